@@ -7,18 +7,18 @@ use std::process::{Command, ExitCode};
 use crate::arguments::Arguments;
 
 /// The test runs in so many parts.
-const MOST_JOBS: u64 = 4;
+const MAX_JOBS: u64 = 4;
 
 /// What to run.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct AdversaryTask {
     seeds: Range<u64>,
     jobs: u64,
     long: bool,
     trace: bool,
 }
 
-impl Plan {
+impl AdversaryTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let options = ["--cases", "--seed", "-j", "--replay"];
@@ -33,7 +33,7 @@ impl Plan {
         }
         let (first, cases) = (a.number("--seed", 0)?, a.number("--cases", 100_000)?);
         let last = first.checked_add(cases).ok_or("the seeds pass 2^64")?;
-        let jobs = a.number("-j", 2)?.clamp(1, MOST_JOBS);
+        let jobs = a.number("-j", 2)?.clamp(1, MAX_JOBS);
         Ok(Self { seeds: first..last, jobs, long, trace })
     }
 

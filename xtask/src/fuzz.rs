@@ -12,23 +12,23 @@ use crate::arguments::Arguments;
 
 const TARGETS: [&str; 3] = ["scenario", "segments", "wire"];
 /// Longer inputs say nothing new, and take long.
-const MOST_BYTES: u32 = 4_096;
+const MAX_INPUT_BYTES: u32 = 4_096;
 /// An input that takes longer is a finding.
-const MOST_SECONDS: u32 = 120;
-const MOST_MEGABYTES: u32 = 4_096;
+const INPUT_TIMEOUT_S: u32 = 120;
+const RSS_LIMIT_MB: u32 = 4_096;
 
 /// What to run.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct FuzzTask {
     target: String,
     minutes: u64,
     slice: u64,
     stale: u64,
     jobs: u64,
-    keep: bool,
+    minimize: bool,
 }
 
-impl Plan {
+impl FuzzTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let options = ["--minutes", "--slice", "--stale", "-j"];
@@ -43,13 +43,13 @@ impl Plan {
             slice: a.number("--slice", 5)?.max(1),
             stale: a.number("--stale", 20)?,
             jobs: a.number("-j", 1)?.max(1),
-            keep: a.has("--keep"),
+            minimize: a.has("--keep"),
         })
     }
 
     /// Runs it, and says how many edges were covered.
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        let result = if self.keep { self.keep(root) } else { self.search(root) };
+        let result = if self.minimize { self.minimize_corpus(root) } else { self.search(root) };
         match result {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
@@ -90,7 +90,7 @@ impl Plan {
     }
 
     /// The smallest set of inputs that reaches the same edges becomes the corpus.
-    fn keep(&self, root: &Path) -> std::io::Result<bool> {
+    fn minimize_corpus(&self, root: &Path) -> std::io::Result<bool> {
         let corpus = root.join("fuzz/corpus").join(&self.target);
         let old = root.join("fuzz/work").join(format!("{}-old", self.target));
         if old.exists() {
@@ -122,9 +122,9 @@ impl Plan {
             .args(["fuzz", "run", "--sanitizer", "none", &self.target])
             .args(folders)
             .arg("--")
-            .arg(format!("-max_len={MOST_BYTES}"))
-            .arg(format!("-timeout={MOST_SECONDS}"))
-            .arg(format!("-rss_limit_mb={MOST_MEGABYTES}"))
+            .arg(format!("-max_len={MAX_INPUT_BYTES}"))
+            .arg(format!("-timeout={INPUT_TIMEOUT_S}"))
+            .arg(format!("-rss_limit_mb={RSS_LIMIT_MB}"))
             .args(more)
             .stderr(Stdio::piped())
             .spawn()?;

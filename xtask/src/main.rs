@@ -49,11 +49,11 @@ fn main() -> ExitCode {
             [] => docs::write(root()),
             _ => usage("docs takes nothing more"),
         },
-        "adversary" => match adversary::Plan::read(rest) {
+        "adversary" => match adversary::AdversaryTask::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
         },
-        "fuzz" => match fuzz::Plan::read(rest) {
+        "fuzz" => match fuzz::FuzzTask::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
         },
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
             [file] => performance::run(root(), file),
             _ => usage("performance takes what `lowtide bench --json` printed, in a file"),
         },
-        "record" => match record::Plan::read(rest) {
+        "record" => match record::RecordTask::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
         },
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
             [name] => suite::run(root(), name).unwrap_or_else(|why| usage(&why)),
             _ => usage("suite takes one name"),
         },
-        "instructions" => match instructions::Plan::read(rest) {
+        "instructions" => match instructions::InstructionsTask::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
         },

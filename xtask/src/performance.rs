@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- figures: begin -->\n";
 const END: &str = "<!-- figures: end -->\n";
 
 #[derive(Deserialize)]
-struct Printed {
+struct BenchOutput {
     version: String,
     rows: Vec<Row>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path, file: &str) -> ExitCode {
 fn write(page: &Path, file: &str) -> Result<(), String> {
     let read =
         |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
-    let printed: Printed = serde_json::from_str(&read(Path::new(file))?)
+    let printed: BenchOutput = serde_json::from_str(&read(Path::new(file))?)
         .map_err(|e| format!("{file} is not what `lowtide bench --json` prints: {e}"))?;
     // `model name` of Linux; elsewhere nobody knows.
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -67,7 +67,7 @@ fn replaced(page: &str, figures: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}{figures}{END}{after}"))
 }
 
-fn table(printed: &Printed, cpu: &str) -> String {
+fn table(printed: &BenchOutput, cpu: &str) -> String {
     let mut out = format!("lowtide {} on {cpu}.\n\n", printed.version);
     out.push_str(
         "| benchmark | million hops | CPU s, median of n (least, most) | million hops per CPU s | ns per hop \

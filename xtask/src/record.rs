@@ -15,13 +15,13 @@ use crate::arguments::Arguments;
 
 /// What to write.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RecordTask {
     file: String,
     again: bool,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct ReproduceOutput {
     schema: String,
     quick: bool,
     claims: Vec<Claim>,
@@ -47,13 +47,13 @@ struct Varied {
 
 /// What came of it.
 #[derive(Default)]
-struct Done {
+struct Summary {
     written: usize,
     kept: Vec<String>,
     unexplained: Vec<String>,
 }
 
-impl Plan {
+impl RecordTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let a = Arguments::read(arguments, &[], &["--again"])?;
@@ -84,11 +84,11 @@ impl Plan {
         }
     }
 
-    fn write(&self, papers: &Path) -> Result<Done, String> {
+    fn write(&self, papers: &Path) -> Result<Summary, String> {
         let text = read(Path::new(&self.file))?;
-        let answer: Answer = serde_json::from_str(&text)
+        let answer: ReproduceOutput = serde_json::from_str(&text)
             .ok()
-            .filter(|a: &Answer| a.schema == "lowtide.reproduce/1")
+            .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/1")
             .ok_or_else(|| {
                 format!("{} is not what `lowtide reproduce --json` prints", self.file)
             })?;
@@ -103,7 +103,7 @@ impl Plan {
         for varied in &answer.varied {
             files.entry(place(papers, &varied.claim.id)?).or_default().1.push(varied);
         }
-        let mut done = Done::default();
+        let mut done = Summary::default();
         // All is made before anything is written.
         let mut made = Vec::new();
         for (path, (claims, varied)) in files {
@@ -127,7 +127,7 @@ impl Plan {
         &self,
         document: &mut DocumentMut,
         claims: &[&Claim],
-        done: &mut Done,
+        done: &mut Summary,
     ) -> Result<(), String> {
         for claim in claims {
             let table = named(document, "claim", |t| id(t) == short(&claim.id))?;
@@ -136,7 +136,7 @@ impl Plan {
             } else if claim.verdict != "reproduced" && !table.contains_key("reason") {
                 done.unexplained.push(claim.id.clone());
             } else {
-                put(table, "measure", Value::InlineTable(recorded(claim)));
+                insert_before(table, "measure", Value::InlineTable(recorded(claim)));
                 done.written += 1;
             }
         }
@@ -148,7 +148,7 @@ impl Plan {
         &self,
         document: &mut DocumentMut,
         varied: &[&Varied],
-        done: &mut Done,
+        done: &mut Summary,
     ) -> Result<(), String> {
         let names: BTreeSet<&str> = varied.iter().map(|v| v.vary.as_str()).collect();
         for name in names {
@@ -180,7 +180,7 @@ impl Plan {
             }
             all.set_trailing("\n");
             all.set_trailing_comma(true);
-            put(table, "", Value::Array(all));
+            insert_before(table, "", Value::Array(all));
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ fn recorded(claim: &Claim) -> InlineTable {
 }
 
 /// `recorded` before the key `before`, or last.
-fn put(table: &mut Table, before: &str, recorded: Value) {
+fn insert_before(table: &mut Table, before: &str, recorded: Value) {
     let place = |key: &str| table.iter().position(|(k, _)| k == key);
     let Some(at) = place(before).filter(|_| !table.contains_key("recorded")) else {
         table.insert("recorded", Item::Value(recorded));
@@ -299,7 +299,7 @@ key = \"a.b\"
         )
     }
 
-    fn rig(quick: bool) -> (tempfile::TempDir, PathBuf, String) {
+    fn setup(quick: bool) -> (tempfile::TempDir, PathBuf, String) {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("od")).unwrap();
         let file = dir.path().join("od/fig5.1.expected.toml");
@@ -310,9 +310,9 @@ key = \"a.b\"
     }
 
     #[test]
-    fn records_stand_beside_claims_and_all_else_stays_as_it_was() {
-        let (dir, file, printed) = rig(false);
-        let done = Plan { file: printed, again: false }.write(dir.path()).unwrap();
+    fn recording_leaves_the_rest_of_the_file_unchanged() {
+        let (dir, file, printed) = setup(false);
+        let done = RecordTask { file: printed, again: false }.write(dir.path()).unwrap();
         assert_eq!((done.written, done.kept.len(), done.unexplained.len()), (3, 1, 1));
         let line = "recorded = { verdict = \"reproduced\", measured = 12.346, ci95 = [12, 13.5] }\nmeasure = { queue";
         let expected = FILE.replacen("measure = { queue", line, 1)
@@ -322,8 +322,8 @@ key = \"a.b\"
 
     #[test]
     fn a_record_is_written_again_where_it_stands_when_that_is_wished() {
-        let (dir, file, printed) = rig(false);
-        Plan { file: printed, again: true }.write(dir.path()).unwrap();
+        let (dir, file, printed) = setup(false);
+        RecordTask { file: printed, again: true }.write(dir.path()).unwrap();
         let text = read(&file).unwrap();
         assert!(
             text.contains(
@@ -335,12 +335,12 @@ key = \"a.b\"
     }
 
     #[test]
-    fn what_is_no_full_answer_changes_nothing() {
-        let (dir, file, printed) = rig(true);
+    fn incomplete_results_change_nothing() {
+        let (dir, file, printed) = setup(true);
         let none = read(Path::new(&printed)).unwrap();
         let none = none.split_once("\"varied\"").unwrap().0.to_owned() + "\"varied\":[]}";
         std::fs::write(&printed, none).unwrap();
-        let plan = |file: &str| Plan { file: file.to_owned(), again: true };
+        let plan = |file: &str| RecordTask { file: file.to_owned(), again: true };
         assert!(plan(&printed).write(dir.path()).is_err_and(|e| e.contains("in full")));
         assert!(
             plan(&file.display().to_string())
@@ -351,24 +351,24 @@ key = \"a.b\"
     }
 
     #[test]
-    fn of_a_reduced_form_only_what_was_varied_is_recorded() {
-        let (dir, file, printed) = rig(true);
-        let done = Plan { file: printed, again: true }.write(dir.path()).unwrap();
+    fn quick_results_record_variations_only() {
+        let (dir, file, printed) = setup(true);
+        let done = RecordTask { file: printed, again: true }.write(dir.path()).unwrap();
         assert_eq!(done.written, 2);
         let line = "recorded = [\n  { at = \"1 us\", measured = { one = 1.5, two = 7 } },\n  { at = \"2 us\", measured = {} },\n]\n";
         assert_eq!(read(&file).unwrap(), FILE.to_owned() + line);
     }
 
     #[test]
-    fn an_answer_about_another_state_of_the_file_changes_nothing() {
-        let (dir, file, printed) = rig(false);
+    fn results_for_another_version_of_the_file_change_nothing() {
+        let (dir, file, printed) = setup(false);
         for (from, to, why) in [
             ("id = \"two\"", "id = \"four\"", "no `[[claim]]`"),
             ("\"three\"", "\"one\"", "several"),
         ] {
             let other = FILE.replace(from, to);
             std::fs::write(&file, &other).unwrap();
-            let result = Plan { file: printed.clone(), again: true }.write(dir.path());
+            let result = RecordTask { file: printed.clone(), again: true }.write(dir.path());
             assert!(result.is_err_and(|e| e.contains(why)), "{to}");
             assert_eq!(read(&file).unwrap(), other);
         }

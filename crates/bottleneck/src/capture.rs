@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use lowtide_live::privileges;
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::{InterfaceId, Writer};
+use lowtide_wire::pcapng::{InterfaceId, PcapngWriter};
 
 use crate::error::BottleneckError;
 
@@ -20,7 +20,7 @@ const PIECE: usize = 64 << 10;
 /// A capture that is being written, by a thread of its own: a disk must not hold up packets.
 #[derive(Debug)]
 pub(crate) struct Capture {
-    writer: Writer,
+    writer: PcapngWriter,
     interface: InterfaceId,
     /// Until its thread is started.
     file: Option<File>,
@@ -43,7 +43,7 @@ impl Capture {
         let part = PathBuf::from(part);
         let wrong = |error| BottleneckError::Capture { path: path.display().to_string(), error };
         let file = Some(File::create(&part).map_err(wrong)?);
-        let mut writer = Writer::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
+        let mut writer = PcapngWriter::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
         let interface = writer.interface(name);
         let (pieces, thread) = (None, None);
         Ok(Self { writer, interface, file, pieces, thread, path: path.to_owned(), part, in_place })

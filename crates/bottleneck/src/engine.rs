@@ -123,8 +123,8 @@ impl Engine {
             own.filter(|_| faults.loss.as_ppb() > 0).for_each(|(_, line)| line.loss = faults.loss);
         }
         let mut network = Network::build(&blueprint, plan.seed, Duration::ZERO, plan.warmup)?;
-        network.note_dropped();
-        network.measure_waits();
+        network.record_drops();
+        network.measure_queueing();
         let mut sched = Scheduler::new(Seed::derive(plan.seed, "bottleneck", 0, "order"));
         network.prime(&mut sched);
         let mut sampled = Vec::new();
@@ -266,7 +266,7 @@ impl Engine {
         if let Some(tally) = self.tallies.get_mut(delivery.host.0 as usize) {
             tally.delivered += 1;
             tally.delivered_bytes += u64::from(packet.size);
-            tally.waited.add(delivery.waited.as_ns());
+            tally.waited.add(delivery.queueing_delay.as_ns());
         }
         out.deliver(delivery.host, due, bytes);
         self.slab.forget(packet.src_conn);
@@ -324,6 +324,6 @@ impl Figures {
     }
 
     pub(crate) fn unrouted(&self) -> u64 {
-        self.0.unrouted()
+        self.0.no_route_drops()
     }
 }

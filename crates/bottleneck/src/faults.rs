@@ -6,7 +6,7 @@
 //! line's own ([`lowtide_net::LineSpec::loss`]).
 
 use lowtide_sim::{Rng, Seed};
-use lowtide_units::{Duration, Parts, parse_duration, parse_parts};
+use lowtide_units::{Duration, Fraction, parse_duration, parse_fraction};
 use lowtide_wire::Ecn;
 
 use crate::error::BottleneckError;
@@ -16,25 +16,25 @@ use crate::look::set_ecn;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Faults {
     /// Lost on the line.
-    pub loss: Parts,
+    pub loss: Fraction,
     /// Held back, so that others overtake.
-    pub reorder: Parts,
+    pub reorder: Fraction,
     /// For how long they are held back.
     pub late: Duration,
     /// Sent a second time, right behind the first.
-    pub duplicate: Parts,
+    pub duplicate: Fraction,
     /// One bit of it is wrong, anywhere but where no checksum looks (the version; with IPv6 the first six bytes and
     /// the hop limit).
-    pub corrupt: Parts,
+    pub corrupt: Fraction,
     /// CE is set on those that are ECN-capable.
-    pub ce: Parts,
+    pub ce: Fraction,
     /// Made not ECN-capable, CE included.
-    pub bleach: Parts,
+    pub bleach: Fraction,
 }
 
 impl Default for Faults {
     fn default() -> Self {
-        let none = Parts::ZERO;
+        let none = Fraction::ZERO;
         let late = Duration::from_ms(1);
         Self {
             loss: none,
@@ -61,7 +61,7 @@ impl Faults {
             Some((share, late)) => (share, Some(parse_duration(late.trim()).map_err(|_| wrong())?)),
             None => (value, None),
         };
-        let share = parse_parts(share.trim()).map_err(|_| wrong())?;
+        let share = parse_fraction(share.trim()).map_err(|_| wrong())?;
         if !(0..=1_000_000_000).contains(&share.as_ppb()) || (late.is_some() && kind != "reorder") {
             return Err(wrong());
         }
@@ -103,7 +103,7 @@ struct Share {
 }
 
 impl Share {
-    fn new(parts: Parts, seed: u64, host: u32, purpose: &str) -> Self {
+    fn new(parts: Fraction, seed: u64, host: u32, purpose: &str) -> Self {
         let ppb = u64::try_from(parts.as_ppb()).unwrap_or(0);
         Self { ppb, rng: Seed::derive(seed, "host", u64::from(host), purpose).rng() }
     }
@@ -213,10 +213,10 @@ mod tests {
     fn faults_are_read_as_they_are_written() {
         let got = faults(&["loss=1%", "reorder=2%/3ms", "bleach=100 %"]);
         let want = Faults {
-            loss: Parts::from_percent(1),
-            reorder: Parts::from_percent(2),
+            loss: Fraction::from_percent(1),
+            reorder: Fraction::from_percent(2),
             late: Duration::from_ms(3),
-            bleach: Parts::from_percent(100),
+            bleach: Fraction::from_percent(100),
             ..Faults::default()
         };
         assert_eq!(got, want);

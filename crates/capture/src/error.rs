@@ -24,7 +24,7 @@ pub enum CaptureError {
     #[error(
         "the file is cut short: the {what} at offset {offset} needs {need} bytes, {have} are left"
     )]
-    Cut {
+    Truncated {
         /// What begins there.
         what: &'static str,
         /// Where it begins.

@@ -1,17 +1,17 @@
 //! One captured frame, and the segment in it.
 
-use lowtide_wire::observed::{self, Observed};
-use lowtide_wire::{Header, WireError};
+use lowtide_wire::observed::{self, CapturedPacket};
+use lowtide_wire::{HeaderKind, WireError};
 
-use crate::Link;
+use crate::LinkType;
 
 /// One place at which frames were captured. The same packet may be captured at several of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Point {
+pub struct CapturePoint {
     /// Interface of the file: its number among [`crate::Reader::interfaces`], 0 in a pcap file.
     pub interface: u32,
     /// Interface index of the capturing host (Linux cooked v2).
-    pub device: Option<u32>,
+    pub if_index: Option<u32>,
     /// VLAN identifier of the outermost tag.
     pub vlan: Option<u16>,
     /// Sent by the capturing host, rather than received: known where the link header states it and
@@ -21,13 +21,13 @@ pub struct Point {
 
 /// A captured frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Frame<'a> {
+pub struct CapturedFrame<'a> {
     /// When, in nanoseconds of the capturing host's clock, since 1970 where it says so.
     pub time_ns: u64,
     /// Number of its interface among [`crate::Reader::interfaces`], 0 in a pcap file.
     pub interface: u32,
     /// What the frame begins with.
-    pub link: Link,
+    pub link_type: LinkType,
     /// The bytes that were kept.
     pub data: &'a [u8],
     /// How many there were.
@@ -38,7 +38,7 @@ pub struct Frame<'a> {
 
 /// Why there is no segment to be seen in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Unread {
+pub enum SkipReason {
     /// It carries no IP.
     NotIp,
     /// It carries IP but no TCP.
@@ -46,38 +46,39 @@ pub enum Unread {
     /// A fragment of an IP packet.
     Fragment,
     /// Too little was captured of it.
-    Short,
+    Truncated,
     /// Its headers contradict themselves.
     Malformed,
     /// Its link type is not known.
-    Link(i32),
+    UnknownLinkType(i32),
 }
 
-impl Frame<'_> {
+impl CapturedFrame<'_> {
     /// Capture point, if the file states it.
-    pub fn point(&self) -> Point {
-        Point { interface: self.interface, ..self.link.point(self.data) }
+    pub fn point(&self) -> CapturePoint {
+        CapturePoint { interface: self.interface, ..self.link_type.point(self.data) }
     }
 
     /// The TCP segment in it.
     ///
     /// # Errors
     /// There is none, or it cannot be read.
-    pub fn segment(&self) -> Result<Observed, Unread> {
-        let packet = self.link.packet(self.data)?;
+    pub fn segment(&self) -> Result<CapturedPacket, SkipReason> {
+        let packet = self.link_type.packet(self.data)?;
         // The link header is the same in what was kept and what there was.
         let before = (self.data.len() - packet.len()) as u32;
         let original_len = self.original_len.saturating_sub(before);
         if matches!(packet.first(), Some(first) if !matches!(first >> 4, 4 | 6)) {
-            return Err(Unread::NotIp);
+            return Err(SkipReason::NotIp);
         }
         observed::parse(packet, original_len).map_err(|e| match e {
-            WireError::NotTcp { .. } => Unread::NotTcp,
-            WireError::Fragment => Unread::Fragment,
-            WireError::Truncated { header: Header::Ipv4 | Header::Ipv6 | Header::Tcp, .. } => {
-                Unread::Short
-            }
-            _ => Unread::Malformed,
+            WireError::NotTcp { .. } => SkipReason::NotTcp,
+            WireError::Fragment => SkipReason::Fragment,
+            WireError::Truncated {
+                header: HeaderKind::Ipv4 | HeaderKind::Ipv6 | HeaderKind::Tcp,
+                ..
+            } => SkipReason::Truncated,
+            _ => SkipReason::Malformed,
         })
     }
 }

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::Link;
+use crate::LinkType;
 
 /// More interfaces than a capture has.
-const MOST: usize = 65_536;
+const MAX_INTERFACES: usize = 65_536;
 /// Characters of a name that are kept.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// An interface of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,10 +25,10 @@ pub struct Interface {
 
 /// Link type and stamps of the records of an interface.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Format {
-    pub(crate) link: Link,
+pub(crate) struct InterfaceDescription {
+    pub(crate) link_type: LinkType,
     /// Stamps count units of one second divided by this.
-    pub(crate) units: u64,
+    pub(crate) units_per_second: u64,
     /// Added to stamps, seconds.
     pub(crate) offset: i64,
     pub(crate) snaplen: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Interfaces {
     /// Of the whole file.
     all: Vec<Interface>,
     /// Of the section at hand.
-    section: Vec<Format>,
+    section: Vec<InterfaceDescription>,
     /// Described in the whole file, counting an interface once per section.
     described: usize,
     /// Numbers by name and position among those of that name in a section.
@@ -57,12 +57,12 @@ impl Interfaces {
     }
 
     /// The next interface of the section; false where there are too many.
-    pub(crate) fn describe(&mut self, format: Format, name: Option<String>) -> bool {
-        if self.described >= MOST {
+    pub(crate) fn describe(&mut self, format: InterfaceDescription, name: Option<String>) -> bool {
+        if self.described >= MAX_INTERFACES {
             return false;
         }
         self.described += 1;
-        let name = name.map(|n| n.chars().take(NAME).collect::<String>());
+        let name = name.map(|n| n.chars().take(MAX_NAME_CHARS).collect::<String>());
         let name = name.filter(|n| !n.is_empty());
         let before = self.named.entry(name.clone()).or_default();
         let key = (name.clone(), *before);
@@ -72,12 +72,12 @@ impl Interfaces {
             all.push(Interface { name, dropped: None });
             all.len() as u32 - 1
         });
-        self.section.push(Format { number, ..format });
+        self.section.push(InterfaceDescription { number, ..format });
         true
     }
 
     /// The interface of that number in the section.
-    pub(crate) fn get(&self, id: u32) -> Option<&Format> {
+    pub(crate) fn get(&self, id: u32) -> Option<&InterfaceDescription> {
         self.section.get(id as usize)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Contract: reads any stream once. Memory is bounded: a buffer as long as the longest record (16
 //! MiB at most, and no longer than the file), and at most a kilobyte for each interface that the
-//! file describes. Nothing in a file makes it panic. What is no TCP over IP is an [`Unread`] that
+//! file describes. Nothing in a file makes it panic. What is no TCP over IP is an [`SkipReason`] that
 //! the caller counts; a pcapng block that is malformed but as long as it says is counted and left
 //! out; anything worse ends the file with a [`CaptureError`] that names the offset, after every
 //! frame before it has been handed over.
@@ -18,8 +18,8 @@ mod link;
 mod reader;
 
 pub use error::CaptureError;
-pub use frame::{Frame, Point, Unread};
+pub use frame::{CapturePoint, CapturedFrame, SkipReason};
 pub use interfaces::Interface;
-pub use link::Link;
-pub use lowtide_wire::observed::Observed;
+pub use link::LinkType;
+pub use lowtide_wire::observed::CapturedPacket;
 pub use reader::Reader;

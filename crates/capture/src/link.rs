@@ -1,58 +1,58 @@
 //! What stands before the IP header (link types of <https://www.tcpdump.org/linktypes.html>).
 
-use crate::{Point, Unread};
+use crate::{CapturePoint, SkipReason};
 
 // EtherTypes.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-const TAG: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+const VLAN_TPIDS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// Packet type of Linux cooked captures: sent by the capturing host.
 const OUTGOING: u16 = 4;
 /// Tags on one frame.
-const MOST_TAGS: usize = 4;
+const MAX_VLAN_TAGS: usize = 4;
 
 /// A link type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Link(pub i32);
+pub struct LinkType(pub i32);
 
-impl Link {
+impl LinkType {
     /// The IP packet in a frame.
     ///
     /// # Errors
     /// Something else than IP, a frame too short, or a link type that is not known.
-    pub fn packet(self, frame: &[u8]) -> Result<&[u8], Unread> {
+    pub fn packet(self, frame: &[u8]) -> Result<&[u8], SkipReason> {
         match self.0 {
-            0 | 108 => frame.get(4..).ok_or(Unread::Short),
+            0 | 108 => frame.get(4..).ok_or(SkipReason::Truncated),
             1 => {
                 let mut at = 12;
-                let mut kind = number(frame, at)?;
-                for _ in 0..MOST_TAGS {
-                    if TAG.contains(&kind) {
+                let mut kind = read_u16(frame, at)?;
+                for _ in 0..MAX_VLAN_TAGS {
+                    if VLAN_TPIDS.contains(&kind) {
                         at += 4;
-                        kind = number(frame, at)?;
+                        kind = read_u16(frame, at)?;
                     }
                 }
                 ip(kind, frame, at + 2)
             }
             // DLT_RAW as some systems number it, and as the list does.
             12 | 14 | 101 | 228 | 229 => Ok(frame),
-            113 => ip(number(frame, 14)?, frame, 16),
-            276 => ip(number(frame, 0)?, frame, 20),
-            other => Err(Unread::Link(other)),
+            113 => ip(read_u16(frame, 14)?, frame, 16),
+            276 => ip(read_u16(frame, 0)?, frame, 20),
+            other => Err(SkipReason::UnknownLinkType(other)),
         }
     }
 
     /// Capture point of a frame, if its link header states it.
-    pub fn point(self, frame: &[u8]) -> Point {
-        let mut point = Point::default();
+    pub fn point(self, frame: &[u8]) -> CapturePoint {
+        let mut point = CapturePoint::default();
         match self.0 {
-            1 if number(frame, 12).is_ok_and(|kind| TAG.contains(&kind)) => {
-                point.vlan = number(frame, 14).ok().map(|tag| tag & 0x0fff);
+            1 if read_u16(frame, 12).is_ok_and(|kind| VLAN_TPIDS.contains(&kind)) => {
+                point.vlan = read_u16(frame, 14).ok().map(|tag| tag & 0x0fff);
             }
-            113 => point.outgoing = number(frame, 0).ok().map(|kind| kind == OUTGOING),
+            113 => point.outgoing = read_u16(frame, 0).ok().map(|kind| kind == OUTGOING),
             276 => {
                 let index = frame.get(4..).and_then(<[u8]>::first_chunk);
-                point.device = index.map(|b| u32::from_be_bytes(*b));
+                point.if_index = index.map(|b| u32::from_be_bytes(*b));
             }
             _ => {}
         }
@@ -73,14 +73,14 @@ impl Link {
     }
 }
 
-fn number(frame: &[u8], at: usize) -> Result<u16, Unread> {
-    let bytes = frame.get(at..at + 2).ok_or(Unread::Short)?;
+fn read_u16(frame: &[u8], at: usize) -> Result<u16, SkipReason> {
+    let bytes = frame.get(at..at + 2).ok_or(SkipReason::Truncated)?;
     Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
 }
 
-fn ip(kind: u16, frame: &[u8], at: usize) -> Result<&[u8], Unread> {
+fn ip(kind: u16, frame: &[u8], at: usize) -> Result<&[u8], SkipReason> {
     match kind {
-        IPV4 | IPV6 => frame.get(at..).ok_or(Unread::Short),
-        _ => Err(Unread::NotIp),
+        IPV4 | IPV6 => frame.get(at..).ok_or(SkipReason::Truncated),
+        _ => Err(SkipReason::NotIp),
     }
 }

@@ -8,13 +8,13 @@ use pcap_parser::{
 
 use crate::input::Input;
 use crate::interfaces::{self, Interfaces};
-use crate::{CaptureError, Frame, Interface, Link};
+use crate::{CaptureError, CapturedFrame, Interface, LinkType};
 
 /// Longer records are damage: no link carries such frames.
-const MOST: usize = 16 << 20;
+const MAX_RECORD_LEN: usize = 16 << 20;
 /// A pcapng block: type, length, length again.
-const LEAST_BLOCK: usize = 12;
-const SECTION: u32 = 0x0a0d_0d0a;
+const MIN_BLOCK_LEN: usize = 12;
+const SECTION_HEADER_BLOCK: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER_MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
 const NANOSECONDS: u128 = 1_000_000_000;
 /// Codes of options: the name of an interface; packets lost by it, and by the system.
@@ -37,9 +37,9 @@ enum Format {
     Pcapng { big_endian: bool, interfaces: Interfaces },
 }
 
-impl interfaces::Format {
+impl interfaces::InterfaceDescription {
     fn nanoseconds(&self, stamp: u64) -> u64 {
-        let ns = u128::from(stamp) * NANOSECONDS / u128::from(self.units.max(1));
+        let ns = u128::from(stamp) * NANOSECONDS / u128::from(self.units_per_second.max(1));
         let shift = i128::from(self.offset) * NANOSECONDS as i128;
         let ns = (ns as i128).saturating_add(shift).clamp(0, i128::from(u64::MAX));
         ns as u64
@@ -47,12 +47,12 @@ impl interfaces::Format {
 }
 
 /// A record as it stands in the buffer.
-struct Found {
+struct PacketRecord {
     time_ns: u64,
     interface: u32,
-    link: Link,
+    link_type: LinkType,
     /// Where its bytes lie in the record.
-    from: usize,
+    data_offset: usize,
     len: usize,
     original_len: u32,
 }
@@ -66,7 +66,7 @@ impl<R: Read> Reader<R> {
         let mut input = Input::new(stream);
         let have = input.fill(24)?;
         let start = input.bytes();
-        if start.get(..4) == Some(&SECTION.to_be_bytes()) {
+        if start.get(..4) == Some(&SECTION_HEADER_BLOCK.to_be_bytes()) {
             let format = Format::Pcapng { big_endian: false, interfaces: Interfaces::default() };
             return Ok(Self { input, format, damaged: 0, first_damage: None });
         }
@@ -79,7 +79,7 @@ impl<R: Read> Reader<R> {
         }
         let Ok((_, header)) = parse_pcap_header(start) else {
             let (what, have) = ("file header", have as u64);
-            return Err(CaptureError::Cut { what, offset: 0, need: 24, have });
+            return Err(CaptureError::Truncated { what, offset: 0, need: 24, have });
         };
         input.take(24);
         Ok(Self { input, format: Format::Pcap(header), damaged: 0, first_damage: None })
@@ -89,22 +89,29 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// The file cannot be read any further; there is no use in asking again.
-    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+    pub fn next_frame(&mut self) -> Result<Option<CapturedFrame<'_>>, CaptureError> {
         loop {
             let offset = self.input.offset();
             let found = match &self.format {
                 Format::Pcap(header) => pcap(&mut self.input, header)?,
                 Format::Pcapng { .. } => match self.block()? {
-                    Step::End => None,
-                    Step::Other => continue,
-                    Step::Packet(found, len) => Some((found, len)),
+                    NextBlock::End => None,
+                    NextBlock::Other => continue,
+                    NextBlock::Packet(found, len) => Some((found, len)),
                 },
             };
             let Some((found, len)) = found else { return Ok(None) };
             let record = self.input.take(len);
-            let data = record.get(found.from..found.from + found.len).unwrap_or(&[]);
-            let Found { time_ns, interface, link, original_len, .. } = found;
-            return Ok(Some(Frame { time_ns, interface, link, data, original_len, offset }));
+            let data = record.get(found.data_offset..found.data_offset + found.len).unwrap_or(&[]);
+            let PacketRecord { time_ns, interface, link_type: link, original_len, .. } = found;
+            return Ok(Some(CapturedFrame {
+                time_ns,
+                interface,
+                link_type: link,
+                data,
+                original_len,
+                offset,
+            }));
         }
     }
 
@@ -126,65 +133,65 @@ impl<R: Read> Reader<R> {
         self.input.offset()
     }
 
-    fn block(&mut self) -> Result<Step, CaptureError> {
+    fn block(&mut self) -> Result<NextBlock, CaptureError> {
         let offset = self.input.offset();
-        let have = self.input.fill(LEAST_BLOCK)?;
+        let have = self.input.fill(MIN_BLOCK_LEN)?;
         if have == 0 {
-            return Ok(Step::End);
+            return Ok(NextBlock::End);
         }
         let Format::Pcapng { big_endian, interfaces } = &mut self.format else {
-            return Ok(Step::End);
+            return Ok(NextBlock::End);
         };
         let Some(&[k0, k1, k2, k3, l0, l1, l2, l3, m @ ..]) =
-            self.input.bytes().first_chunk::<LEAST_BLOCK>()
+            self.input.bytes().first_chunk::<MIN_BLOCK_LEN>()
         else {
-            let (need, have) = (LEAST_BLOCK as u64, have as u64);
-            return Err(CaptureError::Cut { what: "block", offset, need, have });
+            let (need, have) = (MIN_BLOCK_LEN as u64, have as u64);
+            return Err(CaptureError::Truncated { what: "block", offset, need, have });
         };
-        if u32::from_le_bytes([k0, k1, k2, k3]) == SECTION {
+        if u32::from_le_bytes([k0, k1, k2, k3]) == SECTION_HEADER_BLOCK {
             *big_endian = m == BYTE_ORDER_MAGIC;
             interfaces.begin_section();
         }
         let len = [l0, l1, l2, l3];
         let len = if *big_endian { u32::from_be_bytes(len) } else { u32::from_le_bytes(len) };
         let len = len as usize;
-        if !(LEAST_BLOCK..=MOST).contains(&len) || !len.is_multiple_of(4) {
+        if !(MIN_BLOCK_LEN..=MAX_RECORD_LEN).contains(&len) || !len.is_multiple_of(4) {
             let what = format!("a block states a length of {len} bytes");
             return Err(CaptureError::Damaged { offset, what });
         }
         let have = self.input.fill(len)?;
         if have < len {
             let (need, have) = (len as u64, have as u64);
-            return Err(CaptureError::Cut { what: "block", offset, need, have });
+            return Err(CaptureError::Truncated { what: "block", offset, need, have });
         }
         let bytes = self.input.bytes().get(..len).unwrap_or(&[]);
         let parsed = if *big_endian { parse_block_be(bytes) } else { parse_block_le(bytes) };
         let content = match parsed {
             Ok((_, block)) => content(&block, bytes, interfaces, *big_endian),
-            Err(_) => Content::Nonsense,
+            Err(_) => Content::Malformed,
         };
         match content {
-            Content::Packet(found) => return Ok(Step::Packet(found, len)),
+            Content::Packet(found) => return Ok(NextBlock::Packet(found, len)),
             Content::Other => {}
-            Content::Nonsense => {
+            Content::Malformed => {
                 self.damaged += 1;
                 self.first_damage.get_or_insert(offset);
             }
         }
         self.input.take(len);
-        Ok(Step::Other)
+        Ok(NextBlock::Other)
     }
 }
 
-enum Step {
+enum NextBlock {
     End,
     Other,
-    Packet(Found, usize),
+    Packet(PacketRecord, usize),
 }
 
 /// Units per second of the option `if_tsresol`: a power of ten, or of two with the highest bit set. (The
 /// parser's own function refuses every power of two.)
-fn units(resolution: u8) -> Option<u64> {
+fn units_per_second(resolution: u8) -> Option<u64> {
     match resolution {
         0..0x80 => 10_u64.checked_pow(u32::from(resolution)),
         0x80.. => 1_u64.checked_shl(u32::from(resolution & 0x7f)),
@@ -199,9 +206,9 @@ fn option<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a [u8]> {
 
 /// What a block is.
 enum Content {
-    Packet(Found),
+    Packet(PacketRecord),
     Other,
-    Nonsense,
+    Malformed,
 }
 
 fn content(
@@ -212,16 +219,21 @@ fn content(
 ) -> Content {
     let packet = match block {
         Block::InterfaceDescription(idb) => {
-            let Some(units) = units(idb.if_tsresol) else { return Content::Nonsense };
+            let Some(units) = units_per_second(idb.if_tsresol) else { return Content::Malformed };
             // The crate reads this option as little-endian in either order.
             let offset = if big_endian { idb.ts_offset().swap_bytes() } else { idb.ts_offset() };
-            let link = Link(idb.linktype.0);
-            let format =
-                interfaces::Format { link, units, offset, snaplen: idb.snaplen, number: 0 };
+            let link = LinkType(idb.linktype.0);
+            let format = interfaces::InterfaceDescription {
+                link_type: link,
+                units_per_second: units,
+                offset,
+                snaplen: idb.snaplen,
+                number: 0,
+            };
             let name = option(&idb.options, IF_NAME);
             let name = name.map(|n| String::from_utf8_lossy(n).trim_end_matches('\0').to_owned());
             let known = interfaces.describe(format, name);
-            return if known { Content::Other } else { Content::Nonsense };
+            return if known { Content::Other } else { Content::Malformed };
         }
         Block::InterfaceStatistics(isb) => {
             let counts = ISB_DROPS.map(|code| {
@@ -241,22 +253,36 @@ fn content(
             let stamp = u64::from(epb.ts_high) << 32 | u64::from(epb.ts_low);
             let time_ns = interface.nanoseconds(stamp);
             let (from, len, original_len) = (28, epb.caplen as usize, epb.origlen);
-            let (interface, link) = (interface.number, interface.link);
-            Found { time_ns, interface, link, from, len, original_len }
+            let (interface, link) = (interface.number, interface.link_type);
+            PacketRecord {
+                time_ns,
+                interface,
+                link_type: link,
+                data_offset: from,
+                len,
+                original_len,
+            }
         }),
         // No stamp: of no use for what depends on time, but as a sign that packets went by.
         Block::SimplePacket(spb) => interfaces.get(0).map(|interface| {
             let snap = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
             let len = (spb.origlen.min(snap) as usize).min(bytes.len().saturating_sub(16));
             let original_len = spb.origlen;
-            let (interface, link) = (interface.number, interface.link);
-            Found { time_ns: 0, interface, link, from: 12, len, original_len }
+            let (interface, link) = (interface.number, interface.link_type);
+            PacketRecord {
+                time_ns: 0,
+                interface,
+                link_type: link,
+                data_offset: 12,
+                len,
+                original_len,
+            }
         }),
         _ => return Content::Other,
     };
     match packet {
-        Some(found) if found.from + found.len <= bytes.len() => Content::Packet(found),
-        _ => Content::Nonsense,
+        Some(found) if found.data_offset + found.len <= bytes.len() => Content::Packet(found),
+        _ => Content::Malformed,
     }
 }
 
@@ -264,7 +290,7 @@ fn content(
 fn pcap<R: Read>(
     input: &mut Input<R>,
     header: &PcapHeader,
-) -> Result<Option<(Found, usize)>, CaptureError> {
+) -> Result<Option<(PacketRecord, usize)>, CaptureError> {
     let offset = input.offset();
     let head = if header.is_modified_format() { 24 } else { 16 };
     let have = input.fill(head)?;
@@ -281,10 +307,10 @@ fn pcap<R: Read>(
         (words(0), words(1), words(2), words(3), have >= head)
     else {
         let (need, have) = (head as u64, have as u64);
-        return Err(CaptureError::Cut { what: "packet record", offset, need, have });
+        return Err(CaptureError::Truncated { what: "packet record", offset, need, have });
     };
     let len = len as usize;
-    if len > MOST {
+    if len > MAX_RECORD_LEN {
         let what = format!("a packet states {len} captured bytes");
         return Err(CaptureError::Damaged { offset, what });
     }
@@ -292,11 +318,21 @@ fn pcap<R: Read>(
     let have = input.fill(need)?;
     if have < need {
         let (need, have) = (need as u64, have as u64);
-        return Err(CaptureError::Cut { what: "packet record", offset, need, have });
+        return Err(CaptureError::Truncated { what: "packet record", offset, need, have });
     }
     let per = if header.is_nanosecond_precision() { 1 } else { 1_000 };
     let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * per;
     // The upper bits say whether frames end in a checksum.
-    let link = Link(header.network.0 & 0x0fff_ffff);
-    Ok(Some((Found { time_ns, interface: 0, link, from: head, len, original_len }, need)))
+    let link = LinkType(header.network.0 & 0x0fff_ffff);
+    Ok(Some((
+        PacketRecord {
+            time_ns,
+            interface: 0,
+            link_type: link,
+            data_offset: head,
+            len,
+            original_len,
+        },
+        need,
+    )))
 }

@@ -42,7 +42,7 @@ pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
     KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
-    LiveOwnArgs, LiveServerArgs, NetnsArg, PeerArg,
+    LiveServerArgs, LiveStackArgs, NetnsArg, PeerArg,
 };
 pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
@@ -50,7 +50,7 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use reproduce::ReproduceArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use testbed::{PlaceArgs, TestbedCommand, TestbedRunArgs, UpArgs};
+pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
 #[cfg(target_os = "linux")]
 pub(crate) use uml::UmlArgs;
@@ -105,7 +105,7 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "flow")]
         diff: bool,
         #[command(flatten)]
-        flow: OptionalFlow,
+        flow: OptionalFlowArgs,
         /// Print every event of the flow
         #[arg(long, requires = "flow")]
         all: bool,
@@ -233,7 +233,7 @@ pub(crate) struct RunArgs {
 
 /// Which run of a directory.
 #[derive(Debug, Args)]
-pub(crate) struct WhichRun {
+pub(crate) struct RunSelectorArgs {
     /// Only this scheme; all of them without it
     #[arg(long)]
     pub(crate) scheme: Option<String>,
@@ -247,19 +247,19 @@ pub(crate) struct WhichRun {
 
 /// One flow of a directory.
 #[derive(Debug, Args)]
-pub(crate) struct OneFlow {
+pub(crate) struct FlowSelectorArgs {
     /// The run directory
     pub(crate) dir: PathBuf,
     /// The flow: its number, or its place in its group (`7`, `short.2`)
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: String,
     #[command(flatten)]
-    pub(crate) run: WhichRun,
+    pub(crate) run: RunSelectorArgs,
 }
 
 /// A flow where none must be named.
 #[derive(Debug, Args)]
-pub(crate) struct OptionalFlow {
+pub(crate) struct OptionalFlowArgs {
     /// The flow of a run directory: its number, or its place in its group (`7`, `short.2`)
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Option<String>,
@@ -277,7 +277,7 @@ pub(crate) struct OptionalFlow {
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
     #[command(flatten)]
-    pub(crate) flow: OneFlow,
+    pub(crate) flow: FlowSelectorArgs,
     /// From when on, in time of the run
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) from: Option<Duration>,
@@ -292,10 +292,10 @@ pub(crate) struct PlotArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PcapArgs {
     #[command(flatten)]
-    pub(crate) flow: OneFlow,
+    pub(crate) flow: FlowSelectorArgs,
     /// Where the capture is taken
-    #[arg(long, value_enum, default_value_t = Place::Sender)]
-    pub(crate) place: Place,
+    #[arg(long, value_enum, default_value_t = CapturePointArg::Sender)]
+    pub(crate) place: CapturePointArg,
     /// The file; with several schemes left open each gets its name in front of the ending
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -303,7 +303,7 @@ pub(crate) struct PcapArgs {
 
 /// Where a capture is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Place {
+pub(crate) enum CapturePointArg {
     /// At the sending host.
     Sender,
     /// At the receiving host.

@@ -1,11 +1,11 @@
 //! Everything that has a name, read from the registries; nothing is listed twice by hand.
 
-use lowtide_lab::claims::Expected;
-use lowtide_net::registry::Entry as NetEntry;
+use lowtide_lab::claims::ExperimentClaims;
+use lowtide_net::registry::RegistryEntry as NetEntry;
 use lowtide_scenario::nearest;
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::Measure;
+use lowtide_traffic::cdf::CdfKind;
 use lowtide_units::{Bytes, Duration};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::args::ListKind;
 
 /// One thing with a name.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Item {
+pub(crate) struct CatalogueItem {
     /// What it is (`cc`, `scheme` ...).
     pub(crate) kind: &'static str,
     pub(crate) name: String,
@@ -21,12 +21,12 @@ pub(crate) struct Item {
     /// Where it is specified; empty where it has no specification of its own.
     pub(crate) spec: String,
     /// What can be set, or what it sets.
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<CatalogueSetting>,
 }
 
 /// A parameter or switch of an item.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Setting {
+pub(crate) struct CatalogueSetting {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) accepts: String,
@@ -34,8 +34,8 @@ pub(crate) struct Setting {
     pub(crate) source: String,
 }
 
-fn param(p: &Param) -> Setting {
-    Setting {
+fn param(p: &Param) -> CatalogueSetting {
+    CatalogueSetting {
         name: p.name.into(),
         value: p.default.into(),
         accepts: p.kind.describe(),
@@ -44,8 +44,14 @@ fn param(p: &Param) -> Setting {
     }
 }
 
-fn registered(kind: &'static str, name: &str, summary: &str, spec: &str, params: &[Param]) -> Item {
-    Item {
+fn registered(
+    kind: &'static str,
+    name: &str,
+    summary: &str,
+    spec: &str,
+    params: &[Param],
+) -> CatalogueItem {
+    CatalogueItem {
         kind,
         name: name.into(),
         summary: summary.into(),
@@ -54,15 +60,15 @@ fn registered(kind: &'static str, name: &str, summary: &str, spec: &str, params:
     }
 }
 
-fn of_network(kind: &'static str, entry: &NetEntry) -> Item {
-    let setting = |p: &lowtide_net::registry::Param| Setting {
+fn of_network(kind: &'static str, entry: &NetEntry) -> CatalogueItem {
+    let setting = |p: &lowtide_net::registry::Param| CatalogueSetting {
         name: p.name.into(),
         value: p.default.unwrap_or("required").into(),
         accepts: format!("{:?}", p.kind).to_lowercase(),
         doc: p.doc.into(),
         source: String::new(),
     };
-    Item {
+    CatalogueItem {
         kind,
         name: entry.name.into(),
         summary: entry.summary.into(),
@@ -71,8 +77,8 @@ fn of_network(kind: &'static str, entry: &NetEntry) -> Item {
     }
 }
 
-fn assignments(list: &[profile::Assignment]) -> Vec<Setting> {
-    let setting = |a: &profile::Assignment| Setting {
+fn assignments(list: &[profile::Assignment]) -> Vec<CatalogueSetting> {
+    let setting = |a: &profile::Assignment| CatalogueSetting {
         name: a.switch.into(),
         value: a.value.into(),
         accepts: String::new(),
@@ -82,17 +88,17 @@ fn assignments(list: &[profile::Assignment]) -> Vec<Setting> {
     list.iter().map(setting).collect()
 }
 
-fn all_switches() -> Vec<Item> {
+fn all_switches() -> Vec<CatalogueItem> {
     let default = lowtide_tcp::Config::default();
     let items = switches::all().into_iter().map(|s| {
-        let value = Setting {
+        let value = CatalogueSetting {
             name: s.name(),
             value: s.get(&default).to_string(),
             accepts: s.kind().describe(),
             doc: s.doc().into(),
             source: s.source().into(),
         };
-        Item {
+        CatalogueItem {
             kind: "switch",
             name: s.name(),
             summary: s.doc().into(),
@@ -103,17 +109,17 @@ fn all_switches() -> Vec<Item> {
     items.collect()
 }
 
-fn distribution(name: &str) -> Item {
-    let mean = Cdf::named(name).map(|cdf| match cdf.measure() {
-        Measure::Size => format!("mean {}", Bytes::new(cdf.mean())),
-        Measure::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
+fn distribution(name: &str) -> CatalogueItem {
+    let mean = Cdf::named(name).map(|cdf| match cdf.kind() {
+        CdfKind::Size => format!("mean {}", Bytes::new(cdf.mean())),
+        CdfKind::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
     });
     let source = Cdf::source(name).unwrap_or_default();
     registered("distribution", name, &mean.unwrap_or_default(), source, &[])
 }
 
-fn switch_profile(p: &lowtide_net::profiles::SwitchProfile) -> Item {
-    let of = |name: &str, value: String| Setting {
+fn switch_profile(p: &lowtide_net::profiles::SwitchProfile) -> CatalogueItem {
+    let of = |name: &str, value: String| CatalogueSetting {
         name: name.into(),
         value,
         accepts: String::new(),
@@ -127,20 +133,20 @@ fn switch_profile(p: &lowtide_net::profiles::SwitchProfile) -> Item {
         of("ecn", p.ecn.to_string()),
     ];
     settings.extend(p.ports_per_memory.map(|n| of("ports-per-memory", n.to_string())));
-    Item { settings, ..registered("switch profile", p.name, p.summary, p.source, &[]) }
+    CatalogueItem { settings, ..registered("switch profile", p.name, p.summary, p.source, &[]) }
 }
 
 /// All items of one kind, by name.
-pub(crate) fn of(kind: ListKind) -> Vec<Item> {
+pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
     match kind {
-        ListKind::Scenarios => lowtide_scenario::list()
+        ListKind::Scenarios => lowtide_scenario::embedded_scenarios()
             .iter()
             .map(|s| registered("scenario", s.name, &s.title(), "", &[]))
             .collect(),
-        ListKind::Experiments => lowtide_lab::claims::rows()
+        ListKind::Experiments => lowtide_lab::claims::experiments()
             .iter()
             .map(|r| {
-                let expected = Expected::parse(r.expected, &r.id());
+                let expected = ExperimentClaims::parse(r.expected, &r.id());
                 let (title, paper) = expected
                     .map_or_else(|_| (String::new(), String::new()), |e| (e.title, e.paper));
                 registered("experiment", &r.id(), &title, &paper, &[])
@@ -148,14 +154,14 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
             .collect(),
         ListKind::Schemes => scheme::SCHEMES
             .iter()
-            .map(|s| Item {
+            .map(|s| CatalogueItem {
                 settings: assignments(s.settings),
                 ..registered("scheme", s.name, s.summary, "", &[])
             })
             .collect(),
         ListKind::Profiles => profile::PROFILES
             .iter()
-            .map(|p| Item {
+            .map(|p| CatalogueItem {
                 settings: assignments(p.settings),
                 ..registered("profile", p.name, p.summary, "", &[])
             })
@@ -179,7 +185,7 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
             .iter()
             .map(|e| registered("workload", e.name, e.summary, "", &[]))
             .collect(),
-        ListKind::Distributions => [Measure::Size, Measure::Time]
+        ListKind::Distributions => [CdfKind::Size, CdfKind::Time]
             .into_iter()
             .flat_map(Cdf::names)
             .map(distribution)
@@ -192,7 +198,7 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
             .map(|p| {
                 let mut settings = assignments(p.transport);
                 settings.extend(assignments(p.sources));
-                Item { settings, ..registered("host profile", p.name, p.summary, "", &[]) }
+                CatalogueItem { settings, ..registered("host profile", p.name, p.summary, "", &[]) }
             })
             .collect(),
         ListKind::Switches => all_switches(),
@@ -223,12 +229,12 @@ pub(crate) const KINDS: [ListKind; 15] = [
 ];
 
 /// Everything of that name; a name can stand for several things (`dctcp`).
-pub(crate) fn named(name: &str) -> Vec<Item> {
-    KINDS.iter().flat_map(|k| of(*k)).filter(|i| i.name == name).collect()
+pub(crate) fn find(name: &str) -> Vec<CatalogueItem> {
+    KINDS.iter().flat_map(|k| items(*k)).filter(|i| i.name == name).collect()
 }
 
 /// At most three names that are near one that does not exist, the nearest first; none where none is.
-pub(crate) fn some_nearest(name: &str, among: &[String]) -> Vec<String> {
+pub(crate) fn nearest_names(name: &str, among: &[String]) -> Vec<String> {
     let mut left: Vec<&str> = among.iter().map(String::as_str).collect();
     let mut near = Vec::new();
     while near.len() < 3

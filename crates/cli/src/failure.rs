@@ -10,7 +10,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode}
 
 /// A failed command.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CommandError {
     /// The scenario or the usage is wrong: status 2.
     Scenario(Box<ScenarioErrors>),
     /// Packetdrill scripts that cannot be run: status 2.
@@ -24,29 +24,29 @@ pub(crate) enum Failure {
     /// It was done, and two runs differ, which stdout says: status 1.
     Differs,
     /// It was done, and what was asked for does not hold: status 3.
-    Short(String),
+    Unmet(String),
     /// Ctrl-C: status 130. What was finished is kept.
     Interrupted(String),
     /// A command of ours in another place has failed, and has said why: its status.
     #[cfg(target_os = "linux")]
-    Elsewhere(u8),
+    ChildStatus(u8),
     /// Whoever reads stdout went away: nothing to say.
     ClosedPipe,
 }
 
-impl Failure {
+impl CommandError {
     /// Says it on stderr and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::Scenario(errors) => {
                 for error in errors.iter() {
-                    eprintln!("{:?}", Report::new(Shown::from(error)));
+                    eprintln!("{:?}", Report::new(RenderedError::from(error)));
                 }
                 ExitCode::from(2)
             }
             Self::Scripts(errors) => {
                 for error in &errors {
-                    eprintln!("{:?}", Report::new(Shown::from(error)));
+                    eprintln!("{:?}", Report::new(RenderedError::from(error)));
                 }
                 ExitCode::from(2)
             }
@@ -65,7 +65,7 @@ impl Failure {
                 ExitCode::from(1)
             }
             Self::Differs => ExitCode::from(1),
-            Self::Short(message) => {
+            Self::Unmet(message) => {
                 eprintln!("{message}");
                 ExitCode::from(3)
             }
@@ -74,35 +74,35 @@ impl Failure {
                 ExitCode::from(130)
             }
             #[cfg(target_os = "linux")]
-            Self::Elsewhere(status) => ExitCode::from(status),
+            Self::ChildStatus(status) => ExitCode::from(status),
             Self::ClosedPipe => ExitCode::SUCCESS,
         }
     }
 }
 
-impl Failure {
+impl CommandError {
     /// What is too large is shown where the scenario says so.
-    pub(crate) fn placed_in(self, scenario: &Scenario) -> Self {
+    pub(crate) fn located_in(self, scenario: &Scenario) -> Self {
         match self {
             Self::TooLarge(TooLarge { key, message, help }) => {
-                scenario.error_of(&key, &message, Some(help)).into()
+                scenario.error_at_key(&key, &message, Some(help)).into()
             }
             other => other,
         }
     }
 }
 
-impl From<ScenarioErrors> for Failure {
+impl From<ScenarioErrors> for CommandError {
     fn from(errors: ScenarioErrors) -> Self {
         Self::Scenario(Box::new(errors))
     }
 }
 
-impl From<LabError> for Failure {
+impl From<LabError> for CommandError {
     fn from(error: LabError) -> Self {
         match error {
             LabError::Scenario(errors) => errors.into(),
-            LabError::Question { message, help } => Self::Usage(message, help),
+            LabError::InvalidRequest { message, help } => Self::Usage(message, help),
             LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             other => Self::Run(other.to_string()),
@@ -112,14 +112,14 @@ impl From<LabError> for Failure {
 
 /// An error in a scenario or a script as miette draws it: line, carets, help.
 #[derive(Debug)]
-struct Shown {
+struct RenderedError {
     message: String,
     help: Option<String>,
     label: Option<LabeledSpan>,
     source: NamedSource<Arc<str>>,
 }
 
-impl From<&ScenarioError> for Shown {
+impl From<&ScenarioError> for RenderedError {
     fn from(error: &ScenarioError) -> Self {
         Self {
             message: error.message.clone(),
@@ -130,7 +130,7 @@ impl From<&ScenarioError> for Shown {
     }
 }
 
-impl From<&ScriptError> for Shown {
+impl From<&ScriptError> for RenderedError {
     fn from(error: &ScriptError) -> Self {
         Self {
             message: error.message.clone(),
@@ -141,15 +141,15 @@ impl From<&ScriptError> for Shown {
     }
 }
 
-impl std::fmt::Display for Shown {
+impl std::fmt::Display for RenderedError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Shown {}
+impl std::error::Error for RenderedError {}
 
-impl Diagnostic for Shown {
+impl Diagnostic for RenderedError {
     fn severity(&self) -> Option<Severity> {
         Some(Severity::Error)
     }

@@ -11,7 +11,7 @@ pub(crate) fn memory() -> Option<u64> {
 
 /// Bytes of memory that this process takes.
 pub(crate) fn resident() -> Option<u64> {
-    kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+    parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// Bytes that are free to us on the disk of `path`, or of the nearest directory above it that exists.
@@ -32,16 +32,16 @@ pub(crate) fn free_disk(_: &Path) -> Option<u64> {
 /// leave, and its limit on address space. `root` is `/`, but in tests.
 fn available(root: &Path) -> Option<u64> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
-    let free = read("proc/meminfo").and_then(|text| kib(&text, "MemAvailable:"));
+    let free = read("proc/meminfo").and_then(|text| parse_kib(&text, "MemAvailable:"));
     let space = read("proc/self/limits").and_then(|text| {
         let line = text.lines().find_map(|l| l.strip_prefix("Max address space"))?;
         line.split_whitespace().next()?.parse().ok()
     });
-    [free, space, groups(root)].into_iter().flatten().min()
+    [free, space, cgroup_available(root)].into_iter().flatten().min()
 }
 
 /// What the control groups of this process leave, those above them included.
-fn groups(root: &Path) -> Option<u64> {
+fn cgroup_available(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mut least = None;
     for line in text.lines() {
@@ -58,14 +58,14 @@ fn groups(root: &Path) -> Option<u64> {
         let mount = root.join(mount);
         let place = mount.join(path.trim_start_matches('/'));
         for group in place.ancestors().take_while(|p| p.starts_with(&mount)) {
-            least = [least, left(group, files)].into_iter().flatten().min();
+            least = [least, cgroup_remaining(group, files)].into_iter().flatten().min();
         }
     }
     least
 }
 
 /// What one control group leaves: its limit less what it uses, but for pages of files that it can drop.
-fn left(group: &Path, [limit, usage, cache]: [&str; 3]) -> Option<u64> {
+fn cgroup_remaining(group: &Path, [limit, usage, cache]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
     let limit = number(limit)?;
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
@@ -75,7 +75,7 @@ fn left(group: &Path, [limit, usage, cache]: [&str; 3]) -> Option<u64> {
 }
 
 /// The value of a line like `MemAvailable:  123 kB`, in bytes.
-fn kib(text: &str, name: &str) -> Option<u64> {
+fn parse_kib(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix(name))?;
     line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
 }

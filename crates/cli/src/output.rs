@@ -7,7 +7,7 @@ use comfy_table::{
 };
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// A line below the header and no others: a table of many rows stays readable and short.
 const STYLE: TableStyle = TableStyle::new()
@@ -27,23 +27,23 @@ pub(crate) struct Output {
 impl Output {
     /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command quietly.
     #[expect(clippy::unused_self, reason = "beside `json` and `table`, one way to speak")]
-    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
-        Self::line(&format!("{}\n", text.trim_end()))
+    pub(crate) fn text(self, text: &str) -> Result<(), CommandError> {
+        Self::raw(&format!("{}\n", text.trim_end()))
     }
 
     /// Prints `text` as it is.
-    pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    pub(crate) fn raw(text: &str) -> Result<(), CommandError> {
         match std::io::stdout().lock().write_all(text.as_bytes()) {
             Ok(()) => Ok(()),
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-            Err(e) => Err(Failure::Run(format!("cannot write to stdout: {e}"))),
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(CommandError::ClosedPipe),
+            Err(e) => Err(CommandError::Run(format!("cannot write to stdout: {e}"))),
         }
     }
 
     /// Prints `value` as JSON.
-    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)
-            .map_err(|e| Failure::Run(format!("cannot write the result as JSON: {e}")))?;
+            .map_err(|e| CommandError::Run(format!("cannot write the result as JSON: {e}")))?;
         self.text(&text)
     }
 
@@ -53,7 +53,7 @@ impl Output {
         header: &[&str],
         right: &[usize],
         rows: &[Vec<String>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let mut table = Table::new();
         table.load_style(STYLE).set_header(header.iter().copied());
         if std::io::stdout().is_terminal() {

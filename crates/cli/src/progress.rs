@@ -6,22 +6,22 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lowtide_lab::Progress;
+use lowtide_lab::RunProgress;
 
 use crate::output::Output;
 
 /// Steps of the bar per run: virtual time within a run moves it too.
 const STEPS: u64 = 1000;
 
-pub(crate) struct Bar {
+pub(crate) struct ProgressReporter {
     shown: ProgressBar,
     /// How far the runs under way are, in steps, by number of the run.
     under_way: Mutex<BTreeMap<u32, u64>>,
     /// Why the first run that took fewer threads than it might have did so.
-    fewer: Mutex<Option<String>>,
+    fewer_threads: Mutex<Option<String>>,
 }
 
-impl Bar {
+impl ProgressReporter {
     /// `label` stands before it.
     pub(crate) fn new(out: Output, runs: u64, label: &str) -> Self {
         let target =
@@ -37,47 +37,47 @@ impl Bar {
             bar.set_prefix(format!("{label}  "));
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { shown: bar, under_way: Mutex::default(), fewer: Mutex::default() }
+        Self { shown: bar, under_way: Mutex::default(), fewer_threads: Mutex::default() }
     }
 
     /// Takes one message of the laboratory.
-    pub(crate) fn take(&self, progress: Progress<'_>) {
+    pub(crate) fn update(&self, progress: RunProgress<'_>) {
         let Ok(mut under_way) = self.under_way.lock() else { return };
         match progress {
-            Progress::Planned { runs, kept } => {
+            RunProgress::Planned { runs, kept } => {
                 self.shown.set_length(runs as u64 * STEPS);
                 self.shown.set_position(kept as u64 * STEPS);
                 self.shown.reset_eta();
             }
-            Progress::Started(key) => {
+            RunProgress::Started(key) => {
                 under_way.insert(key.run, 0);
             }
-            Progress::Running { key, now, end } => {
+            RunProgress::Running { key, now, end } => {
                 let share = now.as_secs_f64() / end.as_secs_f64();
                 let steps = ((share * STEPS as f64) as u64).min(STEPS);
                 let before = under_way.insert(key.run, steps).unwrap_or(0);
                 self.shown.inc(steps.saturating_sub(before));
                 self.shown.set_message(format!("{key} at {:.3} s", now.as_secs_f64()));
             }
-            Progress::Finished(key) => {
+            RunProgress::Finished(key) => {
                 let before = under_way.remove(&key.run).unwrap_or(0);
                 self.shown.inc(STEPS.saturating_sub(before));
                 self.shown.set_message(key.to_string());
             }
-            Progress::Threads { key, threads, why } => {
-                let Ok(mut fewer) = self.fewer.lock() else { return };
+            RunProgress::Threads { key, threads, why } => {
+                let Ok(mut fewer) = self.fewer_threads.lock() else { return };
                 if let Some(why) = why {
                     let noun = if threads == 1 { "thread" } else { "threads" };
                     fewer.get_or_insert_with(|| format!("{key} took {threads} {noun}: {why}"));
                 }
             }
-            Progress::Writing => self.shown.set_message("tables, figures, report"),
+            RunProgress::Writing => self.shown.set_message("tables, figures, report"),
         }
     }
 
     /// Why a run took fewer threads than it might have.
-    pub(crate) fn fewer(&self) -> Option<String> {
-        self.fewer.lock().ok().and_then(|fewer| fewer.clone())
+    pub(crate) fn fewer_threads(&self) -> Option<String> {
+        self.fewer_threads.lock().ok().and_then(|fewer| fewer.clone())
     }
 
     pub(crate) fn clear(&self) {

@@ -35,7 +35,7 @@ struct Held {
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregator {
     interval: Duration,
-    most: u64,
+    max_bytes: u64,
     held: Vec<Held>,
     /// When its pending event comes; far future without one.
     armed: Instant,
@@ -45,7 +45,7 @@ impl Aggregator {
     pub(crate) fn new(spec: &AggregationSpec) -> Self {
         Self {
             interval: spec.interval,
-            most: spec.most.as_u64(),
+            max_bytes: spec.max_bytes.as_u64(),
             held: Vec::new(),
             armed: Instant::FAR_FUTURE,
         }
@@ -63,9 +63,12 @@ impl Aggregator {
             let bytes =
                 u64::from(held.packet.segment.payload_len) + u64::from(packet.segment.payload_len);
             let longer = packet.segment.payload_len > held.mss;
-            if bytes <= self.most && !longer && continues(&held.packet.segment, &packet.segment) {
+            if bytes <= self.max_bytes
+                && !longer
+                && continues(&held.packet.segment, &packet.segment)
+            {
                 merge(&mut held.packet, &packet);
-                let full = bytes + u64::from(held.mss) > self.most;
+                let full = bytes + u64::from(held.mss) > self.max_bytes;
                 let last = packet.segment.payload_len < held.mss;
                 if full || last || packet.segment.flags.contains(Flags::PSH) {
                     out.push(self.held.remove(i).packet);
@@ -184,7 +187,7 @@ mod tests {
 
     fn aggregator() -> Aggregator {
         let (interval, most) = (Duration::from_us(10), Bytes::new(8_000));
-        Aggregator::new(&AggregationSpec { interval, most })
+        Aggregator::new(&AggregationSpec { interval, max_bytes: most })
     }
 
     /// Segment number `i` of flow `flow`.

@@ -10,20 +10,20 @@ use std::hint::cold_path;
 use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_units::{Bytes, Instant};
 
-use crate::signals::Signals;
-use crate::small_queue::SmallQueue;
+use crate::signals::EcnCounters;
+use crate::small_queue::Tsq;
 
 /// The port on which every host serves.
 pub(crate) const SERVER_PORT: u16 = 5001;
 
 /// As good as endless: 2^60 B take a century at 3 Tbit/s.
-pub(crate) const BACKLOG: u64 = 1 << 60;
+pub(crate) const UNLIMITED_BYTES: u64 = 1 << 60;
 
 /// One side of a connection: twice its number for the client's, plus one for the server's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Side(u32);
+pub(crate) struct ConnSide(u32);
 
-impl Side {
+impl ConnSide {
     pub(crate) const fn client(flow: u32) -> Self {
         Self(2 * flow)
     }
@@ -45,14 +45,14 @@ impl Side {
     }
     /// The same side of another connection.
     #[inline]
-    pub(crate) const fn of(self, flow: u32) -> Self {
+    pub(crate) const fn with_flow(self, flow: u32) -> Self {
         Self(2 * flow + self.0 % 2)
     }
 }
 
 /// What the driver keeps of one connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Handle {
+pub(crate) struct ConnHandle {
     /// The host that holds it.
     pub(crate) host: u32,
     /// Its name at that host; `None` before it is opened and after it is released.
@@ -62,23 +62,23 @@ pub(crate) struct Handle {
     /// What it showed when it was released.
     pub(crate) last: Option<Box<Info>>,
     /// What it has in its host's queue, where that is limited.
-    pub(crate) small_queue: Option<Box<SmallQueue>>,
+    pub(crate) tsq: Option<Box<Tsq>>,
 }
 
-impl Handle {
+impl ConnHandle {
     /// A side at `host` that is not open.
     pub(crate) const fn at(host: u32) -> Self {
-        Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None, small_queue: None }
+        Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None, tsq: None }
     }
 }
 
 /// One connection as it goes on.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Progress {
+pub(crate) struct ConnProgress {
     // In the order of use: what every segment touches stands together, what few do comes last.
     /// It is an asker's: the server sends the data. Else the client does.
-    pub(crate) answers: bool,
+    pub(crate) server_sends: bool,
     /// The class of its packets; `None` for that of the host that sends them.
     pub(crate) class: Option<u8>,
     /// Index of the traffic group.
@@ -89,11 +89,11 @@ pub(crate) struct Progress {
     pub(crate) size: Option<Bytes>,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Option<Instant>,
-    pub(crate) signals: Signals,
+    pub(crate) ecn_counters: EcnCounters,
     /// Its number in the whole run. Where a run is cut, connections are counted anew in each part.
     pub(crate) number: u32,
     /// What it is called where the other end is: its own place, but for one between two parts.
-    pub(crate) there: u32,
+    pub(crate) peer_index: u32,
     /// The host that opens it.
     pub(crate) client: u32,
     /// The host that it is opened to.
@@ -105,15 +105,15 @@ pub(crate) struct Progress {
     pub(crate) delivered_in_warmup: u64,
 }
 
-impl Progress {
+impl ConnProgress {
     /// A connection from `client` to `server` of which nothing has happened yet.
     pub(crate) fn new(group: u16, client: u32, server: u32, size: Option<Bytes>) -> Self {
         Self {
             group,
             number: 0,
-            there: 0,
+            peer_index: 0,
             class: None,
-            answers: false,
+            server_sends: false,
             client,
             server,
             size,
@@ -124,20 +124,20 @@ impl Progress {
             delivered_at: None,
             ports: (0, SERVER_PORT),
             failed: None,
-            signals: Signals::default(),
+            ecn_counters: EcnCounters::default(),
         }
     }
 
     /// This side of it sends the data.
     #[inline]
-    pub(crate) const fn sends(&self, side: Side) -> bool {
-        side.is_client() != self.answers
+    pub(crate) const fn sends(&self, side: ConnSide) -> bool {
+        side.is_client() != self.server_sends
     }
 
     /// The side of it that sends the data, for connection `number`, and the host there.
-    pub(crate) const fn sender(&self, number: u32) -> (Side, u32) {
-        let client = Side::client(number);
-        if self.answers { (client.peer(), self.server) } else { (client, self.client) }
+    pub(crate) const fn sender(&self, number: u32) -> (ConnSide, u32) {
+        let client = ConnSide::client(number);
+        if self.server_sends { (client.peer(), self.server) } else { (client, self.client) }
     }
 
     /// The receiving application has got everything below `upto`.

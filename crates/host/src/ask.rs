@@ -9,55 +9,55 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Duration, Instant};
 
-use crate::app::Side;
-use crate::askers::Asking;
+use crate::app::ConnSide;
+use crate::askers::QueryClient;
 use crate::exchange::Request;
 use crate::outcome::QueryRecord;
-use crate::query::{Suffered, answer};
-use crate::world::{ASK, World};
+use crate::query::{QueryCost, response_size};
+use crate::world::{QUERY_CLIENT, World};
 
 impl World<'_> {
     /// An asker has something to do.
-    pub(crate) fn ask(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
-        let Some(spec) = self.setup.askers.get(index as usize) else { return };
-        let Some(asking) = self.askers.list.get_mut(index as usize) else { return };
-        let standing = asking.standing(spec);
+    pub(crate) fn run_query_client(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
+        let Some(spec) = self.setup.query_clients.get(index as usize) else { return };
+        let Some(asking) = self.query_clients.list.get_mut(index as usize) else { return };
+        let standing = asking.persistent_connections(spec);
         if asking.is_over() {
-            standing.for_each(|connection| self.hang_up(now, connection, sched));
+            standing.for_each(|connection| self.close_persistent(now, connection, sched));
             return;
         }
-        if !asking.called {
-            asking.called = true;
+        if !asking.connected {
+            asking.connected = true;
             if let Some(first) = asking.next.filter(|at| *at > now) {
-                sched.at(first, Entity::new(ASK, index));
+                sched.at(first, Entity::new(QUERY_CLIENT, index));
             }
-            standing.for_each(|connection| self.call(now, connection, sched));
+            standing.for_each(|connection| self.open_connection(now, connection, sched));
         }
-        while let Some(asking) = self.askers.list.get_mut(index as usize) {
+        while let Some(asking) = self.query_clients.list.get_mut(index as usize) {
             let Some(query) = asking.begin(now, spec) else { break };
             if let Some(next) = asking.next.filter(|at| *at > now) {
-                sched.at(next, Entity::new(ASK, index));
+                sched.at(next, Entity::new(QUERY_CLIENT, index));
             }
             for i in 0..spec.fan_out {
-                let Some(asking) = self.askers.list.get_mut(index as usize) else { break };
+                let Some(asking) = self.query_clients.list.get_mut(index as usize) else { break };
                 let connection = asking.connection(query, i);
                 if spec.jitter == Duration::ZERO {
-                    self.request(now, connection, query, sched);
+                    self.send_request(now, connection, query, sched);
                 } else {
-                    let at = asking.put_off(now, spec.jitter, connection, query);
-                    sched.at(at, Entity::new(ASK, index));
+                    let at = asking.delay_request(now, spec.jitter, connection, query);
+                    sched.at(at, Entity::new(QUERY_CLIENT, index));
                 }
             }
         }
-        while let Some(asking) = self.askers.list.get_mut(index as usize) {
+        while let Some(asking) = self.query_clients.list.get_mut(index as usize) {
             let Some((connection, query)) = asking.take_due(now) else { break };
-            self.request(now, connection, query, sched);
+            self.send_request(now, connection, query, sched);
         }
     }
 
     /// Opens a connection; one that cannot be opened has failed.
-    fn call(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
-        let side = Side::client(connection);
+    fn open_connection(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
+        let side = ConnSide::client(connection);
         let opened = self.open(now, side);
         if let Some(progress) = self.flows.get_mut(connection as usize) {
             progress.start = now;
@@ -67,49 +67,51 @@ impl World<'_> {
             }
         }
         if let Some(id) = opened {
-            self.serve(now, side, id, sched);
+            self.drive_conn(now, side, id, sched);
         }
     }
 
     /// Closes a connection that has stayed open.
-    fn hang_up(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
-        let side = Side::client(connection);
+    fn close_persistent(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
+        let side = ConnSide::client(connection);
         let Some(id) = self.handles.get(side.index() as usize).and_then(|h| h.conn) else { return };
         if let Some(conn) = self.conn(side, id) {
             conn.close();
         }
-        self.serve(now, side, id, sched);
+        self.drive_conn(now, side, id, sched);
     }
 
     /// A request of a query leaves.
-    fn request(&mut self, now: Instant, connection: u32, query: u32, sched: &mut Scheduler) {
-        let side = Side::client(connection);
-        let before = self.suffered(side);
-        let asked = self.moment();
-        let Some(exchange) = self.askers.exchange(connection as usize) else { return };
-        let Some(spec) = self.setup.askers.get(exchange.asker as usize) else { return };
-        exchange.request(query, answer(spec, query), before, asked);
-        self.tell_server(side, query);
-        if !spec.standing {
-            self.call(now, connection, sched);
+    fn send_request(&mut self, now: Instant, connection: u32, query: u32, sched: &mut Scheduler) {
+        let side = ConnSide::client(connection);
+        let before = self.query_cost(side);
+        let asked = self.current_event();
+        let Some(exchange) = self.query_clients.exchange(connection as usize) else { return };
+        let Some(spec) = self.setup.query_clients.get(exchange.query_client as usize) else {
+            return;
+        };
+        exchange.request(query, response_size(spec, query), before, asked);
+        self.notify_server(side, query);
+        if !spec.persistent {
+            self.open_connection(now, connection, sched);
         }
         let id = self.handles.get(side.index() as usize).and_then(|h| h.conn);
         match id.and_then(|id| self.conn(side, id).map(|conn| (id, conn))) {
             Some((id, conn)) => {
                 conn.send(spec.request.as_u64());
-                self.serve(now, side, id, sched);
+                self.drive_conn(now, side, id, sched);
             }
-            None => self.give_up(now, side, None, sched),
+            None => self.fail_requests(now, side, None, sched),
         }
     }
 
     /// What a connection of an asker has to tell the application of its end. True when it can be
     /// released.
     #[inline(never)]
-    pub(crate) fn converse(
+    pub(crate) fn poll_query_events(
         &mut self,
         now: Instant,
-        side: Side,
+        side: ConnSide,
         id: ConnId,
         sched: &mut Scheduler,
     ) -> bool {
@@ -121,14 +123,14 @@ impl World<'_> {
                 Event::Closed(reason) => {
                     over = true;
                     if side.is_client() {
-                        self.give_up(now, side, Some(reason), sched);
+                        self.fail_requests(now, side, Some(reason), sched);
                     }
                 }
                 Event::Readable { upto } if side.is_client() => {
                     conn.read(upto);
-                    self.answered(now, side, upto, sched);
+                    self.on_response(now, side, upto, sched);
                 }
-                Event::Readable { upto } => self.requested(side, id, upto),
+                Event::Readable { upto } => self.on_request(side, id, upto),
                 Event::Established if side.is_client() => {
                     if let Some(progress) = self.flows.get_mut(side.flow()) {
                         progress.established = Some(now);
@@ -141,77 +143,77 @@ impl World<'_> {
     }
 
     /// The client has got its server's stream up to `upto`.
-    fn answered(&mut self, now: Instant, side: Side, upto: u64, sched: &mut Scheduler) {
-        let warm = self.warm;
+    fn on_response(&mut self, now: Instant, side: ConnSide, upto: u64, sched: &mut Scheduler) {
+        let warm = self.warmup_end;
         if let Some(progress) = self.flows.get_mut(side.flow()) {
             progress.note_delivered(now, upto, warm);
         }
-        while let Some(exchange) = self.askers.exchange(side.flow()) {
-            let asker = exchange.asker;
+        while let Some(exchange) = self.query_clients.exchange(side.flow()) {
+            let asker = exchange.query_client;
             let Some(request) = exchange.take_answered(upto) else { break };
-            self.settle(now, side, asker, request, None, sched);
+            self.complete_request(now, side, asker, request, None, sched);
         }
     }
 
     /// The connection is over for that reason, or there has been none: what it was to answer is lost.
-    fn give_up(
+    fn fail_requests(
         &mut self,
         now: Instant,
-        side: Side,
+        side: ConnSide,
         reason: Option<CloseReason>,
         sched: &mut Scheduler,
     ) {
         let Some(progress) = self.flows.get_mut(side.flow()) else { return };
-        let Some(exchange) = self.askers.exchange(side.flow()) else { return };
-        let asker = exchange.asker;
-        let over = self.askers.list.get(asker as usize).is_none_or(Asking::is_over);
+        let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
+        let asker = exchange.query_client;
+        let over = self.query_clients.list.get(asker as usize).is_none_or(QueryClient::is_over);
         let unanswered = progress.delivered_at.is_none() && !over;
         if let Some(reason) = reason.filter(|r| *r != CloseReason::Normal && unanswered) {
             progress.failed.get_or_insert(reason);
         }
         let why = progress.failed.or(reason).unwrap_or(CloseReason::Aborted);
-        while let Some(exchange) = self.askers.exchange(side.flow()) {
+        while let Some(exchange) = self.query_clients.exchange(side.flow()) {
             let Some(request) = exchange.take_answered(u64::MAX) else { break };
-            self.settle(now, side, asker, request, Some(why), sched);
+            self.complete_request(now, side, asker, request, Some(why), sched);
         }
-        if let Some(exchange) = self.askers.exchange(side.flow()) {
+        if let Some(exchange) = self.query_clients.exchange(side.flow()) {
             // Of a million connections most are over.
-            exchange.waiting.shrink_to_fit();
+            exchange.outstanding.shrink_to_fit();
         }
     }
 
     /// An answer is there, or is lost for a reason.
-    fn settle(
+    fn complete_request(
         &mut self,
         now: Instant,
-        side: Side,
+        side: ConnSide,
         asker: u32,
         request: Request,
         lost: Option<CloseReason>,
         sched: &mut Scheduler,
     ) {
-        let suffered = self.suffered(side).since(request.before);
-        self.claim_cost(side, asker, request);
-        let Some(spec) = self.setup.askers.get(asker as usize) else { return };
-        let Some(asking) = self.askers.list.get_mut(asker as usize) else { return };
+        let suffered = self.query_cost(side).since(request.cost_before);
+        self.attribute_cost(side, asker, request);
+        let Some(spec) = self.setup.query_clients.get(asker as usize) else { return };
+        let Some(asking) = self.query_clients.list.get_mut(asker as usize) else { return };
         let Some(query) = asking.queries.get_mut(request.query as usize) else { return };
-        query.suffer(suffered);
-        if !query.settle(now, lost) {
+        query.add_cost(suffered);
+        if !query.complete_one(now, lost) {
             return;
         }
-        let next = asking.follow(now, spec);
+        let next = asking.on_query_completed(now, spec);
         if asking.is_over() {
             // It hangs up, unless the run ends here.
-            sched.at(now, Entity::new(ASK, asker));
-            self.one_is_over(None);
+            sched.at(now, Entity::new(QUERY_CLIENT, asker));
+            self.on_completed(None);
         } else if let Some(next) = next {
-            sched.at(next, Entity::new(ASK, asker));
+            sched.at(next, Entity::new(QUERY_CLIENT, asker));
         }
     }
 
     /// What the connection of `side` has gone through.
-    fn suffered(&mut self, side: Side) -> Suffered {
-        let mut sum = Suffered::default();
+    fn query_cost(&mut self, side: ConnSide) -> QueryCost {
+        let mut sum = QueryCost::default();
         for side in [side, side.peer()] {
             if let Some(info) = self.info(side) {
                 sum.add(&info);
@@ -223,22 +225,23 @@ impl World<'_> {
     /// The rows of all queries, in a run that ended at `ended`.
     pub(crate) fn query_rows(&mut self, ended: Instant) -> Vec<QueryRecord> {
         // What those under way have cost so far.
-        for connection in self.askers.connections() {
-            let Some(exchange) = self.askers.exchange(connection) else { continue };
-            if exchange.waiting.is_empty() {
+        for connection in self.query_clients.connections() {
+            let Some(exchange) = self.query_clients.exchange(connection) else { continue };
+            if exchange.outstanding.is_empty() {
                 continue;
             }
-            let (asker, waiting) = (exchange.asker, std::mem::take(&mut exchange.waiting));
-            let now = self.suffered(Side::client(connection as u32));
-            let Some(asking) = self.askers.list.get_mut(asker as usize) else { continue };
+            let (asker, waiting) =
+                (exchange.query_client, std::mem::take(&mut exchange.outstanding));
+            let now = self.query_cost(ConnSide::client(connection as u32));
+            let Some(asking) = self.query_clients.list.get_mut(asker as usize) else { continue };
             for request in waiting {
                 if let Some(query) = asking.queries.get_mut(request.query as usize) {
-                    query.suffer(now.since(request.before));
+                    query.add_cost(now.since(request.cost_before));
                 }
             }
         }
-        let times = (self.warm, ended);
-        let askers = self.setup.askers.iter().zip(&self.askers.list).zip(0..);
+        let times = (self.warmup_end, ended);
+        let askers = self.setup.query_clients.iter().zip(&self.query_clients.list).zip(0..);
         let rows = askers.flat_map(|((spec, asking), asker)| {
             let numbered = asking.queries.iter().zip(0..);
             numbered.map(move |(query, number)| query.record(spec, (asker, number), times))

@@ -1,26 +1,26 @@
 //! All askers of a run, and how far each is: when it asks next, whom, and what its connections carry.
 //!
 //! Contract: the numbers of an asker's connections are known before the run. Where connections stay open
-//! there is one per place in [`Asker::servers`], in that order; else `fan_out` per query, in the order of
+//! there is one per place in [`QueryClient::servers`], in that order; else `fan_out` per query, in the order of
 //! queries. What is drawn (servers, jitter) comes from generators of this asker alone.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use lowtide_sim::{Entity, Rng, Seed};
-use lowtide_traffic::{Asker, Asks};
+use lowtide_traffic::{QueryClientSpec, QuerySchedule};
 use lowtide_units::{Duration, Instant};
 
-use crate::app::Progress;
+use crate::app::ConnProgress;
 use crate::error::RunError;
 use crate::exchange::Exchange;
-use crate::query::{Query, answer, queries};
+use crate::query::{Query, query_count, response_size};
 use crate::setup::Setup;
 
 /// All askers of a run.
 #[derive(Debug)]
-pub(crate) struct Askers {
-    pub(crate) list: Vec<Asking>,
+pub(crate) struct QueryClients {
+    pub(crate) list: Vec<QueryClient>,
     /// By connection, from the first one of the first asker.
     pub(crate) exchanges: Vec<Exchange>,
     /// The number of that connection.
@@ -29,10 +29,10 @@ pub(crate) struct Askers {
 
 /// One asker as it goes on.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub(crate) struct QueryClient {
     /// Number of its first connection.
     pub(crate) first: u32,
-    standing: bool,
+    persistent: bool,
     fan_out: u32,
     /// When it begins, jitter included.
     start: Instant,
@@ -43,11 +43,11 @@ pub(crate) struct Asking {
     /// Those that have begun, by number.
     pub(crate) queries: Vec<Query>,
     /// Of these, queries that are not over.
-    pub(crate) under_way: u32,
+    pub(crate) outstanding: u32,
     /// When the next one begins, where that is known.
     pub(crate) next: Option<Instant>,
     /// Its connections that stay open have been opened.
-    pub(crate) called: bool,
+    pub(crate) connected: bool,
     /// Places in the list of servers, shuffled as far as was drawn; empty where a query goes to all.
     order: Vec<u32>,
     draw: Rng,
@@ -56,26 +56,26 @@ pub(crate) struct Asking {
     due: BinaryHeap<Reverse<(Instant, u32, u32)>>,
 }
 
-impl Askers {
+impl QueryClients {
     /// The askers of `setup`, whose connections are added to `flows`.
-    pub(crate) fn new(setup: &Setup, flows: &mut Vec<Progress>) -> Result<Self, RunError> {
+    pub(crate) fn new(setup: &Setup, flows: &mut Vec<ConnProgress>) -> Result<Self, RunError> {
         let mut askers = Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
-        for (spec, index) in setup.askers.iter().zip(0_u32..) {
-            let refuse = |problem| RunError::Asker { asker: index as usize, problem };
+        for (spec, index) in setup.query_clients.iter().zip(0_u32..) {
+            let refuse = |problem| RunError::QueryClient { query_client: index as usize, problem };
             check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;
-            let mut asking = Asking::new(setup, spec, index, flows.len() as u32);
+            let mut asking = QueryClient::new(setup, spec, index, flows.len() as u32);
             let progress = |place: u32, size| {
                 let server = spec.servers.get(place as usize).copied().unwrap_or_default();
-                let plain = Progress::new(spec.group, spec.client, server, size);
-                Progress { answers: true, ..plain }
+                let plain = ConnProgress::new(spec.group, spec.client, server, size);
+                ConnProgress { server_sends: true, ..plain }
             };
-            if spec.standing {
+            if spec.persistent {
                 flows.extend((0..spec.servers.len() as u32).map(|place| progress(place, None)));
             } else {
                 for query in 0..asking.total as u32 {
                     asking.shuffle();
-                    let places = (0..spec.fan_out).map(|i| asking.place(i));
-                    flows.extend(places.map(|p| progress(p, Some(answer(spec, query)))));
+                    let places = (0..spec.fan_out).map(|i| asking.server_index(i));
+                    flows.extend(places.map(|p| progress(p, Some(response_size(spec, query)))));
                 }
             }
             let here = flows.len() - askers.first;
@@ -109,23 +109,23 @@ impl Askers {
     }
 }
 
-impl Asking {
-    fn new(setup: &Setup, spec: &Asker, index: u32, first: u32) -> Self {
+impl QueryClient {
+    fn new(setup: &Setup, spec: &QueryClientSpec, index: u32, first: u32) -> Self {
         let rng = |purpose| Seed::derive(setup.seed, "asker", u64::from(index), purpose).rng();
         let shift = rng("start jitter").duration_below(setup.disturbance.start_jitter);
         let some = (spec.fan_out as usize) < spec.servers.len();
         let servers = if some { spec.servers.len() as u32 } else { 0 };
         Self {
             first,
-            standing: spec.standing,
+            persistent: spec.persistent,
             fan_out: spec.fan_out,
             start: spec.start + shift,
             shift,
-            total: queries(spec),
+            total: query_count(spec),
             queries: Vec::new(),
-            under_way: 0,
+            outstanding: 0,
             next: Some(Instant::ZERO),
-            called: false,
+            connected: false,
             order: (0..servers).collect(),
             draw: rng("servers"),
             jitter: rng("jitter"),
@@ -134,30 +134,40 @@ impl Asking {
         .planned(spec)
     }
 
-    fn planned(mut self, spec: &Asker) -> Self {
+    fn planned(mut self, spec: &QueryClientSpec) -> Self {
         self.next = self.time(spec, 0);
         self
     }
 
     /// When query `number` begins, if that depends on no other.
-    fn time(&self, spec: &Asker, number: usize) -> Option<Instant> {
-        match &spec.asks {
-            Asks::Closed { .. } => (number == 0 && self.total > 0).then_some(self.start),
-            Asks::At(times) => times.get(number).map(|at| (*at + self.shift).max(self.start)),
+    fn time(&self, spec: &QueryClientSpec, number: usize) -> Option<Instant> {
+        match &spec.schedule {
+            QuerySchedule::ClosedLoop { .. } => {
+                (number == 0 && self.total > 0).then_some(self.start)
+            }
+            QuerySchedule::OpenLoop(times) => {
+                times.get(number).map(|at| (*at + self.shift).max(self.start))
+            }
         }
     }
 
     /// All its queries are over.
     pub(crate) fn is_over(&self) -> bool {
-        self.under_way == 0 && self.queries.len() == self.total
+        self.outstanding == 0 && self.queries.len() == self.total
     }
 
     /// Something is left to do that does not begin before `until`, or not before a pause of `least` after
     /// something else.
-    pub(crate) fn outlasts(&self, spec: &Asker, until: Instant, least: Duration) -> bool {
+    pub(crate) fn cannot_finish_before(
+        &self,
+        spec: &QueryClientSpec,
+        until: Instant,
+        least: Duration,
+    ) -> bool {
         let more = self.queries.len() < self.total;
-        let pauses = matches!(spec.asks, Asks::Closed { pause, .. } if pause >= least);
-        more && (self.next.is_some_and(|at| at >= until) || (pauses && self.under_way > 0))
+        let pauses =
+            matches!(spec.schedule, QuerySchedule::ClosedLoop { pause, .. } if pause >= least);
+        more && (self.next.is_some_and(|at| at >= until) || (pauses && self.outstanding > 0))
     }
 
     /// The same with its connections counted from another number on.
@@ -166,7 +176,7 @@ impl Asking {
     }
 
     /// One that has nothing to do, in the place of another.
-    pub(crate) fn nobody(&self) -> Self {
+    pub(crate) fn idle_copy(&self) -> Self {
         Self {
             total: 0,
             queries: Vec::new(),
@@ -180,30 +190,34 @@ impl Asking {
     }
 
     /// Its connections that stay open.
-    pub(crate) fn standing(&self, spec: &Asker) -> std::ops::Range<u32> {
-        let n = if self.standing { spec.servers.len() as u32 } else { 0 };
+    pub(crate) fn persistent_connections(&self, spec: &QueryClientSpec) -> std::ops::Range<u32> {
+        let n = if self.persistent { spec.servers.len() as u32 } else { 0 };
         self.first..self.first + n
     }
 
     /// Begins a query if one is due; its number.
-    pub(crate) fn begin(&mut self, now: Instant, spec: &Asker) -> Option<u32> {
+    pub(crate) fn begin(&mut self, now: Instant, spec: &QueryClientSpec) -> Option<u32> {
         if self.next? > now {
             return None;
         }
         let number = self.queries.len() as u32;
         self.queries.push(Query::new(now, self.fan_out));
-        self.under_way += 1;
+        self.outstanding += 1;
         self.next = self.time(spec, self.queries.len());
-        if self.standing {
+        if self.persistent {
             self.shuffle();
         }
         Some(number)
     }
 
     /// A query is over: when the next one begins, if it waited for that.
-    pub(crate) fn follow(&mut self, now: Instant, spec: &Asker) -> Option<Instant> {
-        self.under_way -= 1;
-        let Asks::Closed { pause, .. } = spec.asks else { return None };
+    pub(crate) fn on_query_completed(
+        &mut self,
+        now: Instant,
+        spec: &QueryClientSpec,
+    ) -> Option<Instant> {
+        self.outstanding -= 1;
+        let QuerySchedule::ClosedLoop { pause, .. } = spec.schedule else { return None };
         self.next = (self.queries.len() < self.total).then(|| now + pause);
         self.next
     }
@@ -218,17 +232,17 @@ impl Asking {
     }
 
     /// The place in the list of servers of the `i`-th one that was drawn.
-    fn place(&self, i: u32) -> u32 {
+    fn server_index(&self, i: u32) -> u32 {
         self.order.get(i as usize).copied().unwrap_or(i)
     }
 
     /// The connection of the `i`-th request of `query`, which was begun last.
     pub(crate) fn connection(&self, query: u32, i: u32) -> u32 {
-        self.first + if self.standing { self.place(i) } else { query * self.fan_out + i }
+        self.first + if self.persistent { self.server_index(i) } else { query * self.fan_out + i }
     }
 
     /// A request will leave within `jitter`; when.
-    pub(crate) fn put_off(
+    pub(crate) fn delay_request(
         &mut self,
         now: Instant,
         jitter: Duration,
@@ -251,13 +265,13 @@ impl Asking {
     }
 }
 
-fn check(spec: &Asker, hosts: usize, connections: usize) -> Result<(), &'static str> {
+fn check(spec: &QueryClientSpec, hosts: usize, connections: usize) -> Result<(), &'static str> {
     let exists = |host: &u32| (*host as usize) < hosts;
     let servers = spec.servers.len();
-    let more = if spec.standing {
+    let more = if spec.persistent {
         servers as u64
     } else {
-        (queries(spec) as u64).saturating_mul(u64::from(spec.fan_out))
+        (query_count(spec) as u64).saturating_mul(u64::from(spec.fan_out))
     };
     let all = more.saturating_add(connections as u64).saturating_mul(2);
     let falls = |times: &Vec<Instant>| times.windows(2).any(|w| w[0] > w[1]);
@@ -269,9 +283,10 @@ fn check(spec: &Asker, hosts: usize, connections: usize) -> Result<(), &'static 
         Err("a query must go to at least one of its servers and at most to all")
     } else if spec.request.as_u64() == 0 {
         Err("a request must have at least one byte")
-    } else if spec.answers.is_empty() || spec.answers.iter().any(|a| a.as_u64() == 0) {
+    } else if spec.response_sizes.is_empty() || spec.response_sizes.iter().any(|a| a.as_u64() == 0)
+    {
         Err("every answer must have at least one byte, and there must be one")
-    } else if matches!(&spec.asks, Asks::At(times) if falls(times)) {
+    } else if matches!(&spec.schedule, QuerySchedule::OpenLoop(times) if falls(times)) {
         Err("the times of its queries must not fall")
     } else if all > u64::from(Entity::MAX_INDEX) {
         Err("a run has at most 134 million connections")

@@ -59,12 +59,12 @@ impl TokenBucket {
 
 /// A packet that waits for tokens.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct DelayedPacket {
     pub(crate) packet: Packet,
     /// When TCP made it.
     pub(crate) made: Instant,
     /// The transmission of which it is the last packet.
-    pub(crate) ends: Option<TransmitId>,
+    pub(crate) completes: Option<TransmitId>,
 }
 
 /// A host's packets in front of its bucket.
@@ -73,7 +73,7 @@ pub(crate) struct Pacer {
     bucket: TokenBucket,
     /// Bytes of framing per packet.
     framing: u64,
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<DelayedPacket>,
 }
 
 impl Pacer {
@@ -82,7 +82,7 @@ impl Pacer {
     }
 
     /// Adds a packet; when the host is to come back, if it is the first.
-    pub(crate) fn push(&mut self, now: Instant, waiting: Waiting) -> Option<Instant> {
+    pub(crate) fn push(&mut self, now: Instant, waiting: DelayedPacket) -> Option<Instant> {
         self.queue.push_back(waiting);
         if self.queue.len() == 1 { self.next(now) } else { None }
     }
@@ -94,7 +94,7 @@ impl Pacer {
     }
 
     /// Takes the first packet if it may leave at `now`.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Waiting> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<DelayedPacket> {
         if self.next(now)? > now {
             return None;
         }
@@ -103,7 +103,7 @@ impl Pacer {
         Some(first)
     }
 
-    fn bytes(&self, waiting: &Waiting) -> u64 {
+    fn bytes(&self, waiting: &DelayedPacket) -> u64 {
         u64::from(waiting.packet.size) + self.framing
     }
 }

@@ -7,10 +7,10 @@ use crate::clock::ClockSpec;
 
 /// Puts stamps apart that are closer than the line allows, in each direction by itself; or does nothing.
 #[derive(Debug)]
-pub(crate) struct Calibration(Option<Box<Ways>>);
+pub(crate) struct Calibration(Option<Box<Directions>>);
 
 #[derive(Debug, Default)]
-struct Ways {
+struct Directions {
     sent: Spacing,
     received: Spacing,
 }

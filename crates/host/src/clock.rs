@@ -2,7 +2,7 @@
 //!
 //! Contract: at virtual time `t` a clock stands at `t + offset + t * drift`, and a reading is that
 //! rounded down to the granularity. A stamp is a reading for one packet, taken at one of three
-//! [`Place`]s and wrong by a [`crate::NoiseSpec`]. Stamps never decide anything but what a scheme does
+//! [`TimestampPoint`]s and wrong by a [`crate::NoiseSpec`]. Stamps never decide anything but what a scheme does
 //! with them: probes and the digest run on virtual time, and so do timers, which may have a tick of their
 //! own (`timer_tick.rs`).
 //!
@@ -18,10 +18,10 @@
 //! is complete: that is the noise `dma`.
 
 use lowtide_sim::Seed;
-use lowtide_units::{Duration, HostStamp, Instant, Parts};
+use lowtide_units::{Duration, Fraction, HostStamp, Instant};
 
 use crate::noise::{Noise, NoiseSpec};
-pub use crate::places::{Place, Received, Sent};
+pub use crate::places::{RxTimes, TimestampPoint, TxTimes};
 
 /// The clock of a host. The default is perfect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,15 +31,15 @@ pub struct ClockSpec {
     /// Each host is ahead by up to this much more, uniformly, drawn from the seed.
     pub offset_spread: Duration,
     /// How much faster it runs than virtual time.
-    pub drift: Parts,
+    pub drift: Fraction,
     /// Each host's drift is up to this much more or less, uniformly, drawn from the seed.
-    pub drift_spread: Parts,
+    pub drift_spread: Fraction,
     /// Its tick: readings are whole multiples. Stamps are in nanoseconds, so less than one is one.
     pub granularity: Duration,
     /// Timers of TCP fire when a tick of this length ends (`timer_tick.rs`); zero fires them to the picosecond.
     pub timer_tick: Duration,
     /// Where stamps are taken.
-    pub place: Place,
+    pub timestamp_point: TimestampPoint,
     /// By how much they are wrong.
     pub noise: NoiseSpec,
     /// Stamps that are closer than the line allows are put apart (DX §III, "Error calibration").
@@ -51,11 +51,11 @@ impl ClockSpec {
     pub const IDEAL: Self = Self {
         offset: Duration::ZERO,
         offset_spread: Duration::ZERO,
-        drift: Parts::ZERO,
-        drift_spread: Parts::ZERO,
+        drift: Fraction::ZERO,
+        drift_spread: Fraction::ZERO,
         granularity: Duration::from_ns(1),
         timer_tick: Duration::ZERO,
-        place: Place::Hardware,
+        timestamp_point: TimestampPoint::Hardware,
         noise: NoiseSpec::None,
         calibrate: false,
     };
@@ -76,9 +76,9 @@ pub struct Clock {
     exact: bool,
     /// Ahead by this many picoseconds at the start.
     offset: u64,
-    drift: Parts,
+    drift: Fraction,
     granularity: Duration,
-    place: Place,
+    timestamp_point: TimestampPoint,
     noise: Option<Box<Noise>>,
 }
 
@@ -89,18 +89,18 @@ impl Clock {
         let offset = spec.offset + rng.duration_below(spec.offset_spread);
         let spread = spec.drift_spread.as_ppb().unsigned_abs();
         let more = rng.below(2 * spread + 1).cast_signed() - spread.cast_signed();
-        let drift = Parts::from_ppb(spec.drift.as_ppb().saturating_add(more));
+        let drift = Fraction::from_ppb(spec.drift.as_ppb().saturating_add(more));
         let granularity = spec.granularity.max(Duration::from_ns(1));
         let tick = Duration::from_ns(1);
-        let ideal = offset == Duration::ZERO && drift == Parts::ZERO && granularity == tick;
+        let ideal = offset == Duration::ZERO && drift == Fraction::ZERO && granularity == tick;
         let noise = Noise::new(&spec.noise, Seed::derive(run_seed, "host", host, "stamps"));
         Self {
             ideal,
-            exact: ideal && spec.place == Place::Hardware && noise.is_none(),
+            exact: ideal && spec.timestamp_point == TimestampPoint::Hardware && noise.is_none(),
             offset: offset.as_ps(),
             drift,
             granularity,
-            place: spec.place,
+            timestamp_point: spec.timestamp_point,
             noise,
         }
     }
@@ -112,7 +112,7 @@ impl Clock {
 
     /// Whether what is received gets its stamp behind aggregation.
     pub(crate) const fn stamps_aggregates(&self) -> bool {
-        matches!(self.place, Place::Kernel)
+        matches!(self.timestamp_point, TimestampPoint::Kernel)
     }
 
     /// What the clock shows at `at`.
@@ -126,7 +126,7 @@ impl Clock {
 
     fn read_ps(&self, at: i128) -> HostStamp {
         let drifted = match self.drift {
-            Parts::ZERO => 0,
+            Fraction::ZERO => 0,
             drift => (at * i128::from(drift.as_ppb())).div_euclid(1_000_000_000),
         };
         // Nobody can read a clock before it has started.
@@ -137,16 +137,16 @@ impl Clock {
 
     /// The stamp of a packet that is sent; ask once for each, in the order in which they leave.
     #[inline]
-    pub fn on_send(&mut self, sent: Sent) -> HostStamp {
-        if self.exact { self.read(sent.left) } else { self.stamp_sent(sent) }
+    pub fn on_send(&mut self, sent: TxTimes) -> HostStamp {
+        if self.exact { self.read(sent.hardware) } else { self.stamp_sent(sent) }
     }
 
     #[inline(never)]
-    fn stamp_sent(&mut self, sent: Sent) -> HostStamp {
-        let at = match self.place {
-            Place::Hardware => sent.left,
-            Place::Driver => sent.handed,
-            Place::Kernel => sent.made,
+    fn stamp_sent(&mut self, sent: TxTimes) -> HostStamp {
+        let at = match self.timestamp_point {
+            TimestampPoint::Hardware => sent.hardware,
+            TimestampPoint::Driver => sent.driver,
+            TimestampPoint::Kernel => sent.kernel,
         };
         match &mut self.noise {
             None => self.read(at),
@@ -159,16 +159,16 @@ impl Clock {
 
     /// The stamp of a packet that is received; ask once for each, in order.
     #[inline]
-    pub fn on_receive(&mut self, received: Received) -> HostStamp {
-        if self.exact { self.read(received.came) } else { self.stamp_received(received) }
+    pub fn on_receive(&mut self, received: RxTimes) -> HostStamp {
+        if self.exact { self.read(received.hardware) } else { self.stamp_received(received) }
     }
 
     #[inline(never)]
-    fn stamp_received(&mut self, received: Received) -> HostStamp {
-        let at = match self.place {
-            Place::Hardware => received.came,
-            Place::Driver => received.taken,
-            Place::Kernel => received.given,
+    fn stamp_received(&mut self, received: RxTimes) -> HostStamp {
+        let at = match self.timestamp_point {
+            TimestampPoint::Hardware => received.hardware,
+            TimestampPoint::Driver => received.driver,
+            TimestampPoint::Kernel => received.kernel,
         };
         match &mut self.noise {
             None => self.read(at),
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn forty_ppm_are_forty_nanoseconds_in_a_millisecond() {
         for (ppm, gained) in [(40, 40_i64), (-40, -40), (1, 1)] {
-            let clock = clock(|c| c.drift = Parts::from_ppm(ppm));
+            let clock = clock(|c| c.drift = Fraction::from_ppm(ppm));
             for ms in [1, 7, 1_000, 60_000] {
                 let shown = clock.read(at(Duration::from_ms(ms))).0.cast_signed();
                 let ms = ms.cast_signed();
@@ -215,8 +215,10 @@ mod tests {
 
     #[test]
     fn two_clocks_drift_apart_by_the_difference() {
-        let (a, b) =
-            (clock(|c| c.drift = Parts::from_ppm(25)), clock(|c| c.drift = Parts::from_ppm(-15)));
+        let (a, b) = (
+            clock(|c| c.drift = Fraction::from_ppm(25)),
+            clock(|c| c.drift = Fraction::from_ppm(-15)),
+        );
         let apart = |t| a.read(at(t)).0 - b.read(at(t)).0;
         assert_eq!(apart(Duration::from_ms(1)), 40);
         assert_eq!(apart(Duration::from_secs(1)), 40_000);
@@ -238,8 +240,8 @@ mod tests {
         let spec = ClockSpec {
             offset: Duration::from_secs(1),
             offset_spread: Duration::from_secs(2),
-            drift: Parts::from_ppm(10),
-            drift_spread: Parts::from_ppm(40),
+            drift: Fraction::from_ppm(10),
+            drift_spread: Fraction::from_ppm(40),
             ..ClockSpec::IDEAL
         };
         let clocks: Vec<Clock> = (0..100).map(|host| Clock::new(&spec, 7, host)).collect();
@@ -256,14 +258,14 @@ mod tests {
     #[test]
     fn a_stamp_is_taken_where_it_says() {
         let us = |n| at(Duration::from_us(n));
-        let sent = Sent { made: us(10), handed: us(20), left: us(30) };
-        let received = Received { came: us(40), taken: us(50), given: us(60) };
+        let sent = TxTimes { kernel: us(10), driver: us(20), hardware: us(30) };
+        let received = RxTimes { hardware: us(40), driver: us(50), kernel: us(60) };
         for (place, out, inwards) in [
-            (Place::Hardware, 30_000, 40_000),
-            (Place::Driver, 20_000, 50_000),
-            (Place::Kernel, 10_000, 60_000),
+            (TimestampPoint::Hardware, 30_000, 40_000),
+            (TimestampPoint::Driver, 20_000, 50_000),
+            (TimestampPoint::Kernel, 10_000, 60_000),
         ] {
-            let mut clock = clock(|c| c.place = place);
+            let mut clock = clock(|c| c.timestamp_point = place);
             assert_eq!(clock.on_send(sent), HostStamp(out), "{place:?}");
             assert_eq!(clock.on_receive(received), HostStamp(inwards), "{place:?}");
         }
@@ -271,9 +273,9 @@ mod tests {
 
     #[test]
     fn no_reading_is_before_the_start_or_wraps() {
-        let slow = clock(|c| c.drift = Parts::from_percent(-200));
+        let slow = clock(|c| c.drift = Fraction::from_percent(-200));
         assert_eq!(slow.read(at(Duration::from_secs(1))), HostStamp(0));
-        let fast = clock(|c| c.drift = Parts::from_percent(100));
+        let fast = clock(|c| c.drift = Fraction::from_percent(100));
         assert_eq!(fast.read(Instant::FAR_FUTURE).0, u64::MAX / 1_000);
     }
 }

@@ -10,61 +10,66 @@ use lowtide_tcp::Connection;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::app::Side;
+use crate::app::ConnSide;
 use crate::outcome::DelayRow;
 
 /// The flows that are compared.
 #[derive(Debug, Default)]
-pub(crate) struct Delays {
+pub(crate) struct DelayComparison {
     /// By flow number, ascending.
-    flows: Vec<Watched>,
+    flows: Vec<ComparedFlow>,
     rows: Vec<DelayRow>,
 }
 
 #[derive(Debug)]
-struct Watched {
-    sender: Side,
+struct ComparedFlow {
+    sender: ConnSide,
     /// Full segments that arrived and are not acknowledged at the sender: their end, how they waited.
     waits: VecDeque<(SeqNum, Duration)>,
 }
 
-impl Delays {
+impl DelayComparison {
     /// Compares the flows that these sides (ascending) send, or none.
-    pub(crate) fn new(on: bool, senders: &[Side]) -> Self {
+    pub(crate) fn new(on: bool, senders: &[ConnSide]) -> Self {
         let senders = if on { senders } else { &[] };
-        let flows = senders.iter().map(|s| Watched { sender: *s, waits: VecDeque::new() });
+        let flows = senders.iter().map(|s| ComparedFlow { sender: *s, waits: VecDeque::new() });
         Self { flows: flows.collect(), rows: Vec::new() }
     }
 
     #[cold]
     #[inline(never)]
-    fn find(&self, side: Side) -> Option<usize> {
+    fn find(&self, side: ConnSide) -> Option<usize> {
         self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
     }
 
     /// Any flow is compared.
     #[inline]
-    pub(crate) const fn are_asked_for(&self) -> bool {
+    pub(crate) const fn is_enabled(&self) -> bool {
         !self.flows.is_empty()
     }
 
     /// This connection belongs to a flow that is compared.
     #[inline]
-    pub(crate) fn watches(&self, side: Side) -> bool {
-        self.are_asked_for() && self.find(side).is_some()
+    pub(crate) fn tracks(&self, side: ConnSide) -> bool {
+        self.is_enabled() && self.find(side).is_some()
     }
 
     /// A segment has come to `conn`, the receiver of the data.
     #[cold]
     #[inline(never)]
-    pub(crate) fn on_data(&mut self, side: Side, delivery: &Delivery, conn: Option<&Connection>) {
+    pub(crate) fn on_data(
+        &mut self,
+        side: ConnSide,
+        delivery: &Delivery,
+        conn: Option<&Connection>,
+    ) {
         let (Some(at), Some(conn)) = (self.find(side), conn) else { return };
         let seg = &delivery.packet.segment;
         if let Some(watched) = self.flows.get_mut(at)
             && watched.sender != side
             && seg.payload_len >= conn.info().mss
         {
-            watched.waits.push_back((seg.seq_end(), delivery.waited));
+            watched.waits.push_back((seg.seq_end(), delivery.queueing_delay));
         }
     }
 
@@ -74,7 +79,7 @@ impl Delays {
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
-        side: Side,
+        side: ConnSide,
         seg: &Segment,
         conn: Option<&Connection>,
     ) {

@@ -18,14 +18,14 @@ pub enum RunError {
         settings: usize,
     },
     /// A flow names a host that does not exist, or the same host twice.
-    FlowEnds {
+    FlowHosts {
         /// The flow.
         flow: usize,
     },
     /// An asker cannot be run.
-    Asker {
+    QueryClient {
         /// The asker.
-        asker: usize,
+        query_client: usize,
         /// What is wrong with it.
         problem: &'static str,
     },
@@ -38,8 +38,10 @@ impl fmt::Display for RunError {
             Self::HostCount { network, settings } => {
                 write!(f, "the network has {network} hosts, but {settings} have settings")
             }
-            Self::Asker { asker, problem } => write!(f, "asker {asker}: {problem}"),
-            Self::FlowEnds { flow } => {
+            Self::QueryClient { query_client: asker, problem } => {
+                write!(f, "asker {asker}: {problem}")
+            }
+            Self::FlowHosts { flow } => {
                 write!(f, "flow {flow} must go from one host of the network to another")
             }
         }

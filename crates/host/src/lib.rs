@@ -50,16 +50,16 @@ pub use error::RunError;
 pub use nic::{AggregationSpec, NicSpec};
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
-    ClassRecord, Counts, DelayRow, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome,
-    ProbeRow, QueryRecord, QueueLevel, QueueRecord, QueueSample, Stopped,
+    BufferPoolRecord, ClassRecord, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow,
+    QueryRecord, QueueLevel, QueueRecord, QueueSample, RunCounts, StallReason,
 };
-pub use parallel::{Fewer, Threads, Used, run_on};
+pub use parallel::{ThreadLimit, ThreadUsage, Threads, run_on};
 pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
 pub use run::run;
-pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
-pub use signals::Signals;
+pub use setup::{Disturbance, EndCondition, HostSetup, ProbePlan, Setup};
+pub use signals::EcnCounters;
 pub use stack::{StackDelay, StackJitter, StackSpec};
-pub use steps::{EntityName, Steps};
+pub use steps::{EntityName, SteppedRun};
 pub use trace::{
-    Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
+    SegmentEvent, SegmentRow, SenderEvents, SenderPhase, SenderRow, Trace, TracedFlow, Trigger,
 };

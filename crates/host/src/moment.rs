@@ -5,12 +5,12 @@ use lowtide_units::Instant;
 
 /// An event, as far as others need to be put before or behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct EventKey {
     pub(crate) at: Instant,
     pub(crate) entity: Entity,
 }
 
-impl Moment {
+impl EventKey {
     /// Before everything.
     pub(crate) const START: Self = Self { at: Instant::ZERO, entity: Entity::new(0, 0) };
 }

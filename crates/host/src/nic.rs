@@ -19,7 +19,7 @@ pub struct AggregationSpec {
     /// A segment waits this long for those that continue it.
     pub interval: Duration,
     /// The most payload bytes of an aggregate.
-    pub most: Bytes,
+    pub max_bytes: Bytes,
 }
 
 /// What one host has. The default is nothing.
@@ -35,19 +35,19 @@ pub struct NicSpec {
     pub aggregation: Option<AggregationSpec>,
     /// A connection with so much in the NIC's queue holds its data back; more than zero. Does nothing where
     /// `bucket` or the delay of the stack's way out hold packets in front of that queue.
-    pub small_queue: Option<Bytes>,
+    pub tsq_limit: Option<Bytes>,
 }
 
 /// Interrupt moderation: what came since the last interrupt waits until the next.
 #[derive(Clone, Debug)]
-pub(crate) struct Moderator {
+pub(crate) struct InterruptCoalescer {
     interval: Duration,
     /// When the next interrupt may be.
     free_at: Instant,
     waiting: Vec<Delivery>,
 }
 
-impl Moderator {
+impl InterruptCoalescer {
     pub(crate) fn new(interval: Duration) -> Self {
         Self { interval, free_at: Instant::ZERO, waiting: Vec::new() }
     }

@@ -11,12 +11,12 @@ use lowtide_wire::Segment;
 
 use crate::aggregate::Aggregator;
 use crate::app::SERVER_PORT;
-use crate::bucket::{Pacer, Waiting};
+use crate::bucket::{DelayedPacket, Pacer};
 use crate::calibration::Calibration;
 use crate::clock::Clock;
-use crate::nic::Moderator;
+use crate::nic::InterruptCoalescer;
 use crate::setup::HostSetup;
-use crate::stack::Way;
+use crate::stack::DelayLine;
 use crate::timer_tick::TimerTick;
 
 /// Verdicts that enter a host's digest.
@@ -33,21 +33,21 @@ pub(crate) struct Node {
     pub(crate) class: u8,
     // What most hosts do not have takes a pointer each.
     /// There is a stack or a bucket on the way out.
-    pub(crate) holds_back: bool,
+    pub(crate) delays_output: bool,
     /// The number of the host in the whole run.
     pub(crate) number: u32,
     pub(crate) calibration: Calibration,
     /// When its timers fire, where that is not at once.
     pub(crate) timer_tick: Option<Box<TimerTick>>,
-    pub(crate) moderator: Option<Box<Moderator>>,
-    pub(crate) stack_in: Option<Box<Way<Delivery>>>,
+    pub(crate) coalescer: Option<Box<InterruptCoalescer>>,
+    pub(crate) stack_in: Option<Box<DelayLine<Delivery>>>,
     pub(crate) aggregator: Option<Box<Aggregator>>,
     pub(crate) clock: Clock,
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     /// A connection with so much in the NIC's queue holds its data back.
-    pub(crate) small_queue: Option<Bytes>,
-    pub(crate) stack_out: Option<Box<Way<Waiting>>>,
+    pub(crate) tsq_limit: Option<Bytes>,
+    pub(crate) stack_out: Option<Box<DelayLine<DelayedPacket>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
 }
 
@@ -85,20 +85,20 @@ impl Node {
             clock,
             calibration: Calibration::new(&setup.clock),
             timer_tick: TimerTick::new(setup.clock.timer_tick, run_seed, id).map(Box::new),
-            holds_back: !nic.stack.send.is_none() || nic.bucket.is_some(),
-            small_queue: nic.small_queue,
-            stack_out: Way::new(nic.stack.send, run_seed, id, "stack out"),
+            delays_output: !nic.stack.send.is_none() || nic.bucket.is_some(),
+            tsq_limit: nic.tsq_limit,
+            stack_out: DelayLine::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
-            moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),
-            stack_in: Way::new(nic.stack.receive, run_seed, id, "stack in"),
+            coalescer: moderates.then(|| Box::new(InterruptCoalescer::new(nic.moderation))),
+            stack_in: DelayLine::new(nic.stack.receive, run_seed, id, "stack in"),
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),
         }
     }
 
     /// Nothing stands between the line and TCP.
-    pub(crate) const fn gives_at_once(&self) -> bool {
-        self.moderator.is_none() && self.stack_in.is_none() && self.aggregator.is_none()
+    pub(crate) const fn receives_directly(&self) -> bool {
+        self.coalescer.is_none() && self.stack_in.is_none() && self.aggregator.is_none()
     }
 
     /// A segment gets a stamp when it arrives: but for one that nothing is drawn for and nobody reads.

@@ -7,7 +7,7 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-use crate::places::Sent;
+use crate::places::TxTimes;
 
 /// A distribution of the error of stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -70,16 +70,16 @@ impl Noise {
     }
 
     /// The time that a packet sent at `at` is stamped with, in picoseconds.
-    pub(crate) fn on_send(&mut self, at: Instant, sent: Sent) -> i128 {
+    pub(crate) fn on_send(&mut self, at: Instant, sent: TxTimes) -> i128 {
         if self.spec == NoiseSpec::Dma {
-            let behind = self.last.filter(|(_, left)| sent.handed < *left);
+            let behind = self.last.filter(|(_, left)| sent.driver < *left);
             let stamp = match behind {
                 Some((stamp, _)) if self.rng.chance(DMA_TOGETHER) => {
-                    (stamp + DMA_FETCH).max(sent.handed).min(at)
+                    (stamp + DMA_FETCH).max(sent.driver).min(at)
                 }
                 _ => at,
             };
-            self.last = Some((stamp, sent.left));
+            self.last = Some((stamp, sent.hardware));
             return i128::from(stamp.as_ps());
         }
         i128::from(at.as_ps()) - self.draw()
@@ -111,7 +111,7 @@ impl Noise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{Clock, ClockSpec, Place, Received};
+    use crate::clock::{Clock, ClockSpec, RxTimes, TimestampPoint};
 
     fn clock(noise: NoiseSpec, host: u64) -> Clock {
         Clock::new(&ClockSpec { noise, ..ClockSpec::IDEAL }, 1, host)
@@ -121,8 +121,11 @@ mod tests {
         Instant::ZERO + Duration::from_us(n)
     }
 
-    fn passed(at: Instant) -> (Sent, Received) {
-        (Sent { made: at, handed: at, left: at }, Received { came: at, taken: at, given: at })
+    fn passed(at: Instant) -> (TxTimes, RxTimes) {
+        (
+            TxTimes { kernel: at, driver: at, hardware: at },
+            RxTimes { hardware: at, driver: at, kernel: at },
+        )
     }
 
     /// Errors of `n` stamps of receiving in microseconds, and of as many of sending.
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn a_round_trip_through_four_stacks_looks_as_in_the_kernel_of_dx_fig_3() {
         let stack = ClockSpec {
-            place: Place::Kernel,
+            timestamp_point: TimestampPoint::Kernel,
             noise: NoiseSpec::Stack(STACK_DEVIATION),
             ..ClockSpec::IDEAL
         };
@@ -207,7 +210,7 @@ mod tests {
             let left = us(100) + gap * i;
             // A full ring: handed over twenty packets ahead.
             let handed = Instant::from_ps(left.as_ps() - gap.as_ps() * 20);
-            sent.push(clock.on_send(Sent { made: handed, handed, left }).0);
+            sent.push(clock.on_send(TxTimes { kernel: handed, driver: handed, hardware: left }).0);
             received.push(clock.on_receive(passed(left).1).0);
         }
         assert!((short(&sent) - 0.68).abs() < 0.01, "{}", short(&sent));
@@ -221,13 +224,13 @@ mod tests {
         for i in 1..1_000_u64 {
             let handed = us(i);
             let left = us(i) + Duration::from_ns(1_500);
-            let stamp = clock.on_send(Sent { made: handed, handed, left }).0;
+            let stamp = clock.on_send(TxTimes { kernel: handed, driver: handed, hardware: left }).0;
             assert!((i * 1_000..=i * 1_000 + 1_500).contains(&stamp), "{stamp}");
         }
     }
 
     #[test]
-    fn hosts_err_each_in_its_own_way() {
+    fn stamp_errors_differ_between_hosts() {
         let noise = NoiseSpec::Normal(Duration::from_us(1));
         let (mut a, mut b) = (clock(noise, 0), clock(noise, 1));
         let (_, at) = passed(us(1_000));

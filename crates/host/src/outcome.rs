@@ -3,7 +3,7 @@
 use lowtide_tcp::{Info, LimitedBy};
 use lowtide_units::{Duration, Instant};
 
-use crate::signals::Signals;
+use crate::signals::EcnCounters;
 use crate::trace::Trace;
 
 /// Why a run ended.
@@ -43,7 +43,7 @@ impl FlowStatus {
 
 /// What a flow with a size waited for when the run ended, or its connection failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stopped {
+pub enum StallReason {
     /// Its application had not opened it yet.
     NotStarted,
     /// The handshake was not over.
@@ -61,7 +61,7 @@ pub enum Stopped {
     Sending,
 }
 
-impl Stopped {
+impl StallReason {
     /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Stopped {
         let waits = sender.srtt.is_some_and(|srtt| quiet > srtt.saturating_mul(2));
         let stuck = sender.in_flight > 0 && waits;
         match sender.limited_by {
-            _ if sender.after_timeout => Self::Rto,
+            _ if sender.after_rto => Self::Rto,
             LimitedBy::ReceiveWindow if sender.snd_wnd == 0 => Self::ZeroWindow,
             LimitedBy::ReceiveWindow => Self::ReceiveWindow,
             _ if stuck => Self::Rto,
@@ -100,7 +100,7 @@ pub struct FlowRecord {
     pub group: u16,
     /// A connection of an asker: the server, to which it was opened, sends the data. In a flow proper the
     /// client does.
-    pub answers: bool,
+    pub server_sends: bool,
     /// Sending host.
     pub src: u32,
     /// Receiving host.
@@ -137,24 +137,24 @@ pub struct FlowRecord {
     /// How long their data had waited, all together.
     pub delack_time: Duration,
     /// Of these timeouts, as far as the control guesses at them: found by the sender's rule.
-    pub delack_found: u64,
+    pub delack_detected: u64,
     /// Not found.
     pub delack_missed: u64,
     /// ACKs that the rule took for released by the timer and that were not.
-    pub delack_imagined: u64,
+    pub delack_false_positives: u64,
     /// Window reductions because of queueing delay.
     pub delay_reductions: u64,
     /// Payload bytes that the sender's decoder took for marked.
-    pub heard_ce_bytes: u64,
+    pub delivered_ce_bytes: u64,
     /// What the flow's packets showed of ECN after the warm-up.
-    pub signals: Signals,
+    pub ecn_counters: EcnCounters,
     /// Payload bytes that the receiver got with CE.
-    pub marked_bytes: u64,
+    pub ce_bytes: u64,
     /// Payload bytes that the receiver got in all, duplicates included.
     pub received_bytes: u64,
     /// SRTT at the end of the flow.
     pub srtt: Option<Duration>,
-    /// The same as the sending host shows it ([`lowtide_tcp::Info::srtt_shown`]).
+    /// The same as the sending host shows it ([`lowtide_tcp::Info::srtt_quantised`]).
     pub srtt_shown: Option<Duration>,
     /// Payload bytes of a full segment; `None` for a flow that never opened.
     pub mss: Option<u32>,
@@ -167,7 +167,7 @@ pub struct FlowRecord {
     /// ECN was really agreed.
     pub ecn: bool,
     /// What the client wished of ECN: the value of the switch.
-    pub ecn_wish: String,
+    pub ecn_requested: String,
     /// What was agreed: `off`, `rfc3168` or `accecn`.
     pub ecn_mode: &'static str,
     /// The decoder that was really used, none without ECN.
@@ -182,7 +182,7 @@ pub struct FlowRecord {
     pub status: FlowStatus,
     /// What it waited for at its end; `None` of a complete one, of one without a size, and where that is
     /// not known.
-    pub stopped: Option<Stopped>,
+    pub stall_reason: Option<StallReason>,
     /// Why it failed, when it did.
     pub error: Option<&'static str>,
 }
@@ -193,7 +193,7 @@ pub struct QueryRecord {
     /// Index of the traffic group.
     pub group: u16,
     /// Index into [`crate::Setup::askers`].
-    pub asker: u32,
+    pub query_client: u32,
     /// Number of the query, from zero for each asker.
     pub number: u32,
     /// The host that asks.
@@ -255,7 +255,7 @@ pub struct QueueRecord {
     /// Packets lost at random before they met this queue.
     pub lost: u64,
     /// Packets lost because the link failed: queued, on the line, in flight, or come while it was dead.
-    pub cut: u64,
+    pub link_down_drops: u64,
     /// Time that the line was busy.
     pub busy: Duration,
     /// The length as the port counts it, by packets; only levels that occurred, ascending.
@@ -287,7 +287,7 @@ pub struct ClassRecord {
 
 /// A memory that queues of a switch share, at the end of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MemoryRecord {
+pub struct BufferPoolRecord {
     /// The switch.
     pub switch: String,
     /// Number of the memory at this switch, from zero.
@@ -358,13 +358,13 @@ pub struct DelayRow {
 
 /// Work done, for speed figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct RunCounts {
     /// Packets serialised by any output queue, hosts' own ports and ACKs included.
     pub hops: u64,
     /// Packets lost with links that failed, after the warm-up.
-    pub cut: u64,
+    pub link_down_drops: u64,
     /// Packets dropped after the warm-up because a switch had no way to their host.
-    pub unrouted: u64,
+    pub no_route_drops: u64,
     /// Events taken from the queue.
     pub events: u64,
     /// TCP segments handed to a connection.
@@ -398,7 +398,7 @@ pub struct Outcome {
     /// One row per output queue.
     pub queues: Vec<QueueRecord>,
     /// One row per memory that queues share; empty where none do.
-    pub memories: Vec<MemoryRecord>,
+    pub buffer_pools: Vec<BufferPoolRecord>,
     /// Sampled senders, by time then flow.
     pub probes: Vec<ProbeRow>,
     /// Queueing delays of sampled senders, by time.
@@ -408,7 +408,7 @@ pub struct Outcome {
     /// Everything about the flows that were traced; `None` without any.
     pub trace: Option<Trace>,
     /// Work done.
-    pub counts: Counts,
+    pub counts: RunCounts,
 }
 
 #[cfg(test)]
@@ -436,21 +436,21 @@ mod tests {
             limited_by: LimitedBy::Cwnd,
             ..endpoint.conn(id).unwrap().info()
         };
-        let of = |ms, info| Stopped::of_sender(at(ms), &info);
-        assert_eq!(of(14, sending), Stopped::Sending);
-        assert_eq!(of(15, sending), Stopped::Rto, "it waits for the timer");
-        assert_eq!(of(11, Info { after_timeout: true, ..sending }), Stopped::Rto);
+        let of = |ms, info| StallReason::of_sender(at(ms), &info);
+        assert_eq!(of(14, sending), StallReason::Sending);
+        assert_eq!(of(15, sending), StallReason::Rto, "it waits for the timer");
+        assert_eq!(of(11, Info { after_rto: true, ..sending }), StallReason::Rto);
         let limited_by = LimitedBy::ReceiveWindow;
         let window = Info { limited_by, in_flight: 0, ..sending };
-        assert_eq!(of(99, window), Stopped::ReceiveWindow);
+        assert_eq!(of(99, window), StallReason::ReceiveWindow);
         assert_eq!(
             of(99, Info { in_flight: 1, ..window }),
-            Stopped::ReceiveWindow,
+            StallReason::ReceiveWindow,
             "a delayed ACK"
         );
-        assert_eq!(of(99, Info { snd_wnd: 0, ..window }), Stopped::ZeroWindow);
+        assert_eq!(of(99, Info { snd_wnd: 0, ..window }), StallReason::ZeroWindow);
         let idle = Info { limited_by: LimitedBy::Application, ..window };
-        assert_eq!(of(99, idle), Stopped::Application);
-        assert_eq!(of(11, Info { in_flight: 1, ..idle }), Stopped::Sending);
+        assert_eq!(of(99, idle), StallReason::Application);
+        assert_eq!(of(11, Info { in_flight: 1, ..idle }), StallReason::Sending);
     }
 }

@@ -5,7 +5,7 @@ use lowtide_units::Instant;
 
 /// Where a stamp is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Place {
+pub enum TimestampPoint {
     /// At the line.
     #[default]
     Hardware,
@@ -15,24 +15,24 @@ pub enum Place {
     Kernel,
 }
 
-/// When a packet passed each [`Place`] on its way out.
+/// When a packet passed each [`TimestampPoint`] on its way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sent {
+pub struct TxTimes {
     /// TCP made it.
-    pub made: Instant,
+    pub kernel: Instant,
     /// It was handed to the NIC.
-    pub handed: Instant,
+    pub driver: Instant,
     /// Its last bit left.
-    pub left: Instant,
+    pub hardware: Instant,
 }
 
-/// When a packet passed each [`Place`] on its way in.
+/// When a packet passed each [`TimestampPoint`] on its way in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
+pub struct RxTimes {
     /// Its last bit came.
-    pub came: Instant,
+    pub hardware: Instant,
     /// The host took it off the NIC.
-    pub taken: Instant,
+    pub driver: Instant,
     /// TCP gets it.
-    pub given: Instant,
+    pub kernel: Instant,
 }

@@ -6,7 +6,7 @@ use lowtide_tcp::Connection;
 use lowtide_units::Instant;
 
 use crate::alpha::alpha;
-use crate::app::{Progress, Side};
+use crate::app::{ConnProgress, ConnSide};
 use crate::outcome::{ProbeRow, QueueSample};
 use crate::setup::ProbePlan;
 
@@ -14,7 +14,7 @@ use crate::setup::ProbePlan;
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     /// The sending sides of the flows, ascending.
-    pub(crate) senders: Vec<Side>,
+    pub(crate) senders: Vec<ConnSide>,
     /// Port numbers of switches, ascending; the position in [`crate::Outcome::queues`] is the same.
     pub(crate) ports: Vec<u32>,
     pub(crate) rows: Vec<ProbeRow>,
@@ -22,11 +22,11 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    pub(crate) fn new(plan: &ProbePlan, flows: &[Progress], net: &Network) -> Self {
+    pub(crate) fn new(plan: &ProbePlan, flows: &[ConnProgress], net: &Network) -> Self {
         let mut senders = Vec::new();
         for group in &plan.groups {
             let of_group = flows.iter().zip(0..).filter(|(f, _)| f.group == *group);
-            let sender = |(f, i): (&Progress, u32)| f.sender(i).0;
+            let sender = |(f, i): (&ConnProgress, u32)| f.sender(i).0;
             senders.extend(of_group.take(plan.flows_per_group as usize).map(sender));
         }
         senders.sort_unstable();
@@ -42,7 +42,7 @@ impl Sampler {
             cwnd: info.snd_cwnd,
             ssthresh: info.snd_ssthresh,
             srtt: info.srtt,
-            srtt_shown: info.srtt_shown,
+            srtt_shown: info.srtt_quantised,
             rto: info.rto,
             in_flight: info.in_flight,
             alpha_q20: alpha(conn),

@@ -62,7 +62,7 @@ const BARE: NicSpec = NicSpec {
     bucket: None,
     moderation: Duration::ZERO,
     aggregation: None,
-    small_queue: None,
+    tsq_limit: None,
 };
 
 static IDEAL: HostProfile = HostProfile {
@@ -98,7 +98,10 @@ static LINUX: HostProfile = HostProfile {
     summary: "Linux 6.18 with a common NIC: TSO and GRO of 64 KB, interrupts 8 us apart",
     nic: NicSpec {
         moderation: Duration::from_us(8),
-        aggregation: Some(AggregationSpec { interval: Duration::ZERO, most: Bytes::new(65_000) }),
+        aggregation: Some(AggregationSpec {
+            interval: Duration::ZERO,
+            max_bytes: Bytes::new(65_000),
+        }),
         ..BARE
     },
     clock: ClockSpec::IDEAL,

@@ -1,19 +1,19 @@
 //! Queries as they go on, and the rows that they leave.
 
 use lowtide_tcp::{CloseReason, Counters, Info};
-use lowtide_traffic::Asker;
+use lowtide_traffic::QueryClientSpec;
 use lowtide_units::{Bytes, Instant};
 
 use crate::outcome::{FlowStatus, QueryRecord};
 
 /// What a connection has gone through, both sides together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Suffered {
+pub(crate) struct QueryCost {
     timeouts: u64,
     retx_bytes: u64,
 }
 
-impl Suffered {
+impl QueryCost {
     pub(crate) const NONE: Self = Self { timeouts: 0, retx_bytes: 0 };
 
     /// Both together.
@@ -51,24 +51,24 @@ pub(crate) struct Query {
     end: Option<Instant>,
     /// Answers that are neither there nor given up.
     missing: u32,
-    suffered: Suffered,
+    cost: QueryCost,
     failed: Option<CloseReason>,
 }
 
 impl Query {
     pub(crate) fn new(start: Instant, fan_out: u32) -> Self {
-        let suffered = Suffered::default();
-        Self { start, end: None, missing: fan_out, suffered, failed: None }
+        let suffered = QueryCost::default();
+        Self { start, end: None, missing: fan_out, cost: suffered, failed: None }
     }
 
     /// A request of it has cost that much so far.
-    pub(crate) const fn suffer(&mut self, more: Suffered) {
-        self.suffered.timeouts += more.timeouts;
-        self.suffered.retx_bytes += more.retx_bytes;
+    pub(crate) const fn add_cost(&mut self, more: QueryCost) {
+        self.cost.timeouts += more.timeouts;
+        self.cost.retx_bytes += more.retx_bytes;
     }
 
     /// An answer is there at `now`, or never comes for a reason. True when it was the last one.
-    pub(crate) fn settle(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
+    pub(crate) fn complete_one(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
         self.failed = self.failed.or(lost);
         self.missing = self.missing.saturating_sub(1);
         let over = self.missing == 0;
@@ -81,7 +81,7 @@ impl Query {
     /// Its row, in a run that was warm and that ended at these times.
     pub(crate) fn record(
         &self,
-        spec: &Asker,
+        spec: &QueryClientSpec,
         (asker, number): (u32, u32),
         (warm, ended): (Instant, Instant),
     ) -> QueryRecord {
@@ -97,16 +97,16 @@ impl Query {
         };
         QueryRecord {
             group: spec.group,
-            asker,
+            query_client: asker,
             number,
             client: spec.client,
             fan_out: spec.fan_out,
             start: self.start,
             end: self.end,
-            bytes: answer(spec, number).as_u64() * u64::from(spec.fan_out),
+            bytes: response_size(spec, number).as_u64() * u64::from(spec.fan_out),
             deadline_met,
-            timeouts: self.suffered.timeouts,
-            retx_bytes: self.suffered.retx_bytes,
+            timeouts: self.cost.timeouts,
+            retx_bytes: self.cost.retx_bytes,
             status,
             error: self.failed.map(CloseReason::name),
             in_warmup: self.start < warm,
@@ -115,15 +115,15 @@ impl Query {
 }
 
 /// Bytes of each answer of that query.
-pub(crate) fn answer(spec: &Asker, query: u32) -> Bytes {
-    let turn = (query as usize).checked_rem(spec.answers.len());
-    turn.and_then(|i| spec.answers.get(i)).copied().unwrap_or_default()
+pub(crate) fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
+    let turn = (query as usize).checked_rem(spec.response_sizes.len());
+    turn.and_then(|i| spec.response_sizes.get(i)).copied().unwrap_or_default()
 }
 
 /// How many queries an asker makes in all.
-pub(crate) fn queries(spec: &Asker) -> usize {
-    match &spec.asks {
-        lowtide_traffic::Asks::Closed { queries, .. } => *queries as usize,
-        lowtide_traffic::Asks::At(times) => times.len(),
+pub(crate) fn query_count(spec: &QueryClientSpec) -> usize {
+    match &spec.schedule {
+        lowtide_traffic::QuerySchedule::ClosedLoop { queries, .. } => *queries as usize,
+        lowtide_traffic::QuerySchedule::OpenLoop(times) => times.len(),
     }
 }

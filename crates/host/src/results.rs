@@ -1,15 +1,15 @@
 //! From the end of a run to its rows.
 
-use lowtide_net::{ClassStats, Level, MemoryView, PortStats};
+use lowtide_net::{BufferPoolStats, ClassStats, LevelStats, PortStats};
 use lowtide_sim::Digest;
 use lowtide_tcp::{DelayMode, EcnMode, Info, switches};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
-use crate::app::Progress;
+use crate::app::ConnProgress;
 use crate::node::Node;
 use crate::outcome::{
-    ClassRecord, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome, QueueLevel, QueueRecord,
-    Stopped,
+    BufferPoolRecord, ClassRecord, EndReason, FlowRecord, FlowStatus, Outcome, QueueLevel,
+    QueueRecord, StallReason,
 };
 use crate::world::World;
 
@@ -23,12 +23,12 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         .ports()
         .map(|p| QueueRecord::new(p.name, p.at_switch, p.rate, &p.stats))
         .collect();
-    let memories = world.net.memories().map(|m| memory_record(&m)).collect();
+    let memories = world.net.buffer_pools().map(|m| memory_record(&m)).collect();
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
-    world.counts.cut = world.net.ports().map(|p| p.stats.cut).sum();
-    world.counts.unrouted = world.net.unrouted();
+    world.counts.link_down_drops = world.net.ports().map(|p| p.stats.link_down_drops).sum();
+    world.counts.no_route_drops = world.net.no_route_drops();
     count_memory(&mut world);
     world.counts.ports = world.net.ports().count() as u64;
     world.counts.port_bytes = world.net.port_memory() as u64;
@@ -40,7 +40,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         flows,
         queries,
         queues,
-        memories,
+        buffer_pools: memories,
         probes: world.sampler.rows,
         delays: world.delays.rows(),
         queue_samples: world.sampler.queues,
@@ -63,40 +63,40 @@ fn count_memory(world: &mut World<'_>) {
         }
         if open {
             world.counts.open_flows += 1;
-            world.counts.flow_bytes += (size_of_val(handles) + size_of::<Progress>()) as u64;
+            world.counts.flow_bytes += (size_of_val(handles) + size_of::<ConnProgress>()) as u64;
         }
     }
 }
 
 /// `None` for a connection that no query asked for.
 fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRecord> {
-    let progress: Progress = *world.flows.get(id as usize)?;
+    let progress: ConnProgress = *world.flows.get(id as usize)?;
     if progress.start == Instant::FAR_FUTURE {
         return None;
     }
     let (side, src) = progress.sender(id);
     let (sender, receiver) = (world.info(side), world.info(side.peer()));
-    let dst = if progress.answers { progress.client } else { progress.server };
+    let dst = if progress.server_sends { progress.client } else { progress.server };
     let opener = &world.nodes.get(progress.client as usize)?.config;
     let sending = &world.nodes.get(src as usize)?.config;
     let receiving = &world.nodes.get(dst as usize)?.config;
     let (client_port, server_port) = progress.ports;
     let (src_port, dst_port) =
-        if progress.answers { (server_port, client_port) } else { (client_port, server_port) };
+        if progress.server_sends { (server_port, client_port) } else { (client_port, server_port) };
     let status = match (progress.delivered_at, progress.failed) {
         (Some(_), _) => FlowStatus::Complete,
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
     let stopped = (status != FlowStatus::Complete && progress.size.is_some())
-        .then(|| stopped(&progress, sender.as_ref(), ended));
+        .then(|| stall_reason(&progress, sender.as_ref(), ended));
     let counters = sender.map(|s| s.counters).unwrap_or_default();
     let mode = sender.map_or(EcnMode::Off, |s| s.ecn);
-    let guesses = sender.map(|s| s.delack).unwrap_or_default();
+    let guesses = sender.map(|s| s.delack_detection).unwrap_or_default();
     Some(FlowRecord {
         id,
         group: progress.group,
-        answers: progress.answers,
+        server_sends: progress.server_sends,
         src,
         dst,
         src_port,
@@ -114,39 +114,39 @@ fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRec
         ecn_reductions: counters.ecn_reductions,
         delack_timeouts: receiver.map_or(0, |s| u64::from(s.delack_timeouts)),
         delack_time: receiver.map_or(Duration::ZERO, |s| s.delack_time),
-        delack_found: u64::from(guesses.found),
-        delack_missed: u64::from(guesses.missed),
-        delack_imagined: u64::from(guesses.imagined),
+        delack_detected: u64::from(guesses.true_positives),
+        delack_missed: u64::from(guesses.false_negatives),
+        delack_false_positives: u64::from(guesses.false_positives),
         delay_reductions: counters.delay_reductions,
-        heard_ce_bytes: counters.delivered_ce,
-        signals: progress.signals,
-        marked_bytes: receiver.map_or(0, |s| s.marked_bytes),
+        delivered_ce_bytes: counters.delivered_ce_bytes,
+        ecn_counters: progress.ecn_counters,
+        ce_bytes: receiver.map_or(0, |s| s.marked_bytes),
         received_bytes: receiver.map_or(0, |s| s.received_bytes),
         srtt: sender.and_then(|s| s.srtt),
-        srtt_shown: sender.and_then(|s| s.srtt_shown),
+        srtt_shown: sender.and_then(|s| s.srtt_quantised),
         mss: sender.map(|s| s.mss),
         cc: sending.cc,
         feedback: sending.feedback,
         ack: receiving.ack,
         ecn: mode != EcnMode::Off,
-        ecn_wish: switches::get_text(opener, "ecn").unwrap_or_default(),
+        ecn_requested: switches::get_text(opener, "ecn").unwrap_or_default(),
         ecn_mode: mode.name(),
         feedback_used: mode.feedback(sending.feedback),
         ack_used: receiver.map_or(EcnMode::Off, |s| s.ecn).ack(receiving.ack),
         delay_option: sender.is_some_and(|s| s.delay == DelayMode::On),
         cc_used: sender.map_or(sending.cc, |s| s.cc),
         status,
-        stopped,
+        stall_reason: stopped,
         error: progress.failed.map(lowtide_tcp::CloseReason::name),
     })
 }
 
 /// What a flow that did not complete waited for when the run ended.
-fn stopped(progress: &Progress, sender: Option<&Info>, ended: Instant) -> Stopped {
+fn stall_reason(progress: &ConnProgress, sender: Option<&Info>, ended: Instant) -> StallReason {
     match sender {
-        _ if progress.established.is_none() && progress.start > ended => Stopped::NotStarted,
-        Some(sender) if progress.established.is_some() => Stopped::of_sender(ended, sender),
-        _ => Stopped::Handshake,
+        _ if progress.established.is_none() && progress.start > ended => StallReason::NotStarted,
+        Some(sender) if progress.established.is_some() => StallReason::of_sender(ended, sender),
+        _ => StallReason::Handshake,
     }
 }
 
@@ -163,7 +163,7 @@ impl QueueRecord {
             drops: stats.drops,
             aqm_drops: stats.aqm_drops,
             lost: stats.lost,
-            cut: stats.cut,
+            link_down_drops: stats.link_down_drops,
             busy: stats.busy,
             levels: levels(&stats.levels),
             max_bytes: stats.max_bytes,
@@ -184,13 +184,14 @@ fn class_record(stats: &ClassStats) -> ClassRecord {
     }
 }
 
-fn levels(of: &[Level]) -> Vec<QueueLevel> {
-    let level = |l: &Level| QueueLevel { packets: l.packets, time: l.time, arrivals: l.arrivals };
+fn levels(of: &[LevelStats]) -> Vec<QueueLevel> {
+    let level =
+        |l: &LevelStats| QueueLevel { packets: l.packets, time: l.time, arrivals: l.arrivals };
     of.iter().map(level).collect()
 }
 
-fn memory_record(memory: &MemoryView<'_>) -> MemoryRecord {
-    MemoryRecord {
+fn memory_record(memory: &BufferPoolStats<'_>) -> BufferPoolRecord {
+    BufferPoolRecord {
         switch: memory.switch.to_owned(),
         group: memory.group,
         size: memory.size,

@@ -17,11 +17,11 @@ pub fn run(
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Outcome, RunError> {
     let (world, sched) = begin(setup)?;
-    Ok(go_on(world, sched, should_stop))
+    Ok(run_to_end(world, sched, should_stop))
 }
 
 /// Runs to the end what was begun.
-pub(crate) fn go_on(
+pub(crate) fn run_to_end(
     mut world: World<'_>,
     mut sched: Scheduler,
     should_stop: &mut dyn FnMut(Instant) -> bool,

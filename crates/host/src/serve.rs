@@ -10,22 +10,28 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Transmit};
 use lowtide_units::Instant;
 
-use crate::app::{Handle, Side};
-use crate::bucket::Waiting;
-use crate::paths::{hold_back, send};
-use crate::small_queue::SmallQueue;
+use crate::app::{ConnHandle, ConnSide};
+use crate::bucket::DelayedPacket;
+use crate::paths::{enqueue_delayed, send};
+use crate::small_queue::Tsq;
 use crate::timer_tick::TimerTick;
 use crate::trace::Tracer;
-use crate::transfer::drain;
+use crate::transfer::poll_flow_events;
 use crate::world::{TIMER, WRITE, World};
 use crate::writer::Writer;
 
 impl World<'_> {
     /// The connection `id` of a side has changed.
-    pub(crate) fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+    pub(crate) fn drive_conn(
+        &mut self,
+        now: Instant,
+        side: ConnSide,
+        id: ConnId,
+        sched: &mut Scheduler,
+    ) {
         let index = side.index() as usize;
-        let answers = self.flows.get(side.flow()).is_some_and(|p| p.answers);
-        let mut over = answers && self.converse(now, side, id, sched);
+        let answers = self.flows.get(side.flow()).is_some_and(|p| p.server_sends);
+        let mut over = answers && self.poll_query_events(now, side, id, sched);
 
         let Some(progress) = self.flows.get_mut(side.flow()) else { return };
         let peer = if side.is_client() { progress.server } else { progress.client };
@@ -36,7 +42,7 @@ impl World<'_> {
         let mut ends = false;
         if !answers {
             let was_over = progress.is_over();
-            over = drain(now, side, self.warm, conn, progress);
+            over = poll_flow_events(now, side, self.warmup_end, conn, progress);
             ends = !was_over && progress.is_over();
         }
         if let Some(Some(writer)) = self.writers.get_mut(side.flow())
@@ -45,7 +51,7 @@ impl World<'_> {
             resume(now, progress.number, writer, conn, sched);
         }
 
-        let sends = progress.sends(side) && now >= self.warm;
+        let sends = progress.sends(side) && now >= self.warmup_end;
         let outgoing = &mut self.outgoing;
         while conn.poll_transmit_into(now, outgoing) {
             // What no wire says, for those who ask for it by name.
@@ -66,23 +72,27 @@ impl World<'_> {
                     dst: HostId(peer),
                     size: segment.ipv4_len(),
                     src_conn: side.index(),
-                    dst_conn: side.peer().of(progress.there).index(),
+                    dst_conn: side.peer().with_flow(progress.peer_index).index(),
                     class: progress.class.unwrap_or(node.class),
                 };
                 if sends {
-                    progress.signals.sent(segment);
+                    progress.ecn_counters.on_data_sent(segment);
                 }
-                if node.holds_back {
+                if node.delays_output {
                     let ends = (i + 1 == outgoing.segments).then_some(outgoing.id);
-                    let waiting = Waiting { packet: envelope.around(*segment), made: now, ends };
+                    let waiting = DelayedPacket {
+                        packet: envelope.around(*segment),
+                        made: now,
+                        completes: ends,
+                    };
                     let ways = (&mut node.stack_out, &mut node.pacer);
-                    hold_back(now, node.number, ways, waiting, i == 0, sched);
+                    enqueue_delayed(now, node.number, ways, waiting, i == 0, sched);
                 } else {
                     let stamps = (&mut node.clock, &mut node.calibration);
                     let parts = (segment, envelope);
                     stamp = send(&mut self.net, stamps, (now, now), parts, sched).or(stamp);
                     if let Some(tracer) = &mut self.tracer {
-                        tracer.sent(now, side, segment, self.net.watched_packet());
+                        tracer.sent(now, side, segment, self.net.last_trace_id());
                     }
                 }
                 i += 1;
@@ -93,23 +103,23 @@ impl World<'_> {
             if let Some(stamp) = stamp {
                 conn.on_transmitted(outgoing.id, stamp);
             }
-            if let Some(limit) = node.small_queue {
-                let small = handle.small_queue.get_or_insert_with(|| SmallQueue::boxed(limit));
-                hold(now, (&self.net, HostId(node.number)), outgoing, small, conn);
+            if let Some(limit) = node.tsq_limit {
+                let small = handle.tsq.get_or_insert_with(|| Tsq::boxed(limit));
+                apply_tsq(now, (&self.net, HostId(node.number)), outgoing, small, conn);
             }
         }
         if let Some(tracer) = &mut self.tracer {
-            look(now, side, tracer, conn);
+            trace_sender(now, side, tracer, conn);
         }
         if !over {
-            rearm(now, side.of(number), (handle, node.timer_tick.as_deref()), conn, sched);
+            rearm(now, side.with_flow(number), (handle, node.timer_tick.as_deref()), conn, sched);
         }
         if answers {
-            self.note_cost(side, id);
+            self.record_cost(side, id);
         }
         if ends {
             cold_path();
-            self.one_is_over(Some(side));
+            self.on_completed(Some(side));
         }
         if over {
             cold_path();
@@ -121,17 +131,17 @@ impl World<'_> {
 /// What goes stands in the queue of the host: enough of this connection may be there.
 #[cold]
 #[inline(never)]
-fn hold(
+fn apply_tsq(
     now: Instant,
     (net, host): (&Network, HostId),
     outgoing: &Transmit,
-    small: &mut SmallQueue,
+    small: &mut Tsq,
     conn: &mut Connection,
 ) {
     let data = (0..outgoing.segments).map(|i| outgoing.segment(i)).filter(|s| s.payload_len > 0);
     let bytes: u64 = data.map(|s| u64::from(s.ipv4_len())).sum();
     if bytes > 0
-        && let Some(left) = net.all_sent(now, host)
+        && let Some(left) = net.drained_at(now, host)
         && let Some(until) = small.add(now, left, bytes)
     {
         conn.hold_data_until(until);
@@ -156,8 +166,8 @@ fn resume(
 /// Shows the connection to the tracer.
 #[cold]
 #[inline(never)]
-fn look(now: Instant, side: Side, tracer: &mut Tracer, conn: &Connection) {
-    tracer.look(now, side, conn);
+fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connection) {
+    tracer.on_sender_state(now, side, conn);
 }
 
 /// Keeps one pending event per connection; a deadline that moved later costs nothing now.
@@ -165,8 +175,8 @@ fn look(now: Instant, side: Side, tracer: &mut Tracer, conn: &Connection) {
 #[inline(always)]
 fn rearm(
     now: Instant,
-    side: Side,
-    (handle, tick): (&mut Handle, Option<&TimerTick>),
+    side: ConnSide,
+    (handle, tick): (&mut ConnHandle, Option<&TimerTick>),
     conn: &Connection,
     sched: &mut Scheduler,
 ) {

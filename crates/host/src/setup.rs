@@ -3,7 +3,7 @@
 use lowtide_net::Blueprint;
 use lowtide_sim::Seed;
 use lowtide_tcp::Config;
-use lowtide_traffic::{Asker, Flow};
+use lowtide_traffic::{Flow, QueryClientSpec};
 use lowtide_units::{Duration, Instant};
 
 use crate::clock::ClockSpec;
@@ -11,7 +11,7 @@ use crate::nic::NicSpec;
 
 /// When a run ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct End {
+pub struct EndCondition {
     /// At the latest.
     pub at: Duration,
     /// Already when every flow with a size has been delivered and the last query of every asker is
@@ -82,7 +82,7 @@ pub struct Setup {
     /// The run's seed.
     pub seed: u64,
     /// When it ends.
-    pub end: End,
+    pub end: EndCondition,
     /// Statistics of queues and goodput start here.
     pub warmup: Duration,
     /// Nodes and links; host `i` of the blueprint is `hosts[i]`.
@@ -95,7 +95,7 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     /// The clients that ask servers. Their connections have the flow numbers after the last of `flows`, asker
     /// by asker: one per server where they stay open, else one per query and server that it goes to.
-    pub askers: Vec<Asker>,
+    pub query_clients: Vec<QueryClientSpec>,
     /// Names of the traffic groups.
     pub traffic_groups: Vec<String>,
     /// By traffic group: the class of all packets of its connections, in both directions, where it is not

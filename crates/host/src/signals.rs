@@ -7,7 +7,7 @@ use lowtide_wire::{Ecn, Flags, Segment};
 
 /// Counts of one flow: segments on the wire, after segmentation offload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Signals {
+pub struct EcnCounters {
     /// Data segments that left the sender.
     pub data_segments: u64,
     /// Of these, segments with an ECN-capable codepoint.
@@ -17,14 +17,14 @@ pub struct Signals {
     /// Data segments that reached the receiver.
     pub arrived_segments: u64,
     /// Of these, segments with CE.
-    pub marked_segments: u64,
+    pub ce_segments: u64,
     /// ACKs that reached the sender.
     pub acks: u64,
     /// Of these, ACKs with the ECE flag.
     pub ece_acks: u64,
 }
 
-impl Signals {
+impl EcnCounters {
     /// Both together.
     pub(crate) const fn and(&self, more: &Self) -> Self {
         Self {
@@ -32,14 +32,14 @@ impl Signals {
             ect_segments: self.ect_segments + more.ect_segments,
             cwr_segments: self.cwr_segments + more.cwr_segments,
             arrived_segments: self.arrived_segments + more.arrived_segments,
-            marked_segments: self.marked_segments + more.marked_segments,
+            ce_segments: self.ce_segments + more.ce_segments,
             acks: self.acks + more.acks,
             ece_acks: self.ece_acks + more.ece_acks,
         }
     }
 
     /// The sender sends `segment`.
-    pub(crate) fn sent(&mut self, segment: &Segment) {
+    pub(crate) fn on_data_sent(&mut self, segment: &Segment) {
         if segment.payload_len > 0 {
             self.data_segments += 1;
             self.ect_segments += u64::from(segment.ecn.is_capable());
@@ -48,15 +48,15 @@ impl Signals {
     }
 
     /// `segment` reaches the receiver.
-    pub(crate) fn arrived(&mut self, segment: &Segment) {
+    pub(crate) fn on_data_received(&mut self, segment: &Segment) {
         if segment.payload_len > 0 {
             self.arrived_segments += 1;
-            self.marked_segments += u64::from(segment.ecn == Ecn::Ce);
+            self.ce_segments += u64::from(segment.ecn == Ecn::Ce);
         }
     }
 
     /// `segment` reaches the sender. A SYN-ACK is no ACK here: its flags negotiate.
-    pub(crate) fn heard(&mut self, segment: &Segment) {
+    pub(crate) fn on_ack_received(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::SYN) {
             self.acks += 1;
             self.ece_acks += u64::from(segment.flags.contains(Flags::ECE));
@@ -80,21 +80,21 @@ mod tests {
         };
         let (bare, plain) =
             (Segment { payload_len: 0, ..data }, Segment { flags: Flags::ACK, ..data });
-        let mut seen = Signals::default();
+        let mut seen = EcnCounters::default();
         for segment in [syn_ack, ack, ack, Segment { flags: Flags::ACK, ..ack }] {
-            seen.heard(&segment);
+            seen.on_ack_received(&segment);
         }
         for segment in [data, bare, plain, Segment { ecn: Ecn::NotEct, ..plain }] {
-            seen.sent(&segment);
-            seen.arrived(&segment);
+            seen.on_data_sent(&segment);
+            seen.on_data_received(&segment);
         }
-        seen.arrived(&Segment { ecn: Ecn::Ce, ..data });
-        let expected = Signals {
+        seen.on_data_received(&Segment { ecn: Ecn::Ce, ..data });
+        let expected = EcnCounters {
             data_segments: 3,
             ect_segments: 2,
             cwr_segments: 1,
             arrived_segments: 4,
-            marked_segments: 1,
+            ce_segments: 1,
             acks: 3,
             ece_acks: 2,
         };

@@ -15,14 +15,14 @@ use lowtide_units::{Bytes, Instant};
 
 /// What one connection has in the queue of its host.
 #[derive(Clone, Debug)]
-pub(crate) struct SmallQueue {
+pub(crate) struct Tsq {
     limit: u64,
     /// Bytes of bursts, each with the time at which it has left.
     bursts: VecDeque<(Instant, u64)>,
     bytes: u64,
 }
 
-impl SmallQueue {
+impl Tsq {
     pub(crate) fn boxed(limit: Bytes) -> Box<Self> {
         Box::new(Self { limit: limit.as_u64(), bursts: VecDeque::new(), bytes: 0 })
     }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_connection_waits_until_it_has_less_than_the_limit() {
-        let mut queue = SmallQueue::boxed(Bytes::new(3_000));
+        let mut queue = Tsq::boxed(Bytes::new(3_000));
         assert_eq!(queue.add(at(0), at(12), 1_500), None);
         assert_eq!(
             queue.add(at(0), at(24), 1_500),
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_burst_counts_until_its_last_packet_has_left() {
-        let mut queue = SmallQueue::boxed(Bytes::new(3_000));
+        let mut queue = Tsq::boxed(Bytes::new(3_000));
         assert_eq!(queue.add(at(0), at(100), 60_000), Some(at(100)));
         assert_eq!(queue.add(at(100), at(112), 1_500), None);
     }

@@ -4,7 +4,7 @@
 //! Contract: each way has a constant delay and a jitter on top, drawn from a generator of this host and
 //! way; order is kept, so a packet that draws less waits for the one before it. The segments of one burst
 //! (segmentation offload) pass as one. Stamps taken in TCP are taken before the delay on the way out and
-//! after it on the way in, those of the driver on the far side ([`crate::clock::Place`]).
+//! after it on the way in, those of the driver on the far side ([`crate::clock::TimestampPoint`]).
 //!
 //! Beside it stands [`crate::Disturbance::host_jitter`], which the seed moves in every run: a fraction of a
 //! packet's time, to break the lockstep of identical hosts. This is what a real stack adds.
@@ -53,7 +53,7 @@ impl StackDelay {
 
 /// One way through a stack.
 #[derive(Clone, Debug)]
-pub(crate) struct Way<T> {
+pub(crate) struct DelayLine<T> {
     delay: StackDelay,
     rng: Rng,
     /// When the last one that came is through.
@@ -61,7 +61,7 @@ pub(crate) struct Way<T> {
     queue: VecDeque<(Instant, T)>,
 }
 
-impl<T> Way<T> {
+impl<T> DelayLine<T> {
     /// The way of host `host` for that purpose; `None` where it delays nothing.
     pub(crate) fn new(
         delay: StackDelay,
@@ -75,7 +75,7 @@ impl<T> Way<T> {
     }
 
     /// When what comes at `now` is through.
-    pub(crate) fn through(&mut self, now: Instant) -> Instant {
+    pub(crate) fn exit_time(&mut self, now: Instant) -> Instant {
         let jitter = match self.delay.jitter {
             StackJitter::None => Duration::ZERO,
             StackJitter::Uniform(most) => self.rng.duration_below(most),
@@ -85,7 +85,7 @@ impl<T> Way<T> {
         self.last
     }
 
-    /// Adds what is through together with what [`Self::through`] was asked for last; when the host is to
+    /// Adds what is through together with what [`Self::exit_time`] was asked for last; when the host is to
     /// come back, if it is the first.
     pub(crate) fn push(&mut self, item: T) -> Option<Instant> {
         self.queue.push_back((self.last, item));
@@ -101,7 +101,7 @@ impl<T> Way<T> {
     }
 
     /// When the next one is through.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    pub(crate) fn next_exit(&self) -> Option<Instant> {
         self.queue.front().map(|(at, _)| *at)
     }
 }
@@ -110,9 +110,9 @@ impl<T> Way<T> {
 mod tests {
     use super::*;
 
-    fn way(constant: u64, jitter: StackJitter) -> Way<u32> {
+    fn delay_line(constant: u64, jitter: StackJitter) -> DelayLine<u32> {
         let delay = StackDelay { constant: Duration::from_us(constant), jitter };
-        *Way::new(delay, 1, 0, "test").expect("a delay")
+        *DelayLine::new(delay, 1, 0, "test").expect("a delay")
     }
 
     fn us(n: u64) -> Instant {
@@ -120,10 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_way_at_all() {
-        assert!(Way::<u32>::new(StackDelay::default(), 1, 0, "test").is_none());
+    fn without_a_delay_there_is_no_delay_line() {
+        assert!(DelayLine::<u32>::new(StackDelay::default(), 1, 0, "test").is_none());
         assert!(
-            Way::<u32>::new(
+            DelayLine::<u32>::new(
                 StackDelay { constant: Duration::from_ps(1), ..StackDelay::default() },
                 1,
                 0,
@@ -135,15 +135,15 @@ mod tests {
 
     #[test]
     fn what_passes_together_comes_out_together_and_in_order() {
-        let mut way = way(10, StackJitter::None);
-        assert_eq!(way.through(us(1)), us(11));
+        let mut way = delay_line(10, StackJitter::None);
+        assert_eq!(way.exit_time(us(1)), us(11));
         assert_eq!((way.push(1), way.push(2)), (Some(us(11)), None));
-        way.through(us(4));
+        way.exit_time(us(4));
         assert_eq!(way.push(3), None);
         assert_eq!(way.pop(us(10)), None);
         let mut at = |t| -> Vec<u32> { std::iter::from_fn(|| way.pop(us(t))).collect() };
         assert_eq!((at(11), at(13), at(14)), (vec![1, 2], vec![], vec![3]));
-        assert_eq!(way.next(), None);
+        assert_eq!(way.next_exit(), None);
     }
 
     #[test]
@@ -152,19 +152,19 @@ mod tests {
             (StackJitter::Uniform(Duration::from_us(8)), 14.0, 18.0),
             (StackJitter::Exponential(Duration::from_us(4)), 14.0, 100.0),
         ] {
-            let mut far = way(10, jitter);
+            let mut far = delay_line(10, jitter);
             let n = 4_000;
             let delays = (0..n).map(|i| {
                 let at = us(1_000 * i);
-                far.through(at).saturating_since(at).as_secs_f64() * 1e6
+                far.exit_time(at).saturating_since(at).as_secs_f64() * 1e6
             });
             let delays: Vec<f64> = delays.collect();
             assert!(delays.iter().all(|d| (10.0..most).contains(d)), "{jitter:?}");
             // Five standard errors of the larger deviation, 4 us.
             let found = delays.iter().sum::<f64>() / n as f64;
             assert!((found - mean).abs() < 5.0 * 4.0 / (n as f64).sqrt(), "{jitter:?} {found}");
-            let mut near = way(10, jitter);
-            let out: Vec<Instant> = (0..n).map(|i| near.through(Instant::from_ps(i))).collect();
+            let mut near = delay_line(10, jitter);
+            let out: Vec<Instant> = (0..n).map(|i| near.exit_time(Instant::from_ps(i))).collect();
             assert!(out.is_sorted() && out[0] < out[3_999], "{jitter:?}");
         }
     }

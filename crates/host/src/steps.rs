@@ -26,12 +26,12 @@ pub enum EntityName {
 }
 
 /// A run as it goes on.
-pub struct Steps<'a> {
+pub struct SteppedRun<'a> {
     world: World<'a>,
     sched: Scheduler,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> SteppedRun<'a> {
     /// The run of `setup` before its first event; nothing is sampled and nothing traced.
     pub fn new(setup: &'a Setup) -> Result<Self, RunError> {
         let (world, sched) = begin(setup)?;
@@ -39,7 +39,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Handles the next event, if it is before `until`, before the end of the run, and the run is not over.
-    pub fn one(&mut self, until: Instant) -> bool {
+    pub fn step(&mut self, until: Instant) -> bool {
         if self.world.finished() {
             return false;
         }
@@ -50,12 +50,12 @@ impl<'a> Steps<'a> {
     }
 
     /// Handles all events before `until`.
-    pub fn to(&mut self, until: Instant) {
-        while self.one(until) {}
+    pub fn run_until(&mut self, until: Instant) {
+        while self.step(until) {}
     }
 
     /// The time of the next event; `None` when the run is over.
-    pub fn next(&self) -> Option<Instant> {
+    pub fn next_event_time(&self) -> Option<Instant> {
         let next = self.sched.peek_time().filter(|at| *at < self.world.end);
         next.filter(|_| !self.world.finished())
     }
@@ -94,7 +94,7 @@ impl<'a> Steps<'a> {
 
     /// Goes to the end of the run. Its digest: that of [`crate::Outcome::digest`].
     pub fn finish(&mut self) -> u64 {
-        self.to(Instant::FAR_FUTURE);
+        self.run_until(Instant::FAR_FUTURE);
         let ended = if self.world.finished() || self.sched.is_empty() {
             self.sched.now()
         } else {
@@ -110,12 +110,12 @@ impl<'a> Steps<'a> {
     pub fn record(&mut self) -> Vec<(u64, Packet)> {
         let all: Vec<u32> = (0..self.world.flows.len() as u32).collect();
         self.world.tracer = Tracer::new(&all, &self.world.flows, &mut self.world.net);
-        self.world.net.watched()
+        self.world.net.traced_packets()
     }
 
     /// Of what is recorded, the packets that are under way now.
-    pub fn under_way(&self) -> Vec<(u64, Packet)> {
-        self.world.net.watched()
+    pub fn in_flight(&self) -> Vec<(u64, Packet)> {
+        self.world.net.traced_packets()
     }
 
     /// What was recorded.

@@ -5,7 +5,7 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, Connection, Event};
 use lowtide_units::{Bytes, Instant};
 
-use crate::app::{BACKLOG, Progress, Side};
+use crate::app::{ConnProgress, ConnSide, UNLIMITED_BYTES};
 use crate::world::{WRITE, World};
 
 impl World<'_> {
@@ -13,13 +13,13 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn start_flow(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
-        let side = Side::client(index);
+        let side = ConnSide::client(index);
         let Some(id) = self.open(now, side) else {
             // Out of ephemeral ports: the flow fails and says so.
             if let Some(progress) = self.flows.get_mut(index as usize) {
                 progress.failed = Some(CloseReason::Aborted);
             }
-            self.one_is_over(Some(side));
+            self.on_completed(Some(side));
             return;
         };
         let Some(progress) = self.flows.get(index as usize) else { return };
@@ -31,20 +31,20 @@ impl World<'_> {
                     sched.at(next, Entity::new(WRITE, progress.number));
                 }
             } else {
-                conn.send(progress.size.map_or(BACKLOG, Bytes::as_u64));
+                conn.send(progress.size.map_or(UNLIMITED_BYTES, Bytes::as_u64));
                 if progress.size.is_some() {
                     conn.close();
                 }
             }
         }
-        self.serve(now, side, id, sched);
+        self.drive_conn(now, side, id, sched);
     }
 
     /// The application of a flow writes more.
     #[cold]
     #[inline(never)]
     pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
-        let side = Side::client(index);
+        let side = ConnSide::client(index);
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
         let Some(progress) = self.flows.get(index as usize) else { return };
         let Some(id) = handle.conn else { return };
@@ -54,7 +54,7 @@ impl World<'_> {
         if let Some(next) = writer.write(now, conn) {
             sched.at(next, Entity::new(WRITE, progress.number));
         }
-        self.serve(now, side, id, sched);
+        self.drive_conn(now, side, id, sched);
     }
 }
 
@@ -62,12 +62,12 @@ impl World<'_> {
 /// released.
 #[expect(clippy::inline_always, reason = "every segment comes this way")]
 #[inline(always)]
-pub(crate) fn drain(
+pub(crate) fn poll_flow_events(
     now: Instant,
-    side: Side,
+    side: ConnSide,
     warm: Instant,
     conn: &mut Connection,
-    progress: &mut Progress,
+    progress: &mut ConnProgress,
 ) -> bool {
     let mut over = false;
     while let Some(event) = conn.poll_event() {

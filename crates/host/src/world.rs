@@ -7,13 +7,13 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
-use crate::apart::Apart;
-use crate::app::{Handle, Progress, SERVER_PORT, Side};
-use crate::askers::Askers;
-use crate::delays::Delays;
+use crate::apart::Shard;
+use crate::app::{ConnHandle, ConnProgress, ConnSide, SERVER_PORT};
+use crate::askers::QueryClients;
+use crate::delays::DelayComparison;
 use crate::error::RunError;
 use crate::node::{Node, address};
-use crate::outcome::Counts;
+use crate::outcome::RunCounts;
 use crate::probe::Sampler;
 use crate::setup::{HostSetup, Setup};
 use crate::trace::Tracer;
@@ -31,7 +31,7 @@ pub(crate) const INTERRUPT: u8 = 6;
 /// A host's aggregates have waited long enough.
 pub(crate) const FLUSH: u8 = 7;
 /// A client asks.
-pub(crate) const ASK: u8 = 8;
+pub(crate) const QUERY_CLIENT: u8 = 8;
 /// Packets have come through a host's stack on their way out.
 pub(crate) const STACK_OUT: u8 = 9;
 /// And on their way in.
@@ -42,28 +42,28 @@ pub(crate) struct World<'a> {
     pub(crate) net: Network,
     pub(crate) nodes: Vec<Node>,
     /// Connections by number: the flows, then those of askers.
-    pub(crate) flows: Vec<Progress>,
+    pub(crate) flows: Vec<ConnProgress>,
     /// Their sides.
-    pub(crate) handles: Vec<Handle>,
-    pub(crate) askers: Askers,
+    pub(crate) handles: Vec<ConnHandle>,
+    pub(crate) query_clients: QueryClients,
     /// By flow; empty when every flow is written at once.
     pub(crate) writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
-    pub(crate) delays: Delays,
+    pub(crate) delays: DelayComparison,
     pub(crate) tracer: Option<Box<Tracer>>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: RunCounts,
     /// Packets on their way to TCP; empty between events.
     pub(crate) ready: Vec<Packet>,
     /// What a connection sends at present.
     pub(crate) outgoing: Transmit,
-    pub(crate) warm: Instant,
+    pub(crate) warmup_end: Instant,
     pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed, and askers with queries to go.
     pub(crate) unfinished: usize,
     /// All of them are, and the run ends for that.
     pub(crate) done: bool,
     /// What only a part of a run that is cut has.
-    pub(crate) apart: Option<Box<Apart>>,
+    pub(crate) shard: Option<Box<Shard>>,
 }
 
 impl lowtide_sim::World for World<'_> {
@@ -71,18 +71,18 @@ impl lowtide_sim::World for World<'_> {
         if entity.kind() != Network::PORT_KIND {
             return self.handle_other(now, entity, sched);
         }
-        if let Some(landed) = self.net.land(now, entity.index(), sched) {
+        if let Some(landed) = self.net.on_arrival(now, entity.index(), sched) {
             self.deliver(now, landed, sched);
         }
     }
 
-    fn foresees(&self) -> bool {
-        self.net.foresees()
+    fn wants_prefetch(&self) -> bool {
+        self.net.wants_prefetch()
     }
 
-    fn foresee(&self, coming: impl Iterator<Item = Entity>) {
+    fn prefetch(&self, coming: impl Iterator<Item = Entity>) {
         let ports = coming.filter(|e| e.kind() == Network::PORT_KIND).map(Entity::index);
-        self.net.foresee(ports);
+        self.net.prefetch(ports);
     }
 
     fn finished(&self) -> bool {
@@ -100,7 +100,7 @@ impl<'a> World<'a> {
             f.src == f.dst || f.src as usize >= settings || f.dst as usize >= settings
         };
         if let Some(flow) = setup.flows.iter().position(bad_flow) {
-            return Err(RunError::FlowEnds { flow });
+            return Err(RunError::FlowHosts { flow });
         }
         let disturbance = &setup.disturbance;
         let salts = if disturbance.salts { setup.seed } else { 0 };
@@ -119,51 +119,51 @@ impl<'a> World<'a> {
         let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
         let flow = |(flow, id): (&lowtide_traffic::Flow, u32)| {
             let start = setup.flow_start(id).unwrap_or(flow.start);
-            Progress { start, ..Progress::new(flow.group, flow.src, flow.dst, flow.size) }
+            ConnProgress { start, ..ConnProgress::new(flow.group, flow.src, flow.dst, flow.size) }
         };
-        let mut flows: Vec<Progress> = setup.flows.iter().zip(0..).map(flow).collect();
+        let mut flows: Vec<ConnProgress> = setup.flows.iter().zip(0..).map(flow).collect();
         let writers = flows.iter().zip(&setup.flows).zip(0..);
         let writer =
-            |((p, flow), id): ((&Progress, _), _)| Writer::new(flow, p.start, setup.seed, id);
+            |((p, flow), id): ((&ConnProgress, _), _)| Writer::new(flow, p.start, setup.seed, id);
         let mut writers: Vec<_> = writers.map(writer).collect();
         if writers.iter().all(Option::is_none) {
             writers.clear();
         }
-        let askers = Askers::new(setup, &mut flows)?;
+        let askers = QueryClients::new(setup, &mut flows)?;
         for (progress, number) in flows.iter_mut().zip(0..) {
-            (progress.number, progress.there) = (number, number);
+            (progress.number, progress.peer_index) = (number, number);
             progress.class =
                 setup.traffic_classes.get(usize::from(progress.group)).copied().flatten();
         }
         let sides = flows.iter().flat_map(|p| [p.client, p.server]);
-        let handles = sides.map(Handle::at).collect();
+        let handles = sides.map(ConnHandle::at).collect();
         let sampler = Sampler::new(&setup.probes, &flows, &net);
-        let delays = Delays::new(setup.probes.delays, &sampler.senders);
+        let delays = DelayComparison::new(setup.probes.delays, &sampler.senders);
         if setup.probes.delays {
-            net.measure_waits();
+            net.measure_queueing();
         }
         let tracer = Tracer::new(&setup.probes.trace, &flows, &mut net);
         let unfinished =
-            flows.iter().filter(|f| !f.answers && !f.is_over()).count() + askers.busy();
+            flows.iter().filter(|f| !f.server_sends && !f.is_over()).count() + askers.busy();
         Ok(Self {
             setup,
             net,
             nodes,
             flows,
             handles,
-            askers,
+            query_clients: askers,
             writers,
             sampler,
             delays,
             tracer,
-            counts: Counts::default(),
+            counts: RunCounts::default(),
             ready: Vec::new(),
             outgoing: Transmit::default(),
-            warm: Instant::ZERO + setup.warmup,
+            warmup_end: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
             unfinished,
             done: false,
-            apart: None,
+            shard: None,
         })
     }
 
@@ -172,26 +172,26 @@ impl<'a> World<'a> {
     fn handle_other(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
         match entity.kind() {
             Network::LINK_KIND => self.net.on_link_event(now, entity.index()),
-            TIMER => self.timer(now, Side::from_index(entity.index()), sched),
-            FLOW_START => self.start_flow(now, self.flow_place(entity.index()), sched),
-            WRITE => self.write(now, self.flow_place(entity.index()), sched),
-            SEND => self.send_paced(now, self.host_place(entity.index()), sched),
-            INTERRUPT => self.interrupt(now, self.host_place(entity.index()), sched),
-            FLUSH => self.flush(now, self.host_place(entity.index()), sched),
-            ASK => self.ask(now, entity.index(), sched),
-            STACK_OUT => self.leave_stack(now, self.host_place(entity.index()), sched),
-            STACK_IN => self.enter_stack(now, self.host_place(entity.index()), sched),
+            TIMER => self.timer(now, ConnSide::from_index(entity.index()), sched),
+            FLOW_START => self.start_flow(now, self.local_flow(entity.index()), sched),
+            WRITE => self.write(now, self.local_flow(entity.index()), sched),
+            SEND => self.send_paced(now, self.local_host(entity.index()), sched),
+            INTERRUPT => self.interrupt(now, self.local_host(entity.index()), sched),
+            FLUSH => self.flush(now, self.local_host(entity.index()), sched),
+            QUERY_CLIENT => self.run_query_client(now, entity.index(), sched),
+            STACK_OUT => self.on_stack_out(now, self.local_host(entity.index()), sched),
+            STACK_IN => self.on_stack_in(now, self.local_host(entity.index()), sched),
             _ => self.probe(now, sched),
         }
     }
 
     pub(crate) fn prime(&mut self, sched: &mut Scheduler) {
         self.net.prime(sched);
-        for (flow, i) in self.flows.iter().zip(0..).filter(|(f, _)| !f.answers) {
+        for (flow, i) in self.flows.iter().zip(0..).filter(|(f, _)| !f.server_sends) {
             sched.at(flow.start, Entity::new(FLOW_START, i));
         }
-        for (start, i) in self.askers.starts().zip(0..) {
-            sched.at(start, Entity::new(ASK, i));
+        for (start, i) in self.query_clients.starts().zip(0..) {
+            sched.at(start, Entity::new(QUERY_CLIENT, i));
         }
         if self.setup.probes.interval.is_some() {
             sched.at(Instant::ZERO, Entity::new(PROBE, 0));
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
     }
 
     /// The client's side of a connection opens it; `None` without a free port.
-    pub(crate) fn open(&mut self, now: Instant, side: Side) -> Option<ConnId> {
+    pub(crate) fn open(&mut self, now: Instant, side: ConnSide) -> Option<ConnId> {
         let progress = self.flows.get_mut(side.flow())?;
         let host = self.handles.get(side.index() as usize)?.host;
         let node = self.nodes.get_mut(host as usize)?;
@@ -219,21 +219,21 @@ impl<'a> World<'a> {
     }
 
     /// A connection of the host of that side.
-    pub(crate) fn conn(&mut self, side: Side, id: ConnId) -> Option<&mut Connection> {
+    pub(crate) fn conn(&mut self, side: ConnSide, id: ConnId) -> Option<&mut Connection> {
         let handle = self.handles.get(side.index() as usize)?;
         self.nodes.get_mut(handle.host as usize)?.endpoint.conn(id)
     }
 
     /// The connection of a side as it is, or as it was when it was released.
-    pub(crate) fn info(&mut self, side: Side) -> Option<Info> {
+    pub(crate) fn info(&mut self, side: ConnSide) -> Option<Info> {
         let handle = self.handles.get(side.index() as usize)?;
         let Some(id) = handle.conn else { return handle.last.as_deref().copied() };
         self.conn(side, id).map(|c| c.info())
     }
 
     #[inline(never)]
-    fn timer(&mut self, now: Instant, numbered: Side, sched: &mut Scheduler) {
-        let side = numbered.of(self.flow_place(numbered.flow() as u32));
+    fn timer(&mut self, now: Instant, numbered: ConnSide, sched: &mut Scheduler) {
+        let side = numbered.with_flow(self.local_flow(numbered.flow() as u32));
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         if handle.armed > now {
             // Left over from before an earlier deadline came up.
@@ -258,10 +258,10 @@ impl<'a> World<'a> {
             if timed_out {
                 node.note_timeout(now, numbered.index());
             }
-            self.serve(now, side, id, sched);
+            self.drive_conn(now, side, id, sched);
         } else if node.timer_tick.is_some() {
             // No timer's tick, so pacing.
-            self.serve(now, side, id, sched);
+            self.drive_conn(now, side, id, sched);
         } else if let Some(at) = conn.poll_timeout() {
             // It has moved since.
             handle.armed = at.max(now);
@@ -270,9 +270,9 @@ impl<'a> World<'a> {
     }
 
     /// The flow of this side, or an asker, has nothing more to wait for.
-    pub(crate) fn one_is_over(&mut self, side: Option<Side>) {
-        if self.apart.is_some() {
-            return self.one_of_a_part_is_over(side);
+    pub(crate) fn on_completed(&mut self, side: Option<ConnSide>) {
+        if self.shard.is_some() {
+            return self.on_shard_completed(side);
         }
         self.unfinished = self.unfinished.saturating_sub(1);
         self.done = self.unfinished == 0 && self.setup.end.when_done;
@@ -280,7 +280,7 @@ impl<'a> World<'a> {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn release(&mut self, now: Instant, side: Side, id: ConnId) {
+    pub(crate) fn release(&mut self, now: Instant, side: ConnSide, id: ConnId) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         if let Some(conn) = node.endpoint.conn(id) {
@@ -288,7 +288,7 @@ impl<'a> World<'a> {
         }
         node.endpoint.release(now, id);
         handle.conn = None;
-        handle.small_queue = None;
+        handle.tsq = None;
     }
 
     #[cold]

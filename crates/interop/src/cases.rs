@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Who sends data, and how the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub enum ExchangeKind {
     /// Our end sends.
     Up,
     /// The peer sends.
@@ -14,9 +14,9 @@ pub enum Shape {
     /// Both send at the same time.
     Both,
     /// Our end sends and closes its half; then the peer sends.
-    HalfUp,
+    HalfCloseUp,
     /// The peer sends and closes its half; then our end sends.
-    HalfDown,
+    HalfCloseDown,
     /// The peer sends; our end aborts in the middle.
     ResetByOurs,
     /// Our end sends; the peer aborts in the middle.
@@ -25,14 +25,14 @@ pub enum Shape {
     Refused,
 }
 
-impl Shape {
+impl ExchangeKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
             Self::Down => "down",
             Self::Both => "both",
-            Self::HalfUp => "ours-closes-first",
-            Self::HalfDown => "peer-closes-first",
+            Self::HalfCloseUp => "ours-closes-first",
+            Self::HalfCloseDown => "peer-closes-first",
             Self::ResetByOurs => "by-ours",
             Self::ResetByPeer => "by-peer",
             Self::Refused => "refused",
@@ -66,7 +66,7 @@ pub struct Condition {
     /// IPv6.
     pub v6: bool,
     /// Who sends and how it ends.
-    pub shapes: &'static [Shape],
+    pub exchanges: &'static [ExchangeKind],
 }
 
 /// No fault, the profile `linux`, everything else at its default.
@@ -82,12 +82,12 @@ const PLAIN: Condition = Condition {
     write: 16 << 10,
     ecn: false,
     v6: false,
-    shapes: &[Shape::Up, Shape::Down, Shape::Both],
+    exchanges: &[ExchangeKind::Up, ExchangeKind::Down, ExchangeKind::Both],
 };
 
 /// All faults at once.
 const ALL_FAULTS: &[&str] = &["loss=1%", "reorder=2%/3ms", "duplicate=2%", "corrupt=1%"];
-const UP_AND_DOWN: &[Shape] = &[Shape::Up, Shape::Down];
+const UP_AND_DOWN: &[ExchangeKind] = &[ExchangeKind::Up, ExchangeKind::Down];
 
 /// Every condition, in the order of the tables.
 pub const CONDITIONS: &[Condition] = &[
@@ -105,14 +105,14 @@ pub const CONDITIONS: &[Condition] = &[
         about: "7 % loss",
         faults: &["loss=7%"],
         bytes: 50_000,
-        shapes: &[Shape::Both],
+        exchanges: &[ExchangeKind::Both],
         ..PLAIN
     },
     Condition {
         name: "reordering",
         about: "5 % of the packets arrive 3 ms late",
         faults: &["reorder=5%/3ms"],
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -120,14 +120,14 @@ pub const CONDITIONS: &[Condition] = &[
         about: "30 % of the packets arrive 5 ms late",
         faults: &["reorder=30%/5ms"],
         bytes: 300_000,
-        shapes: &[Shape::Both],
+        exchanges: &[ExchangeKind::Both],
         ..PLAIN
     },
     Condition {
         name: "duplication",
         about: "10 % of the packets arrive twice",
         faults: &["duplicate=10%"],
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -135,7 +135,7 @@ pub const CONDITIONS: &[Condition] = &[
         about: "a bit is wrong in 2 % of the packets",
         faults: &["corrupt=2%"],
         bytes: 400_000,
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -144,7 +144,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: ALL_FAULTS,
         bytes: 300_000,
         v6: true,
-        shapes: &[Shape::Both],
+        exchanges: &[ExchangeKind::Both],
         ..PLAIN
     },
     Condition {
@@ -153,7 +153,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: ALL_FAULTS,
         ours: &[("sack", "false"), ("timestamps", "false"), ("window-scaling", "false")],
         bytes: 300_000,
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -162,7 +162,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: ALL_FAULTS,
         ours: &[("mtu", "576")],
         bytes: 200_000,
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -171,7 +171,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: &["loss=2%"],
         bytes: 100_000,
         write: 100,
-        shapes: &[Shape::Up, Shape::HalfDown],
+        exchanges: &[ExchangeKind::Up, ExchangeKind::HalfCloseDown],
         ..PLAIN
     },
     Condition {
@@ -180,7 +180,7 @@ pub const CONDITIONS: &[Condition] = &[
         ours: &[("receive-buffer", "2 KiB")],
         peer_window: 4096,
         bytes: 100_000,
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -190,14 +190,14 @@ pub const CONDITIONS: &[Condition] = &[
         peer_window: 16 << 10,
         pause_ms: 1500,
         bytes: 200_000,
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
         name: "half-close",
         about: "one end sends and closes its half, then the other sends",
         bytes: 300_000,
-        shapes: &[Shape::HalfUp, Shape::HalfDown],
+        exchanges: &[ExchangeKind::HalfCloseUp, ExchangeKind::HalfCloseDown],
         ..PLAIN
     },
     Condition {
@@ -205,14 +205,14 @@ pub const CONDITIONS: &[Condition] = &[
         about: "the same with 2 % loss",
         faults: &["loss=2%"],
         bytes: 150_000,
-        shapes: &[Shape::HalfUp, Shape::HalfDown],
+        exchanges: &[ExchangeKind::HalfCloseUp, ExchangeKind::HalfCloseDown],
         ..PLAIN
     },
     Condition {
         name: "reset",
         about: "one end aborts in the middle of the data, or nobody listens",
         bytes: 4_000_000,
-        shapes: &[Shape::ResetByOurs, Shape::ResetByPeer, Shape::Refused],
+        exchanges: &[ExchangeKind::ResetByOurs, ExchangeKind::ResetByPeer, ExchangeKind::Refused],
         ..PLAIN
     },
     Condition {
@@ -220,7 +220,7 @@ pub const CONDITIONS: &[Condition] = &[
         about: "one end aborts in the middle of the data; 5 % loss",
         faults: &["loss=5%"],
         bytes: 1_000_000,
-        shapes: &[Shape::ResetByOurs, Shape::ResetByPeer],
+        exchanges: &[ExchangeKind::ResetByOurs, ExchangeKind::ResetByPeer],
         ..PLAIN
     },
     Condition {
@@ -229,7 +229,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: &["ce=10%"],
         ours: &[("ecn", "rfc3168")],
         ecn: true,
-        shapes: UP_AND_DOWN,
+        exchanges: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -238,7 +238,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: &["ce=10%"],
         ours: &[("ecn", "accecn")],
         ecn: true,
-        shapes: &[Shape::Both],
+        exchanges: &[ExchangeKind::Both],
         ..PLAIN
     },
     Condition {
@@ -247,7 +247,7 @@ pub const CONDITIONS: &[Condition] = &[
         faults: ALL_FAULTS,
         profile: "rfc",
         bytes: 300_000,
-        shapes: &[Shape::Both],
+        exchanges: &[ExchangeKind::Both],
         ..PLAIN
     },
     Condition {
@@ -256,17 +256,17 @@ pub const CONDITIONS: &[Condition] = &[
         faults: ALL_FAULTS,
         profile: "freebsd",
         bytes: 300_000,
-        shapes: &[Shape::Both],
+        exchanges: &[ExchangeKind::Both],
         ..PLAIN
     },
 ];
 
 /// The short subset that `cargo test` runs. Our end opens the first, the peer the second, and so on.
-const QUICK: [(&str, Shape); 4] = [
-    ("ipv6", Shape::Both),
-    ("all-faults", Shape::Both),
-    ("ecn", Shape::Up),
-    ("reset", Shape::ResetByPeer),
+const QUICK: [(&str, ExchangeKind); 4] = [
+    ("ipv6", ExchangeKind::Both),
+    ("all-faults", ExchangeKind::Both),
+    ("ecn", ExchangeKind::Up),
+    ("reset", ExchangeKind::ResetByPeer),
 ];
 
 /// One connection.
@@ -275,7 +275,7 @@ pub struct Case {
     /// Under which circumstances.
     pub condition: &'static Condition,
     /// Who sends.
-    pub shape: Shape,
+    pub exchange: ExchangeKind,
     /// Our end sends the SYN.
     pub active: bool,
     /// Which repetition it is: another seed, and `#N` behind the name beyond the first (0).
@@ -285,7 +285,7 @@ pub struct Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let open = if self.active { "active" } else { "passive" };
-        write!(f, "{}-{}-{open}", self.condition.name, self.shape.name())?;
+        write!(f, "{}-{}-{open}", self.condition.name, self.exchange.name())?;
         if self.round > 0 {
             write!(f, "#{}", self.round)?;
         }
@@ -305,9 +305,9 @@ impl Case {
 
 /// Every case.
 pub fn all() -> Vec<Case> {
-    let shapes = CONDITIONS.iter().flat_map(|c| c.shapes.iter().map(move |s| (c, *s)));
+    let shapes = CONDITIONS.iter().flat_map(|c| c.exchanges.iter().map(move |s| (c, *s)));
     let case = |(condition, shape)| {
-        [true, false].map(|active| Case { condition, shape, active, round: 0 })
+        [true, false].map(|active| Case { condition, exchange: shape, active, round: 0 })
     };
     shapes.flat_map(case).collect()
 }
@@ -331,7 +331,7 @@ pub fn find(name: &str) -> Option<Case> {
 /// The short subset.
 pub fn quick() -> Vec<Case> {
     let wanted = |case: &Case| {
-        let at = QUICK.iter().position(|q| *q == (case.condition.name, case.shape));
+        let at = QUICK.iter().position(|q| *q == (case.condition.name, case.exchange));
         at.is_some_and(|at| case.active == (at % 2 == 0))
     };
     all().into_iter().filter(wanted).collect()

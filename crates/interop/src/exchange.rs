@@ -9,25 +9,25 @@ use crate::pattern::Pattern;
 use lowtide_live::Stream;
 use lowtide_live::load::Pipe;
 
-use crate::script::{Account, Checksum, Script};
+use crate::script::{Checksum, EndpointReport, EndpointScript};
 
 /// The most bytes of one read.
 const PIECE: usize = 16 << 10;
 
 /// A stream that can be aborted.
-pub trait End: Pipe {
+pub trait AbortableStream: Pipe {
     /// Ends the connection with RST, at the latest when the stream is dropped. Unlike [`Pipe::abort`] it
     /// sends no FIN before.
     fn reset(&self);
 }
 
-impl End for Stream {
+impl AbortableStream for Stream {
     fn reset(&self) {
         Self::abort(self);
     }
 }
 
-impl End for TcpStream {
+impl AbortableStream for TcpStream {
     fn reset(&self) {
         // RST instead of FIN when it is closed.
         let _ = socket2::SockRef::from(self).set_linger(Some(Duration::ZERO));
@@ -45,7 +45,7 @@ pub fn error_name(error: &io::Error) -> String {
 }
 
 /// Sends and receives as `script` says. Both directions run at the same time.
-pub fn perform(end: &dyn End, script: &Script) -> Account {
+pub fn perform(end: &dyn AbortableStream, script: &EndpointScript) -> EndpointReport {
     let (fin_seen, fin) = channel();
     let (sent, received) = std::thread::scope(|scope| {
         let write = move || if script.reset_at > 0 { Ok(0) } else { send(end, script, &fin) };
@@ -67,10 +67,10 @@ pub fn perform(end: &dyn End, script: &Script) -> Account {
         (Err(e), _) | (_, Err(e)) if e.kind() == io::ErrorKind::ConnectionReset => error_name(e),
         (_, Err(e)) | (Err(e), _) => error_name(e),
     };
-    Account { sent: sent.unwrap_or(0), received: bytes, checksum: checksum.text(), ended }
+    EndpointReport { sent: sent.unwrap_or(0), received: bytes, checksum: checksum.text(), ended }
 }
 
-fn send(end: &dyn End, script: &Script, fin: &Receiver<()>) -> io::Result<u64> {
+fn send(end: &dyn AbortableStream, script: &EndpointScript, fin: &Receiver<()>) -> io::Result<u64> {
     if script.after_fin && fin.recv().is_err() {
         return Err(io::Error::other("no FIN came"));
     }
@@ -86,7 +86,7 @@ fn send(end: &dyn End, script: &Script, fin: &Receiver<()>) -> io::Result<u64> {
     Ok(sent)
 }
 
-fn receive(end: &dyn End, script: &Script) -> (u64, Checksum, io::Result<()>) {
+fn receive(end: &dyn AbortableStream, script: &EndpointScript) -> (u64, Checksum, io::Result<()>) {
     std::thread::sleep(Duration::from_millis(script.pause_ms));
     let (mut bytes, mut sum, mut buffer) = (0_u64, Checksum::default(), vec![0; PIECE]);
     loop {
@@ -116,13 +116,13 @@ fn receive(end: &dyn End, script: &Script) -> (u64, Checksum, io::Result<()>) {
 ///
 /// # Errors
 /// As sockets do.
-pub fn limit(stream: &TcpStream, script: &Script) -> io::Result<()> {
+pub fn set_timeouts(stream: &TcpStream, script: &EndpointScript) -> io::Result<()> {
     let limit = Some(Duration::from_secs(script.limit_s.max(1)));
     stream.set_read_timeout(limit)?;
     stream.set_write_timeout(limit)
 }
 
 /// Ends both halves, after an error.
-pub fn give_up(stream: &TcpStream) {
+pub fn shutdown_both(stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Both);
 }

@@ -1,19 +1,19 @@
 //! What must be true after a case.
 
 use lowtide_tcp::EcnMode;
-use lowtide_units::parse_parts;
+use lowtide_units::parse_fraction;
 
-use crate::cases::{Case, Shape};
+use crate::cases::{Case, ExchangeKind};
 use crate::peers::Peer;
 use crate::run::{Evidence, scripts};
-use crate::script::{Account, Checksum};
+use crate::script::{Checksum, EndpointReport};
 
 /// A fault that is expected so many times happens at least once but in one of 160,000 cases.
-const CERTAIN: u64 = 12;
+const MIN_EXPECTED_FAULTS: u64 = 12;
 
 /// The share of a fault (`loss=2%`), in 10^-9.
-fn share_ppb(fault: &str) -> u64 {
-    let share = fault.split(['=', '/']).nth(1).and_then(|s| parse_parts(s).ok());
+fn fault_rate_ppb(fault: &str) -> u64 {
+    let share = fault.split(['=', '/']).nth(1).and_then(|s| parse_fraction(s).ok());
     share.and_then(|s| u64::try_from(s.as_ppb()).ok()).unwrap_or(0)
 }
 
@@ -25,21 +25,21 @@ impl Peer {
 }
 
 /// Everything that is wrong with a case, in words; nothing where it went well.
-pub fn judge(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
+pub fn verify(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
     let mut wrong = Vec::new();
-    ends(case, &evidence.ours, evidence.peer.as_ref(), &mut wrong);
-    if evidence.left > 0 {
-        wrong.push(format!("{} of our connections did not end", evidence.left));
+    check_reports(case, &evidence.ours, evidence.peer.as_ref(), &mut wrong);
+    if evidence.open_connections > 0 {
+        wrong.push(format!("{} of our connections did not end", evidence.open_connections));
     }
-    packets(case, evidence, &mut wrong);
+    check_faults(case, evidence, &mut wrong);
     if case.condition.ecn {
-        marks(peer, case, evidence, &mut wrong);
+        check_ecn(peer, case, evidence, &mut wrong);
     }
     wrong
 }
 
 /// The known defect of a peer that explains a failure.
-pub fn known(peer: Peer, case: &Case, evidence: &Evidence) -> Option<&'static str> {
+pub fn known_defect(peer: Peer, case: &Case, evidence: &Evidence) -> Option<&'static str> {
     let loses = case.condition.faults.iter().any(|f| f.starts_with("loss"));
     // After a tail loss probe its retransmission timer runs only while its count of outstanding packets is
     // above zero, and that count can be zero too early.
@@ -47,17 +47,22 @@ pub fn known(peer: Peer, case: &Case, evidence: &Evidence) -> Option<&'static st
         .then_some("gVisor stops retransmitting its last segment or FIN")
 }
 
-fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<String>) {
+fn check_reports(
+    case: &Case,
+    ours: &EndpointReport,
+    peer: Option<&EndpointReport>,
+    wrong: &mut Vec<String>,
+) {
     let (our_script, peer_script) = scripts(case);
-    let [ours_want, peer_want] = match case.shape {
-        Shape::ResetByOurs => ["aborted", "reset"],
-        Shape::ResetByPeer => ["reset", "aborted"],
-        Shape::Refused => ["refused", "refused"],
+    let [ours_want, peer_want] = match case.exchange {
+        ExchangeKind::ResetByOurs => ["aborted", "reset"],
+        ExchangeKind::ResetByPeer => ["reset", "aborted"],
+        ExchangeKind::Refused => ["refused", "refused"],
         _ => ["closed", "closed"],
     };
-    let mut check_end = |who: &str, seen: &Account, want: &str| {
+    let mut check_end = |who: &str, seen: &EndpointReport, want: &str| {
         if seen.ended != want {
-            let Account { ended, sent, received, .. } = seen;
+            let EndpointReport { ended, sent, received, .. } = seen;
             let bytes = format!("sent {sent} B, received {received} B");
             wrong.push(format!("{who} ended with `{ended}` instead of `{want}` ({bytes})"));
         }
@@ -66,18 +71,19 @@ fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<Str
     if let Some(peer) = peer {
         check_end("the peer", peer, peer_want);
     }
-    let mut check_bytes = |who: &str, seen: &Account, seed: u64, sent: u64, reset_at: u64| {
-        let want = match case.shape {
-            Shape::ResetByOurs | Shape::ResetByPeer if reset_at > 0 => reset_at,
-            _ => sent,
+    let mut check_bytes =
+        |who: &str, seen: &EndpointReport, seed: u64, sent: u64, reset_at: u64| {
+            let want = match case.exchange {
+                ExchangeKind::ResetByOurs | ExchangeKind::ResetByPeer if reset_at > 0 => reset_at,
+                _ => sent,
+            };
+            if seen.received != want {
+                wrong.push(format!("{who} received {} B instead of {want} B", seen.received));
+            }
+            if Checksum::of_pattern(seed, seen.received).text() != seen.checksum {
+                wrong.push(format!("{who} received other bytes than were sent"));
+            }
         };
-        if seen.received != want {
-            wrong.push(format!("{who} received {} B instead of {want} B", seen.received));
-        }
-        if Checksum::of_pattern(seed, seen.received).text() != seen.checksum {
-            wrong.push(format!("{who} received other bytes than were sent"));
-        }
-    };
     let (us, them) = (&our_script, &peer_script);
     check_bytes("ours", ours, them.seed, them.send, us.reset_at);
     if let Some(peer) = peer {
@@ -85,7 +91,7 @@ fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<Str
     }
 }
 
-fn packets(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
+fn check_faults(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     let report = &evidence.report;
     let all = &evidence.stats.packets;
     let counts = |f: fn(&lowtide_bottleneck::FaultCounts) -> u64| -> u64 {
@@ -102,7 +108,9 @@ fn packets(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
             // CE is judged with the marks.
             _ => continue,
         };
-        if happened == 0 && sent.saturating_mul(share_ppb(fault)) >= CERTAIN * 1_000_000_000 {
+        if happened == 0
+            && sent.saturating_mul(fault_rate_ppb(fault)) >= MIN_EXPECTED_FAULTS * 1_000_000_000
+        {
             wrong.push(format!("no {kind} in {sent} packets"));
         }
     }
@@ -117,7 +125,7 @@ fn packets(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
 }
 
 /// Marks where both ends have ECN; no ECT where the peer has none.
-fn marks(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
+fn check_ecn(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     let Some(info) = &evidence.info else { return };
     // AccECN with a peer that has RFC 3168 only falls back to that (RFC 9768 §3.1.2).
     let want = if peer.has_ecn() { EcnMode::Classic } else { EcnMode::Off };
@@ -131,7 +139,7 @@ fn marks(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) 
         }
         return;
     }
-    if matches!(case.shape, Shape::Up | Shape::Both) {
+    if matches!(case.exchange, ExchangeKind::Up | ExchangeKind::Both) {
         if ours == 0 {
             wrong.push("none of our packets had ECT".to_owned());
         }
@@ -139,7 +147,9 @@ fn marks(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) 
             wrong.push(format!("no reduction after {ours} marks"));
         }
     }
-    if matches!(case.shape, Shape::Down | Shape::Both) && (theirs == 0 || info.marked_bytes == 0) {
+    if matches!(case.exchange, ExchangeKind::Down | ExchangeKind::Both)
+        && (theirs == 0 || info.marked_bytes == 0)
+    {
         wrong.push(format!("{} B of {theirs} marked packets were seen", info.marked_bytes));
     }
 }
@@ -149,33 +159,39 @@ mod tests {
     use super::*;
     use crate::cases::all;
 
-    fn account(seed: u64, received: u64, ended: &str) -> Account {
+    fn account(seed: u64, received: u64, ended: &str) -> EndpointReport {
         let checksum = Checksum::of_pattern(seed, received).text();
-        Account { sent: 0, received, checksum, ended: ended.to_owned() }
+        EndpointReport { sent: 0, received, checksum, ended: ended.to_owned() }
     }
 
-    fn judged(name: &str, change: impl FnOnce(&mut Account, &mut Account)) -> Vec<String> {
+    fn judged(
+        name: &str,
+        change: impl FnOnce(&mut EndpointReport, &mut EndpointReport),
+    ) -> Vec<String> {
         let case = all().into_iter().find(|c| c.to_string() == name).unwrap();
         let (us, them) = scripts(&case);
-        let (our_bytes, our_end, their_end) = match case.shape {
-            Shape::ResetByOurs => (us.reset_at, "aborted", "reset"),
+        let (our_bytes, our_end, their_end) = match case.exchange {
+            ExchangeKind::ResetByOurs => (us.reset_at, "aborted", "reset"),
             _ => (them.send, "closed", "closed"),
         };
         let mut ours = account(them.seed, our_bytes, our_end);
         let mut peer = account(us.seed, us.send, their_end);
         change(&mut ours, &mut peer);
         let mut wrong = Vec::new();
-        ends(&case, &ours, Some(&peer), &mut wrong);
+        check_reports(&case, &ours, Some(&peer), &mut wrong);
         wrong
     }
 
     #[test]
     fn shares_of_faults_are_read() {
-        assert_eq!([share_ppb("loss=2%"), share_ppb("reorder=5%/3ms")], [20_000_000, 50_000_000]);
+        assert_eq!(
+            [fault_rate_ppb("loss=2%"), fault_rate_ppb("reorder=5%/3ms")],
+            [20_000_000, 50_000_000]
+        );
     }
 
     #[test]
-    fn damage_losses_and_other_ends_of_a_connection_are_noticed() {
+    fn wrong_checksums_lengths_and_close_statuses_are_reported() {
         for name in [
             "plain-both-active",
             "reset-by-ours-passive",

@@ -8,9 +8,9 @@ use clap::{Parser, Subcommand};
 use lowtide_interop::cases::{Case, all, quick, repeat};
 use lowtide_interop::peer;
 use lowtide_interop::peers::{PEERS, Peer, probe};
-use lowtide_interop::script::Script;
+use lowtide_interop::script::EndpointScript;
 use lowtide_interop::suite::{Suite, inside};
-use lowtide_interop::table::{Counts, count, markdown, print_result, remarks};
+use lowtide_interop::table::{CaseCounts, count, markdown, print_result, remarks};
 
 /// Runs connections between our TCP and others, with faults between them, and prints a table.
 #[derive(Parser, Debug)]
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
 }
 
 fn run_peer(stack: &str, script: &[String]) -> Result<(), String> {
-    let script = Script::from_args(script)?;
+    let script = EndpointScript::from_args(script)?;
     let done = match stack {
         "kernel" => peer::kernel::main(&script),
         "smoltcp" => peer::smoltcp::main(&script),
@@ -140,7 +140,7 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
         print!("\n{}", remarks(&results));
     }
     let counts = count(&results);
-    let Counts { passed, failed, known, skipped } = counts;
+    let CaseCounts { passed, failed, known, skipped } = counts;
     eprintln!("{passed} passed, {failed} failed, {known} failed as known, {skipped} skipped");
     let bad = failed > 0 || (args.require_all && skipped > 0);
     Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -46,7 +46,7 @@ impl fmt::Display for Peer {
 
 /// Why a peer cannot be tried here.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Missing {
+pub struct MissingDependency {
     /// What is missing and what brings it.
     pub why: String,
     /// Namespaces or TUN interfaces are missing: `LOWTIDE_REQUIRE_ROOT=1` makes that a failure in tests. Otherwise it is
@@ -54,13 +54,13 @@ pub struct Missing {
     pub is_privilege: bool,
 }
 
-impl Missing {
+impl MissingDependency {
     fn program(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_privilege: false }
     }
 }
 
-/// A program that follows a [`crate::script::Script`].
+/// A program that follows a [`crate::script::EndpointScript`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeerProgram {
     /// The file.
@@ -75,8 +75,8 @@ pub struct PeerProgram {
 ///
 /// # Errors
 /// Which of them is missing.
-pub fn privileges() -> Result<(), Missing> {
-    let right = |why| Missing { why, is_privilege: true };
+pub fn privileges() -> Result<(), MissingDependency> {
+    let right = |why| MissingDependency { why, is_privilege: true };
     Namespace::new().map_err(|e| right(e.to_string()))?;
     if !Path::new("/dev/net/tun").exists() {
         return Err(right("there is no /dev/net/tun".to_owned()));
@@ -88,10 +88,10 @@ pub fn privileges() -> Result<(), Missing> {
 ///
 /// # Errors
 /// The first thing that is missing.
-pub fn probe(peer: Peer) -> Result<(), Missing> {
+pub fn probe(peer: Peer) -> Result<(), MissingDependency> {
     if peer == Peer::Uml {
         // Rights are those of the machine inside.
-        return Kernel::find().map(|_| ()).map_err(|e| Missing::program(e.to_string()));
+        return Kernel::find().map(|_| ()).map_err(|e| MissingDependency::program(e.to_string()));
     }
     privileges()?;
     let answers = |program: &str, arg: &str| {
@@ -101,14 +101,14 @@ pub fn probe(peer: Peer) -> Result<(), Missing> {
     };
     match peer {
         Peer::Gvisor if !answers("go", "version") => {
-            Err(Missing::program("there is no Go toolchain (`go`)"))
+            Err(MissingDependency::program("there is no Go toolchain (`go`)"))
         }
         Peer::Lwip if !answers("cc", "--version") => {
-            Err(Missing::program("there is no C compiler (`cc`)"))
+            Err(MissingDependency::program("there is no C compiler (`cc`)"))
         }
-        Peer::Lwip if !has_lwip() => {
-            Err(Missing::program("there is no lwIP: `apt-get install liblwip-dev` brings it"))
-        }
+        Peer::Lwip if !has_lwip() => Err(MissingDependency::program(
+            "there is no lwIP: `apt-get install liblwip-dev` brings it",
+        )),
         _ => Ok(()),
     }
 }
@@ -129,7 +129,7 @@ fn has_lwip() -> bool {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BuildError {
     /// The machine lacks something: the case is skipped.
-    Missing(Missing),
+    Missing(MissingDependency),
     /// Our source does not compile: the case fails.
     Broken(String),
 }
@@ -192,7 +192,7 @@ fn gvisor(folder: &Path) -> Result<PathBuf, BuildError> {
     };
     run(go().args(["mod", "download", "gvisor.dev/gvisor"])).map_err(|why| {
         let why = format!("the Go module gvisor.dev/gvisor cannot be had: {why}");
-        BuildError::Missing(Missing::program(why))
+        BuildError::Missing(MissingDependency::program(why))
     })?;
     finish(&out, |unfinished| run(go().args(["build", "-trimpath", "-o"]).arg(unfinished).arg(".")))
 }

@@ -1,11 +1,11 @@
 //! One connection as both ends are told to perform it, and what each end reports.
 //!
-//! Contract: a peer program is started as `PROGRAM key=value...`, with the keys of [`Script::to_args`]. It writes lines
+//! Contract: a peer program is started as `PROGRAM key=value...`, with the keys of [`EndpointScript::to_args`]. It writes lines
 //! to standard output and reads standard input:
 //!
 //! 1. `tun`: its TUN interface exists. It waits for the line `go`: the interface is up then.
 //! 2. `ready`: it listens. A program that connects does so at once after `go`, and does not write this line.
-//! 3. One line of JSON: the [`Account`]. Its stack keeps running, so that it can retransmit and acknowledge.
+//! 3. One line of JSON: the [`EndpointReport`]. Its stack keeps running, so that it can retransmit and acknowledge.
 //! 4. It ends when standard input ends, whatever it does then.
 //!
 //! Bytes are those of [`Pattern`], so that a receiver's checksum tells which bytes it got.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who sends the SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Open {
+pub enum OpenMode {
     /// This end.
     Connect,
     /// The other end.
@@ -26,9 +26,9 @@ pub enum Open {
 
 /// One end of one connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Script {
+pub struct EndpointScript {
     /// Who opens.
-    pub open: Open,
+    pub open: OpenMode,
     /// Name of the TUN interface that the program makes.
     pub tun: String,
     /// Address of this end; its port matters to a listener only.
@@ -53,11 +53,11 @@ pub struct Script {
     pub limit_s: u64,
 }
 
-impl Script {
+impl EndpointScript {
     /// The arguments of a peer program.
     pub fn to_args(&self) -> Vec<String> {
         let Self { tun, local, remote, .. } = self;
-        let open = if self.open == Open::Connect { "connect" } else { "listen" };
+        let open = if self.open == OpenMode::Connect { "connect" } else { "listen" };
         vec![
             format!("open={open}"),
             format!("tun={tun}"),
@@ -96,8 +96,8 @@ impl Script {
         };
         Ok(Self {
             open: match text("open")? {
-                "connect" => Open::Connect,
-                "listen" => Open::Listen,
+                "connect" => OpenMode::Connect,
+                "listen" => OpenMode::Listen,
                 _ => return Err("`open=` takes connect or listen".to_owned()),
             },
             tun: text("tun")?.to_owned(),
@@ -117,11 +117,11 @@ impl Script {
 
 /// The end of a connection as one side saw it: `closed` (FIN sent and received), `aborted` (this end sent RST as it was
 /// told), `reset`, `refused`, `timeout`, or an error of its stack.
-pub type Ended = String;
+pub type CloseStatus = String;
 
 /// Report of one end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Account {
+pub struct EndpointReport {
     /// Bytes that its stack took.
     pub sent: u64,
     /// Bytes that its application read.
@@ -129,10 +129,10 @@ pub struct Account {
     /// Their [`Checksum`], 16 hexadecimal digits.
     pub checksum: String,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CloseStatus,
 }
 
-impl Account {
+impl EndpointReport {
     /// The report of an end that could not begin.
     pub fn failed(ended: impl Into<String>) -> Self {
         Self { sent: 0, received: 0, checksum: Checksum::default().text(), ended: ended.into() }
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn arguments_come_back_as_they_were() {
-        let script = Script {
-            open: Open::Listen,
+        let script = EndpointScript {
+            open: OpenMode::Listen,
             tun: "peer0".to_owned(),
             local: "[fd78::2]:5201".parse().unwrap(),
             remote: "[fd78::1]:0".parse().unwrap(),
@@ -200,11 +200,11 @@ mod tests {
             limit_s: 60,
         };
         let args = script.to_args();
-        assert_eq!(Script::from_args(&args), Ok(script));
+        assert_eq!(EndpointScript::from_args(&args), Ok(script));
         for missing in 0..args.len() {
             let mut fewer = args.clone();
             let gone = fewer.remove(missing);
-            let error = Script::from_args(&fewer).unwrap_err();
+            let error = EndpointScript::from_args(&fewer).unwrap_err();
             assert!(error.contains(gone.split('=').next().unwrap()), "{error}");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use lowtide_uml::{Kernel, Machine, NETWORK, UmlError, Word};
+use lowtide_uml::{Kernel, Machine, MachineEvent, NETWORK_MODULES, UmlError};
 
 use crate::cases::{Case, find};
 use crate::peers::{BuildError, Peer, PeerProgram, build};
@@ -30,12 +30,12 @@ pub struct Suite {
     pub jobs: usize,
     /// Where captures go.
     pub captures: Option<PathBuf>,
-    /// The User Mode Linux to boot; that of `PATH` without.
+    /// The User Mode Linux to boot; that of `SETUP` without.
     pub uml: Option<PathBuf>,
 }
 
 /// Every case of `cases` against `peer`, for the same reason.
-fn all_alike(peer: Peer, cases: &[Case], outcome: &CaseOutcome) -> Vec<CaseResult> {
+fn all_with_outcome(peer: Peer, cases: &[Case], outcome: &CaseOutcome) -> Vec<CaseResult> {
     cases.iter().map(|c| CaseResult::of(peer, c, outcome.clone(), 0)).collect()
 }
 
@@ -43,7 +43,7 @@ fn all_alike(peer: Peer, cases: &[Case], outcome: &CaseOutcome) -> Vec<CaseResul
 fn not_booted(error: &UmlError) -> CaseOutcome {
     match error {
         // The machine has no such kernel, or a CPU whose registers it cannot restore.
-        UmlError::NoKernel | UmlError::Registers => CaseOutcome::Skip(error.to_string()),
+        UmlError::NoKernel | UmlError::UnsupportedXsave => CaseOutcome::Skip(error.to_string()),
         other => CaseOutcome::Fail(other.to_string()),
     }
 }
@@ -61,7 +61,7 @@ impl Suite {
         }
         if peer == Peer::Uml {
             return self.boot(cases).unwrap_or_else(|error| {
-                let results = all_alike(peer, cases, &not_booted(&error));
+                let results = all_with_outcome(peer, cases, &not_booted(&error));
                 results.iter().for_each(on_result);
                 results
             });
@@ -71,15 +71,15 @@ impl Suite {
             Err(BuildError::Broken(why)) => {
                 CaseOutcome::Fail(format!("the peer's program does not compile: {why}"))
             }
-            Ok(program) => return self.side_by_side(peer, &program, cases, on_result),
+            Ok(program) => return self.run_parallel(peer, &program, cases, on_result),
         };
-        let results = all_alike(peer, cases, &outcome);
+        let results = all_with_outcome(peer, cases, &outcome);
         results.iter().for_each(on_result);
         results
     }
 
     /// The cases with a few at a time.
-    pub fn side_by_side(
+    pub fn run_parallel(
         &self,
         peer: Peer,
         program: &PeerProgram,
@@ -124,14 +124,14 @@ impl Suite {
         let machine = Machine {
             kernel: self.uml.as_deref().map_or_else(Kernel::find, Kernel::at)?,
             memory_mib: UML_MEMORY_MIB,
-            modules: NETWORK.iter().map(|n| (*n).to_owned()).collect(),
+            modules: NETWORK_MODULES.iter().map(|n| (*n).to_owned()).collect(),
             writable: captures.chain([folder.path().to_owned()]).collect(),
             limit: UML_CASE * u32::try_from(cases.len()).unwrap_or(u32::MAX),
             program: self.program.clone(),
             guest: vec!["guest".to_owned()],
         };
         let stop = AtomicBool::new(false);
-        let ended = machine.run(&args, &stop, &mut |Word::Booted(after)| {
+        let ended = machine.run(&args, &stop, &mut |MachineEvent::Booted(after)| {
             eprintln!("User Mode Linux is up after {:.1} s", after.as_secs_f64());
         })?;
         let text = std::fs::read(&results).map_err(|e| {
@@ -152,8 +152,8 @@ pub fn inside(results: &Path, captures: &str, names: &[String]) -> std::io::Resu
     let suite = Suite { program, jobs: UML_JOBS, captures, uml: None };
     let cases: Vec<Case> = names.iter().filter_map(|name| find(name)).collect();
     let done = match build(Peer::Linux, &suite.program, Path::new("/run")) {
-        Ok(program) => suite.side_by_side(Peer::Uml, &program, &cases, &crate::table::print_result),
-        Err(error) => all_alike(Peer::Uml, &cases, &CaseOutcome::Fail(format!("{error:?}"))),
+        Ok(program) => suite.run_parallel(Peer::Uml, &program, &cases, &crate::table::print_result),
+        Err(error) => all_with_outcome(Peer::Uml, &cases, &CaseOutcome::Fail(format!("{error:?}"))),
     };
     std::fs::write(results, serde_json::to_vec(&done)?)
 }

@@ -20,7 +20,7 @@ pub fn print_result(result: &CaseResult) {
 
 /// Cases that passed, failed and were skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct CaseCounts {
     /// They went as they should.
     pub passed: usize,
     /// They did not.
@@ -32,8 +32,8 @@ pub struct Counts {
 }
 
 /// Counts `results`.
-pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
-    let mut counts = Counts::default();
+pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> CaseCounts {
+    let mut counts = CaseCounts::default();
     for result in results {
         match result.outcome {
             CaseOutcome::Pass => counts.passed += 1,
@@ -47,7 +47,7 @@ pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
 
 fn cell(results: &[CaseResult], peer: &str, condition: &str) -> String {
     let counts = count(results.iter().filter(|r| r.peer == peer && r.condition == condition));
-    let Counts { passed, failed, known, skipped } = counts;
+    let CaseCounts { passed, failed, known, skipped } = counts;
     match (passed + failed + known, skipped) {
         (0, 0) => String::new(),
         (0, _) => "skipped".to_owned(),
@@ -137,6 +137,6 @@ mod tests {
             remarks,
             "FAIL linux plain-up-passive: it hangs\nknown defect of gvisor: it stalls\nskipped lwip: no headers\n"
         );
-        assert_eq!(count(&results), Counts { passed: 1, failed: 1, known: 1, skipped: 2 });
+        assert_eq!(count(&results), CaseCounts { passed: 1, failed: 1, known: 1, skipped: 2 });
     }
 }

@@ -22,7 +22,7 @@ use lowtide_units::Rate;
 use thiserror::Error;
 
 use crate::peers::PeerProgram;
-use crate::script::{Account, Script};
+use crate::script::{EndpointReport, EndpointScript};
 
 /// Host of our end and that of the peer, in the bottleneck.
 pub const OURS: HostId = HostId(0);
@@ -41,13 +41,13 @@ const DELAY_MS: u64 = 1;
 /// Packets that a queue holds.
 const BUFFER: u64 = 200;
 /// How long a peer has for the first steps of its protocol.
-const START: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it has to end after its standard input has.
-const END: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a case could not be run to its end.
 #[derive(Debug, Error)]
-pub enum WorldError {
+pub enum TestnetError {
     /// Devices or namespaces.
     #[error(transparent)]
     Live(#[from] LiveError),
@@ -113,7 +113,10 @@ fn quiet_namespace() -> Result<Namespace, LiveError> {
 ///
 /// # Errors
 /// No right to make them.
-pub fn our_end(seed: u64, tape: Option<PathBuf>) -> Result<(Live, Device, Namespace), WorldError> {
+pub fn our_end(
+    seed: u64,
+    tape: Option<PathBuf>,
+) -> Result<(Live, Device, Namespace), TestnetError> {
     let namespace = quiet_namespace()?;
     let make = || -> Result<(Live, Device), LiveError> {
         let tun = Device::open(&plan("tun", OUR_TUN, Vec::new())?)?;
@@ -136,7 +139,7 @@ pub fn bottleneck(
     faults: &[&str],
     seed: u64,
     captures: [Option<PathBuf>; 2],
-) -> Result<Bottleneck, WorldError> {
+) -> Result<Bottleneck, TestnetError> {
     let mut both = Faults::default();
     faults.iter().try_for_each(|text| both.set(text))?;
     let settings = Settings {
@@ -171,9 +174,9 @@ impl PeerProcess {
     /// No right to make devices; the program ends or says something else.
     pub fn start(
         program: &PeerProgram,
-        script: &Script,
+        script: &EndpointScript,
         sysctls: &[(&str, &str)],
-    ) -> Result<Self, WorldError> {
+    ) -> Result<Self, TestnetError> {
         let namespace = if program.is_kernel { Namespace::new()? } else { quiet_namespace()? };
         let device = program.is_kernel.then(|| {
             namespace.run(|| -> Result<Device, LiveError> {
@@ -190,7 +193,7 @@ impl PeerProcess {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()
         };
         let mut child = namespace.run(spawn)?.map_err(|e| {
-            WorldError::Peer(format!("{} does not start: {e}", program.path.display()))
+            TestnetError::Peer(format!("{} does not start: {e}", program.path.display()))
         })?;
         let (told, lines) = channel();
         if let Some(out) = child.stdout.take() {
@@ -225,11 +228,11 @@ impl PeerProcess {
     ///
     /// # Errors
     /// It has ended.
-    pub fn go(&mut self) -> Result<(), WorldError> {
+    pub fn go(&mut self) -> Result<(), TestnetError> {
         let said = self.child.stdin.as_mut().map(|input| input.write_all(b"go\n"));
         match said {
             Some(Ok(())) => Ok(()),
-            _ => Err(WorldError::Peer("has ended before it began".to_owned())),
+            _ => Err(TestnetError::Peer("has ended before it began".to_owned())),
         }
     }
 
@@ -237,7 +240,7 @@ impl PeerProcess {
     ///
     /// # Errors
     /// It does not.
-    pub fn wait_ready(&mut self) -> Result<(), WorldError> {
+    pub fn wait_ready(&mut self) -> Result<(), TestnetError> {
         self.expect("ready")
     }
 
@@ -245,23 +248,23 @@ impl PeerProcess {
     ///
     /// # Errors
     /// There is none within `limit`.
-    pub fn account(&mut self, limit: Duration) -> Result<Account, WorldError> {
+    pub fn report(&mut self, limit: Duration) -> Result<EndpointReport, TestnetError> {
         let line = self.line(limit)?;
-        serde_json::from_str(&line).map_err(|_| WorldError::Peer(format!("said `{line}`")))
+        serde_json::from_str(&line).map_err(|_| TestnetError::Peer(format!("said `{line}`")))
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), WorldError> {
-        let line = self.line(START)?;
+    fn expect(&mut self, word: &str) -> Result<(), TestnetError> {
+        let line = self.line(START_TIMEOUT)?;
         if line == word {
             return Ok(());
         }
-        Err(WorldError::Peer(format!("said `{line}` instead of `{word}`")))
+        Err(TestnetError::Peer(format!("said `{line}` instead of `{word}`")))
     }
 
-    fn line(&mut self, limit: Duration) -> Result<String, WorldError> {
+    fn line(&mut self, limit: Duration) -> Result<String, TestnetError> {
         self.lines.recv_timeout(limit).map_err(|_| match self.child.try_wait() {
-            Ok(Some(status)) => WorldError::Peer(format!("has ended: {status}")),
-            _ => WorldError::Peer(format!("said nothing for {} s", limit.as_secs())),
+            Ok(Some(status)) => TestnetError::Peer(format!("has ended: {status}")),
+            _ => TestnetError::Peer(format!("said nothing for {} s", limit.as_secs())),
         })
     }
 }
@@ -271,7 +274,7 @@ impl Drop for PeerProcess {
         drop(self.child.stdin.take());
         let step = Duration::from_millis(5);
         let mut waited = Duration::ZERO;
-        while waited < END && matches!(self.child.try_wait(), Ok(None)) {
+        while waited < EXIT_TIMEOUT && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(step);
             waited += step;
         }

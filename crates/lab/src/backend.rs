@@ -4,8 +4,8 @@
 //! was made is in the manifest, so that results of one backend are never taken for those of another.
 
 use lowtide_host::{Outcome, Setup};
-use lowtide_record::{Backend as Entry, Measured, RunTables};
-use lowtide_scenario::Plan;
+use lowtide_record::{Backend as Entry, RunTables, TimingReport};
+use lowtide_scenario::RunPlan;
 use lowtide_units::Instant;
 
 use crate::error::LabError;
@@ -20,7 +20,7 @@ pub trait Backend: Sync {
     ///
     /// # Errors
     /// What is in the way, and what to do about it.
-    fn check(&self, setup: &Setup) -> Result<(), Refusal>;
+    fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup>;
 
     /// Makes a run, in real time. `watch` is told of the time of the run now and then, and says when to stop;
     /// what was stopped leaves nothing.
@@ -31,12 +31,12 @@ pub trait Backend: Sync {
         &self,
         setup: &Setup,
         watch: &mut dyn FnMut(Instant) -> bool,
-    ) -> Result<Option<Made>, String>;
+    ) -> Result<Option<CompletedRun>, String>;
 }
 
 /// Why a backend does not take a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct UnsupportedSetup {
     /// What is in the way.
     pub message: String,
     /// What to do about it.
@@ -45,29 +45,29 @@ pub struct Refusal {
 
 /// What was made of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Made {
+pub struct CompletedRun {
     /// All its rows.
     pub tables: RunTables,
     /// How it went, on real packets.
-    pub measured: Option<Measured>,
+    pub measured: Option<TimingReport>,
     /// Threads that it took, where it was simulated.
     pub threads: Option<u32>,
 }
 
-impl Made {
+impl CompletedRun {
     pub(crate) fn simulated(setup: &Setup, outcome: &Outcome, threads: usize) -> Self {
         let tables = with_ideals(RunTables::new(setup, outcome), setup);
         Self { tables, measured: None, threads: Some(threads as u32) }
     }
 
     /// What real packets made of `setup`.
-    pub fn measured(setup: &Setup, tables: RunTables, measured: Measured) -> Self {
+    pub fn measured(setup: &Setup, tables: RunTables, measured: TimingReport) -> Self {
         Self { tables: with_ideals(tables, setup), measured: Some(measured), threads: None }
     }
 }
 
 /// Whether every run of `plan` can be made by `backend`; seeds of one case are alike.
-pub(crate) fn check(plan: &Plan, backend: Option<&dyn Backend>) -> Result<(), LabError> {
+pub(crate) fn check(plan: &RunPlan, backend: Option<&dyn Backend>) -> Result<(), LabError> {
     let Some(backend) = backend else { return Ok(()) };
     let mut before = None;
     for run in &plan.runs {
@@ -75,11 +75,11 @@ pub(crate) fn check(plan: &Plan, backend: Option<&dyn Backend>) -> Result<(), La
         if before.replace(case) == Some(case) {
             continue;
         }
-        let Refusal { message, help } = match backend.check(&run.setup()?) {
+        let UnsupportedSetup { message, help } = match backend.check(&run.setup()?) {
             Ok(()) => continue,
             Err(refusal) => refusal,
         };
-        return Err(LabError::Question { message, help });
+        return Err(LabError::InvalidRequest { message, help });
     }
     Ok(())
 }

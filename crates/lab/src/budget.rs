@@ -4,12 +4,12 @@
 //! Runs that go side by side are as few as fit together. An estimate may be wrong by a factor of a few, so a
 //! run that does pass the limit ends as an error, too, before the system ends the process.
 
-use lowtide_scenario::{Cause, Estimate, Plan};
+use lowtide_scenario::{CostCause, Estimate, RunPlan};
 use lowtide_units::Bytes;
 
 /// What runs may take. Without a limit nothing is refused.
 #[derive(Clone, Copy, Default)]
-pub struct Limits<'a> {
+pub struct ResourceLimits<'a> {
     /// Bytes of memory for all runs that go side by side.
     pub memory: Option<u64>,
     /// Bytes that are free on the disk of the run directory.
@@ -34,30 +34,30 @@ pub struct TooLarge {
 ///
 /// # Errors
 /// A run does not fit into memory, or all of them not onto the disk.
-pub fn admit(plan: &Plan, limits: &Limits<'_>) -> Result<Estimate, TooLarge> {
+pub fn admit(plan: &RunPlan, limits: &ResourceLimits<'_>) -> Result<Estimate, TooLarge> {
     let cost = plan.estimate();
     let beyond = |need: Bytes, limit: Option<u64>| limit.filter(|limit| need.as_u64() > *limit);
     if let Some(limit) = beyond(cost.memory, limits.memory) {
-        let key = plan.key_of(cost.memory_cause);
+        let key = plan.key_for_cost(cost.memory_cause);
         return Err(TooLarge {
             message: format!(
                 "a run needs about {} of memory, most of it for {}; the limit is {}",
-                bytes(cost.memory.as_u64()),
+                format_bytes(cost.memory.as_u64()),
                 named(cost.memory_cause),
-                bytes(limit)
+                format_bytes(limit)
             ),
             help: format!("change `{key}`, or raise the limit with --memory"),
             key,
         });
     }
     if let Some(free) = beyond(cost.disk, limits.disk) {
-        let key = plan.key_of(cost.disk_cause);
+        let key = plan.key_for_cost(cost.disk_cause);
         return Err(TooLarge {
             message: format!(
                 "the tables take about {} on disk, most of it for {}; {} are free",
-                bytes(cost.disk.as_u64()),
+                format_bytes(cost.disk.as_u64()),
                 named(cost.disk_cause),
-                bytes(free)
+                format_bytes(free)
             ),
             help: format!("change `{key}`, or choose another directory with -o"),
             key,
@@ -67,32 +67,32 @@ pub fn admit(plan: &Plan, limits: &Limits<'_>) -> Result<Estimate, TooLarge> {
 }
 
 /// How many of `jobs` runs go side by side so that together they fit.
-pub(crate) fn side_by_side(jobs: usize, cost: &Estimate, limits: &Limits<'_>) -> usize {
+pub(crate) fn concurrent_jobs(jobs: usize, cost: &Estimate, limits: &ResourceLimits<'_>) -> usize {
     let Some(limit) = limits.memory else { return jobs };
     let fit = limit / cost.memory.as_u64().max(1);
     jobs.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
 }
 
 /// The memory of this process, if it is beyond the limit.
-pub(crate) fn overrun(limits: &Limits<'_>) -> Option<(u64, u64)> {
+pub(crate) fn overrun(limits: &ResourceLimits<'_>) -> Option<(u64, u64)> {
     let limit = limits.memory?;
     let resident = limits.resident?()?;
     (resident > limit).then_some((resident, limit))
 }
 
-fn named(cause: Cause) -> &'static str {
+fn named(cause: CostCause) -> &'static str {
     match cause {
-        Cause::Connections(_) => "connections",
-        Cause::Hosts => "hosts",
-        Cause::Buffers => "packets under way",
-        Cause::Samples => "samples",
-        Cause::Trace => "traced packets",
-        Cause::Runs => "the number of runs",
+        CostCause::Connections(_) => "connections",
+        CostCause::Hosts => "hosts",
+        CostCause::InFlight => "packets under way",
+        CostCause::Samples => "samples",
+        CostCause::Trace => "traced packets",
+        CostCause::Runs => "the number of runs",
     }
 }
 
 /// As `1.5 GB`, in powers of 1000.
-pub fn bytes(n: u64) -> String {
+pub fn format_bytes(n: u64) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut value = n as f64;
     let mut unit = 0;
@@ -109,13 +109,13 @@ mod tests {
 
     use super::*;
 
-    fn plan(set: &[(&str, &str)]) -> Plan {
+    fn plan(set: &[(&str, &str)]) -> RunPlan {
         let load = Scenario::load("first-light").expect("an embedded scenario");
         let set = set.iter().fold(load, |s, (k, v)| s.with_override(k, v).expect("a key"));
         set.expand().expect("a right scenario")
     }
 
-    fn refused(set: &[(&str, &str)], limits: &Limits<'_>) -> TooLarge {
+    fn refused(set: &[(&str, &str)], limits: &ResourceLimits<'_>) -> TooLarge {
         admit(&plan(set), limits).expect_err("it does not fit")
     }
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_cannot_fit_is_refused_with_the_key_that_makes_it_so() {
-        let memory = Limits { memory: Some(8 * GIB), ..Limits::default() };
+        let memory = ResourceLimits { memory: Some(8 * GIB), ..ResourceLimits::default() };
         assert!(admit(&plan(&[]), &memory).is_ok());
         let sampled = refused(&[("probes.interval", "1 ps")], &memory);
         assert_eq!(sampled.key, "probes.interval");
@@ -133,7 +133,7 @@ mod tests {
         // Samples may fit into memory, one run after the other, and the tables of all not on the disk.
         let many = [("probes.interval", "100 ns"), ("run.seeds", "2000")];
         assert!(admit(&plan(&many), &memory).is_ok());
-        let disk = Limits { disk: Some(2 * GIB), ..memory };
+        let disk = ResourceLimits { disk: Some(2 * GIB), ..memory };
         let stored = refused(&many, &disk);
         assert_eq!(stored.key, "probes.interval");
         assert!(stored.message.contains("GB on disk"), "{stored:?}");
@@ -144,20 +144,21 @@ mod tests {
     #[test]
     fn as_many_runs_go_side_by_side_as_fit() {
         let cost = Estimate { memory: Bytes::new(3 * GIB), ..Estimate::default() };
-        let limited = |gib: u64| Limits { memory: Some(gib * GIB), ..Limits::default() };
-        assert_eq!(side_by_side(8, &cost, &limited(10)), 3);
-        assert_eq!(side_by_side(2, &cost, &limited(10)), 2);
-        assert_eq!(side_by_side(8, &cost, &limited(1)), 1, "what is admitted runs");
-        assert_eq!(side_by_side(8, &cost, &Limits::default()), 8);
+        let limited =
+            |gib: u64| ResourceLimits { memory: Some(gib * GIB), ..ResourceLimits::default() };
+        assert_eq!(concurrent_jobs(8, &cost, &limited(10)), 3);
+        assert_eq!(concurrent_jobs(2, &cost, &limited(10)), 2);
+        assert_eq!(concurrent_jobs(8, &cost, &limited(1)), 1, "what is admitted runs");
+        assert_eq!(concurrent_jobs(8, &cost, &ResourceLimits::default()), 8);
         let resident = || Some(2 * GIB);
-        let now = |gib| Limits { resident: Some(&resident), ..limited(gib) };
+        let now = |gib| ResourceLimits { resident: Some(&resident), ..limited(gib) };
         assert_eq!(overrun(&now(1)), Some((2 * GIB, GIB)));
         assert_eq!(overrun(&now(2)), None);
     }
 
     #[test]
     fn bytes_are_written_in_powers_of_a_thousand() {
-        let texts = [999, 1_000, 999_949, 999_950, 263_000_000_000_000, u64::MAX].map(bytes);
+        let texts = [999, 1_000, 999_949, 999_950, 263_000_000_000_000, u64::MAX].map(format_bytes);
         assert_eq!(texts, ["999 B", "1.0 kB", "999.9 kB", "1.0 MB", "263.0 TB", "18.4 EB"]);
     }
 }

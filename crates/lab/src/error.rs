@@ -7,7 +7,7 @@ use lowtide_host::RunError;
 use lowtide_record::{RecordError, RunKey};
 use lowtide_scenario::ScenarioErrors;
 
-use crate::budget::{TooLarge, bytes};
+use crate::budget::{TooLarge, format_bytes};
 use crate::claims::ClaimError;
 
 /// What stopped an experiment, or the making of its report.
@@ -62,7 +62,7 @@ pub enum LabError {
     #[error(
         "the run {key} took the process to {} of memory; the limit is {}: fewer jobs (-j), another `{cause}`, \
          or a higher limit (--memory); finished runs are kept",
-        bytes(*.resident), bytes(*.limit)
+        format_bytes(*.resident), format_bytes(*.limit)
     )]
     Memory {
         /// Which.
@@ -92,7 +92,7 @@ pub enum LabError {
     },
     /// A question to the matrix cannot be asked like this.
     #[error("{message}")]
-    Question {
+    InvalidRequest {
         /// What is wrong.
         message: String,
         /// What would be right.
@@ -100,7 +100,7 @@ pub enum LabError {
     },
     /// There is no such run or flow in a directory.
     #[error("{message}")]
-    Choice {
+    NotFound {
         /// What there is not.
         message: String,
         /// What there is.
@@ -111,7 +111,7 @@ pub enum LabError {
         "the run {key} cannot be made again: {reason} (the directory was written by lowtide {version}); \
          write it anew with `{command}`, or record the flow with `--trace FLOW` there"
     )]
-    NotAgain {
+    NotReproducible {
         /// Which.
         key: Box<RunKey>,
         /// Why.
@@ -140,7 +140,7 @@ pub enum LabError {
     #[error(
         "benchmark {benchmark}: two runs of one seed gave different digests; please report this"
     )]
-    Unstable {
+    Nondeterministic {
         /// Which.
         benchmark: String,
     },

@@ -8,10 +8,10 @@ use lowtide_record::{FlowRow, RunKey, RunTables};
 use serde::Serialize;
 
 use crate::queries::{self, QueryFacts};
-use crate::queues::{self, MemoryFacts, QueueFacts};
+use crate::queues::{self, BufferPoolFacts, QueueFacts};
 use crate::signals::SignalFacts;
 use crate::srtt::Srtt;
-use crate::times::{ClassFacts, Slowdown, Times, classes};
+use crate::times::{CompletionTimes, SizeClassFacts, Slowdown, by_size_class};
 use crate::transports::TransportFacts;
 
 /// One run.
@@ -33,7 +33,7 @@ pub struct RunFacts {
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
     /// The memories that queues of a switch share; empty where none do.
-    pub memories: Vec<MemoryFacts>,
+    pub memories: Vec<BufferPoolFacts>,
     /// Packets lost with links that failed, after the warm-up.
     pub cut: u64,
     /// Packets dropped after the warm-up because a switch had no way to their host.
@@ -60,11 +60,11 @@ pub struct GroupFacts {
     /// Flows whose connection failed.
     pub failed: usize,
     /// Completion times, from the application's open to its last byte delivered.
-    pub fct_ms: Times,
+    pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
     pub slowdown: Slowdown,
     /// The same by the size of the flows, where their sizes differ; only classes that have flows.
-    pub classes: Vec<ClassFacts>,
+    pub classes: Vec<SizeClassFacts>,
     /// Bytes delivered after the warm-up, over the time from the first open (or the warm-up) to the
     /// last delivery (or the end of the run).
     pub goodput_mbps: Option<f64>,
@@ -97,7 +97,7 @@ impl RunFacts {
         }
         let group = |name: &&str| {
             let flows: Vec<&FlowRow> = tables.flows.iter().filter(|f| f.group == **name).collect();
-            let classes = classes(&flows, run.ended_ps, size_classes);
+            let classes = by_size_class(&flows, run.ended_ps, size_classes);
             GroupFacts { classes, ..GroupFacts::new(name, &flows, run.warmup_ps, run.ended_ps) }
         };
         Self {
@@ -108,7 +108,7 @@ impl RunFacts {
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
             queues: queues::facts(tables),
-            memories: tables.memories.iter().map(MemoryFacts::new).collect(),
+            memories: tables.memories.iter().map(BufferPoolFacts::new).collect(),
             cut: run.cut,
             unrouted: run.unrouted,
             hops: run.hops,
@@ -131,14 +131,14 @@ impl RunFacts {
     }
 
     /// The facts of a memory, by its name.
-    pub fn memory(&self, name: &str) -> Option<&MemoryFacts> {
+    pub fn buffer_pool(&self, name: &str) -> Option<&BufferPoolFacts> {
         self.memories.iter().find(|m| m.name == name)
     }
 }
 
 impl GroupFacts {
     /// The flows in one range of sizes, by its name.
-    pub fn class(&self, name: &str) -> Option<&ClassFacts> {
+    pub fn class(&self, name: &str) -> Option<&SizeClassFacts> {
         self.classes.iter().find(|c| c.name() == name)
     }
 
@@ -158,7 +158,7 @@ impl GroupFacts {
             unfinished: count("unfinished"),
             stopped: stopped(flows),
             failed: flows.iter().filter(|f| f.status == "failed").count(),
-            fct_ms: Times::new(flows, ended_ps),
+            fct_ms: CompletionTimes::new(flows, ended_ps),
             slowdown: Slowdown::new(flows, ended_ps),
             classes: Vec::new(),
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
@@ -242,7 +242,7 @@ mod tests {
         let facts = GroupFacts::new("long", &[&endless], 20_000_000_000, 100_000_000_000);
         assert_eq!(facts.goodput_mbps, Some(100.0));
         assert_eq!((facts.unfinished, facts.jain, facts.size_bytes), (0, None, None));
-        assert_eq!(facts.fct_ms, Times::default());
+        assert_eq!(facts.fct_ms, CompletionTimes::default());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Point, RunKey};
+use lowtide_record::{RunKey, SweepPoint};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
@@ -18,13 +18,13 @@ pub const NEVER_MARKED: &str = "never-marked";
 
 /// One finding about a scheme at a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Finding {
+pub struct RunFinding {
     /// [`UNFINISHED`] or [`NEVER_MARKED`].
     pub kind: &'static str,
     /// The scheme.
     pub scheme: String,
     /// The point of the sweep.
-    pub point: Point,
+    pub point: SweepPoint,
     /// The traffic group; `None` where it is about a queue.
     pub group: Option<String>,
     /// The queue; `None` where it is about a group.
@@ -41,7 +41,7 @@ pub struct Finding {
     pub says: String,
 }
 
-impl Finding {
+impl RunFinding {
     /// The sentence with its scheme and point, and the seeds where it is not true of all.
     pub fn sentence(&self) -> String {
         let mut of = vec![self.scheme.clone()];
@@ -54,15 +54,15 @@ impl Finding {
 }
 
 /// The findings of runs in the order of the plan.
-pub(crate) fn findings(runs: &[RunFacts]) -> Vec<Finding> {
+pub(crate) fn findings(runs: &[RunFacts]) -> Vec<RunFinding> {
     let same =
         |a: &RunFacts, b: &RunFacts| a.key.scheme == b.key.scheme && a.key.point == b.key.point;
     let of_seeds = runs.chunk_by(same);
     of_seeds.flat_map(|seeds| unfinished(seeds).into_iter().chain(never_marked(seeds))).collect()
 }
 
-fn finding(kind: &'static str, key: &RunKey, of_seeds: usize) -> Finding {
-    Finding {
+fn finding(kind: &'static str, key: &RunKey, of_seeds: usize) -> RunFinding {
+    RunFinding {
         kind,
         scheme: key.scheme.clone(),
         point: key.point.clone(),
@@ -76,7 +76,7 @@ fn finding(kind: &'static str, key: &RunKey, of_seeds: usize) -> Finding {
     }
 }
 
-fn unfinished(seeds: &[RunFacts]) -> Vec<Finding> {
+fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
     let Some(first) = seeds.first() else { return Vec::new() };
     let of_group = |name: &String| {
         let mut found = finding(UNFINISHED, &first.key, seeds.len());
@@ -132,11 +132,11 @@ fn stop_reason(what: &str) -> &str {
     }
 }
 
-fn never_marked(seeds: &[RunFacts]) -> Vec<Finding> {
+fn never_marked(seeds: &[RunFacts]) -> Vec<RunFinding> {
     /// The queue and its class.
     type Place<'a> = (&'a str, Option<&'a str>);
     let Some(first) = seeds.first() else { return Vec::new() };
-    let mut found: BTreeMap<Place<'_>, (Finding, Option<u32>)> = BTreeMap::new();
+    let mut found: BTreeMap<Place<'_>, (RunFinding, Option<u32>)> = BTreeMap::new();
     for queue in seeds.iter().flat_map(|run| &run.queues) {
         for (class, marker, drops, longest) in silent(queue) {
             let (finding, most) = found

@@ -15,20 +15,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use lowtide_host::Setup;
-use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Routing, Ways};
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Routing, ShortestPaths};
 use lowtide_record::{FlowRow, RunTables};
 use lowtide_tcp::Config;
 use lowtide_units::{Bytes, Duration, Rate};
 use lowtide_wire::{DelayStamps, Options, Segment, Timestamps};
 
 /// Paths of one pair of hosts that are told apart.
-const MOST: usize = 32;
+const MAX_PATHS: usize = 32;
 /// A packet has room for the delay option if the MTU is above this: headers, timestamps, the option.
-const WITHOUT_ROOM: u32 = 40 + 12 + DelayStamps::WIRE_LEN as u32;
+const MTU_WITHOUT_DELAY_OPTION: u32 = 40 + 12 + DelayStamps::WIRE_LEN as u32;
 
 /// The lines at one hop of a path: one, or all that a packet may take there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Line {
+struct IdealHop {
     /// The fastest.
     rate: Rate,
     /// The least delay.
@@ -36,7 +36,7 @@ struct Line {
     /// The least framing, bytes per packet.
     overhead: u64,
     /// The rates of all that one flow can use at a time, bits per second.
-    together: u128,
+    total_rate: u128,
 }
 
 /// IP bytes of the packets of a flow, and how many carry data.
@@ -51,67 +51,67 @@ struct Packets {
 }
 
 /// A step from a switch: the port, and which of the paths behind it.
-type Step = (u32, usize);
+type PathStep = (u32, usize);
 
 /// The paths of a network, found as they are asked for.
-struct Network<'a> {
-    ways: Ways<'a>,
+struct IdealPaths<'a> {
+    routes: ShortestPaths<'a>,
     sprays: bool,
     /// By switch and rack: the paths that differ, or nothing where they are too many.
-    paths: BTreeMap<(u32, u32), Option<Vec<Step>>>,
+    paths: BTreeMap<(u32, u32), Option<Vec<PathStep>>>,
     /// By switch and rack, hop by hop.
-    hops: BTreeMap<(u32, u32), Rc<[Line]>>,
+    hops: BTreeMap<(u32, u32), Rc<[IdealHop]>>,
 }
 
-impl Line {
+impl IdealHop {
     fn of((link, back): (&LinkSpec, bool)) -> Self {
         let line = link.line(back);
         let overhead = link.framing.overhead();
         let together = u128::from(line.rate.as_bps());
-        Self { rate: line.rate, delay: line.delay, overhead, together }
+        Self { rate: line.rate, delay: line.delay, overhead, total_rate: together }
     }
 
     /// The best of each; `sprays` if a flow uses both.
-    fn beside(self, other: Self, sprays: bool) -> Self {
+    fn combine(self, other: Self, sprays: bool) -> Self {
         Self {
             rate: self.rate.max(other.rate),
             delay: self.delay.min(other.delay),
             overhead: self.overhead.min(other.overhead),
-            together: if sprays {
-                self.together.saturating_add(other.together)
+            total_rate: if sprays {
+                self.total_rate.saturating_add(other.total_rate)
             } else {
-                self.together.max(other.together)
+                self.total_rate.max(other.total_rate)
             },
         }
     }
 
     /// No packet is sooner over the other.
-    fn is_as_good_as(&self, other: &Self) -> bool {
+    fn dominates(&self, other: &Self) -> bool {
         self.rate >= other.rate && self.delay <= other.delay && self.overhead <= other.overhead
     }
 
-    fn sending(&self, bytes: u64) -> Duration {
+    fn serialization_time(&self, bytes: u64) -> Duration {
         self.rate.serialization(Bytes::new(bytes.saturating_add(self.overhead)))
     }
 
     /// How long it sends all packets with data.
-    fn train(&self, packets: &Packets) -> Duration {
+    fn train_time(&self, packets: &Packets) -> Duration {
         let &Packets { full, last, count, .. } = packets;
-        if self.together == u128::from(self.rate.as_bps()) {
-            let full = self.sending(full).saturating_mul(count - 1);
-            return full.saturating_add(self.sending(last));
+        if self.total_rate == u128::from(self.rate.as_bps()) {
+            let full = self.serialization_time(full).saturating_mul(count - 1);
+            return full.saturating_add(self.serialization_time(last));
         }
         let framed = |bytes: u64| u128::from(bytes.saturating_add(self.overhead));
         let bytes = framed(full).saturating_mul(u128::from(count - 1)).saturating_add(framed(last));
-        let ps = bytes.saturating_mul(8_000_000_000_000) / self.together.max(1);
-        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)).max(self.sending(last))
+        let ps = bytes.saturating_mul(8_000_000_000_000) / self.total_rate.max(1);
+        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)).max(self.serialization_time(last))
     }
 }
 
 /// How long a packet takes over a path.
-fn crossing(path: &[Line], bytes: u64) -> Duration {
+fn path_time(path: &[IdealHop], bytes: u64) -> Duration {
     path.iter().fold(Duration::ZERO, |sum, line| {
-        sum.saturating_add(line.delay).saturating_add(line.sending(bytes))
+        sum.saturating_add(line.delay).saturating_add(line.serialization_time(bytes))
     })
 }
 
@@ -120,49 +120,53 @@ fn crossing(path: &[Line], bytes: u64) -> Duration {
 /// Packets of one size, the last one smaller, in a row of lines: the longest of the ways on which the first
 /// crosses the lines before one, all cross that one, and the last crosses the rest. Where packets `overtake`,
 /// the last may be the first from the second line on.
-fn transfer(path: &[Line], packets: &Packets, overtake: bool) -> Duration {
+fn transfer(path: &[IdealHop], packets: &Packets, overtake: bool) -> Duration {
     let flight = path.iter().fold(Duration::ZERO, |sum, line| sum.saturating_add(line.delay));
     let first = if packets.count > 1 { packets.full } else { packets.last };
-    let mut after = path
-        .iter()
-        .fold(Duration::ZERO, |sum, line| sum.saturating_add(line.sending(packets.last)));
+    let mut after = path.iter().fold(Duration::ZERO, |sum, line| {
+        sum.saturating_add(line.serialization_time(packets.last))
+    });
     let (mut before, mut longest) = (Duration::ZERO, Duration::ZERO);
     for (i, line) in path.iter().enumerate() {
-        after = after.saturating_sub(line.sending(packets.last));
-        longest = longest.max(before.saturating_add(line.train(packets)).saturating_add(after));
+        after = after.saturating_sub(line.serialization_time(packets.last));
+        longest =
+            longest.max(before.saturating_add(line.train_time(packets)).saturating_add(after));
         let ahead = if overtake && i > 0 { packets.last } else { first };
-        before = before.saturating_add(line.sending(ahead));
+        before = before.saturating_add(line.serialization_time(ahead));
     }
     flight.saturating_add(longest)
 }
 
-impl<'a> Network<'a> {
+impl<'a> IdealPaths<'a> {
     /// `None` where the blueprint is no network.
     fn new(plan: &'a Blueprint) -> Option<Self> {
-        let ways = Ways::find(plan).ok()?;
+        let ways = ShortestPaths::find(plan).ok()?;
         let sprays = plan.routing == Routing::Spray;
-        Some(Self { ways, sprays, paths: BTreeMap::new(), hops: BTreeMap::new() })
+        Some(Self { routes: ways, sprays, paths: BTreeMap::new(), hops: BTreeMap::new() })
     }
 
-    fn line(&self, port: u32) -> Option<Line> {
-        self.ways.link(port).map(Line::of)
+    fn line(&self, port: u32) -> Option<IdealHop> {
+        self.routes.link(port).map(IdealHop::of)
     }
 
     /// The paths from one host to another that differ; none when there is none.
-    fn between(&mut self, src: u32, dst: u32) -> Option<Vec<Vec<Line>>> {
+    fn between(&mut self, src: u32, dst: u32) -> Option<Vec<Vec<IdealHop>>> {
         let (src, dst) = (HostId(src), HostId(dst));
-        let (first, last) = (self.ways.nic(src)?, self.ways.nic(dst)? ^ 1);
+        let (first, last) = (self.routes.nic(src)?, self.routes.nic(dst)? ^ 1);
         if src == dst {
             return None;
         }
         let (on, off) = (self.line(first)?, self.line(last)?);
-        let from = match self.ways.far(first)? {
+        let from = match self.routes.far_end(first)? {
             NodeId::Host(host) => return (host == dst).then(|| vec![vec![on]]),
             NodeId::Switch(from) => from,
         };
-        let NodeId::Switch(rack) = self.ways.far(last ^ 1)? else { return None };
-        let whole = |middle: &[Line]| {
-            std::iter::once(on).chain(middle.iter().copied()).chain([off]).collect::<Vec<Line>>()
+        let NodeId::Switch(rack) = self.routes.far_end(last ^ 1)? else { return None };
+        let whole = |middle: &[IdealHop]| {
+            std::iter::once(on)
+                .chain(middle.iter().copied())
+                .chain([off])
+                .collect::<Vec<IdealHop>>()
         };
         if from == rack {
             return Some(vec![whole(&[])]);
@@ -179,11 +183,11 @@ impl<'a> Network<'a> {
     }
 
     /// The lines from a step on.
-    fn follow(&self, (mut port, mut which): Step, rack: u32) -> Vec<Line> {
+    fn follow(&self, (mut port, mut which): PathStep, rack: u32) -> Vec<IdealHop> {
         let mut lines = Vec::new();
         while let Some(line) = self.line(port) {
             lines.push(line);
-            let Some(NodeId::Switch(at)) = self.ways.far(port) else { break };
+            let Some(NodeId::Switch(at)) = self.routes.far_end(port) else { break };
             let steps = self.paths.get(&(at, rack)).and_then(Option::as_ref);
             let Some(&step) = steps.and_then(|steps| steps.get(which)) else { break };
             (port, which) = step;
@@ -199,8 +203,8 @@ impl<'a> Network<'a> {
                 open.pop();
                 continue;
             }
-            let ports = self.ways.next(at, host);
-            let next = |port: &u32| match self.ways.far(*port) {
+            let ports = self.routes.next_ports(at, host);
+            let next = |port: &u32| match self.routes.far_end(*port) {
                 Some(NodeId::Switch(next)) if next != rack => Some(next),
                 _ => None,
             };
@@ -215,8 +219,8 @@ impl<'a> Network<'a> {
                         Some((0..behind.len()).map(|which| (*port, which)).collect())
                     }
                 });
-                let steps: Option<Vec<Vec<Step>>> = steps.collect();
-                let kept = steps.and_then(|steps| self.that_differ(&steps.concat(), rack));
+                let steps: Option<Vec<Vec<PathStep>>> = steps.collect();
+                let kept = steps.and_then(|steps| self.non_dominated(&steps.concat(), rack));
                 self.paths.insert((at, rack), kept);
             } else {
                 open.extend(unknown);
@@ -226,12 +230,12 @@ impl<'a> Network<'a> {
 
     /// Of these the steps that lead to paths of which none is as good as another at every hop; nothing if
     /// they are too many.
-    fn that_differ(&self, steps: &[Step], rack: u32) -> Option<Vec<Step>> {
+    fn non_dominated(&self, steps: &[PathStep], rack: u32) -> Option<Vec<PathStep>> {
         if let [only] = steps {
             return Some(vec![*only]);
         }
-        let as_good = |a: &[Line], b: &[Line]| a.iter().zip(b).all(|(a, b)| a.is_as_good_as(b));
-        let mut kept: Vec<(Step, Vec<Line>)> = Vec::new();
+        let as_good = |a: &[IdealHop], b: &[IdealHop]| a.iter().zip(b).all(|(a, b)| a.dominates(b));
+        let mut kept: Vec<(PathStep, Vec<IdealHop>)> = Vec::new();
         for step in steps {
             let path = self.follow(*step, rack);
             if kept.iter().any(|(_, other)| as_good(other, &path)) {
@@ -239,7 +243,7 @@ impl<'a> Network<'a> {
             }
             kept.retain(|(_, other)| !as_good(&path, other));
             kept.push((*step, path));
-            if kept.len() > MOST {
+            if kept.len() > MAX_PATHS {
                 return None;
             }
         }
@@ -247,20 +251,21 @@ impl<'a> Network<'a> {
     }
 
     /// The lines at each hop from a switch to `rack`, where `host` is: the best of each, together.
-    fn hop_by_hop(&mut self, from: u32, rack: u32, host: HostId) -> Option<Rc<[Line]>> {
+    fn hop_by_hop(&mut self, from: u32, rack: u32, host: HostId) -> Option<Rc<[IdealHop]>> {
         if let Some(known) = self.hops.get(&(from, rack)) {
             return Some(Rc::clone(known));
         }
         let (mut at, mut hops) = (vec![from], Vec::new());
         while at != [rack] {
-            let mut ports: Vec<u32> = at.iter().flat_map(|at| self.ways.next(*at, host)).collect();
+            let mut ports: Vec<u32> =
+                at.iter().flat_map(|at| self.routes.next_ports(*at, host)).collect();
             ports.sort_unstable();
             ports.dedup();
             let lines = ports.iter().filter_map(|port| self.line(*port));
-            hops.push(lines.reduce(|a, b| a.beside(b, self.sprays))?);
+            hops.push(lines.reduce(|a, b| a.combine(b, self.sprays))?);
             at = ports
                 .iter()
-                .filter_map(|port| match self.ways.far(*port)? {
+                .filter_map(|port| match self.routes.far_end(*port)? {
                     NodeId::Switch(next) => Some(next),
                     NodeId::Host(_) => None,
                 })
@@ -268,7 +273,7 @@ impl<'a> Network<'a> {
             at.sort_unstable();
             at.dedup();
         }
-        let hops: Rc<[Line]> = hops.into();
+        let hops: Rc<[IdealHop]> = hops.into();
         self.hops.insert((from, rack), Rc::clone(&hops));
         Some(hops)
     }
@@ -276,11 +281,11 @@ impl<'a> Network<'a> {
     /// The ideal time of a flow with these packets; `None` where nothing joins its hosts.
     fn ideal(&mut self, src: u32, dst: u32, packets: &Packets) -> Option<Duration> {
         let back = self.between(dst, src)?;
-        let back = back.iter().map(|path| crossing(path, packets.syn_ack)).min()?;
+        let back = back.iter().map(|path| path_time(path, packets.syn_ack)).min()?;
         let forth = self.between(src, dst)?;
         // All packets of a connection take one path, but where they are sprayed.
         let forth = forth.iter().map(|path| {
-            crossing(path, packets.syn).saturating_add(transfer(path, packets, self.sprays))
+            path_time(path, packets.syn).saturating_add(transfer(path, packets, self.sprays))
         });
         Some(forth.min()?.saturating_add(back))
     }
@@ -301,7 +306,7 @@ fn syn_options(hosts: &[&Config]) -> Options {
         timestamps: all(|c| c.timestamps).then(Timestamps::default),
         ..Options::default()
     };
-    if all(|c| c.delay_option && c.mtu > WITHOUT_ROOM) {
+    if all(|c| c.delay_option && c.mtu > MTU_WITHOUT_DELAY_OPTION) {
         options.offer_delay();
     }
     options
@@ -331,7 +336,7 @@ fn packets(setup: &Setup, (src, dst): (u32, u32), row: &FlowRow) -> Option<Packe
 
 /// The tables of a run with the ideal time of every flow that has a size and came to be.
 pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
-    let Some(mut network) = Network::new(&setup.network) else { return tables };
+    let Some(mut network) = IdealPaths::new(&setup.network) else { return tables };
     for row in &mut tables.flows {
         let Some(flow) = setup.flows.get(row.flow as usize) else { continue };
         let packets = packets(setup, (flow.src, flow.dst), row);

@@ -41,25 +41,25 @@ pub mod theory;
 mod times;
 mod transports;
 
-pub use backend::{Backend, Made, Refusal};
-pub use budget::{Limits, TooLarge, admit, bytes};
+pub use backend::{Backend, CompletedRun, UnsupportedSetup};
+pub use budget::{ResourceLimits, TooLarge, admit, format_bytes};
 pub use error::LabError;
 pub use facts::{GroupFacts, RunFacts};
-pub use findings::{Finding, NEVER_MARKED, UNFINISHED};
+pub use findings::{NEVER_MARKED, RunFinding, UNFINISHED};
 pub use interval::OverSeeds;
 pub use queries::QueryFacts;
-pub use queues::{MemoryFacts, QueueClassFacts, QueueFacts, Seen};
-pub use remake::report;
-pub use results::{Envelope, Results};
-pub use schedule::Progress;
-pub use session::{Options, Task, Tasked, default_dir, default_dir_of};
+pub use queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};
+pub use remake::rerender_report;
+pub use results::{Results, ResultsJson};
+pub use schedule::RunProgress;
+pub use session::{ExecuteOptions, Task, TaskOutcome, default_dir, default_dir_for_backend};
 pub use session::{execute, execute_task, simulate};
 pub use signals::SignalFacts;
 pub use srtt::Srtt;
-pub use stored::{Finished, load, verify};
-pub use subject::Subject;
+pub use stored::{CompletedExperiment, load, verify};
+pub use subject::MetricSubject;
 pub use summary::SummaryRow;
-pub use times::{ClassFacts, Slowdown, Times};
+pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
 pub use transports::{Mismatch, TransportFacts, Transports, planned_label};
 
 /// Version of the tool.

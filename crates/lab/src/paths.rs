@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use lowtide_net::{Blueprint, HostId, LineSpec, LinkSpec, NodeId, Ways};
+use lowtide_net::{Blueprint, HostId, LineSpec, LinkSpec, NodeId, ShortestPaths};
 use lowtide_units::{Bytes, Duration, Rate};
 
 /// Bytes of a pure ACK: IP and TCP headers, timestamps.
@@ -18,75 +18,75 @@ const ACK_BYTES: u64 = 52;
 const FULL_BYTES: u64 = 1500;
 
 /// The ways of a network, found as they are asked for.
-pub(crate) struct Paths<'a> {
+pub(crate) struct PathFinder<'a> {
     /// None where the blueprint is no network.
-    ways: Option<Ways<'a>>,
+    routes: Option<ShortestPaths<'a>>,
     /// The best way on from a switch, by the switch and the port to the rack of the other host.
-    best: BTreeMap<(u32, u32), Onward>,
+    best: BTreeMap<(u32, u32), BestNextHop>,
 }
 
 /// What is best from a switch on: the rate of the slowest line, how long a full packet takes, and the port.
-type Onward = Option<(Rate, Reverse<Duration>, Reverse<u32>)>;
+type BestNextHop = Option<(Rate, Reverse<Duration>, Reverse<u32>)>;
 
 /// A link of a path, and whether it is crossed from its end `b`.
 #[derive(Clone, Copy)]
 struct Hop<'a> {
     link: &'a LinkSpec,
-    back: bool,
+    reversed: bool,
 }
 
 /// A path, first hop first.
-pub(crate) struct Path<'a>(Vec<Hop<'a>>);
+pub(crate) struct HostPath<'a>(Vec<Hop<'a>>);
 
 impl Hop<'_> {
     fn line(&self, answer: bool) -> &LineSpec {
-        self.link.line(self.back != answer)
+        self.link.line(self.reversed != answer)
     }
 
-    fn sending(&self, answer: bool, bytes: u64) -> Duration {
+    fn serialization_time(&self, answer: bool, bytes: u64) -> Duration {
         let framed = bytes.saturating_add(self.link.framing.overhead());
         self.line(answer).rate.serialization(Bytes::new(framed))
     }
 
-    fn crossing(&self, answer: bool, bytes: u64) -> Duration {
-        self.line(answer).delay.saturating_add(self.sending(answer, bytes))
+    fn traversal_time(&self, answer: bool, bytes: u64) -> Duration {
+        self.line(answer).delay.saturating_add(self.serialization_time(answer, bytes))
     }
 }
 
-impl<'a> Paths<'a> {
+impl<'a> PathFinder<'a> {
     pub(crate) fn new(network: &'a Blueprint) -> Self {
-        Self { ways: Ways::find(network).ok(), best: BTreeMap::new() }
+        Self { routes: ShortestPaths::find(network).ok(), best: BTreeMap::new() }
     }
 
     /// The path from one host to another; `None` when there is none.
-    pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<Path<'a>> {
-        let Self { ways, best } = self;
+    pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<HostPath<'a>> {
+        let Self { routes: ways, best } = self;
         let ways = ways.as_ref()?;
         let dst = HostId(dst);
-        let hop = |port| ways.link(port).map(|(link, back)| Hop { link, back });
+        let hop = |port| ways.link(port).map(|(link, back)| Hop { link, reversed: back });
         // The port to the other host's rack is that host's own: what is known of a rack holds for all in it.
         let last = ways.nic(dst)? ^ 1;
-        let rack = match ways.far(last ^ 1)? {
+        let rack = match ways.far_end(last ^ 1)? {
             NodeId::Switch(rack) => rack,
             NodeId::Host(_) => u32::MAX,
         };
         let mut port = ways.nic(HostId(src)).filter(|_| src != dst.0)?;
         let mut hops = vec![hop(port)?];
         loop {
-            let at = match ways.far(port)? {
-                NodeId::Host(host) => return (host == dst).then_some(Path(hops)),
+            let at = match ways.far_end(port)? {
+                NodeId::Host(host) => return (host == dst).then_some(HostPath(hops)),
                 NodeId::Switch(at) => at,
             };
-            port = if at == rack { last } else { onward(ways, best, at, rack, dst)? };
+            port = if at == rack { last } else { best_next_hop(ways, best, at, rack, dst)? };
             hops.push(hop(port)?);
         }
     }
 }
 
 /// The port of `from` on the best way to `rack`, where `host` is.
-fn onward(
-    ways: &Ways<'_>,
-    best: &mut BTreeMap<(u32, u32), Onward>,
+fn best_next_hop(
+    ways: &ShortestPaths<'_>,
+    best: &mut BTreeMap<(u32, u32), BestNextHop>,
     from: u32,
     rack: u32,
     host: HostId,
@@ -97,8 +97,8 @@ fn onward(
             open.pop();
             continue;
         }
-        let ports = ways.next(at, host);
-        let next = |port: &u32| match ways.far(*port) {
+        let ports = ways.next_ports(at, host);
+        let next = |port: &u32| match ways.far_end(*port) {
             Some(NodeId::Switch(next)) if next != rack => Some(next),
             _ => None,
         };
@@ -110,7 +110,7 @@ fn onward(
         }
         let way = |port: &u32| {
             let (link, back) = ways.link(*port)?;
-            let hop = Hop { link, back };
+            let hop = Hop { link, reversed: back };
             let (rate, after) = match next(port) {
                 Some(next) => {
                     let (rate, Reverse(after), _) = best.get(&(next, rack)).copied().flatten()?;
@@ -118,7 +118,7 @@ fn onward(
                 }
                 None => (hop.line(false).rate, Duration::ZERO),
             };
-            let takes = after.saturating_add(hop.crossing(false, FULL_BYTES));
+            let takes = after.saturating_add(hop.traversal_time(false, FULL_BYTES));
             Some((rate, Reverse(takes), Reverse(*port)))
         };
         let found = ports.iter().filter_map(way).max();
@@ -127,12 +127,12 @@ fn onward(
     best.get(&(from, rack)).copied().flatten().map(|(_, _, Reverse(port))| port)
 }
 
-impl Path<'_> {
+impl HostPath<'_> {
     /// From the first bit of a packet of `mtu` bytes to the last bit of its ACK.
     pub(crate) fn round_trip(&self, mtu: u64) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, hop| {
-            let back = hop.crossing(true, ACK_BYTES);
-            sum.saturating_add(hop.crossing(false, mtu)).saturating_add(back)
+            let back = hop.traversal_time(true, ACK_BYTES);
+            sum.saturating_add(hop.traversal_time(false, mtu)).saturating_add(back)
         })
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     use lowtide_host::Setup;
     use lowtide_net::{Framing, PortSpec, Routing, SwitchSpec};
     use lowtide_scenario::Scenario;
-    use lowtide_units::Parts;
+    use lowtide_units::Fraction;
 
     use super::*;
 
@@ -152,9 +152,9 @@ mod tests {
         plan.runs[0].setup().unwrap()
     }
 
-    fn path(of: &Setup) -> Path<'_> {
+    fn path(of: &Setup) -> HostPath<'_> {
         let flow = &of.flows[0];
-        Paths::new(&of.network).between(flow.src, flow.dst).unwrap()
+        PathFinder::new(&of.network).between(flow.src, flow.dst).unwrap()
     }
 
     #[test]
@@ -165,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_nothing_joins_have_no_path() {
+    fn unconnected_hosts_have_no_path() {
         let setup = setup();
         let mut network = setup.network.clone();
         network.links.pop();
         let last = setup.hosts.len() as u32 - 1;
-        assert!(Paths::new(&network).between(0, last).is_none());
-        let mut whole = Paths::new(&setup.network);
+        assert!(PathFinder::new(&network).between(0, last).is_none());
+        let mut whole = PathFinder::new(&setup.network);
         assert!(whole.between(0, last).is_some());
         assert!(whole.between(0, 0).is_none() && whole.between(0, last + 1).is_none());
     }
@@ -182,7 +182,7 @@ mod tests {
         let switch = |name: String| SwitchSpec { name, ..SwitchSpec::default() };
         let link = |a, b, gbps| {
             let (rate, delay) = (Rate::from_gbps(gbps), Duration::from_us(1));
-            let line = LineSpec { rate, delay, port: PortSpec::NIC, loss: Parts::ZERO };
+            let line = LineSpec { rate, delay, port: PortSpec::NIC, loss: Fraction::ZERO };
             LinkSpec { a, b, from_a: line, from_b: line, framing: Framing::Ip }
         };
         let (host, at) = (|n| NodeId::Host(HostId(n)), NodeId::Switch);
@@ -204,7 +204,7 @@ mod tests {
     fn of_equally_short_ways_ecmp_counts_the_best_and_single_the_one_that_is_taken() {
         let rates = |routing, each| {
             let plan = spines(routing, each);
-            let path = Paths::new(&plan).between(0, 1).unwrap();
+            let path = PathFinder::new(&plan).between(0, 1).unwrap();
             path.0.iter().map(|h| h.line(false).rate.as_bps() / 1_000_000_000).collect::<Vec<_>>()
         };
         let each = [(40, 1), (10, 10), (40, 10)];

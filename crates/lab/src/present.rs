@@ -4,9 +4,9 @@
 use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
-use crate::figure::Drawn;
+use crate::figure::FigureFiles;
 use crate::flow;
-use crate::plots::{self, Source};
+use crate::plots::{self, PlotInput};
 use crate::report;
 use crate::results::Results;
 use crate::transports::Transports;
@@ -30,14 +30,14 @@ pub(crate) fn write(
     write("summary.json".to_owned(), &json)?;
     let transports = Transports::new(manifest, results);
     // People read labels; keys stay in the tables, in summary.json and in names of files.
-    let (labelled, shown) = transports.shown(manifest, results);
-    let source = Source { manifest: &labelled, results: &shown };
+    let (labelled, shown) = transports.relabelled(manifest, results);
+    let source = PlotInput { manifest: &labelled, results: &shown };
     let mut figures = Vec::new();
     for figure in plots::figures(dir, source)? {
-        figures.push(Drawn::of(&figure)?);
+        figures.push(FigureFiles::of(&figure)?);
     }
-    for stack in flow::recorded(dir, Source { manifest, results })? {
-        figures.push(Drawn::of_stack(&stack)?);
+    for stack in flow::recorded_plots(dir, PlotInput { manifest, results })? {
+        figures.push(FigureFiles::of_stack(&stack)?);
     }
     for figure in &figures {
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;

@@ -7,7 +7,7 @@
 use lowtide_record::QueryRow;
 use serde::Serialize;
 
-use crate::times::{Timed, Times};
+use crate::times::{CensoredTime, CompletionTimes};
 
 /// The queries of one traffic group in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -21,7 +21,7 @@ pub struct QueryFacts {
     /// Of these, queries that failed.
     pub failed: usize,
     /// From the client's asking to the last byte of the last answer.
-    pub qct_ms: Times,
+    pub qct_ms: CompletionTimes,
     /// Queries that met a retransmission timeout at either end.
     pub with_timeout: usize,
     /// Their share.
@@ -56,9 +56,9 @@ impl QueryFacts {
         let judged: Vec<bool> = rows.iter().filter_map(|q| q.deadline_met).collect();
         let met = judged.iter().filter(|met| **met).count();
         let share = |part: usize, all: usize| (all > 0).then(|| part as f64 / all as f64);
-        let timed = rows.iter().map(|q| Timed {
+        let timed = rows.iter().map(|q| CensoredTime {
             took_ps: q.qct_ps,
-            so_far_ps: ended_ps.saturating_sub(q.start_ps),
+            elapsed_ps: ended_ps.saturating_sub(q.start_ps),
             failed: q.status == "failed",
         });
         Self {
@@ -66,7 +66,7 @@ impl QueryFacts {
             queries: rows.len(),
             unfinished: count("unfinished"),
             failed: count("failed"),
-            qct_ms: Times::of(timed),
+            qct_ms: CompletionTimes::of(timed),
             with_timeout,
             timeout_fraction: share(with_timeout, rows.len()),
             deadlines_met: (!judged.is_empty()).then_some(met),

@@ -23,7 +23,7 @@ pub struct QueueFacts {
     /// The longest.
     pub max_packets: Option<u32>,
     /// What arriving packets found.
-    pub seen: Seen,
+    pub seen: ArrivalQueueStats,
     /// Its marker, if that sets CE; null with classes, which have their own.
     pub marker: Option<String>,
     /// Packets marked.
@@ -47,7 +47,7 @@ pub struct QueueFacts {
 
 /// The length of a queue that arriving packets found.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Seen {
+pub struct ArrivalQueueStats {
     /// Mean.
     pub mean_packets: Option<f64>,
     /// 1st percentile.
@@ -89,7 +89,7 @@ pub struct QueueClassFacts {
 
 /// A memory that queues of a switch share.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct MemoryFacts {
+pub struct BufferPoolFacts {
     /// The switch and the number of the memory: `switch0.0`.
     pub name: String,
     /// Its size.
@@ -116,7 +116,7 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
         p99_packets: q.p99_packets,
         p999_packets: q.p999_packets,
         max_packets: q.max_packets,
-        seen: Seen {
+        seen: ArrivalQueueStats {
             mean_packets: q.seen_mean_packets,
             p1_packets: q.seen_p1_packets,
             p50_packets: q.seen_p50_packets,
@@ -162,7 +162,7 @@ impl QueueClassFacts {
     }
 }
 
-impl MemoryFacts {
+impl BufferPoolFacts {
     pub(crate) fn new(row: &MemoryRow) -> Self {
         Self {
             name: format!("{}.{}", row.switch, row.memory),

@@ -49,27 +49,27 @@ impl Rates {
     /// How long after `from` every flow has come within `share` of the mean rate and stays there until the
     /// last interval, in picoseconds; counted to the end of the first such interval. `None` when they do
     /// not, or there are fewer than two flows.
-    pub(crate) fn converged(&self, from: u64, share: f64) -> Option<u64> {
-        let stays = (0..self.ends.len()).rev().take_while(|i| self.even(*i, share)).last()?;
+    pub(crate) fn convergence_time(&self, from: u64, share: f64) -> Option<u64> {
+        let stays = (0..self.ends.len()).rev().take_while(|i| self.is_fair(*i, share)).last()?;
         self.ends.get(stays).map(|end| end.saturating_sub(from))
     }
 
     /// The same for the first interval in which they are, whether they stay or not.
-    pub(crate) fn reached(&self, from: u64, share: f64) -> Option<u64> {
-        let first = (0..self.ends.len()).find(|i| self.even(*i, share))?;
+    pub(crate) fn first_fair_time(&self, from: u64, share: f64) -> Option<u64> {
+        let first = (0..self.ends.len()).find(|i| self.is_fair(*i, share))?;
         self.ends.get(first).map(|end| end.saturating_sub(from))
     }
 
     /// In that interval every flow is within `share` of the mean rate, and there are at least two.
-    fn even(&self, interval: usize, share: f64) -> bool {
+    fn is_fair(&self, interval: usize, share: f64) -> bool {
         let rates = || self.flows.iter().filter_map(|f| f.get(interval).copied());
         let mean = rates().sum::<f64>() / self.flows.len() as f64;
         self.flows.len() > 1 && mean > 0.0 && rates().all(|r| (r - mean).abs() <= share * mean)
     }
 
     /// Standard deviation (n - 1) of each flow's rate over the intervals, mean over the flows, in Mbit/s.
-    pub(crate) fn variation(&self) -> Option<f64> {
-        self.over_flows(|rates| {
+    pub(crate) fn rate_stddev(&self) -> Option<f64> {
+        self.mean_over_flows(|rates| {
             let n = rates.len() as f64;
             let mean = rates.iter().sum::<f64>() / n;
             let squares: f64 = rates.iter().map(|r| (r - mean) * (r - mean)).sum();
@@ -79,7 +79,7 @@ impl Rates {
 
     /// Mean rate of a flow in Mbit/s.
     pub(crate) fn mean(&self) -> Option<f64> {
-        self.over_flows(|rates| {
+        self.mean_over_flows(|rates| {
             (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
         })
     }
@@ -97,7 +97,7 @@ impl Rates {
         enough.then(|| found.iter().sum::<f64>() / found.len() as f64)
     }
 
-    fn over_flows(&self, of: impl Fn(&[f64]) -> Option<f64>) -> Option<f64> {
+    fn mean_over_flows(&self, of: impl Fn(&[f64]) -> Option<f64>) -> Option<f64> {
         let found: Option<Vec<f64>> = self.flows.iter().map(|rates| of(rates)).collect();
         let found = found.filter(|all| !all.is_empty())?;
         Some(found.iter().sum::<f64>() / found.len() as f64)
@@ -128,14 +128,18 @@ mod tests {
     fn convergence_is_from_when_on_all_stay_near_their_share() {
         // Near at 2 ms, apart at 3 ms, near for good from 4 ms on.
         let found = rates(&[&[900, 510, 900, 520, 490, 505], &[100, 490, 100, 480, 510, 495]]);
-        assert_eq!(found.converged(0, 0.05), Some(4 * MS));
-        assert_eq!(found.converged(3 * MS, 0.05), Some(MS));
-        assert_eq!(found.reached(0, 0.05), Some(2 * MS));
-        assert_eq!(found.converged(0, 0.015), Some(6 * MS), "only the last interval");
-        assert_eq!(found.converged(0, 0.001), None);
-        assert_eq!(rates(&[&[1, 1, 1]]).converged(0, 0.5), None, "one flow shares with nobody");
-        assert_eq!(rates(&[&[1, 1, 1]]).reached(0, 0.5), None);
-        assert_eq!(found.reached(0, 0.001), None);
+        assert_eq!(found.convergence_time(0, 0.05), Some(4 * MS));
+        assert_eq!(found.convergence_time(3 * MS, 0.05), Some(MS));
+        assert_eq!(found.first_fair_time(0, 0.05), Some(2 * MS));
+        assert_eq!(found.convergence_time(0, 0.015), Some(6 * MS), "only the last interval");
+        assert_eq!(found.convergence_time(0, 0.001), None);
+        assert_eq!(
+            rates(&[&[1, 1, 1]]).convergence_time(0, 0.5),
+            None,
+            "one flow shares with nobody"
+        );
+        assert_eq!(rates(&[&[1, 1, 1]]).first_fair_time(0, 0.5), None);
+        assert_eq!(found.first_fair_time(0, 0.001), None);
     }
 
     #[test]
@@ -143,11 +147,11 @@ mod tests {
         let found = rates(&[&[1000, 3000], &[2000, 2000]]);
         // 8 and 24 Mbit/s: s.d. 8 x sqrt(2); the other flow does not vary.
         let expected = 8.0 * 2.0_f64.sqrt() / 2.0;
-        assert!((found.variation().unwrap() - expected).abs() < 1e-9);
+        assert!((found.rate_stddev().unwrap() - expected).abs() < 1e-9);
         assert_eq!(found.mean(), Some(16.0));
         let jain = f64::midpoint(9.0 / (2.0 * 5.0), 25.0 / (2.0 * 13.0));
         assert!((found.jain().unwrap() - jain).abs() < 1e-12);
-        assert_eq!(Rates::default().variation(), None);
+        assert_eq!(Rates::default().rate_stddev(), None);
     }
 
     #[test]

@@ -5,15 +5,15 @@ use std::path::Path;
 use lowtide_record::RunDir;
 
 use crate::error::LabError;
-use crate::stored::{self, Finished};
+use crate::stored::{self, CompletedExperiment};
 use crate::{matrix, present};
 
 /// Makes everything in a complete run directory that follows from its tables again: `summary.json`,
 /// the figures, the report.
-pub fn report(root: &Path) -> Result<Finished, LabError> {
+pub fn rerender_report(root: &Path) -> Result<CompletedExperiment, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
-    match matrix::again(&dir, &manifest)? {
+    match matrix::rerender(&dir, &manifest)? {
         Some(finished) => Ok(finished),
-        None => stored::again(root, &present::write),
+        None => stored::rerender(root, &present::write),
     }
 }

@@ -6,7 +6,7 @@ use lowtide_record::{Manifest, combine_digests};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
-use crate::findings::{Finding, findings};
+use crate::findings::{RunFinding, findings};
 use crate::summary::{SummaryRow, summarise};
 use crate::transports::{Mismatch, Transports};
 
@@ -18,14 +18,14 @@ pub struct Results {
     /// Every metric over seeds.
     pub summary: Vec<SummaryRow>,
     /// What a reader must know before these.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RunFinding>,
     /// One digest for all runs, in the order of the plan.
     pub digest: String,
 }
 
 /// The answer of `--json`, and the content of `summary.json`; described in `docs/json.md`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Envelope<'a> {
+pub struct ResultsJson<'a> {
     /// `lowtide.run/1`.
     pub schema: &'static str,
     /// Version of the tool.
@@ -45,7 +45,7 @@ pub struct Envelope<'a> {
     /// Every metric over seeds.
     pub summary: &'a [SummaryRow],
     /// What a reader must know before these.
-    pub findings: &'a [Finding],
+    pub findings: &'a [RunFinding],
 }
 
 impl Results {
@@ -56,9 +56,9 @@ impl Results {
     }
 
     /// With what identifies it.
-    pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> Envelope<'a> {
+    pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> ResultsJson<'a> {
         let transports = Transports::new(manifest, self);
-        Envelope {
+        ResultsJson {
             labels: transports.labels(),
             mismatches: transports.mismatches,
             schema: "lowtide.run/1",

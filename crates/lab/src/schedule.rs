@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lowtide_host::{EndReason, Setup, Threads, run_on};
-use lowtide_record::{Point, RunKey};
-use lowtide_scenario::{Estimate, Plan, RunSpec};
+use lowtide_record::{RunKey, SweepPoint};
+use lowtide_scenario::{Estimate, RunPlan, RunSpec};
 use lowtide_units::Instant;
 
-use crate::backend::{Backend, Made};
-use crate::budget::{Limits, overrun};
+use crate::backend::{Backend, CompletedRun};
+use crate::budget::{ResourceLimits, overrun};
 use crate::error::LabError;
 
 /// What happens while runs go on; told from the threads that do them.
 #[derive(Clone, Copy)]
-pub enum Progress<'a> {
+pub enum RunProgress<'a> {
     /// Before the first run.
     Planned {
         /// Runs of the plan.
@@ -54,11 +54,11 @@ pub enum Progress<'a> {
 }
 
 /// The keys of a plan's runs, in its order.
-pub(crate) fn keys(plan: &Plan) -> Vec<RunKey> {
+pub(crate) fn keys(plan: &RunPlan) -> Vec<RunKey> {
     let key = |(run, spec): (usize, &RunSpec)| RunKey {
         run: run as u32,
         scheme: spec.scheme.clone(),
-        point: Point(spec.point.clone()),
+        point: SweepPoint(spec.point.clone()),
         seed: spec.seed,
     };
     plan.runs.iter().enumerate().map(key).collect()
@@ -66,7 +66,7 @@ pub(crate) fn keys(plan: &Plan) -> Vec<RunKey> {
 
 /// What is done with a run: the place in the list, the setup, what was made of it and the wall time.
 pub(crate) type Finish<'a, T> =
-    dyn Fn(usize, &Setup, Made, Duration) -> Result<T, LabError> + Sync + 'a;
+    dyn Fn(usize, &Setup, CompletedRun, Duration) -> Result<T, LabError> + Sync + 'a;
 
 /// How runs are done.
 pub(crate) struct Schedule<'a> {
@@ -77,11 +77,11 @@ pub(crate) struct Schedule<'a> {
     /// Set by the caller to stop.
     pub(crate) stop: &'a AtomicBool,
     /// Whom to tell.
-    pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    pub(crate) progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
     /// Who makes the runs; the simulator where it is `None`.
     pub(crate) backend: Option<&'a dyn Backend>,
     /// What the runs may take.
-    pub(crate) limits: Limits<'a>,
+    pub(crate) limits: ResourceLimits<'a>,
 }
 
 impl Schedule<'_> {
@@ -111,7 +111,7 @@ impl Schedule<'_> {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some((key, spec)) = todo.get(i) else { break };
                 let began = clock();
-                let finish = |setup: &Setup, made: Made| {
+                let finish = |setup: &Setup, made: CompletedRun| {
                     finish(i, setup, made, clock().saturating_sub(began))
                 };
                 let Some(result) = self.one(key, spec, threads, &finish).transpose() else { break };
@@ -132,17 +132,17 @@ impl Schedule<'_> {
         key: &RunKey,
         spec: &RunSpec,
         threads: Threads,
-        finish: &dyn Fn(&Setup, Made) -> Result<T, LabError>,
+        finish: &dyn Fn(&Setup, CompletedRun) -> Result<T, LabError>,
     ) -> Result<Option<T>, LabError> {
         let setup = spec.setup()?;
-        (self.progress)(Progress::Started(key));
+        (self.progress)(RunProgress::Started(key));
         let made = match self.backend {
             None => self.simulated(key, spec, &setup, threads)?,
             Some(backend) => self.measured(key, &setup, backend)?,
         };
         let Some(made) = made else { return Ok(None) };
         let finished = finish(&setup, made)?;
-        (self.progress)(Progress::Finished(key));
+        (self.progress)(RunProgress::Finished(key));
         Ok(Some(finished))
     }
 
@@ -152,25 +152,25 @@ impl Schedule<'_> {
         spec: &RunSpec,
         setup: &Setup,
         threads: Threads,
-    ) -> Result<Option<Made>, LabError> {
+    ) -> Result<Option<CompletedRun>, LabError> {
         let end = Instant::ZERO + setup.end.at;
         let mut over = None;
         let (outcome, used) = run_on(setup, threads, &mut |now| {
-            (self.progress)(Progress::Running { key, now, end });
+            (self.progress)(RunProgress::Running { key, now, end });
             over = overrun(&self.limits);
             over.is_some() || self.stop.load(Ordering::Relaxed)
         })
         .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;
         if let Some((resident, limit)) = over {
-            let cause = spec.key_of(Estimate::of(setup).memory_cause);
+            let cause = spec.key_for_cost(Estimate::of(setup).memory_cause);
             return Err(LabError::Memory { key: Box::new(key.clone()), cause, resident, limit });
         }
         if outcome.reason == EndReason::Interrupted {
             return Ok(None);
         }
         let why = used.why.as_ref().map(|why| why as &dyn fmt::Display);
-        (self.progress)(Progress::Threads { key, threads: used.threads, why });
-        Ok(Some(Made::simulated(setup, &outcome, used.threads)))
+        (self.progress)(RunProgress::Threads { key, threads: used.threads, why });
+        Ok(Some(CompletedRun::simulated(setup, &outcome, used.threads)))
     }
 
     fn measured(
@@ -178,10 +178,10 @@ impl Schedule<'_> {
         key: &RunKey,
         setup: &Setup,
         backend: &dyn Backend,
-    ) -> Result<Option<Made>, LabError> {
+    ) -> Result<Option<CompletedRun>, LabError> {
         let end = Instant::ZERO + setup.end.at;
         let watch = &mut |now| {
-            (self.progress)(Progress::Running { key, now, end });
+            (self.progress)(RunProgress::Running { key, now, end });
             self.stop.load(Ordering::Relaxed)
         };
         backend

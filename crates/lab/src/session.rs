@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, Point};
-use lowtide_record::{RunDir, RunKey, Status};
-use lowtide_scenario::{Plan, RunSpec};
+use lowtide_record::{DirectoryStatus, RunDir, RunKey};
+use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, SweepPoint};
+use lowtide_scenario::{RunPlan, RunSpec};
 
-use crate::backend::{self, Backend, Made};
-use crate::budget::{Limits, admit, side_by_side};
+use crate::backend::{self, Backend, CompletedRun};
+use crate::budget::{ResourceLimits, admit, concurrent_jobs};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
 use crate::present;
 use crate::results::Results;
-use crate::schedule::{Progress, Schedule, keys};
+use crate::schedule::{RunProgress, Schedule, keys};
 use crate::settings::settings;
-use crate::stored::{Finished, Present, finished, whole};
-use crate::transports::recorded;
+use crate::stored::{CompletedExperiment, OutputWriter, load_results, verify_and_load};
+use crate::transports::manifest_entry;
 
 /// How a plan is executed.
-pub struct Options<'a> {
+pub struct ExecuteOptions<'a> {
     /// The run directory; [`default_dir`] is where it belongs.
     pub dir: PathBuf,
     /// Runs at a time, at least one.
@@ -34,7 +34,7 @@ pub struct Options<'a> {
     /// Threads of each run, as far as they pay; `None` for `jobs` shared out where there are fewer runs.
     pub threads: Option<usize>,
     /// Forget what is in the directory instead of continuing.
-    pub afresh: bool,
+    pub discard_existing: bool,
     /// The text of the scenario file, kept beside the results.
     pub source: &'a str,
     /// The command that makes these results again, for the report.
@@ -44,21 +44,21 @@ pub struct Options<'a> {
     /// Set it to stop.
     pub stop: &'a AtomicBool,
     /// Whom to tell how far it is.
-    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    pub progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
     /// Who makes the runs; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
     /// What the runs may take; a plan that does not fit is refused before its first run.
-    pub limits: Limits<'a>,
+    pub limits: ResourceLimits<'a>,
 }
 
 /// `runs/<scenario>/<the first eight digits of its hash>`.
-pub fn default_dir(plan: &Plan) -> PathBuf {
+pub fn default_dir(plan: &RunPlan) -> PathBuf {
     let short = plan.hash.get(..8).unwrap_or(&plan.hash);
     Path::new("runs").join(&plan.name).join(short)
 }
 
 /// The same for the runs of a backend: its name follows.
-pub fn default_dir_of(plan: &Plan, backend: Option<&dyn Backend>) -> PathBuf {
+pub fn default_dir_for_backend(plan: &RunPlan, backend: Option<&dyn Backend>) -> PathBuf {
     let dir = default_dir(plan);
     let Some(backend) = backend else { return dir };
     let (entry, mut name) = (backend.entry(), dir.file_name().unwrap_or_default().to_owned());
@@ -70,7 +70,10 @@ pub fn default_dir_of(plan: &Plan, backend: Option<&dyn Backend>) -> PathBuf {
 }
 
 /// Runs what of `plan` is not in the directory yet, and completes the directory.
-pub fn execute(plan: &Plan, options: &Options<'_>) -> Result<Finished, LabError> {
+pub fn execute(
+    plan: &RunPlan,
+    options: &ExecuteOptions<'_>,
+) -> Result<CompletedExperiment, LabError> {
     execute_as(plan, options, &present::write)
 }
 
@@ -81,14 +84,14 @@ pub struct Task {
     /// From zero.
     pub index: usize,
     /// How many tasks there are; more than `index`.
-    pub of: usize,
+    pub count: usize,
 }
 
 /// What a task leaves behind.
 #[derive(Debug)]
-pub enum Tasked {
+pub enum TaskOutcome {
     /// It found all runs finished, and completed the directory.
-    Complete(Box<Finished>),
+    Complete(Box<CompletedExperiment>),
     /// Other tasks are not done yet; the last one completes the directory.
     Waiting {
         /// Runs that are finished, whoever did them.
@@ -100,7 +103,11 @@ pub enum Tasked {
 
 /// Does one task's runs of `plan`. Tasks may run at the same time, in processes and on machines of their
 /// own, into one directory.
-pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Tasked, LabError> {
+pub fn execute_task(
+    plan: &RunPlan,
+    options: &ExecuteOptions<'_>,
+    task: Task,
+) -> Result<TaskOutcome, LabError> {
     let session = Session::new(plan, options)?;
     session.attempt(false, &present::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
 }
@@ -110,38 +117,41 @@ fn do_task(
     session: &Session<'_>,
     (dir, jobs): (&RunDir, usize),
     task: Task,
-) -> Result<Tasked, LabError> {
+) -> Result<TaskOutcome, LabError> {
     let &Session { plan, options, ref keys, .. } = session;
     let all = || keys.iter().zip(&plan.runs);
-    let own: Vec<_> = all().skip(task.index).step_by(task.of.max(1)).collect();
-    let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.is_kept(k, &s.hash)).collect();
+    let own: Vec<_> = all().skip(task.index).step_by(task.count.max(1)).collect();
+    let todo: Vec<_> =
+        own.iter().copied().filter(|(k, s)| !dir.is_run_intact(k, &s.hash)).collect();
     let kept = own.len() - todo.len();
-    (options.progress)(Progress::Planned { runs: own.len(), kept });
+    (options.progress)(RunProgress::Planned { runs: own.len(), kept });
     let done = run_and_keep(dir, &todo, (options, jobs))?.into_iter().flatten().count();
     if done < todo.len() {
         let (finished, total) = (kept + done, own.len());
         return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
     }
     let total = keys.len();
-    let finished = all().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
+    let finished = all().filter(|(key, spec)| dir.has_run(key, &spec.hash)).count();
     if finished < total {
-        return Ok(Tasked::Waiting { finished, total });
+        return Ok(TaskOutcome::Waiting { finished, total });
     }
     // Among the others' runs one may be damaged: whoever completes the directory makes it again.
     let mut runs = kept_runs(dir, plan, keys);
     run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
     let finished = complete(session, dir, runs, &present::write)?;
-    Ok(Tasked::Complete(Box::new(finished)))
+    Ok(TaskOutcome::Complete(Box::new(finished)))
 }
 
 /// Of complete results of fewer or other seeds, those runs that are in the plan, too, are kept.
-fn keep_complete(
+fn keep_matching_runs(
     dir: &RunDir,
     before: Option<&Manifest>,
-    plan: &Plan,
+    plan: &RunPlan,
     keys: &[RunKey],
 ) -> Result<(), LabError> {
-    let Some(complete) = before.filter(|m| m.status == Status::Complete) else { return Ok(()) };
+    let Some(complete) = before.filter(|m| m.status == DirectoryStatus::Complete) else {
+        return Ok(());
+    };
     let mut planned: BTreeMap<&str, Vec<&RunKey>> = BTreeMap::new();
     for (key, spec) in keys.iter().zip(&plan.runs) {
         planned.entry(&spec.hash).or_default().push(key);
@@ -149,19 +159,23 @@ fn keep_complete(
     let wanted = |run: &&ManifestRun| {
         let same = |key: &&RunKey| **key == RunKey { run: key.run, ..run.key.clone() };
         let alike = planned.get(run.hash.as_str());
-        alike.is_some_and(|keys| keys.iter().any(same)) && !dir.is_kept(&run.key, &run.hash)
+        alike.is_some_and(|keys| keys.iter().any(same)) && !dir.is_run_intact(&run.key, &run.hash)
     };
     let runs: Vec<&ManifestRun> = complete.runs.iter().filter(wanted).collect();
     if !runs.is_empty() {
-        dir.take_apart(&runs)?;
+        dir.split_into_partial(&runs)?;
     }
     Ok(())
 }
 
 /// The runs of the plan that are there already.
-fn kept_runs(dir: &RunDir, plan: &Plan, keys: &[RunKey]) -> Vec<Option<(ManifestRun, RunFacts)>> {
+fn kept_runs(
+    dir: &RunDir,
+    plan: &RunPlan,
+    keys: &[RunKey],
+) -> Vec<Option<(ManifestRun, RunFacts)>> {
     let kept = |(key, spec): (&RunKey, &RunSpec)| {
-        let (run, tables) = dir.kept(key, &spec.hash)?;
+        let (run, tables) = dir.load_run(key, &spec.hash)?;
         let facts = RunFacts::new(key, &tables, &run.size_classes);
         Some((run, facts))
     };
@@ -173,11 +187,11 @@ fn kept_runs(dir: &RunDir, plan: &Plan, keys: &[RunKey]) -> Vec<Option<(Manifest
 fn run_and_keep(
     dir: &RunDir,
     todo: &[(&RunKey, &RunSpec)],
-    (options, jobs): (&Options<'_>, usize),
+    (options, jobs): (&ExecuteOptions<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &Options { threads, stop, progress, backend, limits, .. } = options;
+    let &ExecuteOptions { threads, stop, progress, backend, limits, .. } = options;
     let schedule = Schedule { jobs, threads, stop, progress, backend, limits };
-    schedule.run(todo, options.clock, &|i, _, Made { tables, measured, threads }, wall| {
+    schedule.run(todo, options.clock, &|i, _, CompletedRun { tables, measured, threads }, wall| {
         let (key, spec) = todo[i];
         let run = ManifestRun {
             key: key.clone(),
@@ -188,7 +202,7 @@ fn run_and_keep(
             size_classes: spec.size_classes(),
             measured,
         };
-        dir.keep(&run, &tables)?;
+        dir.save_run(&run, &tables)?;
         let facts = RunFacts::new(key, &tables, &run.size_classes);
         Ok((run, facts))
     })
@@ -197,9 +211,9 @@ fn run_and_keep(
 /// Does those of the plan's runs that are `None`.
 fn run_missing(
     dir: &RunDir,
-    plan: &Plan,
+    plan: &RunPlan,
     keys: &[RunKey],
-    how: (&Options<'_>, usize),
+    how: (&ExecuteOptions<'_>, usize),
     runs: &mut [Option<(ManifestRun, RunFacts)>],
 ) -> Result<(), LabError> {
     let jobs = keys.iter().zip(&plan.runs).zip(&*runs);
@@ -214,8 +228,8 @@ fn run_missing(
 
 /// A plan on its way into a directory.
 struct Session<'a> {
-    plan: &'a Plan,
-    options: &'a Options<'a>,
+    plan: &'a RunPlan,
+    options: &'a ExecuteOptions<'a>,
     keys: Vec<RunKey>,
     planned: Manifest,
 }
@@ -224,7 +238,7 @@ struct Session<'a> {
 const ATTEMPTS: usize = 4;
 
 impl<'a> Session<'a> {
-    fn new(plan: &'a Plan, options: &'a Options<'a>) -> Result<Self, LabError> {
+    fn new(plan: &'a RunPlan, options: &'a ExecuteOptions<'a>) -> Result<Self, LabError> {
         backend::check(plan, options.backend)?;
         Ok(Self { plan, options, keys: keys(plan), planned: manifest(plan, options)? })
     }
@@ -238,10 +252,10 @@ impl<'a> Session<'a> {
     /// Another process may complete the directory meanwhile, and remove what this one is reading or writing:
     /// then nothing that this one has done is needed. Or it may begin the directory afresh, or remove runs
     /// that its own plan has not: those are made again.
-    fn attempt<T: From<Finished>>(
+    fn attempt<T: From<CompletedExperiment>>(
         &self,
         mut afresh: bool,
-        present: &Present<'_>,
+        present: &OutputWriter<'_>,
         work: &dyn Fn(&RunDir, usize) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let Self { plan, options, keys, planned } = self;
@@ -255,21 +269,21 @@ impl<'a> Session<'a> {
             left -= 1;
             let (dir, before) = RunDir::begin(&options.dir, planned, afresh)?;
             if let Some(complete) = before.as_ref().filter(|m| self.holds(m)) {
-                (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
-                return whole(&dir, complete, present).map(T::from);
+                (options.progress)(RunProgress::Planned { runs: keys.len(), kept: keys.len() });
+                return verify_and_load(&dir, complete, present).map(T::from);
             }
             let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
             cost = Some(fits);
-            let jobs = side_by_side(options.jobs, &fits, &options.limits);
-            let done =
-                keep_complete(&dir, before.as_ref(), plan, keys).and_then(|()| work(&dir, jobs));
+            let jobs = concurrent_jobs(options.jobs, &fits, &options.limits);
+            let done = keep_matching_runs(&dir, before.as_ref(), plan, keys)
+                .and_then(|()| work(&dir, jobs));
             let Err(error) = done else { return done };
             if let Some(complete) = dir.manifest().ok().filter(|m| self.holds(m)) {
                 dir.tidy()?;
                 let (dir, _) = RunDir::open(&options.dir)?;
-                return finished(&dir, complete).map(T::from);
+                return load_results(&dir, complete).map(T::from);
             }
-            let lost = matches!(&error, LabError::Record(e) if e.is_lost_part());
+            let lost = matches!(&error, LabError::Record(e) if e.is_lost_partial());
             if left == 0 || !lost {
                 return Err(error);
             }
@@ -278,24 +292,24 @@ impl<'a> Session<'a> {
     }
 }
 
-impl From<Finished> for Tasked {
-    fn from(finished: Finished) -> Self {
+impl From<CompletedExperiment> for TaskOutcome {
+    fn from(finished: CompletedExperiment) -> Self {
         Self::Complete(Box::new(finished))
     }
 }
 
 /// As [`execute`], with a report of another kind.
 pub(crate) fn execute_as(
-    plan: &Plan,
-    options: &Options<'_>,
-    present: &Present<'_>,
-) -> Result<Finished, LabError> {
+    plan: &RunPlan,
+    options: &ExecuteOptions<'_>,
+    present: &OutputWriter<'_>,
+) -> Result<CompletedExperiment, LabError> {
     let session = Session::new(plan, options)?;
     let keys = &session.keys;
-    session.attempt(options.afresh, present, &|dir, jobs| {
+    session.attempt(options.discard_existing, present, &|dir, jobs| {
         let mut runs = kept_runs(dir, plan, keys);
         let kept = runs.iter().flatten().count();
-        (options.progress)(Progress::Planned { runs: keys.len(), kept });
+        (options.progress)(RunProgress::Planned { runs: keys.len(), kept });
         run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
         complete(&session, dir, runs, present)
     })
@@ -306,8 +320,8 @@ fn complete(
     session: &Session<'_>,
     dir: &RunDir,
     runs: Vec<Option<(ManifestRun, RunFacts)>>,
-    present: &Present<'_>,
-) -> Result<Finished, LabError> {
+    present: &OutputWriter<'_>,
+) -> Result<CompletedExperiment, LabError> {
     let &Session { plan, options, .. } = session;
     let total = runs.len();
     let (entries, facts): (Vec<_>, Vec<_>) = runs.into_iter().flatten().unzip();
@@ -320,19 +334,19 @@ fn complete(
     }
 
     // Two that complete one directory do so one after the other.
-    let alone = dir.exclusive();
+    let alone = dir.lock_exclusive();
     if let Some(complete) = dir.manifest().ok().filter(|m| session.holds(m)) {
         dir.tidy()?;
         let (dir, _) = RunDir::open(&options.dir)?;
-        return finished(&dir, complete);
+        return load_results(&dir, complete);
     }
-    (options.progress)(Progress::Writing);
+    (options.progress)(RunProgress::Writing);
     dir.merge(&entries)?;
     dir.write("scenario.toml", options.source)?;
     let mut files = vec!["scenario.toml".to_owned()];
     for (scheme, spec) in resolved(plan) {
         let shown = (format!("resolved/{}.toml", flow::file_name(scheme)), spec);
-        for (path, spec) in std::iter::once(shown).chain(flow::others(plan, spec)) {
+        for (path, spec) in std::iter::once(shown).chain(flow::extra_scenarios(plan, spec)) {
             dir.write(&path, &spec.resolved_toml())?;
             files.push(path);
         }
@@ -351,11 +365,11 @@ fn complete(
     files.extend(present(dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
     drop(alone);
-    Ok(Finished { dir: options.dir.clone(), manifest, results })
+    Ok(CompletedExperiment { dir: options.dir.clone(), manifest, results })
 }
 
 /// Runs a plan and keeps nothing on disk: for claims and tests.
-pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
+pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
     let schedule = Schedule {
@@ -364,7 +378,7 @@ pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         backend: None,
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
     };
     let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, _, made, _| {
         let (key, spec) = todo[i];
@@ -374,8 +388,8 @@ pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
 }
 
 /// Whether a directory is complete and holds exactly the runs of `plan`.
-fn holds(manifest: &Manifest, plan: &Plan, keys: &[RunKey]) -> bool {
-    manifest.status == Status::Complete
+fn holds(manifest: &Manifest, plan: &RunPlan, keys: &[RunKey]) -> bool {
+    manifest.status == DirectoryStatus::Complete
         && manifest.runs.len() == keys.len()
         && manifest
             .runs
@@ -385,7 +399,7 @@ fn holds(manifest: &Manifest, plan: &Plan, keys: &[RunKey]) -> bool {
 }
 
 /// The first run of every scheme at the point that the report shows.
-fn resolved(plan: &Plan) -> impl Iterator<Item = (&str, &RunSpec)> {
+fn resolved(plan: &RunPlan) -> impl Iterator<Item = (&str, &RunSpec)> {
     let point = plan.points.last().cloned().unwrap_or_default();
     plan.schemes.iter().filter_map(move |scheme| {
         let spec = plan.runs.iter().find(|r| r.scheme == *scheme && r.point == point)?;
@@ -394,18 +408,18 @@ fn resolved(plan: &Plan) -> impl Iterator<Item = (&str, &RunSpec)> {
 }
 
 /// What the scenario says about itself.
-fn description(plan: &Plan) -> Option<String> {
+fn description(plan: &RunPlan) -> Option<String> {
     let table: toml::Table = plan.runs.first()?.resolved_toml().parse().ok()?;
     table.get("description")?.as_str().map(str::to_owned)
 }
 
-fn manifest(plan: &Plan, options: &Options<'_>) -> Result<Manifest, LabError> {
+fn manifest(plan: &RunPlan, options: &ExecuteOptions<'_>) -> Result<Manifest, LabError> {
     let mut seeds: Vec<u64> = plan.runs.iter().map(|r| r.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     Ok(Manifest {
         schema: MANIFEST_SCHEMA.to_owned(),
-        status: Status::Interrupted,
+        status: DirectoryStatus::Interrupted,
         version: crate::VERSION.to_owned(),
         scenario: plan.name.clone(),
         title: plan.title.clone(),
@@ -415,8 +429,8 @@ fn manifest(plan: &Plan, options: &Options<'_>) -> Result<Manifest, LabError> {
         backend: options.backend.map(Backend::entry),
         digest: None,
         schemes: plan.schemes.clone(),
-        replaced: plan.replaced.iter().map(recorded).collect(),
-        points: plan.points.iter().cloned().map(Point).collect(),
+        replaced: plan.replaced.iter().map(manifest_entry).collect(),
+        points: plan.points.iter().cloned().map(SweepPoint).collect(),
         seeds,
         settings: settings(plan)?,
         wall_seconds: 0.0,

@@ -4,33 +4,33 @@
 use std::collections::BTreeSet;
 
 use lowtide_host::Setup;
-use lowtide_record::Setting;
-use lowtide_scenario::{Plan, RunSpec};
+use lowtide_record::ReportedSetting;
+use lowtide_scenario::{RunPlan, RunSpec};
 use lowtide_units::Duration;
 use toml::{Table, Value};
 
 use crate::error::LabError;
-use crate::paths::Paths;
+use crate::paths::PathFinder;
 
 /// Section of what is not a key but follows from keys.
 pub(crate) const DERIVED: &str = "derived";
 
 /// The settings of the schemes of `plan` at the point that is shown, with the first seed.
-pub(crate) fn settings(plan: &Plan) -> Result<Vec<Setting>, LabError> {
+pub(crate) fn settings(plan: &RunPlan) -> Result<Vec<ReportedSetting>, LabError> {
     let point = plan.points.last().cloned().unwrap_or_default();
     let runs: Vec<&RunSpec> = plan
         .schemes
         .iter()
         .filter_map(|s| plan.runs.iter().find(|r| r.scheme == *s && r.point == point))
         .collect();
-    let mut rows: Vec<Setting> = Vec::new();
+    let mut rows: Vec<ReportedSetting> = Vec::new();
     for (i, run) in runs.iter().enumerate() {
         // What `resolved_toml` writes is TOML; a text that were not would leave the columns empty.
         let table: Table = run.resolved_toml().parse().unwrap_or_default();
         flatten("", &table, &mut |section, name, value| {
             let place = rows.iter().position(|r| r.section == section && r.name == name);
             let row = place.unwrap_or_else(|| {
-                rows.push(Setting {
+                rows.push(ReportedSetting {
                     section: section.to_owned(),
                     name: name.to_owned(),
                     values: vec![String::new(); runs.len()],
@@ -46,7 +46,7 @@ pub(crate) fn settings(plan: &Plan) -> Result<Vec<Setting>, LabError> {
         }
     }
     if let Some(run) = runs.first() {
-        rows.extend(base_rtt(&run.setup()?).map(|values| Setting {
+        rows.extend(base_rtt(&run.setup()?).map(|values| ReportedSetting {
             section: DERIVED.to_owned(),
             name: "base round trip of a full segment".to_owned(),
             values: vec![values],
@@ -56,7 +56,7 @@ pub(crate) fn settings(plan: &Plan) -> Result<Vec<Setting>, LabError> {
 }
 
 /// Keys that are no setting of an experiment, or stand elsewhere in the report.
-const ELSEWHERE: [(&str, &str); 5] =
+const OMITTED_KEYS: [(&str, &str); 5] =
     [("", "schema"), ("", "title"), ("", "description"), ("run", "seeds"), ("run", "first-seed")];
 
 fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
@@ -75,7 +75,7 @@ fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
             }
             other => other.to_string(),
         };
-        if !ELSEWHERE.contains(&(path, name)) {
+        if !OMITTED_KEYS.contains(&(path, name)) {
             out(path, name, text);
         }
     }
@@ -86,9 +86,9 @@ fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
 fn base_rtt(setup: &Setup) -> Option<String> {
     let flows = setup.flows.iter().map(|f| (f.src, f.dst));
     // Answers are what fills a line.
-    let answers = setup.askers.iter().flat_map(|a| a.servers.iter().map(|s| (*s, a.client)));
+    let answers = setup.query_clients.iter().flat_map(|a| a.servers.iter().map(|s| (*s, a.client)));
     let pairs: BTreeSet<(u32, u32)> = flows.chain(answers).collect();
-    let mut paths = Paths::new(&setup.network);
+    let mut paths = PathFinder::new(&setup.network);
     let mut range: Option<(Duration, Duration)> = None;
     for (src, dst) in pairs {
         let mtu = |host: u32| Some(u64::from(setup.hosts.get(host as usize)?.config.mtu));
@@ -111,12 +111,12 @@ mod tests {
 
     use super::*;
 
-    fn of(name: &str) -> Vec<Setting> {
+    fn of(name: &str) -> Vec<ReportedSetting> {
         let plan = Scenario::load(name).unwrap().expand().unwrap();
         settings(&plan).unwrap()
     }
 
-    fn find<'a>(rows: &'a [Setting], section: &str, name: &str) -> &'a Setting {
+    fn find<'a>(rows: &'a [ReportedSetting], section: &str, name: &str) -> &'a ReportedSetting {
         rows.iter().find(|r| r.section == section && r.name == name).unwrap()
     }
 

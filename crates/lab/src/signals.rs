@@ -77,7 +77,7 @@ impl SignalFacts {
     }
 
     /// These and those of another seed; the first of all is `default`.
-    pub(crate) fn and(self, other: &Self) -> Self {
+    pub(crate) fn merge(self, other: &Self) -> Self {
         let first = self == Self::default();
         Self {
             cc: if first {

@@ -14,7 +14,7 @@ use crate::transports::Transports;
 
 /// A complete run directory and what it says.
 #[derive(Debug)]
-pub struct Finished {
+pub struct CompletedExperiment {
     /// Where it is.
     pub dir: PathBuf,
     /// Its manifest.
@@ -23,7 +23,7 @@ pub struct Finished {
     pub results: Results,
 }
 
-impl Finished {
+impl CompletedExperiment {
     /// What ran, with the labels that say so.
     pub fn transports(&self) -> Transports {
         Transports::new(&self.manifest, &self.results)
@@ -31,22 +31,22 @@ impl Finished {
 }
 
 /// Writes what people look at into a directory whose tables are complete, and names its files.
-pub(crate) type Present<'a> =
+pub(crate) type OutputWriter<'a> =
     dyn Fn(&RunDir, &Manifest, &Results) -> Result<Vec<String>, LabError> + 'a;
 
 /// The results of a complete run directory, all of whose tables are as they were written.
 ///
 /// # Errors
 /// The directory is not complete, or a table is damaged.
-pub fn load(root: &Path) -> Result<Finished, LabError> {
+pub fn load(root: &Path) -> Result<CompletedExperiment, LabError> {
     load_open(root).map(|(_, finished)| finished)
 }
 
 /// As [`load`], with the directory, whose tables are not checked again.
-pub(crate) fn load_open(root: &Path) -> Result<(RunDir, Finished), LabError> {
+pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     dir.verify(|path| path.ends_with(".parquet"))?;
-    let finished = finished(&dir, manifest)?;
+    let finished = load_results(&dir, manifest)?;
     Ok((dir, finished))
 }
 
@@ -61,38 +61,41 @@ pub fn verify(root: &Path) -> Result<(usize, Vec<RecordError>), LabError> {
 
 /// Makes everything in a complete run directory that follows from its tables again, with the report that
 /// is wanted.
-pub(crate) fn again(root: &Path, present: &Present<'_>) -> Result<Finished, LabError> {
+pub(crate) fn rerender(
+    root: &Path,
+    present: &OutputWriter<'_>,
+) -> Result<CompletedExperiment, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
-    again_in(&dir, &manifest, present)
+    rerender_in(&dir, &manifest, present)
 }
 
-fn again_in(
+fn rerender_in(
     dir: &RunDir,
     manifest: &Manifest,
-    present: &Present<'_>,
-) -> Result<Finished, LabError> {
-    let Finished { results, .. } = finished(dir, manifest.clone())?;
+    present: &OutputWriter<'_>,
+) -> Result<CompletedExperiment, LabError> {
+    let CompletedExperiment { results, .. } = load_results(dir, manifest.clone())?;
     let paths = manifest.files.iter().map(|f| f.path.clone());
     let mut files: Vec<String> = paths.filter(|p| is_scenario(p)).collect();
     files.extend(present(dir, manifest, &results)?);
     let manifest = dir.finish(manifest.clone(), &files)?;
-    Ok(Finished { dir: dir.root().to_path_buf(), manifest, results })
+    Ok(CompletedExperiment { dir: dir.root().to_path_buf(), manifest, results })
 }
 
 /// The results of a directory that is complete. Every file of it is checked. Those that follow from the
 /// tables are made again if need be.
-pub(crate) fn whole(
+pub(crate) fn verify_and_load(
     dir: &RunDir,
     complete: &Manifest,
-    present: &Present<'_>,
-) -> Result<Finished, LabError> {
+    present: &OutputWriter<'_>,
+) -> Result<CompletedExperiment, LabError> {
     dir.verify(is_source)?;
     // A process that was killed as it completed the directory left its parts behind.
     dir.tidy()?;
     if dir.verify(|path| !is_source(path)).is_err() {
-        return again_in(dir, complete, present);
+        return rerender_in(dir, complete, present);
     }
-    finished(dir, complete.clone())
+    load_results(dir, complete.clone())
 }
 
 /// Whether a file of a complete directory cannot be made from the others.
@@ -106,7 +109,10 @@ fn is_scenario(path: &str) -> bool {
 }
 
 /// The results of an open directory.
-pub(crate) fn finished(dir: &RunDir, manifest: Manifest) -> Result<Finished, LabError> {
+pub(crate) fn load_results(
+    dir: &RunDir,
+    manifest: Manifest,
+) -> Result<CompletedExperiment, LabError> {
     let mut reader = dir.reader()?;
     let mut facts = Vec::new();
     for run in &manifest.runs {
@@ -115,5 +121,5 @@ pub(crate) fn finished(dir: &RunDir, manifest: Manifest) -> Result<Finished, Lab
         }
     }
     let results = Results::new(facts);
-    Ok(Finished { dir: dir.root().to_path_buf(), manifest, results })
+    Ok(CompletedExperiment { dir: dir.root().to_path_buf(), manifest, results })
 }

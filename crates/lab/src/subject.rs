@@ -1,15 +1,15 @@
 //! What a figure is about.
 
-use lowtide_record::{Point, RunKey};
+use lowtide_record::{RunKey, SweepPoint};
 use serde::Serialize;
 
 /// A metric of a scheme at a point: of a traffic group, of a queue, of a memory, or of whole runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Subject {
+pub struct MetricSubject {
     /// The scheme.
     pub scheme: String,
     /// The point of the sweep.
-    pub point: Point,
+    pub point: SweepPoint,
     /// The traffic group it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -29,7 +29,7 @@ pub struct Subject {
     pub unit: &'static str,
 }
 
-impl Subject {
+impl MetricSubject {
     /// About whole runs of the scheme and the point of `key`.
     pub(crate) fn of(key: &RunKey, metric: &'static str, unit: &'static str) -> Self {
         Self {
@@ -45,17 +45,17 @@ impl Subject {
     }
 
     /// Whether it is about all flows of `group`, and this metric.
-    pub fn is_of(&self, group: &str, metric: &str) -> bool {
+    pub fn is_group_metric(&self, group: &str, metric: &str) -> bool {
         self.group.as_deref() == Some(group) && self.class.is_none() && self.metric == metric
     }
 
     /// Whether it is about all of `queue`, and this metric.
-    pub fn is_of_queue(&self, queue: &str, metric: &str) -> bool {
+    pub fn is_queue_metric(&self, queue: &str, metric: &str) -> bool {
         self.queue.as_deref() == Some(queue) && self.class.is_none() && self.metric == metric
     }
 
     /// Whether it is about whole runs, and this metric.
-    pub fn is_of_run(&self, metric: &str) -> bool {
+    pub fn is_run_metric(&self, metric: &str) -> bool {
         self.group.is_none()
             && self.queue.is_none()
             && self.memory.is_none()

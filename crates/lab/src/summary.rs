@@ -6,16 +6,16 @@ use serde::Serialize;
 use crate::facts::{GroupFacts, RunFacts};
 use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
-use crate::queues::{MemoryFacts, QueueClassFacts, QueueFacts};
-use crate::subject::Subject;
-use crate::times::ClassFacts;
+use crate::queues::{BufferPoolFacts, QueueClassFacts, QueueFacts};
+use crate::subject::MetricSubject;
+use crate::times::SizeClassFacts;
 
 /// One metric of one scheme at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SummaryRow {
     /// What it is about.
     #[serde(flatten)]
-    pub about: Subject,
+    pub subject: MetricSubject,
     /// Seeds that were run.
     pub seeds: usize,
     /// Seeds that gave a value.
@@ -91,7 +91,7 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
 };
 
 /// What there is of the flows of a group in one range of sizes.
-pub(crate) const CLASS: &[Metric<ClassFacts>] = metrics! {
+pub(crate) const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
     "flows", "flows", Either, |c| Some(c.flows as f64);
     "fct_ms.mean", "ms", More, |c| c.fct_ms.mean;
     "fct_ms.mean_at_least", "ms", More, |c| c.fct_ms.mean_at_least;
@@ -133,7 +133,7 @@ pub(crate) const QUERY: &[Metric<QueryFacts>] = metrics! {
 pub(crate) fn group_metrics() -> Vec<&'static str> {
     let mut names: Vec<&str> = GROUP.iter().map(|m| m.name).collect();
     names.extend(QUERY.iter().map(|m| m.name));
-    names.extend(CLASS.iter().map(|m| m.name).filter(|n| GROUP.iter().all(|g| g.name != *n)));
+    names.extend(SIZE_CLASS.iter().map(|m| m.name).filter(|n| GROUP.iter().all(|g| g.name != *n)));
     names
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn group_metrics() -> Vec<&'static str> {
 pub(crate) fn other_metrics() -> Vec<&'static str> {
     let mut names: Vec<&str> = QUEUE.iter().map(|m| m.name).collect();
     let classes = QUEUE_CLASS.iter().map(|m| m.name);
-    let more = classes.chain(MEMORY.iter().map(|m| m.name)).chain(RUN.iter().map(|m| m.name));
+    let more = classes.chain(BUFFER_POOL.iter().map(|m| m.name)).chain(RUN.iter().map(|m| m.name));
     for name in more {
         if !names.contains(&name) {
             names.push(name);
@@ -188,9 +188,9 @@ pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
 };
 
 /// What there is of a memory that queues share.
-pub(crate) const MEMORY: &[Metric<MemoryFacts>] = metrics! {
+pub(crate) const BUFFER_POOL: &[Metric<BufferPoolFacts>] = metrics! {
     "peak_bytes", "bytes", More, |m| Some(m.peak_bytes as f64);
-    "peak_fraction", "", More, MemoryFacts::peak_fraction;
+    "peak_fraction", "", More, BufferPoolFacts::peak_fraction;
 };
 
 /// What there is of a whole run.
@@ -211,23 +211,23 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
     let cut_off = runs.iter().any(|r| {
         r.groups.iter().any(|g| g.unfinished > 0) || r.queries.iter().any(|q| q.unfinished > 0)
     });
-    let is_shown = |row: &SummaryRow| cut_off || !row.about.metric.ends_with(AT_LEAST);
+    let is_shown = |row: &SummaryRow| cut_off || !row.subject.metric.ends_with(AT_LEAST);
     let mut rows = Vec::new();
     for seeds in runs.chunk_by(|a, b| same(&a.key, &b.key)) {
         let Some(first) = seeds.first() else { continue };
         for name in first.groups.iter().map(|g| g.name.as_str()) {
             let of = |run: &RunFacts| run.group(name).cloned();
-            let of_group = |row| about(row, |a| a.group = Some(name.to_owned()));
+            let of_group = |row| with_subject(row, |a| a.group = Some(name.to_owned()));
             rows.extend(over_seeds(seeds, GROUP, of).filter(is_shown).map(of_group));
             for class in class_names(seeds, name) {
                 let of = |run: &RunFacts| run.group(name)?.class(&class).cloned();
-                let of_class = |row| about(of_group(row), |a| a.class = Some(class.clone()));
-                rows.extend(over_seeds(seeds, CLASS, of).filter(is_shown).map(of_class));
+                let of_class = |row| with_subject(of_group(row), |a| a.class = Some(class.clone()));
+                rows.extend(over_seeds(seeds, SIZE_CLASS, of).filter(is_shown).map(of_class));
             }
         }
         for name in first.queries.iter().map(|q| q.name.as_str()) {
             let of = |run: &RunFacts| run.queries(name).cloned();
-            let of_group = |row| about(row, |a| a.group = Some(name.to_owned()));
+            let of_group = |row| with_subject(row, |a| a.group = Some(name.to_owned()));
             rows.extend(over_seeds(seeds, QUERY, of).filter(is_shown).map(of_group));
         }
         for (i, queue) in first.queues.iter().enumerate() {
@@ -236,19 +236,19 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
             let find = |run: &'_ RunFacts| {
                 run.queues.get(i).filter(|q| q.name == *name).or_else(|| run.queue(name)).cloned()
             };
-            let of_queue = |row| about(row, |a| a.queue = Some(name.clone()));
-            let all = over_seeds(seeds, QUEUE, find).filter(|r| !rare.contains(&r.about.metric));
+            let of_queue = |row| with_subject(row, |a| a.queue = Some(name.clone()));
+            let all = over_seeds(seeds, QUEUE, find).filter(|r| !rare.contains(&r.subject.metric));
             rows.extend(all.map(of_queue));
             for class in queue.classes.iter().map(|c| &c.name) {
                 let of = |run: &RunFacts| find(run)?.class(class).cloned();
-                let of_class = |row| about(of_queue(row), |a| a.class = Some(class.clone()));
+                let of_class = |row| with_subject(of_queue(row), |a| a.class = Some(class.clone()));
                 rows.extend(over_seeds(seeds, QUEUE_CLASS, of).map(of_class));
             }
         }
         for name in first.memories.iter().map(|m| &m.name) {
-            let of = |run: &RunFacts| run.memory(name).cloned();
-            let of_memory = |row| about(row, |a| a.memory = Some(name.clone()));
-            rows.extend(over_seeds(seeds, MEMORY, of).map(of_memory));
+            let of = |run: &RunFacts| run.buffer_pool(name).cloned();
+            let of_memory = |row| with_subject(row, |a| a.memory = Some(name.clone()));
+            rows.extend(over_seeds(seeds, BUFFER_POOL, of).map(of_memory));
         }
         if failures {
             rows.extend(over_seeds(seeds, RUN, |run| Some(run.clone())));
@@ -258,8 +258,8 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
 }
 
 /// The row with more said of what it is about.
-fn about(mut row: SummaryRow, more: impl FnOnce(&mut Subject)) -> SummaryRow {
-    more(&mut row.about);
+fn with_subject(mut row: SummaryRow, more: impl FnOnce(&mut MetricSubject)) -> SummaryRow {
+    more(&mut row.subject);
     row
 }
 
@@ -288,7 +288,7 @@ fn over_seeds<F>(
             let values: Vec<_> = facts.iter().map(|f| f.as_ref().and_then(metric.read)).collect();
             let over = OverSeeds::new(&values);
             SummaryRow {
-                about: Subject::of(&key, metric.name, metric.unit),
+                subject: MetricSubject::of(&key, metric.name, metric.unit),
                 seeds: over.seeds,
                 values: over.values,
                 mean: over.mean,

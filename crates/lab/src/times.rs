@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// Times of flows, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Times {
+pub struct CompletionTimes {
     /// Mean; only when every flow completed.
     pub mean: Option<f64>,
     /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
@@ -51,7 +51,7 @@ pub struct Slowdown {
 
 /// The flows of a group whose size lies in one range.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ClassFacts {
+pub struct SizeClassFacts {
     /// Its flows are longer than this.
     pub above_bytes: u64,
     /// And at most this long; null for the longest ones.
@@ -63,12 +63,12 @@ pub struct ClassFacts {
     /// Of these, flows whose connection failed.
     pub failed: usize,
     /// Completion times.
-    pub fct_ms: Times,
+    pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
     pub slowdown: Slowdown,
 }
 
-impl ClassFacts {
+impl SizeClassFacts {
     /// As `10 kB-100 kB`, `10 MB-`: what a summary row calls it.
     pub fn name(&self) -> String {
         let from = if self.above_bytes == 0 { "0 B".to_owned() } else { bytes(self.above_bytes) };
@@ -86,7 +86,11 @@ fn bytes(n: u64) -> String {
 
 /// The classes of `flows` that are not empty; none when all flows have one size. `ends` are their upper
 /// ends in bytes, ascending, the end included; the last class has none.
-pub(crate) fn classes(flows: &[&FlowRow], ended_ps: u64, ends: &[u64]) -> Vec<ClassFacts> {
+pub(crate) fn by_size_class(
+    flows: &[&FlowRow],
+    ended_ps: u64,
+    ends: &[u64],
+) -> Vec<SizeClassFacts> {
     if ends.is_empty() {
         return Vec::new();
     }
@@ -104,13 +108,13 @@ pub(crate) fn classes(flows: &[&FlowRow], ended_ps: u64, ends: &[u64]) -> Vec<Cl
         let of: Vec<&FlowRow> =
             flows.iter().copied().filter(|f| f.size_bytes.is_some_and(holds)).collect();
         let count = |status: &str| of.iter().filter(|f| f.status == status).count();
-        (!of.is_empty()).then(|| ClassFacts {
+        (!of.is_empty()).then(|| SizeClassFacts {
             above_bytes,
             up_to_bytes,
             flows: of.len(),
             unfinished: count("unfinished"),
             failed: count("failed"),
-            fct_ms: Times::new(&of, ended_ps),
+            fct_ms: CompletionTimes::new(&of, ended_ps),
             slowdown: Slowdown::new(&of, ended_ps),
         })
     };
@@ -119,36 +123,36 @@ pub(crate) fn classes(flows: &[&FlowRow], ended_ps: u64, ends: &[u64]) -> Vec<Cl
 
 /// Something that takes time.
 #[derive(Clone, Copy)]
-pub(crate) struct Timed {
+pub(crate) struct CensoredTime {
     /// How long it took, if it ended.
     pub(crate) took_ps: Option<u64>,
     /// How long it had been going on at the end of the run.
-    pub(crate) so_far_ps: u64,
+    pub(crate) elapsed_ps: u64,
     /// It never will.
     pub(crate) failed: bool,
 }
 
-impl Timed {
+impl CensoredTime {
     fn of_flow(flow: &FlowRow, ended_ps: u64) -> Self {
         Self {
             took_ps: flow.fct_ps,
-            so_far_ps: ended_ps.saturating_sub(flow.start_ps),
+            elapsed_ps: ended_ps.saturating_sub(flow.start_ps),
             failed: flow.status == "failed",
         }
     }
 }
 
 /// For each of many the least and the greatest that its value can be.
-struct Bounds {
+struct CensoredBounds {
     least: Vec<u64>,
     most: Vec<u64>,
 }
 
-impl Bounds {
+impl CensoredBounds {
     /// `scaled` makes a value of a time, none of which is below `floor`. What did not end takes at least
     /// as long as it was there, and what failed takes for ever.
     fn new<T>(
-        all: impl Iterator<Item = (T, Timed)>,
+        all: impl Iterator<Item = (T, CensoredTime)>,
         floor: u64,
         scaled: impl Fn(&T, u64) -> Option<u64>,
     ) -> Self {
@@ -160,7 +164,7 @@ impl Bounds {
             } else if timed.took_ps.is_some() {
                 floor
             } else {
-                scaled(&of, timed.so_far_ps).unwrap_or(0).max(floor)
+                scaled(&of, timed.elapsed_ps).unwrap_or(0).max(floor)
             };
             least.push(known.unwrap_or(at_least));
             most.push(known.unwrap_or(u64::MAX));
@@ -195,21 +199,24 @@ fn mean(values: &[u64]) -> Option<f64> {
 }
 
 /// The flows that have a size.
-fn sized<'a>(flows: &'a [&FlowRow], ended_ps: u64) -> impl Iterator<Item = (&'a FlowRow, Timed)> {
+fn sized<'a>(
+    flows: &'a [&FlowRow],
+    ended_ps: u64,
+) -> impl Iterator<Item = (&'a FlowRow, CensoredTime)> {
     let with = flows.iter().copied().filter(|f| f.size_bytes.is_some());
-    with.map(move |flow| (flow, Timed::of_flow(flow, ended_ps)))
+    with.map(move |flow| (flow, CensoredTime::of_flow(flow, ended_ps)))
 }
 
 /// Parts of one in which slowdown is counted.
-const PARTS: u64 = 1_000_000;
+const SLOWDOWN_SCALE: u64 = 1_000_000;
 
-impl Times {
+impl CompletionTimes {
     pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
         Self::of(sized(flows, ended_ps).map(|(_, timed)| timed))
     }
 
-    pub(crate) fn of(all: impl Iterator<Item = Timed>) -> Self {
-        let all = Bounds::new(all.map(|timed| ((), timed)), 0, |(), ps| Some(ps));
+    pub(crate) fn of(all: impl Iterator<Item = CensoredTime>) -> Self {
+        let all = CensoredBounds::new(all.map(|timed| ((), timed)), 0, |(), ps| Some(ps));
         let ms = |ps: u64| ps as f64 / 1e9;
         let quantile = |q| all.quantile(q).map(ms);
         Self {
@@ -228,15 +235,18 @@ impl Slowdown {
     pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
         // Without an ideal time of any flow there is nothing to bound.
         let known = sized(flows, ended_ps).any(|(flow, _)| flow.ideal_ps.is_some());
-        let all = Bounds::new(sized(flows, ended_ps), PARTS, |flow, ps| {
+        let all = CensoredBounds::new(sized(flows, ended_ps), SLOWDOWN_SCALE, |flow, ps| {
             let ideal = flow.ideal_ps.filter(|ideal| *ideal > 0)?;
-            u64::try_from(u128::from(ps) * u128::from(PARTS) / u128::from(ideal)).ok()
+            u64::try_from(u128::from(ps) * u128::from(SLOWDOWN_SCALE) / u128::from(ideal)).ok()
         });
-        let one = |parts: u64| parts as f64 / PARTS as f64;
+        let one = |parts: u64| parts as f64 / SLOWDOWN_SCALE as f64;
         let quantile = |q| all.quantile(q).map(one);
         Self {
-            mean: all.mean().map(|parts| parts / PARTS as f64),
-            mean_at_least: all.mean_at_least().filter(|_| known).map(|parts| parts / PARTS as f64),
+            mean: all.mean().map(|parts| parts / SLOWDOWN_SCALE as f64),
+            mean_at_least: all
+                .mean_at_least()
+                .filter(|_| known)
+                .map(|parts| parts / SLOWDOWN_SCALE as f64),
             p50: quantile(Quantile::P50),
             p95: quantile(Quantile::P95),
             p99: quantile(Quantile::P99),
@@ -315,8 +325,8 @@ pub(crate) mod tests {
         times.into_iter().map(|t| flow(0, Some(t), "complete")).collect()
     }
 
-    fn times(flows: &[FlowRow], ended_ms: u64) -> Times {
-        Times::new(&flows.iter().collect::<Vec<_>>(), ended_ms * 1_000_000_000)
+    fn times(flows: &[FlowRow], ended_ms: u64) -> CompletionTimes {
+        CompletionTimes::new(&flows.iter().collect::<Vec<_>>(), ended_ms * 1_000_000_000)
     }
 
     #[test]
@@ -324,7 +334,7 @@ pub(crate) mod tests {
         let t = times(&complete(1..=10), 100);
         assert_eq!((t.mean, t.p50, t.p99, t.max), (Some(5.5), Some(5.0), None, Some(10.0)));
         assert_eq!(times(&complete(1..=100), 100).p99, Some(99.0));
-        assert_eq!(times(&[], 100), Times::default());
+        assert_eq!(times(&[], 100), CompletionTimes::default());
     }
 
     #[test]
@@ -341,7 +351,7 @@ pub(crate) mod tests {
         assert_eq!(times(&flows, 100).p50, Some(5.0), "it never completes");
         assert_eq!(times(&flows, 100).mean_at_least, None, "no mean has it");
         let late: Vec<_> = (0..10).map(|_| flow(0, None, "unfinished")).collect();
-        let none = Times { mean_at_least: Some(100.0), ..Times::default() };
+        let none = CompletionTimes { mean_at_least: Some(100.0), ..CompletionTimes::default() };
         assert_eq!(times(&late, 100), none);
         flows[9] = flow(200, None, "unfinished");
         assert_eq!(times(&flows, 100).mean_at_least, Some(4.5), "it had not begun");
@@ -380,15 +390,15 @@ pub(crate) mod tests {
             .into();
         let flows: Vec<&FlowRow> = flows.iter().collect();
         let ends = [10_000, 100_000, 1_000_000, 10_000_000];
-        let found = classes(&flows, 1, &ends);
+        let found = by_size_class(&flows, 1, &ends);
         let shown: Vec<(String, usize)> = found.iter().map(|c| (c.name(), c.flows)).collect();
         let expected = [("0 B-10 kB", 2), ("10 kB-100 kB", 2), ("10 MB-", 1)];
         assert_eq!(shown, expected.map(|(name, n)| (name.to_owned(), n)));
         assert_eq!(found[0].fct_ms.mean, Some(25.5));
-        assert!(classes(&flows[..1], 1, &ends).is_empty(), "one size needs no classes");
+        assert!(by_size_class(&flows[..1], 1, &ends).is_empty(), "one size needs no classes");
         let own: Vec<(String, usize)> =
-            classes(&flows, 1, &[10_000]).iter().map(|c| (c.name(), c.flows)).collect();
+            by_size_class(&flows, 1, &[10_000]).iter().map(|c| (c.name(), c.flows)).collect();
         assert_eq!(own, [("0 B-10 kB".to_owned(), 2), ("10 kB-".to_owned(), 3)]);
-        assert!(classes(&flows, 1, &[]).is_empty());
+        assert!(by_size_class(&flows, 1, &[]).is_empty());
     }
 }

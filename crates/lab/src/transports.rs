@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{FlowRow, Manifest, Point, Replaced};
+use lowtide_record::{FlowRow, Manifest, SchemeOverride, SweepPoint};
 use lowtide_tcp::{EcnMode, cc};
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ pub struct Mismatch {
     /// Flows of all runs of the scheme.
     pub of: usize,
     /// Points of the sweep where it happened; empty for all.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
     /// All of it in one sentence.
     pub text: String,
 }
@@ -99,7 +99,7 @@ impl TransportFacts {
 
     /// Why, where the registry knows.
     fn reason(&self) -> &'static str {
-        match cc::find(&self.cc).map(|entry| entry.wants) {
+        match cc::find(&self.cc).map(|entry| entry.requires) {
             Some(wants) if wants.host_stamps && !self.delay_option => {
                 ": the delay option was not agreed"
             }
@@ -111,7 +111,7 @@ impl TransportFacts {
     }
 
     /// Whether ECN was asked for, and none or another mode was agreed.
-    fn lost_ecn(&self) -> bool {
+    fn ecn_downgraded(&self) -> bool {
         let (classic, accurate) = (EcnMode::Classic.name(), EcnMode::AccEcn.name());
         let asks = [classic, accurate].contains(&self.ecn_wish.as_str());
         let known = [EcnMode::Off.name(), classic].contains(&self.ecn_mode.as_str());
@@ -123,7 +123,7 @@ impl TransportFacts {
 #[derive(Default)]
 struct Fallback {
     flows: usize,
-    points: Vec<Point>,
+    points: Vec<SweepPoint>,
     reason: &'static str,
 }
 
@@ -164,7 +164,7 @@ impl Transports {
             let whole = |flows, text: String| {
                 if flows == of { text } else { format!("{text} in {flows} of {of} flows") }
             };
-            let mut points: Vec<&Point> = runs.iter().map(|r| &r.key.point).collect();
+            let mut points: Vec<&SweepPoint> = runs.iter().map(|r| &r.key.point).collect();
             points.dedup();
             let narrowed = |fallback: &Fallback| {
                 let everywhere = fallback.points.len() == points.len();
@@ -189,7 +189,7 @@ impl Transports {
                     text,
                 ));
             }
-            let lost_ecn = count(&runs, TransportFacts::lost_ecn, |t| {
+            let lost_ecn = count(&runs, TransportFacts::ecn_downgraded, |t| {
                 (t.ecn_wish.as_str(), t.ecn_mode.as_str())
             });
             for ((asked, used), fallback) in lost_ecn {
@@ -214,7 +214,8 @@ impl Transports {
                 ));
             }
             // A fallback says what came of a mode that was not agreed; the mismatches say why.
-            let ran_says = |r: &&Replaced| ["ecn", "delay-option"].contains(&r.switch.as_str());
+            let ran_says =
+                |r: &&SchemeOverride| ["ecn", "delay-option"].contains(&r.switch.as_str());
             let fell_back = !parts.is_empty();
             let set = replaced().filter(|r| !(fell_back && ran_says(r))).map(part);
             let parts: Vec<String> = set.chain(parts).collect();
@@ -247,22 +248,22 @@ impl Transports {
     }
 
     /// Manifest and results as they are shown to people: under labels, not keys.
-    pub(crate) fn shown(&self, manifest: &Manifest, results: &Results) -> (Manifest, Results) {
+    pub(crate) fn relabelled(&self, manifest: &Manifest, results: &Results) -> (Manifest, Results) {
         let (mut manifest, mut results) = (manifest.clone(), results.clone());
         let rename = |scheme: &mut String| *scheme = self.label(scheme).to_owned();
         manifest.title = self.title(&manifest.title);
         manifest.schemes.iter_mut().for_each(rename);
         manifest.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
         results.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
-        results.summary.iter_mut().for_each(|row| rename(&mut row.about.scheme));
+        results.summary.iter_mut().for_each(|row| rename(&mut row.subject.scheme));
         results.findings.iter_mut().for_each(|finding| rename(&mut finding.scheme));
         (manifest, results)
     }
 }
 
 /// `cc=cubic`, and where if not everywhere.
-fn part(replaced: &Replaced) -> String {
-    let Replaced { switch, value, hosts, .. } = replaced;
+fn part(replaced: &SchemeOverride) -> String {
+    let SchemeOverride { switch, value, hosts, .. } = replaced;
     if hosts.is_empty() {
         format!("{switch}={value}")
     } else {
@@ -271,9 +272,9 @@ fn part(replaced: &Replaced) -> String {
 }
 
 /// The label of a scheme as its settings alone give it, before anything ran.
-pub fn planned_label(scheme: &str, replaced: &[lowtide_scenario::Replaced]) -> String {
+pub fn planned_label(scheme: &str, replaced: &[lowtide_scenario::ReplacedSwitch]) -> String {
     let of = replaced.iter().filter(|r| r.scheme == scheme);
-    let parts: Vec<String> = of.map(|r| part(&recorded(r))).collect();
+    let parts: Vec<String> = of.map(|r| part(&manifest_entry(r))).collect();
     labelled(scheme, &parts)
 }
 
@@ -282,18 +283,18 @@ fn labelled(scheme: &str, parts: &[String]) -> String {
 }
 
 /// A replaced switch as the manifest has it.
-pub(crate) fn recorded(of: &lowtide_scenario::Replaced) -> Replaced {
-    Replaced {
+pub(crate) fn manifest_entry(of: &lowtide_scenario::ReplacedSwitch) -> SchemeOverride {
+    SchemeOverride {
         scheme: of.scheme.clone(),
         switch: of.switch.to_owned(),
-        named: of.named.clone(),
+        named: of.scheme_value.clone(),
         value: of.value.clone(),
         hosts: of.hosts.clone(),
     }
 }
 
-fn settings(replaced: &Replaced, of: usize) -> Mismatch {
-    let Replaced { scheme, switch, named, value, hosts } = replaced;
+fn settings(replaced: &SchemeOverride, of: usize) -> Mismatch {
+    let SchemeOverride { scheme, switch, named, value, hosts } = replaced;
     let place =
         if hosts.is_empty() { String::new() } else { format!(" at {}", hosts.join(" and ")) };
     Mismatch {
@@ -315,7 +316,7 @@ fn mismatch(
     scheme: &str,
     [asked, used]: [&str; 2],
     (flows, of): (usize, usize),
-    points: Vec<Point>,
+    points: Vec<SweepPoint>,
     text: String,
 ) -> Mismatch {
     Mismatch {
@@ -333,13 +334,13 @@ fn mismatch(
 }
 
 /// Points that a sentence names.
-const MOST_POINTS: usize = 3;
+const MAX_POINTS: usize = 3;
 
-fn at(points: &[Point]) -> String {
+fn at(points: &[SweepPoint]) -> String {
     match points {
         [] => String::new(),
-        few if few.len() <= MOST_POINTS => {
-            let names: Vec<String> = few.iter().map(Point::to_string).collect();
+        few if few.len() <= MAX_POINTS => {
+            let names: Vec<String> = few.iter().map(SweepPoint::to_string).collect();
             format!(", at {}", names.join("; "))
         }
         many => format!(", at {} points", many.len()),
@@ -347,7 +348,7 @@ fn at(points: &[Point]) -> String {
 }
 
 /// Congestion control and mode of ECN that governed a flow: `dctcp, ECN rfc3168`.
-pub(crate) fn ran_by(flow: &FlowRow) -> String {
+pub(crate) fn transport_of(flow: &FlowRow) -> String {
     if flow.established_ps.is_none() {
         return NEVER_OPENED.to_owned();
     }
@@ -425,7 +426,7 @@ mod tests {
             (["off", "off"], false),
             (["accecn", "unknown"], false),
         ] {
-            assert_eq!(facts(["newreno"; 2], ecn).lost_ecn(), lost, "{ecn:?}");
+            assert_eq!(facts(["newreno"; 2], ecn).ecn_downgraded(), lost, "{ecn:?}");
         }
     }
 
@@ -438,7 +439,7 @@ mod tests {
         let facts = TransportFacts::of(&[&asked, &opened, &opened]);
         let [facts] = &facts[..] else { panic!("{facts:?}") };
         assert_eq!((facts.flows, facts.fell_back()), (2, true));
-        assert_eq!(ran_by(&asked), NEVER_OPENED);
-        assert_eq!(ran_by(&opened), "newreno, ECN unknown");
+        assert_eq!(transport_of(&asked), NEVER_OPENED);
+        assert_eq!(transport_of(&opened), "newreno, ECN unknown");
     }
 }

@@ -121,7 +121,7 @@ fn hop(c: &mut Criterion) {
     group.finish();
 }
 
-fn way(c: &mut Criterion) {
+fn end_to_end(c: &mut Criterion) {
     let mut group = c.benchmark_group("way");
     group.throughput(Throughput::Elements(1));
     let ecmp = Routing::Ecmp { polarised: false };
@@ -159,5 +159,5 @@ fn build(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hop, way, build);
+criterion_group!(benches, hop, end_to_end, build);
 criterion_main!(benches);

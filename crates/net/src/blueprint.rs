@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::{ClassSpec, Failure, PortSpec, Routing};
 
@@ -50,7 +50,7 @@ pub struct LineSpec {
     /// Propagation delay.
     pub delay: Duration,
     /// The share of packets that are lost at random, each on its own, before they meet the port.
-    pub loss: Parts,
+    pub loss: Fraction,
 }
 
 /// Two nodes with a line in each direction.
@@ -77,7 +77,7 @@ impl LinkSpec {
         delay: Duration,
         framing: Framing,
     ) -> Self {
-        let loss = Parts::ZERO;
+        let loss = Fraction::ZERO;
         Self {
             a,
             b,

@@ -1,8 +1,8 @@
 //! What no port and no switch can be, found before anything is built.
 
-use lowtide_units::{Bytes, Duration, Parts};
+use lowtide_units::{Bytes, Duration, Fraction};
 
-use crate::memory::groups;
+use crate::memory::pool_layout;
 use crate::{
     Blueprint, BlueprintError, BufferSpec, ClassSpec, Count, MarkSpec, NodeId, PortSpec, Service,
 };
@@ -18,7 +18,7 @@ pub(crate) fn check(plan: &Blueprint) -> Result<(), BlueprintError> {
             port(plan, node, &spec.line(back).port).map_err(complain)?;
         }
     }
-    for (group, switch) in groups(plan).specs {
+    for (group, switch) in pool_layout(plan).specs {
         let Some(memory) = plan.switches.get(switch).and_then(|s| s.memory) else { continue };
         if group.reserved > memory.as_u64() {
             return Err(BlueprintError::Reserved {
@@ -61,7 +61,7 @@ fn host_port(spec: &PortSpec) -> Result<(), String> {
             "is a host's own and shares no memory: make its buffer static or unlimited".into()
         );
     }
-    if spec.mark.is_bound_late() {
+    if spec.mark.needs_departure_events() {
         return Err("is a host's own, where no marker can drop what has its place already: \
                     take one that decides at enqueue"
             .into());
@@ -99,7 +99,7 @@ fn queue(buffer: &BufferSpec, mark: &MarkSpec, memory: Option<Bytes>) -> Result<
             if !ordered {
                 return Err("has RED with min not below max: raise max".into());
             }
-            if red.max_p <= Parts::ZERO || red.max_p > Parts::ONE {
+            if red.max_p <= Fraction::ZERO || red.max_p > Fraction::ONE {
                 return Err(format!(
                     "has RED with max_p of {}: above 0 %, at most 100 %",
                     red.max_p
@@ -120,7 +120,7 @@ fn queue(buffer: &BufferSpec, mark: &MarkSpec, memory: Option<Bytes>) -> Result<
         MarkSpec::Pie(pie) if pie.period == Duration::ZERO => {
             return Err("has PIE with a period of zero: RFC 8033 says 15 ms".into());
         }
-        MarkSpec::Pi(pi) if pi.b < Parts::ZERO || pi.a <= pi.b => {
+        MarkSpec::Pi(pi) if pi.b < Fraction::ZERO || pi.a <= pi.b => {
             return Err("has PI with gains that do not settle: a above b, b not negative".into());
         }
         _ => {}

@@ -2,20 +2,20 @@
 
 /// What became of a packet that came to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Entered {
+pub(crate) enum EnqueueOutcome {
     /// It takes its place.
     Queued,
     /// It takes its place, and is marked.
     Marked,
     /// It is gone.
-    Dropped(Refusal),
+    Dropped(DropReason),
 }
 
 /// Who dropped a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum DropReason {
     /// The buffer had no room.
-    Full,
+    BufferFull,
     /// The marker.
     Marker,
     /// Nobody: the line loses packets at random, or is dead.

@@ -10,7 +10,7 @@ use crate::{Blueprint, BlueprintError, Failure, Routing};
 
 /// What happens to a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Change {
+pub(crate) enum LinkChange {
     /// It fails.
     Down,
     /// It works again.
@@ -22,7 +22,7 @@ pub(crate) enum Change {
 }
 
 /// What happens at one instant: links and what becomes of each.
-pub(crate) type Step = (Instant, Vec<(usize, Change)>);
+pub(crate) type FailureStep = (Instant, Vec<(usize, LinkChange)>);
 
 /// The failures of a network that has some.
 #[derive(Clone, Debug)]
@@ -31,13 +31,13 @@ pub(crate) struct Failures {
     routing: Routing,
     salt_seed: u64,
     /// By time.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<FailureStep>,
     /// Per link: routes avoid it.
     avoid: Vec<bool>,
     /// Per switch: time and identity of each packet to whose host it had no way.
     pub(crate) digests: Vec<Digest>,
     /// Packets without a route since the end of the warm-up.
-    pub(crate) unrouted: u64,
+    pub(crate) no_route_drops: u64,
 }
 
 impl Failures {
@@ -67,7 +67,7 @@ impl Failures {
             steps: steps(&plan.failures),
             avoid: vec![false; links],
             digests: vec![Digest::new(); plan.switches.len()],
-            unrouted: 0,
+            no_route_drops: 0,
         })))
     }
 
@@ -100,18 +100,18 @@ fn one_at_a_time(failures: &[Failure]) -> Result<(), BlueprintError> {
 }
 
 /// All that happens, by time; at one time by link.
-fn steps(failures: &[Failure]) -> Vec<Step> {
-    let mut steps: BTreeMap<Instant, Vec<(usize, Change)>> = BTreeMap::new();
+fn steps(failures: &[Failure]) -> Vec<FailureStep> {
+    let mut steps: BTreeMap<Instant, Vec<(usize, LinkChange)>> = BTreeMap::new();
     for &Failure { link, down_at, up_at, detect } in failures {
         let mut add = |at, change| steps.entry(at).or_default().push((link, change));
-        add(down_at, Change::Down);
-        add(down_at + detect, Change::Leave);
+        add(down_at, LinkChange::Down);
+        add(down_at + detect, LinkChange::Leave);
         if let Some(up_at) = up_at {
-            add(up_at, Change::Up);
-            add(up_at + detect, Change::Return);
+            add(up_at, LinkChange::Up);
+            add(up_at + detect, LinkChange::Return);
         }
     }
-    let mut steps: Vec<Step> = steps.into_iter().collect();
+    let mut steps: Vec<FailureStep> = steps.into_iter().collect();
     for (_, changes) in &mut steps {
         changes.sort_by_key(|c| c.0);
     }

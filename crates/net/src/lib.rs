@@ -58,16 +58,16 @@ mod watch;
 mod ways;
 
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
-pub use cut::{Cut, Whole};
+pub use cut::{Partition, PartitionError};
 pub use error::BlueprintError;
-pub use network::{Crossing, Delivery, Landed, Network};
+pub use network::{ArrivedPacket, CrossShardPacket, Delivery, Network};
 pub use packet::{Envelope, Packet};
 pub use port_spec::{
-    BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PieSpec, PortSpec,
-    Ratio, RedSpec, Service, Signal,
+    BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count, MarkSpec, NotEct, PiSpec,
+    PieSpec, PortSpec, Ratio, RedSpec, Service,
 };
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
-pub use stats::{ClassStats, Level, MemoryView, PortStats, PortView};
-pub use watch::{Decision, Passage};
-pub use ways::Ways;
+pub use stats::{BufferPoolStats, ClassStats, LevelStats, PortStats, PortView};
+pub use watch::{HopOutcome, HopRecord};
+pub use ways::ShortestPaths;

@@ -2,7 +2,7 @@
 //! them while the line is dead.
 
 use lowtide_sim::{Rng, Seed};
-use lowtide_units::Parts;
+use lowtide_units::Fraction;
 
 /// The losses of one line.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Loss {
 impl Loss {
     /// Packets are lost each on its own with this probability; `None` when none are and the line never
     /// fails.
-    pub(crate) fn new(rate: Parts, fails: bool, run_seed: u64, port: u64) -> Option<Self> {
+    pub(crate) fn new(rate: Fraction, fails: bool, run_seed: u64, port: u64) -> Option<Self> {
         let ppb = u64::try_from(rate.as_ppb()).unwrap_or(0);
         if ppb == 0 && !fails {
             return None;
@@ -35,7 +35,7 @@ impl Loss {
     }
 
     /// Whether the next packet is lost.
-    pub(crate) fn takes_one(&mut self) -> bool {
+    pub(crate) fn drops_next(&mut self) -> bool {
         self.down || (self.ppb > 0 && self.rng.chance(self.ppb))
     }
 }

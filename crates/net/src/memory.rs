@@ -14,21 +14,21 @@ use crate::{Blueprint, BufferSpec, ClassSpec, NodeId, PortSpec};
 
 /// What a packet finds of the memory that its port shares.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct PoolView {
     /// Bytes of it that are free.
     pub(crate) free: u64,
     /// The packet may have of them what it needs.
     pub(crate) fits: bool,
 }
 
-impl Found {
+impl PoolView {
     /// The port shares none.
     pub(crate) const UNSHARED: Self = Self { free: 0, fits: true };
 }
 
 /// One memory while the network runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct BufferPool {
     pub(crate) switch: usize,
     pub(crate) group: u32,
     pub(crate) size: u64,
@@ -42,9 +42,9 @@ pub(crate) struct Memory {
     busy: BinaryHeap<Reverse<u128>>,
 }
 
-impl Memory {
-    pub(crate) fn all(plan: &Blueprint, groups: &Groups) -> Vec<Self> {
-        let memory = |&(GroupSpec { reserved, group }, switch): &(GroupSpec, usize)| Self {
+impl BufferPool {
+    pub(crate) fn all(plan: &Blueprint, groups: &PoolLayout) -> Vec<Self> {
+        let memory = |&(PoolSpec { reserved, group }, switch): &(PoolSpec, usize)| Self {
             switch,
             group,
             size: plan.switches[switch].memory.map_or(0, lowtide_units::Bytes::as_u64),
@@ -86,14 +86,14 @@ impl Memory {
             self.peak = self.peak.max(self.held);
         }
     }
-    /// A port from which something may have left up to and with `now`. [`Memory::reseat`] must follow.
+    /// A port from which something may have left up to and with `now`. [`BufferPool::update_first`] must follow.
     pub(crate) fn due(&self, now: Instant) -> Option<u32> {
         let &Reverse(first) = self.busy.peek()?;
         ((first >> 32) as u64 <= now.as_ps()).then_some(first as u32)
     }
-    /// The port of [`Memory::due`] holds nothing more that leaves before `next`, or nothing at all.
+    /// The port of [`BufferPool::due`] holds nothing more that leaves before `next`, or nothing at all.
     /// Whether it still holds something.
-    pub(crate) fn reseat(&mut self, next: Option<Instant>) -> bool {
+    pub(crate) fn update_first(&mut self, next: Option<Instant>) -> bool {
         let Some(mut first) = self.busy.peek_mut() else { return false };
         match next {
             Some(at) => first.0 = key(at, first.0 as u32),
@@ -104,7 +104,7 @@ impl Memory {
         next.is_some()
     }
     /// A port that held nothing holds something that leaves at `at`.
-    pub(crate) fn list(&mut self, port: u32, at: Instant) {
+    pub(crate) fn push_busy(&mut self, port: u32, at: Instant) {
         self.busy.push(Reverse(key(at, port)));
     }
     /// Whether `size` bytes more would be the most that it held, as far as it knows.
@@ -119,8 +119,8 @@ fn key(at: Instant, port: u32) -> u128 {
 
 /// The part of a port in a memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat {
-    memory: u32,
+pub(crate) struct PoolShare {
+    pool: u32,
     /// It is among those that hold something.
     pub(crate) listed: bool,
     /// Most ports have one queue.
@@ -142,7 +142,7 @@ impl Charge {
     }
 }
 
-impl Seat {
+impl PoolShare {
     /// The seat of a port, if one of its queues has a dynamic threshold.
     pub(crate) fn new(memory: u32, port: &PortSpec, classes: Option<&[ClassSpec]>) -> Option<Self> {
         let mut charges = Vec::new();
@@ -159,10 +159,10 @@ impl Seat {
         }
         let mut charges = charges.into_iter();
         let first = charges.next()?;
-        Some(Self { memory, listed: false, first, others: charges.collect() })
+        Some(Self { pool: memory, listed: false, first, others: charges.collect() })
     }
-    pub(crate) const fn memory(&self) -> usize {
-        self.memory as usize
+    pub(crate) const fn pool(&self) -> usize {
+        self.pool as usize
     }
     pub(crate) fn charges(&mut self) -> impl Iterator<Item = &mut Charge> {
         std::iter::once(&mut self.first).chain(&mut self.others)
@@ -171,7 +171,7 @@ impl Seat {
 
 /// One shared memory, as a blueprint says it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GroupSpec {
+pub(crate) struct PoolSpec {
     /// What its queues reserve, all together, in bytes.
     pub(crate) reserved: u64,
     /// Its number at its switch.
@@ -180,15 +180,15 @@ pub(crate) struct GroupSpec {
 
 /// The shared memories of a blueprint, each with its switch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Groups {
-    pub(crate) specs: Vec<(GroupSpec, usize)>,
+pub(crate) struct PoolLayout {
+    pub(crate) specs: Vec<(PoolSpec, usize)>,
     /// The memory of each port, by number; `None` at hosts and at switches that share none.
     pub(crate) of_port: Vec<Option<u32>>,
 }
 
 /// Which ports share which memory: of each switch so many, in the order of the links.
-pub(crate) fn groups(plan: &Blueprint) -> Groups {
-    let mut out = Groups::default();
+pub(crate) fn pool_layout(plan: &Blueprint) -> PoolLayout {
+    let mut out = PoolLayout::default();
     // Per switch: ports so far, and the memory of the last one.
     let mut last: Vec<(u32, u32)> = vec![(0, 0); plan.switches.len()];
     for link in &plan.links {
@@ -206,7 +206,7 @@ pub(crate) fn groups(plan: &Blueprint) -> Groups {
             if ports.is_multiple_of(most) {
                 *group = out.specs.len() as u32;
                 let number = *ports / most;
-                out.specs.push((GroupSpec { reserved: 0, group: number }, switch));
+                out.specs.push((PoolSpec { reserved: 0, group: number }, switch));
             }
             *ports += 1;
             out.specs[*group as usize].0.reserved += reserved(plan, &link.line(back).port);

@@ -16,16 +16,16 @@ use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
-pub use self::cross::Crossing;
-pub use self::hop::Landed;
-use self::parts::Part;
+pub use self::cross::CrossShardPacket;
+pub use self::hop::ArrivedPacket;
+use self::parts::NetworkShard;
 use crate::check::check;
 use crate::failure::Failures;
-use crate::memory::{Memory, groups};
-use crate::packet::{Envelope, Packet, Pool};
-use crate::port::{Far, Port, Setting};
+use crate::memory::{BufferPool, pool_layout};
+use crate::packet::{Envelope, Packet, PacketPool};
+use crate::port::{FarEnd, Port, PortConfig};
 use crate::route::{Edges, Routes};
-use crate::watch::{Passage, Watch};
+use crate::watch::{HopRecord, PortTracer};
 use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, PortView, Routing};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
@@ -39,26 +39,26 @@ pub struct Network {
     ports: Vec<Port>,
     labels: Vec<Label>,
     routes: Routes,
-    pool: Pool,
+    pool: PacketPool,
     /// Per host; empty without jitter.
     lateness: Vec<Lateness>,
     host_jitter: Duration,
     /// For traces; most runs have none.
-    watch: Option<Box<Watch>>,
+    port_tracer: Option<Box<PortTracer>>,
     /// Each packet knows how long it has waited.
-    waits: bool,
+    measures_queueing: bool,
     /// Ways are chosen by a hash of each connection.
     by_flow: bool,
     /// Most networks have none.
     failures: Option<Box<Failures>>,
     /// What queues share.
-    memories: Vec<Memory>,
+    buffer_pools: Vec<BufferPool>,
     /// Names.
     switches: Vec<String>,
     warmup: Instant,
     /// Where each port of the whole network is whose far end is here; empty where this is the whole.
-    places: Arc<[u32]>,
-    part: Option<Box<Part>>,
+    local_ports: Arc<[u32]>,
+    shard: Option<Box<NetworkShard>>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,13 +91,13 @@ pub struct Delivery {
     /// The packet.
     pub packet: Packet,
     /// When its last bit came off the line: earlier than its event by the jitter of the host.
-    pub came: Instant,
+    pub arrived_at: Instant,
     /// How long it waited in queues of switches, in whole nanoseconds for each; zero unless
-    /// [`Network::measure_waits`] asked. For whoever compares a measurement with the truth: no host can
+    /// [`Network::measure_queueing`] asked. For whoever compares a measurement with the truth: no host can
     /// know it.
-    pub waited: Duration,
+    pub queueing_delay: Duration,
     /// Its number, when it is watched ([`Network::watch`]); else zero.
-    pub watched: u64,
+    pub trace_id: u64,
 }
 
 impl Network {
@@ -135,16 +135,16 @@ impl Network {
         let mut fails = vec![false; plan.links.len()];
         plan.failures.iter().for_each(|f| fails[f.link] = true);
         let warmup = Instant::ZERO + warmup;
-        let groups = groups(plan);
+        let groups = pool_layout(plan);
         let ports = plan.links.iter().zip(&fails).zip(0_u64..).flat_map(|((link, fails), i)| {
             let port = |spec: &LineSpec, to, number: u64| {
                 let classes = spec.port.classes.and_then(|set| plan.class_sets.get(set.0 as usize));
-                let setting = Setting {
+                let setting = PortConfig {
                     framing: link.framing,
-                    far: far(to),
-                    late: host_jitter > Duration::ZERO && matches!(to, NodeId::Host(_)),
+                    far_end: far_end(to),
+                    jittered: host_jitter > Duration::ZERO && matches!(to, NodeId::Host(_)),
                     classes: classes.map(Vec::as_slice),
-                    memory: groups.of_port[number as usize],
+                    pool: groups.of_port[number as usize],
                     fails: *fails,
                     warmup,
                     run_seed,
@@ -163,57 +163,57 @@ impl Network {
             ports: ports.collect(),
             labels: labels(plan),
             routes,
-            pool: Pool::default(),
+            pool: PacketPool::default(),
             lateness: lateness.collect(),
             host_jitter,
-            watch: None,
-            waits: false,
+            port_tracer: None,
+            measures_queueing: false,
             by_flow: matches!(plan.routing, Routing::Ecmp { .. }),
             failures,
-            memories: Memory::all(plan, &groups),
+            buffer_pools: BufferPool::all(plan, &groups),
             switches: plan.switches.iter().map(|s| s.name.clone()).collect(),
             warmup,
-            places: Arc::default(),
-            part: None,
+            local_ports: Arc::default(),
+            shard: None,
         })
     }
 
     /// From now on notes what becomes of the packets that these connections send
     /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest. Packets that
     /// are under way already get the first numbers; what a port has decided about them is not told.
-    pub fn watch(&mut self, conns: &[u32]) {
-        let mut watch = Watch::new(conns, self.ports.len());
-        for (id, packet) in self.pool.under_way() {
-            watch.enters(id, packet.src_conn);
+    pub fn trace(&mut self, conns: &[u32]) {
+        let mut watch = PortTracer::new(conns, self.ports.len());
+        for (id, packet) in self.pool.in_flight() {
+            watch.on_send(id, packet.src_conn);
         }
-        self.watch = Some(Box::new(watch));
+        self.port_tracer = Some(Box::new(watch));
     }
 
     /// From now on notes how long packets wait, for [`Delivery::waited`].
-    pub fn measure_waits(&mut self) {
-        self.waits = true;
+    pub fn measure_queueing(&mut self) {
+        self.measures_queueing = true;
     }
 
     /// From now on notes which packets are dropped or lost, for [`Network::pop_dropped`].
-    pub fn note_dropped(&mut self) {
-        self.pool.note_forgotten();
+    pub fn record_drops(&mut self) {
+        self.pool.record_drops();
     }
 
     /// [`Packet::src_conn`] of a packet that was dropped or lost anywhere since
-    /// [`Network::note_dropped`], each once, in no order: for a driver that keeps something for each packet under
+    /// [`Network::record_drops`], each once, in no order: for a driver that keeps something for each packet under
     /// way.
     pub fn pop_dropped(&mut self) -> Option<u32> {
-        self.pool.pop_forgotten()
+        self.pool.pop_dropped()
     }
 
     /// The number of the packet that was sent last; zero if nobody watches it.
-    pub fn watched_packet(&self) -> u64 {
-        self.watch.as_ref().map_or(0, |w| w.last())
+    pub fn last_trace_id(&self) -> u64 {
+        self.port_tracer.as_ref().map_or(0, |w| w.last())
     }
 
     /// Ends the watch: what was noted, in order of time.
-    pub fn take_passages(&mut self) -> Vec<Passage> {
-        self.watch.take().map(|w| w.into_passages()).unwrap_or_default()
+    pub fn take_hop_records(&mut self) -> Vec<HopRecord> {
+        self.port_tracer.take().map(|w| w.into_hop_records()).unwrap_or_default()
     }
 
     /// A host sends: the packet enters the port of `packet.src`.
@@ -246,9 +246,9 @@ impl Network {
         let port = self.routes.nic(src).filter(|_| known)?;
         let flow = if self.by_flow { envelope.flow(segment) } else { 0 };
         let moving = self.pool.put(segment, envelope, flow);
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.port_tracer {
             cold_path();
-            watch.enters(moving.id, envelope.src_conn);
+            watch.on_send(moving.id, envelope.src_conn);
         }
         self.enqueue(now, port, moving, sched)
     }
@@ -261,15 +261,15 @@ impl Network {
 
     /// When a packet of `size` IP bytes, sent by `host` at `now`, will have left it if its port lets
     /// it in: for a stamp that the packet itself carries.
-    pub fn would_leave(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {
+    pub fn departure_time(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
         Some(port.departure_of(now, size))
     }
 
     /// When the line of `host` will have sent all that its port has at `now`.
-    pub fn all_sent(&self, now: Instant, host: HostId) -> Option<Instant> {
+    pub fn drained_at(&self, now: Instant, host: HostId) -> Option<Instant> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
-        Some(port.all_sent(now))
+        Some(port.drained_at(now))
     }
 
     /// How long a packet of `size` IP bytes is on the line of `host`.
@@ -280,17 +280,17 @@ impl Network {
 
     /// Where the port of that number is, which has its far end here.
     #[inline]
-    fn place(&self, number: u32) -> u32 {
-        if self.places.is_empty() {
+    fn local_port(&self, number: u32) -> u32 {
+        if self.local_ports.is_empty() {
             return number;
         }
         cold_path();
-        self.places[number as usize]
+        self.local_ports[number as usize]
     }
 
     /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.
     pub fn finish(&mut self, at: Instant) {
-        for memory in 0..self.memories.len() {
+        for memory in 0..self.buffer_pools.len() {
             self.settle(at, memory, None);
         }
         for port in 0..self.ports.len() as u32 {
@@ -312,7 +312,7 @@ impl Network {
     ///
     /// Looking changes neither the run nor its digest.
     pub fn queue_now(&mut self, now: Instant, port: u32) -> (u32, u64) {
-        let queue = self.look(now, port).unwrap_or_default();
+        let queue = self.queue_at(now, port).unwrap_or_default();
         (queue.packets, queue.bytes)
     }
 
@@ -342,10 +342,10 @@ fn check_number(links: usize) -> Result<(), BlueprintError> {
     if links > most { Err(BlueprintError::TooManyLinks { links, most }) } else { Ok(()) }
 }
 
-fn far(node: NodeId) -> Far {
+fn far_end(node: NodeId) -> FarEnd {
     match node {
-        NodeId::Host(host) => Far::Host(host),
-        NodeId::Switch(switch) => Far::Switch(switch),
+        NodeId::Host(host) => FarEnd::Host(host),
+        NodeId::Switch(switch) => FarEnd::Switch(switch),
     }
 }
 

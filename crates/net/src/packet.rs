@@ -84,7 +84,7 @@ impl Envelope {
     }
 }
 
-/// A packet in the [`Pool`].
+/// A packet in the [`PacketPool`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PacketId(u32);
 
@@ -99,9 +99,9 @@ impl PacketId {
 }
 
 /// What every port needs of a packet. It goes with the packet from ring to ring, so that a hop touches
-/// nothing in the [`Pool`].
+/// nothing in the [`PacketPool`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Moving {
+pub(crate) struct PacketMeta {
     pub(crate) identity: u64,
     pub(crate) id: PacketId,
     pub(crate) dst: HostId,
@@ -113,48 +113,49 @@ pub(crate) struct Moving {
 /// What only some ports look at: apart from the rest, so that they touch one cache line of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub(crate) struct Head {
-    pub(crate) moving: Moving,
+pub(crate) struct PacketState {
+    pub(crate) meta: PacketMeta,
     /// Nanoseconds in queues of switches so far; zero where nobody asks.
-    pub(crate) waited: u32,
+    pub(crate) queueing_ns: u32,
     pub(crate) ecn: Ecn,
     pub(crate) class: u8,
 }
 
 /// All packets under way. Places are used again; memory grows to the most that ever were.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pool {
-    heads: Vec<Head>,
+pub(crate) struct PacketPool {
+    states: Vec<PacketState>,
     packets: Vec<Packet>,
     free: Vec<PacketId>,
     /// What [`Packet::src_conn`] said of packets that were forgotten, if anybody asks.
-    forgotten: Option<Vec<u32>>,
+    dropped: Option<Vec<u32>>,
 }
 
-impl Pool {
+impl PacketPool {
     /// Takes a packet in, whose way is chosen by `flow`. The segment is copied once, from where it was made.
     #[inline]
-    pub(crate) fn put(&mut self, segment: &Segment, envelope: Envelope, flow: u32) -> Moving {
+    pub(crate) fn put(&mut self, segment: &Segment, envelope: Envelope, flow: u32) -> PacketMeta {
         let Envelope { dst, size, class, .. } = envelope;
-        let id = self.place();
-        let moving = Moving { identity: envelope.identity(segment), id, dst, size, flow };
-        self.heads[id.index()] = Head { moving, waited: 0, ecn: segment.ecn, class };
+        let id = self.allocate();
+        let moving = PacketMeta { identity: envelope.identity(segment), id, dst, size, flow };
+        self.states[id.index()] =
+            PacketState { meta: moving, queueing_ns: 0, ecn: segment.ecn, class };
         self.packets[id.index()] = envelope.around(*segment);
         moving
     }
     /// A place for a packet.
     #[inline]
-    fn place(&mut self) -> PacketId {
-        self.free.pop().unwrap_or_else(|| self.new_place())
+    fn allocate(&mut self) -> PacketId {
+        self.free.pop().unwrap_or_else(|| self.grow())
     }
     #[cold]
     #[inline(never)]
-    fn new_place(&mut self) -> PacketId {
-        let id = PacketId(self.heads.len() as u32);
-        let (moving, host) = (Moving::default(), HostId::default());
+    fn grow(&mut self) -> PacketId {
+        let id = PacketId(self.states.len() as u32);
+        let (moving, host) = (PacketMeta::default(), HostId::default());
         let nothing =
             Envelope { src: host, dst: host, size: 0, src_conn: 0, dst_conn: 0, class: 0 };
-        self.heads.push(Head { moving, waited: 0, ecn: Ecn::NotEct, class: 0 });
+        self.states.push(PacketState { meta: moving, queueing_ns: 0, ecn: Ecn::NotEct, class: 0 });
         self.packets.push(nothing.around(Segment::default()));
         id
     }
@@ -165,27 +166,27 @@ impl Pool {
     }
     /// Its place is free: it has been looked at where it is.
     #[inline]
-    pub(crate) fn leave(&mut self, id: PacketId) {
+    pub(crate) fn release(&mut self, id: PacketId) {
         self.free.push(id);
     }
     #[inline]
-    pub(crate) fn head(&self, id: PacketId) -> &Head {
-        &self.heads[id.0 as usize]
+    pub(crate) fn state(&self, id: PacketId) -> &PacketState {
+        &self.states[id.0 as usize]
     }
     /// The packet waits that much more.
     #[inline]
-    pub(crate) fn wait(&mut self, id: PacketId, span: Duration) {
-        let waited = &mut self.heads[id.0 as usize].waited;
+    pub(crate) fn add_queueing(&mut self, id: PacketId, span: Duration) {
+        let waited = &mut self.states[id.0 as usize].queueing_ns;
         *waited = waited.saturating_add(span.as_ns() as u32);
     }
     /// Reads a word of each line of the packet.
     #[inline]
-    pub(crate) fn peek(&self, id: PacketId) -> u64 {
+    pub(crate) fn prefetch(&self, id: PacketId) -> u64 {
         let word = |p: &Packet| u64::from(p.src_conn) ^ u64::from(p.segment.seq.raw());
         self.packets.get(id.0 as usize).map_or(0, word)
     }
     pub(crate) fn set_ce(&mut self, id: PacketId) {
-        self.heads[id.0 as usize].ecn = Ecn::Ce;
+        self.states[id.0 as usize].ecn = Ecn::Ce;
         self.packets[id.0 as usize].segment.ecn = Ecn::Ce;
     }
     /// Takes the packet out.
@@ -196,34 +197,34 @@ impl Pool {
     }
     /// Forgets the packet.
     pub(crate) fn discard(&mut self, id: PacketId) {
-        if let Some(forgotten) = &mut self.forgotten {
+        if let Some(forgotten) = &mut self.dropped {
             forgotten.push(self.packets[id.index()].src_conn);
         }
         self.free.push(id);
     }
     /// From now on notes which packets are forgotten.
-    pub(crate) fn note_forgotten(&mut self) {
-        self.forgotten.get_or_insert_default();
+    pub(crate) fn record_drops(&mut self) {
+        self.dropped.get_or_insert_default();
     }
     /// One that was forgotten.
-    pub(crate) fn pop_forgotten(&mut self) -> Option<u32> {
-        self.forgotten.as_mut()?.pop()
+    pub(crate) fn pop_dropped(&mut self) -> Option<u32> {
+        self.dropped.as_mut()?.pop()
     }
     /// Takes the packet out with what ports have noted of it.
-    pub(crate) fn hand_over(&mut self, id: PacketId) -> (Head, Packet) {
+    pub(crate) fn export(&mut self, id: PacketId) -> (PacketState, Packet) {
         self.free.push(id);
-        (self.heads[id.index()], self.packets[id.index()])
+        (self.states[id.index()], self.packets[id.index()])
     }
     /// Takes in a packet that another pool had.
-    pub(crate) fn take_in(&mut self, mut head: Head, packet: &Packet) -> Moving {
-        let id = self.place();
-        head.moving.id = id;
-        self.heads[id.index()] = head;
+    pub(crate) fn import(&mut self, mut head: PacketState, packet: &Packet) -> PacketMeta {
+        let id = self.allocate();
+        head.meta.id = id;
+        self.states[id.index()] = head;
         self.packets[id.index()] = *packet;
-        head.moving
+        head.meta
     }
     /// All packets under way, by place; for whoever begins to look.
-    pub(crate) fn under_way(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
         let mut free = vec![false; self.packets.len()];
         self.free.iter().for_each(|id| free[id.index()] = true);
         let all = self.packets.iter().zip(0..).zip(free);
@@ -231,7 +232,7 @@ impl Pool {
     }
     /// Packets under way.
     pub(crate) fn len(&self) -> usize {
-        self.heads.len() - self.free.len()
+        self.states.len() - self.free.len()
     }
 }
 
@@ -255,29 +256,29 @@ pub(crate) mod tests {
     }
 
     /// Puts a packet into a pool.
-    pub(crate) fn put(pool: &mut Pool, packet: &Packet, flow: u32) -> Moving {
+    pub(crate) fn put(pool: &mut PacketPool, packet: &Packet, flow: u32) -> PacketMeta {
         pool.put(&packet.segment, packet.envelope(), flow)
     }
 
     #[test]
     fn places_are_used_again() {
-        let mut pool = Pool::default();
+        let mut pool = PacketPool::default();
         let a = put(&mut pool, &any(), 7).id;
         let b = put(&mut pool, &Packet { size: 40, ..any() }, 0).id;
-        assert_eq!((pool.head(a).moving.flow, pool.head(b).moving.size), (7, 40));
+        assert_eq!((pool.state(a).meta.flow, pool.state(b).meta.size), (7, 40));
         pool.set_ce(b);
-        assert_eq!(pool.head(b).ecn, Ecn::Ce);
+        assert_eq!(pool.state(b).ecn, Ecn::Ce);
         let mut want = Packet { size: 40, ..any() };
         want.segment.ecn = Ecn::Ce;
         assert_eq!(pool.take(b), want);
         assert_eq!(pool.len(), 1);
-        assert_eq!(pool.under_way().collect::<Vec<_>>(), [(a, &any())]);
+        assert_eq!(pool.in_flight().collect::<Vec<_>>(), [(a, &any())]);
         let c = put(&mut pool, &any(), 0).id;
         assert_eq!(c, b);
-        assert_eq!(pool.head(c).ecn, Ecn::Ect0);
+        assert_eq!(pool.state(c).ecn, Ecn::Ect0);
         assert_eq!(pool.take(a), any());
         pool.discard(c);
-        assert_eq!((pool.len(), pool.heads.len()), (0, 2));
+        assert_eq!((pool.len(), pool.states.len()), (0, 2));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use lowtide_units::{Bytes, Duration, Parts};
+use lowtide_units::{Bytes, Duration, Fraction};
 
 /// A length of queue, in the unit in which a threshold was given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ pub enum NotEct {
 
 /// How a marker that could do either tells senders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Signal {
+pub enum CongestionSignal {
     /// It sets CE; packets that are not ECN-capable are treated as this says.
     Mark(NotEct),
     /// It drops, whatever the packet's codepoint.
@@ -93,7 +93,7 @@ pub enum MarkSpec {
         /// Its threshold.
         k: Bytes,
         /// The share of the line's rate at which it drains.
-        gamma: Parts,
+        gamma: Fraction,
         /// What happens to packets that are not ECN-capable.
         not_ect: NotEct,
     },
@@ -122,14 +122,14 @@ impl MarkSpec {
             Self::Pie(pie) => ("pie", pie.signal),
         };
         match signal {
-            Signal::Mark(_) => Some(name),
-            Signal::Drop => None,
+            CongestionSignal::Mark(_) => Some(name),
+            CongestionSignal::Drop => None,
         }
     }
 
     /// Whether it may drop a packet that has its place in the queue already, or needs to see the queue
     /// at times of its own: such a port takes two events per packet.
-    pub(crate) const fn is_bound_late(&self) -> bool {
+    pub(crate) const fn needs_departure_events(&self) -> bool {
         matches!(
             self,
             Self::CoDel(_)
@@ -148,7 +148,7 @@ pub struct RedSpec {
     /// From this average on everything is, unless `gentle`. In the unit of `min`, and above it.
     pub max: Count,
     /// The probability just below `max`; 0 to 1.
-    pub max_p: Parts,
+    pub max_p: Fraction,
     /// The average takes in 2^-`weight` of each new length; 0 (no average) to 24.
     pub weight: u8,
     /// Above `max` the probability goes from `max_p` to one, at twice `max`, instead of jumping there.
@@ -156,7 +156,7 @@ pub struct RedSpec {
     /// IP bytes of a typical packet, by which the average decays while the line is idle.
     pub mean_packet: Bytes,
     /// Mark or drop.
-    pub signal: Signal,
+    pub signal: CongestionSignal,
 }
 
 /// Controlled delay (RFC 8289).
@@ -167,22 +167,22 @@ pub struct CoDelSpec {
     /// How long it may be exceeded before the first signal; not zero.
     pub interval: Duration,
     /// Mark or drop.
-    pub signal: Signal,
+    pub signal: CongestionSignal,
 }
 
 /// The proportional-integral controller (Hollot, Misra, Towsley, Gong 2001).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PiSpec {
     /// What the error of now adds to the probability, per packet.
-    pub a: Parts,
+    pub a: Fraction,
     /// What the error of a period ago takes off, per packet; below `a`.
-    pub b: Parts,
+    pub b: Fraction,
     /// The length that the queue is to have, in packets.
     pub q_ref: u64,
     /// The time between two updates; not zero.
     pub period: Duration,
     /// Mark or drop.
-    pub signal: Signal,
+    pub signal: CongestionSignal,
 }
 
 /// The controller of the time in the queue (RFC 8033).
@@ -199,11 +199,11 @@ pub struct PieSpec {
     /// How long nothing is chosen after the queue was calm (`MAX_BURST`).
     pub burst: Duration,
     /// From this probability on chosen packets are dropped (`MARK_ECNTH`).
-    pub mark_limit: Parts,
+    pub mark_limit: Fraction,
     /// IP bytes of a typical packet: a queue of two is left alone.
     pub mean_packet: Bytes,
     /// Mark or drop.
-    pub signal: Signal,
+    pub signal: CongestionSignal,
 }
 
 /// When a class is served.

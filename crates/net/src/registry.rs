@@ -4,7 +4,7 @@
 
 /// One registered file.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct RegistryEntry {
     /// Name in kebab case, as people write it.
     pub name: &'static str,
     /// One line on what it does.
@@ -21,7 +21,7 @@ pub struct Param {
     /// Name in kebab case.
     pub name: &'static str,
     /// What it is written as.
-    pub kind: Kind,
+    pub kind: ParamFormat,
     /// The default as people would write it; `None` where it must be given.
     pub default: Option<&'static str>,
     /// One sentence.
@@ -30,7 +30,7 @@ pub struct Param {
 
 /// How a parameter is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ParamFormat {
     /// A length of queue: `"20 pkt"` or `"30 kB"`.
     Length,
     /// A rate: `"10 Gbit/s"`.
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn entries_are_complete_and_found_by_name() {
         for (registry, find) in [
-            (aqm::REGISTRY, aqm::find as fn(&str) -> Option<&'static Entry>),
+            (aqm::REGISTRY, aqm::find as fn(&str) -> Option<&'static RegistryEntry>),
             (buffer::REGISTRY, buffer::find),
             (topology::REGISTRY, topology::find),
         ] {
@@ -77,7 +77,8 @@ mod tests {
                 assert!(!entry.summary.is_empty() && !entry.spec.is_empty(), "{}", entry.name);
                 for param in entry.params {
                     assert!(param.doc.ends_with('.'), "{}.{}", entry.name, param.name);
-                    if let (Kind::Choice(names), Some(default)) = (param.kind, param.default) {
+                    if let (ParamFormat::Choice(names), Some(default)) = (param.kind, param.default)
+                    {
                         assert!(names.contains(&default), "{}.{}", entry.name, param.name);
                     }
                 }

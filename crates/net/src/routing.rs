@@ -37,7 +37,7 @@ pub enum Routing {
 ///
 /// Routes follow the state of the link `detect` later: until then packets are sent into a dead link,
 /// or keep away from one that works again. A packet to which a switch then has no way is dropped
-/// ([`crate::Network::unrouted`] counts them).
+/// ([`crate::Network::no_route_drops`] counts them).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// Number of the link in [`crate::Blueprint::links`].

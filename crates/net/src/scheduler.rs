@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 use lowtide_units::{Duration, Instant};
 
-pub(crate) use self::classes::Turns;
+pub(crate) use self::classes::ClassScheduler;
 
-use crate::packet::Moving;
+use crate::packet::PacketMeta;
 
 /// A length of queue in both units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,15 +27,15 @@ pub struct Occupancy {
 
 /// One packet between its place in the queue and the far end of the line.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct FifoEntry {
     departure: Instant,
-    packet: Moving,
+    packet: PacketMeta,
 }
 
 /// A packet at the far end of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Arrived {
-    pub(crate) packet: Moving,
+pub(crate) struct LineArrival {
+    pub(crate) packet: PacketMeta,
     /// When its last bit left this end.
     pub(crate) departure: Instant,
     /// When the next packet arrives, if one is under way.
@@ -61,7 +61,7 @@ struct Late {
 #[repr(C)]
 pub(crate) struct Fifo {
     /// Length zero or a power of two.
-    ring: Box<[Place]>,
+    ring: Box<[FifoEntry]>,
     /// The next to arrive at the far end.
     head: u32,
     /// The packet on the line, if before `tail`.
@@ -103,7 +103,7 @@ impl Fifo {
         }
     }
     #[inline]
-    fn place(&self, position: u32) -> &Place {
+    fn entry(&self, position: u32) -> &FifoEntry {
         &self.ring[position as usize & (self.ring.len() - 1)]
     }
     /// The number of the port.
@@ -123,7 +123,7 @@ impl Fifo {
         if with_line || packets == 0 {
             Occupancy { packets, bytes: self.bytes }
         } else {
-            let sending = u64::from(self.place(self.line).packet.size);
+            let sending = u64::from(self.entry(self.line).packet.size);
             Occupancy { packets: packets - 1, bytes: self.bytes - sending }
         }
     }
@@ -133,7 +133,7 @@ impl Fifo {
         if self.line == self.tail {
             return None;
         }
-        let place = self.place(self.line);
+        let place = self.entry(self.line);
         (place.departure <= now).then_some((place.departure, place.packet.size))
     }
     /// The packet on the line, of `size` bytes, has left.
@@ -150,7 +150,7 @@ impl Fifo {
     /// When the packet on the line leaves.
     #[inline]
     pub(crate) fn leaves_at(&self) -> Option<Instant> {
-        (self.line < self.tail).then(|| self.place(self.line).departure)
+        (self.line < self.tail).then(|| self.entry(self.line).departure)
     }
     /// When the next packet arrives at the far end.
     #[inline]
@@ -159,12 +159,12 @@ impl Fifo {
             return None;
         }
         match &self.late {
-            None => Some(self.place(self.head).departure + self.delay),
+            None => Some(self.entry(self.head).departure + self.delay),
             Some(late) => late.arrivals.front().copied(),
         }
     }
     /// Bytes of memory behind this record.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let late = self.late.as_ref().map_or(0, |late| late.arrivals.capacity());
         size_of_val(&*self.ring) + late * size_of::<Instant>()
     }
@@ -181,7 +181,12 @@ impl Fifo {
     /// the departure and the delay, where it was not said that packets may be late.
     #[expect(clippy::inline_always, reason = "every hop, and two callers")]
     #[inline(always)]
-    pub(crate) fn push(&mut self, packet: Moving, departure: Instant, arrival: Instant) -> bool {
+    pub(crate) fn push(
+        &mut self,
+        packet: PacketMeta,
+        departure: Instant,
+        arrival: Instant,
+    ) -> bool {
         let used = self.tail - self.head.min(self.line);
         if used == 0 {
             self.before += u64::from(self.line);
@@ -191,7 +196,7 @@ impl Fifo {
             self.grow();
         }
         let at = self.tail as usize & (self.ring.len() - 1);
-        self.ring[at] = Place { departure, packet };
+        self.ring[at] = FifoEntry { departure, packet };
         if let Some(late) = &mut self.late {
             late.arrivals.push_back(arrival);
         }
@@ -202,30 +207,30 @@ impl Fifo {
     }
     /// Takes the packet that arrives at the far end, and says when the next one will.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> Option<Arrived> {
+    pub(crate) fn arrive(&mut self) -> Option<LineArrival> {
         if self.head == self.tail {
             return None;
         }
-        let Place { packet, departure } = *self.place(self.head);
+        let FifoEntry { packet, departure } = *self.entry(self.head);
         self.head += 1;
         if let Some(late) = &mut self.late {
             late.arrivals.pop_front();
         }
-        Some(Arrived { packet, departure, next: self.arrives_at() })
+        Some(LineArrival { packet, departure, next: self.arrives_at() })
     }
     /// The packet that arrives next at the far end.
     #[inline]
-    pub(crate) fn next_to_arrive(&self) -> Option<&Moving> {
-        (self.head < self.tail).then(|| &self.place(self.head).packet)
+    pub(crate) fn next_to_arrive(&self) -> Option<&PacketMeta> {
+        (self.head < self.tail).then(|| &self.entry(self.head).packet)
     }
     /// Reads a word of the queue itself.
     #[inline]
-    pub(crate) fn peek_near(&self) -> u64 {
+    pub(crate) fn prefetch_cursors(&self) -> u64 {
         u64::from(self.head) ^ self.bytes
     }
     /// Reads a word of what a packet that comes here touches beside it.
     #[inline]
-    pub(crate) fn peek(&self) -> u64 {
+    pub(crate) fn prefetch(&self) -> u64 {
         let departure = |position: u32| {
             let place = self.ring.get(position as usize & self.ring.len().wrapping_sub(1));
             place.map_or(0, |place| place.departure.as_ps())
@@ -238,9 +243,9 @@ impl Fifo {
         let first = self.head.min(self.line);
         let used = (self.tail - first) as usize;
         let length = if used == self.ring.len() { (used * 2).max(8) } else { self.ring.len() };
-        let mut ring = vec![Place::default(); length].into_boxed_slice();
+        let mut ring = vec![FifoEntry::default(); length].into_boxed_slice();
         for (position, place) in (first..self.tail).zip(&mut ring) {
-            *place = *self.place(position);
+            *place = *self.entry(position);
         }
         self.before += u64::from(first);
         (self.head, self.line, self.tail) =
@@ -252,7 +257,7 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Pool;
+    use crate::packet::PacketPool;
     use crate::packet::tests::{any, put};
 
     fn at(i: usize) -> Instant {
@@ -260,15 +265,18 @@ mod tests {
     }
 
     /// A hundred packets, number `i` of `i` bytes, into a ring that has turned `turn` times.
-    fn filled(turn: usize) -> (Fifo, Vec<Moving>) {
-        let mut pool = Pool::default();
-        let ids: Vec<Moving> =
-            (0..100).map(|size| Moving { size, ..put(&mut pool, &any(), 0) }).collect();
+    fn filled(turn: usize) -> (Fifo, Vec<PacketMeta>) {
+        let mut pool = PacketPool::default();
+        let ids: Vec<PacketMeta> =
+            (0..100).map(|size| PacketMeta { size, ..put(&mut pool, &any(), 0) }).collect();
         let mut fifo = Fifo::new(0, Duration::from_ps(7), turn.is_multiple_of(2));
         for &id in &ids[..turn] {
             assert!(fifo.push(id, at(0), at(7)));
             fifo.depart(id.size);
-            assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(0), next: None }));
+            assert_eq!(
+                fifo.arrive(),
+                Some(LineArrival { packet: id, departure: at(0), next: None })
+            );
         }
         for (i, &id) in ids.iter().enumerate() {
             assert_eq!(fifo.push(id, at(i), at(i + 7)), i == 0);
@@ -290,10 +298,10 @@ mod tests {
         assert_eq!(fifo.next_departure(at(1_000)), None);
     }
 
-    fn all_arrive(fifo: &mut Fifo, ids: &[Moving]) {
+    fn all_arrive(fifo: &mut Fifo, ids: &[PacketMeta]) {
         for (i, &id) in ids.iter().enumerate() {
             let next = (i < 99).then(|| at(i + 8));
-            assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(i), next }));
+            assert_eq!(fifo.arrive(), Some(LineArrival { packet: id, departure: at(i), next }));
         }
         assert_eq!(fifo.arrive(), None);
     }
@@ -320,7 +328,7 @@ mod tests {
         let turn = far as usize % fifo.ring.len();
         fifo.ring.rotate_right(turn);
         for i in 100..200 {
-            let packet = Moving { size: i, ..ids[0] };
+            let packet = PacketMeta { size: i, ..ids[0] };
             assert!(!fifo.push(packet, at(i as usize), at(i as usize + 7)));
         }
         assert!(fifo.tail < 1_000);
@@ -332,7 +340,7 @@ mod tests {
         all_arrive_first(&mut fifo, &ids);
     }
 
-    fn all_arrive_first(fifo: &mut Fifo, ids: &[Moving]) {
+    fn all_arrive_first(fifo: &mut Fifo, ids: &[PacketMeta]) {
         for (i, &id) in ids.iter().enumerate() {
             let arrived = fifo.arrive().map(|a| (a.packet, a.departure, a.next));
             assert_eq!(arrived, Some((id, at(i), Some(at(i + 8)))));
@@ -344,7 +352,7 @@ mod tests {
         let (mut fifo, ids) = filled(0);
         all_arrive(&mut fifo, &ids);
         for i in 100..200 {
-            let packet = Moving { size: i, ..ids[0] };
+            let packet = PacketMeta { size: i, ..ids[0] };
             assert_eq!(fifo.push(packet, at(i as usize), at(i as usize + 7)), i == 100);
         }
         for i in 0..200 {

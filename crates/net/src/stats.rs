@@ -7,11 +7,11 @@
 use lowtide_units::{Duration, Instant, Rate};
 
 use crate::Occupancy;
-use crate::aqm::Verdict;
+use crate::aqm::AqmVerdict;
 
 /// Time and arrivals at one length of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Level {
+pub struct LevelStats {
     /// Length in packets, as the port counts it.
     pub packets: u32,
     /// How long the queue had this length.
@@ -37,14 +37,14 @@ pub struct PortStats {
     pub lost: u64,
     /// Packets lost because the link failed: in its queue, on the line or in flight at that time, or
     /// come while it was dead. What was on the line or in flight is among `packets` too.
-    pub cut: u64,
+    pub link_down_drops: u64,
     /// Time that the line was busy, framing included.
     pub busy: Duration,
     /// The longest the queue was, in bytes, as the port counts it.
     pub max_bytes: u64,
     /// The queue by its length in packets; only lengths that occurred, ascending. The times add up
     /// to the time observed, the arrivals to packets forwarded, marked and dropped.
-    pub levels: Vec<Level>,
+    pub levels: Vec<LevelStats>,
     /// By class, in the order of the list; empty where there are none. Sums are those of the port, but
     /// for `lost` and for packets under way at the end of the warm-up.
     pub classes: Vec<ClassStats>,
@@ -66,12 +66,12 @@ pub struct ClassStats {
     /// The longest its queue was, in bytes, as the port counts it.
     pub max_bytes: u64,
     /// Its queue by length in packets, as [`PortStats::levels`].
-    pub levels: Vec<Level>,
+    pub levels: Vec<LevelStats>,
 }
 
 /// A memory that queues share, for whoever reports. Only what queues with a dynamic threshold hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MemoryView<'a> {
+pub struct BufferPoolStats<'a> {
     /// The switch.
     pub switch: &'a str,
     /// Number of the memory at this switch, from zero ([`crate::SwitchSpec::ports_per_memory`]).
@@ -124,7 +124,7 @@ pub(crate) struct Counters {
     drops: u64,
     aqm_drops: u64,
     lost: u64,
-    cut: u64,
+    link_down_drops: u64,
     warmup: Instant,
 }
 
@@ -133,7 +133,7 @@ impl Counters {
     #[cfg(test)]
     pub(crate) const FOR_MOST_PACKETS: usize = std::mem::offset_of!(Self, marks);
     /// Bytes of memory behind this record.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.bins)
     }
     pub(crate) fn new(warmup: Instant) -> Self {
@@ -147,7 +147,7 @@ impl Counters {
             drops: 0,
             aqm_drops: 0,
             lost: 0,
-            cut: 0,
+            link_down_drops: 0,
             warmup,
         }
     }
@@ -167,7 +167,7 @@ impl Counters {
     }
     /// The system held `in_system` packets from the last change until `at`, which is now.
     #[inline]
-    pub(crate) fn pass(&mut self, at: Instant, in_system: usize) {
+    pub(crate) fn advance(&mut self, at: Instant, in_system: usize) {
         self.account(at, in_system, 0);
     }
     /// The same, and that many packets arrive then.
@@ -190,7 +190,7 @@ impl Counters {
     /// A packet of `size` bytes leaves at `at`; `in_system` still counts it.
     #[inline]
     pub(crate) fn departure(&mut self, at: Instant, in_system: usize, size: u32) {
-        self.pass(at, in_system);
+        self.advance(at, in_system);
         self.packets += 1;
         self.bytes += u64::from(size);
     }
@@ -208,12 +208,12 @@ impl Counters {
     }
     /// Reads a word of the counters themselves.
     #[inline]
-    pub(crate) fn peek_near(&self) -> u64 {
+    pub(crate) fn prefetch_counters(&self) -> u64 {
         self.packets
     }
     /// Reads a word of what an arrival touches beside the counters.
     #[inline]
-    pub(crate) fn peek(&self, in_system: usize) -> u64 {
+    pub(crate) fn prefetch(&self, in_system: usize) -> u64 {
         self.bins.get(in_system).map_or(0, |bin| bin.ps)
     }
     fn grow(&mut self, in_system: usize) {
@@ -228,32 +228,32 @@ impl Counters {
         self.lost += u64::from(self.counting());
     }
     /// Its link has failed.
-    pub(crate) fn cut(&mut self) {
-        self.cut += u64::from(self.counting());
+    pub(crate) fn count_link_down_drop(&mut self) {
+        self.link_down_drops += u64::from(self.counting());
     }
     /// It found no memory.
-    pub(crate) fn full(&mut self) {
+    pub(crate) fn count_overflow(&mut self) {
         self.drops += u64::from(self.counting());
     }
     /// The marker judged it.
     #[inline]
-    pub(crate) fn judged(&mut self, verdict: Verdict) {
+    pub(crate) fn judged(&mut self, verdict: AqmVerdict) {
         match verdict {
-            Verdict::Forward => {}
-            Verdict::Mark => self.marks += u64::from(self.counting()),
-            Verdict::Drop => self.aqm_drops += u64::from(self.counting()),
+            AqmVerdict::Forward => {}
+            AqmVerdict::Mark => self.marks += u64::from(self.counting()),
+            AqmVerdict::Drop => self.aqm_drops += u64::from(self.counting()),
         }
     }
     /// It takes its place; the queue will have `queue_bytes`.
     #[inline]
-    pub(crate) fn queued(&mut self, queue_bytes: u64) {
+    pub(crate) fn update_max_bytes(&mut self, queue_bytes: u64) {
         if self.counting() {
             self.max_bytes = self.max_bytes.max(queue_bytes);
         }
     }
     /// The figures, with lengths counted with the packet on the line or without.
     pub(crate) fn report(&self, with_line: bool) -> PortStats {
-        let mut levels: Vec<Level> = Vec::new();
+        let mut levels: Vec<LevelStats> = Vec::new();
         let mut busy = Duration::ZERO;
         for (in_system, bin) in (0_u32..).zip(&*self.bins) {
             let time = Duration::from_ps(bin.ps);
@@ -269,7 +269,7 @@ impl Counters {
                     last.time += time;
                     last.arrivals += bin.arrivals;
                 }
-                _ => levels.push(Level { packets, time, arrivals: bin.arrivals }),
+                _ => levels.push(LevelStats { packets, time, arrivals: bin.arrivals }),
             }
         }
         PortStats {
@@ -279,7 +279,7 @@ impl Counters {
             drops: self.drops,
             aqm_drops: self.aqm_drops,
             lost: self.lost,
-            cut: self.cut,
+            link_down_drops: self.link_down_drops,
             busy,
             max_bytes: self.max_bytes,
             levels,

@@ -8,13 +8,13 @@
 use lowtide_units::Instant;
 
 use crate::Occupancy;
-use crate::aqm::Verdict;
-use crate::entered::{Entered, Refusal};
+use crate::aqm::AqmVerdict;
+use crate::entered::{DropReason, EnqueueOutcome};
 use crate::packet::PacketId;
 
 /// What a port decided about a packet, and which of its parts did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Decision {
+pub enum HopOutcome {
     /// It took the packet in as it was.
     Queued,
     /// The marker set CE.
@@ -29,7 +29,7 @@ pub enum Decision {
 
 /// One packet at one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Passage {
+pub struct HopRecord {
     /// When it came.
     pub at: Instant,
     /// Number of the port.
@@ -41,9 +41,9 @@ pub struct Passage {
     /// Its IP bytes.
     pub size: u32,
     /// The queue that it found, as the port counts it.
-    pub found: Occupancy,
+    pub backlog: Occupancy,
     /// What became of it.
-    pub decision: Decision,
+    pub decision: HopOutcome,
     /// When the line begins to send it; `at` for one that was dropped, or when the marker dropped it at
     /// the head of the queue.
     pub start: Instant,
@@ -54,23 +54,23 @@ pub struct Passage {
 
 /// Who is watched, and what was seen.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct PortTracer {
     /// By number of the connection.
     conns: Vec<bool>,
     /// By number of the port.
     ports: Vec<bool>,
     /// Number and connection of each packet under way, by its place in the pool.
-    under_way: Vec<(u64, u32)>,
+    in_flight: Vec<(u64, u32)>,
     given: u64,
     /// The packet that entered the network last.
     last: u64,
-    passages: Vec<Passage>,
+    passages: Vec<HopRecord>,
     /// The last passage of each packet under way, by its place in the pool; `usize::MAX` if nobody
     /// noted it.
     latest: Vec<usize>,
 }
 
-impl Watch {
+impl PortTracer {
     pub(crate) fn new(conns: &[u32], ports: usize) -> Self {
         let most = conns.iter().max().map_or(0, |c| *c as usize + 1);
         let mut watch =
@@ -82,34 +82,34 @@ impl Watch {
     }
 
     /// A packet of `src_conn` enters the network.
-    pub(crate) fn enters(&mut self, id: PacketId, src_conn: u32) {
+    pub(crate) fn on_send(&mut self, id: PacketId, src_conn: u32) {
         let chosen = self.conns.get(src_conn as usize).is_some_and(|c| *c);
         self.given += u64::from(chosen);
         self.last = if chosen { self.given } else { 0 };
-        if id.index() >= self.under_way.len() {
-            self.under_way.resize(id.index() + 1, (0, 0));
+        if id.index() >= self.in_flight.len() {
+            self.in_flight.resize(id.index() + 1, (0, 0));
         }
-        self.under_way[id.index()] = (self.last, src_conn);
+        self.in_flight[id.index()] = (self.last, src_conn);
     }
 
     /// A packet has reached its host; its number.
-    pub(crate) fn leaves(&self, id: PacketId) -> u64 {
-        self.under_way.get(id.index()).map_or(0, |u| u.0)
+    pub(crate) fn trace_id(&self, id: PacketId) -> u64 {
+        self.in_flight.get(id.index()).map_or(0, |u| u.0)
     }
 
     /// A packet of `size` bytes came to `port`; `service` is how long the line needs for it. When it leaves,
     /// if it does.
     #[cold]
     #[inline(never)]
-    pub(crate) fn passes(
+    pub(crate) fn on_enqueue(
         &mut self,
         (at, port): (Instant, u32),
         (id, size): (PacketId, u32),
         found: Occupancy,
-        (entered, departure): (Entered, Instant),
+        (entered, departure): (EnqueueOutcome, Instant),
         service: lowtide_units::Duration,
     ) {
-        let (packet, src_conn) = self.under_way.get(id.index()).copied().unwrap_or_default();
+        let (packet, src_conn) = self.in_flight.get(id.index()).copied().unwrap_or_default();
         let Some(watched) = self.ports.get_mut(port as usize) else { return };
         *watched |= packet > 0;
         if id.index() >= self.latest.len() {
@@ -120,38 +120,47 @@ impl Watch {
             return;
         }
         let decision = match entered {
-            Entered::Queued => Decision::Queued,
-            Entered::Marked => Decision::Marked,
-            Entered::Dropped(Refusal::Full) => Decision::DroppedByBuffer,
-            Entered::Dropped(Refusal::Marker) => Decision::DroppedByMarker,
-            Entered::Dropped(Refusal::Lost) => Decision::Lost,
+            EnqueueOutcome::Queued => HopOutcome::Queued,
+            EnqueueOutcome::Marked => HopOutcome::Marked,
+            EnqueueOutcome::Dropped(DropReason::BufferFull) => HopOutcome::DroppedByBuffer,
+            EnqueueOutcome::Dropped(DropReason::Marker) => HopOutcome::DroppedByMarker,
+            EnqueueOutcome::Dropped(DropReason::Lost) => HopOutcome::Lost,
         };
         let (start, departure) = match entered {
-            Entered::Dropped(_) => (at, at),
+            EnqueueOutcome::Dropped(_) => (at, at),
             _ => (Instant::from_ps(departure.as_ps().saturating_sub(service.as_ps())), departure),
         };
-        let passage =
-            Passage { at, port, packet, src_conn, size, found, decision, start, departure };
+        let passage = HopRecord {
+            at,
+            port,
+            packet,
+            src_conn,
+            size,
+            backlog: found,
+            decision,
+            start,
+            departure,
+        };
         self.passages.push(passage);
     }
 
     /// The line begins to send a packet, or its marker drops it there, at `at`.
     #[cold]
-    pub(crate) fn begins(
+    pub(crate) fn on_dequeue(
         &mut self,
         id: PacketId,
         at: Instant,
         departure: Instant,
-        verdict: Verdict,
+        verdict: AqmVerdict,
     ) {
         let Some(passage) = self.latest(id) else { return };
         passage.start = at;
         passage.departure = departure;
         match verdict {
-            Verdict::Forward => {}
-            Verdict::Mark => passage.decision = Decision::Marked,
-            Verdict::Drop => {
-                passage.decision = Decision::DroppedByMarker;
+            AqmVerdict::Forward => {}
+            AqmVerdict::Mark => passage.decision = HopOutcome::Marked,
+            AqmVerdict::Drop => {
+                passage.decision = HopOutcome::DroppedByMarker;
                 passage.departure = at;
             }
         }
@@ -159,13 +168,13 @@ impl Watch {
 
     /// A packet was marked on its way out of the port.
     #[cold]
-    pub(crate) fn marked(&mut self, id: PacketId) {
+    pub(crate) fn on_mark(&mut self, id: PacketId) {
         if let Some(passage) = self.latest(id) {
-            passage.decision = Decision::Marked;
+            passage.decision = HopOutcome::Marked;
         }
     }
 
-    fn latest(&mut self, id: PacketId) -> Option<&mut Passage> {
+    fn latest(&mut self, id: PacketId) -> Option<&mut HopRecord> {
         let &at = self.latest.get(id.index())?;
         self.passages.get_mut(at)
     }
@@ -174,7 +183,7 @@ impl Watch {
         self.last
     }
 
-    pub(crate) fn into_passages(self) -> Vec<Passage> {
+    pub(crate) fn into_hop_records(self) -> Vec<HopRecord> {
         self.passages
     }
 }

@@ -6,12 +6,12 @@ use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId};
 
 /// All shortest ways of a blueprint, every link whole.
 #[derive(Clone, Debug)]
-pub struct Ways<'a> {
+pub struct ShortestPaths<'a> {
     plan: &'a Blueprint,
     routes: Routes,
 }
 
-impl<'a> Ways<'a> {
+impl<'a> ShortestPaths<'a> {
     /// Finds them; the same ones that [`crate::Network`] takes.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl<'a> Ways<'a> {
 
     /// The ports of `switch` on shortest ways to `host`, by number: with [`crate::Routing::Single`] one,
     /// none if there is no way.
-    pub fn next(&self, switch: u32, host: HostId) -> Vec<u32> {
+    pub fn next_ports(&self, switch: u32, host: HostId) -> Vec<u32> {
         self.routes.ports(switch, host)
     }
 
@@ -43,7 +43,7 @@ impl<'a> Ways<'a> {
     }
 
     /// Where a port leads.
-    pub fn far(&self, port: u32) -> Option<NodeId> {
+    pub fn far_end(&self, port: u32) -> Option<NodeId> {
         self.link(port).map(|(link, back)| if back { link.a } else { link.b })
     }
 }

@@ -12,7 +12,7 @@ use lowtide_packetdrill::stack::{CallError, Errno, SocketValue};
 use crate::host::{Host, Inner};
 use crate::memory::{copy_out, read_address, read_bytes, write_address, write_bytes};
 use crate::names;
-use crate::over::{Outcome, with_int};
+use crate::over::{Outcome, call_host_int};
 
 pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
     // SAFETY: it was boxed by `Interface::over`, and packetdrill frees it once.
@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn socket(
         Ok(fd)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn bind(
@@ -51,13 +51,13 @@ pub(crate) unsafe extern "C" fn bind(
         host.stack.bind(fd, ip, port).map(|()| 0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn listen(userdata: *mut c_void, fd: c_int, backlog: c_int) -> c_int {
     let call = |host: &mut Inner| host.stack.listen(fd, backlog.max(0) as usize).map(|()| 0);
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn accept(
@@ -73,7 +73,7 @@ pub(crate) unsafe extern "C" fn accept(
         Ok(accepted)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn connect(
@@ -88,7 +88,7 @@ pub(crate) unsafe extern "C" fn connect(
         host.stack.connect(fd, ip, port).map(|()| 0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn fcntl(
@@ -109,7 +109,7 @@ pub(crate) unsafe extern "C" fn fcntl(
         _ => Err(Errno::EINVAL.into()),
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 /// FIONREAD only.
@@ -129,18 +129,18 @@ pub(crate) unsafe extern "C" fn ioctl(
         Ok(0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn close(userdata: *mut c_void, fd: c_int) -> c_int {
     // SAFETY: see the module.
-    unsafe { with_int(userdata, |host| host.stack.close(fd).map(|()| 0)) }
+    unsafe { call_host_int(userdata, |host| host.stack.close(fd).map(|()| 0)) }
 }
 
 pub(crate) unsafe extern "C" fn shutdown(userdata: *mut c_void, fd: c_int, how: c_int) -> c_int {
     let call = |host: &mut Inner| host.stack.shutdown(fd, names::shutdown(how)?).map(|()| 0);
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn getsockopt(
@@ -176,7 +176,7 @@ pub(crate) unsafe extern "C" fn getsockopt(
         Ok(0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn setsockopt(
@@ -207,7 +207,7 @@ pub(crate) unsafe extern "C" fn setsockopt(
         host.stack.set_option(fd, names::option(level, name)?, &value).map(|()| 0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 /// Says what is ready now; waiting is refused.
@@ -243,7 +243,7 @@ pub(crate) unsafe extern "C" fn poll(
         if ready == 0 && timeout != 0 { Err(CallError::WouldBlock) } else { Ok(ready) }
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 /// A packet towards the host. One that is no TCP packet is dropped, as a host would.
@@ -261,7 +261,7 @@ pub(crate) unsafe extern "C" fn netdev_send(
         Ok(0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 /// The next packet from the host and its time; nothing when none leaves within 75 s.
@@ -288,7 +288,7 @@ pub(crate) unsafe extern "C" fn netdev_receive(
         Ok(0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn usleep(userdata: *mut c_void, us: c_uint) -> c_int {
@@ -297,7 +297,7 @@ pub(crate) unsafe extern "C" fn usleep(userdata: *mut c_void, us: c_uint) -> c_i
         Ok(0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
 pub(crate) unsafe extern "C" fn gettimeofday(
@@ -315,16 +315,16 @@ pub(crate) unsafe extern "C" fn gettimeofday(
         Ok(0)
     };
     // SAFETY: see the module.
-    unsafe { with_int(userdata, call) }
+    unsafe { call_host_int(userdata, call) }
 }
 
-fn missing(_: &mut Inner) -> Outcome<i32> {
+fn enosys(_: &mut Inner) -> Outcome<i32> {
     Err(Errno::ENOSYS.into())
 }
 
 pub(crate) unsafe extern "C" fn epoll_create(userdata: *mut c_void, _size: c_int) -> c_int {
     // SAFETY: see the module.
-    unsafe { with_int(userdata, missing) }
+    unsafe { call_host_int(userdata, enosys) }
 }
 
 pub(crate) unsafe extern "C" fn epoll_ctl(
@@ -335,7 +335,7 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
     _event: *mut epoll_event,
 ) -> c_int {
     // SAFETY: see the module.
-    unsafe { with_int(userdata, missing) }
+    unsafe { call_host_int(userdata, enosys) }
 }
 
 pub(crate) unsafe extern "C" fn epoll_wait(
@@ -346,12 +346,12 @@ pub(crate) unsafe extern "C" fn epoll_wait(
     _timeout: c_int,
 ) -> c_int {
     // SAFETY: see the module.
-    unsafe { with_int(userdata, missing) }
+    unsafe { call_host_int(userdata, enosys) }
 }
 
 pub(crate) unsafe extern "C" fn pipe(userdata: *mut c_void, _ends: *mut c_int) -> c_int {
     // SAFETY: see the module.
-    unsafe { with_int(userdata, missing) }
+    unsafe { call_host_int(userdata, enosys) }
 }
 
 pub(crate) unsafe extern "C" fn splice(
@@ -364,5 +364,5 @@ pub(crate) unsafe extern "C" fn splice(
     _flags: c_uint,
 ) -> ssize_t {
     // SAFETY: see the module.
-    unsafe { with_int(userdata, missing) as ssize_t }
+    unsafe { call_host_int(userdata, enosys) as ssize_t }
 }

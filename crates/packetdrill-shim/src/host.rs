@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lowtide_packetdrill::flags::Flags as Settings;
+use lowtide_packetdrill::flags::SoFlags as Settings;
 use lowtide_packetdrill::run;
-use lowtide_packetdrill::stack::{Packet, Stack};
+use lowtide_packetdrill::stack::{SentPacket, Stack};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, WireError, packet};
 
@@ -14,7 +14,7 @@ use lowtide_wire::{Flags, WireError, packet};
 const EPOCH_US: i64 = 1_000_000_000;
 
 /// How long a packet is waited for, in virtual time.
-const PATIENCE: Duration = Duration::from_secs(75);
+const MAX_PACKET_WAIT: Duration = Duration::from_secs(75);
 
 /// packetdrill runs calls with a time range in a second thread: one at a time gets the stack.
 #[derive(Debug)]
@@ -26,16 +26,16 @@ pub(crate) struct Inner {
     strict: bool,
     /// Packets that packetdrill fetched.
     fetched: usize,
-    resets: Vec<Reset>,
+    resets: Vec<PendingReset>,
 }
 
 /// An RST|ACK that nothing followed yet: neither a look at the clock nor another packet of its
 /// connection.
 #[derive(Debug)]
-struct Reset {
+struct PendingReset {
     ends: [(IpAddr, u16); 2],
     /// Packets that the host sent on it, by their number since the start.
-    answers: Range<usize>,
+    replies: Range<usize>,
 }
 
 impl Host {
@@ -62,17 +62,17 @@ impl Inner {
     /// Reads the clock, which moves by a microsecond.
     pub(crate) fn read_clock(&mut self) -> i64 {
         self.sleep(1);
-        on_clock(self.stack.now())
+        clock_us(self.stack.now())
     }
 
     /// The next packet and when it left, waiting for it if need be.
-    pub(crate) fn receive(&mut self) -> Option<(Packet, i64)> {
+    pub(crate) fn receive(&mut self) -> Option<(SentPacket, i64)> {
         self.resets.clear();
-        let limit = self.stack.now() + PATIENCE;
+        let limit = self.stack.now() + MAX_PACKET_WAIT;
         self.stack.run_to_packet(limit);
         let packet = self.stack.take_packet()?;
         self.fetched += 1;
-        let at = on_clock(packet.at);
+        let at = clock_us(packet.at);
         Some((packet, at))
     }
 
@@ -81,15 +81,15 @@ impl Inner {
     /// # Errors
     /// As [`Stack::inject`]: the host drops it.
     pub(crate) fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        let first = self.fetched + self.stack.waiting();
+        let first = self.fetched + self.stack.queued_packets();
         self.stack.inject(bytes)?;
-        let answers = first..self.fetched + self.stack.waiting();
+        let answers = first..self.fetched + self.stack.queued_packets();
         let (addresses, segment, payload) = packet::parse(bytes)?;
-        let (src, dst) = addresses.ends();
+        let (src, dst) = addresses.src_dst();
         let ends = [(src, segment.src_port), (dst, segment.dst_port)];
         self.resets.retain(|reset| reset.ends != ends);
         if segment.flags == Flags::RST | Flags::ACK && payload.is_empty() {
-            self.resets.push(Reset { ends, answers });
+            self.resets.push(PendingReset { ends, replies: answers });
         }
         Ok(())
     }
@@ -99,8 +99,8 @@ impl Inner {
     /// that is in the window but not RCV.NXT, the host must challenge it (RFC 5961 §3.2), and no line can
     /// expect that. An RST of the script itself is followed by packetdrill's own, or by a look at the
     /// clock.
-    fn answers_teardown(&self, number: usize, bytes: &[u8]) -> bool {
-        let answers = self.resets.iter().any(|reset| reset.answers.contains(&number));
+    fn is_teardown_reply(&self, number: usize, bytes: &[u8]) -> bool {
+        let answers = self.resets.iter().any(|reset| reset.replies.contains(&number));
         answers
             && packet::parse(bytes).is_ok_and(|(_, segment, payload)| {
                 let other = Flags::SYN | Flags::FIN | Flags::RST | Flags::PSH | Flags::URG;
@@ -123,7 +123,7 @@ impl Inner {
         while let Some(packet) = self.stack.take_packet() {
             let number = self.fetched;
             self.fetched += 1;
-            if self.answers_teardown(number, &packet.bytes) {
+            if self.is_teardown_reply(number, &packet.bytes) {
                 continue;
             }
             let shown = run::show(&packet.bytes).unwrap_or_else(|| "no TCP packet".to_string());
@@ -134,6 +134,6 @@ impl Inner {
     }
 }
 
-fn on_clock(at: Instant) -> i64 {
+fn clock_us(at: Instant) -> i64 {
     EPOCH_US + at.since_start().as_us() as i64
 }

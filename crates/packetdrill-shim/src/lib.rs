@@ -23,7 +23,7 @@ pub mod table;
 
 use std::ffi::{CStr, c_char};
 
-use lowtide_packetdrill::flags::Flags;
+use lowtide_packetdrill::flags::SoFlags;
 
 use host::Host;
 use table::Interface;
@@ -44,9 +44,9 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, out: *
         // SAFETY: not null, and the caller states that it is a C string.
         unsafe { CStr::from_ptr(flags) }.to_string_lossy().into_owned()
     };
-    match Flags::parse(&text) {
+    match SoFlags::parse(&text) {
         // SAFETY: the caller states that `out` points to memory for one table.
-        Ok(flags) => unsafe { out.write(Interface::over(Host::new(flags))) },
+        Ok(flags) => unsafe { out.write(Interface::new(Host::new(flags))) },
         Err(error) => {
             eprintln!("lowtide: --so_flags: {error}");
             std::process::exit(2);

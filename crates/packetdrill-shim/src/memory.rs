@@ -111,7 +111,7 @@ pub(crate) unsafe fn write_bytes(to: *mut c_void, bytes: &[u8]) {
 ///
 /// # Safety
 /// `pieces` is null or points to `count` of them.
-pub(crate) unsafe fn pieces(pieces: *const iovec, count: usize) -> Vec<iovec> {
+pub(crate) unsafe fn iovecs(pieces: *const iovec, count: usize) -> Vec<iovec> {
     if pieces.is_null() {
         return Vec::new();
     }

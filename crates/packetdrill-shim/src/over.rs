@@ -11,7 +11,7 @@ pub(crate) type Outcome<T> = Result<T, CallError>;
 ///
 /// # Safety
 /// `userdata` comes from `Interface::over` and was not freed.
-pub(crate) unsafe fn with(
+pub(crate) unsafe fn call_host(
     userdata: *mut c_void,
     call: impl FnOnce(&mut Inner) -> Outcome<isize>,
 ) -> isize {
@@ -33,10 +33,10 @@ pub(crate) unsafe fn with(
 ///
 /// # Safety
 /// As [`with`].
-pub(crate) unsafe fn with_int(
+pub(crate) unsafe fn call_host_int(
     userdata: *mut c_void,
     call: impl FnOnce(&mut Inner) -> Outcome<i32>,
 ) -> c_int {
     // SAFETY: the same condition.
-    unsafe { with(userdata, |host| call(host).map(|n| n as isize)) as c_int }
+    unsafe { call_host(userdata, |host| call(host).map(|n| n as isize)) as c_int }
 }

@@ -4,12 +4,12 @@ use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use lowtide_packetdrill::stack::{CallError, Errno};
 
 use crate::host::Inner;
-use crate::memory::{gather, pieces, read_bytes, scatter};
+use crate::memory::{gather, iovecs, read_bytes, scatter};
 use crate::names::message_flags;
-use crate::over::with;
+use crate::over::call_host;
 
 /// The most pieces of one scattered buffer (IOV_MAX).
-const MOST_PIECES: usize = 1024;
+const MAX_IOV: usize = 1024;
 
 /// Reads into pieces of memory.
 ///
@@ -28,7 +28,7 @@ unsafe fn read_into(userdata: *mut c_void, fd: c_int, to: &[iovec], flags: c_int
         Ok(bytes.len() as isize)
     };
     // SAFETY: the caller states it.
-    unsafe { with(userdata, call) }
+    unsafe { call_host(userdata, call) }
 }
 
 /// Writes bytes.
@@ -44,7 +44,7 @@ unsafe fn write_from(userdata: *mut c_void, fd: c_int, bytes: &[u8], flags: c_in
         }
     };
     // SAFETY: the caller states it.
-    unsafe { with(userdata, call) }
+    unsafe { call_host(userdata, call) }
 }
 
 const fn piece(base: *mut c_void, len: size_t) -> iovec {
@@ -69,7 +69,7 @@ pub(crate) unsafe extern "C" fn readv(
 ) -> ssize_t {
     // SAFETY: see the module.
     unsafe {
-        let to = pieces(to, (count.max(0) as usize).min(MOST_PIECES));
+        let to = iovecs(to, (count.max(0) as usize).min(MAX_IOV));
         read_into(userdata, fd, &to, 0)
     }
 }
@@ -112,7 +112,7 @@ pub(crate) unsafe extern "C" fn recvmsg(
 ) -> ssize_t {
     // SAFETY: see the module; the header is valid for reading and writing.
     unsafe {
-        let to = pieces((*message).msg_iov, (*message).msg_iovlen.min(MOST_PIECES));
+        let to = iovecs((*message).msg_iov, (*message).msg_iovlen.min(MAX_IOV));
         (*message).msg_controllen = 0;
         (*message).msg_flags = 0;
         read_into(userdata, fd, &to, flags)
@@ -137,7 +137,7 @@ pub(crate) unsafe extern "C" fn writev(
 ) -> ssize_t {
     // SAFETY: see the module.
     unsafe {
-        let bytes = gather(&pieces(from, (count.max(0) as usize).min(MOST_PIECES)));
+        let bytes = gather(&iovecs(from, (count.max(0) as usize).min(MAX_IOV)));
         write_from(userdata, fd, &bytes, 0)
     }
 }
@@ -176,7 +176,7 @@ pub(crate) unsafe extern "C" fn sendmsg(
 ) -> ssize_t {
     // SAFETY: see the module.
     unsafe {
-        let bytes = gather(&pieces((*message).msg_iov, (*message).msg_iovlen.min(MOST_PIECES)));
+        let bytes = gather(&iovecs((*message).msg_iov, (*message).msg_iovlen.min(MAX_IOV)));
         write_from(userdata, fd, &bytes, flags)
     }
 }

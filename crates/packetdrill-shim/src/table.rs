@@ -91,7 +91,7 @@ const _: () = assert!(size_of::<Interface>() == 33 * size_of::<*const c_char>())
 
 impl Interface {
     /// The table over `host`, which `free` gives back.
-    pub(crate) fn over(host: Host) -> Self {
+    pub(crate) fn new(host: Host) -> Self {
         Self {
             userdata: Box::into_raw(Box::new(host)).cast(),
             free: calls::free,

@@ -246,7 +246,7 @@ fn a_client_connects_and_is_refused_by_rst() {
 }
 
 #[test]
-fn the_clock_moves_with_every_look_and_fires_timers() {
+fn every_clock_read_advances_time_and_fires_timers() {
     let driver = Driver::new("profile=linux ts=0 rto=1s strict=0");
     let a = driver.clock();
     assert_eq!(driver.clock(), a + 1);
@@ -277,7 +277,7 @@ fn nothing_to_send_ends_the_wait() {
 }
 
 #[test]
-fn what_would_block_and_what_is_missing_is_refused() {
+fn blocking_and_unimplemented_calls_fail() {
     let driver = Driver::new("profile=linux");
     let listener = driver.server();
     assert_eq!(driver.accept(listener).0, -1);
@@ -350,7 +350,7 @@ fn digest(stderr: &str) -> &str {
 }
 
 #[test]
-fn a_packet_that_nobody_fetched_aborts() {
+fn an_unexpected_packet_aborts_the_process() {
     let (status, stderr) = run_child("profile=linux");
     assert_eq!(status, None, "ended by a signal: {stderr}");
     assert!(stderr.contains("a packet that no line expects"), "{stderr}");
@@ -362,7 +362,7 @@ fn a_packet_that_nobody_fetched_aborts() {
 
 /// packetdrill ends each connection by an RST, looks at no clock after it, and fetches no answer.
 #[test]
-fn only_the_answer_to_the_closing_rst_is_no_surplus() {
+fn only_challenge_acks_to_the_closing_rst_are_ignored() {
     for (steps, surplus) in [
         ("reset", 0),
         // An RST of the script: packetdrill looks at its clock before the next event.

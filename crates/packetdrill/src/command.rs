@@ -99,7 +99,7 @@ fn assignments(command: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_tcp::EcnWish;
+    use lowtide_tcp::EcnNegotiation;
 
     use super::*;
 
@@ -110,7 +110,7 @@ mod tests {
                     sysctl -w net.ipv4.tcp_timestamps=0 && sysctl net.ipv4.tcp_fwmark=1
                     rm -rf x";
         let notes = apply(&mut config, text).unwrap();
-        assert_eq!((config.ecn, config.timestamps), (EcnWish::Rfc3168, false));
+        assert_eq!((config.ecn, config.timestamps), (EcnNegotiation::Rfc3168, false));
         assert_eq!(config.receive_buffer.as_u64(), 500_000);
         assert_eq!(
             notes,

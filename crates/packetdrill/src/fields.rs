@@ -8,11 +8,11 @@ use std::cmp::Ordering;
 use lowtide_tcp::{DelayMode, EcnMode, LimitedBy, State};
 use lowtide_units::Duration;
 
-use crate::stack::View;
+use crate::stack::ConnView;
 
 /// What a value of a field is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum FieldKind {
     /// A number.
     Number,
     /// A time with a unit.
@@ -23,7 +23,7 @@ pub enum Kind {
 
 /// A value that was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum FieldValue {
     /// A fraction with a positive denominator.
     Number(i128, i128),
     /// A time.
@@ -42,38 +42,38 @@ pub struct Field {
     /// As it is written.
     pub name: &'static str,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// One sentence with the unit.
     pub doc: &'static str,
-    read: fn(&View) -> Value,
+    read: fn(&ConnView) -> FieldValue,
 }
 
 impl Field {
     /// Its value.
-    pub fn read(&self, view: &View) -> Value {
+    pub fn read(&self, view: &ConnView) -> FieldValue {
         (self.read)(view)
     }
 }
 
-const fn n(value: u64) -> Value {
-    Value::Number(value as i128, 1)
+const fn n(value: u64) -> FieldValue {
+    FieldValue::Number(value as i128, 1)
 }
 
 /// Whole segments of `bytes`, rounded down.
-fn segments(view: &View, bytes: u64) -> Value {
+fn segments(view: &ConnView, bytes: u64) -> FieldValue {
     n(bytes / u64::from(view.info.mss.max(1)))
 }
 
-fn time(value: Option<Duration>) -> Value {
-    value.map_or(Value::Absent, Value::Time)
+fn time(value: Option<Duration>) -> FieldValue {
+    value.map_or(FieldValue::Absent, FieldValue::Time)
 }
 
-fn us(value: Option<Duration>) -> Value {
-    value.map_or(Value::Absent, |d| n(d.as_us()))
+fn us(value: Option<Duration>) -> FieldValue {
+    value.map_or(FieldValue::Absent, |d| n(d.as_us()))
 }
 
-const fn flag(on: bool) -> Value {
-    Value::Name(if on { "true" } else { "false" })
+const fn flag(on: bool) -> FieldValue {
+    FieldValue::Name(if on { "true" } else { "false" })
 }
 
 /// Every state, with Linux's number.
@@ -90,7 +90,7 @@ const STATES: [(State, &str, u64); 10] = [
     (State::Closing, "CLOSING", 11),
 ];
 
-fn state(view: &View) -> (&'static str, u64) {
+fn state(view: &ConnView) -> (&'static str, u64) {
     let found = STATES.iter().find(|(s, ..)| *s == view.info.state);
     found.map_or(("CLOSED", 7), |(_, name, number)| (name, *number))
 }
@@ -107,147 +107,172 @@ const MODES: [EcnMode; 3] = [EcnMode::Off, EcnMode::Classic, EcnMode::AccEcn];
 
 const fn field(
     name: &'static str,
-    kind: Kind,
+    kind: FieldKind,
     doc: &'static str,
-    read: fn(&View) -> Value,
+    read: fn(&ConnView) -> FieldValue,
 ) -> Field {
     Field { name, kind, doc, read }
 }
 
 /// Every field.
 pub static FIELDS: &[Field] = &[
-    field("state", Kind::Name, "state of RFC 9293 (ESTABLISHED, FIN_WAIT_1 ...)", |v| {
-        Value::Name(state(v).0)
+    field("state", FieldKind::Name, "state of RFC 9293 (ESTABLISHED, FIN_WAIT_1 ...)", |v| {
+        FieldValue::Name(state(v).0)
     }),
-    field("cwnd", Kind::Number, "congestion window, whole segments", |v| {
+    field("cwnd", FieldKind::Number, "congestion window, whole segments", |v| {
         segments(v, v.info.snd_cwnd)
     }),
-    field("cwnd_bytes", Kind::Number, "congestion window, bytes", |v| n(v.info.snd_cwnd)),
-    field("ssthresh", Kind::Number, "slow-start threshold, whole segments, or `infinite`", |v| {
-        v.info.snd_ssthresh.map_or(Value::Infinite, |s| segments(v, s))
+    field("cwnd_bytes", FieldKind::Number, "congestion window, bytes", |v| n(v.info.snd_cwnd)),
+    field(
+        "ssthresh",
+        FieldKind::Number,
+        "slow-start threshold, whole segments, or `infinite`",
+        |v| v.info.snd_ssthresh.map_or(FieldValue::Infinite, |s| segments(v, s)),
+    ),
+    field("ssthresh_bytes", FieldKind::Number, "slow-start threshold, bytes, or `infinite`", |v| {
+        v.info.snd_ssthresh.map_or(FieldValue::Infinite, n)
     }),
-    field("ssthresh_bytes", Kind::Number, "slow-start threshold, bytes, or `infinite`", |v| {
-        v.info.snd_ssthresh.map_or(Value::Infinite, n)
+    field("alpha", FieldKind::Number, "DCTCP's alpha, 0 to 1 (`0.5`, `64/1024`)", |v| {
+        v.alpha_q20.map_or(FieldValue::Absent, |a| FieldValue::Number(i128::from(a), 1 << 20))
     }),
-    field("alpha", Kind::Number, "DCTCP's alpha, 0 to 1 (`0.5`, `64/1024`)", |v| {
-        v.alpha_q20.map_or(Value::Absent, |a| Value::Number(i128::from(a), 1 << 20))
-    }),
-    field("pipe", Kind::Number, "in the network (RFC 6675), segments rounded up", |v| {
+    field("pipe", FieldKind::Number, "in the network (RFC 6675), segments rounded up", |v| {
         n(v.info.in_flight.div_ceil(u64::from(v.info.mss.max(1))))
     }),
-    field("pipe_bytes", Kind::Number, "in the network (RFC 6675), bytes", |v| n(v.info.in_flight)),
-    field("unacked", Kind::Number, "segments sent and not wholly acknowledged", |v| {
+    field("pipe_bytes", FieldKind::Number, "in the network (RFC 6675), bytes", |v| {
+        n(v.info.in_flight)
+    }),
+    field("unacked", FieldKind::Number, "segments sent and not wholly acknowledged", |v| {
         n(v.unacknowledged)
     }),
-    field("mss", Kind::Number, "payload of a full segment, bytes", |v| n(u64::from(v.info.mss))),
-    field("snd_wnd", Kind::Number, "the peer's window, bytes, scaled", |v| n(v.info.snd_wnd)),
-    field("srtt", Kind::Time, "smoothed round-trip time", |v| time(v.info.srtt)),
-    field("rttvar", Kind::Time, "mean deviation of the round-trip time", |v| {
+    field("mss", FieldKind::Number, "payload of a full segment, bytes", |v| {
+        n(u64::from(v.info.mss))
+    }),
+    field("snd_wnd", FieldKind::Number, "the peer's window, bytes, scaled", |v| n(v.info.snd_wnd)),
+    field("srtt", FieldKind::Time, "smoothed round-trip time", |v| time(v.info.srtt)),
+    field("rttvar", FieldKind::Time, "mean deviation of the round-trip time", |v| {
         time(Some(v.info.rttvar))
     }),
-    field("min_rtt", Kind::Time, "least round-trip time", |v| time(v.info.min_rtt)),
-    field("rto", Kind::Time, "retransmission timeout, backoff included", |v| {
+    field("min_rtt", FieldKind::Time, "least round-trip time", |v| time(v.info.min_rtt)),
+    field("rto", FieldKind::Time, "retransmission timeout, backoff included", |v| {
         time(Some(v.info.rto))
     }),
-    field("unread", Kind::Number, "bytes that the application could read", |v| n(v.unread)),
-    field("bytes_acked", Kind::Number, "payload bytes acknowledged", |v| n(v.info.bytes_acked)),
-    field("bytes_received", Kind::Number, "payload bytes received in order", |v| {
+    field("unread", FieldKind::Number, "bytes that the application could read", |v| n(v.unread)),
+    field("bytes_acked", FieldKind::Number, "payload bytes acknowledged", |v| {
+        n(v.info.bytes_acked)
+    }),
+    field("bytes_received", FieldKind::Number, "payload bytes received in order", |v| {
         n(v.info.bytes_received)
     }),
-    field("marked_bytes", Kind::Number, "payload bytes that came with CE", |v| {
+    field("marked_bytes", FieldKind::Number, "payload bytes that came with CE", |v| {
         n(v.info.marked_bytes)
     }),
-    field("retransmitted", Kind::Number, "segments sent again", |v| n(v.retransmitted)),
-    field("timeouts", Kind::Number, "retransmission timeouts so far", |v| {
+    field("retransmitted", FieldKind::Number, "segments sent again", |v| n(v.retransmitted)),
+    field("timeouts", FieldKind::Number, "retransmission timeouts so far", |v| {
         n(v.info.counters.rto_count)
     }),
-    field("fast_retransmits", Kind::Number, "fast recoveries so far", |v| {
+    field("fast_retransmits", FieldKind::Number, "fast recoveries so far", |v| {
         n(v.info.counters.fast_retransmits)
     }),
-    field("ecn_reductions", Kind::Number, "reductions because of ECN so far", |v| {
+    field("ecn_reductions", FieldKind::Number, "reductions because of ECN so far", |v| {
         n(v.info.counters.ecn_reductions)
     }),
-    field("delack_timeouts", Kind::Number, "ACKs that the delayed-ACK timer released", |v| {
+    field("delack_timeouts", FieldKind::Number, "ACKs that the delayed-ACK timer released", |v| {
         n(u64::from(v.info.delack_timeouts))
     }),
-    field("pacing_rate", Kind::Number, "rate at which data is spaced, bit/s", |v| {
-        v.info.pacing_rate.map_or(Value::Absent, |r| n(r.as_bps()))
+    field("pacing_rate", FieldKind::Number, "rate at which data is spaced, bit/s", |v| {
+        v.info.pacing_rate.map_or(FieldValue::Absent, |r| n(r.as_bps()))
     }),
-    field("delay_reductions", Kind::Number, "reductions because of queueing delay so far", |v| {
-        n(v.info.counters.delay_reductions)
+    field(
+        "delay_reductions",
+        FieldKind::Number,
+        "reductions because of queueing delay so far",
+        |v| n(v.info.counters.delay_reductions),
+    ),
+    field(
+        "queueing_delay",
+        FieldKind::Time,
+        "one-way queueing delay that the last ACK told of",
+        |v| time(v.info.queueing_delay),
+    ),
+    field("cc", FieldKind::Name, "the congestion control that acts", |v| {
+        FieldValue::Name(v.info.cc)
     }),
-    field("queueing_delay", Kind::Time, "one-way queueing delay that the last ACK told of", |v| {
-        time(v.info.queueing_delay)
+    field("delivered_ce", FieldKind::Number, "payload bytes that the decoder counted as CE", |v| {
+        n(v.info.counters.delivered_ce_bytes)
     }),
-    field("cc", Kind::Name, "the congestion control that acts", |v| Value::Name(v.info.cc)),
-    field("delivered_ce", Kind::Number, "payload bytes that the decoder counted as CE", |v| {
-        n(v.info.counters.delivered_ce)
+    field("rejected", FieldKind::Number, "segments that were not used", |v| {
+        n(v.info.counters.rejected)
     }),
-    field("rejected", Kind::Number, "segments that were not used", |v| n(v.info.counters.rejected)),
-    field("recovery", Kind::Name, "in loss recovery: true or false", |v| flag(v.info.in_recovery)),
-    field("ecn", Kind::Name, "ECN was agreed: true or false", |v| flag(v.info.ecn != EcnMode::Off)),
-    field("ecn_mode", Kind::Name, "what was agreed: off, rfc3168 or accecn", |v| {
-        Value::Name(v.info.ecn.name())
+    field("recovery", FieldKind::Name, "in loss recovery: true or false", |v| {
+        flag(v.info.in_recovery)
     }),
-    field("ect", Kind::Name, "data is sent with ECT: true or false", |v| flag(v.info.ect)),
-    field("delivered_ce_segs", Kind::Number, "segments that the decoder counted as CE", |v| {
+    field("ecn", FieldKind::Name, "ECN was agreed: true or false", |v| {
+        flag(v.info.ecn != EcnMode::Off)
+    }),
+    field("ecn_mode", FieldKind::Name, "what was agreed: off, rfc3168 or accecn", |v| {
+        FieldValue::Name(v.info.ecn.name())
+    }),
+    field("ect", FieldKind::Name, "data is sent with ECT: true or false", |v| flag(v.info.ect)),
+    field("delivered_ce_segs", FieldKind::Number, "segments that the decoder counted as CE", |v| {
         n(v.info.counters.delivered_ce_segs)
     }),
     field(
         "received_ce_pkts",
-        Kind::Number,
+        FieldKind::Number,
         "packets that came with CE, payload or none; 0 without AccECN",
         |v| n(v.info.received_ce_pkts),
     ),
-    field("delay_option", Kind::Name, "the delay option was agreed: true or false", |v| {
+    field("delay_option", FieldKind::Name, "the delay option was agreed: true or false", |v| {
         flag(v.info.delay == DelayMode::On)
     }),
     field(
         "limited_by",
-        Kind::Name,
+        FieldKind::Name,
         "what stopped the sender: application, cwnd, receive_window, send_buffer, host_queue",
         |v| {
             let found = LIMITS.iter().find(|(l, _)| *l == v.info.limited_by);
-            found.map_or(Value::Absent, |(_, name)| Value::Name(name))
+            found.map_or(FieldValue::Absent, |(_, name)| FieldValue::Name(name))
         },
     ),
-    field("tcpi_state", Kind::Number, "state, as Linux numbers them (TCP_ESTABLISHED)", |v| {
+    field("tcpi_state", FieldKind::Number, "state, as Linux numbers them (TCP_ESTABLISHED)", |v| {
         n(state(v).1)
     }),
-    field("tcpi_snd_cwnd", Kind::Number, "congestion window, whole segments", |v| {
+    field("tcpi_snd_cwnd", FieldKind::Number, "congestion window, whole segments", |v| {
         segments(v, v.info.snd_cwnd)
     }),
     field(
         "tcpi_snd_ssthresh",
-        Kind::Number,
+        FieldKind::Number,
         "slow-start threshold, segments; 2147483647 if none",
         |v| v.info.snd_ssthresh.map_or(n(0x7fff_ffff), |s| segments(v, s)),
     ),
-    field("tcpi_unacked", Kind::Number, "segments sent and not wholly acknowledged", |v| {
+    field("tcpi_unacked", FieldKind::Number, "segments sent and not wholly acknowledged", |v| {
         n(v.unacknowledged)
     }),
-    field("tcpi_rtt", Kind::Number, "smoothed round-trip time, us", |v| us(v.info.srtt)),
-    field("tcpi_rttvar", Kind::Number, "mean deviation, us", |v| us(Some(v.info.rttvar))),
-    field("tcpi_min_rtt", Kind::Number, "least round-trip time, us", |v| us(v.info.min_rtt)),
-    field("tcpi_rto", Kind::Number, "retransmission timeout, us", |v| us(Some(v.info.rto))),
-    field("tcpi_snd_mss", Kind::Number, "payload of a full segment, bytes", |v| {
+    field("tcpi_rtt", FieldKind::Number, "smoothed round-trip time, us", |v| us(v.info.srtt)),
+    field("tcpi_rttvar", FieldKind::Number, "mean deviation, us", |v| us(Some(v.info.rttvar))),
+    field("tcpi_min_rtt", FieldKind::Number, "least round-trip time, us", |v| us(v.info.min_rtt)),
+    field("tcpi_rto", FieldKind::Number, "retransmission timeout, us", |v| us(Some(v.info.rto))),
+    field("tcpi_snd_mss", FieldKind::Number, "payload of a full segment, bytes", |v| {
         n(u64::from(v.info.mss))
     }),
-    field("tcpi_total_retrans", Kind::Number, "segments sent again", |v| n(v.retransmitted)),
-    field("tcpi_bytes_retrans", Kind::Number, "payload bytes sent again", |v| {
+    field("tcpi_total_retrans", FieldKind::Number, "segments sent again", |v| n(v.retransmitted)),
+    field("tcpi_bytes_retrans", FieldKind::Number, "payload bytes sent again", |v| {
         n(v.info.counters.bytes_retrans)
     }),
-    field("tcpi_data_segs_out", Kind::Number, "data segments sent", |v| {
+    field("tcpi_data_segs_out", FieldKind::Number, "data segments sent", |v| {
         n(v.info.counters.data_segs_out)
     }),
-    field("tcpi_bytes_received", Kind::Number, "payload bytes received in order", |v| {
+    field("tcpi_bytes_received", FieldKind::Number, "payload bytes received in order", |v| {
         n(v.info.bytes_received)
     }),
-    field("tcpi_snd_wnd", Kind::Number, "the peer's window, bytes, scaled", |v| n(v.info.snd_wnd)),
+    field("tcpi_snd_wnd", FieldKind::Number, "the peer's window, bytes, scaled", |v| {
+        n(v.info.snd_wnd)
+    }),
 ];
 
 /// Fields of `tcp_info` that this stack cannot answer, with the reason.
-const REFUSED: &[(&str, &str)] = &[
+const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_ca_state", "this stack has no Disorder and CWR states; assert `recovery == true`"),
     ("tcpi_sacked", "assert `pipe`, which counts what SACK leaves"),
     ("tcpi_lost", "assert `pipe`, which counts what is not lost"),
@@ -266,8 +291,8 @@ pub fn find(name: &str) -> Option<&'static Field> {
 }
 
 /// Why a field of `tcp_info` is not there, and what to ask instead.
-pub(crate) fn refused(name: &str) -> Option<&'static str> {
-    REFUSED.iter().find(|(n, _)| *n == name).map(|(_, why)| *why)
+pub(crate) fn unsupported_reason(name: &str) -> Option<&'static str> {
+    UNSUPPORTED_TCP_INFO.iter().find(|(n, _)| *n == name).map(|(_, why)| *why)
 }
 
 /// The names of one family, for messages.
@@ -280,9 +305,9 @@ pub(crate) fn names(tcp_info: bool) -> String {
 /// What can stand on the right side, in words.
 pub(crate) fn expects(field: &Field) -> String {
     match field.kind {
-        Kind::Time => format!("`{}` takes a time with a unit: 200ms, 1s, 300us", field.name),
-        Kind::Number => format!("`{}` takes a number: {}", field.name, field.doc),
-        Kind::Name => format!("`{}` takes a name: {}", field.name, field.doc),
+        FieldKind::Time => format!("`{}` takes a time with a unit: 200ms, 1s, 300us", field.name),
+        FieldKind::Number => format!("`{}` takes a number: {}", field.name, field.doc),
+        FieldKind::Name => format!("`{}` takes a name: {}", field.name, field.doc),
     }
 }
 
@@ -317,28 +342,30 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
             MODES.iter().map(|m| m.name()).find(|name| *name == word).map(Operand::Word)
         }
         (_, "cc") => lowtide_tcp::cc::find(word).map(|entry| Operand::Word(entry.name)),
-        (Kind::Name, _) if word == "true" => Some(Operand::Word("true")),
-        (Kind::Name, _) if word == "false" => Some(Operand::Word("false")),
+        (FieldKind::Name, _) if word == "true" => Some(Operand::Word("true")),
+        (FieldKind::Name, _) if word == "false" => Some(Operand::Word("false")),
         (_, "ssthresh" | "ssthresh_bytes") if word == "infinite" => Some(Operand::Word("infinite")),
         _ => None,
     }
 }
 
 /// How two values of one kind stand to each other; `None` when one is absent.
-pub(crate) fn compare(left: Value, right: Value) -> Option<Ordering> {
+pub(crate) fn compare(left: FieldValue, right: FieldValue) -> Option<Ordering> {
     Some(match (left, right) {
-        (Value::Absent, _) | (_, Value::Absent) => return None,
-        (Value::Infinite, Value::Infinite) => Ordering::Equal,
-        (Value::Infinite, _) => Ordering::Greater,
-        (_, Value::Infinite) => Ordering::Less,
-        (Value::Number(a, b), Value::Number(c, d)) => (a.checked_mul(d)?).cmp(&c.checked_mul(b)?),
-        (Value::Time(a), Value::Time(b)) => a.cmp(&b),
-        (Value::Name(a), Value::Name(b)) => a.cmp(b),
+        (FieldValue::Absent, _) | (_, FieldValue::Absent) => return None,
+        (FieldValue::Infinite, FieldValue::Infinite) => Ordering::Equal,
+        (FieldValue::Infinite, _) => Ordering::Greater,
+        (_, FieldValue::Infinite) => Ordering::Less,
+        (FieldValue::Number(a, b), FieldValue::Number(c, d)) => {
+            (a.checked_mul(d)?).cmp(&c.checked_mul(b)?)
+        }
+        (FieldValue::Time(a), FieldValue::Time(b)) => a.cmp(&b),
+        (FieldValue::Name(a), FieldValue::Name(b)) => a.cmp(b),
         _ => return None,
     })
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for FieldValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(top, 1) => write!(f, "{top}"),

@@ -1,17 +1,17 @@
 //! The settings string: what `--so_flags` and `--option` lines choose.
 //!
 //! `profile=linux ecn=1 ts=0 iw=10 cc=newreno`, separated by spaces or commas, applied from left to
-//! right. Names are the short ones of [`SHORT`], the keys of the host ([`HOST_KEYS`]), or any switch of
+//! right. Names are the short ones of [`ALIASES`], the keys of the host ([`HOST_KEYS`]), or any switch of
 //! `tcp`; values are written as there, and `0` and `1` stand for false and true.
 
 use std::fmt;
 
 use lowtide_tcp::{Config, profile, scheme, switches};
 
-use crate::stack::Settings;
+use crate::stack::StackSettings;
 
 /// Short names and the switches that they stand for.
-pub const SHORT: &[(&str, &str)] = &[
+pub const ALIASES: &[(&str, &str)] = &[
     ("ts", "timestamps"),
     ("ws", "window-scaling"),
     ("iw", "initial-window"),
@@ -40,46 +40,46 @@ pub const HOST_KEYS: &[(&str, &str)] = &[
 
 /// What a settings string chose.
 #[derive(Clone, Debug)]
-pub struct Flags {
+pub struct SoFlags {
     /// For the stack.
-    pub settings: Settings,
+    pub settings: StackSettings,
     /// A packet that no line expects is an error.
     pub strict: bool,
 }
 
 /// Why a settings string is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FlagError {
+pub struct SoFlagsError {
     /// What is wrong, with the word that it is about.
     pub message: String,
     /// Where in the string that word stands.
     pub at: std::ops::Range<usize>,
 }
 
-impl fmt::Display for FlagError {
+impl fmt::Display for SoFlagsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for FlagError {}
+impl std::error::Error for SoFlagsError {}
 
-impl Default for Flags {
+impl Default for SoFlags {
     fn default() -> Self {
-        Self { settings: Settings::default(), strict: true }
+        Self { settings: StackSettings::default(), strict: true }
     }
 }
 
-impl Flags {
+impl SoFlags {
     /// Reads a settings string over the defaults.
-    pub fn parse(text: &str) -> Result<Self, FlagError> {
+    pub fn parse(text: &str) -> Result<Self, SoFlagsError> {
         let mut flags = Self::default();
         flags.apply(text)?;
         Ok(flags)
     }
 
     /// Applies a settings string over what is set already.
-    pub fn apply(&mut self, text: &str) -> Result<(), FlagError> {
+    pub fn apply(&mut self, text: &str) -> Result<(), SoFlagsError> {
         let mut rest = 0;
         for word in text.split(|c: char| c.is_whitespace() || c == ',') {
             let at = rest..rest + word.len();
@@ -87,7 +87,7 @@ impl Flags {
             if word.is_empty() {
                 continue;
             }
-            self.set(word).map_err(|message| FlagError { message, at })?;
+            self.set(word).map_err(|message| SoFlagsError { message, at })?;
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Flags {
 /// # Errors
 /// What is wrong, with the nearest name that exists.
 pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
+    let name = ALIASES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
     let value = match (name, value) {
         ("cc", "reno") => "newreno",
         // The numbers of net.ipv4.tcp_ecn.
@@ -150,7 +150,8 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
         ("ecn", "5") => "accecn-passive",
         _ => value,
     };
-    let is_bool = switches::find(name).is_some_and(|s| matches!(s.kind(), lowtide_tcp::Kind::Bool));
+    let is_bool =
+        switches::find(name).is_some_and(|s| matches!(s.kind(), lowtide_tcp::ValueKind::Bool));
     let value = match (is_bool, value) {
         (true, "0") => "false",
         (true, "1") => "true",
@@ -158,9 +159,9 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
     };
     switches::set_text(config, name, value).map_err(|error| match error {
         switches::SwitchError::Unknown { .. } => {
-            let host = SHORT.iter().chain(HOST_KEYS).map(|(known, _)| *known);
+            let host = ALIASES.iter().chain(HOST_KEYS).map(|(known, _)| *known);
             match host
-                .filter(|known| near(name, known))
+                .filter(|known| within_one_edit(name, known))
                 .min_by_key(|k| k.len().abs_diff(name.len()))
             {
                 Some(known) => format!("there is no setting `{name}`; did you mean `{known}`?"),
@@ -180,7 +181,7 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 }
 
 /// One slip away: a letter too many, too few, or another one.
-fn near(wrong: &str, right: &str) -> bool {
+fn within_one_edit(wrong: &str, right: &str) -> bool {
     let (a, b) = (wrong.as_bytes(), right.as_bytes());
     let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y);
@@ -190,7 +191,7 @@ fn near(wrong: &str, right: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_tcp::{EcnWish, InitialWindow};
+    use lowtide_tcp::{EcnNegotiation, InitialWindow};
     use lowtide_units::Duration;
 
     use super::*;
@@ -198,9 +199,9 @@ mod tests {
     #[test]
     fn a_string_sets_what_it_names_and_nothing_else() {
         let text = "profile=linux ecn=1 ts=0,sack=1, iw=10 cc=reno delack=40ms mss=1000 minrto=1s";
-        let config = Flags::parse(text).unwrap().settings.config;
+        let config = SoFlags::parse(text).unwrap().settings.config;
         let mut expected = profile::find_profile("linux").unwrap().config().unwrap();
-        expected.ecn = EcnWish::Rfc3168;
+        expected.ecn = EcnNegotiation::Rfc3168;
         expected.timestamps = false;
         expected.initial_window = InitialWindow::Segments(10);
         expected.cc = "newreno";
@@ -211,11 +212,11 @@ mod tests {
 
     #[test]
     fn host_keys_do_not_touch_the_transport() {
-        let flags = Flags::parse("isn=4294967295 seed=7 strict=0 local=10.0.0.9").unwrap();
+        let flags = SoFlags::parse("isn=4294967295 seed=7 strict=0 local=10.0.0.9").unwrap();
         assert_eq!((flags.settings.isn, flags.settings.seed), (Some(u32::MAX), 7));
         assert!(!flags.strict);
         assert_eq!(flags.settings.local_v4, std::net::Ipv4Addr::new(10, 0, 0, 9));
-        assert_eq!(flags.settings.config, Settings::default().config);
+        assert_eq!(flags.settings.config, StackSettings::default().config);
     }
 
     #[test]
@@ -235,7 +236,7 @@ mod tests {
             ("isn=4294967296", "not a number that fits", "isn=4294967296"),
             ("cc=vegas2", "`vegas2` is unknown", "cc=vegas2"),
         ] {
-            let error = Flags::parse(text).unwrap_err();
+            let error = SoFlags::parse(text).unwrap_err();
             assert!(error.message.contains(says), "{text}: {}", error.message);
             assert_eq!(&text[error.at], word);
         }

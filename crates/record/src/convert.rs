@@ -1,14 +1,14 @@
 //! From what a run leaves behind to the rows of the tables.
 
 use lowtide_host::{
-    ClassRecord, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome, QueryRecord,
+    BufferPoolRecord, ClassRecord, EndReason, FlowRecord, FlowStatus, Outcome, QueryRecord,
     QueueRecord, Setup,
 };
 use lowtide_net::{Blueprint, PortSpec};
 use lowtide_units::{Duration, Instant};
 
 use crate::digest::hex;
-use crate::quantile::{Quantile, Weight};
+use crate::quantile::{LevelWeight, Quantile};
 use crate::rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
@@ -67,7 +67,7 @@ impl RunTables {
                 .map(|(i, q)| queue_row((i, q), marks.of_queue(i), observed_ps))
                 .collect(),
             classes: numbered().flat_map(|(i, q)| class_rows(setup, (i, q), marks)).collect(),
-            memories: outcome.memories.iter().map(memory_row).collect(),
+            memories: outcome.buffer_pools.iter().map(memory_row).collect(),
             levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
             links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
             probes: outcome
@@ -147,8 +147,8 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
         events: counts.events,
         segments: counts.segments,
         rejected: counts.rejected,
-        cut: counts.cut,
-        unrouted: counts.unrouted,
+        cut: counts.link_down_drops,
+        unrouted: counts.no_route_drops,
     }
 }
 
@@ -164,7 +164,7 @@ fn group_name(setup: &Setup, group: u16) -> String {
 fn query_row(setup: &Setup, q: &QueryRecord) -> QueryRow {
     QueryRow {
         group: group_name(setup, q.group),
-        asker: q.asker,
+        asker: q.query_client,
         query: q.number,
         client: host_name(setup, q.client),
         fan_out: q.fan_out,
@@ -186,7 +186,7 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
     FlowRow {
         flow: f.id,
         group: group_name(setup, f.group),
-        role: if f.answers { FlowRow::ANSWERS } else { "flow" }.to_owned(),
+        role: if f.server_sends { FlowRow::ANSWERS } else { "flow" }.to_owned(),
         src: host_name(setup, f.src),
         dst: host_name(setup, f.dst),
         sport: f.src_port,
@@ -208,19 +208,19 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         ecn_reductions: Some(f.ecn_reductions),
         delack_timeouts: Some(f.delack_timeouts),
         delack_time_ps: Some(f.delack_time.as_ps()),
-        delack_found: Some(f.delack_found),
+        delack_found: Some(f.delack_detected),
         delack_missed: Some(f.delack_missed),
-        delack_imagined: Some(f.delack_imagined),
+        delack_imagined: Some(f.delack_false_positives),
         delay_reductions: Some(f.delay_reductions),
-        heard_ce_bytes: Some(f.heard_ce_bytes),
-        warm_data_segs_out: Some(f.signals.data_segments),
-        warm_ect_segs_out: Some(f.signals.ect_segments),
-        warm_cwr_segs_out: Some(f.signals.cwr_segments),
-        warm_data_segs_in: Some(f.signals.arrived_segments),
-        warm_ce_segs_in: Some(f.signals.marked_segments),
-        warm_acks_in: Some(f.signals.acks),
-        warm_ece_acks_in: Some(f.signals.ece_acks),
-        marked_bytes: Some(f.marked_bytes),
+        heard_ce_bytes: Some(f.delivered_ce_bytes),
+        warm_data_segs_out: Some(f.ecn_counters.data_segments),
+        warm_ect_segs_out: Some(f.ecn_counters.ect_segments),
+        warm_cwr_segs_out: Some(f.ecn_counters.cwr_segments),
+        warm_data_segs_in: Some(f.ecn_counters.arrived_segments),
+        warm_ce_segs_in: Some(f.ecn_counters.ce_segments),
+        warm_acks_in: Some(f.ecn_counters.acks),
+        warm_ece_acks_in: Some(f.ecn_counters.ece_acks),
+        marked_bytes: Some(f.ce_bytes),
         received_bytes: Some(f.received_bytes),
         srtt_ns: f.srtt.map(Duration::as_ns),
         srtt_shown_ns: f.srtt_shown.map(Duration::as_ns),
@@ -230,13 +230,13 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         feedback: f.feedback.to_owned(),
         ack: f.ack.to_owned(),
         ecn: f.ecn,
-        ecn_wish: f.ecn_wish.clone(),
+        ecn_wish: f.ecn_requested.clone(),
         ecn_mode: f.ecn_mode.to_owned(),
         feedback_used: f.feedback_used.map(str::to_owned),
         ack_used: f.ack_used.to_owned(),
         delay_option: f.delay_option,
         status: f.status.name().to_owned(),
-        stopped: f.stopped.map(|stopped| stopped.name().to_owned()),
+        stopped: f.stall_reason.map(|stopped| stopped.name().to_owned()),
         error: f.error.map(str::to_owned),
     }
 }
@@ -276,8 +276,8 @@ fn queue_row(
     marker: Option<String>,
     observed_ps: u64,
 ) -> QueueRow {
-    let time = |quantile| Weight::Time.quantile(&q.levels, quantile);
-    let seen = |quantile| Weight::Arrivals.quantile(&q.levels, quantile);
+    let time = |quantile| LevelWeight::Time.quantile(&q.levels, quantile);
+    let seen = |quantile| LevelWeight::Arrivals.quantile(&q.levels, quantile);
     QueueRow {
         queue,
         name: q.name.clone(),
@@ -291,15 +291,15 @@ fn queue_row(
         aqm_drops: q.aqm_drops,
         marker,
         lost: q.lost,
-        cut: q.cut,
+        cut: q.link_down_drops,
         max_bytes: q.max_bytes,
-        mean_packets: Weight::Time.mean(&q.levels),
+        mean_packets: LevelWeight::Time.mean(&q.levels),
         p50_packets: time(Quantile::P50),
         p99_packets: time(Quantile::P99),
         p999_packets: time(Quantile::P999),
         max_packets: q.levels.last().map(|l| l.packets),
-        arrivals: Weight::Arrivals.total(&q.levels),
-        seen_mean_packets: Weight::Arrivals.mean(&q.levels),
+        arrivals: LevelWeight::Arrivals.total(&q.levels),
+        seen_mean_packets: LevelWeight::Arrivals.mean(&q.levels),
         seen_p1_packets: seen(Quantile::P1),
         seen_p50_packets: seen(Quantile::P50),
         seen_p99_packets: seen(Quantile::P99),
@@ -313,7 +313,7 @@ fn class_rows<'a>(
     marks: Markers<'a>,
 ) -> impl Iterator<Item = ClassRow> + 'a {
     (0_u32..).zip(&q.classes).map(move |(number, c): (u32, &ClassRecord)| {
-        let time = |quantile| Weight::Time.quantile(&c.levels, quantile);
+        let time = |quantile| LevelWeight::Time.quantile(&c.levels, quantile);
         let class = setup.packet_classes.get(number as usize).cloned();
         ClassRow {
             queue,
@@ -327,7 +327,7 @@ fn class_rows<'a>(
             drops: c.drops,
             aqm_drops: c.aqm_drops,
             max_bytes: c.max_bytes,
-            mean_packets: Weight::Time.mean(&c.levels),
+            mean_packets: LevelWeight::Time.mean(&c.levels),
             p50_packets: time(Quantile::P50),
             p99_packets: time(Quantile::P99),
             p999_packets: time(Quantile::P999),
@@ -336,7 +336,7 @@ fn class_rows<'a>(
     })
 }
 
-fn memory_row(memory: &MemoryRecord) -> MemoryRow {
+fn memory_row(memory: &BufferPoolRecord) -> MemoryRow {
     MemoryRow {
         switch: memory.switch.clone(),
         memory: memory.group,

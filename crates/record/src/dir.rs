@@ -9,7 +9,7 @@
 //! against its hash first; one that differs is an error, never data.
 //!
 //! Several processes may fill one directory, on one machine or over a shared file system: each writes under
-//! names of its own and renames what is whole. They complete it one after the other ([`RunDir::exclusive`]),
+//! names of its own and renames what is whole. They complete it one after the other ([`RunDir::lock_exclusive`]),
 //! and the one that comes too late finds the directory complete.
 
 mod apart;
@@ -22,21 +22,21 @@ use std::path::{Path, PathBuf};
 
 use crate::convert::RunTables;
 use crate::error::RecordError;
-use crate::files::{self, is_temporary, put_whole, remove_directory, sync_directory};
-use crate::files::{write_new, write_whole};
-use crate::frame::{self, Frame};
+use crate::files::{self, is_temporary, remove_directory, sync_directory, write_atomic_nosync};
+use crate::files::{write_atomic, write_new};
+use crate::frame::{self, DataFrame};
 use crate::key::RunKey;
-use crate::manifest::{Manifest, SCHEMA, Status, UNSEALED_SCHEMA};
+use crate::manifest::{DirectoryStatus, Manifest, SCHEMA, UNHASHED_SCHEMA};
 use crate::parquet::{self, ByRun};
 use crate::rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
-use crate::seal::{self, Seal};
+use crate::seal::{self, HashCheck};
 use crate::table::{self, Row};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
-use checks::Checks;
+use checks::Checksums;
 use part::PARTIAL;
 
 const MANIFEST: &str = "manifest.json";
@@ -58,7 +58,7 @@ pub const QUERIES: &str = QueryRow::TABLE;
 
 /// The names of the tables that only runs with something to write into them have, traces aside; each with
 /// what a scenario lacks that has none.
-pub const SOME_TABLES: [(&str, &str); 3] = [
+pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
     (QUERIES, "the scenario has no queries"),
     (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
     (MemoryRow::TABLE, "no queues share a memory (`buffer = \"dynamic\"`)"),
@@ -68,7 +68,7 @@ pub const SOME_TABLES: [(&str, &str); 3] = [
 #[derive(Debug)]
 pub struct RunDir {
     root: PathBuf,
-    checks: Checks,
+    checksums: Checksums,
 }
 
 /// What to do about a damaged directory of which nothing else is known.
@@ -82,7 +82,7 @@ fn remedy(manifest: &Manifest) -> String {
 
 /// What there is over time in some runs.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Series {
+pub struct SampledSeries {
     /// Sampled senders.
     pub probes: Vec<(u32, ProbeRow)>,
     /// Sampled queues.
@@ -99,7 +99,7 @@ impl RunDir {
         manifest: &Manifest,
         afresh: bool,
     ) -> Result<(Self, Option<Manifest>), RecordError> {
-        let mut dir = Self { root: root.to_path_buf(), checks: Checks::default() };
+        let mut dir = Self { root: root.to_path_buf(), checksums: Checksums::default() };
         let mut before = None;
         if root.join(MANIFEST).exists() {
             match dir.manifest() {
@@ -121,7 +121,7 @@ impl RunDir {
         {
             return Err(RecordError::NotResults { path: root.to_path_buf() });
         }
-        let begun = Manifest { status: Status::Interrupted, ..manifest.clone() };
+        let begun = Manifest { status: DirectoryStatus::Interrupted, ..manifest.clone() };
         if afresh {
             dir.write_manifest(begun)?;
             remove_directory(&root.join(PARTIAL))?;
@@ -129,15 +129,17 @@ impl RunDir {
         }
         let path = root.join(MANIFEST);
         match &before {
-            None if !write_new(&path, &sealed(&path, &begun)?)? => {
+            None if !write_new(&path, &encode_hashed(&path, &begun)?)? => {
                 return Self::begin(root, manifest, false);
             }
             // What says so already is left alone: another process may complete it this moment.
-            Some(found) if found.status == Status::Interrupted && !found.plans_as(&begun) => {
+            Some(found)
+                if found.status == DirectoryStatus::Interrupted && !found.has_same_plan(&begun) =>
+            {
                 dir.write_manifest(begun)?;
             }
-            Some(found) if found.status == Status::Complete => {
-                dir.checks = Checks::of(&found.files, remedy(found));
+            Some(found) if found.status == DirectoryStatus::Complete => {
+                dir.checksums = Checksums::of(&found.files, remedy(found));
             }
             _ => {}
         }
@@ -151,14 +153,14 @@ impl RunDir {
 
     /// Opens a directory of complete results. Its files are checked as they are read.
     pub fn open(root: &Path) -> Result<(Self, Manifest), RecordError> {
-        let mut dir = Self { root: root.to_path_buf(), checks: Checks::default() };
+        let mut dir = Self { root: root.to_path_buf(), checksums: Checksums::default() };
         let manifest = dir.manifest()?;
-        if manifest.status == Status::Interrupted {
+        if manifest.status == DirectoryStatus::Interrupted {
             let wanted = manifest.schemes.len() * manifest.points.len() * manifest.seeds.len();
-            let finished = dir.parts();
+            let finished = dir.partial_runs();
             return Err(RecordError::Interrupted { path: root.to_path_buf(), finished, wanted });
         }
-        dir.checks = Checks::of(&manifest.files, remedy(&manifest));
+        dir.checksums = Checksums::of(&manifest.files, remedy(&manifest));
         Ok((dir, manifest))
     }
 
@@ -170,7 +172,7 @@ impl RunDir {
     /// The path of a table.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
         let path = self.root.join(format!("{name}.parquet"));
-        let some = SOME_TABLES.into_iter().find(|(table, _)| *table == name);
+        let some = OPTIONAL_TABLES.into_iter().find(|(table, _)| *table == name);
         let sometimes = some.is_some() || TRACE_TABLES.contains(&name);
         if TABLES.contains(&name) || (sometimes && self.exists(&format!("{name}.parquet"))) {
             Ok(path)
@@ -191,7 +193,7 @@ impl RunDir {
 
     fn open_named(&self, table: &str) -> Result<(PathBuf, File), RecordError> {
         let name = format!("{table}.parquet");
-        Ok((self.root.join(&name), self.checks.open(&self.root, &name)?))
+        Ok((self.root.join(&name), self.checksums.open(&self.root, &name)?))
     }
 
     fn rows<R: Row>(&self, runs: Option<&[u32]>) -> Result<Vec<(u32, R)>, RecordError> {
@@ -206,10 +208,10 @@ impl RunDir {
 
     /// Whether the directory has a file: by the manifest, or on disk where there is none yet.
     fn exists(&self, relative: &str) -> bool {
-        if self.checks.is_empty() {
+        if self.checksums.is_empty() {
             self.root.join(relative).exists()
         } else {
-            self.checks.entry(relative).is_some()
+            self.checksums.entry(relative).is_some()
         }
     }
 
@@ -218,17 +220,17 @@ impl RunDir {
     /// # Errors
     /// The first file that is damaged or missing.
     pub fn verify(&self, wanted: impl Fn(&str) -> bool) -> Result<(), RecordError> {
-        let names = self.checks.names();
+        let names = self.checksums.names();
         names
             .iter()
             .filter(|n| wanted(n))
-            .try_for_each(|n| self.checks.open(&self.root, n).map(drop))
+            .try_for_each(|n| self.checksums.open(&self.root, n).map(drop))
     }
 
     /// Every file that is damaged or missing, with how it shows.
     pub fn damage(&self) -> Vec<RecordError> {
-        let names = self.checks.names();
-        names.iter().filter_map(|n| self.checks.open(&self.root, n).err()).collect()
+        let names = self.checksums.names();
+        names.iter().filter_map(|n| self.checksums.open(&self.root, n).err()).collect()
     }
 
     /// As [`crate::read_table`], checked against the manifest.
@@ -240,7 +242,7 @@ impl RunDir {
 
     /// The columns `names` of a table, checked against the manifest. One that is not there is not in the
     /// answer.
-    pub fn frame(&self, table: &str, names: &[&str]) -> Result<Frame, RecordError> {
+    pub fn frame(&self, table: &str, names: &[&str]) -> Result<DataFrame, RecordError> {
         self.table(table)?;
         let (path, file) = self.open_named(table)?;
         frame::read(&path, file, names)
@@ -264,16 +266,16 @@ impl RunDir {
         Ok(RunReader {
             runs: self.by_run()?,
             flows: self.by_run()?,
-            queries: self.some_by_run()?,
-            classes: self.some_by_run()?,
-            memories: self.some_by_run()?,
+            queries: self.optional_by_run()?,
+            classes: self.optional_by_run()?,
+            memories: self.optional_by_run()?,
             queues: self.by_run()?,
             links: self.by_run()?,
         })
     }
 
     /// A table that only some runs have.
-    fn some_by_run<R: Row>(&self) -> Result<Option<ByRun<R>>, RecordError> {
+    fn optional_by_run<R: Row>(&self) -> Result<Option<ByRun<R>>, RecordError> {
         if self.exists(&format!("{}.parquet", R::TABLE)) {
             self.by_run().map(Some)
         } else {
@@ -282,8 +284,8 @@ impl RunDir {
     }
 
     /// What the merged tables hold over time for `runs`.
-    pub fn series(&self, runs: &[u32]) -> Result<Series, RecordError> {
-        Ok(Series { probes: self.rows(Some(runs))?, queue_samples: self.rows(Some(runs))? })
+    pub fn series(&self, runs: &[u32]) -> Result<SampledSeries, RecordError> {
+        Ok(SampledSeries { probes: self.rows(Some(runs))?, queue_samples: self.rows(Some(runs))? })
     }
 
     /// The flows of `run`, from the merged tables.
@@ -314,15 +316,15 @@ impl RunDir {
 
     /// Writes a file of text, whole or not at all.
     pub fn write(&self, relative: &str, content: &str) -> Result<(), RecordError> {
-        let written = put_whole(&self.root.join(relative), content.as_bytes())?;
-        self.checks.wrote(written.at(relative));
+        let written = write_atomic_nosync(&self.root.join(relative), content.as_bytes())?;
+        self.checksums.record_written(written.into_entry(relative));
         Ok(())
     }
 
     /// Reads a file of text, checked against the manifest.
     pub fn read(&self, relative: &str) -> Result<String, RecordError> {
         let mut text = String::new();
-        let mut file = self.checks.open(&self.root, relative)?;
+        let mut file = self.checksums.open(&self.root, relative)?;
         let path = self.root.join(relative);
         file.read_to_string(&mut text).map_err(RecordError::io("read", &path))?;
         Ok(text)
@@ -330,7 +332,7 @@ impl RunDir {
 
     /// Waits until no other process completes this directory, and keeps others from it until the answer is
     /// dropped. `None` where the file system has no locks: two that complete it at once write the same bytes.
-    pub fn exclusive(&self) -> Option<File> {
+    pub fn lock_exclusive(&self) -> Option<File> {
         let directory = File::open(&self.root).ok()?;
         directory.lock().ok()?;
         Some(directory)
@@ -339,21 +341,21 @@ impl RunDir {
     /// Declares the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
-        let some = SOME_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
+        let some = OPTIONAL_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
         let some = some.filter(|t| self.exists(&format!("{t}.parquet")));
         let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
         let all: Vec<String> = tables.chain(files.iter().cloned()).collect();
         // Of a table that was not written now, the hash of when it was: its content may be damaged since.
-        let entry = |name: &String| match self.checks.entry(name) {
+        let entry = |name: &String| match self.checksums.entry(name) {
             Some(entry) => Ok(entry),
-            None => files::entry(&self.root, name),
+            None => files::file_entry(&self.root, name),
         };
         let entries = all.iter().map(entry).collect::<Result<_, RecordError>>()?;
         let mut places: Vec<&Path> = all.iter().filter_map(|f| Path::new(f).parent()).collect();
         places.sort_unstable();
         places.dedup();
         places.iter().try_for_each(|p| sync_directory(&self.root.join(p)))?;
-        let manifest = Manifest { status: Status::Complete, files: entries, ..manifest };
+        let manifest = Manifest { status: DirectoryStatus::Complete, files: entries, ..manifest };
         let manifest = self.write_manifest(manifest)?;
         self.tidy()?;
         Ok(manifest)
@@ -386,15 +388,17 @@ impl RunDir {
         let path = self.root.join(MANIFEST);
         let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
         let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
-        let seal = seal::check(&content);
-        if seal == Seal::Broken {
+        let seal = seal::verify(&content);
+        if seal == HashCheck::Mismatch {
             return Err(damaged("its content is not what was written".to_owned()));
         }
         let manifest: Manifest =
             serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
         match (manifest.schema.as_str(), seal) {
-            (SCHEMA, Seal::Absent) => Err(damaged("the hash of its content is missing".to_owned())),
-            (SCHEMA | UNSEALED_SCHEMA, _) => Ok(manifest),
+            (SCHEMA, HashCheck::Missing) => {
+                Err(damaged("the hash of its content is missing".to_owned()))
+            }
+            (SCHEMA | UNHASHED_SCHEMA, _) => Ok(manifest),
             (other, _) => {
                 let message = format!("its schema is `{other}`, not `{SCHEMA}`");
                 Err(RecordError::json(&path, &message))
@@ -404,7 +408,7 @@ impl RunDir {
 
     fn write_manifest(&self, manifest: Manifest) -> Result<Manifest, RecordError> {
         let manifest = Manifest { schema: SCHEMA.to_owned(), ..manifest };
-        write_sealed(&self.root.join(MANIFEST), &manifest)?;
+        write_hashed(&self.root.join(MANIFEST), &manifest)?;
         Ok(manifest)
     }
 
@@ -437,9 +441,9 @@ impl RunReader {
         Ok(Some(RunTables {
             run: row,
             flows: self.flows.take(run)?,
-            queries: take_some(self.queries.as_mut(), run)?,
-            classes: take_some(self.classes.as_mut(), run)?,
-            memories: take_some(self.memories.as_mut(), run)?,
+            queries: take_optional(self.queries.as_mut(), run)?,
+            classes: take_optional(self.classes.as_mut(), run)?,
+            memories: take_optional(self.memories.as_mut(), run)?,
             queues: self.queues.take(run)?,
             links: self.links.take(run)?,
             levels: Vec::new(),
@@ -452,26 +456,26 @@ impl RunReader {
 }
 
 /// Of a table that there may not be.
-fn take_some<R: Row>(table: Option<&mut ByRun<R>>, run: u32) -> Result<Vec<R>, RecordError> {
+fn take_optional<R: Row>(table: Option<&mut ByRun<R>>, run: u32) -> Result<Vec<R>, RecordError> {
     table.map_or(Ok(Vec::new()), |t| t.take(run))
 }
 
 /// Writes `value` with its seal, and waits for the device.
-fn write_sealed<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
-    write_whole(path, &sealed(path, value)?)
+fn write_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+    write_atomic(path, &encode_hashed(path, value)?)
 }
 
-fn sealed<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
-    seal::sealed(value).map_err(|e| RecordError::encode(path, &e))
+fn encode_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
+    seal::with_content_hash(value).map_err(|e| RecordError::encode(path, &e))
 }
 
-/// Reads what [`write_sealed`] has written.
-fn read_sealed<T: serde::de::DeserializeOwned>(
+/// Reads what [`write_hashed`] has written.
+fn read_hashed<T: serde::de::DeserializeOwned>(
     path: &Path,
     remedy: &str,
 ) -> Result<T, RecordError> {
     let content = fs::read(path).map_err(RecordError::io("read", path))?;
-    if seal::check(&content) != Seal::Whole {
+    if seal::verify(&content) != HashCheck::Valid {
         return Err(RecordError::damaged(path, "its content is not what was written", remedy));
     }
     serde_json::from_slice(&content).map_err(|e| RecordError::json(path, &e))

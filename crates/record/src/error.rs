@@ -138,7 +138,7 @@ impl RecordError {
 
     /// Whether a part of the directory is gone or damaged, so that making that part again may help: another
     /// process may have completed the directory meanwhile, or begun it afresh.
-    pub fn is_lost_part(&self) -> bool {
+    pub fn is_lost_partial(&self) -> bool {
         match self {
             Self::Damaged { .. } => true,
             Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,

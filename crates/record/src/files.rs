@@ -23,16 +23,16 @@ pub struct FileEntry {
 }
 
 /// How the names of files that are being written end.
-const GROWING: &str = "tmp";
+const TEMP_EXTENSION: &str = "tmp";
 
 /// A name under which `path` is written before it is renamed. Nobody else has it: several processes, on
 /// several machines, may write to one directory.
-pub(crate) fn temporary(path: &Path) -> PathBuf {
-    static PROCESS: LazyLock<u64> = LazyLock::new(process);
+pub(crate) fn temp_path(path: &Path) -> PathBuf {
+    static PROCESS: LazyLock<u64> = LazyLock::new(process_tag);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{:016x}-{count}.{GROWING}", *PROCESS));
+    name.push(format!(".{:016x}-{count}.{TEMP_EXTENSION}", *PROCESS));
     path.with_file_name(name)
 }
 
@@ -41,30 +41,30 @@ pub(crate) fn temporary(path: &Path) -> PathBuf {
     clippy::disallowed_types,
     reason = "its keys differ from process to process, and only names of files that are gone depend on them"
 )]
-fn process() -> u64 {
+fn process_tag() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// Whether a file or directory of this name is being written, or was left by a process that died.
 pub(crate) fn is_temporary(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == GROWING)
+    path.extension().is_some_and(|e| e == TEMP_EXTENSION)
 }
 
 /// A file that grows beside its place under a temporary name and is hashed as it is written. Dropped before
 /// [`put`](Self::put), it is removed.
-pub(crate) struct Growing {
+pub(crate) struct AtomicFile {
     path: PathBuf,
     file: File,
     hasher: blake3::Hasher,
     bytes: u64,
-    failed: Failed,
+    first_error: FirstWriteError,
 }
 
 /// The error of the system with which writing failed first. Encoders keep its text alone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failed(Arc<OnceLock<i32>>);
+pub(crate) struct FirstWriteError(Arc<OnceLock<i32>>);
 
-impl Failed {
+impl FirstWriteError {
     /// That error, if there was one.
     pub(crate) fn error(&self) -> Option<std::io::Error> {
         self.0.get().map(|code| std::io::Error::from_raw_os_error(*code))
@@ -73,52 +73,52 @@ impl Failed {
 
 /// Size and hash of a file's content.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Content {
+pub(crate) struct FileDigest {
     pub(crate) bytes: u64,
     pub(crate) blake3: String,
 }
 
-impl Content {
+impl FileDigest {
     fn of(hasher: &blake3::Hasher, bytes: u64) -> Self {
         Self { bytes, blake3: hasher.finalize().to_hex().to_string() }
     }
 
     /// As an entry for the file at `path`.
-    pub(crate) fn at(self, path: impl Into<String>) -> FileEntry {
+    pub(crate) fn into_entry(self, path: impl Into<String>) -> FileEntry {
         FileEntry { path: path.into(), bytes: self.bytes, blake3: self.blake3 }
     }
 }
 
-impl Growing {
+impl AtomicFile {
     /// Begins the file that belongs at `place`.
     pub(crate) fn create(place: &Path) -> Result<Self, RecordError> {
-        let path = temporary(place);
+        let path = temp_path(place);
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
-        let failed = Failed::default();
-        Ok(Self { path, file, hasher: blake3::Hasher::new(), bytes: 0, failed })
+        let failed = FirstWriteError::default();
+        Ok(Self { path, file, hasher: blake3::Hasher::new(), bytes: 0, first_error: failed })
     }
 
     /// Where to learn, after it has gone into an encoder, why writing failed.
-    pub(crate) fn failed(&self) -> Failed {
-        self.failed.clone()
+    pub(crate) fn first_error(&self) -> FirstWriteError {
+        self.first_error.clone()
     }
 
     /// Writes the file to the device, then renames it to `place`. The rename itself is durable after
     /// [`sync_directory`].
-    pub(crate) fn put(self, place: &Path) -> Result<Content, RecordError> {
-        journal::note(journal::Step::SyncFile, place);
+    pub(crate) fn persist(self, place: &Path) -> Result<FileDigest, RecordError> {
+        journal::note(journal::FsOp::SyncFile, place);
         self.file.sync_all().map_err(RecordError::io("write", place))?;
         rename(&self.path, place)?;
-        Ok(Content::of(&self.hasher, self.bytes))
+        Ok(FileDigest::of(&self.hasher, self.bytes))
     }
 }
 
-impl Write for Growing {
+impl Write for AtomicFile {
     fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
         let n = self.file.write(buffer).inspect_err(|e| {
             // An interrupted call is made again.
             if let Some(code) = e.raw_os_error().filter(|_| e.kind() != ErrorKind::Interrupted) {
-                let _ = self.failed.0.set(code);
+                let _ = self.first_error.0.set(code);
             }
         })?;
         self.hasher.update(&buffer[..n]);
@@ -131,7 +131,7 @@ impl Write for Growing {
     }
 }
 
-impl Drop for Growing {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // After the rename the name belongs to nobody.
         let _ = fs::remove_file(&self.path);
@@ -139,34 +139,34 @@ impl Drop for Growing {
 }
 
 /// Writes `path` whole or not at all, making its directory when needed, and waits for the device.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RecordError> {
-    put_whole(path, content)?;
+pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+    write_atomic_nosync(path, content)?;
     sync_parent(path)
 }
 
-/// As [`write_whole`], but the rename is not durable before [`sync_directory`].
-pub(crate) fn put_whole(path: &Path, content: &[u8]) -> Result<Content, RecordError> {
-    write_growing(path, content)?.put(path)
+/// As [`write_atomic`], but the rename is not durable before [`sync_directory`].
+pub(crate) fn write_atomic_nosync(path: &Path, content: &[u8]) -> Result<FileDigest, RecordError> {
+    write_temp(path, content)?.persist(path)
 }
 
-/// As [`write_whole`] unless `path` exists; whether it was written.
+/// As [`write_atomic`] unless `path` exists; whether it was written.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<bool, RecordError> {
-    let growing = write_growing(path, content)?;
+    let growing = write_temp(path, content)?;
     growing.file.sync_all().map_err(RecordError::io("write", path))?;
     match fs::hard_link(&growing.path, path) {
         Ok(()) => sync_parent(path).map(|()| true),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
         // A file system without links: the last of several that come at once stays.
         Err(_) if path.exists() => Ok(false),
-        Err(_) => growing.put(path).and_then(|_| sync_parent(path)).map(|()| true),
+        Err(_) => growing.persist(path).and_then(|_| sync_parent(path)).map(|()| true),
     }
 }
 
-fn write_growing(path: &Path, content: &[u8]) -> Result<Growing, RecordError> {
+fn write_temp(path: &Path, content: &[u8]) -> Result<AtomicFile, RecordError> {
     if let Some(parent) = path.parent() {
         make_directory(parent)?;
     }
-    let mut growing = Growing::create(path)?;
+    let mut growing = AtomicFile::create(path)?;
     growing.write_all(content).map_err(RecordError::io("write", path))?;
     Ok(growing)
 }
@@ -181,7 +181,7 @@ fn sync_parent(path: &Path) -> Result<(), RecordError> {
 
 /// Makes the renames within `path` durable. Only Unix has directories that can be synced.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), RecordError> {
-    journal::note(journal::Step::SyncDirectory, path);
+    journal::note(journal::FsOp::SyncDirectory, path);
     if cfg!(unix) {
         let synced = File::open(path).and_then(|d| d.sync_all());
         match synced {
@@ -200,7 +200,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), RecordError> {
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
-    journal::note(journal::Step::Rename, to);
+    journal::note(journal::FsOp::Rename, to);
     fs::rename(from, to).map_err(RecordError::io("rename to", to))
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
 /// Removes a directory with all that is in it; one that is not there is fine. It is there whole or not at
 /// all: who reads it meanwhile finds nothing rather than a part of it.
 pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
-    let going = temporary(path);
+    let going = temp_path(path);
     let removed = fs::rename(path, &going).and_then(|()| fs::remove_dir_all(&going));
     match removed {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
@@ -224,13 +224,13 @@ pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
 }
 
 /// Size and hash of an open file, read to its end.
-pub(crate) fn content(file: &mut impl Read) -> std::io::Result<Content> {
+pub(crate) fn hash_file(file: &mut impl Read) -> std::io::Result<FileDigest> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 1 << 17];
     let mut bytes = 0;
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(Content::of(&hasher, bytes)),
+            Ok(0) => return Ok(FileDigest::of(&hasher, bytes)),
             Ok(n) => {
                 hasher.update(&buffer[..n]);
                 bytes += n as u64;
@@ -242,10 +242,10 @@ pub(crate) fn content(file: &mut impl Read) -> std::io::Result<Content> {
 }
 
 /// Size and hash of the file `relative` in `root`.
-pub(crate) fn entry(root: &Path, relative: &str) -> Result<FileEntry, RecordError> {
+pub(crate) fn file_entry(root: &Path, relative: &str) -> Result<FileEntry, RecordError> {
     let path = root.join(relative);
     let mut file = File::open(&path).map_err(RecordError::io("open", &path))?;
-    Ok(content(&mut file).map_err(RecordError::io("read", &path))?.at(relative))
+    Ok(hash_file(&mut file).map_err(RecordError::io("read", &path))?.into_entry(relative))
 }
 
 /// What tests learn of the order in which files reach the device.
@@ -253,23 +253,23 @@ pub(crate) mod journal {
     use std::path::Path;
 
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub(crate) enum Step {
+    pub(crate) enum FsOp {
         SyncFile,
         SyncDirectory,
         Rename,
     }
 
     #[cfg(not(test))]
-    pub(super) fn note(_: Step, _: &Path) {}
+    pub(super) fn note(_: FsOp, _: &Path) {}
 
     #[cfg(test)]
-    pub(super) fn note(step: Step, path: &Path) {
+    pub(super) fn note(step: FsOp, path: &Path) {
         STEPS.with_borrow_mut(|all| all.push((step, path.to_path_buf())));
     }
 
     #[cfg(test)]
     std::thread_local! {
-        pub(crate) static STEPS: std::cell::RefCell<Vec<(Step, std::path::PathBuf)>> =
+        pub(crate) static STEPS: std::cell::RefCell<Vec<(FsOp, std::path::PathBuf)>> =
             const { std::cell::RefCell::new(Vec::new()) };
     }
 }

@@ -12,7 +12,7 @@ use crate::parquet::projected;
 
 /// Columns of equal length.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Frame {
+pub struct DataFrame {
     columns: Vec<FrameColumn>,
 }
 
@@ -37,7 +37,7 @@ pub enum FrameValues {
 }
 
 /// Reads the columns `names` of an open table. One that is not there is not in the answer.
-pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<Frame, RecordError> {
+pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame, RecordError> {
     let batches = projected((path, file), |schema| {
         let fields = schema.root_schema().get_fields().iter().enumerate();
         let wanted = fields.filter(|(_, f)| names.contains(&f.name())).map(|(i, _)| i);
@@ -52,7 +52,7 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<Frame, Rec
             _ => FrameValues::Numbers(Vec::new()),
         },
     };
-    let mut frame = Frame { columns: schema.fields().iter().map(column).collect() };
+    let mut frame = DataFrame { columns: schema.fields().iter().map(column).collect() };
     for batch in batches {
         let batch = batch.map_err(|e| RecordError::table(path, &e))?;
         for (column, array) in frame.columns.iter_mut().zip(batch.columns()) {
@@ -89,7 +89,7 @@ fn numbers(array: &dyn Array) -> Option<Vec<Option<f64>>> {
     Some(a.iter().map(|v| v.map(|v| f64::from(u8::from(v)))).collect())
 }
 
-impl Frame {
+impl DataFrame {
     /// From columns of equal length.
     pub fn new(columns: Vec<FrameColumn>) -> Self {
         Self { columns }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// In JSON it is an object, `{"traffic.short.size": "800 kB"}`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Point(pub Vec<(String, String)>);
+pub struct SweepPoint(pub Vec<(String, String)>);
 
 /// One run of a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,12 +20,12 @@ pub struct RunKey {
     /// Name of the scheme.
     pub scheme: String,
     /// Where in the sweep.
-    pub point: Point,
+    pub point: SweepPoint,
     /// The seed.
     pub seed: u64,
 }
 
-impl Point {
+impl SweepPoint {
     /// Names of the swept keys.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.as_str())
@@ -42,7 +42,7 @@ impl Point {
     }
 }
 
-impl fmt::Display for Point {
+impl fmt::Display for SweepPoint {
     /// `traffic.short.size = 800 kB, switch.mark.k = 20 pkt`; nothing when nothing is swept.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (key, value)) in self.0.iter().enumerate() {
@@ -64,7 +64,7 @@ impl fmt::Display for RunKey {
     }
 }
 
-impl Serialize for Point {
+impl Serialize for SweepPoint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (key, value) in &self.0 {
@@ -74,20 +74,20 @@ impl Serialize for Point {
     }
 }
 
-impl<'de> Deserialize<'de> for Point {
+impl<'de> Deserialize<'de> for SweepPoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Entries;
         impl<'de> Visitor<'de> for Entries {
-            type Value = Point;
+            type Value = SweepPoint;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of swept keys and their values")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Point, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SweepPoint, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     entries.push(entry);
                 }
-                Ok(Point(entries))
+                Ok(SweepPoint(entries))
             }
         }
         deserializer.deserialize_map(Entries)
@@ -98,22 +98,22 @@ impl<'de> Deserialize<'de> for Point {
 mod tests {
     use super::*;
 
-    fn point() -> Point {
-        Point(vec![("b.size".into(), "10 kB".into()), ("a".into(), "x".into())])
+    fn point() -> SweepPoint {
+        SweepPoint(vec![("b.size".into(), "10 kB".into()), ("a".into(), "x".into())])
     }
 
     #[test]
     fn a_point_keeps_its_order_through_json() {
         let text = serde_json::to_string(&point()).unwrap();
         assert_eq!(text, r#"{"b.size":"10 kB","a":"x"}"#);
-        assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point());
+        assert_eq!(serde_json::from_str::<SweepPoint>(&text).unwrap(), point());
     }
 
     #[test]
-    fn a_run_says_where_it_stands() {
+    fn a_run_key_displays_scheme_point_and_seed() {
         let key = RunKey { run: 0, scheme: "dctcp".into(), point: point(), seed: 3 };
         assert_eq!(key.to_string(), "dctcp, b.size = 10 kB, a = x, seed 3");
-        let bare = RunKey { point: Point::default(), ..key };
+        let bare = RunKey { point: SweepPoint::default(), ..key };
         assert_eq!(bare.to_string(), "dctcp, seed 3");
     }
 }

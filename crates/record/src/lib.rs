@@ -23,15 +23,16 @@ mod trace;
 
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
-pub use dir::{QUERIES, RunDir, RunReader, SOME_TABLES, Series, TABLES};
+pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};
 pub use error::RecordError;
-pub use files::{FileEntry, write_whole};
-pub use frame::{Frame, FrameColumn, FrameValues};
-pub use key::{Point, RunKey};
+pub use files::{FileEntry, write_atomic};
+pub use frame::{DataFrame, FrameColumn, FrameValues};
+pub use key::{RunKey, SweepPoint};
 pub use manifest::{
-    Backend, Manifest, ManifestRun, Measured, Replaced, SCHEMA as MANIFEST_SCHEMA, Setting, Status,
+    Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
+    SchemeOverride, TimingReport,
 };
-pub use quantile::{Quantile, Weight};
+pub use quantile::{LevelWeight, Quantile};
 pub use rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,

@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileEntry;
-use crate::key::{Point, RunKey};
+use crate::key::{RunKey, SweepPoint};
 
 /// Value of [`Manifest::schema`].
 pub const SCHEMA: &str = "lowtide.manifest/2";
 
 /// The schema of earlier manifests, which have no hash of themselves.
-pub(crate) const UNSEALED_SCHEMA: &str = "lowtide.manifest/1";
+pub(crate) const UNHASHED_SCHEMA: &str = "lowtide.manifest/1";
 
 /// Whether all runs are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum DirectoryStatus {
     /// Every run, every table, every figure.
     Complete,
     /// Not yet, or stopped: only finished runs, under `partial/`.
@@ -40,7 +40,7 @@ pub struct ManifestRun {
     pub size_classes: Vec<u64>,
     /// How it went on real packets; none of what was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measured>,
+    pub measured: Option<TimingReport>,
 }
 
 /// What made the runs in place of the simulator.
@@ -56,7 +56,7 @@ pub struct Backend {
 
 /// How well a run on real packets kept to its scenario.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Measured {
+pub struct TimingReport {
     /// What the ends did otherwise than the scenario says, or could not be told.
     pub differences: Vec<String>,
     /// Packets that the bottleneck handed to hosts.
@@ -86,7 +86,7 @@ pub struct Measured {
 
 /// A setting that decides the results, as the report shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Setting {
+pub struct ReportedSetting {
     /// What it belongs to: `run`, `network`, `hosts senders`.
     pub section: String,
     /// Its name.
@@ -97,7 +97,7 @@ pub struct Setting {
 
 /// A switch of a scheme that settings replace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Replaced {
+pub struct SchemeOverride {
     /// The scheme.
     pub scheme: String,
     /// `cc`, `ecn`, `feedback`, `ack` or `delay-option`.
@@ -116,7 +116,7 @@ pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
     /// Whether the directory is complete.
-    pub status: Status,
+    pub status: DirectoryStatus,
     /// Version of the tool.
     pub version: String,
     /// Name of the scenario.
@@ -138,13 +138,13 @@ pub struct Manifest {
     pub schemes: Vec<String>,
     /// Switches of them that settings replace; absent where none is, and in older directories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub replaced: Vec<Replaced>,
+    pub replaced: Vec<SchemeOverride>,
     /// The points of the sweep, in order; one empty point when nothing is swept.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
     /// The seeds, in order.
     pub seeds: Vec<u64>,
     /// Settings that decide the results.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<ReportedSetting>,
     /// Seconds of wall time of all runs, added up: what one thread needs.
     pub wall_seconds: f64,
     /// Packets serialised by any output queue, over all runs.
@@ -176,7 +176,7 @@ impl Manifest {
     }
 
     /// Whether both stand for the same runs.
-    pub(crate) fn plans_as(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_plan(&self, other: &Self) -> bool {
         self.schemes == other.schemes && self.points == other.points && self.seeds == other.seeds
     }
 }

@@ -15,7 +15,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use crate::error::RecordError;
-use crate::files::{Content, Failed, FileEntry, Growing};
+use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
 use crate::table::{self, Row};
 
@@ -25,21 +25,21 @@ const ROW_GROUP: usize = 1 << 16;
 /// A table being written; nothing is there under its name before [`TableWriter::finish`].
 pub(crate) struct TableWriter {
     path: PathBuf,
-    failed: Failed,
+    failed: FirstWriteError,
     schema: SchemaRef,
-    writer: ArrowWriter<Growing>,
+    writer: ArrowWriter<AtomicFile>,
 }
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
-        let growing = Growing::create(path)?;
-        let failed = growing.failed();
+        let growing = AtomicFile::create(path)?;
+        let failed = growing.first_error();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .build();
         let writer = ArrowWriter::try_new(growing, SchemaRef::clone(&schema), Some(properties))
-            .map_err(|e| unwritten(path, &failed, &e))?;
+            .map_err(|e| write_error(path, &failed, &e))?;
         Ok(Self { path: path.to_path_buf(), failed, schema, writer })
     }
 
@@ -50,19 +50,19 @@ impl TableWriter {
     }
 
     pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {
-        self.writer.write(batch).map_err(|e| unwritten(&self.path, &self.failed, &e))
+        self.writer.write(batch).map_err(|e| write_error(&self.path, &self.failed, &e))
     }
 
     /// Puts the table at its place.
-    pub(crate) fn finish(self) -> Result<Content, RecordError> {
+    pub(crate) fn finish(self) -> Result<FileDigest, RecordError> {
         let Self { path, failed, writer, .. } = self;
-        let growing = writer.into_inner().map_err(|e| unwritten(&path, &failed, &e))?;
-        growing.put(&path)
+        let growing = writer.into_inner().map_err(|e| write_error(&path, &failed, &e))?;
+        growing.persist(&path)
     }
 }
 
 /// A table could not be written: by the file system, or because the encoder refuses its rows.
-fn unwritten(path: &Path, failed: &Failed, error: &ParquetError) -> RecordError {
+fn write_error(path: &Path, failed: &FirstWriteError, error: &ParquetError) -> RecordError {
     match failed.error() {
         Some(source) => RecordError::io("write", path)(source),
         None => RecordError::encode(path, error),
@@ -78,7 +78,7 @@ pub(crate) fn write_rows<R: Row>(
     let name = format!("{}.parquet", R::TABLE);
     let mut writer = TableWriter::create(&place.join(&name), table::schema::<R>(&key.point))?;
     writer.rows(key, rows)?;
-    Ok(writer.finish()?.at(name))
+    Ok(writer.finish()?.into_entry(name))
 }
 
 /// Reads an open table; `runs` limits it to the row groups that may hold one of these runs.

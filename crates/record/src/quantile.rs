@@ -27,7 +27,7 @@ impl Quantile {
     pub const P999: Self = Self { num: 999, den: 1000 };
 
     /// Whether `n` values hold it.
-    pub const fn held_by(self, n: u64) -> bool {
+    pub const fn is_defined_for(self, n: u64) -> bool {
         let smaller = if self.num < self.den - self.num { self.num } else { self.den - self.num };
         n as u128 * smaller as u128 >= self.den as u128
     }
@@ -40,7 +40,7 @@ impl Quantile {
     /// Its value among `sorted` values, if they hold it.
     pub fn of<T: Copy>(self, sorted: &[T]) -> Option<T> {
         let n = sorted.len() as u64;
-        if !self.held_by(n) {
+        if !self.is_defined_for(n) {
             return None;
         }
         sorted.get((self.rank(n) as usize).checked_sub(1)?).copied()
@@ -49,14 +49,14 @@ impl Quantile {
 
 /// By what the levels of a queue are weighted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Weight {
+pub enum LevelWeight {
     /// By how long the queue had the level: what an outside observer sees.
     Time,
     /// By the packets that found the level on arrival: what packets see.
     Arrivals,
 }
 
-impl Weight {
+impl LevelWeight {
     const fn of(self, level: &QueueLevel) -> u64 {
         match self {
             Self::Time => level.time.as_ps(),
@@ -77,10 +77,10 @@ impl Weight {
     }
 
     /// The level at `q`, in packets. `levels` ascend. Time is continuous and holds every quantile;
-    /// arrivals hold what [`Quantile::held_by`] says.
+    /// arrivals hold what [`Quantile::is_defined_for`] says.
     pub fn quantile(self, levels: &[QueueLevel], q: Quantile) -> Option<u32> {
         let total = self.total(levels);
-        if total == 0 || (self == Self::Arrivals && !q.held_by(total)) {
+        if total == 0 || (self == Self::Arrivals && !q.is_defined_for(total)) {
             return None;
         }
         let rank = q.rank(total);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_does_not_hold_what_lies_beyond_it() {
+    fn small_samples_have_no_tail_quantiles() {
         let values: Vec<u32> = (1..=99).collect();
         assert_eq!(Quantile::P99.of(&values), None);
         assert_eq!(Quantile::P1.of(&values), None);
@@ -131,18 +131,18 @@ mod tests {
 
     #[test]
     fn levels_are_weighted_by_time_or_by_arrivals() {
-        assert_eq!(Weight::Time.mean(&levels()), Some(5.2));
-        assert_eq!(Weight::Arrivals.mean(&levels()), Some(4.6));
-        assert_eq!(Weight::Time.quantile(&levels(), Quantile::P50), Some(4));
-        assert_eq!(Weight::Time.quantile(&levels(), Quantile::P1), Some(0));
-        assert_eq!(Weight::Time.quantile(&levels(), Quantile::P999), Some(20));
-        assert_eq!(Weight::Arrivals.quantile(&levels(), Quantile::P99), Some(20));
-        assert_eq!(Weight::Arrivals.quantile(&levels(), Quantile::P999), None, "100 arrivals");
+        assert_eq!(LevelWeight::Time.mean(&levels()), Some(5.2));
+        assert_eq!(LevelWeight::Arrivals.mean(&levels()), Some(4.6));
+        assert_eq!(LevelWeight::Time.quantile(&levels(), Quantile::P50), Some(4));
+        assert_eq!(LevelWeight::Time.quantile(&levels(), Quantile::P1), Some(0));
+        assert_eq!(LevelWeight::Time.quantile(&levels(), Quantile::P999), Some(20));
+        assert_eq!(LevelWeight::Arrivals.quantile(&levels(), Quantile::P99), Some(20));
+        assert_eq!(LevelWeight::Arrivals.quantile(&levels(), Quantile::P999), None, "100 arrivals");
     }
 
     #[test]
     fn an_unused_queue_has_no_statistics() {
-        assert_eq!(Weight::Time.mean(&[]), None);
-        assert_eq!(Weight::Arrivals.quantile(&[], Quantile::P50), None);
+        assert_eq!(LevelWeight::Time.mean(&[]), None);
+        assert_eq!(LevelWeight::Arrivals.quantile(&[], Quantile::P50), None);
     }
 }

@@ -6,46 +6,47 @@
 use serde::Serialize;
 
 /// What stands before the hash, and after it.
-const BEFORE: &str = ",\n  \"blake3\": \"";
-const AFTER: &str = "\"\n}\n";
+const HASH_PREFIX: &str = ",\n  \"blake3\": \"";
+const HASH_SUFFIX: &str = "\"\n}\n";
 
 /// How the text of a JSON object ends.
 const END: &str = "\n}";
 
 /// `value`, which must be an object with members, as pretty JSON with its seal.
-pub(crate) fn sealed<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn with_content_hash<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(value)?;
     if text.ends_with(END) {
         text.truncate(text.len() - END.len());
     }
     let hash = blake3::hash(text.as_bytes()).to_hex();
-    text.push_str(BEFORE);
+    text.push_str(HASH_PREFIX);
     text.push_str(hash.as_str());
-    text.push_str(AFTER);
+    text.push_str(HASH_SUFFIX);
     Ok(text.into_bytes())
 }
 
 /// Whether a file is as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Seal {
+pub(crate) enum HashCheck {
     /// It is.
-    Whole,
+    Valid,
     /// It is not.
-    Broken,
+    Mismatch,
     /// It has no seal: older versions wrote none.
-    Absent,
+    Missing,
 }
 
 /// Checks the seal of a file's content.
-pub(crate) fn check(content: &[u8]) -> Seal {
+pub(crate) fn verify(content: &[u8]) -> HashCheck {
     let split = || {
-        let (text, hash) = content.strip_suffix(AFTER.as_bytes())?.split_last_chunk::<64>()?;
-        Some((text.strip_suffix(BEFORE.as_bytes())?, hash))
+        let (text, hash) =
+            content.strip_suffix(HASH_SUFFIX.as_bytes())?.split_last_chunk::<64>()?;
+        Some((text.strip_suffix(HASH_PREFIX.as_bytes())?, hash))
     };
     match split() {
-        Some((text, hash)) if blake3::hash(text).to_hex().as_bytes() == hash => Seal::Whole,
-        Some(_) => Seal::Broken,
-        None => Seal::Absent,
+        Some((text, hash)) if blake3::hash(text).to_hex().as_bytes() == hash => HashCheck::Valid,
+        Some(_) => HashCheck::Mismatch,
+        None => HashCheck::Missing,
     }
 }
 
@@ -54,21 +55,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flipped_bit_and_every_cut_breaks_the_seal() {
+    fn every_flipped_bit_and_every_truncation_is_detected() {
         let value = serde_json::json!({ "schema": "x/2", "runs": [{ "run": 1 }], "note": "ü" });
-        let whole = sealed(&value).unwrap();
-        assert_eq!(check(&whole), Seal::Whole);
+        let whole = with_content_hash(&value).unwrap();
+        assert_eq!(verify(&whole), HashCheck::Valid);
         let read: serde_json::Value = serde_json::from_slice(&whole).unwrap();
         assert_eq!(read["runs"][0]["run"], 1);
         for bit in 0..whole.len() * 8 {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_ne!(check(&damaged), Seal::Whole, "bit {bit}");
+            assert_ne!(verify(&damaged), HashCheck::Valid, "bit {bit}");
         }
         for cut in 0..whole.len() {
-            assert_ne!(check(&whole[..cut]), Seal::Whole, "cut at {cut}");
+            assert_ne!(verify(&whole[..cut]), HashCheck::Valid, "cut at {cut}");
         }
         let plain = serde_json::to_vec_pretty(&value).unwrap();
-        assert_eq!(check(&plain), Seal::Absent);
+        assert_eq!(verify(&plain), HashCheck::Missing);
     }
 }

@@ -1,26 +1,26 @@
 //! What all seeds of a scheme at a point share, and the setup that it makes with one of them.
 
-use lowtide_host::{End, HostSetup, ProbePlan, Setup};
+use lowtide_host::{EndCondition, HostSetup, ProbePlan, Setup};
 use lowtide_net::Blueprint;
 use lowtide_tcp::Config;
-use lowtide_traffic::workload::{Site, Traffic};
+use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
 
 use crate::flows;
-use crate::model::Model;
+use crate::model::ScenarioModel;
 use crate::network;
 
 /// What all seeds of a scheme at a point share.
 #[derive(Debug)]
-pub(crate) struct Case {
-    pub(crate) model: Model,
+pub(crate) struct RunConfig {
+    pub(crate) model: ScenarioModel,
     /// One per host group.
     pub(crate) configs: Vec<Config>,
     /// The label of the scheme.
     pub(crate) scheme: String,
 }
 
-impl Case {
+impl RunConfig {
     pub(crate) fn network(&self) -> Blueprint {
         // What is wrong with it was complained of by `check`.
         network::blueprint(&self.model).unwrap_or_default()
@@ -36,7 +36,7 @@ impl Case {
         });
         let network = self.network();
         let end = Instant::ZERO + model.run.duration;
-        let site = Site { seed, end, hosts: network::facts(&network) };
+        let site = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
         let made: Vec<Traffic> =
             model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default()).collect();
         let sizes = flows::groups(model, &made);
@@ -44,17 +44,17 @@ impl Case {
         let (mut flows, mut askers) = (Vec::new(), Vec::new());
         for traffic in made {
             flows.extend(traffic.flows);
-            askers.extend(traffic.askers);
+            askers.extend(traffic.query_clients);
         }
         Setup {
             seed,
-            end: End { at: model.run.duration, when_done: model.run.end_done },
+            end: EndCondition { at: model.run.duration, when_done: model.run.end_when_done },
             warmup: model.run.warmup,
             network,
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
             flows,
-            askers,
+            query_clients: askers,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             traffic_classes: model.traffic.iter().map(|g| g.class).collect(),
             packet_classes: model.switch.classes.iter().map(|c| c.name.clone()).collect(),

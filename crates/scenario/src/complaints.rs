@@ -4,21 +4,21 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::ScenarioError;
-use crate::tree::{At, Source};
+use crate::tree::{SourceSpan, SourceText};
 
 /// Collects what is wrong.
 #[derive(Debug)]
-pub(crate) struct Complaints<'a> {
-    sources: Cow<'a, [Source]>,
-    found: Vec<ScenarioError>,
+pub(crate) struct Diagnostics<'a> {
+    sources: Cow<'a, [SourceText]>,
+    errors: Vec<ScenarioError>,
 }
 
-impl<'a> Complaints<'a> {
-    pub(crate) fn new(sources: &'a [Source]) -> Self {
-        Self { sources: Cow::Borrowed(sources), found: Vec::new() }
+impl<'a> Diagnostics<'a> {
+    pub(crate) fn new(sources: &'a [SourceText]) -> Self {
+        Self { sources: Cow::Borrowed(sources), errors: Vec::new() }
     }
     /// Takes in one more text, a file that the scenario names, and gives its number.
-    pub(crate) fn source(&mut self, source: Source) -> usize {
+    pub(crate) fn add_source(&mut self, source: SourceText) -> usize {
         let known =
             self.sources.iter().position(|s| s.name == source.name && s.text == source.text);
         known.unwrap_or_else(|| {
@@ -28,29 +28,29 @@ impl<'a> Complaints<'a> {
     }
     /// An error that knows its place already.
     pub(crate) fn push(&mut self, error: ScenarioError) {
-        self.found.push(error);
+        self.errors.push(error);
     }
     /// Something is wrong at `at`.
-    pub(crate) fn add(&mut self, at: At, message: impl Into<String>, help: Option<String>) {
-        self.found.push(error_at(&self.sources, at, message, help));
+    pub(crate) fn add(&mut self, at: SourceSpan, message: impl Into<String>, help: Option<String>) {
+        self.errors.push(error_at(&self.sources, at, message, help));
     }
     /// Nothing is wrong so far.
     pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.errors.is_empty()
     }
     /// How many complaints there are.
     pub(crate) fn len(&self) -> usize {
-        self.found.len()
+        self.errors.len()
     }
-    pub(crate) fn into_found(self) -> Vec<ScenarioError> {
-        self.found
+    pub(crate) fn into_errors(self) -> Vec<ScenarioError> {
+        self.errors
     }
 }
 
 /// An error about one place of the sources.
 pub(crate) fn error_at(
-    sources: &[Source],
-    at: At,
+    sources: &[SourceText],
+    at: SourceSpan,
     message: impl Into<String>,
     help: Option<String>,
 ) -> ScenarioError {

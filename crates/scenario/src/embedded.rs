@@ -2,59 +2,80 @@
 
 /// One embedded scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Embedded {
+pub struct EmbeddedScenario {
     /// What `run` and `check` take.
     pub name: &'static str,
     /// The file.
     pub text: &'static str,
 }
 
-static SCENARIOS: &[Embedded] = &[
-    Embedded {
+static SCENARIOS: &[EmbeddedScenario] = &[
+    EmbeddedScenario {
         name: "bench-dumbbell",
         text: include_str!("../../../scenarios/bench-dumbbell.toml"),
     },
-    Embedded { name: "bench-incast", text: include_str!("../../../scenarios/bench-incast.toml") },
-    Embedded {
+    EmbeddedScenario {
+        name: "bench-incast",
+        text: include_str!("../../../scenarios/bench-incast.toml"),
+    },
+    EmbeddedScenario {
         name: "bench-permutation",
         text: include_str!("../../../scenarios/bench-permutation.toml"),
     },
-    Embedded {
+    EmbeddedScenario {
         name: "bench-websearch",
         text: include_str!("../../../scenarios/bench-websearch.toml"),
     },
-    Embedded { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
-    Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
-    Embedded {
+    EmbeddedScenario { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
+    EmbeddedScenario {
+        name: "dumbbell-10g",
+        text: include_str!("../../../scenarios/dumbbell-10g.toml"),
+    },
+    EmbeddedScenario {
         name: "fat-tree-websearch",
         text: include_str!("../../../scenarios/fat-tree-websearch.toml"),
     },
-    Embedded { name: "first-light", text: include_str!("../../../scenarios/first-light.toml") },
-    Embedded { name: "incast", text: include_str!("../../../scenarios/incast.toml") },
-    Embedded { name: "leaf-spine", text: include_str!("../../../scenarios/leaf-spine.toml") },
-    Embedded { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
-    Embedded { name: "own-flows", text: include_str!("../../../scenarios/own-flows.toml") },
-    Embedded { name: "queue-buildup", text: include_str!("../../../scenarios/queue-buildup.toml") },
-    Embedded {
+    EmbeddedScenario {
+        name: "first-light",
+        text: include_str!("../../../scenarios/first-light.toml"),
+    },
+    EmbeddedScenario { name: "incast", text: include_str!("../../../scenarios/incast.toml") },
+    EmbeddedScenario {
+        name: "leaf-spine",
+        text: include_str!("../../../scenarios/leaf-spine.toml"),
+    },
+    EmbeddedScenario { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
+    EmbeddedScenario { name: "own-flows", text: include_str!("../../../scenarios/own-flows.toml") },
+    EmbeddedScenario {
+        name: "queue-buildup",
+        text: include_str!("../../../scenarios/queue-buildup.toml"),
+    },
+    EmbeddedScenario {
         name: "queue-buildup-100m",
         text: include_str!("../../../scenarios/queue-buildup-100m.toml"),
     },
-    Embedded { name: "schemes-10g", text: include_str!("../../../scenarios/schemes-10g.toml") },
-    Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
-    Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },
+    EmbeddedScenario {
+        name: "schemes-10g",
+        text: include_str!("../../../scenarios/schemes-10g.toml"),
+    },
+    EmbeddedScenario { name: "share", text: include_str!("../../../scenarios/share.toml") },
+    EmbeddedScenario {
+        name: "two-flows-1g",
+        text: include_str!("../../../scenarios/two-flows-1g.toml"),
+    },
 ];
 
 /// The embedded scenarios, by name.
-pub fn list() -> &'static [Embedded] {
+pub fn embedded_scenarios() -> &'static [EmbeddedScenario] {
     SCENARIOS
 }
 
 /// The embedded scenario of that name.
-pub(crate) fn find(name: &str) -> Option<&'static Embedded> {
+pub(crate) fn find(name: &str) -> Option<&'static EmbeddedScenario> {
     SCENARIOS.iter().find(|e| e.name == name)
 }
 
-impl Embedded {
+impl EmbeddedScenario {
     /// The title that the file gives itself.
     pub fn title(&self) -> String {
         let table = self.text.parse::<toml::Table>().unwrap_or_default();

@@ -2,21 +2,21 @@
 //!
 //! Contract: reading the text gives one run with the same setup. It is also what a run is hashed by.
 
-use crate::case::Case;
+use crate::case::RunConfig;
 use crate::tables;
-use crate::text::Text;
+use crate::text::TomlWriter;
 
 /// The whole text for one seed.
-pub(crate) fn resolved(case: &Case, seed: u64) -> String {
-    let mut out = Text::default();
+pub(crate) fn resolved(case: &RunConfig, seed: u64) -> String {
+    let mut out = TomlWriter::default();
     tables::write_head(&mut out, &case.model);
-    out.0.push_str(&physics(case, seed));
+    out.0.push_str(&hashed_toml(case, seed));
     out.0
 }
 
 /// The part of the text that decides what happens.
-pub(crate) fn physics(case: &Case, seed: u64) -> String {
-    let mut out = Text::default();
+pub(crate) fn hashed_toml(case: &RunConfig, seed: u64) -> String {
+    let mut out = TomlWriter::default();
     tables::write(&mut out, &case.model, &case.configs, &case.scheme, seed);
     out.0
 }
@@ -24,7 +24,7 @@ pub(crate) fn physics(case: &Case, seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use crate::Scenario;
-    use crate::keys::Fallback;
+    use crate::keys::KeyDefault;
     use crate::tables::sections;
 
     /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
@@ -107,7 +107,7 @@ mod tests {
                 let static_buffer = matches!(joined.as_str(), "switch")
                     && ["alpha", "reserved", "memory", "ports-per-memory"].contains(&key.name);
                 assert!(GONE.contains(&key.name) || static_buffer, "{path:?} {}", key.name);
-                assert!(!matches!(key.default, Fallback::Required), "{path:?} {}", key.name);
+                assert!(!matches!(key.default, KeyDefault::Required), "{path:?} {}", key.name);
             }
         }
         assert!(seen > 3);
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn files_are_written_out_as_they_are() {
-        let mut out = super::Text::default();
+        let mut out = super::TomlWriter::default();
         let text = "a \"b\" \\ \"\"\"\n\ttab\r\n\u{1}é\n";
         out.table("files");
-        out.long("a.csv", text);
+        out.multiline("a.csv", text);
         let tree: toml::Table = out.0.parse().unwrap();
         assert_eq!(tree["files"]["a.csv"].as_str(), Some(text));
     }

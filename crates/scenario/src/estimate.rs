@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_host::Setup;
-use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Ways};
-use lowtide_traffic::{Asker, Flow, Source};
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, ShortestPaths};
+use lowtide_traffic::{Flow, QueryClientSpec, WritePattern};
 use lowtide_units::{Bytes, Duration};
 
-use crate::rows::{Line, Rows};
+use crate::rows::{LinkDirection, RowEstimate};
 
 /// What one run, or all runs of a plan, will cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,22 +30,22 @@ pub struct Estimate {
     /// Memory of a run, its samples and tables included; the most of any.
     pub memory: Bytes,
     /// What takes most of that memory.
-    pub memory_cause: Cause,
+    pub memory_cause: CostCause,
     /// Room on disk of all runs while they are merged: twice their tables.
     pub disk: Bytes,
     /// What takes most of that room.
-    pub disk_cause: Cause,
+    pub disk_cause: CostCause,
 }
 
 /// What a run needs most of its memory or disk for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Cause {
+pub enum CostCause {
     /// Connections, most of them of the traffic group of this number.
     Connections(u16),
     /// Hosts.
     Hosts,
     /// Packets under way, as many as the buffers of the connections allow.
-    Buffers,
+    InFlight,
     /// Samples at intervals.
     Samples,
     /// Traced flows.
@@ -78,17 +78,17 @@ const HOST_BYTES: u64 = 4_000;
 const PACKET_BYTES: u64 = 200;
 
 /// Packets of a connection that carry no data: its opening and closing.
-const BARE_PACKETS: u64 = 7;
+const CONTROL_PACKETS: u64 = 7;
 
 /// The least bytes of headers that a segment with timestamps has.
 const HEADER: u64 = 52;
 
 /// What askers get from each of their servers, as one flow.
-fn answers(setup: &Setup) -> Vec<Flow> {
+fn response_flows(setup: &Setup) -> Vec<Flow> {
     let mut out = Vec::new();
-    for asker in &setup.askers {
-        let each = asker.answers.iter().map(|b| b.as_u64()).fold(0, u64::saturating_add);
-        let mean = each / (asker.answers.len() as u64).max(1);
+    for asker in &setup.query_clients {
+        let each = asker.response_sizes.iter().map(|b| b.as_u64()).fold(0, u64::saturating_add);
+        let mean = each / (asker.response_sizes.len() as u64).max(1);
         let all = mean.saturating_mul(asker.queries()).saturating_mul(asker.fan_out.into());
         let part = Bytes::new((all / (asker.servers.len() as u64).max(1)).max(1));
         let flow = |src: &u32| Flow {
@@ -97,7 +97,7 @@ fn answers(setup: &Setup) -> Vec<Flow> {
             dst: asker.client,
             size: Some(part),
             start: asker.start,
-            source: Source::AtOnce,
+            write_pattern: WritePattern::Bulk,
         };
         out.extend(asker.servers.iter().map(flow));
     }
@@ -107,9 +107,9 @@ fn answers(setup: &Setup) -> Vec<Flow> {
 impl Estimate {
     /// The cost of one run.
     pub fn of(setup: &Setup) -> Self {
-        let answers = answers(setup);
+        let answers = response_flows(setup);
         let flows = || setup.flows.iter().chain(&answers);
-        let paths = Paths::of(&setup.network, flows());
+        let paths = FlowPaths::of(&setup.network, flows());
         let simulated = duration(setup, &answers, &paths);
         let mut hops = 0_u64;
         // Packets under way and open connections, times how long they are.
@@ -121,28 +121,28 @@ impl Estimate {
             let m = u64::from(setup.hosts[flow.dst as usize].config.delack_segments).max(1);
             let segments = bytes.div_ceil(payload(u64::from(config.mtu)));
             let path = paths.of_flow(flow).len() as u64;
-            let all = segments.saturating_add(segments.div_ceil(m)).saturating_add(BARE_PACKETS);
+            let all = segments.saturating_add(segments.div_ceil(m)).saturating_add(CONTROL_PACKETS);
             hops = hops.saturating_add(all.saturating_mul(path));
             let window = setup.hosts[flow.dst as usize].config.receive_buffer;
             let window = config.send_buffer.min(window).as_u64().min(bytes);
             let window = window.div_ceil(payload(u64::from(config.mtu)));
             largest = largest.max(window);
-            let life = life(setup, &paths, flow, bytes).min(simulated);
+            let life = flow_lifetime(setup, &paths, flow, bytes).min(simulated);
             packets = packets.saturating_add(u128::from(window) * u128::from(life.as_ps()));
             open = open.saturating_add(u128::from(life.as_ps()));
         }
-        let asked: u64 = setup.askers.iter().map(Asker::connections).sum();
+        let asked: u64 = setup.query_clients.iter().map(QueryClientSpec::connections).sum();
         let connections = (setup.flows.len() as u64).saturating_add(asked);
         // A connection that is opened for one request has its own opening and closing.
         let asked = asked.saturating_sub(answers.len() as u64);
-        hops = hops.saturating_add(asked.saturating_mul(2 * BARE_PACKETS));
+        hops = hops.saturating_add(asked.saturating_mul(2 * CONTROL_PACKETS));
         let at_once = |sum: u128| {
             let mean = sum.div_ceil(u128::from(simulated.as_ps()).max(1));
             u64::try_from(mean).unwrap_or(u64::MAX)
         };
         let packets = at_once(packets).saturating_add(largest);
         let open = at_once(open).saturating_mul(OPEN_BYTES);
-        let rows = Rows::of(setup, simulated, |flow| {
+        let rows = RowEstimate::of(setup, simulated, |flow| {
             let bytes = volume(setup, &paths, flow, simulated);
             let mtu = u64::from(setup.hosts[flow.src as usize].config.mtu);
             (bytes.div_ceil(payload(mtu)), paths.of_flow(flow))
@@ -150,19 +150,19 @@ impl Estimate {
         let group = busiest_group(setup);
         let (memory, memory_cause) = most(&[
             (
-                Cause::Connections(group),
+                CostCause::Connections(group),
                 connections.saturating_mul(FLOW_BYTES).saturating_add(open),
             ),
-            (Cause::Hosts, (setup.hosts.len() as u64).saturating_mul(HOST_BYTES)),
-            (Cause::Buffers, packets.saturating_mul(PACKET_BYTES)),
-            (Cause::Samples, rows.samples.memory),
-            (Cause::Trace, rows.trace.memory),
+            (CostCause::Hosts, (setup.hosts.len() as u64).saturating_mul(HOST_BYTES)),
+            (CostCause::InFlight, packets.saturating_mul(PACKET_BYTES)),
+            (CostCause::Samples, rows.samples.memory),
+            (CostCause::Trace, rows.trace.memory),
         ]);
         let (disk, disk_cause) = most(&[
-            (Cause::Connections(group), connections.saturating_mul(2 * FLOW_DISK_BYTES)),
-            (Cause::Samples, rows.samples.disk.saturating_mul(2)),
-            (Cause::Trace, rows.trace.disk.saturating_mul(2)),
-            (Cause::Runs, RUN_DISK_BYTES),
+            (CostCause::Connections(group), connections.saturating_mul(2 * FLOW_DISK_BYTES)),
+            (CostCause::Samples, rows.samples.disk.saturating_mul(2)),
+            (CostCause::Trace, rows.trace.disk.saturating_mul(2)),
+            (CostCause::Runs, RUN_DISK_BYTES),
         ]);
         Self {
             runs: 1,
@@ -226,19 +226,19 @@ fn payload(mtu: u64) -> u64 {
 }
 
 /// The way of every pair of hosts that a flow connects.
-struct Paths {
-    by_pair: BTreeMap<(u32, u32), Vec<Line>>,
+struct FlowPaths {
+    by_pair: BTreeMap<(u32, u32), Vec<LinkDirection>>,
     /// Per line, flows without a size.
-    unlimited: BTreeMap<Line, u64>,
+    unlimited: BTreeMap<LinkDirection, u64>,
 }
 
-impl Paths {
+impl FlowPaths {
     fn of<'f>(network: &Blueprint, flows: impl Iterator<Item = &'f Flow> + Clone) -> Self {
         let mut out = Self { by_pair: BTreeMap::new(), unlimited: BTreeMap::new() };
         // What is wrong with a network was complained of by `check`.
-        let Ok(ways) = Ways::find(network) else { return out };
+        let Ok(ways) = ShortestPaths::find(network) else { return out };
         let pairs: BTreeSet<(u32, u32)> = flows.clone().map(|f| (f.src, f.dst)).collect();
-        out.by_pair = pairs.into_iter().map(|pair| (pair, walk(&ways, pair))).collect();
+        out.by_pair = pairs.into_iter().map(|pair| (pair, ecmp_path(&ways, pair))).collect();
         for flow in flows.filter(|f| f.size.is_none()) {
             for line in out.by_pair.get(&(flow.src, flow.dst)).map_or(&[][..], Vec::as_slice) {
                 *out.unlimited.entry(*line).or_default() += 1;
@@ -247,14 +247,14 @@ impl Paths {
         out
     }
 
-    fn of_flow(&self, flow: &Flow) -> &[Line] {
+    fn of_flow(&self, flow: &Flow) -> &[LinkDirection] {
         self.by_pair.get(&(flow.src, flow.dst)).map_or(&[], Vec::as_slice)
     }
 }
 
 /// The lines from one host to another as the network routes; of several equal ways each pair has one of
 /// its own, spread as a hash would.
-fn walk(ways: &Ways<'_>, (src, dst): (u32, u32)) -> Vec<Line> {
+fn ecmp_path(ways: &ShortestPaths<'_>, (src, dst): (u32, u32)) -> Vec<LinkDirection> {
     let mut mix = u64::from(src) << 32 | u64::from(dst);
     let mut below = |n: usize| {
         mix = (mix ^ (mix >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -264,9 +264,9 @@ fn walk(ways: &Ways<'_>, (src, dst): (u32, u32)) -> Vec<Line> {
     let mut next = ways.nic(HostId(src)).filter(|_| src != dst);
     while let Some(port) = next {
         out.push((port as usize / 2, port % 2 == 1));
-        next = match ways.far(port) {
+        next = match ways.far_end(port) {
             Some(NodeId::Switch(at)) => {
-                let ports = ways.next(at, HostId(dst));
+                let ports = ways.next_ports(at, HostId(dst));
                 match ports.len() {
                     0 => return Vec::new(),
                     n => ports.get(below(n)).copied(),
@@ -279,16 +279,16 @@ fn walk(ways: &Ways<'_>, (src, dst): (u32, u32)) -> Vec<Line> {
 }
 
 /// When the run will end: by its time, or when the busiest line has carried what has a size.
-fn duration(setup: &Setup, answers: &[Flow], paths: &Paths) -> Duration {
+fn duration(setup: &Setup, answers: &[Flow], paths: &FlowPaths) -> Duration {
     if !setup.end.when_done {
         return setup.end.at;
     }
-    let mut lines: BTreeMap<Line, (u64, Duration)> = BTreeMap::new();
+    let mut lines: BTreeMap<LinkDirection, (u64, Duration)> = BTreeMap::new();
     let mut latest = Duration::ZERO;
     for flow in setup.flows.iter().chain(answers) {
         let Some(size) = flow.size else { continue };
         let start = flow.start.since_start();
-        latest = latest.max(start + flow.source.lasts(size));
+        latest = latest.max(start + flow.write_pattern.write_duration(size));
         for line in paths.of_flow(flow) {
             let entry = lines.entry(*line).or_insert((0, start));
             entry.0 = entry.0.saturating_add(size.as_u64());
@@ -297,25 +297,25 @@ fn duration(setup: &Setup, answers: &[Flow], paths: &Paths) -> Duration {
     }
     let drained = lines.iter().map(|((link, back), (bytes, start))| {
         let link = &setup.network.links[*link];
-        *start + link.line(*back).rate.serialization(Bytes::new(on_the_line(link, *bytes)))
+        *start + link.line(*back).rate.serialization(Bytes::new(wire_bytes(link, *bytes)))
     });
     drained.max().unwrap_or(setup.end.at).max(latest).min(setup.end.at)
 }
 
 /// What `bytes` of payload take on a line, in packets of 1500 B.
-fn on_the_line(link: &LinkSpec, bytes: u64) -> u64 {
+fn wire_bytes(link: &LinkSpec, bytes: u64) -> u64 {
     let full = 1_500 + link.framing.overhead();
     (u128::from(bytes) * u128::from(full) / u128::from(payload(1_500))).min(u128::from(u64::MAX))
         as u64
 }
 
 /// Payload bytes that a flow will carry.
-fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64 {
+fn volume(setup: &Setup, paths: &FlowPaths, flow: &Flow, simulated: Duration) -> u64 {
     let mut active = simulated.saturating_sub(flow.start.since_start());
-    if let Source::Until { lasts } = flow.source {
+    if let WritePattern::BulkFor { duration: lasts } = flow.write_pattern {
         active = active.min(lasts);
     }
-    let room = |line: &Line| {
+    let room = |line: &LinkDirection| {
         let link = &setup.network.links[line.0];
         let raw = link.line(line.1).rate.bytes_in(active).as_u64();
         let full = 1_500 + link.framing.overhead();
@@ -327,16 +327,16 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
         goodput as u64 / sharers.max(1)
     };
     let most = paths.of_flow(flow).iter().map(room).min().unwrap_or(0);
-    let most = match flow.source {
-        Source::Rate { rate, .. } => most.min(rate.bytes_in(active).as_u64()),
-        Source::AtOnce | Source::OnOff { .. } | Source::Until { .. } => most,
+    let most = match flow.write_pattern {
+        WritePattern::Rate { rate, .. } => most.min(rate.bytes_in(active).as_u64()),
+        WritePattern::Bulk | WritePattern::OnOff { .. } | WritePattern::BulkFor { .. } => most,
     };
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
 }
 
 /// How long a flow has packets under way: a few times what its bytes take on the slowest line, and some
 /// round trips of a data centre.
-fn life(setup: &Setup, paths: &Paths, flow: &Flow, bytes: u64) -> Duration {
+fn flow_lifetime(setup: &Setup, paths: &FlowPaths, flow: &Flow, bytes: u64) -> Duration {
     let lines = paths.of_flow(flow).iter();
     let rates = lines.map(|(link, back)| setup.network.links[*link].line(*back).rate);
     let sending = rates.map(|rate| rate.serialization(Bytes::new(bytes))).max();
@@ -347,7 +347,7 @@ fn life(setup: &Setup, paths: &Paths, flow: &Flow, bytes: u64) -> Duration {
 fn busiest_group(setup: &Setup) -> u16 {
     let mut connections: BTreeMap<u16, u64> = BTreeMap::new();
     let flows = setup.flows.iter().map(|f| (f.group, 1));
-    for (group, n) in flows.chain(setup.askers.iter().map(|a| (a.group, a.connections()))) {
+    for (group, n) in flows.chain(setup.query_clients.iter().map(|a| (a.group, a.connections()))) {
         let all = connections.entry(group).or_default();
         *all = all.saturating_add(n);
     }
@@ -355,8 +355,8 @@ fn busiest_group(setup: &Setup) -> u16 {
 }
 
 /// The sum of all shares, and the largest one.
-fn most(shares: &[(Cause, u64)]) -> (u64, Cause) {
+fn most(shares: &[(CostCause, u64)]) -> (u64, CostCause) {
     let sum = shares.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let largest = shares.iter().max_by_key(|(_, bytes)| *bytes);
-    (sum, largest.map_or_else(Cause::default, |(cause, _)| *cause))
+    (sum, largest.map_or_else(CostCause::default, |(cause, _)| *cause))
 }

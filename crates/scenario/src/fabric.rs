@@ -3,11 +3,11 @@
 //! Contract: a topology that is registered with numbers, layers of links, switches or links needs no line
 //! here; how its values become a network stands in `network/`.
 
-use lowtide_net::registry::{Entry, Kind, Param};
+use lowtide_net::registry::{Param, ParamFormat, RegistryEntry};
 
-use crate::keys::Fallback::{Is, Required, Unset};
-use crate::keys::{Key, key};
-use crate::value::Ty;
+use crate::keys::KeyDefault::{Is, Required, Unset};
+use crate::keys::{KeySpec, key};
+use crate::value::KeyType;
 
 /// What the lines of the hosts are called where topologies are registered: they have keys already.
 const HOSTS: [&str; 3] = ["host", "rate", "delay"];
@@ -21,7 +21,7 @@ static LAYERS: [[&str; 3]; 4] = [
 ];
 
 /// The most of anything that a topology counts.
-const MOST: u64 = 100_000;
+const MAX_COUNT: u64 = 100_000;
 
 /// Names of the switches of a graph.
 pub(crate) const SWITCHES: &str = "switches";
@@ -30,7 +30,7 @@ pub(crate) const SWITCHES: &str = "switches";
 pub(crate) const FILE: &str = "file";
 
 /// The keys of a topology.
-pub(crate) fn keys(entry: &Entry) -> Vec<Key> {
+pub(crate) fn keys(entry: &RegistryEntry) -> Vec<KeySpec> {
     entry.params.iter().flat_map(of_param).collect()
 }
 
@@ -39,28 +39,36 @@ pub(crate) fn layer(name: &str) -> Option<(&'static str, &'static str)> {
     LAYERS.iter().find(|l| l[0] == name).map(|l| (l[1], l[2]))
 }
 
-fn of_param(param: &Param) -> Vec<Key> {
+fn of_param(param: &Param) -> Vec<KeySpec> {
     if HOSTS.contains(&param.name) {
         return Vec::new();
     }
-    let rate = |name| key(name, Ty::Rate, Unset("as `link-rate`"), param.doc);
-    let delay = |name| key(name, Ty::Time { positive: false }, Unset("as `link-delay`"), param.doc);
+    let rate = |name| key(name, KeyType::Rate, Unset("as `link-rate`"), param.doc);
+    let delay =
+        |name| key(name, KeyType::Time { positive: false }, Unset("as `link-delay`"), param.doc);
     match param.kind {
-        Kind::Number => {
-            let ty = Ty::Count { min: 1, max: MOST };
+        ParamFormat::Number => {
+            let ty = KeyType::Count { min: 1, max: MAX_COUNT };
             vec![key(param.name, ty, param.default.map_or(Required, Is), param.doc)]
         }
-        Kind::Rate => vec![rate(param.name)],
-        Kind::Duration => vec![delay(param.name)],
-        Kind::Layer => layer(param.name).map_or_else(Vec::new, |l| vec![rate(l.0), delay(l.1)]),
-        Kind::Switches => {
-            let ty = Ty::Words("names of switches, `[\"tor0\", \"tor1\"]`");
+        ParamFormat::Rate => vec![rate(param.name)],
+        ParamFormat::Duration => vec![delay(param.name)],
+        ParamFormat::Layer => {
+            layer(param.name).map_or_else(Vec::new, |l| vec![rate(l.0), delay(l.1)])
+        }
+        ParamFormat::Switches => {
+            let ty = KeyType::FreeNames("names of switches, `[\"tor0\", \"tor1\"]`");
             vec![key(SWITCHES, ty, Unset("as `file` says"), param.doc)]
         }
-        Kind::Links => {
+        ParamFormat::Links => {
             let doc = "A file that holds `switches` and `[[links]]` as they would stand here; it is looked for \
                        beside the scenario.";
-            vec![key(FILE, Ty::Text, Unset("`switches` and `[[topology.links]]` stand here"), doc)]
+            vec![key(
+                FILE,
+                KeyType::Text,
+                Unset("`switches` and `[[topology.links]]` stand here"),
+                doc,
+            )]
         }
         // Hosts have tables of their own, ports stand in [switch], framing is a key of every topology.
         _ => Vec::new(),
@@ -77,13 +85,13 @@ mod tests {
     fn each_layer_has_its_keys() {
         for param in REGISTRY.iter().flat_map(|e| e.params) {
             let known = layer(param.name).is_some() || HOSTS.contains(&param.name);
-            assert!(param.kind != Kind::Layer || known, "{}", param.name);
+            assert!(param.kind != ParamFormat::Layer || known, "{}", param.name);
         }
     }
 
     #[test]
     fn a_key_means_the_same_in_every_topology() {
-        let all: Vec<Key> = REGISTRY.iter().flat_map(|e| keys(e)).collect();
+        let all: Vec<KeySpec> = REGISTRY.iter().flat_map(|e| keys(e)).collect();
         for one in &all {
             for other in all.iter().filter(|k| k.name == one.name) {
                 assert_eq!(one.doc, other.doc, "{}", one.name);

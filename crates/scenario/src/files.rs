@@ -14,7 +14,7 @@ use std::sync::Arc;
 use lowtide_traffic::table::FileError;
 use lowtide_traffic::workload::UserFile;
 
-use crate::tree::{At, Data, Node};
+use crate::tree::{SourceSpan, TomlData, TomlNode};
 
 /// Where a scenario's files are.
 pub trait Files: Debug + Send + Sync {
@@ -41,14 +41,14 @@ impl Files for NoFiles {
 pub struct Directory(pub PathBuf);
 
 /// The largest file that is read: more than any list of flows that may be run.
-const MOST_BYTES: u64 = 512_000_000;
+const MAX_FILE_BYTES: u64 = 512_000_000;
 
 impl Files for Directory {
     fn read(&self, name: &str) -> Result<String, String> {
         let path = self.0.join(name);
         let size = fs::metadata(&path).map_err(|e| e.to_string())?.len();
-        if size > MOST_BYTES {
-            return Err(format!("{size} B are more than {MOST_BYTES}"));
+        if size > MAX_FILE_BYTES {
+            return Err(format!("{size} B are more than {MAX_FILE_BYTES}"));
         }
         let bytes = fs::read(&path).map_err(|e| e.to_string())?;
         String::from_utf8(bytes).map_err(|_| "this is no text in UTF-8".to_owned())
@@ -60,16 +60,16 @@ pub(crate) const FILES: &str = "files";
 
 /// The files of one scenario; each is read once, however many points of a sweep ask for it.
 #[derive(Debug)]
-pub(crate) struct Library<'a> {
+pub(crate) struct FileCache<'a> {
     files: &'a dyn Files,
     read: RefCell<BTreeMap<String, Result<Arc<UserFile>, String>>>,
 }
 
-impl<'a> Library<'a> {
-    pub(crate) fn new(root: &Node, files: &'a dyn Files) -> Self {
+impl<'a> FileCache<'a> {
+    pub(crate) fn new(root: &TomlNode, files: &'a dyn Files) -> Self {
         let mut read = BTreeMap::new();
-        for entry in root.get(&[FILES]).map(Node::entries).unwrap_or_default() {
-            if let Data::Text(text) = &entry.node.data {
+        for entry in root.get(&[FILES]).map(TomlNode::entries).unwrap_or_default() {
+            if let TomlData::Text(text) = &entry.node.data {
                 let name = entry.key.clone();
                 let file = UserFile { name: name.clone(), text: text.clone() };
                 read.insert(name, Ok(Arc::new(file)));
@@ -91,7 +91,7 @@ impl<'a> Library<'a> {
 }
 
 /// Where an error stands in its file: from its column to the end of the field, or the whole line.
-pub(crate) fn place(text: &str, error: &FileError, source: usize) -> At {
+pub(crate) fn error_span(text: &str, error: &FileError, source: usize) -> SourceSpan {
     let number = usize::try_from(error.line).unwrap_or(usize::MAX).saturating_sub(1);
     let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();
     let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
@@ -106,5 +106,5 @@ pub(crate) fn place(text: &str, error: &FileError, source: usize) -> At {
         _ => field.find([' ', '\t', ',']).unwrap_or(field.trim_end().len()),
     };
     let start = start + skip;
-    At { source, start, end: start + length.max(1) }
+    SourceSpan { source, start, end: start + length.max(1) }
 }

@@ -6,11 +6,11 @@ use std::ops::Range;
 use lowtide_traffic::workload::Traffic;
 
 use crate::error::suggest;
-use crate::model::Model;
+use crate::model::ScenarioModel;
 
 /// The traffic groups of a scenario, each with how many flows it has. The connections of askers have the
 /// numbers after the last flow, so that groups of askers stand behind all others.
-pub(crate) fn groups(model: &Model, made: &[Traffic]) -> Vec<(String, u32)> {
+pub(crate) fn groups(model: &ScenarioModel, made: &[Traffic]) -> Vec<(String, u32)> {
     let names = || model.traffic.iter().map(|g| g.name.clone());
     let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
     let asked = names().zip(made.iter().map(connections));
@@ -20,7 +20,7 @@ pub(crate) fn groups(model: &Model, made: &[Traffic]) -> Vec<(String, u32)> {
 
 /// The connections of askers.
 fn connections(made: &Traffic) -> u32 {
-    made.askers.iter().map(|a| a.connections() as u32).sum()
+    made.query_clients.iter().map(|a| a.connections() as u32).sum()
 }
 
 /// The numbers of the flows that `text` names among the flows of `groups` (names and numbers of flows,

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::complaints::Complaints;
+use crate::complaints::Diagnostics;
 use crate::error::suggest;
 use crate::range::HostRange;
-use crate::tree::At;
+use crate::tree::SourceSpan;
 
 /// A group of hosts: its name and where it lies.
-pub(crate) type Group<'a> = (&'a str, HostRange);
+pub(crate) type NamedHostRange<'a> = (&'a str, HostRange);
 
 /// The hosts that the references name, in their order; complains and gives `None` when one is wrong.
 pub(crate) fn resolve(
-    names: &[(String, At)],
-    groups: &[Group<'_>],
-    complaints: &mut Complaints<'_>,
+    names: &[(String, SourceSpan)],
+    groups: &[NamedHostRange<'_>],
+    complaints: &mut Diagnostics<'_>,
 ) -> Option<Vec<u32>> {
     let mut hosts = Vec::new();
     let mut seen = BTreeSet::new();
@@ -42,7 +42,7 @@ pub(crate) fn resolve(
 
 pub(crate) fn resolve_one(
     text: &str,
-    groups: &[Group<'_>],
+    groups: &[NamedHostRange<'_>],
 ) -> Result<HostRange, (String, Option<String>)> {
     let (name, part) = match text.split_once(['.', '[']) {
         Some((name, part)) => (name, Some(part)),

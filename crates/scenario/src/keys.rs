@@ -4,15 +4,15 @@
 //! are made in [`crate::fabric`], the others stand in `tables/`.
 
 use lowtide_traffic::workload;
-use lowtide_units::Parts;
+use lowtide_units::Fraction;
 
-use crate::value::Ty;
+use crate::value::KeyType;
 
-use Fallback::{Is, Required};
+use KeyDefault::{Is, Required};
 
 /// What holds where a key is not written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fallback {
+pub(crate) enum KeyDefault {
     /// It must be written.
     Required,
     /// This value.
@@ -23,24 +23,29 @@ pub(crate) enum Fallback {
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
+pub(crate) struct KeySpec {
     pub(crate) name: &'static str,
-    pub(crate) ty: Ty,
-    pub(crate) default: Fallback,
+    pub(crate) ty: KeyType,
+    pub(crate) default: KeyDefault,
     pub(crate) doc: &'static str,
 }
 
-pub(crate) const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
-    Key { name, ty, default, doc }
+pub(crate) const fn key(
+    name: &'static str,
+    ty: KeyType,
+    default: KeyDefault,
+    doc: &'static str,
+) -> KeySpec {
+    KeySpec { name, ty, default, doc }
 }
 
 /// A share of a whole.
-pub(crate) const SHARE: Ty = Ty::Parts { min: Parts::ZERO, max: Parts::ONE };
+pub(crate) const SHARE: KeyType = KeyType::Parts { min: Fraction::ZERO, max: Fraction::ONE };
 
-impl Key {
+impl KeySpec {
     /// The key of a workload's parameter.
-    pub(crate) fn of_param(param: &workload::Param) -> Self {
-        let ty = Ty::of(param.kind);
+    pub(crate) fn of_param(param: &workload::WorkloadParam) -> Self {
+        let ty = KeyType::of(param.kind);
         let default = param.default.map_or(Required, Is);
         Self { name: param.name, ty, default, doc: param.doc }
     }

@@ -4,15 +4,15 @@ use lowtide_net::{aqm, profiles, topology};
 use lowtide_tcp::{profile, scheme};
 use lowtide_traffic::workload;
 
-use crate::tree::Node;
-use crate::value::Names;
+use crate::tree::TomlNode;
+use crate::value::NameSet;
 
 /// The line between the switches of a dumbbell, as `on` of a pipe and `link` of a failure call it.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 /// The names that the file itself makes, in its order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownNames {
     pub(crate) hosts: Vec<String>,
     pub(crate) traffic: Vec<String>,
     pub(crate) pipes: Vec<String>,
@@ -22,11 +22,11 @@ pub(crate) struct Known {
     pub(crate) bundles: Vec<String>,
 }
 
-impl Known {
+impl KnownNames {
     /// Looks into the tables of a file.
-    pub(crate) fn of(root: &Node) -> Self {
+    pub(crate) fn of(root: &TomlNode) -> Self {
         let names = |path: &[&str]| {
-            let table = root.get(path).map(Node::entries).unwrap_or_default();
+            let table = root.get(path).map(TomlNode::entries).unwrap_or_default();
             table.iter().map(|e| e.key.clone()).collect()
         };
         Self {
@@ -41,7 +41,7 @@ impl Known {
     }
 
     /// The names of the tables below a path that is only the way to named ones, as `hosts` is.
-    pub(crate) fn named(&self, path: &[&str]) -> Option<&[String]> {
+    pub(crate) fn table_names(&self, path: &[&str]) -> Option<&[String]> {
         match path {
             ["hosts"] => Some(&self.hosts),
             ["traffic"] => Some(&self.traffic),
@@ -55,22 +55,22 @@ impl Known {
     }
 
     /// The names that may stand where `names` are wanted.
-    pub(crate) fn list(&self, names: Names) -> Vec<String> {
+    pub(crate) fn list(&self, names: NameSet) -> Vec<String> {
         let base = || scheme::SCHEMES.iter().map(|s| s.name.to_owned());
         match names {
-            Names::Fixed(list) => list.iter().map(|n| (*n).to_owned()).collect(),
-            Names::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
-            Names::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
-            Names::BaseSchemes => base().collect(),
-            Names::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
-            Names::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
-            Names::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
-            Names::Traffic => self.traffic.clone(),
-            Names::Classes => self.classes.clone(),
-            Names::HostProfiles => {
+            NameSet::Fixed(list) => list.iter().map(|n| (*n).to_owned()).collect(),
+            NameSet::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
+            NameSet::BaseSchemes => base().collect(),
+            NameSet::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
+            NameSet::Traffic => self.traffic.clone(),
+            NameSet::Classes => self.classes.clone(),
+            NameSet::HostProfiles => {
                 lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
             }
-            Names::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The scenario file: an experiment as data.
 //!
 //! Contract: reads, completes and checks; runs nothing. A file, its overrides and its sweep become a
-//! [`Plan`] of [`RunSpec`]s, each of which gives a complete [`lowtide_host::Setup`]; or else
+//! [`RunPlan`] of [`RunSpec`]s, each of which gives a complete [`lowtide_host::Setup`]; or else
 //! [`ScenarioErrors`] that say what is wrong, where, and what would be right. Nothing that a person
 //! can write makes it panic. The format is described in `docs/scenario.md`.
 
@@ -41,15 +41,15 @@ mod text;
 mod tree;
 mod value;
 
-pub use embedded::{Embedded, TEMPLATES, Template, list, template};
+pub use embedded::{EmbeddedScenario, TEMPLATES, Template, embedded_scenarios, template};
 pub use error::{ScenarioError, ScenarioErrors, nearest};
-pub use estimate::{Cause, Estimate, HOPS_PER_SECOND};
+pub use estimate::{CostCause, Estimate, HOPS_PER_SECOND};
 pub use files::{Directory, Files, NoFiles};
 pub use flows::resolve as resolve_flows;
-pub use pattern::matches;
-pub use plan::{Part, Plan};
+pub use pattern::glob_matches;
+pub use plan::{PlanPart, RunPlan};
 pub use reference::reference;
-pub use replaced::Replaced;
+pub use replaced::ReplacedSwitch;
 pub use run::RunSpec;
 pub use scenario::Scenario;
 pub use schema::json_schema;

@@ -8,43 +8,45 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use lowtide_net::profiles::SwitchProfile;
-use lowtide_net::registry::Entry;
+use lowtide_net::registry::RegistryEntry;
 use lowtide_net::{BufferSpec, Framing, MarkSpec, Routing, Service};
-use lowtide_traffic::workload::{self, Args, Refusal, Site, Traffic, UserFile};
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_traffic::workload::{
+    self, Traffic, UserFile, WorkloadArgs, WorkloadContext, WorkloadError,
+};
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::fabric;
 use crate::range::HostRange;
-use crate::settings::Setting;
-use crate::tree::At;
-use crate::value::{Ty, Val};
+use crate::settings::SwitchSetting;
+use crate::tree::SourceSpan;
+use crate::value::{KeyType, KeyValue};
 
 /// A name and where it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Named {
+pub(crate) struct SpannedName {
     pub(crate) name: String,
-    pub(crate) at: At,
+    pub(crate) at: SourceSpan,
 }
 
 /// What is said of a transport in one place.
 #[derive(Clone, Debug)]
-pub(crate) struct Stack {
-    pub(crate) profile: Option<Named>,
-    pub(crate) scheme: Option<Named>,
+pub(crate) struct TransportTable {
+    pub(crate) profile: Option<SpannedName>,
+    pub(crate) scheme: Option<SpannedName>,
     pub(crate) host_profile: Option<&'static HostProfile>,
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<SwitchSetting>,
 }
 
 /// The table `[run]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunTable {
     pub(crate) duration: Duration,
     pub(crate) warmup: Duration,
-    pub(crate) warmup_at: At,
+    pub(crate) warmup_at: SourceSpan,
     pub(crate) seeds: u64,
     pub(crate) first_seed: u64,
-    pub(crate) end_done: bool,
-    pub(crate) end_at: At,
+    pub(crate) end_when_done: bool,
+    pub(crate) end_at: SourceSpan,
     pub(crate) allow_mismatch: bool,
 }
 
@@ -64,7 +66,7 @@ impl Topology {
     /// A number of its own; one when there is none.
     pub(crate) fn number(&self, name: &str) -> u32 {
         match self.value(name) {
-            Some(Val::Count(n)) => *n as u32,
+            Some(KeyValue::Count(n)) => *n as u32,
             _ => 1,
         }
     }
@@ -72,28 +74,28 @@ impl Topology {
     /// Whether it has every number that it needs.
     pub(crate) fn is_complete(&self) -> bool {
         let keys = fabric::keys(self.entry);
-        let numbers = keys.iter().filter(|key| matches!(key.ty, Ty::Count { .. }));
+        let numbers = keys.iter().filter(|key| matches!(key.ty, KeyType::Count { .. }));
         numbers.map(|key| key.name).all(|name| self.value(name).is_some())
     }
 
     /// A rate and a delay of its own; those of the hosts' links when there are none.
-    pub(crate) fn line(&self, rate: &str, delay: &str) -> (Rate, Duration) {
+    pub(crate) fn rate_and_delay(&self, rate: &str, delay: &str) -> (Rate, Duration) {
         let rate = match self.value(rate) {
-            Some(Val::Rate(rate)) => *rate,
+            Some(KeyValue::Rate(rate)) => *rate,
             _ => self.rate,
         };
         match self.value(delay) {
-            Some(Val::Time(delay)) => (rate, *delay),
+            Some(KeyValue::Time(delay)) => (rate, *delay),
             _ => (rate, self.delay),
         }
     }
 
     /// Where a key of its own is written, or else its kind.
-    pub(crate) fn place(&self, name: &str) -> At {
+    pub(crate) fn span_of(&self, name: &str) -> SourceSpan {
         self.values.iter().find(|(n, _, _)| *n == name).map_or(self.at, |(_, _, at)| *at)
     }
 
-    fn value(&self, name: &str) -> Option<&Val> {
+    fn value(&self, name: &str) -> Option<&KeyValue> {
         self.values.iter().find(|(n, _, _)| *n == name).map(|(_, value, _)| value)
     }
 }
@@ -122,7 +124,7 @@ impl TopologyKind {
     }
 
     /// Whether there may be several equally short ways between two hosts.
-    pub(crate) const fn has_ways(self) -> bool {
+    pub(crate) const fn has_multipath(self) -> bool {
         !matches!(self, Self::Star | Self::Dumbbell | Self::MultiHop)
     }
 }
@@ -131,28 +133,28 @@ impl TopologyKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     pub(crate) kind: TopologyKind,
-    pub(crate) entry: &'static Entry,
-    pub(crate) at: At,
+    pub(crate) entry: &'static RegistryEntry,
+    pub(crate) at: SourceSpan,
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     /// The keys of its own, each with its place.
-    pub(crate) values: Vec<(&'static str, Val, At)>,
-    pub(crate) graph: Graph,
+    pub(crate) values: Vec<(&'static str, KeyValue, SourceSpan)>,
+    pub(crate) graph: GraphTable,
     pub(crate) framing: Framing,
     pub(crate) mtu: Bytes,
 }
 
 /// The switches and links of a graph.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Graph {
-    pub(crate) switches: Vec<Named>,
-    pub(crate) links: Vec<GraphLine>,
+pub(crate) struct GraphTable {
+    pub(crate) switches: Vec<SpannedName>,
+    pub(crate) links: Vec<ParallelLinks>,
 }
 
 /// Equal links of a graph.
 #[derive(Clone, Debug)]
-pub(crate) struct GraphLine {
-    pub(crate) ends: [Named; 2],
+pub(crate) struct ParallelLinks {
+    pub(crate) ends: [SpannedName; 2],
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     pub(crate) count: u32,
@@ -160,15 +162,15 @@ pub(crate) struct GraphLine {
 
 /// One table `[failure.NAME]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Outage {
+pub(crate) struct LinkFailure {
     pub(crate) name: String,
-    pub(crate) link: Named,
+    pub(crate) link: SpannedName,
     /// Which one of several parallel links.
     pub(crate) nth: u32,
     pub(crate) down: Duration,
     pub(crate) up: Option<Duration>,
     /// Where its times are written.
-    pub(crate) times_at: At,
+    pub(crate) times_at: SourceSpan,
     pub(crate) detect: Duration,
 }
 
@@ -177,7 +179,7 @@ pub(crate) struct Outage {
 pub(crate) struct SwitchPort {
     /// The switch, or its name without the number behind; empty for all.
     pub(crate) name: String,
-    pub(crate) at: At,
+    pub(crate) at: SourceSpan,
     pub(crate) buffer: BufferSpec,
     pub(crate) mark: MarkSpec,
     pub(crate) count_in_service: bool,
@@ -185,8 +187,8 @@ pub(crate) struct SwitchPort {
     pub(crate) ports_per_memory: Option<NonZeroU32>,
     /// The profile that its defaults are from.
     pub(crate) profile: Option<&'static SwitchProfile>,
-    pub(crate) buffer_at: At,
-    pub(crate) k_at: At,
+    pub(crate) buffer_at: SourceSpan,
+    pub(crate) k_at: SourceSpan,
 }
 
 /// One table `[switch.class.NAME]`.
@@ -197,60 +199,60 @@ pub(crate) struct Class {
     /// As the switch where it is not said.
     pub(crate) buffer: Option<BufferSpec>,
     pub(crate) mark: Option<MarkSpec>,
-    pub(crate) buffer_at: At,
-    pub(crate) k_at: At,
+    pub(crate) buffer_at: SourceSpan,
+    pub(crate) k_at: SourceSpan,
 }
 
 /// The table `[switch]` with those in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     pub(crate) all: SwitchPort,
-    pub(crate) some: Vec<SwitchPort>,
+    pub(crate) per_switch: Vec<SwitchPort>,
     pub(crate) classes: Vec<Class>,
 }
 
 impl Switch {
     /// What holds for the switch of that name: what is said of it alone before what is said of its kind.
-    pub(crate) fn of(&self, name: &str) -> &SwitchPort {
+    pub(crate) fn for_switch(&self, name: &str) -> &SwitchPort {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let said = |of: &str| self.some.iter().find(|s| s.name == of);
+        let said = |of: &str| self.per_switch.iter().find(|s| s.name == of);
         said(name).or_else(|| said(kind)).unwrap_or(&self.all)
     }
 
     /// Everything that is said, of all switches first.
     pub(crate) fn each(&self) -> impl Iterator<Item = &SwitchPort> {
-        std::iter::once(&self.all).chain(&self.some)
+        std::iter::once(&self.all).chain(&self.per_switch)
     }
 }
 
 /// One table `[pipe.NAME]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Pipe {
+pub(crate) struct PipeTable {
     pub(crate) name: String,
-    pub(crate) on: Vec<Named>,
+    pub(crate) on: Vec<SpannedName>,
     pub(crate) direction: String,
     pub(crate) rate: Option<Rate>,
     pub(crate) delay: Option<Duration>,
     pub(crate) buffer: Option<BufferSpec>,
     pub(crate) count_in_service: Option<bool>,
-    pub(crate) loss: Parts,
+    pub(crate) loss: Fraction,
     pub(crate) mark: Option<MarkSpec>,
-    pub(crate) on_at: At,
-    pub(crate) buffer_at: At,
-    pub(crate) k_at: At,
+    pub(crate) on_at: SourceSpan,
+    pub(crate) buffer_at: SourceSpan,
+    pub(crate) k_at: SourceSpan,
 }
 
 /// One table `[hosts.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct HostGroup {
     pub(crate) name: String,
-    pub(crate) at: At,
-    pub(crate) count_at: At,
+    pub(crate) at: SourceSpan,
+    pub(crate) count_at: SourceSpan,
     /// Its hosts, as numbers of the whole network.
     pub(crate) range: HostRange,
     /// Where it is: the place of its side in [`TopologyKind::sides`]; 0 where there are none.
     pub(crate) side: usize,
-    pub(crate) stack: Stack,
+    pub(crate) stack: TransportTable,
     pub(crate) clock: ClockSpec,
     pub(crate) nic: NicSpec,
     /// The class of its packets, by its place.
@@ -261,11 +263,11 @@ pub(crate) struct HostGroup {
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficGroup {
     pub(crate) name: String,
-    pub(crate) at: At,
+    pub(crate) at: SourceSpan,
     /// Where its keys are written.
-    pub(crate) places: Vec<(&'static str, At)>,
-    pub(crate) workload: &'static workload::Entry,
-    pub(crate) args: Args,
+    pub(crate) places: Vec<(&'static str, SourceSpan)>,
+    pub(crate) workload: &'static workload::WorkloadEntry,
+    pub(crate) args: WorkloadArgs,
     /// The class of its packets, by its place; else that of the hosts that send them.
     pub(crate) class: Option<u8>,
     /// The files that it is made from.
@@ -274,25 +276,25 @@ pub(crate) struct TrafficGroup {
 
 impl TrafficGroup {
     /// Where a key is written, or else the group.
-    pub(crate) fn place(&self, key: &str) -> At {
+    pub(crate) fn span_of(&self, key: &str) -> SourceSpan {
         self.places.iter().find(|(name, _)| *name == key).map_or(self.at, |(_, at)| *at)
     }
     /// The traffic, made anew each time: a sweep would hold a million flows per point otherwise.
-    pub(crate) fn traffic(&self, site: &Site) -> Result<Traffic, Refusal> {
-        self.workload.make(&self.args, site)
+    pub(crate) fn traffic(&self, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+        self.workload.generate(&self.args, site)
     }
 }
 
 /// The table `[probes]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Probes {
+pub(crate) struct ProbesTable {
     pub(crate) interval: Option<Duration>,
     pub(crate) groups: Vec<u16>,
     pub(crate) flows_per_group: u32,
     pub(crate) queues: bool,
     pub(crate) delays: bool,
     /// References as written, not looked up.
-    pub(crate) trace: Vec<(String, At)>,
+    pub(crate) trace: Vec<(String, SourceSpan)>,
     /// Ends of the ranges of flow sizes, ascending.
     pub(crate) size_classes: Vec<Bytes>,
 }
@@ -301,33 +303,33 @@ pub(crate) struct Probes {
 #[derive(Clone, Debug)]
 pub(crate) struct Bundle {
     pub(crate) name: String,
-    pub(crate) profile: Option<Named>,
-    pub(crate) base: Option<Named>,
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) profile: Option<SpannedName>,
+    pub(crate) base: Option<SpannedName>,
+    pub(crate) settings: Vec<SwitchSetting>,
 }
 
 /// One point of the whole file.
 #[derive(Clone, Debug)]
-pub(crate) struct Model {
+pub(crate) struct ScenarioModel {
     pub(crate) title: String,
     pub(crate) description: Option<String>,
-    pub(crate) run: Run,
+    pub(crate) run: RunTable,
     pub(crate) topology: Topology,
     pub(crate) routing: Routing,
-    pub(crate) failures: Vec<Outage>,
+    pub(crate) failures: Vec<LinkFailure>,
     pub(crate) switch: Switch,
-    pub(crate) pipes: Vec<Pipe>,
-    pub(crate) transport: Stack,
+    pub(crate) pipes: Vec<PipeTable>,
+    pub(crate) transport: TransportTable,
     pub(crate) hosts: Vec<HostGroup>,
     pub(crate) traffic: Vec<TrafficGroup>,
     pub(crate) disturbance: Disturbance,
-    pub(crate) probes: Probes,
+    pub(crate) probes: ProbesTable,
     /// What is compared; empty when nothing is.
-    pub(crate) compare: Vec<Named>,
+    pub(crate) compare: Vec<SpannedName>,
     pub(crate) bundles: Vec<Bundle>,
 }
 
-impl Model {
+impl ScenarioModel {
     /// The switches as the compared schemes, with their places.
     pub(crate) fn bundle(&self, name: &str) -> Option<&Bundle> {
         self.bundles.iter().find(|b| b.name == name)

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use crate::case::Case;
+use crate::case::RunConfig;
 use crate::check;
-use crate::complaints::Complaints;
+use crate::complaints::Diagnostics;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
-use crate::estimate::{Cause, Estimate};
-use crate::files::{Files, Library};
-use crate::known::Known;
-use crate::model::{Model, Named};
-use crate::replaced::{self, Replaced};
+use crate::estimate::{CostCause, Estimate};
+use crate::files::{FileCache, Files};
+use crate::known::KnownNames;
+use crate::model::{ScenarioModel, SpannedName};
+use crate::replaced::{self, ReplacedSwitch};
 use crate::run::RunSpec;
 use crate::stack;
 use crate::surroundings;
 use crate::sweep;
 use crate::tables;
-use crate::tree::{Node, Source};
+use crate::tree::{SourceText, TomlNode};
 
 /// Every run of a scenario.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RunPlan {
     /// Name of the scenario.
     pub name: String,
     /// Its title.
@@ -35,43 +35,45 @@ pub struct Plan {
     /// The points of the sweep, the last key changing fastest; one empty point without a sweep.
     pub points: Vec<Vec<(String, String)>>,
     /// Switches of the schemes that settings replace, each once, by scheme.
-    pub replaced: Vec<Replaced>,
+    pub replaced: Vec<ReplacedSwitch>,
 }
 
-impl Plan {
+impl RunPlan {
     /// What all runs will cost. Seeds of one case cost the same.
     pub fn estimate(&self) -> Estimate {
         let mut total = Estimate::default();
         let mut rest = &self.runs[..];
         while let Some(first) = rest.first() {
-            let same = rest.iter().take_while(|r| Arc::ptr_eq(&r.case, &first.case)).count();
-            total = total.then(Estimate::of(&first.case.setup(first.seed)).times(same as u64));
+            let same =
+                rest.iter().take_while(|r| Arc::ptr_eq(&r.run_config, &first.run_config)).count();
+            total =
+                total.then(Estimate::of(&first.run_config.setup(first.seed)).times(same as u64));
             rest = &rest[same..];
         }
         total
     }
 
-    /// As [`RunSpec::key_of`], of the first run.
-    pub fn key_of(&self, cause: Cause) -> String {
-        self.runs.first().map_or_else(String::new, |run| run.key_of(cause))
+    /// As [`RunSpec::key_for_cost`], of the first run.
+    pub fn key_for_cost(&self, cause: CostCause) -> String {
+        self.runs.first().map_or_else(String::new, |run| run.key_for_cost(cause))
     }
 }
 
 /// A part of a plan that is put together: what its runs are called, and the plan they come from.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct PlanPart {
     /// What the runs go by in place of their scheme.
     pub scheme: String,
     /// What they go by in place of their point.
     pub point: Vec<(String, String)>,
     /// The runs.
-    pub plan: Plan,
+    pub plan: RunPlan,
 }
 
-impl Plan {
+impl RunPlan {
     /// One plan of several, for questions that no single scenario asks. Runs keep their hashes and
     /// their order.
-    pub fn joined(name: &str, title: &str, parts: Vec<Part>) -> Self {
+    pub fn concat(name: &str, title: &str, parts: Vec<PlanPart>) -> Self {
         let mut whole = blake3::Hasher::new();
         let mut out = Self {
             name: name.to_owned(),
@@ -83,7 +85,7 @@ impl Plan {
             // Its parts have names of their own.
             replaced: Vec::new(),
         };
-        for Part { scheme, point, plan } in parts {
+        for PlanPart { scheme, point, plan } in parts {
             whole.update(plan.hash.as_bytes());
             for text in std::iter::once(&scheme).chain(point.iter().flat_map(|(k, v)| [k, v])) {
                 whole.update(text.as_bytes()).update(b"\0");
@@ -97,46 +99,46 @@ impl Plan {
                 out.points.push(point);
             }
         }
-        out.hash = short(&whole);
+        out.hash = short_hash(&whole);
         out
     }
 }
 
 /// The most runs of one plan.
-const MOST_RUNS: u64 = 1_000_000;
+const MAX_RUNS: u64 = 1_000_000;
 
 /// The most errors that are shown; more do not help.
-const MOST_ERRORS: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 pub(crate) fn expand(
     name: &str,
-    root: &Node,
-    sources: &[Source],
+    root: &TomlNode,
+    sources: &[SourceText],
     files: &dyn Files,
-) -> Result<Plan, ScenarioErrors> {
-    let known = Known::of(root);
-    let library = Library::new(root, files);
-    let mut complaints = Complaints::new(sources);
+) -> Result<RunPlan, ScenarioErrors> {
+    let known = KnownNames::of(root);
+    let library = FileCache::new(root, files);
+    let mut complaints = Diagnostics::new(sources);
     let axes = sweep::read(root, &known, &mut complaints);
     let points = sweep::points(&axes, &mut complaints);
-    let mut models: Vec<(Vec<(String, String)>, Model)> = Vec::new();
+    let mut models: Vec<(Vec<(String, String)>, ScenarioModel)> = Vec::new();
     for point in &points {
         let tree = sweep::at_point(root, point);
         let named = point.iter().map(|(axis, i)| (axis.key.clone(), axis.values[*i].0.clone()));
         if let Some(model) = tables::read(&tree, &known, &library, &mut complaints) {
             models.push((named.collect(), model));
         }
-        if complaints.len() > MOST_ERRORS {
+        if complaints.len() > MAX_ERRORS {
             break;
         }
     }
     let schemes = compared(models.first().map(|(_, model)| model));
     let mut cases = Vec::new();
-    let mut replacements: Vec<Replaced> = Vec::new();
+    let mut replacements: Vec<ReplacedSwitch> = Vec::new();
     for (label, named) in &schemes {
-        let set = surroundings::of(root, label, &known, &axes, &mut complaints);
+        let set = surroundings::read(root, label, &known, &axes, &mut complaints);
         for (i, (point, model)) in models.iter().enumerate() {
-            if complaints.len() > MOST_ERRORS {
+            if complaints.len() > MAX_ERRORS {
                 break;
             }
             let own = (!set.is_empty()).then(|| {
@@ -152,7 +154,7 @@ pub(crate) fn expand(
             };
             let Some(configs) = configs(model, named.as_ref(), &mut complaints) else { continue };
             check::check(model, &configs, &mut complaints);
-            let case = Case { model: model.clone(), configs, scheme: label.clone() };
+            let case = RunConfig { model: model.clone(), configs, scheme: label.clone() };
             if complaints.is_empty() {
                 for found in replaced::of(&case, named.as_ref(), &axes) {
                     if !replacements.contains(&found) {
@@ -163,15 +165,15 @@ pub(crate) fn expand(
             cases.push((point.clone(), Arc::new(case)));
         }
     }
-    if let Some(errors) = ScenarioErrors::collect(complaints.into_found()) {
+    if let Some(errors) = ScenarioErrors::collect(complaints.into_errors()) {
         return Err(errors);
     }
     let Some((_, first)) = models.first() else {
         return Err(ScenarioError::plain("this scenario has no runs", None).into());
     };
     let total = (cases.len() as u64).saturating_mul(first.run.seeds);
-    if total > MOST_RUNS {
-        let message = format!("this scenario has {total} runs, more than {MOST_RUNS}");
+    if total > MAX_RUNS {
+        let message = format!("this scenario has {total} runs, more than {MAX_RUNS}");
         let help = "sweep over less, or take fewer seeds".to_owned();
         return Err(ScenarioError::plain(message, Some(help)).into());
     }
@@ -179,7 +181,7 @@ pub(crate) fn expand(
     let mut runs = Vec::new();
     for (point, case) in cases {
         // The seed enters after the text, so that a million seeds do not write it a million times.
-        let physics = blake3::hash(emit::physics(&case, 0).as_bytes());
+        let physics = blake3::hash(emit::hashed_toml(&case, 0).as_bytes());
         whole.update(physics.as_bytes());
         for i in 0..case.model.run.seeds {
             let seed = case.model.run.first_seed + i;
@@ -189,15 +191,15 @@ pub(crate) fn expand(
                 scheme: case.scheme.clone(),
                 point: point.clone(),
                 seed,
-                hash: short(&hasher),
-                case: Arc::clone(&case),
+                hash: short_hash(&hasher),
+                run_config: Arc::clone(&case),
             });
         }
     }
-    Ok(Plan {
+    Ok(RunPlan {
         name: name.to_owned(),
         title: first.title.clone(),
-        hash: short(&whole),
+        hash: short_hash(&whole),
         runs,
         schemes: schemes.into_iter().map(|(label, _)| label).collect(),
         points: models.into_iter().map(|(point, _)| point).collect(),
@@ -205,13 +207,13 @@ pub(crate) fn expand(
     })
 }
 
-fn short(hasher: &blake3::Hasher) -> String {
+fn short_hash(hasher: &blake3::Hasher) -> String {
     hasher.finalize().to_hex().as_str()[..16].to_owned()
 }
 
 /// What is compared, with what runs are called: without a comparison the scheme of `[transport]`, or
 /// else its profile.
-fn compared(model: Option<&Model>) -> Vec<(String, Option<Named>)> {
+fn compared(model: Option<&ScenarioModel>) -> Vec<(String, Option<SpannedName>)> {
     let Some(model) = model else { return Vec::new() };
     if !model.compare.is_empty() {
         return model.compare.iter().map(|n| (n.name.clone(), Some(n.clone()))).collect();
@@ -222,13 +224,13 @@ fn compared(model: Option<&Model>) -> Vec<(String, Option<Named>)> {
 }
 
 fn configs(
-    model: &Model,
-    compared: Option<&Named>,
-    complaints: &mut Complaints<'_>,
+    model: &ScenarioModel,
+    compared: Option<&SpannedName>,
+    complaints: &mut Diagnostics<'_>,
 ) -> Option<Vec<lowtide_tcp::Config>> {
     let mut out = Vec::new();
     for group in &model.hosts {
-        match stack::config(model, group, compared) {
+        match stack::tcp_config(model, group, compared) {
             Ok(config) => out.push(config),
             Err((at, message)) => {
                 complaints.add(at, message, None);

@@ -1,39 +1,39 @@
 //! Reads one table of the file: typed values, defaults, and every complaint in one list.
 
 use lowtide_net::Count;
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
-use crate::complaints::Complaints;
+use crate::complaints::Diagnostics;
 use crate::error::suggest;
-use crate::keys::{Fallback, Key};
-use crate::known::Known;
-use crate::section::Section;
-use crate::settings::{self, SIDES, Setting};
-use crate::tree::{At, Data, Node, Source};
-use crate::value::Val;
+use crate::keys::{KeyDefault, KeySpec};
+use crate::known::KnownNames;
+use crate::section::TableSpec;
+use crate::settings::{self, SIDES, SwitchSetting};
+use crate::tree::{SourceSpan, SourceText, TomlData, TomlNode};
+use crate::value::KeyValue;
 
 /// A table being read.
-pub(crate) struct Reader<'a, 'c, 's> {
-    keys: Vec<Key>,
-    table: Option<&'a Node>,
+pub(crate) struct TableReader<'a, 'c, 's> {
+    keys: Vec<KeySpec>,
+    table: Option<&'a TomlNode>,
     /// Where an error about a missing key points: the name of the table.
-    at: At,
+    at: SourceSpan,
     path: String,
-    known: &'a Known,
-    complaints: &'c mut Complaints<'s>,
+    known: &'a KnownNames,
+    complaints: &'c mut Diagnostics<'s>,
 }
 
-impl<'a, 'c, 's> Reader<'a, 'c, 's> {
+impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
     /// Reads `table`, which is written at `at` under the dotted `path`; keys beyond those of `section`
     /// are `more`. Complains of unknown keys at once.
     pub(crate) fn new(
-        section: &'static Section,
-        more: &[Key],
-        table: Option<&'a Node>,
-        at: At,
+        section: &'static TableSpec,
+        more: &[KeySpec],
+        table: Option<&'a TomlNode>,
+        at: SourceSpan,
         path: &str,
-        known: &'a Known,
-        complaints: &'c mut Complaints<'s>,
+        known: &'a KnownNames,
+        complaints: &'c mut Diagnostics<'s>,
     ) -> Self {
         let mut keys = section.keys.to_vec();
         keys.extend_from_slice(more);
@@ -41,9 +41,9 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
         reader.refuse_unknown(section)
     }
 
-    fn refuse_unknown(self, section: &Section) -> Self {
+    fn refuse_unknown(self, section: &TableSpec) -> Self {
         let Some(table) = self.table else { return self };
-        if !matches!(table.data, Data::Table(_)) {
+        if !matches!(table.data, TomlData::Table(_)) {
             let message = format!("`{}` is {} where a table is wanted", self.path, table.kind());
             self.complaints.add(table.at, message, None);
             return self;
@@ -71,17 +71,17 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     }
 
     /// The table of `section` within this one.
-    pub(crate) fn below(&mut self, section: &'static Section) -> Reader<'a, '_, 's> {
+    pub(crate) fn subtable(&mut self, section: &'static TableSpec) -> TableReader<'a, '_, 's> {
         let name = section.name();
         let entry = self.table.and_then(|t| t.entry(name));
         let path = format!("{}.{name}", self.path);
         let at = entry.map_or(self.at, |e| e.key_at);
         let table = entry.map(|e| &e.node);
-        Reader::new(section, &[], table, at, &path, self.known, self.complaints)
+        TableReader::new(section, &[], table, at, &path, self.known, self.complaints)
     }
 
     /// The value of a key, or its default; `None` when there is neither or it was refused.
-    pub(crate) fn value(&mut self, name: &str) -> Option<(Val, At)> {
+    pub(crate) fn value(&mut self, name: &str) -> Option<(KeyValue, SourceSpan)> {
         let key = *self.keys.iter().find(|k| k.name == name)?;
         let known = |names| self.known.list(names);
         if let Some(entry) = self.table.and_then(|t| t.entry(name)) {
@@ -95,24 +95,30 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
             };
         }
         match key.default {
-            Fallback::Is(text) => {
-                let node = Node { data: Data::Text(text.to_owned()), at: self.at, pinned: false };
+            KeyDefault::Is(text) => {
+                let node = TomlNode {
+                    data: TomlData::Text(text.to_owned()),
+                    at: self.at,
+                    is_override: false,
+                };
                 key.ty.read(&node, &known).ok().map(|value| (value, self.at))
             }
-            Fallback::Unset(_) => None,
+            KeyDefault::Unset(_) => None,
             // Of something that is no table nothing is missing: the complaint about it is enough.
-            Fallback::Required if self.table.is_some_and(|t| !matches!(t.data, Data::Table(_))) => {
+            KeyDefault::Required
+                if self.table.is_some_and(|t| !matches!(t.data, TomlData::Table(_))) =>
+            {
                 None
             }
-            Fallback::Required => {
-                self.missing(name);
+            KeyDefault::Required => {
+                self.report_missing(name);
                 None
             }
         }
     }
 
     /// Complains that a key is not written.
-    pub(crate) fn missing(&mut self, name: &str) {
+    pub(crate) fn report_missing(&mut self, name: &str) {
         let Some(key) = self.keys.iter().find(|k| k.name == name) else { return };
         let known = |names| self.known.list(names);
         let message = if self.path.is_empty() {
@@ -125,22 +131,22 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     }
 
     /// Where the value of a key is written, or else the table.
-    pub(crate) fn at(&self, name: &str) -> At {
+    pub(crate) fn at(&self, name: &str) -> SourceSpan {
         self.table.and_then(|t| t.entry(name)).map_or(self.at, |e| e.node.at)
     }
 
     /// Takes in a file that the table names, and gives its number.
-    pub(crate) fn source(&mut self, source: Source) -> usize {
-        self.complaints.source(source)
+    pub(crate) fn add_source(&mut self, source: SourceText) -> usize {
+        self.complaints.add_source(source)
     }
 
     /// What is wrong, anywhere.
-    pub(crate) fn complain_at(&mut self, at: At, message: String, help: Option<String>) {
+    pub(crate) fn report_at(&mut self, at: SourceSpan, message: String, help: Option<String>) {
         self.complaints.add(at, message, help);
     }
 
     /// Where the table is named.
-    pub(crate) fn place(&self) -> At {
+    pub(crate) fn table_span(&self) -> SourceSpan {
         self.at
     }
 
@@ -150,12 +156,7 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     }
 
     /// What is wrong, at a key or else the table.
-    pub(crate) fn complain(
-        &mut self,
-        name: &str,
-        message: impl Into<String>,
-        help: Option<String>,
-    ) {
+    pub(crate) fn report(&mut self, name: &str, message: impl Into<String>, help: Option<String>) {
         let at = self.at(name);
         self.complaints.add(at, message, help);
     }
@@ -163,20 +164,20 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     /// A text or a name.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
         match self.value(name)?.0 {
-            Val::Text(text) => Some(text),
+            KeyValue::Text(text) => Some(text),
             _ => None,
         }
     }
 
     /// `true` or `false`; false when it was refused.
     pub(crate) fn bool(&mut self, name: &str) -> bool {
-        matches!(self.value(name), Some((Val::Bool(true), _)))
+        matches!(self.value(name), Some((KeyValue::Bool(true), _)))
     }
 
     /// A number; one when it was refused.
     pub(crate) fn count(&mut self, name: &str) -> u64 {
         match self.value(name) {
-            Some((Val::Count(n), _)) => n,
+            Some((KeyValue::Count(n), _)) => n,
             _ => 1,
         }
     }
@@ -184,7 +185,7 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     /// A time; `None` also for `off`.
     pub(crate) fn time(&mut self, name: &str) -> Option<Duration> {
         match self.value(name)?.0 {
-            Val::Time(time) => Some(time),
+            KeyValue::Time(time) => Some(time),
             _ => None,
         }
     }
@@ -192,15 +193,15 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     /// A rate; `None` also for `off`.
     pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
         match self.value(name)?.0 {
-            Val::Rate(rate) => Some(rate),
+            KeyValue::Rate(rate) => Some(rate),
             _ => None,
         }
     }
 
     /// A share.
-    pub(crate) fn parts(&mut self, name: &str) -> Option<Parts> {
+    pub(crate) fn parts(&mut self, name: &str) -> Option<Fraction> {
         match self.value(name)?.0 {
-            Val::Parts(parts) => Some(parts),
+            KeyValue::Parts(parts) => Some(parts),
             _ => None,
         }
     }
@@ -208,7 +209,7 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     /// A size; `None` also for `unlimited`.
     pub(crate) fn size(&mut self, name: &str) -> Option<Bytes> {
         match self.value(name)?.0 {
-            Val::Size(size) => Some(size),
+            KeyValue::Size(size) => Some(size),
             _ => None,
         }
     }
@@ -216,21 +217,21 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     /// Packets or bytes; `None` also for `unlimited`.
     pub(crate) fn length(&mut self, name: &str) -> Option<Count> {
         match self.value(name)?.0 {
-            Val::Length(count) => Some(count),
+            KeyValue::Length(count) => Some(count),
             _ => None,
         }
     }
 
     /// A list of names, each with its place.
-    pub(crate) fn names(&mut self, name: &str) -> Option<Vec<(String, At)>> {
+    pub(crate) fn names(&mut self, name: &str) -> Option<Vec<(String, SourceSpan)>> {
         match self.value(name)?.0 {
-            Val::Names(names) => Some(names),
+            KeyValue::Names(names) => Some(names),
             _ => None,
         }
     }
 
     /// The switches of the tables `sender`, `receiver` and `connection`.
-    pub(crate) fn settings(&mut self) -> Vec<Setting> {
+    pub(crate) fn settings(&mut self) -> Vec<SwitchSetting> {
         self.table.map_or_else(Vec::new, |t| settings::read(t, &self.path, self.complaints))
     }
 }

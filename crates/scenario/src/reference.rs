@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::{Fallback, Key};
-use crate::known::Known;
-use crate::section::{More, SWEEP, SWEEP_DOC};
+use crate::keys::{KeyDefault, KeySpec};
+use crate::known::KnownNames;
+use crate::section::{SWEEP, SWEEP_DOC, TableContents};
 use crate::tables::sections;
-use crate::value::{Names, Ty};
+use crate::value::{KeyType, NameSet};
 
 /// Every table and key in Markdown, from the table that the reader uses.
 pub fn reference() -> String {
-    let known = Known::default();
+    let known = KnownNames::default();
     let mut out = String::new();
     for section in sections() {
         let title = match section.path {
             [] => "Head".to_owned(),
-            path if section.more == More::List => format!("`[[{}]]`", path.join(".")),
+            path if section.contents == TableContents::List => format!("`[[{}]]`", path.join(".")),
             path => format!("`[{}]`", path.join(".").replace('*', "NAME")),
         };
         // Writing to a string cannot fail.
@@ -38,16 +38,16 @@ pub fn reference() -> String {
 }
 
 /// A table of keys.
-fn keys(out: &mut String, keys: &[Key], known: &Known) {
+fn keys(out: &mut String, keys: &[KeySpec], known: &KnownNames) {
     if keys.is_empty() {
         return;
     }
     out.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
     for key in keys {
         let default = match key.default {
-            Fallback::Required => "required".to_owned(),
-            Fallback::Is(text) => format!("`{text}`"),
-            Fallback::Unset(what) => what.to_owned(),
+            KeyDefault::Required => "required".to_owned(),
+            KeyDefault::Is(text) => format!("`{text}`"),
+            KeyDefault::Unset(what) => what.to_owned(),
         };
         let takes = takes(key.ty, known);
         // Writing to a string cannot fail.
@@ -56,15 +56,17 @@ fn keys(out: &mut String, keys: &[Key], known: &Known) {
 }
 
 /// What a key takes; names that are registered elsewhere are not repeated here.
-fn takes(ty: Ty, known: &Known) -> String {
+fn takes(ty: KeyType, known: &KnownNames) -> String {
     match ty {
-        Ty::Name(Names::Profiles) => "a profile (`lowtide list profiles`)".to_owned(),
-        Ty::Name(Names::Schemes) => "a scheme (`lowtide list schemes`) or a bundle".to_owned(),
-        Ty::Name(Names::BaseSchemes) => "a scheme (`lowtide list schemes`)".to_owned(),
-        Ty::Name(Names::Classes) => "a class of `[switch.class]`".to_owned(),
-        Ty::Name(Names::Workloads) => "a workload (`lowtide list workloads`)".to_owned(),
-        Ty::NameList(Names::Schemes) => "a list of schemes and bundles".to_owned(),
-        Ty::NameList(Names::Traffic) => "a list of traffic groups".to_owned(),
+        KeyType::Name(NameSet::Profiles) => "a profile (`lowtide list profiles`)".to_owned(),
+        KeyType::Name(NameSet::Schemes) => {
+            "a scheme (`lowtide list schemes`) or a bundle".to_owned()
+        }
+        KeyType::Name(NameSet::BaseSchemes) => "a scheme (`lowtide list schemes`)".to_owned(),
+        KeyType::Name(NameSet::Classes) => "a class of `[switch.class]`".to_owned(),
+        KeyType::Name(NameSet::Workloads) => "a workload (`lowtide list workloads`)".to_owned(),
+        KeyType::NameList(NameSet::Schemes) => "a list of schemes and bundles".to_owned(),
+        KeyType::NameList(NameSet::Traffic) => "a list of traffic groups".to_owned(),
         ty => ty.describe(&|names| known.list(names)),
     }
 }

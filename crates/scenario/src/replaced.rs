@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 
 use lowtide_tcp::{Config, profile, switches};
 
-use crate::case::Case;
-use crate::model::{HostGroup, Model, Named};
+use crate::case::RunConfig;
+use crate::model::{HostGroup, ScenarioModel, SpannedName};
 use crate::stack;
-use crate::sweep::Axis;
+use crate::sweep::SweepAxis;
 
 /// A switch whose value is not that of the scheme after which runs are called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Replaced {
+pub struct ReplacedSwitch {
     /// What the runs are called: a scheme, a bundle or a profile.
     pub scheme: String,
     /// `cc`, `ecn`, `feedback`, `ack` or `delay-option`.
     pub switch: &'static str,
     /// Its value by the scheme (of a host group with a scheme of its own: by that).
-    pub named: String,
+    pub scheme_value: String,
     /// Its value in the runs.
     pub value: String,
     /// The host groups that have that value; empty where all have it.
@@ -46,17 +46,21 @@ const SWITCHES: [(&str, Role); 5] = [
 ];
 
 /// What the settings of a case replace; `compared` is the scheme that is compared.
-pub(crate) fn of(case: &Case, compared: Option<&Named>, axes: &[Axis]) -> Vec<Replaced> {
+pub(crate) fn of(
+    case: &RunConfig,
+    compared: Option<&SpannedName>,
+    axes: &[SweepAxis],
+) -> Vec<ReplacedSwitch> {
     let model = &case.model;
     let expected: Vec<Option<Config>> = model
         .hosts
         .iter()
         .zip(&case.configs)
-        .map(|(group, config)| as_named(model, group, compared, config))
+        .map(|(group, config)| scheme_config(model, group, compared, config))
         .collect();
     let value = |config: &Config, switch| switches::get_text(config, switch).unwrap_or_default();
     let mut roles: Option<Roles> = None;
-    let mut out: Vec<Replaced> = Vec::new();
+    let mut out: Vec<ReplacedSwitch> = Vec::new();
     for (switch, role) in SWITCHES {
         let swept = |path: &String| path.rsplit('.').next() == Some(switch);
         if axes.iter().flat_map(|axis| &axis.paths).any(swept) {
@@ -73,19 +77,19 @@ pub(crate) fn of(case: &Case, compared: Option<&Named>, axes: &[Axis]) -> Vec<Re
         let roles = roles.get_or_insert_with(|| Roles::of(case));
         let concerned = groups().filter(|(index, _)| roles.has(*index, role));
         let mut all = 0;
-        let mut found: Vec<Replaced> = Vec::new();
+        let mut found: Vec<ReplacedSwitch> = Vec::new();
         for (_, ((group, config), expected)) in concerned {
             all += 1;
             let Some(expected) = expected.as_ref().filter(|_| differs(config, expected)) else {
                 continue;
             };
             let (named, value) = (value(expected, switch), value(config, switch));
-            match found.iter_mut().find(|r| r.value == value && r.named == named) {
+            match found.iter_mut().find(|r| r.value == value && r.scheme_value == named) {
                 Some(known) => known.hosts.push(group.name.clone()),
-                None => found.push(Replaced {
+                None => found.push(ReplacedSwitch {
                     scheme: case.scheme.clone(),
                     switch,
-                    named,
+                    scheme_value: named,
                     value,
                     hosts: vec![group.name.clone()],
                 }),
@@ -101,10 +105,10 @@ pub(crate) fn of(case: &Case, compared: Option<&Named>, axes: &[Axis]) -> Vec<Re
 
 /// The configuration of a group with every switch of its scheme as the scheme has it, or else that of
 /// the profile; `None` where neither is named.
-fn as_named(
-    model: &Model,
+fn scheme_config(
+    model: &ScenarioModel,
     group: &HostGroup,
-    compared: Option<&Named>,
+    compared: Option<&SpannedName>,
     config: &Config,
 ) -> Option<Config> {
     let (general, own) = (&model.transport, &group.stack);
@@ -124,7 +128,7 @@ struct Roles {
 }
 
 impl Roles {
-    fn of(case: &Case) -> Self {
+    fn of(case: &RunConfig) -> Self {
         let setup = case.setup(case.model.run.first_seed);
         let mut roles = Self { sends: BTreeSet::new(), receives: BTreeSet::new() };
         let group = |host: u32| case.model.group_of(host).map(|(index, _)| index);
@@ -133,7 +137,7 @@ impl Roles {
             roles.receives.extend(group(flow.dst));
         }
         // Answers are the data of an asker's connections.
-        for asker in &setup.askers {
+        for asker in &setup.query_clients {
             roles.sends.extend(asker.servers.iter().filter_map(|server| group(*server)));
             roles.receives.extend(group(asker.client));
         }
@@ -161,9 +165,9 @@ mod tests {
             scenario = scenario.with_override(key, value).unwrap();
         }
         let plan = scenario.expand().unwrap();
-        let text = |r: &super::Replaced| {
+        let text = |r: &super::ReplacedSwitch| {
             let hosts = r.hosts.join("+");
-            format!("{} {}={} for {} at {hosts}", r.scheme, r.switch, r.value, r.named)
+            format!("{} {}={} for {} at {hosts}", r.scheme, r.switch, r.value, r.scheme_value)
         };
         plan.replaced.iter().map(text).collect()
     }
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn no_embedded_scenario_passes_for_a_scheme_that_it_replaces() {
-        for scenario in crate::list() {
+        for scenario in crate::embedded_scenarios() {
             let found = replaced(scenario.name, &[]);
             assert_eq!(found, Vec::<String>::new(), "{}", scenario.name);
         }

@@ -9,7 +9,7 @@ use lowtide_traffic::Flow;
 use lowtide_units::Duration;
 
 /// One direction of a link.
-pub(crate) type Line = (usize, bool);
+pub(crate) type LinkDirection = (usize, bool);
 
 /// Bytes of rows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct RowBytes {
 
 /// What a run records.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct RowEstimate {
     /// Samples of senders and queues at intervals.
     pub(crate) samples: RowBytes,
     /// Traced flows.
@@ -30,7 +30,7 @@ pub(crate) struct Rows {
 }
 
 /// Half-rows of memory per row: the run's own, the table's, and what the encoder holds. Measured: 2.5 rows.
-const HALVES: u64 = 5;
+const MEMORY_HALF_ROWS: u64 = 5;
 
 /// Bytes of a sampled sender in a table. Measured: 4 where little changes, 35 where all does.
 const PROBE_DISK_BYTES: u64 = 30;
@@ -41,12 +41,12 @@ const QUEUE_DISK_BYTES: u64 = 10;
 /// Bytes of a packet at a port that a trace records, in memory and in a table.
 const HOP: RowBytes = RowBytes { memory: 400, disk: 30 };
 
-impl Rows {
+impl RowEstimate {
     /// Of a run that takes so long; `carried` says how many segments a flow sends, and over which lines.
     pub(crate) fn of<'p>(
         setup: &Setup,
         simulated: Duration,
-        carried: impl Fn(&Flow) -> (u64, &'p [Line]),
+        carried: impl Fn(&Flow) -> (u64, &'p [LinkDirection]),
     ) -> Self {
         Self { samples: samples(setup, simulated), trace: trace(setup, carried) }
     }
@@ -68,15 +68,15 @@ fn samples(setup: &Setup, simulated: Duration) -> RowBytes {
     let row = |probe: u64, queue: u64| senders.saturating_mul(probe).saturating_add(ports * queue);
     let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSample>() as u64);
     RowBytes {
-        memory: samples.saturating_mul(memory).saturating_mul(HALVES) / 2,
+        memory: samples.saturating_mul(memory).saturating_mul(MEMORY_HALF_ROWS) / 2,
         disk: samples.saturating_mul(row(PROBE_DISK_BYTES, QUEUE_DISK_BYTES)),
     }
 }
 
 /// A trace records all packets at the ports on the way of a traced flow.
-fn trace<'p>(setup: &Setup, carried: impl Fn(&Flow) -> (u64, &'p [Line])) -> RowBytes {
+fn trace<'p>(setup: &Setup, carried: impl Fn(&Flow) -> (u64, &'p [LinkDirection])) -> RowBytes {
     let traced = setup.probes.trace.iter().filter_map(|flow| setup.flows.get(*flow as usize));
-    let ports: BTreeSet<Line> = traced.flat_map(|flow| carried(flow).1).copied().collect();
+    let ports: BTreeSet<LinkDirection> = traced.flat_map(|flow| carried(flow).1).copied().collect();
     if ports.is_empty() {
         return RowBytes::default();
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use lowtide_host::Setup;
 
-use crate::case::Case;
+use crate::case::RunConfig;
 use crate::emit;
 use crate::error::ScenarioErrors;
-use crate::estimate::Cause;
+use crate::estimate::CostCause;
 
 /// One run. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct RunSpec {
     pub seed: u64,
     /// Hash of everything that decides the run, 16 hexadecimal digits: equal hashes, equal runs.
     pub hash: String,
-    pub(crate) case: Arc<Case>,
+    pub(crate) run_config: Arc<RunConfig>,
 }
 
 impl RunSpec {
@@ -30,19 +30,19 @@ impl RunSpec {
     /// None for a run that [`crate::Scenario::expand`] made; the type leaves room for backends whose
     /// parts may be missing on a machine.
     pub fn setup(&self) -> Result<Setup, ScenarioErrors> {
-        Ok(self.case.setup(self.seed))
+        Ok(self.run_config.setup(self.seed))
     }
 
     /// The key of the scenario that decides how much is needed for `cause`, or the table that has it.
-    pub fn key_of(&self, cause: Cause) -> String {
+    pub fn key_for_cost(&self, cause: CostCause) -> String {
         let key = match cause {
-            Cause::Samples => "probes.interval",
-            Cause::Trace => "probes.trace",
-            Cause::Hosts => "hosts",
-            Cause::Buffers => "transport.send-buffer",
-            Cause::Runs => "run.seeds",
-            Cause::Connections(group) => {
-                let group = self.case.model.traffic.get(usize::from(group));
+            CostCause::Samples => "probes.interval",
+            CostCause::Trace => "probes.trace",
+            CostCause::Hosts => "hosts",
+            CostCause::InFlight => "transport.send-buffer",
+            CostCause::Runs => "run.seeds",
+            CostCause::Connections(group) => {
+                let group = self.run_config.model.traffic.get(usize::from(group));
                 return group
                     .map_or_else(|| "traffic".to_owned(), |g| format!("traffic.{}", g.name));
             }
@@ -52,17 +52,17 @@ impl RunSpec {
 
     /// The names of its queues, those of hosts' own ports included, by number of the port.
     pub fn queues(&self) -> Vec<String> {
-        self.case.network().port_names()
+        self.run_config.network().port_names()
     }
 
     /// Ends of the ranges of flow sizes that summary and report show, in bytes, ascending; each end is
     /// included.
     pub fn size_classes(&self) -> Vec<u64> {
-        self.case.model.probes.size_classes.iter().map(|b| b.as_u64()).collect()
+        self.run_config.model.probes.size_classes.iter().map(|b| b.as_u64()).collect()
     }
 
     /// The scenario with every default written out, which gives this run and no other.
     pub fn resolved_toml(&self) -> String {
-        emit::resolved(&self.case, self.seed)
+        emit::resolved(&self.run_config, self.seed)
     }
 }

@@ -8,19 +8,19 @@ use crate::complaints::error_at;
 use crate::embedded;
 use crate::error::{ScenarioError, ScenarioErrors, suggest};
 use crate::files::{Directory, Files, NoFiles};
-use crate::known::Known;
-use crate::plan::{self, Plan};
+use crate::known::KnownNames;
+use crate::plan::{self, RunPlan};
 use crate::section::SWEEP;
 use crate::sweep;
-use crate::target::{self, Target};
-use crate::tree::{self, At, Data, Entry, Node, Source};
+use crate::target::{self, PathTarget};
+use crate::tree::{self, SourceSpan, SourceText, TomlData, TomlEntry, TomlNode};
 
 /// A scenario: read, but not yet interpreted. [`Scenario::expand`] finds everything that is wrong.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     name: String,
-    sources: Vec<Source>,
-    root: Node,
+    sources: Vec<SourceText>,
+    root: TomlNode,
     files: Arc<dyn Files>,
 }
 
@@ -44,7 +44,7 @@ impl Scenario {
         let looks_like_path = path.components().count() > 1
             || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
         if !looks_like_path && !path.exists() {
-            let names: Vec<&str> = embedded::list().iter().map(|e| e.name).collect();
+            let names: Vec<&str> = embedded::embedded_scenarios().iter().map(|e| e.name).collect();
             let message =
                 format!("there is no scenario `{name_or_path}`, and no file of that name");
             return Err(ScenarioError::plain(message, suggest(name_or_path, &names)).into());
@@ -79,7 +79,7 @@ impl Scenario {
         file_name: &str,
         files: Arc<dyn Files>,
     ) -> Result<Self, ScenarioErrors> {
-        let source = Source { name: file_name.to_owned(), text: Arc::from(text) };
+        let source = SourceText { name: file_name.to_owned(), text: Arc::from(text) };
         let root = match tree::parse_file(0, &source) {
             Ok(root) => root,
             Err(found) => {
@@ -123,19 +123,19 @@ impl Scenario {
     /// # Errors
     /// As `with_override`.
     pub fn with_flag(mut self, flag: &str, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
-        let (key, key_at, offset, target) = self.begin(flag, key, value)?;
+        let (key, key_at, offset, target) = self.add_flag_source(flag, key, value)?;
         let mut node = tree::parse_value(key_at.source, offset, value);
-        if let (Target::Key(found), Data::Text(text)) = (target, &node.data)
+        if let (PathTarget::Key(found), TomlData::Text(text)) = (target, &node.data)
             && found.ty.is_list()
         {
-            node.data = Data::List(split(key_at.source, node.at.start, text));
+            node.data = TomlData::List(split(key_at.source, node.at.start, text));
         }
         // `begin` has found them.
-        for path in target::paths(&key, &Known::of(&self.root)).unwrap_or_default() {
-            self.unsweep(&path);
-            self.root.put(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
+        for path in target::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
+            self.remove_from_sweep(&path);
+            self.root.insert(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
         }
-        self.unsweep(&key);
+        self.remove_from_sweep(&key);
         Ok(self)
     }
 
@@ -146,40 +146,40 @@ impl Scenario {
     /// # Errors
     /// No such key (with the nearest one), or no value. What is wrong with a value, `expand` says.
     pub fn with_sweep(mut self, key: &str, values: &[String]) -> Result<Self, ScenarioErrors> {
-        let (key, key_at, offset, _) = self.begin(SWEEPS, key, &values.join(","))?;
+        let (key, key_at, offset, _) = self.add_flag_source(SWEEPS, key, &values.join(","))?;
         let joined = values.join(",");
         let mut node = tree::parse_value(key_at.source, offset, &joined);
-        if !matches!(node.data, Data::Table(_)) {
+        if !matches!(node.data, TomlData::Table(_)) {
             let mut start = offset;
             let mut items = Vec::new();
             for value in values {
                 items.push(tree::parse_value(key_at.source, start, value));
                 start += value.len() + 1;
             }
-            node.data = Data::List(items);
+            node.data = TomlData::List(items);
         }
         // Of a `*`, also the file's sweep of one of them alone.
-        for path in target::paths(&key, &Known::of(&self.root)).unwrap_or_default() {
+        for path in target::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
             if path != key {
-                self.unsweep(&path);
+                self.remove_from_sweep(&path);
             }
         }
-        let place = self.unsweep(&key);
-        self.root.put(
+        let place = self.remove_from_sweep(&key);
+        self.root.insert(
             &[SWEEP],
             key_at,
-            self.root.get(&[SWEEP]).cloned().unwrap_or(Node {
-                data: Data::Table(Vec::new()),
+            self.root.get(&[SWEEP]).cloned().unwrap_or(TomlNode {
+                data: TomlData::Table(Vec::new()),
                 at: key_at,
-                pinned: true,
+                is_override: true,
             }),
         );
-        if let Data::Table(lines) = &mut self.root.data
+        if let TomlData::Table(lines) = &mut self.root.data
             && let Some(sweep) = lines.iter_mut().find(|e| e.key == SWEEP)
-            && let Data::Table(axes) = &mut sweep.node.data
+            && let TomlData::Table(axes) = &mut sweep.node.data
         {
             let place = place.unwrap_or(axes.len()).min(axes.len());
-            axes.insert(place, Entry { key, key_at, node });
+            axes.insert(place, TomlEntry { key, key_at, node });
         }
         Ok(self)
     }
@@ -204,13 +204,13 @@ impl Scenario {
     ///
     /// # Errors
     /// Everything that is wrong with the file and the overrides.
-    pub fn expand(&self) -> Result<Plan, ScenarioErrors> {
+    pub fn expand(&self) -> Result<RunPlan, ScenarioErrors> {
         plan::expand(&self.name, &self.root, &self.sources, self.files.as_ref())
     }
 
     /// An error about the value of a dotted key, or about a table, shown where it is written. One that is
     /// written nowhere has its default, and no place.
-    pub fn error_of(&self, key: &str, message: &str, help: Option<String>) -> ScenarioErrors {
+    pub fn error_at_key(&self, key: &str, message: &str, help: Option<String>) -> ScenarioErrors {
         let node = self.root.get(&key.split('.').collect::<Vec<_>>());
         match node {
             Some(node) => error_at(&self.sources, node.at, message, help).into(),
@@ -220,47 +220,48 @@ impl Scenario {
 
     /// Makes `key=value` of a flag a source and looks for the key: the key without quotes, its place, and where
     /// the value starts.
-    fn begin(
+    fn add_flag_source(
         &mut self,
         flag: &str,
         key: &str,
         value: &str,
-    ) -> Result<(String, At, usize, Target), ScenarioErrors> {
+    ) -> Result<(String, SourceSpan, usize, PathTarget), ScenarioErrors> {
         let index = self.sources.len();
-        self.sources.push(Source { name: flag.to_owned(), text: format!("{key}={value}").into() });
-        let at = At { source: index, start: 0, end: key.len() };
+        self.sources
+            .push(SourceText { name: flag.to_owned(), text: format!("{key}={value}").into() });
+        let at = SourceSpan { source: index, start: 0, end: key.len() };
         let bare = key.trim().replace('"', "");
-        match target::find(&bare, &Known::of(&self.root)) {
+        match target::resolve(&bare, &KnownNames::of(&self.root)) {
             Ok(target) => Ok((bare, at, key.len() + 1, target)),
             Err((message, help)) => Err(error_at(&self.sources, at, message, help).into()),
         }
     }
 
     /// Takes a key out of the sweep and says at which place it was.
-    fn unsweep(&mut self, key: &str) -> Option<usize> {
-        let Data::Table(lines) = &mut self.root.data else { return None };
+    fn remove_from_sweep(&mut self, key: &str) -> Option<usize> {
+        let TomlData::Table(lines) = &mut self.root.data else { return None };
         let entry = lines.iter_mut().find(|e| e.key == SWEEP)?;
         // Unquoted dotted keys stand as tables within: they are written flat first.
-        let flat: Vec<Entry> = sweep::lines(&entry.node)
+        let flat: Vec<TomlEntry> = sweep::dotted_entries(&entry.node)
             .into_iter()
-            .map(|(key, key_at, node)| Entry { key, key_at, node: node.clone() })
+            .map(|(key, key_at, node)| TomlEntry { key, key_at, node: node.clone() })
             .collect();
         let place = flat.iter().position(|e| e.key == key);
         if place.is_some() {
-            entry.node.data = Data::Table(flat.into_iter().filter(|e| e.key != key).collect());
+            entry.node.data = TomlData::Table(flat.into_iter().filter(|e| e.key != key).collect());
         }
         place
     }
 }
 
 /// The elements of a list that a command line separates by commas.
-fn split(source: usize, offset: usize, text: &str) -> Vec<Node> {
+fn split(source: usize, offset: usize, text: &str) -> Vec<TomlNode> {
     let mut start = offset;
     let mut out = Vec::new();
     for part in text.split(',') {
         let lead = part.len() - part.trim_start().len();
-        let at = At { source, start: start + lead, end: start + lead + part.trim().len() };
-        out.push(Node { data: Data::Text(part.trim().to_owned()), at, pinned: true });
+        let at = SourceSpan { source, start: start + lead, end: start + lead + part.trim().len() };
+        out.push(TomlNode { data: TomlData::Text(part.trim().to_owned()), at, is_override: true });
         start += part.len() + 1;
     }
     out

@@ -4,17 +4,17 @@
 //! It describes names and shapes. What keys say together, and which units a quantity takes, only the
 //! reader checks.
 
-use lowtide_tcp::Kind;
+use lowtide_tcp::ValueKind;
 use lowtide_tcp::switches::{self, Side};
 use lowtide_traffic::Cdf;
 use serde_json::{Map, Value, json};
 
-use crate::keys::{Fallback, Key};
-use crate::known::Known;
-use crate::section::{More, SWEEP, SWEEP_DOC, Section};
+use crate::keys::{KeyDefault, KeySpec};
+use crate::known::KnownNames;
+use crate::section::{SWEEP, SWEEP_DOC, TableContents, TableSpec};
 use crate::settings::{SIDE_OF, SIDES};
 use crate::tables::ROOT;
-use crate::value::{Names, Ty};
+use crate::value::{KeyType, NameSet};
 
 /// A number and a unit, whichever.
 const QUANTITY: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*[A-Za-zµμ].*$";
@@ -39,12 +39,12 @@ pub fn json_schema() -> Value {
     root
 }
 
-fn section(section: &Section) -> Value {
+fn section(section: &TableSpec) -> Value {
     let mut properties = Map::new();
     // A sweep may give what its table does not, so only the head has to hold what is required.
     let mut required = Vec::new();
     for key in section.all_keys() {
-        if matches!(key.default, Fallback::Required) && section.path.is_empty() {
+        if matches!(key.default, KeyDefault::Required) && section.path.is_empty() {
             required.push(key.name);
         }
         properties.insert(key.name.to_owned(), described(&key));
@@ -67,23 +67,25 @@ fn section(section: &Section) -> Value {
 }
 
 /// The schema of the table `child` of a table: one of its own, or the way to named ones.
-fn below(parent: &Section, child: &str) -> Value {
+fn below(parent: &TableSpec, child: &str) -> Value {
     if child == SWEEP {
         return sweep();
     }
     let depth = parent.path.len();
     match parent.tables.iter().find(|s| s.path[depth] == child) {
-        Some(own) if own.more == More::Texts => json!({
+        Some(own) if own.contents == TableContents::Texts => json!({
             "description": own.doc,
             "type": "object",
             "additionalProperties": { "type": "string" },
         }),
-        Some(own) if own.more == More::Paths => json!({
+        Some(own) if own.contents == TableContents::Paths => json!({
             "description": own.doc,
             "type": "object",
             "additionalProperties": true,
         }),
-        Some(own) if own.more == More::List => json!({ "type": "array", "items": section(own) }),
+        Some(own) if own.contents == TableContents::List => {
+            json!({ "type": "array", "items": section(own) })
+        }
         Some(own) if own.path.len() == depth + 1 => section(own),
         Some(named) => json!({
             "type": "object",
@@ -115,56 +117,60 @@ fn sweep() -> Value {
     })
 }
 
-fn described(key: &Key) -> Value {
+fn described(key: &KeySpec) -> Value {
     let mut out = of_type(key.ty);
     if let Value::Object(map) = &mut out {
         map.insert("description".to_owned(), json!(key.doc));
         match key.default {
-            Fallback::Is(text) => {
+            KeyDefault::Is(text) => {
                 map.insert("default".to_owned(), default(key.ty, text));
             }
-            Fallback::Unset(what) => {
+            KeyDefault::Unset(what) => {
                 map.insert("description".to_owned(), json!(format!("{} Unset: {what}.", key.doc)));
             }
-            Fallback::Required => {}
+            KeyDefault::Required => {}
         }
     }
     out
 }
 
-fn default(ty: Ty, text: &str) -> Value {
+fn default(ty: KeyType, text: &str) -> Value {
     match ty {
-        Ty::Bool => json!(text == "true"),
-        Ty::Count { .. } => text.parse::<u64>().map_or(json!(text), |n| json!(n)),
+        KeyType::Bool => json!(text == "true"),
+        KeyType::Count { .. } => text.parse::<u64>().map_or(json!(text), |n| json!(n)),
         _ => json!(text),
     }
 }
 
-fn of_type(ty: Ty) -> Value {
+fn of_type(ty: KeyType) -> Value {
     let quantity = || json!({ "type": "string", "pattern": QUANTITY });
     let quantity_or = |word: &str| json!({ "anyOf": [quantity(), { "const": word }] });
     match ty {
-        Ty::Text | Ty::File => json!({ "type": "string" }),
-        Ty::Bool => json!({ "type": "boolean" }),
-        Ty::Distribution(measure) => json!({ "type": "string", "examples": Cdf::names(measure) }),
-        Ty::OrOff(kind) => json!({ "anyOf": [of_type(Ty::of(*kind)), { "const": "off" }] }),
-        Ty::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Ty::CountOrRest { min, max } => json!({ "anyOf": [
+        KeyType::Text | KeyType::File => json!({ "type": "string" }),
+        KeyType::Bool => json!({ "type": "boolean" }),
+        KeyType::Distribution(measure) => {
+            json!({ "type": "string", "examples": Cdf::names(measure) })
+        }
+        KeyType::OrOff(kind) => {
+            json!({ "anyOf": [of_type(KeyType::of(*kind)), { "const": "off" }] })
+        }
+        KeyType::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        KeyType::CountOrRest { min, max } => json!({ "anyOf": [
             { "type": "integer", "minimum": min, "maximum": max }, { "const": "rest" },
         ] }),
-        Ty::Ratio => json!({ "type": ["string", "number"] }),
-        Ty::Buffer => {
+        KeyType::Ratio => json!({ "type": ["string", "number"] }),
+        KeyType::Buffer => {
             json!({ "anyOf": [quantity(), { "enum": ["unlimited", "dynamic"] }] })
         }
-        Ty::Time { .. } | Ty::Size | Ty::Rate | Ty::Length => quantity(),
-        Ty::TimeOrOff | Ty::RateOrOff => quantity_or("off"),
-        Ty::SizeOrUnlimited | Ty::LengthOrUnlimited => quantity_or("unlimited"),
-        Ty::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
-        Ty::Name(names) => of_names(names),
-        Ty::NameList(names) => one_or_many(&of_names(names)),
-        Ty::Hosts | Ty::Words(_) => one_or_many(&json!({ "type": "string" })),
-        Ty::Sizes => one_or_many(&quantity()),
-        Ty::Flows => one_or_many(&json!({ "type": ["string", "integer"], "minimum": 0 })),
+        KeyType::Time { .. } | KeyType::Size | KeyType::Rate | KeyType::Length => quantity(),
+        KeyType::TimeOrOff | KeyType::RateOrOff => quantity_or("off"),
+        KeyType::SizeOrUnlimited | KeyType::LengthOrUnlimited => quantity_or("unlimited"),
+        KeyType::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
+        KeyType::Name(names) => of_names(names),
+        KeyType::NameList(names) => one_or_many(&of_names(names)),
+        KeyType::Hosts | KeyType::FreeNames(_) => one_or_many(&json!({ "type": "string" })),
+        KeyType::Sizes => one_or_many(&quantity()),
+        KeyType::Flows => one_or_many(&json!({ "type": ["string", "integer"], "minimum": 0 })),
     }
 }
 
@@ -173,10 +179,10 @@ fn one_or_many(item: &Value) -> Value {
 }
 
 /// Names that a file may add to are only examples.
-fn of_names(names: Names) -> Value {
-    let list = Known::default().list(names);
+fn of_names(names: NameSet) -> Value {
+    let list = KnownNames::default().list(names);
     match names {
-        Names::Schemes | Names::Traffic | Names::Classes => {
+        NameSet::Schemes | NameSet::Traffic | NameSet::Classes => {
             json!({ "type": "string", "examples": list })
         }
         _ => json!({ "enum": list }),
@@ -204,16 +210,18 @@ fn side_table(side: Side) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-fn of_kind(kind: Kind) -> Value {
+fn of_kind(kind: ValueKind) -> Value {
     match kind {
-        Kind::Bool => json!({ "enum": [true, false, "on", "off"] }),
-        Kind::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Kind::Bytes { .. } => json!({ "type": "string", "pattern": QUANTITY }),
-        Kind::Duration { .. } => {
+        ValueKind::Bool => json!({ "enum": [true, false, "on", "off"] }),
+        ValueKind::Count { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        ValueKind::Bytes { .. } => json!({ "type": "string", "pattern": QUANTITY }),
+        ValueKind::Duration { .. } => {
             json!({ "anyOf": [{ "type": "string", "pattern": QUANTITY }, { "const": "never" }] })
         }
-        Kind::Name { allowed, .. } => json!({ "enum": allowed() }),
-        Kind::NameOrCount { allowed, min, max } => json!({
+        ValueKind::Name { allowed, .. } => json!({ "enum": allowed() }),
+        ValueKind::NameOrCount { allowed, min, max } => json!({
             "anyOf": [
                 { "enum": allowed() },
                 { "type": "integer", "minimum": min, "maximum": max },
@@ -228,10 +236,10 @@ mod tests {
     use crate::embedded;
 
     /// The part of JSON Schema that the schema uses; says where `value` does not fit.
-    fn misfit(schema: &Value, value: &toml::Value, path: &str) -> Option<String> {
+    fn first_mismatch(schema: &Value, value: &toml::Value, path: &str) -> Option<String> {
         let no = |why: &str| Some(format!("{path}: {why}"));
         if let Some(any) = schema.get("anyOf").and_then(Value::as_array) {
-            let fits = any.iter().any(|s| misfit(s, value, path).is_none());
+            let fits = any.iter().any(|s| first_mismatch(s, value, path).is_none());
             return if fits { None } else { no("fits none") };
         }
         if let Some(names) = schema.get("enum").and_then(Value::as_array) {
@@ -259,7 +267,7 @@ mod tests {
             }
             (Some("array"), toml::Value::Array(items)) => {
                 let item = schema.get("items").cloned().unwrap_or_default();
-                items.iter().find_map(|v| misfit(&item, v, path))
+                items.iter().find_map(|v| first_mismatch(&item, v, path))
             }
             (Some("object"), toml::Value::Table(table)) => {
                 let missing = schema.get("required").and_then(Value::as_array).and_then(|names| {
@@ -276,7 +284,7 @@ mod tests {
                     let pattern = pattern.filter(|_| !key.contains(' '));
                     match named.or(pattern).or(schema.get("additionalProperties")) {
                         Some(Value::Bool(false)) => Some(format!("{path}: no such key")),
-                        Some(schema) => misfit(schema, value, &path),
+                        Some(schema) => first_mismatch(schema, value, &path),
                         None => None,
                     }
                 })
@@ -288,22 +296,22 @@ mod tests {
     #[test]
     fn every_scenario_and_template_fits() {
         let schema = json_schema();
-        let scenarios = embedded::list().iter().map(|e| (e.name, e.text));
+        let scenarios = embedded::embedded_scenarios().iter().map(|e| (e.name, e.text));
         let templates = embedded::TEMPLATES.iter().map(|t| (t.name, t.text));
         for (name, text) in scenarios.chain(templates) {
             let value = toml::Value::Table(text.parse().unwrap());
-            assert_eq!(misfit(&schema, &value, name), None);
+            assert_eq!(first_mismatch(&schema, &value, name), None);
         }
     }
 
     #[test]
     fn every_run_written_out_fits() {
         let schema = json_schema();
-        for entry in embedded::list() {
+        for entry in embedded::embedded_scenarios() {
             let plan = crate::Scenario::load(entry.name).unwrap().expand().unwrap();
             let text = plan.runs[0].resolved_toml();
             let value = toml::Value::Table(text.parse().unwrap());
-            assert_eq!(misfit(&schema, &value, entry.name), None, "{text}");
+            assert_eq!(first_mismatch(&schema, &value, entry.name), None, "{text}");
         }
     }
 
@@ -325,7 +333,7 @@ mod tests {
             assert!(first.contains(old));
             let text = first.replacen(old, new, 1);
             let value = toml::Value::Table(text.parse().unwrap());
-            assert!(misfit(&schema, &value, "t").is_some(), "{new}");
+            assert!(first_mismatch(&schema, &value, "t").is_some(), "{new}");
         }
     }
 

@@ -9,27 +9,27 @@ use lowtide_net::topology;
 use lowtide_traffic::workload;
 
 use crate::fabric;
-use crate::keys::Key;
+use crate::keys::KeySpec;
 
 /// One table of the file.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub(crate) struct TableSpec {
     /// Where it stands, `*` for a name that people choose; empty for the root.
     pub(crate) path: &'static [&'static str],
     pub(crate) doc: &'static str,
     /// Its keys, without those of a workload.
-    pub(crate) keys: &'static [Key],
+    pub(crate) keys: &'static [KeySpec],
     /// The tables that stand in it, in the order in which they are written out.
-    pub(crate) tables: &'static [&'static Section],
+    pub(crate) tables: &'static [&'static TableSpec],
     /// What else it holds.
-    pub(crate) more: More,
+    pub(crate) contents: TableContents,
 }
 
 /// What a table holds beside its keys and the tables in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum More {
+pub(crate) enum TableContents {
     /// Nothing.
-    Nothing,
+    KeysOnly,
     /// The tables `sender`, `receiver` and `connection` with switches of the transport.
     Switches,
     /// The keys of a workload.
@@ -51,18 +51,18 @@ pub(crate) const SWEEP: &str = "sweep";
 pub(crate) const SWEEP_DOC: &str = "Everything is run once for each combination of these values: a quoted dotted key, \
      and a list of values or a range `{ from = .., to = .., step = .. }`.";
 
-impl Section {
+impl TableSpec {
     /// The keys, with those of all workloads or topologies where they belong. What several of them have
     /// is listed once: it means the same in each (a test).
-    pub(crate) fn all_keys(&self) -> Vec<Key> {
+    pub(crate) fn all_keys(&self) -> Vec<KeySpec> {
         let mut keys = self.keys.to_vec();
         keys.extend(self.keys_of_kinds());
         keys
     }
 
     /// Those of all workloads or topologies alone.
-    pub(crate) fn keys_of_kinds(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> = Vec::new();
+    pub(crate) fn keys_of_kinds(&self) -> Vec<KeySpec> {
+        let mut keys: Vec<KeySpec> = Vec::new();
         for key in self.kinds().into_iter().flat_map(|(_, _, keys)| keys) {
             if self.keys.iter().chain(&keys).all(|k| k.name != key.name) {
                 keys.push(key);
@@ -72,26 +72,31 @@ impl Section {
     }
 
     /// The kinds that bring keys of their own here: name, summary, keys.
-    pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str, Vec<Key>)> {
-        match self.more {
-            More::Workloads => {
-                let keys = |e: &workload::Entry| e.params.iter().map(Key::of_param).collect();
+    pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str, Vec<KeySpec>)> {
+        match self.contents {
+            TableContents::Workloads => {
+                let keys =
+                    |e: &workload::WorkloadEntry| e.params.iter().map(KeySpec::of_param).collect();
                 workload::REGISTRY.iter().map(|e| (e.name, e.summary, keys(e))).collect()
             }
-            More::Topologies => {
+            TableContents::Topologies => {
                 topology::REGISTRY.iter().map(|e| (e.name, e.summary, fabric::keys(e))).collect()
             }
-            More::Nothing | More::Switches | More::Texts | More::Paths | More::List => Vec::new(),
+            TableContents::KeysOnly
+            | TableContents::Switches
+            | TableContents::Texts
+            | TableContents::Paths
+            | TableContents::List => Vec::new(),
         }
     }
 
     /// Whether it holds switches of the transport.
     pub(crate) fn has_switches(&self) -> bool {
-        self.more == More::Switches
+        self.contents == TableContents::Switches
     }
 
     /// The key of that name.
-    pub(crate) fn key(&self, name: &str) -> Option<Key> {
+    pub(crate) fn key(&self, name: &str) -> Option<KeySpec> {
         self.all_keys().into_iter().find(|k| k.name == name)
     }
 

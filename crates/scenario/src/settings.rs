@@ -4,24 +4,24 @@
 //! that it takes.
 
 use lowtide_tcp::switches::{self, Side};
-use lowtide_tcp::{Config, Kind, Param, Value, ValueError, ack, cc, feedback};
+use lowtide_tcp::{Config, Param, Value, ValueError, ValueKind, ack, cc, feedback};
 
-use crate::complaints::Complaints;
+use crate::complaints::Diagnostics;
 use crate::error::{nearest, suggest};
-use crate::text::Text;
-use crate::tree::{At, Data, Node};
+use crate::text::TomlWriter;
+use crate::tree::{SourceSpan, TomlData, TomlNode};
 
 /// One switch of the transport as the file sets it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Setting {
+pub(crate) struct SwitchSetting {
     /// `window-floor`, `dctcp.shift-g`.
     pub(crate) name: String,
     /// The value as people write it.
     pub(crate) text: String,
     /// Where.
-    pub(crate) at: At,
+    pub(crate) at: SourceSpan,
     /// By an override or a sweep.
-    pub(crate) pinned: bool,
+    pub(crate) is_override: bool,
 }
 
 /// The tables for switches of one side.
@@ -31,12 +31,16 @@ pub(crate) const SIDES: [&str; 3] = ["sender", "receiver", "connection"];
 pub(crate) const SIDE_OF: [Side; 3] = [Side::Sender, Side::Receiver, Side::Connection];
 
 /// Reads the three tables that stand in `table`, which is at the dotted `path`.
-pub(crate) fn read(table: &Node, path: &str, complaints: &mut Complaints<'_>) -> Vec<Setting> {
+pub(crate) fn read(
+    table: &TomlNode,
+    path: &str,
+    complaints: &mut Diagnostics<'_>,
+) -> Vec<SwitchSetting> {
     let mut out = Vec::new();
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
         let Some(entry) = table.entry(name) else { continue };
         let path = format!("{path}.{name}");
-        if !matches!(entry.node.data, Data::Table(_)) {
+        if !matches!(entry.node.data, TomlData::Table(_)) {
             let message = format!("`{path}` is {} where a table is wanted", entry.node.kind());
             complaints.add(entry.node.at, message, None);
             continue;
@@ -57,16 +61,16 @@ pub(crate) const fn side_name(side: Side) -> &'static str {
 
 /// Reads a table of switches; a table within is the parameters of a registered file.
 fn read_switches(
-    table: &Node,
+    table: &TomlNode,
     prefix: &str,
     path: &str,
     side: Side,
-    complaints: &mut Complaints<'_>,
-    out: &mut Vec<Setting>,
+    complaints: &mut Diagnostics<'_>,
+    out: &mut Vec<SwitchSetting>,
 ) {
     for entry in table.entries() {
         let name = format!("{prefix}{}", entry.key);
-        if matches!(entry.node.data, Data::Table(_)) && prefix.is_empty() {
+        if matches!(entry.node.data, TomlData::Table(_)) && prefix.is_empty() {
             read_switches(&entry.node, &format!("{name}."), path, side, complaints, out);
             continue;
         }
@@ -83,7 +87,12 @@ fn read_switches(
             complaints.add(entry.node.at, format!("`{name}`: {error}"), help);
             continue;
         }
-        out.push(Setting { name, text, at: entry.node.at, pinned: entry.node.pinned });
+        out.push(SwitchSetting {
+            name,
+            text,
+            at: entry.node.at,
+            is_override: entry.node.is_override,
+        });
     }
 }
 
@@ -119,7 +128,9 @@ fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<
     match switches::set_text(&mut Config::default(), name, text) {
         Err(switches::SwitchError::Value { error, accepts, .. }) => {
             let names = match switches::find(name).map(|s| s.kind()) {
-                Some(Kind::Name { allowed, .. } | Kind::NameOrCount { allowed, .. }) => allowed(),
+                Some(ValueKind::Name { allowed, .. } | ValueKind::NameOrCount { allowed, .. }) => {
+                    allowed()
+                }
                 _ => Vec::new(),
             };
             let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
@@ -138,7 +149,7 @@ pub(crate) fn switch_help(path: &str, name: &str) -> Option<String> {
 }
 
 /// Writes the three tables out below the dotted `path`: every switch, and the parameters of what is chosen.
-pub(crate) fn write(out: &mut Text, path: &str, config: &Config) {
+pub(crate) fn write(out: &mut TomlWriter, path: &str, config: &Config) {
     let chosen = chosen(config);
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
         out.table(&format!("{path}.{name}"));

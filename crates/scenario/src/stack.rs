@@ -8,19 +8,19 @@
 use lowtide_tcp::switches::{self, SwitchError};
 use lowtide_tcp::{Config, Params, Value, profile, scheme};
 
-use crate::model::{HostGroup, Model, Named};
-use crate::settings::{Setting, owners};
-use crate::tree::At;
+use crate::model::{HostGroup, ScenarioModel, SpannedName};
+use crate::settings::{SwitchSetting, owners};
+use crate::tree::SourceSpan;
 
 /// Why a configuration could not be made, and where that was asked for.
-pub(crate) type Failed = (At, String);
+pub(crate) type LocatedMessage = (SourceSpan, String);
 
 /// The configuration of a group's hosts when `compared` is the scheme of the run.
-pub(crate) fn config(
-    model: &Model,
+pub(crate) fn tcp_config(
+    model: &ScenarioModel,
     group: &HostGroup,
-    compared: Option<&Named>,
-) -> Result<Config, Failed> {
+    compared: Option<&SpannedName>,
+) -> Result<Config, LocatedMessage> {
     let general = &model.transport;
     let own = &group.stack;
     let chosen = own.scheme.as_ref().or(compared).or(general.scheme.as_ref());
@@ -46,17 +46,17 @@ pub(crate) fn config(
     apply_settings(&own.settings, false, &mut config)?;
     apply_settings(&general.settings, true, &mut config)?;
     apply_settings(&own.settings, true, &mut config)?;
-    config.params = written_out(&config);
+    config.params = chosen_params(&config);
     Ok(config)
 }
 
 /// Lays a scheme or a bundle over `config`; nothing where none is named.
 pub(crate) fn apply_scheme(
-    model: &Model,
-    named: Option<&Named>,
+    model: &ScenarioModel,
+    named: Option<&SpannedName>,
     config: &mut Config,
-) -> Result<(), Failed> {
-    let Some(Named { name, at }) = named else { return Ok(()) };
+) -> Result<(), LocatedMessage> {
+    let Some(SpannedName { name, at }) = named else { return Ok(()) };
     let fail = |e: SwitchError| (*at, format!("scheme `{name}`: {e}"));
     if let Some(bundle) = model.bundle(name) {
         apply_scheme(model, bundle.base.as_ref(), config)?;
@@ -67,15 +67,19 @@ pub(crate) fn apply_scheme(
     scheme::apply(found, config).map_err(fail)
 }
 
-fn apply_settings(settings: &[Setting], pinned: bool, config: &mut Config) -> Result<(), Failed> {
-    settings.iter().filter(|s| s.pinned == pinned).try_for_each(|s| {
+fn apply_settings(
+    settings: &[SwitchSetting],
+    pinned: bool,
+    config: &mut Config,
+) -> Result<(), LocatedMessage> {
+    settings.iter().filter(|s| s.is_override == pinned).try_for_each(|s| {
         switches::set_text(config, &s.name, &s.text).map_err(|e| (s.at, e.to_string()))
     })
 }
 
 /// The parameters of the chosen control, decoder and policy, defaults included, and no others: so
 /// that two files that mean the same give equal configurations.
-fn written_out(config: &Config) -> Params {
+fn chosen_params(config: &Config) -> Params {
     let mut out = Params::new();
     for (owner, params) in owners(config) {
         for param in params {

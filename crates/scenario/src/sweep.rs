@@ -3,52 +3,56 @@
 use std::collections::BTreeSet;
 
 use lowtide_net::Count;
-use lowtide_tcp::{Kind, Value};
+use lowtide_tcp::{Value, ValueKind};
 use lowtide_units::{Bytes, Duration, Rate};
 
-use crate::complaints::Complaints;
+use crate::complaints::Diagnostics;
 use crate::error::suggest;
-use crate::known::Known;
+use crate::known::KnownNames;
 use crate::section::SWEEP;
-use crate::target::{self, Target};
-use crate::tree::{At, Data, Node};
-use crate::value::{MOST, Ty, Val};
+use crate::target::{self, PathTarget};
+use crate::tree::{SourceSpan, TomlData, TomlNode};
+use crate::value::{KeyType, KeyValue, MAX_COUNT};
 
 /// One swept key.
 #[derive(Debug)]
-pub(crate) struct Axis {
+pub(crate) struct SweepAxis {
     pub(crate) key: String,
-    pub(crate) key_at: At,
+    pub(crate) key_at: SourceSpan,
     /// The keys that take the value: the key, or all that it means by a `*`.
     pub(crate) paths: Vec<String>,
     /// What each point sets, with the value as points are named.
-    pub(crate) values: Vec<(String, Node)>,
+    pub(crate) values: Vec<(String, TomlNode)>,
 }
 
 /// One combination.
-pub(crate) type Point<'a> = Vec<(&'a Axis, usize)>;
+pub(crate) type AxisValues<'a> = Vec<(&'a SweepAxis, usize)>;
 
 /// Keys that make no sense as an axis: they are no part of a run.
-const NEVER: [&str; 5] = ["schema", "title", "description", "run.seeds", "run.first-seed"];
+const NOT_SWEEPABLE: [&str; 5] = ["schema", "title", "description", "run.seeds", "run.first-seed"];
 
 /// Whether a key is the same for all runs of a scenario.
-pub(crate) fn is_no_axis(key: &str) -> bool {
-    NEVER.contains(&key) || key.starts_with("compare.")
+pub(crate) fn is_not_sweepable(key: &str) -> bool {
+    NOT_SWEEPABLE.contains(&key) || key.starts_with("compare.")
 }
 
 /// Reads the table of swept keys.
-pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) -> Vec<Axis> {
+pub(crate) fn read(
+    root: &TomlNode,
+    known: &KnownNames,
+    complaints: &mut Diagnostics<'_>,
+) -> Vec<SweepAxis> {
     let Some(entry) = root.entry(SWEEP) else { return Vec::new() };
-    let Data::Table(_) = &entry.node.data else {
+    let TomlData::Table(_) = &entry.node.data else {
         let message = format!("`{SWEEP}` is {} where a table is wanted", entry.node.kind());
         complaints.add(entry.node.at, message, None);
         return Vec::new();
     };
     let mut axes = Vec::new();
-    for (key, key_at, node) in lines(&entry.node) {
+    for (key, key_at, node) in dotted_entries(&entry.node) {
         let Some(axis) = axis(key, key_at, node, known, complaints) else { continue };
         let twice =
-            axes.iter().flat_map(|a: &Axis| &a.paths).find(|path| axis.paths.contains(path));
+            axes.iter().flat_map(|a: &SweepAxis| &a.paths).find(|path| axis.paths.contains(path));
         if let Some(path) = twice {
             let message = format!("sweep of `{}`: `{path}` is swept already", axis.key);
             complaints.add(key_at, message, None);
@@ -59,7 +63,7 @@ pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) 
 }
 
 /// The lines of the table: quoted dotted keys, and also the unquoted ones, which TOML reads as tables.
-pub(crate) fn lines(sweep: &Node) -> Vec<(String, At, &Node)> {
+pub(crate) fn dotted_entries(sweep: &TomlNode) -> Vec<(String, SourceSpan, &TomlNode)> {
     let mut out = Vec::new();
     for entry in sweep.entries() {
         collect(entry.key.clone(), entry.key_at, &entry.node, &mut out);
@@ -67,13 +71,18 @@ pub(crate) fn lines(sweep: &Node) -> Vec<(String, At, &Node)> {
     out
 }
 
-fn collect<'a>(key: String, at: At, node: &'a Node, out: &mut Vec<(String, At, &'a Node)>) {
-    let range = |e: &crate::tree::Entry| ["from", "to", "step"].contains(&e.key.as_str());
+fn collect<'a>(
+    key: String,
+    at: SourceSpan,
+    node: &'a TomlNode,
+    out: &mut Vec<(String, SourceSpan, &'a TomlNode)>,
+) {
+    let range = |e: &crate::tree::TomlEntry| ["from", "to", "step"].contains(&e.key.as_str());
     match &node.data {
-        Data::Table(entries)
+        TomlData::Table(entries)
             if !entries.is_empty()
                 && !entries.iter().all(|e| {
-                    range(e) && !matches!(e.node.data, Data::Table(_) | Data::List(_))
+                    range(e) && !matches!(e.node.data, TomlData::Table(_) | TomlData::List(_))
                 }) =>
         {
             for entry in entries {
@@ -86,20 +95,20 @@ fn collect<'a>(key: String, at: At, node: &'a Node, out: &mut Vec<(String, At, &
 
 fn axis(
     key: String,
-    key_at: At,
-    node: &Node,
-    known: &Known,
-    complaints: &mut Complaints<'_>,
-) -> Option<Axis> {
-    let found = target::paths(&key, known);
-    let (target, paths) = match found.and_then(|p| Ok((target::find(&key, known)?, p))) {
+    key_at: SourceSpan,
+    node: &TomlNode,
+    known: &KnownNames,
+    complaints: &mut Diagnostics<'_>,
+) -> Option<SweepAxis> {
+    let found = target::expand_stars(&key, known);
+    let (target, paths) = match found.and_then(|p| Ok((target::resolve(&key, known)?, p))) {
         Ok(both) => both,
         Err((message, help)) => {
             complaints.add(key_at, format!("sweep of `{key}`: {message}"), help);
             return None;
         }
     };
-    if is_no_axis(&key) {
+    if is_not_sweepable(&key) {
         let help = match key.as_str() {
             "run.seeds" | "run.first-seed" => "every point is run with all seeds anyway",
             "compare.schemes" => "every point is run with all compared schemes anyway",
@@ -109,8 +118,8 @@ fn axis(
         return None;
     }
     let nodes = match &node.data {
-        Data::List(items) => items.clone(),
-        Data::Table(_) => range(node, target, known, complaints)?,
+        TomlData::List(items) => items.clone(),
+        TomlData::Table(_) => range(node, target, known, complaints)?,
         _ => {
             let help = "write a list, `[..]`, or `{ from = .., to = .., step = .. }`".to_owned();
             let message =
@@ -119,7 +128,7 @@ fn axis(
             return None;
         }
     };
-    let mut values: Vec<(String, Node)> = Vec::new();
+    let mut values: Vec<(String, TomlNode)> = Vec::new();
     let mut names = BTreeSet::new();
     for item in nodes {
         let name = point_name(&item, target, known);
@@ -127,27 +136,29 @@ fn axis(
             complaints.add(item.at, format!("sweep of `{key}`: `{name}` is listed twice"), None);
             return None;
         }
-        values.push((name, item.pinned()));
+        values.push((name, item.as_override()));
     }
     if values.is_empty() {
         complaints.add(node.at, format!("sweep of `{key}`: an empty list"), None);
         return None;
     }
-    Some(Axis { key, key_at, paths, values })
+    Some(SweepAxis { key, key_at, paths, values })
 }
 
 /// The value as points are named: the way in which it is written out, if it is right.
-fn point_name(node: &Node, target: Target, known: &Known) -> String {
+fn point_name(node: &TomlNode, target: PathTarget, known: &KnownNames) -> String {
     let written = || match &node.data {
-        Data::List(items) => items.iter().filter_map(Node::scalar).collect::<Vec<_>>().join(", "),
+        TomlData::List(items) => {
+            items.iter().filter_map(TomlNode::scalar).collect::<Vec<_>>().join(", ")
+        }
         _ => node.scalar().unwrap_or_default(),
     };
     match target {
-        Target::Key(key) => {
+        PathTarget::Key(key) => {
             let value = key.ty.read(node, &|names| known.list(names));
             value.map_or_else(|_| written(), |v| v.to_string())
         }
-        Target::Switch(switch) => {
+        PathTarget::Switch(switch) => {
             let text = written();
             switch.kind().parse(&text).map_or(text, |v| v.to_string())
         }
@@ -156,7 +167,7 @@ fn point_name(node: &Node, target: Target, known: &Known) -> String {
 
 /// A quantity that can be counted through: an amount and what it is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Measure {
+enum RangeUnit {
     Count,
     Time,
     Size,
@@ -165,11 +176,11 @@ enum Measure {
 }
 
 fn range(
-    node: &Node,
-    target: Target,
-    known: &Known,
-    complaints: &mut Complaints<'_>,
-) -> Option<Vec<Node>> {
+    node: &TomlNode,
+    target: PathTarget,
+    known: &KnownNames,
+    complaints: &mut Diagnostics<'_>,
+) -> Option<Vec<TomlNode>> {
     let names = ["from", "to", "step"];
     if let Some(entry) = node.entries().iter().find(|e| !names.contains(&e.key.as_str())) {
         let message = format!("no key `{}` in a range", entry.key);
@@ -183,7 +194,7 @@ fn range(
             complaints.add(node.at, format!("`{name}` is missing in this range"), Some(help));
             return None;
         };
-        match measure(&entry.node, target, known) {
+        match range_end(&entry.node, target, known) {
             Ok(part) => parts.push((part, entry.node.at)),
             Err(message) => {
                 complaints.add(entry.node.at, format!("`{name}`: {message}"), None);
@@ -209,8 +220,8 @@ fn range(
         complaints.add(to_at, "this is below `from`", None);
         return None;
     }
-    if (to - from) / step >= MOST {
-        complaints.add(step_at, format!("this makes more than {MOST} points"), None);
+    if (to - from) / step >= MAX_COUNT {
+        complaints.add(step_at, format!("this makes more than {MAX_COUNT} points"), None);
         return None;
     }
     let count = (to - from) / step + 1;
@@ -218,62 +229,72 @@ fn range(
         (0..count)
             .map(|i| {
                 let text = unit.show(from + i * step);
-                Node { data: Data::Text(text), at: node.at, pinned: true }
+                TomlNode { data: TomlData::Text(text), at: node.at, is_override: true }
             })
             .collect(),
     )
 }
 
 /// How much an end of a range is, in the base unit of what is swept.
-fn measure(node: &Node, target: Target, known: &Known) -> Result<(u64, Measure), String> {
+fn range_end(
+    node: &TomlNode,
+    target: PathTarget,
+    known: &KnownNames,
+) -> Result<(u64, RangeUnit), String> {
     let no =
         |what: String| format!("a range needs numbers, but the key takes {what}; list its values");
     match target {
-        Target::Key(key) => {
+        PathTarget::Key(key) => {
             // The range itself may pass over values that the key refuses; they are refused then.
             let bare = match key.ty {
-                Ty::OrOff(kind) => Ty::of(*kind),
+                KeyType::OrOff(kind) => KeyType::of(*kind),
                 ty => ty,
             };
             let ty = match bare {
-                Ty::Count { .. } | Ty::CountOrRest { .. } => Ty::Count { min: 0, max: u64::MAX },
-                Ty::Time { .. } | Ty::TimeOrOff => Ty::Time { positive: false },
-                Ty::Size | Ty::SizeOrUnlimited => Ty::Size,
-                Ty::Length | Ty::LengthOrUnlimited | Ty::Buffer => Ty::Length,
-                Ty::Rate => Ty::Rate,
+                KeyType::Count { .. } | KeyType::CountOrRest { .. } => {
+                    KeyType::Count { min: 0, max: u64::MAX }
+                }
+                KeyType::Time { .. } | KeyType::TimeOrOff => KeyType::Time { positive: false },
+                KeyType::Size | KeyType::SizeOrUnlimited => KeyType::Size,
+                KeyType::Length | KeyType::LengthOrUnlimited | KeyType::Buffer => KeyType::Length,
+                KeyType::Rate => KeyType::Rate,
                 other => return Err(no(other.describe(&|names| known.list(names)))),
             };
             let value = ty.read(node, &|names| known.list(names)).map_err(|e| e.message)?;
             match value {
-                Val::Count(n) => Ok((n, Measure::Count)),
-                Val::Time(t) => Ok((t.as_ps(), Measure::Time)),
-                Val::Size(n) | Val::Length(Count::Bytes(n)) => Ok((n.as_u64(), Measure::Size)),
-                Val::Rate(r) => Ok((r.as_bps(), Measure::Rate)),
-                Val::Length(Count::Packets(n)) => Ok((n, Measure::Packets)),
+                KeyValue::Count(n) => Ok((n, RangeUnit::Count)),
+                KeyValue::Time(t) => Ok((t.as_ps(), RangeUnit::Time)),
+                KeyValue::Size(n) | KeyValue::Length(Count::Bytes(n)) => {
+                    Ok((n.as_u64(), RangeUnit::Size))
+                }
+                KeyValue::Rate(r) => Ok((r.as_bps(), RangeUnit::Rate)),
+                KeyValue::Length(Count::Packets(n)) => Ok((n, RangeUnit::Packets)),
                 _ => Err(no(key.ty.describe(&|names| known.list(names)))),
             }
         }
-        Target::Switch(switch) => {
+        PathTarget::Switch(switch) => {
             let kind = match switch.kind() {
-                Kind::Count { .. } | Kind::NameOrCount { .. } => {
-                    Kind::Count { min: 0, max: u64::MAX }
+                ValueKind::Count { .. } | ValueKind::NameOrCount { .. } => {
+                    ValueKind::Count { min: 0, max: u64::MAX }
                 }
-                Kind::Bytes { .. } => Kind::Bytes { min: 0, max: u64::MAX },
-                Kind::Duration { .. } => Kind::Duration { min: Duration::ZERO, max: Duration::MAX },
+                ValueKind::Bytes { .. } => ValueKind::Bytes { min: 0, max: u64::MAX },
+                ValueKind::Duration { .. } => {
+                    ValueKind::Duration { min: Duration::ZERO, max: Duration::MAX }
+                }
                 other => return Err(no(other.describe())),
             };
             let text = node.scalar().unwrap_or_default();
             match kind.parse(&text).map_err(|e| e.to_string())? {
-                Value::Count(n) => Ok((n, Measure::Count)),
-                Value::Bytes(n) => Ok((n.as_u64(), Measure::Size)),
-                Value::Duration(t) => Ok((t.as_ps(), Measure::Time)),
+                Value::Count(n) => Ok((n, RangeUnit::Count)),
+                Value::Bytes(n) => Ok((n.as_u64(), RangeUnit::Size)),
+                Value::Duration(t) => Ok((t.as_ps(), RangeUnit::Time)),
                 _ => Err(no(switch.kind().describe())),
             }
         }
     }
 }
 
-impl Measure {
+impl RangeUnit {
     fn show(self, amount: u64) -> String {
         match self {
             Self::Count => amount.to_string(),
@@ -286,16 +307,19 @@ impl Measure {
 }
 
 /// Every combination, the last axis changing fastest; one empty point without a sweep.
-pub(crate) fn points<'a>(axes: &'a [Axis], complaints: &mut Complaints<'_>) -> Vec<Point<'a>> {
+pub(crate) fn points<'a>(
+    axes: &'a [SweepAxis],
+    complaints: &mut Diagnostics<'_>,
+) -> Vec<AxisValues<'a>> {
     let total = axes.iter().try_fold(1_u64, |n, a| n.checked_mul(a.values.len() as u64));
-    if total.is_none_or(|n| n > MOST) {
+    if total.is_none_or(|n| n > MAX_COUNT) {
         if let Some(axis) = axes.last() {
-            let message = format!("this sweep has more than {MOST} points");
+            let message = format!("this sweep has more than {MAX_COUNT} points");
             complaints.add(axis.key_at, message, None);
         }
         return Vec::new();
     }
-    let mut out: Vec<Point<'a>> = vec![Vec::new()];
+    let mut out: Vec<AxisValues<'a>> = vec![Vec::new()];
     for axis in axes {
         out = out
             .into_iter()
@@ -312,7 +336,7 @@ pub(crate) fn points<'a>(axes: &'a [Axis], complaints: &mut Complaints<'_>) -> V
 }
 
 /// The tree at a point.
-pub(crate) fn at_point(root: &Node, point: &Point<'_>) -> Node {
+pub(crate) fn at_point(root: &TomlNode, point: &AxisValues<'_>) -> TomlNode {
     let mut tree = root.clone();
     tree.remove(&[SWEEP]);
     for (axis, index) in point {
@@ -320,9 +344,9 @@ pub(crate) fn at_point(root: &Node, point: &Point<'_>) -> Node {
         for path in &axis.paths {
             let path: Vec<&str> = path.split('.').collect();
             // What a later override names itself stays, as it would end a sweep of that key alone.
-            let stays = |node: &Node| node.pinned && node.at.source > axis.key_at.source;
+            let stays = |node: &TomlNode| node.is_override && node.at.source > axis.key_at.source;
             if !by_star || !tree.get(&path).is_some_and(stays) {
-                tree.put(&path, axis.key_at, axis.values[*index].1.clone());
+                tree.insert(&path, axis.key_at, axis.values[*index].1.clone());
             }
         }
     }

@@ -3,18 +3,18 @@
 use lowtide_tcp::switches;
 
 use crate::error::suggest;
-use crate::keys::Key;
-use crate::known::Known;
-use crate::pattern::matches;
-use crate::section::{More, SWEEP, Section};
+use crate::keys::KeySpec;
+use crate::known::KnownNames;
+use crate::pattern::glob_matches;
+use crate::section::{SWEEP, TableContents, TableSpec};
 use crate::settings::{SIDE_OF, SIDES, check_switch_name};
 use crate::tables::ROOT;
 
 /// What a dotted path leads to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
+pub(crate) enum PathTarget {
     /// A key of the scenario.
-    Key(Key),
+    Key(KeySpec),
     /// A switch or parameter of the transport.
     Switch(switches::Setting),
 }
@@ -22,16 +22,16 @@ pub(crate) enum Target {
 type Unknown = (String, Option<String>);
 
 /// The keys that a path means: itself, or, where a part of it has a `*`, one for each table of a name like that.
-pub(crate) fn paths(path: &str, known: &Known) -> Result<Vec<String>, Unknown> {
+pub(crate) fn expand_stars(path: &str, known: &KnownNames) -> Result<Vec<String>, Unknown> {
     let parts: Vec<&str> = path.split('.').collect();
     let Some(star) = parts.iter().position(|part| part.contains('*')) else {
         return Ok(vec![path.to_owned()]);
     };
-    let names = known.named(&parts[..star]).unwrap_or_default();
+    let names = known.table_names(&parts[..star]).unwrap_or_default();
     let mut out = Vec::new();
-    for name in names.iter().filter(|name| matches(parts[star], name)) {
+    for name in names.iter().filter(|name| glob_matches(parts[star], name)) {
         let one = [&parts[..star], &[name], &parts[star + 1..]].concat().join(".");
-        out.extend(paths(&one, known)?);
+        out.extend(expand_stars(&one, known)?);
     }
     if out.is_empty() {
         let table = parts[..=star].join(".");
@@ -42,8 +42,8 @@ pub(crate) fn paths(path: &str, known: &Known) -> Result<Vec<String>, Unknown> {
 }
 
 /// Follows a path; the error names the first part that leads nowhere.
-pub(crate) fn find(path: &str, known: &Known) -> Result<Target, Unknown> {
-    let all = paths(path, known)?;
+pub(crate) fn resolve(path: &str, known: &KnownNames) -> Result<PathTarget, Unknown> {
+    let all = expand_stars(path, known)?;
     let parts: Vec<&str> = all.first().map_or(path, String::as_str).split('.').collect();
     if parts[0] == SWEEP {
         let help = format!(
@@ -56,12 +56,12 @@ pub(crate) fn find(path: &str, known: &Known) -> Result<Target, Unknown> {
 }
 
 fn follow(
-    section: &Section,
+    section: &TableSpec,
     parts: &[&str],
     depth: usize,
-    known: &Known,
+    known: &KnownNames,
     path: &str,
-) -> Result<Target, Unknown> {
+) -> Result<PathTarget, Unknown> {
     let here = parts[..depth].join(".");
     let place = if here.is_empty() { String::new() } else { format!(" in [{here}]") };
     let Some(part) = parts.get(depth) else {
@@ -75,22 +75,22 @@ fn follow(
     {
         let name = parts[depth + 1..].join(".");
         let path = parts[..=depth].join(".");
-        return check_switch_name(&name, SIDE_OF[i], &path).map(Target::Switch);
+        return check_switch_name(&name, SIDE_OF[i], &path).map(PathTarget::Switch);
     }
     if last && let Some(key) = section.key(part) {
-        return Ok(Target::Key(key));
+        return Ok(PathTarget::Key(key));
     }
     let deeper = section
         .tables
         .iter()
         .find(|s| s.path.len() == depth + 1 && (s.path[depth] == *part || s.path[depth] == "*"));
     // `hosts` and `compare.bundles` are no tables of their own, only the way to named ones.
-    if let Some(names) = known.named(&parts[..=depth]) {
+    if let Some(names) = known.table_names(&parts[..=depth]) {
         return follow_named(section, parts, depth + 1, names, known, path);
     }
-    if let Some(deeper) =
-        deeper.filter(|d| matches!(d.more, More::Texts | More::Paths | More::List))
-    {
+    if let Some(deeper) = deeper.filter(|d| {
+        matches!(d.contents, TableContents::Texts | TableContents::Paths | TableContents::List)
+    }) {
         let help = "write it in the file of the scenario".to_owned();
         return Err((format!("`{}` cannot be set by a path", deeper.path.join(".")), Some(help)));
     }
@@ -104,13 +104,13 @@ fn follow(
 }
 
 fn follow_named(
-    section: &Section,
+    section: &TableSpec,
     parts: &[&str],
     depth: usize,
     names: &[String],
-    known: &Known,
+    known: &KnownNames,
     path: &str,
-) -> Result<Target, Unknown> {
+) -> Result<PathTarget, Unknown> {
     let list: Vec<&str> = names.iter().map(String::as_str).collect();
     let Some(name) = parts.get(depth) else {
         return Err((format!("`{path}` is a table"), suggest("", &list)));
@@ -127,7 +127,7 @@ fn follow_named(
     }
 }
 
-fn names_in(section: &Section) -> Vec<String> {
+fn names_in(section: &TableSpec) -> Vec<String> {
     let mut names: Vec<String> = section.all_keys().iter().map(|k| k.name.to_owned()).collect();
     names.extend(section.children().into_iter().map(str::to_owned));
     if section.has_switches() {
@@ -140,18 +140,18 @@ fn names_in(section: &Section) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn known() -> Known {
-        Known {
+    fn known() -> KnownNames {
+        KnownNames {
             hosts: vec!["senders".into(), "receivers".into()],
             traffic: vec!["short".into()],
             bundles: vec!["mine".into()],
             pipes: vec!["forth".into()],
-            ..Known::default()
+            ..KnownNames::default()
         }
     }
 
     fn refused(path: &str) -> String {
-        let (message, help) = find(path, &known()).unwrap_err();
+        let (message, help) = resolve(path, &known()).unwrap_err();
         format!("{message}; {}", help.unwrap_or_default())
     }
 
@@ -169,28 +169,33 @@ mod tests {
             "compare.bundles.mine.base",
         ] {
             let last = path.rsplit('.').next().unwrap();
-            assert!(matches!(find(path, &known()), Ok(Target::Key(k)) if k.name == last), "{path}");
+            assert!(
+                matches!(resolve(path, &known()), Ok(PathTarget::Key(k)) if k.name == last),
+                "{path}"
+            );
         }
         for (path, name) in [
             ("transport.sender.window-floor", "window-floor"),
             ("hosts.senders.receiver.delack-segments", "delack-segments"),
             ("compare.bundles.mine.connection.ecn", "ecn"),
         ] {
-            let found = find(path, &known());
-            assert!(matches!(found, Ok(Target::Switch(s)) if s.name() == name), "{path}");
+            let found = resolve(path, &known());
+            assert!(matches!(found, Ok(PathTarget::Switch(s)) if s.name() == name), "{path}");
         }
     }
 
     #[test]
     fn a_star_is_every_table_of_such_a_name() {
-        let of = |path: &str| paths(path, &known());
+        let of = |path: &str| expand_stars(path, &known());
         assert_eq!(of("hosts.*s.count").unwrap(), ["hosts.senders.count", "hosts.receivers.count"]);
         assert_eq!(
             of("hosts.send*.sender.window-floor").unwrap(),
             ["hosts.senders.sender.window-floor"]
         );
         assert_eq!(of("switch.buffer").unwrap(), ["switch.buffer"]);
-        assert!(matches!(find("hosts.*.count", &known()), Ok(Target::Key(k)) if k.name == "count"));
+        assert!(
+            matches!(resolve("hosts.*.count", &known()), Ok(PathTarget::Key(k)) if k.name == "count")
+        );
         assert!(refused("hosts.*.cuont").contains("`count`"));
         assert!(refused("traffic.x*.size").contains("there is no [traffic.x*]"));
         assert!(refused("switch.*.k").contains("there is no [switch.*]"));

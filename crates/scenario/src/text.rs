@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 /// Lines of TOML.
 #[derive(Default)]
-pub(crate) struct Text(pub(crate) String);
+pub(crate) struct TomlWriter(pub(crate) String);
 
-impl Text {
+impl TomlWriter {
     pub(crate) fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
@@ -22,7 +22,7 @@ impl Text {
         self.bare(key, toml::Value::String(value.to_string()));
     }
     /// A text of many lines under a name that needs quotes.
-    pub(crate) fn long(&mut self, key: &str, text: &str) {
+    pub(crate) fn multiline(&mut self, key: &str, text: &str) {
         self.0.push_str(&toml::Value::String(key.to_owned()).to_string());
         self.0.push_str(" = \"\"\"\n");
         for c in text.chars() {
@@ -38,7 +38,7 @@ impl Text {
         self.line("\"\"\"");
     }
     /// A key that may be absent.
-    pub(crate) fn some(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
+    pub(crate) fn optional(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
         if let Some(value) = value {
             self.text(key, value);
         }

@@ -2,19 +2,19 @@
 
 use lowtide_net::{Count, Ratio};
 use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::Measure;
-use lowtide_traffic::workload::ParamKind;
+use lowtide_traffic::cdf::CdfKind;
+use lowtide_traffic::workload::WorkloadParamKind;
 use lowtide_units::{
-    Bytes, Duration, ParseUnitError, Parts, Rate, parse_bytes, parse_duration, parse_packets,
-    parse_parts, parse_rate,
+    Bytes, Duration, Fraction, ParseUnitError, Rate, parse_bytes, parse_duration, parse_fraction,
+    parse_packets, parse_rate,
 };
 
 use crate::error::suggest;
-use crate::tree::{At, Data, Node};
+use crate::tree::{SourceSpan, TomlData, TomlNode};
 
 /// What a key accepts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Ty {
+pub(crate) enum KeyType {
     /// Any text on one line.
     Text,
     /// `true` or `false`.
@@ -23,7 +23,7 @@ pub(crate) enum Ty {
     Count { min: u64, max: u64 },
     /// A whole number in a closed range, or `rest`.
     CountOrRest { min: u64, max: u64 },
-    /// A span of time, at most [`LONGEST`]; `positive` ones are not zero.
+    /// A span of time, at most [`MAX_TIME`]; `positive` ones are not zero.
     Time { positive: bool },
     /// A span of time above zero, or `off`.
     TimeOrOff,
@@ -36,7 +36,7 @@ pub(crate) enum Ty {
     /// Bits per second, or `off`.
     RateOrOff,
     /// A share in a closed range, in parts per billion.
-    Parts { min: Parts, max: Parts },
+    Parts { min: Fraction, max: Fraction },
     /// Packets or bytes.
     Length,
     /// Packets or bytes, or `unlimited`.
@@ -46,19 +46,19 @@ pub(crate) enum Ty {
     /// An exact ratio above zero: `1/5`, `0.2` or `2`.
     Ratio,
     /// One of a list of names.
-    Name(Names),
+    Name(NameSet),
     /// A list of names without repetition; one name may stand alone.
-    NameList(Names),
+    NameList(NameSet),
     /// Names that nothing restricts here, without repetition; the text says what of, with an example.
-    Words(&'static str),
+    FreeNames(&'static str),
     /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
     Hosts,
     /// A distribution by name, one value, or a file.
-    Distribution(Measure),
+    Distribution(CdfKind),
     /// A file by its path from the scenario.
     File,
     /// As this, or `off`.
-    OrOff(&'static ParamKind),
+    OrOff(&'static WorkloadParamKind),
     /// A list of sizes, each above the one before.
     Sizes,
     /// Flows by number, `7`, or by group, `short` and `short.2`; or a list of these.
@@ -67,7 +67,7 @@ pub(crate) enum Ty {
 
 /// Which names a key accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Names {
+pub(crate) enum NameSet {
     /// These.
     Fixed(&'static [&'static str]),
     /// Profiles of the transport.
@@ -93,30 +93,30 @@ pub(crate) enum Names {
 }
 
 /// The longest time that a scenario may speak of.
-pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// The most hosts, flows or points that are taken for meant.
-pub(crate) const MOST: u64 = 1_000_000;
+pub(crate) const MAX_COUNT: u64 = 1_000_000;
 
 /// A typed value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Val {
+pub(crate) enum KeyValue {
     Text(String),
     Bool(bool),
     Count(u64),
     Time(Duration),
     Size(Bytes),
     Rate(Rate),
-    Parts(Parts),
+    Parts(Fraction),
     Length(Count),
     Ratio(Ratio),
     /// `unlimited`, `off`, `dynamic` or `rest`.
-    Word(&'static str),
-    Names(Vec<(String, At)>),
+    Keyword(&'static str),
+    Names(Vec<(String, SourceSpan)>),
 }
 
 /// A length as people write it.
-pub(crate) fn show(count: Count) -> String {
+pub(crate) fn format_count(count: Count) -> String {
     match count {
         Count::Packets(n) => format!("{n} pkt"),
         Count::Bytes(n) => n.to_string(),
@@ -125,13 +125,13 @@ pub(crate) fn show(count: Count) -> String {
 
 /// Why a value was refused: the message, help where there is some, and a narrower place.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct KeyValueError {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    pub(crate) at: At,
+    pub(crate) at: SourceSpan,
 }
 
-impl std::fmt::Display for Val {
+impl std::fmt::Display for KeyValue {
     /// The one way in which a value is written out; reading it back gives the value.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -140,12 +140,12 @@ impl std::fmt::Display for Val {
             Self::Count(n) => write!(f, "{n}"),
             Self::Time(t) => write!(f, "{t}"),
             Self::Size(b) => write!(f, "{b}"),
-            Self::Length(count) => f.write_str(&show(*count)),
+            Self::Length(count) => f.write_str(&format_count(*count)),
             Self::Ratio(r) if r.den.get() == 1 => write!(f, "{}", r.num),
             Self::Ratio(r) => write!(f, "{}/{}", r.num, r.den),
             Self::Rate(r) => write!(f, "{r}"),
             Self::Parts(p) => write!(f, "{p}"),
-            Self::Word(w) => f.write_str(w),
+            Self::Keyword(w) => f.write_str(w),
             Self::Names(names) => {
                 let names: Vec<&str> = names.iter().map(|(n, _)| n.as_str()).collect();
                 f.write_str(&names.join(", "))
@@ -154,13 +154,13 @@ impl std::fmt::Display for Val {
     }
 }
 
-impl Ty {
+impl KeyType {
     /// What is accepted, in words, with an example.
-    pub(crate) fn describe(self, known: &dyn Fn(Names) -> Vec<String>) -> String {
+    pub(crate) fn describe(self, known: &dyn Fn(NameSet) -> Vec<String>) -> String {
         match self {
             Self::Text => "a text".into(),
             Self::Bool => "`true` or `false`".into(),
-            Self::Count { min, max } if max == MOST => format!("a whole number, {min} or more"),
+            Self::Count { min, max } if max == MAX_COUNT => format!("a whole number, {min} or more"),
             Self::Count { min, max } => format!("a whole number, {min} to {max}"),
             Self::CountOrRest { min, max } => {
                 format!("a whole number, {min} to {max}, or `\"rest\"`")
@@ -182,9 +182,9 @@ impl Ty {
                     .into()
             }
             Self::Ratio => "a ratio, `\"1/5\"`, `0.2` or `2`".into(),
-            Self::Words(what) => what.into(),
+            Self::FreeNames(what) => what.into(),
             Self::Distribution(measure) => {
-                let value = if measure == Measure::Size { "\"20 kB\"" } else { "\"10 ms\"" };
+                let value = if measure == CdfKind::Size { "\"20 kB\"" } else { "\"10 ms\"" };
                 let names: Vec<String> =
                     Cdf::names(measure).iter().map(|n| format!("`\"{n}\"`")).collect();
                 format!("a distribution, one of {}; one value, `{value}`; or a file", names.join(", "))
@@ -204,33 +204,37 @@ impl Ty {
     }
 
     /// What the parameter of a workload accepts.
-    pub(crate) const fn of(kind: ParamKind) -> Self {
+    pub(crate) const fn of(kind: WorkloadParamKind) -> Self {
         match kind {
-            ParamKind::Count { min, max } => Self::Count { min, max },
-            ParamKind::Size => Self::Size,
-            ParamKind::SizeOrUnlimited => Self::SizeOrUnlimited,
-            ParamKind::Time => Self::Time { positive: false },
-            ParamKind::Rate => Self::Rate,
-            ParamKind::Choice(names) => Self::Name(Names::Fixed(names)),
-            ParamKind::Parts { min, max } => Self::Parts { min, max },
-            ParamKind::Distribution(measure) => Self::Distribution(measure),
-            ParamKind::File => Self::File,
-            ParamKind::Optional(kind) => Self::OrOff(kind),
+            WorkloadParamKind::Count { min, max } => Self::Count { min, max },
+            WorkloadParamKind::Size => Self::Size,
+            WorkloadParamKind::SizeOrUnlimited => Self::SizeOrUnlimited,
+            WorkloadParamKind::Time => Self::Time { positive: false },
+            WorkloadParamKind::Rate => Self::Rate,
+            WorkloadParamKind::Choice(names) => Self::Name(NameSet::Fixed(names)),
+            WorkloadParamKind::Parts { min, max } => Self::Parts { min, max },
+            WorkloadParamKind::Distribution(measure) => Self::Distribution(measure),
+            WorkloadParamKind::File => Self::File,
+            WorkloadParamKind::Optional(kind) => Self::OrOff(kind),
         }
     }
 
     /// Whether a comma on the command line separates elements.
     pub(crate) const fn is_list(self) -> bool {
-        matches!(self, Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows | Self::Sizes)
+        matches!(
+            self,
+            Self::NameList(_) | Self::FreeNames(_) | Self::Hosts | Self::Flows | Self::Sizes
+        )
     }
 
     /// Reads a value.
     pub(crate) fn read(
         self,
-        node: &Node,
-        known: &dyn Fn(Names) -> Vec<String>,
-    ) -> Result<Val, Refused> {
-        let refuse = |message: String, help: Option<String>| Refused { message, help, at: node.at };
+        node: &TomlNode,
+        known: &dyn Fn(NameSet) -> Vec<String>,
+    ) -> Result<KeyValue, KeyValueError> {
+        let refuse =
+            |message: String, help: Option<String>| KeyValueError { message, help, at: node.at };
         let wrong_kind = || {
             refuse(
                 format!("this is {} where {} is wanted", node.kind(), self.describe(known)),
@@ -244,91 +248,95 @@ impl Ty {
         // A number without a unit is still a number here: the parsers of units say what is missing.
         match self {
             Self::Text => match &node.data {
-                Data::Text(text) if !text.contains('\n') => Ok(Val::Text(text.clone())),
-                Data::Text(_) => Err(refuse("this text has more than one line".into(), None)),
+                TomlData::Text(text) if !text.contains('\n') => Ok(KeyValue::Text(text.clone())),
+                TomlData::Text(_) => Err(refuse("this text has more than one line".into(), None)),
                 _ => Err(wrong_kind()),
             },
             Self::Distribution(_) | Self::File if text.is_empty() || text.contains('\n') => {
                 Err(refuse(format!("this is not {}", self.describe(known)), None))
             }
-            Self::Distribution(_) | Self::File => Ok(Val::Text(text)),
+            Self::Distribution(_) | Self::File => Ok(KeyValue::Text(text)),
             Self::OrOff(_) | Self::TimeOrOff | Self::RateOrOff if text == "off" => {
-                Ok(Val::Word("off"))
+                Ok(KeyValue::Keyword("off"))
             }
             Self::OrOff(kind) => Self::of(*kind).read(node, known),
             Self::Bool => match text.as_str() {
-                "true" => Ok(Val::Bool(true)),
-                "false" => Ok(Val::Bool(false)),
+                "true" => Ok(KeyValue::Bool(true)),
+                "false" => Ok(KeyValue::Bool(false)),
                 _ => Err(refuse(format!("`{text}` is neither `true` nor `false`"), None)),
             },
             Self::Count { min, max } => match text.parse::<u64>() {
-                Ok(n) if (min..=max).contains(&n) => Ok(Val::Count(n)),
+                Ok(n) if (min..=max).contains(&n) => Ok(KeyValue::Count(n)),
                 Ok(_) => Err(refuse(
                     format!("`{text}` is not {}", self.describe(known)),
                     (text == "0").then(|| "zero of these makes an empty experiment".into()),
                 )),
                 Err(_) => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
-            Self::CountOrRest { .. } if text == "rest" => Ok(Val::Word("rest")),
+            Self::CountOrRest { .. } if text == "rest" => Ok(KeyValue::Keyword("rest")),
             Self::CountOrRest { min, max } => match text.parse::<u64>() {
-                Ok(n) if (min..=max).contains(&n) => Ok(Val::Count(n)),
+                Ok(n) if (min..=max).contains(&n) => Ok(KeyValue::Count(n)),
                 _ => Err(refuse(
                     format!("`{text}` is not {}", self.describe(known)),
                     (text == "0").then(|| "zero of these makes an empty experiment".into()),
                 )),
             },
-            Self::Time { positive } => time(node, &text, positive).map(Val::Time),
-            Self::TimeOrOff => time(node, &text, true).map(Val::Time),
+            Self::Time { positive } => time(node, &text, positive).map(KeyValue::Time),
+            Self::TimeOrOff => time(node, &text, true).map(KeyValue::Time),
             Self::SizeOrUnlimited | Self::LengthOrUnlimited | Self::Buffer
                 if text == "unlimited" =>
             {
-                Ok(Val::Word("unlimited"))
+                Ok(KeyValue::Keyword("unlimited"))
             }
-            Self::Buffer if text == "dynamic" => Ok(Val::Word("dynamic")),
+            Self::Buffer if text == "dynamic" => Ok(KeyValue::Keyword("dynamic")),
             Self::Size | Self::SizeOrUnlimited => match parse_bytes(&text) {
                 Ok(n) if n.as_u64() == 0 => {
                     Err(refuse("a size of zero makes no sense".into(), None))
                 }
-                Ok(n) => Ok(Val::Size(n)),
+                Ok(n) => Ok(KeyValue::Size(n)),
                 Err(e) => Err(unit(node, &e)),
             },
             Self::Rate | Self::RateOrOff => {
-                parse_rate(&text).map(Val::Rate).map_err(|e| unit(node, &e))
+                parse_rate(&text).map(KeyValue::Rate).map_err(|e| unit(node, &e))
             }
-            Self::Parts { min, max } => match parse_parts(&text) {
-                Ok(parts) if (min..=max).contains(&parts) => Ok(Val::Parts(parts)),
+            Self::Parts { min, max } => match parse_fraction(&text) {
+                Ok(parts) if (min..=max).contains(&parts) => Ok(KeyValue::Parts(parts)),
                 Ok(parts) => Err(refuse(format!("{parts} is not {}", self.describe(known)), None)),
                 Err(e) => Err(unit(node, &e)),
             },
             Self::Length | Self::LengthOrUnlimited | Self::Buffer => {
-                length(node, &text).map(Val::Length)
+                length(node, &text).map(KeyValue::Length)
             }
             Self::Ratio => match ratio(&text) {
-                Some(ratio) => Ok(Val::Ratio(ratio)),
+                Some(ratio) => Ok(KeyValue::Ratio(ratio)),
                 None => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
             Self::Name(names) => {
-                name(node, &text, &known(names)).map(|name| Val::Text(name.to_owned()))
+                name(node, &text, &known(names)).map(|name| KeyValue::Text(name.to_owned()))
             }
-            Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows | Self::Sizes => {
+            Self::NameList(_) | Self::FreeNames(_) | Self::Hosts | Self::Flows | Self::Sizes => {
                 Err(wrong_kind())
             }
         }
     }
 
-    fn read_list(self, node: &Node, known: &dyn Fn(Names) -> Vec<String>) -> Result<Val, Refused> {
+    fn read_list(
+        self,
+        node: &TomlNode,
+        known: &dyn Fn(NameSet) -> Vec<String>,
+    ) -> Result<KeyValue, KeyValueError> {
         let single = std::slice::from_ref(node);
         let items = match &node.data {
-            Data::List(items) => items.as_slice(),
+            TomlData::List(items) => items.as_slice(),
             _ => single,
         };
-        let mut out: Vec<(String, At)> = Vec::new();
+        let mut out: Vec<(String, SourceSpan)> = Vec::new();
         for item in items {
             let number = item.scalar().filter(|_| matches!(self, Self::Flows | Self::Sizes));
-            let ((Data::Text(text), _) | (_, Some(text))) = (&item.data, &number) else {
+            let ((TomlData::Text(text), _) | (_, Some(text))) = (&item.data, &number) else {
                 let message =
                     format!("this is {} where {} is wanted", item.kind(), self.describe(known));
-                return Err(Refused { message, help: None, at: item.at });
+                return Err(KeyValueError { message, help: None, at: item.at });
             };
             if let Self::NameList(names) = self {
                 name(item, text, &known(names))?;
@@ -336,7 +344,7 @@ impl Ty {
             if matches!(self, Self::Sizes) {
                 let size = parse_bytes(text).map_err(|e| unit(item, &e))?;
                 let before = out.last().and_then(|(t, _)| parse_bytes(t).ok());
-                let refuse = |message| Err(Refused { message, help: None, at: item.at });
+                let refuse = |message| Err(KeyValueError { message, help: None, at: item.at });
                 match before {
                     None if size.as_u64() == 0 => {
                         return refuse("a size of zero makes no sense".to_owned());
@@ -349,27 +357,27 @@ impl Ty {
             }
             if out.iter().any(|(n, _)| n == text) {
                 let message = format!("`{text}` is listed twice");
-                return Err(Refused { message, help: None, at: item.at });
+                return Err(KeyValueError { message, help: None, at: item.at });
             }
             out.push((text.clone(), item.at));
         }
         if out.is_empty() && matches!(self, Self::Hosts) {
             let message = "an empty list of hosts".to_owned();
-            return Err(Refused { message, help: None, at: node.at });
+            return Err(KeyValueError { message, help: None, at: node.at });
         }
-        Ok(Val::Names(out))
+        Ok(KeyValue::Names(out))
     }
 }
 
-fn quoted(names: Names, known: &dyn Fn(Names) -> Vec<String>) -> String {
+fn quoted(names: NameSet, known: &dyn Fn(NameSet) -> Vec<String>) -> String {
     match names {
-        Names::Traffic => "the traffic groups".into(),
-        Names::Classes => "the classes of `[switch.class]`".into(),
+        NameSet::Traffic => "the traffic groups".into(),
+        NameSet::Classes => "the classes of `[switch.class]`".into(),
         _ => known(names).iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
     }
 }
 
-fn name<'a>(node: &Node, text: &'a str, known: &[String]) -> Result<&'a str, Refused> {
+fn name<'a>(node: &TomlNode, text: &'a str, known: &[String]) -> Result<&'a str, KeyValueError> {
     if known.iter().any(|k| k == text) {
         return Ok(text);
     }
@@ -379,14 +387,14 @@ fn name<'a>(node: &Node, text: &'a str, known: &[String]) -> Result<&'a str, Ref
     } else {
         format!("`{text}` is unknown here")
     };
-    Err(Refused { message, help: suggest(text, &list), at: node.at })
+    Err(KeyValueError { message, help: suggest(text, &list), at: node.at })
 }
 
-fn unit(node: &Node, error: &ParseUnitError) -> Refused {
-    Refused { message: error.to_string(), help: None, at: node.at }
+fn unit(node: &TomlNode, error: &ParseUnitError) -> KeyValueError {
+    KeyValueError { message: error.to_string(), help: None, at: node.at }
 }
 
-fn time(node: &Node, text: &str, positive: bool) -> Result<Duration, Refused> {
+fn time(node: &TomlNode, text: &str, positive: bool) -> Result<Duration, KeyValueError> {
     let span = match parse_duration(text) {
         // Beyond what fits at all the longest that is accepted here is named, too.
         Err(e) if e.is_too_large() => Duration::MAX,
@@ -394,17 +402,17 @@ fn time(node: &Node, text: &str, positive: bool) -> Result<Duration, Refused> {
     };
     let message = if positive && span == Duration::ZERO {
         "this time has to be above zero".to_owned()
-    } else if span > LONGEST {
+    } else if span > MAX_TIME {
         let span = if span == Duration::MAX { "`never`".to_owned() } else { span.to_string() };
-        let most = LONGEST.as_ms() / 1_000;
+        let most = MAX_TIME.as_ms() / 1_000;
         format!("{span} is longer than 24 hours, the longest time of a scenario: \"{most} s\"")
     } else {
         return Ok(span);
     };
-    Err(Refused { message, help: None, at: node.at })
+    Err(KeyValueError { message, help: None, at: node.at })
 }
 
-fn length(node: &Node, text: &str) -> Result<Count, Refused> {
+fn length(node: &TomlNode, text: &str) -> Result<Count, KeyValueError> {
     if text.contains("pkt") || text.contains("packet") {
         return parse_packets(text).map(Count::Packets).map_err(|e| unit(node, &e));
     }
@@ -413,7 +421,7 @@ fn length(node: &Node, text: &str) -> Result<Count, Refused> {
         let bytes = parse_bytes(&format!("{text} B")).ok().filter(|b| b.as_u64() >= 1_000);
         let size = bytes.map_or_else(|| format!("{text} kB"), |b| b.to_string());
         let help = format!("write \"{text} pkt\" for packets or \"{size}\" for bytes");
-        return Err(Refused { message, help: Some(help), at: node.at });
+        return Err(KeyValueError { message, help: Some(help), at: node.at });
     }
     parse_bytes(text).map(Count::Bytes).map_err(|e| unit(node, &e))
 }
@@ -449,7 +457,7 @@ mod tests {
             [("1/5", "1/5"), ("0.2", "1/5"), ("2", "2"), ("4 / 2", "2"), (".25", "1/4")]
         {
             assert_eq!(
-                ratio(text).map(|r| Val::Ratio(r).to_string()).as_deref(),
+                ratio(text).map(|r| KeyValue::Ratio(r).to_string()).as_deref(),
                 Some(shown),
                 "{text}"
             );

@@ -32,7 +32,7 @@ struct Level {
 
 /// The pending events behind those that are soon.
 #[derive(Clone, Debug)]
-pub(crate) struct Later {
+pub(crate) struct RadixHeap {
     /// A span is two to that many picoseconds long.
     bits: u32,
     /// Nothing that is held is in a span before this one.
@@ -42,7 +42,7 @@ pub(crate) struct Later {
     levels: Box<[Level; LEVELS]>,
 }
 
-impl Later {
+impl RadixHeap {
     /// Holds nothing; spans are of two to the `bits` picoseconds, and none before `reached` will come.
     pub(crate) fn new(bits: u32, reached: u64) -> Self {
         let level = || Level { occupied: 0, buckets: [const { Vec::new() }; BUCKETS] };

@@ -19,10 +19,10 @@ impl Pending {
     }
     #[cold]
     fn wins(self, other: Self, salt: u64) -> bool {
-        self.place(salt) < other.place(salt)
+        self.order_key(salt) < other.order_key(salt)
     }
     /// Time, hash and entity in one number that sorts as the events do.
-    pub(crate) fn place(self, salt: u64) -> u128 {
+    pub(crate) fn order_key(self, salt: u64) -> u128 {
         let (time, entity) = (self.time.as_ps(), u64::from(self.entity.raw()));
         let x = (salt ^ time).wrapping_add(entity << 32);
         let x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -30,7 +30,7 @@ impl Pending {
         (u128::from(time) << 64) | u128::from(hash | entity)
     }
     /// The event of that place.
-    pub(crate) fn at(place: u128) -> Self {
+    pub(crate) fn from_key(place: u128) -> Self {
         Self { time: time_of(place), entity: Entity::from_raw(place as u32) }
     }
 }

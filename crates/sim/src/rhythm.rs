@@ -1,7 +1,7 @@
 //! How long a tick of the wheel should be.
 //!
 //! Ticks that have one event cost least. Where the events of a tick are foreseen together
-//! ([`crate::World::foresee`]) there should be some, but not many, since they are sorted.
+//! ([`crate::World::prefetch`]) there should be some, but not many, since they are sorted.
 
 /// Events between two looks.
 const EVERY: u64 = 1 << 15;
@@ -11,43 +11,43 @@ const LONGEST: u32 = 22;
 
 /// Between these nothing changes: events of a hundred ticks, in the mean of those that have any.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct EventsPerTick {
     few: u64,
     many: u64,
 }
 
-const SINGLE: Wanted = Wanted { few: 110, many: 160 };
-const GATHERED: Wanted = Wanted { few: 600, many: 1_600 };
+const UNBATCHED: EventsPerTick = EventsPerTick { few: 110, many: 160 };
+const BATCHED: EventsPerTick = EventsPerTick { few: 600, many: 1_600 };
 
 /// What happened since the last look.
 #[derive(Clone, Debug)]
-pub(crate) struct Rhythm {
-    wanted: Wanted,
+pub(crate) struct TickTuner {
+    target: EventsPerTick,
     /// Ticks that had an event.
     pub(crate) ticks: u64,
     /// Events there had been by then.
     seen: u64,
 }
 
-impl Default for Rhythm {
+impl Default for TickTuner {
     fn default() -> Self {
-        Self { wanted: SINGLE, ticks: 0, seen: 0 }
+        Self { target: UNBATCHED, ticks: 0, seen: 0 }
     }
 }
 
-impl Rhythm {
+impl TickTuner {
     /// From now on ticks are to have some events.
-    pub(crate) fn gather(&mut self) {
-        self.wanted = GATHERED;
+    pub(crate) fn batch_ticks(&mut self) {
+        self.target = BATCHED;
     }
 
     /// With ticks of two to the `bits` picoseconds: by what they should be replaced, if by anything.
-    pub(crate) fn judge(&mut self, bits: u32, events: u64) -> Option<u32> {
+    pub(crate) fn tune(&mut self, bits: u32, events: u64) -> Option<u32> {
         let passed = events - self.seen;
         if passed < EVERY {
             return None;
         }
-        let Wanted { few, many } = self.wanted;
+        let EventsPerTick { few, many } = self.target;
         let mean = 100 * passed / self.ticks.max(1);
         (self.seen, self.ticks) = (events, 0);
         let better = if mean > many {
@@ -65,31 +65,31 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    fn judged(wanted: Wanted, bits: u32, ticks: u64) -> Option<u32> {
-        Rhythm { wanted, ticks, seen: 0 }.judge(bits, EVERY)
+    fn judged(wanted: EventsPerTick, bits: u32, ticks: u64) -> Option<u32> {
+        TickTuner { target: wanted, ticks, seen: 0 }.tune(bits, EVERY)
     }
 
     #[test]
-    fn crowded_ticks_become_shorter_and_lonely_ones_longer() {
-        assert_eq!(judged(GATHERED, 11, EVERY), Some(12));
-        assert_eq!(judged(GATHERED, 11, EVERY / 8), None);
-        assert_eq!(judged(GATHERED, 11, EVERY / 16), None);
-        assert_eq!(judged(GATHERED, 11, EVERY / 32), Some(9));
-        assert_eq!(judged(GATHERED, LONGEST, EVERY), None);
-        assert_eq!(judged(GATHERED, SHORTEST, 1), None);
-        assert_eq!(judged(SINGLE, 11, EVERY), Some(12));
-        assert_eq!(judged(SINGLE, 11, EVERY * 3 / 4), None);
-        assert_eq!(judged(SINGLE, 11, EVERY / 2), Some(10));
-        assert_eq!(judged(SINGLE, 11, EVERY / 4), Some(10));
-        assert_eq!(judged(SINGLE, 11, EVERY / 1_024), Some(2));
+    fn ticks_adapt_to_events_per_tick() {
+        assert_eq!(judged(BATCHED, 11, EVERY), Some(12));
+        assert_eq!(judged(BATCHED, 11, EVERY / 8), None);
+        assert_eq!(judged(BATCHED, 11, EVERY / 16), None);
+        assert_eq!(judged(BATCHED, 11, EVERY / 32), Some(9));
+        assert_eq!(judged(BATCHED, LONGEST, EVERY), None);
+        assert_eq!(judged(BATCHED, SHORTEST, 1), None);
+        assert_eq!(judged(UNBATCHED, 11, EVERY), Some(12));
+        assert_eq!(judged(UNBATCHED, 11, EVERY * 3 / 4), None);
+        assert_eq!(judged(UNBATCHED, 11, EVERY / 2), Some(10));
+        assert_eq!(judged(UNBATCHED, 11, EVERY / 4), Some(10));
+        assert_eq!(judged(UNBATCHED, 11, EVERY / 1_024), Some(2));
     }
 
     #[test]
-    fn it_looks_now_and_then() {
-        let mut rhythm = Rhythm { ticks: 1, ..Rhythm::default() };
-        assert_eq!(rhythm.judge(11, EVERY - 1), None);
+    fn it_tunes_once_per_period() {
+        let mut rhythm = TickTuner { ticks: 1, ..TickTuner::default() };
+        assert_eq!(rhythm.tune(11, EVERY - 1), None);
         assert_eq!(rhythm.ticks, 1);
-        assert!(rhythm.judge(11, EVERY).is_some());
+        assert!(rhythm.tune(11, EVERY).is_some());
         assert_eq!((rhythm.ticks, rhythm.seen), (0, EVERY));
     }
 }

@@ -7,9 +7,9 @@ use std::hint::cold_path;
 
 use lowtide_units::Instant;
 
-use crate::later::Later;
+use crate::later::RadixHeap;
 use crate::pending::{Pending, time_of};
-use crate::rhythm::Rhythm;
+use crate::rhythm::TickTuner;
 use crate::wheel::{BUCKETS, Wheel};
 use crate::{Entity, Seed};
 
@@ -20,7 +20,7 @@ const BLOCK: u64 = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 10;
 
 /// A list of more events is long.
-const LONG: usize = 256;
+const READY_LIMIT: usize = 256;
 
 /// The pending events and the clock.
 ///
@@ -43,18 +43,18 @@ const LONG: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// What comes in the tick that was reached, or before; the next at the end.
-    soon: Vec<Pending>,
+    ready: Vec<Pending>,
     /// The places of what came when the list was long.
-    crowd: BinaryHeap<Reverse<u128>>,
+    overflow: BinaryHeap<Reverse<u128>>,
     wheel: Wheel,
-    later: Later,
+    radix_heap: RadixHeap,
     /// A tick is two to that many picoseconds long.
     bits: u32,
     /// The tick that was reached; all before it is over, its own events are in the list.
     reached: u64,
     /// The wheel has all that is before this tick.
-    within: u64,
-    rhythm: Rhythm,
+    wheel_end: u64,
+    tick_tuner: TickTuner,
     /// Events that came in so far.
     scheduled: u64,
     salt: u64,
@@ -66,14 +66,14 @@ impl Scheduler {
     /// Nothing pending, the clock at zero. `seed` decides the order at equal times.
     pub fn new(seed: Seed) -> Self {
         Self {
-            soon: Vec::new(),
-            crowd: BinaryHeap::new(),
+            ready: Vec::new(),
+            overflow: BinaryHeap::new(),
             wheel: Wheel::default(),
-            later: Later::new(TICK_BITS + BLOCK_BITS, 0),
+            radix_heap: RadixHeap::new(TICK_BITS + BLOCK_BITS, 0),
             bits: TICK_BITS,
             reached: 0,
-            within: BUCKETS,
-            rhythm: Rhythm::default(),
+            wheel_end: BUCKETS,
+            tick_tuner: TickTuner::default(),
             scheduled: 0,
             salt: seed.value(),
             now: Instant::ZERO,
@@ -81,8 +81,8 @@ impl Scheduler {
         }
     }
     /// From now on ticks are to have several events, for whoever looks at all of them before the first happens.
-    pub(crate) fn gather(&mut self) {
-        self.rhythm.gather();
+    pub(crate) fn batch_ticks(&mut self) {
+        self.tick_tuner.batch_ticks();
     }
     /// The time of the event taken last, or where [`crate::run`] stopped if that is later.
     pub const fn now(&self) -> Instant {
@@ -103,9 +103,9 @@ impl Scheduler {
     #[inline(always)]
     fn put(&mut self, event: Pending) {
         let tick = self.tick(event.time);
-        if tick >= self.within {
+        if tick >= self.wheel_end {
             cold_path();
-            self.later.put(event);
+            self.radix_heap.put(event);
         } else if tick > self.reached {
             self.wheel.put(tick, event);
         } else {
@@ -118,31 +118,31 @@ impl Scheduler {
     /// Puts an event in its place among those that are soon.
     #[inline(never)]
     fn insert(&mut self, event: Pending) {
-        if self.soon.len() > LONG {
-            return self.crowd.push(Reverse(event.place(self.salt)));
+        if self.ready.len() > READY_LIMIT {
+            return self.overflow.push(Reverse(event.order_key(self.salt)));
         }
         let later = |other: &&Pending| other.is_before(event, self.salt);
-        let before = self.soon.iter().rev().take_while(later).count();
-        self.soon.insert(self.soon.len() - before, event);
+        let before = self.ready.iter().rev().take_while(later).count();
+        self.ready.insert(self.ready.len() - before, event);
     }
     /// True when nothing is known of what comes next.
     #[inline]
-    fn is_blank(&self) -> bool {
-        self.soon.is_empty() && self.crowd.is_empty()
+    fn is_ready_empty(&self) -> bool {
+        self.ready.is_empty() && self.overflow.is_empty()
     }
     /// Finds what comes next if that is not known. True when several events are at hand now that were not
     /// before.
     #[inline]
-    pub(crate) fn open(&mut self) -> bool {
-        if !self.is_blank() {
+    pub(crate) fn refill_ready(&mut self) -> bool {
+        if !self.is_ready_empty() {
             return false;
         }
         self.advance();
-        self.soon.len() > 1
+        self.ready.len() > 1
     }
     /// What is at hand, the next first.
-    pub(crate) fn coming(&self) -> impl Iterator<Item = Entity> {
-        self.soon.iter().rev().map(|event| event.entity)
+    pub(crate) fn ready_entities(&self) -> impl Iterator<Item = Entity> {
+        self.ready.iter().rev().map(|event| event.entity)
     }
     /// Takes the next event out and moves the clock there.
     pub fn pop(&mut self) -> Option<(Instant, Entity)> {
@@ -152,39 +152,39 @@ impl Scheduler {
     #[expect(clippy::inline_always, reason = "every event, and a call costs as much as the rest")]
     #[inline(always)]
     pub fn pop_before(&mut self, limit: Instant) -> Option<(Instant, Entity)> {
-        if self.is_blank() {
+        if self.is_ready_empty() {
             let tick = self.next_tick()?;
             if let Some(event) = self.wheel.take_single(tick, limit) {
-                self.arrive(tick);
-                return Some(self.happens(event));
+                self.enter_tick(tick);
+                return Some(self.dispatch(event));
             }
-            self.list(tick);
-        } else if !self.crowd.is_empty() {
-            self.mingle();
+            self.load_tick(tick);
+        } else if !self.overflow.is_empty() {
+            self.merge_overflow();
         }
-        let event = *self.soon.last()?;
+        let event = *self.ready.last()?;
         if event.time >= limit {
             cold_path();
             return None;
         }
-        self.soon.pop();
-        Some(self.happens(event))
+        self.ready.pop();
+        Some(self.dispatch(event))
     }
     /// The event is taken out.
     #[inline]
-    fn happens(&mut self, event: Pending) -> (Instant, Entity) {
+    fn dispatch(&mut self, event: Pending) -> (Instant, Entity) {
         self.now = event.time;
         self.events += 1;
         (event.time, event.entity)
     }
     /// Sees to it that the next of all is at the end of the list.
     #[cold]
-    fn mingle(&mut self) {
-        let last = self.soon.last().map(|event| event.place(self.salt));
-        if let Some(first) = self.crowd.peek_mut()
+    fn merge_overflow(&mut self) {
+        let last = self.ready.last().map(|event| event.order_key(self.salt));
+        if let Some(first) = self.overflow.peek_mut()
             && last.is_none_or(|last| first.0 < last)
         {
-            self.soon.push(Pending::at(PeekMut::pop(first).0));
+            self.ready.push(Pending::from_key(PeekMut::pop(first).0));
         }
     }
     /// Moves on to the next tick that has an event, if there is one, and its events into the list, which is
@@ -192,97 +192,97 @@ impl Scheduler {
     #[inline]
     fn advance(&mut self) {
         if let Some(tick) = self.next_tick() {
-            self.list(tick);
+            self.load_tick(tick);
         }
     }
     /// The next tick that has an event, which is in the wheel now.
     #[inline]
     fn next_tick(&mut self) -> Option<u64> {
-        self.wheel.next(self.reached + 1).or_else(|| self.leap())
+        self.wheel.next(self.reached + 1).or_else(|| self.refill_from_heap())
     }
     /// Moves on to a tick, and its events into the list, which is empty.
     #[inline(never)]
-    fn list(&mut self, tick: u64) {
-        self.wheel.take(tick, &mut self.soon);
+    fn load_tick(&mut self, tick: u64) {
+        self.wheel.take(tick, &mut self.ready);
         let salt = self.salt;
-        if self.soon.len() > 1 {
-            self.soon.sort_unstable_by(|a, b| {
+        if self.ready.len() > 1 {
+            self.ready.sort_unstable_by(|a, b| {
                 if b.is_before(*a, salt) { Ordering::Less } else { Ordering::Greater }
             });
         }
-        self.arrive(tick);
+        self.enter_tick(tick);
     }
     /// Moves on to a tick.
     #[inline]
-    fn arrive(&mut self, tick: u64) {
+    fn enter_tick(&mut self, tick: u64) {
         let block = self.reached >> BLOCK_BITS;
         self.reached = tick;
-        self.rhythm.ticks += 1;
+        self.tick_tuner.ticks += 1;
         if block != tick >> BLOCK_BITS {
-            self.turn();
+            self.next_block();
         }
     }
     /// The wheel is empty: on to the first tick of what is later. Returns it.
     #[inline(never)]
-    fn leap(&mut self) -> Option<u64> {
-        let tick = self.tick(self.later.first()?);
+    fn refill_from_heap(&mut self) -> Option<u64> {
+        let tick = self.tick(self.radix_heap.first()?);
         self.fill(tick);
         Some(tick)
     }
     /// A block of the wheel is behind: fills it with what was later, and looks whether ticks have the right
     /// length.
     #[inline(never)]
-    fn turn(&mut self) {
+    fn next_block(&mut self) {
         self.fill(self.reached);
-        if let Some(bits) = self.rhythm.judge(self.bits, self.events) {
-            self.cut(bits);
+        if let Some(bits) = self.tick_tuner.tune(self.bits, self.events) {
+            self.resize_ticks(bits);
         }
     }
     /// Moves all into the wheel for which there is room when `tick` is reached.
     fn fill(&mut self, tick: u64) {
         let last = (tick >> BLOCK_BITS) + BUCKETS / BLOCK - 1;
-        self.within = (last + 1) << BLOCK_BITS;
+        self.wheel_end = (last + 1) << BLOCK_BITS;
         let (wheel, bits) = (&mut self.wheel, self.bits);
-        self.later.take_up_to(last, &mut |event| wheel.put(event.time.as_ps() >> bits, event));
+        self.radix_heap.take_up_to(last, &mut |event| wheel.put(event.time.as_ps() >> bits, event));
     }
     /// From now on ticks are of two to the `bits` picoseconds.
     #[cold]
-    fn cut(&mut self, bits: u32) {
-        let mut events = std::mem::take(&mut self.soon);
+    fn resize_ticks(&mut self, bits: u32) {
+        let mut events = std::mem::take(&mut self.ready);
         while let Some(tick) = self.wheel.next(self.reached) {
             self.wheel.take(tick, &mut events);
         }
-        self.later.take_up_to(u64::MAX, &mut |event| events.push(event));
+        self.radix_heap.take_up_to(u64::MAX, &mut |event| events.push(event));
         self.bits = bits;
         self.reached = self.tick(self.now);
         let block = self.reached >> BLOCK_BITS;
-        self.within = (block + BUCKETS / BLOCK) << BLOCK_BITS;
-        self.later = Later::new(bits + BLOCK_BITS, block);
+        self.wheel_end = (block + BUCKETS / BLOCK) << BLOCK_BITS;
+        self.radix_heap = RadixHeap::new(bits + BLOCK_BITS, block);
         for event in events {
             self.put(event);
         }
-        if self.is_blank() {
+        if self.is_ready_empty() {
             self.advance();
         }
     }
     /// The time of the next event.
     pub fn peek_time(&self) -> Option<Instant> {
-        let crowd = self.crowd.peek().map(|place| time_of(place.0));
-        let soon = self.soon.last().map(|event| event.time).into_iter().chain(crowd).min();
+        let crowd = self.overflow.peek().map(|place| time_of(place.0));
+        let soon = self.ready.last().map(|event| event.time).into_iter().chain(crowd).min();
         let wheel = || self.wheel.times(self.wheel.next(self.reached + 1)?).min();
-        soon.or_else(wheel).or_else(|| self.later.first())
+        soon.or_else(wheel).or_else(|| self.radix_heap.first())
     }
     /// The place of the next event in the order of all.
-    pub(crate) fn first_place(&mut self) -> Option<u128> {
-        self.open();
-        let crowd = self.crowd.peek().map(|place| place.0);
-        let soon = self.soon.last().map(|event| event.place(self.salt));
+    pub(crate) fn first_key(&mut self) -> Option<u128> {
+        self.refill_ready();
+        let crowd = self.overflow.peek().map(|place| place.0);
+        let soon = self.ready.last().map(|event| event.order_key(self.salt));
         soon.into_iter().chain(crowd).min()
     }
     /// The place of an event of `entity` at `time` in the order of all: what is before has a lower number.
     /// Schedulers of the same seed agree on it.
-    pub fn place(&self, time: Instant, entity: Entity) -> u128 {
-        Pending { time, entity }.place(self.salt)
+    pub fn order_key(&self, time: Instant, entity: Entity) -> u128 {
+        Pending { time, entity }.order_key(self.salt)
     }
     /// How many events are pending.
     pub const fn len(&self) -> usize {
@@ -322,7 +322,7 @@ mod tests {
             let time = time.max(sched.now());
             let entity = Entity::new(rng.below(16) as u8, rng.below(5_000) as u32);
             sched.at(time, entity);
-            heap.push(Reverse(sched.place(time, entity)));
+            heap.push(Reverse(sched.order_key(time, entity)));
         };
         for round in 0..200_000 {
             let pushes = if round < 20_000 { 2 } else { 1 };
@@ -330,11 +330,11 @@ mod tests {
             assert_eq!(sched.len(), heap.len());
             let Some(Reverse(want)) = heap.pop() else { break };
             assert_eq!(sched.peek_time(), Some(time_of(want)));
-            let got = sched.pop().map(|(time, entity)| sched.place(time, entity));
+            let got = sched.pop().map(|(time, entity)| sched.order_key(time, entity));
             assert_eq!(got, Some(want), "event {round}");
         }
         while let Some(Reverse(want)) = heap.pop() {
-            let got = sched.pop().map(|(time, entity)| sched.place(time, entity));
+            let got = sched.pop().map(|(time, entity)| sched.order_key(time, entity));
             assert_eq!(got, Some(want));
         }
         assert!(sched.is_empty() && sched.pop().is_none() && sched.peek_time().is_none());
@@ -342,20 +342,20 @@ mod tests {
 
     /// Thousands at one instant, and each of them schedules another for the same one or soon after.
     #[test]
-    fn a_crowd_keeps_the_order_of_one_heap() {
+    fn overflow_keeps_the_order_of_one_heap() {
         let mut sched = Scheduler::new(Seed(5));
         let mut heap = BinaryHeap::new();
         let push = |sched: &mut Scheduler, heap: &mut BinaryHeap<_>, ps: u64, i: u32| {
             let (time, entity) = (Instant::from_ps(ps), Entity::new(1, i));
             sched.at(time, entity);
-            heap.push(Reverse(sched.place(time, entity)));
+            heap.push(Reverse(sched.order_key(time, entity)));
         };
         (0..3_000).for_each(|i| push(&mut sched, &mut heap, 1_000_000, i));
         for i in 0.. {
             assert_eq!(sched.peek_time(), heap.peek().map(|want| time_of(want.0)));
             let Some(Reverse(want)) = heap.pop() else { break };
             let (time, entity) = sched.pop().unwrap();
-            assert_eq!(sched.place(time, entity), want, "event {i}");
+            assert_eq!(sched.order_key(time, entity), want, "event {i}");
             if i < 5_000 {
                 push(&mut sched, &mut heap, time.as_ps() + u64::from(i % 3), 3_000 + i);
             }

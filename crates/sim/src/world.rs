@@ -10,13 +10,13 @@ use crate::{Entity, Scheduler};
 pub trait World {
     /// The event of `entity` has come. What happens next goes into `sched`.
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler);
-    /// Whether [`World::foresee`] is of use.
-    fn foresees(&self) -> bool {
+    /// Whether [`World::prefetch`] is of use.
+    fn wants_prefetch(&self) -> bool {
         false
     }
     /// These events are at hand, the next first; others may come before them. Whoever reads now what they
     /// will need lets the processor fetch it for all of them at once. Must not change what happens.
-    fn foresee(&self, _coming: impl Iterator<Item = Entity>) {}
+    fn prefetch(&self, _coming: impl Iterator<Item = Entity>) {}
     /// True when there is nothing left to wait for; asked before each event, so keep it cheap.
     fn finished(&self) -> bool;
 }
@@ -42,7 +42,7 @@ pub const POLL_EVERY: u64 = 1 << 16;
 /// `until` is exclusive: events before it are handled, events at it are not, so that a run to `a` and
 /// then to `b` is the run to `b`. After [`Stop::Time`] the scheduler's clock stands at `until`; after
 /// the other three it stands at the last event. Reasons that hold together are reported in the order
-/// `Finished`, `Interrupted`, `Idle`, `Time`. Events at [`Instant::FAR_FUTURE`] never happen.
+/// `CompletedExperiment`, `CallFailure`, `Idle`, `Time`. Events at [`Instant::FAR_FUTURE`] never happen.
 ///
 /// `should_stop` gets the virtual time. It is asked every [`POLL_EVERY`] events and must not change
 /// the world: an uninterrupted run is the same whatever it does.
@@ -62,8 +62,8 @@ pub fn run<W: World>(
             if foresees {
                 // What a large network waits for is memory; this is for the small ones.
                 cold_path();
-                if sched.open() {
-                    world.foresee(sched.coming());
+                if sched.refill_ready() {
+                    world.prefetch(sched.ready_entities());
                 }
             }
             let Some((now, entity)) = sched.pop_before(until) else {
@@ -84,9 +84,9 @@ pub fn run<W: World>(
 
 /// Whether the world is to be shown what is at hand; then there should be several.
 fn prepare<W: World>(world: &W, sched: &mut Scheduler) -> bool {
-    let foresees = world.foresees();
+    let foresees = world.wants_prefetch();
     if foresees {
-        sched.gather();
+        sched.batch_ticks();
     }
     foresees
 }
@@ -95,8 +95,8 @@ fn prepare<W: World>(world: &W, sched: &mut Scheduler) -> bool {
 pub(crate) fn window<W: World>(world: &mut W, sched: &mut Scheduler, until: Instant) {
     let foresees = prepare(world, sched);
     loop {
-        if foresees && sched.open() {
-            world.foresee(sched.coming());
+        if foresees && sched.refill_ready() {
+            world.prefetch(sched.ready_entities());
         }
         let Some((now, entity)) = sched.pop_before(until) else { return };
         world.handle(now, entity, sched);

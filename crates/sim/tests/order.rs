@@ -111,7 +111,7 @@ proptest! {
 }
 
 #[test]
-fn nobody_always_goes_first() {
+fn ties_are_fair() {
     let (a, b) = (Entity::new(0, 1), Entity::new(0, 2));
     for seed in [Seed(0), Seed(1)] {
         let wins = (0..4_000)
@@ -140,7 +140,7 @@ fn never_is_not_kept() {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "scheduled at")]
-fn the_past_is_a_mistake() {
+fn scheduling_in_the_past_panics_in_debug() {
     let mut sched = Scheduler::new(Seed(0));
     sched.at(Instant::from_ps(5), Entity::new(0, 0));
     sched.pop();

@@ -1,6 +1,8 @@
 //! Regions on several threads against one world with the same rules.
 
-use lowtide_sim::partition::{Bounds, Conductor, Ended, Region, Share, run_apart};
+use lowtide_sim::partition::{
+    GlobalWorld, LogicalProcess, PartitionedRun, RunBounds, ShardWorld, run_partitioned,
+};
 use lowtide_sim::{Digest, Entity, Scheduler, Seed, Stop, World, run};
 use lowtide_units::{Duration, Instant};
 
@@ -95,12 +97,12 @@ impl World for Nodes {
     }
 }
 
-impl Region for Nodes {
-    type Mail = (Instant, u32, u32);
-    fn hand_over(
+impl ShardWorld for Nodes {
+    type Message = (Instant, u32, u32);
+    fn export_messages(
         &mut self,
         until: Instant,
-        post: &mut dyn FnMut(usize, Self::Mail),
+        post: &mut dyn FnMut(usize, Self::Message),
     ) -> Option<Instant> {
         let first = self.leaving.iter().map(|l| l.1).min();
         self.leaving.retain(|&(to, at, node, steps)| {
@@ -111,16 +113,16 @@ impl Region for Nodes {
         });
         first
     }
-    fn waits(&self) -> bool {
+    fn has_exports(&self) -> bool {
         !self.leaving.is_empty()
     }
-    fn take_in(&mut self, (at, node, steps): Self::Mail, sched: &mut Scheduler) {
+    fn import_message(&mut self, (at, node, steps): Self::Message, sched: &mut Scheduler) {
         self.put(at, node, steps, sched);
     }
-    fn over(&self) -> usize {
+    fn completed(&self) -> usize {
         self.over
     }
-    fn outlasts(&mut self, _: Instant) -> bool {
+    fn cannot_finish_before(&mut self, _: Instant) -> bool {
         // A step takes 100 ps at least.
         let waits = self.all.iter().flat_map(|n| &n.due).any(|(_, steps)| steps + 20 < self.far);
         waits && !self.stubborn
@@ -138,17 +140,17 @@ fn look<'a>(now: Instant, all: impl Iterator<Item = &'a mut Nodes>) {
 
 struct Looker;
 
-impl Conductor<Nodes> for Looker {
+impl GlobalWorld<Nodes> for Looker {
     fn handle(
         &mut self,
         now: Instant,
         _: Entity,
-        regions: &mut [&mut Share<Nodes>],
+        regions: &mut [&mut LogicalProcess<Nodes>],
         busy: bool,
         _: &mut Scheduler,
     ) {
         assert!(busy, "tokens go on");
-        look(now, regions.iter_mut().map(|s| &mut s.region));
+        look(now, regions.iter_mut().map(|s| &mut s.shard));
     }
 }
 
@@ -159,14 +161,22 @@ fn looks() -> impl Iterator<Item = Instant> {
 
 const NODES: u32 = 24;
 
-fn whole(tokens: u32, far: u32, until: Instant, awaited: Option<usize>) -> (Vec<u64>, Ended) {
+fn whole(
+    tokens: u32,
+    far: u32,
+    until: Instant,
+    awaited: Option<usize>,
+) -> (Vec<u64>, PartitionedRun) {
     let mut sched = Scheduler::new(Seed(9));
     let mut nodes = Nodes { awaited, ..Nodes::new(1, 0, NODES, far) };
     (0..tokens).for_each(|i| nodes.put(Instant::from_ps(i.into()), i % NODES, 0, &mut sched));
     looks().for_each(|at| sched.at(at, Entity::new(LOOK, 0)));
     let stop = run(&mut nodes, &mut sched, until, &mut |_| false);
     let digests = (0..NODES as usize).map(|i| nodes.digest(i)).collect();
-    (digests, Ended { stop, at: sched.now(), events: sched.events(), windows: 0, merged: 0 })
+    (
+        digests,
+        PartitionedRun { stop, at: sched.now(), events: sched.events(), windows: 0, merged: 0 },
+    )
 }
 
 fn apart(
@@ -176,26 +186,26 @@ fn apart(
     until: Instant,
     awaited: Option<usize>,
     change: impl Fn(&mut Nodes),
-) -> (Vec<u64>, Ended) {
+) -> (Vec<u64>, PartitionedRun) {
     let share = |part| {
         let mut region = Nodes::new(parts, part, NODES, far);
         change(&mut region);
-        Share { region, sched: Scheduler::new(Seed(9)) }
+        LogicalProcess { shard: region, sched: Scheduler::new(Seed(9)) }
     };
-    let mut shares: Vec<Share<Nodes>> = (0..parts).map(share).collect();
+    let mut shares: Vec<LogicalProcess<Nodes>> = (0..parts).map(share).collect();
     for i in 0..tokens {
-        let Share { region, sched } = &mut shares[(i % NODES % parts) as usize];
+        let LogicalProcess { shard: region, sched } = &mut shares[(i % NODES % parts) as usize];
         region.put(Instant::from_ps(i.into()), i % NODES, 0, sched);
     }
     let mut agenda = Scheduler::new(Seed(9));
     looks().for_each(|at| agenda.at(at, Entity::new(LOOK, 0)));
-    let bounds = Bounds { lookahead: LOOKAHEAD, until, awaited };
-    let ended = run_apart(&mut shares, (&mut Looker, &mut agenda), bounds, &mut |_| false);
-    let own = |i: usize| shares[i % parts as usize].region.digest(i);
+    let bounds = RunBounds { lookahead: LOOKAHEAD, until, completions: awaited };
+    let ended = run_partitioned(&mut shares, (&mut Looker, &mut agenda), bounds, &mut |_| false);
+    let own = |i: usize| shares[i % parts as usize].shard.digest(i);
     ((0..NODES as usize).map(own).collect(), ended)
 }
 
-fn same(parts: u32, far: u32, until: Instant, awaited: Option<usize>) -> Ended {
+fn same(parts: u32, far: u32, until: Instant, awaited: Option<usize>) -> PartitionedRun {
     let (want, one) = whole(50, far, until, awaited);
     let (got, several) = apart(parts, 50, far, until, awaited, |_| ());
     assert_eq!(got, want, "{parts} parts");
@@ -248,13 +258,13 @@ fn a_panic_of_one_region_ends_all() {
 #[test]
 fn it_can_be_interrupted() {
     let region = Nodes::new(1, 0, NODES, u32::MAX);
-    let mut shares = [Share { region, sched: Scheduler::new(Seed(9)) }];
-    let Share { region, sched } = &mut shares[0];
+    let mut shares = [LogicalProcess { shard: region, sched: Scheduler::new(Seed(9)) }];
+    let LogicalProcess { shard: region, sched } = &mut shares[0];
     region.put(Instant::ZERO, 0, 0, sched);
-    let bounds = Bounds { lookahead: LOOKAHEAD, until: Instant::FAR_FUTURE, awaited: None };
+    let bounds = RunBounds { lookahead: LOOKAHEAD, until: Instant::FAR_FUTURE, completions: None };
     let mut agenda = Scheduler::new(Seed(9));
     let mut polls = 0;
-    let ended = run_apart(&mut shares, (&mut Looker, &mut agenda), bounds, &mut |_| {
+    let ended = run_partitioned(&mut shares, (&mut Looker, &mut agenda), bounds, &mut |_| {
         polls += 1;
         polls == 3
     });

@@ -8,12 +8,12 @@ use lowtide_wire::{Flags, Segment};
 use crate::cc::{AckSample, CongestionEvent, Reaction};
 use crate::config::UndoRule;
 use crate::connection::Connection;
-use crate::event::{Kind, SegmentError};
+use crate::event::{EventKind, SegmentError};
 use crate::feedback::{AckView, CeFeedback};
 use crate::losses::{Finder, News};
 use crate::recovery::{Acked, Answer, is_dsack};
-use crate::rtt::{measured, whole_ticks};
-use crate::sender::{Extras, LimitedBy};
+use crate::rtt::{elapsed_ticks, round_to_ticks};
+use crate::sender::{LimitedBy, RecoveryExt};
 
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
@@ -24,11 +24,11 @@ impl Connection {
         &mut self,
         now: Instant,
         seg: &Segment,
-        later: bool,
+        newer_timestamp: bool,
     ) -> Result<(), SegmentError> {
         let ack = self.snd.offset(seg.ack);
-        if let Some(end) = self.snd.probe_end {
-            self.take_probe_answer(now, ack, end);
+        if let Some(end) = self.snd.window_probe_end {
+            self.on_window_probe_acked(now, ack, end);
         }
         if ack > self.snd.nxt as i64 {
             cold_path();
@@ -42,33 +42,40 @@ impl Connection {
         let ack = ack as u64;
         let window_moved = self.update_window(seg, ack > self.snd.una);
         let ece = seg.flags.contains(Flags::ECE);
-        if self.snd.nxt == 0 && self.deaf && !ece && seg.options.sack.is_empty() {
+        if self.snd.nxt == 0 && self.receive_only && !ece && seg.options.sack.is_empty() {
             // The side that only receives: there is nothing that this could acknowledge.
             self.snd.last_ece = false;
         } else {
-            self.take_ack(now, seg, ack, later, window_moved);
+            self.handle_ack(now, seg, ack, newer_timestamp, window_moved);
         }
         Ok(())
     }
 
     /// Everything that follows from an ACK up to `ack`, which is not older than the last one.
     #[inline(never)]
-    fn take_ack(&mut self, now: Instant, seg: &Segment, ack: u64, later: bool, window_moved: bool) {
+    fn handle_ack(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        ack: u64,
+        newer_timestamp: bool,
+        window_moved: bool,
+    ) {
         let advanced = ack > self.snd.una;
         let ece = seg.flags.contains(Flags::ECE);
         let prior_in_flight = self.snd.board.pipe();
         let prior_flight_size = self.snd.board.flight_size();
         let mut acked = Acked::default();
-        let plain = advanced && seg.options.sack.is_empty() && self.nothing_is_amiss();
+        let plain = advanced && seg.options.sack.is_empty() && self.on_fast_path();
         let reduced = self.snd.prr().is_some();
         let sack_news = if plain {
-            self.take_in_order(now, ack, &mut acked);
+            self.ack_fast_path(now, ack, &mut acked);
             false
         } else {
-            self.take_reports(now, seg, ack, &mut acked)
+            self.ack_slow_path(now, seg, ack, &mut acked)
         };
         self.snd.una = ack;
-        let feedback = self.decode(seg, &acked, advanced || later);
+        let feedback = self.decode_feedback(seg, &acked, advanced || newer_timestamp);
         if !plain
             && self.ts.is_some()
             && (!seg.options.sack.is_empty() || self.snd.episode.repairing())
@@ -78,10 +85,10 @@ impl Connection {
         if advanced {
             self.timeouts = 0;
             self.unanswered = 0;
-            let unacked = self.snd.end.saturating_sub(ack);
-            if self.snd.blocked && unacked < self.snd.buffer {
-                self.snd.blocked = false;
-                self.pending.note(Kind::Writable);
+            let unacked = self.snd.write_seq.saturating_sub(ack);
+            if self.snd.nospace && unacked < self.snd.buffer {
+                self.snd.nospace = false;
+                self.pending.note(EventKind::Writable);
             }
         }
         self.snd.delivered += acked.delivered_bytes;
@@ -95,7 +102,7 @@ impl Connection {
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
         // Whoever has none of PRR, RACK and probes should not pay for them.
-        let extras = self.snd.extras.is_some();
+        let extras = self.snd.recovery_ext.is_some();
         let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
@@ -108,13 +115,13 @@ impl Connection {
             (0, 0)
         };
 
-        let rtt = self.measure_round_trip(now, seg, &acked, advanced);
+        let rtt = self.measure_rtt(now, seg, &acked, advanced);
         let measured = match &mut self.delay {
             None => None,
             Some(delay) => delay.on_ack(now, seg),
         };
-        self.counters.delivered_ce += feedback.bytes;
-        self.counters.delivered_ce_segs += u64::from(feedback.segments);
+        self.counters.delivered_ce_bytes += feedback.ce_bytes;
+        self.counters.delivered_ce_segs += u64::from(feedback.ce_segments);
         let round_ended = advanced && ack >= self.snd.round_end;
         if round_ended {
             self.snd.round_end = self.snd.nxt;
@@ -134,15 +141,15 @@ impl Connection {
             delivered_segments: acked.delivered_segments,
             lost_bytes,
             lost_segments,
-            ce_bytes: feedback.bytes,
-            ce_segments: feedback.segments,
+            ce_bytes: feedback.ce_bytes,
+            ce_segments: feedback.ce_segments,
             ece: feedback.congested,
             rtt,
             queueing_delay: measured.map(|m| m.queueing),
             base_rtt: measured.map(|m| m.base_rtt),
             in_flight: self.snd.board.pipe(),
             prior_in_flight,
-            flight: self.flight(now, &acked),
+            rate_sample: self.rate_sample(now, &acked),
             app_limited: self.snd.limited_by != LimitedBy::Cwnd,
             round_ended,
             may_reduce,
@@ -165,7 +172,7 @@ impl Connection {
             // A control that goes by delay states its window itself, in one step, and owes no CWR.
             self.counters.delay_reductions += 1;
         }
-        self.restart_timer(now, advanced);
+        self.rearm_rto(now, advanced);
         if extras {
             if self.snd.prr().is_some() {
                 self.reduce_on(&acked, &news, lost_bytes == 0);
@@ -182,26 +189,26 @@ impl Connection {
     /// No loss is being repaired or looked for, and the scoreboard is plain: an ACK that advances SND.UNA
     /// says what arrived, and nothing else.
     #[inline]
-    fn nothing_is_amiss(&self) -> bool {
+    fn on_fast_path(&self) -> bool {
         let first = self.snd.board.first_sending();
         // Where the peer took SACKs back, something that was sent later has arrived.
-        let quiet = |extras: &Extras| {
+        let quiet = |extras: &RecoveryExt| {
             extras.tlp.end().is_none() && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
         };
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.repairing()
             && self.timers.reorder == Instant::FAR_FUTURE
-            && self.snd.extras.as_deref().is_none_or(quiet)
+            && self.snd.recovery_ext.as_deref().is_none_or(quiet)
     }
 
     /// What an ACK up to `ack` without SACK blocks brings where nothing is amiss: the steps of
-    /// [`Self::take_reports`] and [`Self::recover`] without those that have nothing to do.
-    fn take_in_order(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
+    /// [`Self::ack_slow_path`] and [`Self::recover`] without those that have nothing to do.
+    fn ack_fast_path(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
         let arrived = self.snd.board.ack_in_order(ack, acked);
         self.snd.episode.dup_acks = 0;
-        self.snd.limited_bytes = 0;
+        self.snd.limited_transmit_bytes = 0;
         let by_time = self.finder() == Finder::Time;
-        let Some(extras) = &mut self.snd.extras else { return };
+        let Some(extras) = &mut self.snd.recovery_ext else { return };
         if extras.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
             extras.prr = None;
         }
@@ -212,25 +219,25 @@ impl Connection {
 
     /// What an ACK up to `ack` brings, in order or not. True when its SACK blocks are news.
     #[inline(never)]
-    fn take_reports(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
-        if self.snd.extras.is_some() {
+    fn ack_slow_path(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
+        if self.snd.recovery_ext.is_some() {
             acked.arrivals = self.listen_for_order(now, seg);
         }
         self.snd.board.ack(ack, acked);
         self.snd.una = ack;
-        self.sack_ok && !seg.options.sack.is_empty() && self.take_sack_blocks(seg, acked)
+        self.sack_ok && !seg.options.sack.is_empty() && self.mark_sacked(seg, acked)
     }
 
     /// The byte of a window probe was taken: now it counts as sent.
     #[cold]
     #[inline(never)]
-    fn take_probe_answer(&mut self, now: Instant, ack: i64, end: u64) {
+    fn on_window_probe_acked(&mut self, now: Instant, ack: i64, end: u64) {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
             let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
             self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
             self.snd.board.doubt_last();
             self.snd.nxt = end;
-            self.snd.probe_end = None;
+            self.snd.window_probe_end = None;
         }
     }
 
@@ -249,9 +256,9 @@ impl Connection {
         if !newer {
             return false;
         }
-        let wnd = u64::from(seg.window) << self.snd.shift;
+        let wnd = u64::from(seg.window) << self.snd.snd_wscale;
         let moved = wnd != self.snd.wnd;
-        self.snd.take_window(wnd, seg.seq, seg.ack);
+        self.snd.set_window(wnd, seg.seq, seg.ack);
         if moved {
             // A window that opened ends probing; one that is still closed was an answer.
             self.timers.persist = Instant::FAR_FUTURE;
@@ -263,7 +270,7 @@ impl Connection {
     /// Marks what the blocks report. Blocks that cannot be true are ignored (RFC 2018 §5), so is the
     /// DSACK, which is at or below SND.UNA or inside the second block (RFC 2883 §4).
     #[inline(never)]
-    fn take_sack_blocks(&mut self, seg: &Segment, acked: &mut Acked) -> bool {
+    fn mark_sacked(&mut self, seg: &Segment, acked: &mut Acked) -> bool {
         let mut news = false;
         for &(start, end) in seg.options.sack.as_slice() {
             let (start, end) = (self.snd.offset(start), self.snd.offset(end));
@@ -299,7 +306,7 @@ impl Connection {
             return;
         }
         self.snd.board.nothing_lost();
-        if let Some(extras) = &mut self.snd.extras {
+        if let Some(extras) = &mut self.snd.recovery_ext {
             extras.prr = None;
         }
         // What limited the sender was the window that is gone now: no growth for that.
@@ -307,10 +314,10 @@ impl Connection {
         self.snd.episode.undo(self.sack_ok);
         self.ecn.on_undone();
         self.counters.undos += 1;
-        self.tell(&CongestionEvent::Undo { now });
+        self.notify_cc(&CongestionEvent::Undo { now });
     }
 
-    pub(crate) fn tell(&mut self, event: &CongestionEvent) {
+    pub(crate) fn notify_cc(&mut self, event: &CongestionEvent) {
         if let Some(cc) = self.cc.as_mut() {
             cc.on_event(event);
         }
@@ -318,7 +325,7 @@ impl Connection {
 
     /// One sample per ACK: from the newest segment that was sent only once, unless it waited for one
     /// that was sent again; else from the timestamps (RFC 7323 §4), which also judge retransmissions.
-    fn measure_round_trip(
+    fn measure_rtt(
         &mut self,
         now: Instant,
         seg: &Segment,
@@ -327,33 +334,35 @@ impl Connection {
     ) -> Option<Duration> {
         let clean = acked.newest.as_ref().filter(|_| !acked.waited);
         let sample = match (clean, &self.ts, seg.options.timestamps) {
-            (Some(newest), _, _) => Some(measured(newest.at, now, self.config.rtt_granularity)),
+            (Some(newest), _, _) => {
+                Some(elapsed_ticks(newest.at, now, self.config.rtt_granularity))
+            }
             (None, Some(ts), Some(option)) if advanced => {
                 let tick = self.config.rtt_granularity;
-                ts.rtt(now, option.echo).map(|rtt| whole_ticks(rtt, tick))
+                ts.rtt(now, option.echo).map(|rtt| round_to_ticks(rtt, tick))
             }
             _ => None,
         };
         match sample {
             Some(rtt) => {
                 self.rtt.sample(&self.config, rtt);
-                if let Some(extras) = &mut self.snd.extras {
+                if let Some(extras) = &mut self.snd.recovery_ext {
                     extras.tlp.measured();
                 }
             }
-            None if advanced => self.rtt.progress(),
+            None if advanced => self.rtt.reset_backoff(),
             None => {}
         }
         sample
     }
 
     /// What the ECN flags say. `newest`: the ACK cannot have been sent before one that was read.
-    fn decode(&mut self, seg: &Segment, acked: &Acked, newest: bool) -> CeFeedback {
+    fn decode_feedback(&mut self, seg: &Segment, acked: &Acked, newest: bool) -> CeFeedback {
         let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
         let newest = newest || acked.delivered_segments > 0;
         decoder.on_ack(&AckView {
             ece: seg.flags.contains(Flags::ECE),
-            ce_ahead: self.ecn.take_ace(seg.flags, newest, acked.delivered_segments),
+            ace_delta: self.ecn.ace_delta(seg.flags, newest, acked.delivered_segments),
             delivered_bytes: acked.delivered_bytes,
             delivered_segments: acked.delivered_segments,
             acked_bytes: acked.acked_bytes,
@@ -372,7 +381,7 @@ impl Connection {
     }
 
     /// The facts of [`AckSample::flight`].
-    fn flight(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
+    fn rate_sample(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
         let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
         let bytes = self.snd.delivered.saturating_sub(newest.delivered);
         Some((bytes, now.saturating_since(newest.delivered_at)))
@@ -380,7 +389,7 @@ impl Connection {
 
     /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
     /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
-    fn restart_timer(&mut self, now: Instant, advanced: bool) {
+    fn rearm_rto(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;
         } else if advanced {

@@ -8,7 +8,7 @@ use crate::params::Params;
 
 /// How ECN is negotiated (RFC 3168 §6.1.1, RFC 9768 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EcnWish {
+pub enum EcnNegotiation {
     /// Neither asked for nor accepted.
     Off,
     /// Asked for and accepted.
@@ -21,13 +21,13 @@ pub enum EcnWish {
     AccEcnPassive,
 }
 
-impl EcnWish {
+impl EcnNegotiation {
     /// Our SYN asks for ECN of some kind.
-    pub const fn asks(self) -> bool {
+    pub const fn requests_ecn(self) -> bool {
         matches!(self, Self::Rfc3168 | Self::AccEcn)
     }
     /// Accurate ECN is accepted.
-    pub const fn is_accurate(self) -> bool {
+    pub const fn accepts_accecn(self) -> bool {
         matches!(self, Self::AccEcn | Self::AccEcnPassive)
     }
 }
@@ -45,7 +45,7 @@ pub enum EctClass {
 
 /// What receivers echo when one ACK stands for several segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EchoRule {
+pub enum DelayEchoRule {
     /// The mean of all (DX §V-A, "LRO handling").
     Mean,
     /// The newest; the others are discarded (DX §V-A, "delayed ACK").
@@ -81,7 +81,7 @@ pub enum HandshakeRtt {
 
 /// When a new cut becomes possible after one at which SND.NXT was `R`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Recut {
+pub enum CutRoundEnd {
     /// When SND.UNA has reached `R`.
     AtPoint,
     /// When SND.UNA has passed `R`.
@@ -95,7 +95,7 @@ pub enum FreezeGrowth {
     Off,
     /// On every ACK that carries ECE (RFC 3168 §6.1.2).
     EceAcks,
-    /// From the cut until its window of data is acknowledged ("congestion recovery"), as [`Recut`]
+    /// From the cut until its window of data is acknowledged ("congestion recovery"), as [`CutRoundEnd`]
     /// says it.
     Round,
 }
@@ -209,7 +209,7 @@ pub struct Config {
     /// How often ECN may cut.
     pub cut: CutRule,
     /// When the next cut is possible.
-    pub recut: Recut,
+    pub recut: CutRoundEnd,
     /// When growth stops for ECN.
     pub freeze_growth: FreezeGrowth,
     /// The least window after an ECN or loss reaction, in segments (1 or 2).
@@ -285,7 +285,7 @@ pub struct Config {
     /// The least MSS that the peer or a path can bring about, bytes with options; not above that of `mtu`.
     pub min_mss: u32,
     /// ECN negotiation.
-    pub ecn: EcnWish,
+    pub ecn: EcnNegotiation,
     /// SYNs that get lost end the wish for ECN.
     pub ecn_fallback: bool,
     /// Offer and use timestamps (RFC 7323).
@@ -299,7 +299,7 @@ pub struct Config {
     /// Offer and use the delay option of DX.
     pub delay_option: bool,
     /// What an ACK of several segments echoes of their stamps.
-    pub delay_echo: EchoRule,
+    pub delay_echo: DelayEchoRule,
     /// How far above the least round trip still counts as the least.
     pub delay_slack: Duration,
     /// How long a least round trip that is not met is kept; zero is for ever.
@@ -353,18 +353,18 @@ impl InitialWindow {
     pub const fn bytes(self, mss: u32) -> u64 {
         let mss = mss as u64;
         match self {
-            Self::Rfc6928 => least(10 * mss, most(2 * mss, 14_600)),
-            Self::Rfc3390 => least(4 * mss, most(2 * mss, 4_380)),
+            Self::Rfc6928 => const_min(10 * mss, const_max(2 * mss, 14_600)),
+            Self::Rfc3390 => const_min(4 * mss, const_max(2 * mss, 4_380)),
             Self::Segments(n) => n as u64 * mss,
         }
     }
 }
 
-const fn least(a: u64, b: u64) -> u64 {
+const fn const_min(a: u64, b: u64) -> u64 {
     if a < b { a } else { b }
 }
 
-const fn most(a: u64, b: u64) -> u64 {
+const fn const_max(a: u64, b: u64) -> u64 {
     if a > b { a } else { b }
 }
 
@@ -377,7 +377,7 @@ impl Default for Config {
             ect: EctClass::Data,
             cwr: CwrRule::AfterReduction,
             cut: CutRule::PerWindow,
-            recut: Recut::PastPoint,
+            recut: CutRoundEnd::PastPoint,
             freeze_growth: FreezeGrowth::EceAcks,
             window_floor: 2,
             ssthresh_floor: 1,
@@ -413,14 +413,14 @@ impl Default for Config {
             dsack: true,
             mtu: 1500,
             min_mss: 48,
-            ecn: EcnWish::Off,
+            ecn: EcnNegotiation::Off,
             ecn_fallback: true,
             timestamps: true,
             timestamp_granularity: Duration::from_ms(1),
             sack: true,
             window_scaling: true,
             delay_option: false,
-            delay_echo: EchoRule::Mean,
+            delay_echo: DelayEchoRule::Mean,
             delay_slack: Duration::from_ns(50),
             delay_lifetime: Duration::ZERO,
             time_wait: Duration::from_secs(60),

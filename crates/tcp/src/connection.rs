@@ -8,20 +8,20 @@ use core::hint::cold_path;
 use lowtide_units::{HostStamp, Instant, Probe};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::cc::{self, CongestionControl, Entry};
+use crate::cc::{self, CcEntry, CongestionControl};
 use crate::config::Config;
-use crate::defence::Throttle;
-use crate::delay::{Delay, DelayMode};
+use crate::defence::ChallengeAckLimiter;
+use crate::delay::{DelayMode, DelayState};
 use crate::ecn::EcnState;
-use crate::event::{CloseReason, Event, Kind, Pending, SegmentError};
+use crate::event::{CloseReason, Event, EventKind, PendingEvents, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
 use crate::ip::IpVersion;
 use crate::liveness::state::Liveness;
 use crate::receiver::{Accepted, Receiver};
-use crate::rtt::Rtt;
-use crate::sender::{Ahead, Sender};
+use crate::rtt::RttEstimator;
+use crate::sender::{SendQuota, Sender};
 use crate::state::State;
 use crate::timers::Timers;
 use crate::transmit::{Transmit, TransmitId};
@@ -37,13 +37,13 @@ pub struct Connection {
     // In the order of use: what every segment touches stands together, what few do comes last.
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
-    pub(crate) pending: Pending,
+    pub(crate) pending: PendingEvents,
     /// Segments that come before anything was sent are no news to what this end sends with.
-    pub(crate) deaf: bool,
+    pub(crate) receive_only: bool,
     /// SACK and timestamps as agreed.
     pub(crate) sack_ok: bool,
     /// Why it is over.
-    pub(crate) closed: CloseReason,
+    pub(crate) close_reason: CloseReason,
     pub(crate) ip: IpVersion,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
@@ -52,7 +52,7 @@ pub struct Connection {
     /// Timeouts and window probes in a row without any answer.
     pub(crate) unanswered: u32,
     /// A RST to send: its sequence number, and its acknowledgement where it carries one.
-    pub(crate) reset: Option<SeqNum>,
+    pub(crate) pending_rst: Option<SeqNum>,
     pub(crate) ts: Option<crate::timestamps::TimestampState>,
     pub(crate) rcv: Receiver,
     pub(crate) timers: Timers,
@@ -62,15 +62,15 @@ pub struct Connection {
     pub(crate) cc: Option<Box<dyn CongestionControl>>,
     pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
     /// Queueing delay from host stamps, where that was agreed.
-    pub(crate) delay: Option<Box<Delay>>,
-    pub(crate) rtt: Rtt,
+    pub(crate) delay: Option<Box<DelayState>>,
+    pub(crate) rtt: RttEstimator,
     next_id: u64,
     last_departure: Option<HostStamp>,
     pub(crate) counters: Counters,
     pub(crate) handshake: Handshake,
     /// That control, which is not always the one that was wished.
-    pub(crate) acting: Option<&'static Entry>,
-    pub(crate) throttle: Throttle,
+    pub(crate) cc_entry: Option<&'static CcEntry>,
+    pub(crate) challenge_ack_limiter: ChallengeAckLimiter,
 }
 
 impl Connection {
@@ -89,21 +89,21 @@ impl Connection {
             snd: Sender::new(isn, &config),
             rcv: Receiver::new(config.receive_buffer.as_u64(), config.dsack),
             ecn: EcnState::new(&config),
-            rtt: Rtt::new(&config),
+            rtt: RttEstimator::new(&config),
             timers: Timers::OFF,
             handshake: Handshake::default(),
             cc: None,
-            acting: None,
+            cc_entry: None,
             decoder: None,
             sack_ok: false,
             ts: None,
             delay: None,
-            pending: Pending::default(),
-            closed: CloseReason::Normal,
-            deaf: false,
-            reset: None,
+            pending: PendingEvents::default(),
+            close_reason: CloseReason::Normal,
+            receive_only: false,
+            pending_rst: None,
             counters: Counters::default(),
-            throttle: Throttle::default(),
+            challenge_ack_limiter: ChallengeAckLimiter::default(),
             liveness: Liveness::NEW,
             timeouts: 0,
             unanswered: 0,
@@ -116,7 +116,7 @@ impl Connection {
     /// The same connection over that version of IP, to be said before anything is polled. It decides
     /// how much of the MTU is payload; without it the connection is over IPv4.
     #[must_use]
-    pub const fn over(mut self, ip: IpVersion) -> Self {
+    pub const fn with_ip_version(mut self, ip: IpVersion) -> Self {
         self.ip = ip;
         self
     }
@@ -131,19 +131,19 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        match self.expected_data(now, seg) {
+        match self.header_prediction(now, seg) {
             Some(accepted) => Ok(accepted),
-            None => self.handle_any(now, seg),
+            None => self.handle_segment_slow(now, seg),
         }
     }
 
     #[inline(never)]
-    pub(crate) fn handle_any(
+    pub(crate) fn handle_segment_slow(
         &mut self,
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        self.snd.ahead = Ahead::UNKNOWN;
+        self.snd.quota = SendQuota::UNKNOWN;
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
             State::SynSent => self.segment_in_syn_sent(now, seg),
@@ -158,7 +158,7 @@ impl Connection {
 
     /// Takes note that the time is `now`; call when [`Self::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.snd.ahead = Ahead::UNKNOWN;
+        self.snd.quota = SendQuota::UNKNOWN;
         self.expire(now);
         self.note_waiting(now);
     }
@@ -173,14 +173,14 @@ impl Connection {
     /// of use in `out`, when there is nothing to send now.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
-        let sends = !self.rests() && self.poll_closely(now, out);
+        let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, out);
         self.note_waiting(now);
         sends
     }
 
     /// The same where it must be looked at closely.
     #[inline]
-    pub(crate) fn poll_closely(&mut self, now: Instant, out: &mut Transmit) -> bool {
+    pub(crate) fn poll_transmit_slow(&mut self, now: Instant, out: &mut Transmit) -> bool {
         let released = self.rcv.released_by_timer();
         let sends = self.next_transmit(now, out);
         if released && sends {
@@ -228,11 +228,11 @@ impl Connection {
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         Some(match self.pending.take()? {
-            Kind::Established => Event::Established,
-            Kind::Readable => Event::Readable { upto: self.rcv.readable_upto() },
-            Kind::Writable => Event::Writable,
-            Kind::PeerClosed => Event::PeerClosed,
-            Kind::Closed => Event::Closed(self.closed),
+            EventKind::Established => Event::Established,
+            EventKind::Readable => Event::Readable { upto: self.rcv.readable_upto() },
+            EventKind::Writable => Event::Writable,
+            EventKind::PeerClosed => Event::PeerClosed,
+            EventKind::Closed => Event::Closed(self.close_reason),
         })
     }
 
@@ -240,28 +240,28 @@ impl Connection {
     /// bounds what may be sent and unacknowledged: a driver with real bytes asks
     /// [`Self::send_space`] first. Ignored after [`Self::close`].
     pub fn send(&mut self, n: u64) {
-        self.snd.ahead = Ahead::UNKNOWN;
-        if !self.snd.closing {
-            self.snd.end = self.snd.end.saturating_add(n);
+        self.snd.quota = SendQuota::UNKNOWN;
+        if !self.snd.fin_queued {
+            self.snd.write_seq = self.snd.write_seq.saturating_add(n);
         }
     }
 
     /// Takes back what was given beyond the send buffer: what an application that blocks in its writes has not
     /// written yet when it is stopped. How many bytes that were.
-    pub fn withdraw(&mut self) -> u64 {
-        self.snd.ahead = Ahead::UNKNOWN;
+    pub fn discard_unsent(&mut self) -> u64 {
+        self.snd.quota = SendQuota::UNKNOWN;
         let edge = self.snd.una.saturating_add(self.snd.buffer);
-        let kept = self.snd.end.min(edge.max(self.snd.nxt));
-        let back = if self.snd.closing { 0 } else { self.snd.end - kept };
-        self.snd.end -= back;
+        let kept = self.snd.write_seq.min(edge.max(self.snd.nxt));
+        let back = if self.snd.fin_queued { 0 } else { self.snd.write_seq - kept };
+        self.snd.write_seq -= back;
         back
     }
 
     /// How many bytes fit into the send buffer; after a zero, [`Event::Writable`] follows.
     pub fn send_space(&mut self) -> u64 {
-        let used = self.snd.end.saturating_sub(self.snd.una);
+        let used = self.snd.write_seq.saturating_sub(self.snd.una);
         let space = self.snd.buffer.saturating_sub(used);
-        self.snd.blocked |= space == 0;
+        self.snd.nospace |= space == 0;
         space
     }
 
@@ -282,15 +282,15 @@ impl Connection {
 
     /// No more data from this side: FIN follows what was given.
     pub fn close(&mut self) {
-        if self.snd.closing {
+        if self.snd.fin_queued {
             return;
         }
-        self.snd.ahead = Ahead::UNKNOWN;
-        self.snd.closing = true;
+        self.snd.quota = SendQuota::UNKNOWN;
+        self.snd.fin_queued = true;
         match self.state {
             // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data
             // waits, the close waits with it, as in SYN-RECEIVED, instead of failing the send.
-            State::SynSent if self.snd.end == 0 => self.end(CloseReason::Normal),
+            State::SynSent if self.snd.write_seq == 0 => self.end(CloseReason::Normal),
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
             // In SYN-RECEIVED the close waits for ESTABLISHED; elsewhere it was done before.
@@ -303,7 +303,7 @@ impl Connection {
         if self.state.is_synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived
         {
-            self.reset = Some(self.snd.seq(self.snd.nxt));
+            self.pending_rst = Some(self.snd.seq(self.snd.nxt));
         }
         self.end(CloseReason::Aborted);
     }
@@ -335,18 +335,18 @@ impl Connection {
 
     /// SND.UNA: the driver may forget payload below this offset.
     pub fn acked_upto(&self) -> u64 {
-        self.snd.una.min(self.snd.end)
+        self.snd.una.min(self.snd.write_seq)
     }
 
     /// Every byte from this offset on has never been sent, not even as a probe of a closed window.
     pub fn sent_upto(&self) -> u64 {
-        self.snd.nxt.max(self.snd.probe_end.unwrap_or(0)).min(self.snd.end)
+        self.snd.nxt.max(self.snd.window_probe_end.unwrap_or(0)).min(self.snd.write_seq)
     }
 
     /// True when the connection is established and this side has sent no FIN, the peer has acknowledged data, and
     /// no timer ends it before at least two retransmission timeouts from now: nothing is backed off, and neither
     /// keep-alive nor the user timeout is on.
-    pub fn is_thriving(&self) -> bool {
+    pub fn is_making_progress(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1)
             && !self.snd.fin_sent
             && self.snd.una > 0
@@ -362,9 +362,9 @@ impl Connection {
     }
 
     /// Name of the congestion control that governs. One that needs ECN is NewReno without, as its file says.
-    fn governing_cc(&self) -> &'static str {
-        match self.acting {
-            Some(entry) if entry.wants.ecn && !self.ecn.is_on() => cc::newreno::ENTRY.name,
+    fn effective_cc(&self) -> &'static str {
+        match self.cc_entry {
+            Some(entry) if entry.requires.ecn && !self.ecn.is_on() => cc::newreno::ENTRY.name,
             Some(entry) => entry.name,
             None => self.config.cc,
         }
@@ -378,13 +378,13 @@ impl Connection {
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),
             received_ce_pkts: self.ecn.received_ce(),
-            cc: self.governing_cc(),
+            cc: self.effective_cc(),
             delay: self.delay_mode(),
             queueing_delay: self.delay.as_ref().and_then(|d| d.last()).map(|m| m.queueing),
             snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),
-            srtt_shown: self.rtt.shown(self.config.rtt_granularity),
+            srtt_quantised: self.rtt.srtt_quantised(self.config.rtt_granularity),
             rttvar: self.rtt.rttvar(),
             min_rtt: self.rtt.min(),
             rto: self.rtt.rto(),
@@ -398,12 +398,15 @@ impl Connection {
             limited_by: self.snd.limited_by,
             pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.repairing(),
-            after_timeout: self.snd.episode.after_timeout(),
+            after_rto: self.snd.episode.after_timeout(),
             last_progress: self.snd.last_sent_at.unwrap_or_default().max(self.snd.delivered_at),
             last_departure: self.last_departure,
             delack_timeouts: self.rcv.delack_timeouts,
             delack_time: self.rcv.delack_time,
-            delack: self.cc.as_ref().map_or_else(Default::default, |c| c.delack_tally()),
+            delack_detection: self
+                .cc
+                .as_ref()
+                .map_or_else(Default::default, |c| c.delack_detection()),
             counters: self.counters,
         }
     }
@@ -440,9 +443,9 @@ impl Connection {
     }
 
     /// The application hears that it is over, and why.
-    pub(crate) const fn tell_closed(&mut self, reason: CloseReason) {
-        self.closed = reason;
-        self.pending.note(Kind::Closed);
+    pub(crate) const fn notify_closed(&mut self, reason: CloseReason) {
+        self.close_reason = reason;
+        self.pending.note(EventKind::Closed);
     }
 
     pub(crate) fn new_id(&mut self) -> TransmitId {
@@ -453,7 +456,7 @@ impl Connection {
     /// The connection is over; timers stop, the application hears of it once.
     pub(crate) fn end(&mut self, reason: CloseReason) {
         if self.state != State::Closed && self.state != State::TimeWait {
-            self.tell_closed(reason);
+            self.notify_closed(reason);
         }
         self.state = State::Closed;
         self.timers = Timers::OFF;

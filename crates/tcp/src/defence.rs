@@ -57,12 +57,12 @@ pub enum TimeWaitReset {
 /// Deviation from the example of that section, which counts for the whole host: a shared count lets an
 /// attacker on one connection learn about another (CVE-2016-5696).
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Throttle {
+pub(crate) struct ChallengeAckLimiter {
     since: Option<Instant>,
     sent: u32,
 }
 
-impl Throttle {
+impl ChallengeAckLimiter {
     /// One more at `now`? At most `limit` in an `interval` that begins with the first of them.
     pub(crate) fn allows(&mut self, now: Instant, limit: u32, interval: Duration) -> bool {
         if self.since.is_none_or(|since| now.saturating_since(since) >= interval) {
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_throttle_counts_from_the_first_of_an_interval() {
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-        let mut throttle = Throttle::default();
+        let mut throttle = ChallengeAckLimiter::default();
         let mut ask = |ms| throttle.allows(at(ms), 2, Duration::from_ms(500));
         assert_eq!([10, 20, 30, 509].map(&mut ask), [true, true, false, false]);
         assert_eq!([510, 1009, 1009, 5000].map(&mut ask), [true, true, false, true]);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_limit_of_u32_max_never_ends() {
-        let mut throttle = Throttle { since: Some(Instant::ZERO), sent: u32::MAX - 1 };
+        let mut throttle = ChallengeAckLimiter { since: Some(Instant::ZERO), sent: u32::MAX - 1 };
         assert!(throttle.allows(Instant::ZERO, u32::MAX, Duration::from_secs(1)));
     }
 }

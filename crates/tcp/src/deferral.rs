@@ -17,7 +17,7 @@ use crate::recovery::Phase;
 
 /// New data that could go now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chance {
+pub(crate) struct SendOpportunity {
     /// Bytes that wait to be sent for the first time.
     pub(crate) available: u64,
     /// Bytes of them that the windows let go.
@@ -30,12 +30,12 @@ impl Connection {
     /// Whether it waits.
     #[cold]
     #[inline(never)]
-    pub(crate) fn defers(&self, now: Instant, chance: Chance) -> bool {
+    pub(crate) fn tso_should_defer(&self, now: Instant, opportunity: SendOpportunity) -> bool {
         let burst = u64::from(self.config.tso_segments) * u64::from(self.snd.mss);
-        let share = chance.cwnd / u64::from(self.config.tso_defer.max(1));
+        let share = opportunity.cwnd / u64::from(self.config.tso_defer.max(1));
         let repairing = self.snd.episode.phase != Phase::Open || self.snd.episode.dup_acks > 0;
-        chance.room < chance.available
-            && chance.room < burst.min(share)
+        opportunity.room < opportunity.available
+            && opportunity.room < burst.min(share)
             && self.config.tso_segments > 1
             && !repairing
             && self.expects_ack(now)

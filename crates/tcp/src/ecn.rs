@@ -16,13 +16,15 @@ use alloc::boxed::Box;
 
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
-use crate::config::{Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, Recut};
+use crate::config::{
+    Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth,
+};
 use crate::{ack, feedback};
-use accurate::{Accurate, Answer, Ask};
+use accurate::{AccEcnState, SynAckEcnReply, SynEcnRequest};
 
 /// SYNs or SYN-ACKs that ask for AccECN, or agree to it, before one goes without (RFC 9768 §3.1.4.1,
 /// §3.2.3.2.2).
-const ACCURATE_TRIES: u32 = 2;
+const ACCECN_SYN_TRIES: u32 = 2;
 
 /// What was agreed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -84,28 +86,28 @@ pub(crate) enum PacketClass {
 pub(crate) struct EcnState {
     // In the order of use: what every segment touches stands together, what few do comes last.
     /// Where AccECN is accepted.
-    accurate: Option<Box<Accurate>>,
+    accecn: Option<Box<AccEcnState>>,
     mode: EcnMode,
     ect: EctClass,
-    cwr_owed: bool,
+    cwr_pending: bool,
     freeze: FreezeGrowth,
     cut: CutRule,
-    recut: Recut,
+    recut: CutRoundEnd,
     /// SND.NXT at the last reduction for ECN: only that freezes growth, never a loss.
     cut_at: Option<u64>,
     /// SND.NXT at the last reduction, ECN or loss.
     reduced_at: Option<u64>,
-    wish: EcnWish,
+    configured: EcnNegotiation,
     /// What our SYN asks for: the wish, until lost SYNs end it.
-    asks: Ask,
+    requested: SynEcnRequest,
     fallback: bool,
     /// SYNs or SYN-ACKs that got lost.
-    lost: u32,
+    syns_lost: u32,
     /// SYN or SYN-ACK that set ECN up, and such that did not; sent and heard.
     sent_setup: bool,
-    sent_plain: bool,
-    heard_setup: bool,
-    heard_plain: bool,
+    sent_non_setup: bool,
+    received_setup: bool,
+    received_non_setup: bool,
     cwr_rule: CwrRule,
 }
 
@@ -113,27 +115,29 @@ impl EcnState {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             mode: EcnMode::Off,
-            wish: config.ecn,
-            asks: match config.ecn {
-                EcnWish::Off | EcnWish::Passive | EcnWish::AccEcnPassive => Ask::Nothing,
-                EcnWish::Rfc3168 => Ask::Classic,
-                EcnWish::AccEcn => Ask::Accurate,
+            configured: config.ecn,
+            requested: match config.ecn {
+                EcnNegotiation::Off | EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => {
+                    SynEcnRequest::Nothing
+                }
+                EcnNegotiation::Rfc3168 => SynEcnRequest::Classic,
+                EcnNegotiation::AccEcn => SynEcnRequest::Accurate,
             },
             fallback: config.ecn_fallback,
-            lost: 0,
+            syns_lost: 0,
             sent_setup: false,
-            sent_plain: false,
-            heard_setup: false,
-            heard_plain: false,
+            sent_non_setup: false,
+            received_setup: false,
+            received_non_setup: false,
             ect: config.ect,
             cwr_rule: config.cwr,
             cut: config.cut,
             recut: config.recut,
             freeze: config.freeze_growth,
-            cwr_owed: false,
+            cwr_pending: false,
             reduced_at: None,
             cut_at: None,
-            accurate: config.ecn.is_accurate().then(|| Box::new(Accurate::new())),
+            accecn: config.ecn.accepts_accecn().then(|| Box::new(AccEcnState::new())),
         }
     }
 
@@ -147,33 +151,36 @@ impl EcnState {
     }
 
     /// AccECN was agreed.
-    pub(crate) fn is_accurate(&self) -> bool {
+    pub(crate) fn is_accecn(&self) -> bool {
         self.mode == EcnMode::AccEcn
     }
 
     /// What AccECN keeps, where it was agreed.
-    fn counting(&self) -> Option<&Accurate> {
-        self.accurate.as_deref().filter(|_| self.mode == EcnMode::AccEcn)
+    fn negotiated_accecn(&self) -> Option<&AccEcnState> {
+        self.accecn.as_deref().filter(|_| self.mode == EcnMode::AccEcn)
     }
 
-    fn counting_mut(&mut self) -> Option<&mut Accurate> {
-        self.accurate.as_deref_mut().filter(|_| self.mode == EcnMode::AccEcn)
+    fn negotiated_accecn_mut(&mut self) -> Option<&mut AccEcnState> {
+        self.accecn.as_deref_mut().filter(|_| self.mode == EcnMode::AccEcn)
     }
 
     /// We may set ECT.
     pub(crate) fn may_set_ect(&self) -> bool {
-        self.is_on() && self.counting().is_none_or(|a| !a.mute)
+        self.is_on() && self.negotiated_accecn().is_none_or(|a| !a.ect_disabled)
     }
 
     /// CE on the peer's data must be echoed (RFC 3168 §6.1.1). Wider than [`Self::is_on`]: a host that
     /// asked twice, with ECN and without, may set no ECT, but the peer may have heard the first.
     pub(crate) const fn must_echo(&self) -> bool {
-        self.sent_setup && !self.heard_plain
+        self.sent_setup && !self.received_non_setup
     }
 
     /// Classic ECN is on when both sides set it up and neither ever said otherwise (RFC 3168 §6.1.1).
-    fn settle(&mut self) {
-        let on = self.sent_setup && self.heard_setup && !self.sent_plain && !self.heard_plain;
+    fn update_mode(&mut self) {
+        let on = self.sent_setup
+            && self.received_setup
+            && !self.sent_non_setup
+            && !self.received_non_setup;
         self.mode = if on { EcnMode::Classic } else { EcnMode::Off };
     }
 
@@ -181,130 +188,133 @@ impl EcnState {
     /// that asks for AccECN also AE (RFC 9768 §3.1.1).
     pub(crate) fn syn_flags(&mut self) -> Flags {
         let field = self.codepoint(PacketClass::Syn);
-        if let Some(accurate) = &mut self.accurate {
+        if let Some(accurate) = &mut self.accecn {
             accurate.sent(field);
         }
-        let asks = self.asks != Ask::Nothing;
+        let asks = self.requested != SynEcnRequest::Nothing;
         self.sent_setup |= asks;
-        self.sent_plain |= !asks;
-        self.asks.flags()
+        self.sent_non_setup |= !asks;
+        self.requested.flags()
     }
 
     /// No answer to our SYN or SYN-ACK: something on the path may drop those that speak of ECN, so the
     /// next ones do not. One SYN is enough for that (RFC 3168 §6.1.1.1), of AccECN it takes two
     /// (RFC 9768 §3.1.4.1); a SYN-ACK does so with AccECN only (§3.2.3.2.2).
     pub(crate) fn syn_lost(&mut self) {
-        self.lost += 1;
-        if self.fallback && (self.asks == Ask::Classic || self.lost >= ACCURATE_TRIES) {
-            self.asks = Ask::Nothing;
+        self.syns_lost += 1;
+        if self.fallback
+            && (self.requested == SynEcnRequest::Classic || self.syns_lost >= ACCECN_SYN_TRIES)
+        {
+            self.requested = SynEcnRequest::Nothing;
         }
     }
 
     /// The peer's SYN arrived, maybe again, with that ECN field. False when the connection must be
-    /// reset ([`Accurate::hear_syn`]).
+    /// reset ([`AccEcnState::on_syn`]).
     ///
     /// Without AccECN on this host AE does not count: its request is answered as a classic one
     /// (RFC 9768 §3.1.2). The first SYN decides the mode (§3.1.5).
     #[must_use]
     pub(crate) fn on_syn(&mut self, flags: Flags, field: Codepoint) -> bool {
-        let ask = Ask::of_syn(flags);
-        let first = !self.heard_setup && !self.heard_plain;
+        let ask = SynEcnRequest::of_syn(flags);
+        let first = !self.received_setup && !self.received_non_setup;
         // Who asked for nothing and meets a SYN gave its answer already.
-        let willing = self.asks == Ask::Accurate || self.sent_setup || !self.sent_plain;
-        if let Some(accurate) = &mut self.accurate {
-            if !accurate.hear_syn(ask, field) {
+        let willing =
+            self.requested == SynEcnRequest::Accurate || self.sent_setup || !self.sent_non_setup;
+        if let Some(accurate) = &mut self.accecn {
+            if !accurate.on_syn(ask, field) {
                 return false;
             }
-            if first && ask == Ask::Accurate && willing {
+            if first && ask == SynEcnRequest::Accurate && willing {
                 self.mode = EcnMode::AccEcn;
-                self.heard_setup = true;
-                accurate.mute = self.sent_plain;
+                self.received_setup = true;
+                accurate.ect_disabled = self.sent_non_setup;
             }
             if self.mode == EcnMode::AccEcn {
-                accurate.mute |= ask == Ask::Nothing;
+                accurate.ect_disabled |= ask == SynEcnRequest::Nothing;
                 return true;
             }
         }
-        self.hear(flags.contains(Flags::ECE | Flags::CWR));
+        self.on_peer_setup(flags.contains(Flags::ECE | Flags::CWR));
         true
     }
 
     /// We can say yes to the peer's classic SYN.
-    const fn agrees(&self) -> bool {
-        !matches!(self.wish, EcnWish::Off)
-            && self.heard_setup
-            && !self.heard_plain
-            && !self.sent_plain
+    const fn accepts_classic(&self) -> bool {
+        !matches!(self.configured, EcnNegotiation::Off)
+            && self.received_setup
+            && !self.received_non_setup
+            && !self.sent_non_setup
     }
 
     /// Our SYN-ACKs that agree to AccECN got no answer, so this one does not (RFC 9768 §3.2.3.2.2).
-    const fn gives_up_answering(&self) -> bool {
-        self.fallback && self.lost >= ACCURATE_TRIES
+    const fn accecn_fell_back(&self) -> bool {
+        self.fallback && self.syns_lost >= ACCECN_SYN_TRIES
     }
 
     /// Flags of the SYN-ACK that goes out now: an ECN-setup SYN-ACK has ECE and not CWR; one that
     /// agrees to AccECN tells how the SYN arrived.
     pub(crate) fn syn_ack_flags(&mut self) -> Flags {
         let field = self.codepoint(PacketClass::SynAck);
-        let plain = self.gives_up_answering();
-        if let Some(accurate) = self.counting_mut() {
+        let plain = self.accecn_fell_back();
+        if let Some(accurate) = self.negotiated_accecn_mut() {
             accurate.sent(field);
             // It stays in its mode, but the peer may not (RFC 9768 §3.1.5).
-            accurate.mute |= plain;
+            accurate.ect_disabled |= plain;
             return if plain { Flags::NONE } else { accurate.syn_ack_flags() };
         }
-        let yes = self.agrees();
+        let yes = self.accepts_classic();
         self.sent_setup |= yes;
-        self.sent_plain |= !yes;
-        self.settle();
+        self.sent_non_setup |= !yes;
+        self.update_mode();
         if yes { Flags::ECE } else { Flags::NONE }
     }
 
     /// The peer's SYN-ACK arrived, with that ECN field. One that reflects our flags comes from a stack
     /// that copies reserved bits, not from one that speaks ECN (RFC 3168 §6.1.1, RFC 9768 table 2).
     pub(crate) fn on_syn_ack(&mut self, flags: Flags, field: Codepoint) {
-        let unheard = !self.heard_setup && !self.heard_plain;
-        if let Some(accurate) = &mut self.accurate {
-            let answer = Answer::of_syn_ack(flags);
+        let unheard = !self.received_setup && !self.received_non_setup;
+        if let Some(accurate) = &mut self.accecn {
+            let answer = SynAckEcnReply::of_syn_ack(flags);
             if self.mode == EcnMode::AccEcn {
                 // Both opened, and the peer's SYN has decided.
-                accurate.mute |= flags.ace() == 0;
+                accurate.ect_disabled |= flags.ace() == 0;
                 let reported =
-                    if let Answer::Accurate(reported) = answer { reported } else { None };
-                accurate.hear_syn_ack(reported, field);
+                    if let SynAckEcnReply::Accurate(reported) = answer { reported } else { None };
+                accurate.on_syn_ack(reported, field);
                 return;
             }
             if unheard && self.sent_setup {
                 // To a SYN that asked for AccECN, be it not the last one.
-                if let Answer::Accurate(reported) = answer {
+                if let SynAckEcnReply::Accurate(reported) = answer {
                     self.mode = EcnMode::AccEcn;
-                    self.heard_setup = true;
-                    accurate.hear_syn_ack(reported, field);
-                    accurate.answer_as_client();
+                    self.received_setup = true;
+                    accurate.on_syn_ack(reported, field);
+                    accurate.schedule_handshake_ack();
                 } else {
-                    self.hear(answer == Answer::Classic);
+                    self.on_peer_setup(answer == SynAckEcnReply::Classic);
                 }
                 return;
             }
         }
-        self.hear(flags.contains(Flags::ECE) && !flags.intersects(Flags::CWR));
+        self.on_peer_setup(flags.contains(Flags::ECE) && !flags.intersects(Flags::CWR));
     }
 
-    fn hear(&mut self, setup: bool) {
-        self.heard_setup |= setup;
-        self.heard_plain |= !setup;
-        self.settle();
+    fn on_peer_setup(&mut self, setup: bool) {
+        self.received_setup |= setup;
+        self.received_non_setup |= !setup;
+        self.update_mode();
     }
 
     /// The codepoint of an outgoing packet. That of a SYN or SYN-ACK must be asked for before its flags.
     pub(crate) fn codepoint(&self, class: PacketClass) -> Codepoint {
         let ect = match (self.ect, class) {
             // Before anything is agreed: where the flags of the packet speak of ECN.
-            (EctClass::All, PacketClass::Syn) => self.asks != Ask::Nothing,
-            (EctClass::All, PacketClass::SynAck) if self.is_accurate() => {
-                self.may_set_ect() && !self.gives_up_answering()
+            (EctClass::All, PacketClass::Syn) => self.requested != SynEcnRequest::Nothing,
+            (EctClass::All, PacketClass::SynAck) if self.is_accecn() => {
+                self.may_set_ect() && !self.accecn_fell_back()
             }
-            (EctClass::All, PacketClass::SynAck) => self.agrees(),
+            (EctClass::All, PacketClass::SynAck) => self.accepts_classic(),
             (_, PacketClass::Syn | PacketClass::SynAck) => false,
             (_, PacketClass::NewData) | (EctClass::All | EctClass::AllButSyn, _) => {
                 self.may_set_ect()
@@ -316,63 +326,63 @@ impl EcnState {
 
     /// A pure ACK without SACK blocks ends the handshake: its ACE field is no counter.
     pub(crate) fn on_handshake_ack(&mut self, flags: Flags) {
-        if let Some(accurate) = self.counting_mut() {
-            accurate.hear_handshake_ack(flags.ace());
+        if let Some(accurate) = self.negotiated_accecn_mut() {
+            accurate.on_handshake_ack(flags.ace());
         }
     }
 
     /// The SYN-ACK came again and is being answered.
-    pub(crate) fn on_syn_ack_again(&mut self, flags: Flags, field: Codepoint) {
-        if let Some(accurate) = self.counting_mut() {
-            accurate.hear_syn_ack_again(flags, field);
+    pub(crate) fn on_syn_ack_retransmitted(&mut self, flags: Flags, field: Codepoint) {
+        if let Some(accurate) = self.negotiated_accecn_mut() {
+            accurate.on_syn_ack_retransmitted(flags, field);
         }
     }
 
     /// Our SYN or SYN-ACK met CE.
     pub(crate) fn handshake_was_marked(&self) -> bool {
-        self.counting().is_some_and(|a| a.handshake_marked)
+        self.negotiated_accecn().is_some_and(|a| a.handshake_marked)
     }
 
     /// The ACE field that each segment without SYN carries now, where AccECN was agreed.
     pub(crate) fn ace(&self) -> Option<u8> {
-        self.counting().map(Accurate::ace)
+        self.negotiated_accecn().map(AccEcnState::ace)
     }
 
     /// CE packets that arrived; zero without AccECN.
     pub(crate) fn received_ce(&self) -> u64 {
-        self.counting().map_or(0, Accurate::received)
+        self.negotiated_accecn().map_or(0, AccEcnState::received)
     }
 
     /// That many packets with CE arrived on a segment that was accepted.
-    pub(crate) fn on_marks(&mut self, marks: u32) {
-        if let Some(accurate) = self.counting_mut() {
-            accurate.receive(marks);
+    pub(crate) fn on_ce_packets(&mut self, marks: u32) {
+        if let Some(accurate) = self.negotiated_accecn_mut() {
+            accurate.on_ce_packets(marks);
         }
     }
 
     /// An ACK is owed to marked ACKs only.
-    pub(crate) fn owe_bare_ack(&mut self) {
-        if let Some(accurate) = self.counting_mut() {
-            accurate.owe_bare();
+    pub(crate) fn schedule_ack_without_sack(&mut self) {
+        if let Some(accurate) = self.negotiated_accecn_mut() {
+            accurate.schedule_ack_without_sack();
         }
     }
 
     /// The next ACK goes alone and without SACK blocks.
-    pub(crate) fn owes_bare_ack(&self) -> bool {
-        self.counting().is_some_and(Accurate::owes_bare)
+    pub(crate) fn ack_without_sack_due(&self) -> bool {
+        self.negotiated_accecn().is_some_and(AccEcnState::ack_without_sack_due)
     }
 
     /// It goes out; the ACE field of the handshake's last ACK.
-    pub(crate) fn take_bare_ack(&mut self) -> Option<u8> {
-        self.counting_mut().and_then(Accurate::take_bare)
+    pub(crate) fn take_ack_without_sack(&mut self) -> Option<u8> {
+        self.negotiated_accecn_mut().and_then(AccEcnState::take_ack_without_sack)
     }
 
-    /// How many packets with CE the flags report at least ([`Accurate::take`]).
-    pub(crate) fn take_ace(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
+    /// How many packets with CE the flags report at least ([`AccEcnState::take`]).
+    pub(crate) fn ace_delta(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
         if self.mode != EcnMode::AccEcn {
             return 0;
         }
-        self.counting_mut().map_or(0, |a| a.take(flags, fresh, delivered))
+        self.negotiated_accecn_mut().map_or(0, |a| a.ace_delta(flags, fresh, delivered))
     }
 
     /// The cut rule allows a reduction at this SND.UNA.
@@ -380,14 +390,14 @@ impl EcnState {
         if self.cut == CutRule::PerMarkedAck {
             return true;
         }
-        self.reduced_at.is_none_or(|point| self.is_over(point, snd_una))
+        self.reduced_at.is_none_or(|point| self.cut_round_over(point, snd_una))
     }
 
     /// The round of a cut at which SND.NXT was `point` is over.
-    const fn is_over(&self, point: u64, snd_una: u64) -> bool {
+    const fn cut_round_over(&self, point: u64, snd_una: u64) -> bool {
         match self.recut {
-            Recut::AtPoint => snd_una >= point,
-            Recut::PastPoint => snd_una > point,
+            CutRoundEnd::AtPoint => snd_una >= point,
+            CutRoundEnd::PastPoint => snd_una > point,
         }
     }
 
@@ -402,7 +412,7 @@ impl EcnState {
             FreezeGrowth::Off => false,
             FreezeGrowth::EceAcks => ece,
             FreezeGrowth::Round => {
-                ece || self.cut_at.is_some_and(|point| !self.is_over(point, snd_una))
+                ece || self.cut_at.is_some_and(|point| !self.cut_round_over(point, snd_una))
             }
         }
     }
@@ -418,19 +428,20 @@ impl EcnState {
     pub(crate) fn on_reduced(&mut self, snd_nxt: u64) {
         self.reduced_at = Some(snd_nxt);
         // AccECN has no CWR (RFC 9768 §3.1.5).
-        self.cwr_owed = self.mode == EcnMode::Classic && self.cwr_rule == CwrRule::AfterReduction;
+        self.cwr_pending =
+            self.mode == EcnMode::Classic && self.cwr_rule == CwrRule::AfterReduction;
     }
 
     /// The last reduction was for a loss that was none: only a cut for ECN before it still counts.
     pub(crate) const fn on_undone(&mut self) {
         self.reduced_at = self.cut_at;
-        self.cwr_owed = false;
+        self.cwr_pending = false;
     }
 
     /// CWR of a segment with new data; true once per reduction.
     pub(crate) const fn take_cwr(&mut self) -> bool {
-        let owed = self.cwr_owed;
-        self.cwr_owed = false;
+        let owed = self.cwr_pending;
+        self.cwr_pending = false;
         owed
     }
 }

@@ -209,7 +209,7 @@ impl Endpoint {
         }
         let (isn, ts_base) = self.numbers(now, &tuple, &config);
         let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base)
-            .over(tuple.ip_version());
+            .with_ip_version(tuple.ip_version());
         Ok(self.insert(tuple, conn, None))
     }
 
@@ -411,7 +411,8 @@ impl Endpoint {
             Some(last) if !last.before(isn) => last.add(BEYOND),
             _ => isn,
         };
-        let conn = Connection::accept(config, now, seg, isn, ts_base).over(tuple.ip_version());
+        let conn =
+            Connection::accept(config, now, seg, isn, ts_base).with_ip_version(tuple.ip_version());
         Arrival::Opened(self.insert(tuple, conn, Some(listener)))
     }
 

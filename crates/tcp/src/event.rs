@@ -54,10 +54,10 @@ pub enum Event {
     Closed(CloseReason),
 }
 
-/// A kind of [`Event`]; its value is its bit in [`Pending`], the first to be told the lowest.
+/// A kind of [`Event`]; its value is its bit in [`PendingEvents`], the first to be told the lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum EventKind {
     Established = 1,
     Readable = 2,
     Writable = 4,
@@ -68,22 +68,22 @@ pub(crate) enum Kind {
 /// Events that wait to be polled: each kind at most once, in a fixed order. One word, as it is asked after
 /// each segment and mostly empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pending(u8);
+pub(crate) struct PendingEvents(u8);
 
-impl Pending {
-    pub(crate) const fn note(&mut self, kind: Kind) {
+impl PendingEvents {
+    pub(crate) const fn note(&mut self, kind: EventKind) {
         self.0 |= kind as u8;
     }
 
     /// The first one, which no longer waits.
     #[inline]
-    pub(crate) const fn take(&mut self) -> Option<Kind> {
+    pub(crate) const fn take(&mut self) -> Option<EventKind> {
         let kind = match self.0.trailing_zeros() {
-            0 => Kind::Established,
-            1 => Kind::Readable,
-            2 => Kind::Writable,
-            3 => Kind::PeerClosed,
-            4 => Kind::Closed,
+            0 => EventKind::Established,
+            1 => EventKind::Readable,
+            2 => EventKind::Writable,
+            3 => EventKind::PeerClosed,
+            4 => EventKind::Closed,
             _ => return None,
         };
         self.0 &= !(kind as u8);

@@ -76,7 +76,7 @@ impl Connection {
         let most = if spoilt { cwnd } else { u64::MAX };
         let in_flight = self.snd.board.flight_size().min(most);
         let first = self.timeouts == 1;
-        self.tell(&CongestionEvent::Rto { now, first, in_flight });
+        self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
         if self.finder() == Finder::Time {
             let allowance = self.allowance();
             self.snd.board.lose_on_timeout(now, allowance);
@@ -87,10 +87,10 @@ impl Connection {
         if first {
             self.snd.eifel.arm();
         }
-        if let Some(extras) = &mut self.snd.extras {
+        if let Some(extras) = &mut self.snd.recovery_ext {
             extras.prr = None;
             extras.tlp.reset();
-            extras.answered_at = now;
+            extras.last_reaction_at = now;
         }
         self.timers.loss_probe = Instant::FAR_FUTURE;
         self.timers.reorder = Instant::FAR_FUTURE;
@@ -108,8 +108,8 @@ impl Connection {
             return;
         }
         self.unanswered += 1;
-        self.snd.probes += 1;
-        self.snd.probe_due = true;
-        self.timers.persist = now + self.rtt.doubled(self.snd.probes);
+        self.snd.window_probes += 1;
+        self.snd.window_probe_due = true;
+        self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
     }
 }

@@ -12,15 +12,15 @@ use lowtide_units::{Duration, Instant};
 use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::ack;
-use crate::cc::{self, Path};
+use crate::cc::{self, CcSetup};
 use crate::config::{Config, HandshakeRtt};
 use crate::connection::Connection;
-use crate::delay::Delay;
+use crate::delay::DelayState;
 use crate::ecn::PacketClass;
-use crate::event::{CloseReason, Kind, SegmentError};
+use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
-use crate::rtt::{measured, whole_ticks};
+use crate::rtt::{elapsed_ticks, round_to_ticks};
 use crate::state::State;
 use crate::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
@@ -86,7 +86,7 @@ impl Connection {
             _ => None,
         };
         // The window of a SYN is not scaled (RFC 7323 §2.2).
-        self.snd.take_window(u64::from(syn.window), syn.seq, syn.ack);
+        self.snd.set_window(u64::from(syn.window), syn.seq, syn.ack);
     }
 
     /// Window scaling is agreed; known from the peer's SYN on.
@@ -96,7 +96,7 @@ impl Connection {
 
     /// Delay stamps are wished, and packets have room for them, timestamps and a byte of payload.
     fn wishes_delay(&self) -> bool {
-        let room = self.config.mtu.saturating_sub(self.ip.headers());
+        let room = self.config.mtu.saturating_sub(self.ip.headers_len());
         self.config.delay_option && room > TIMESTAMPS + DelayStamps::WIRE_LEN as u32
     }
 
@@ -110,7 +110,7 @@ impl Connection {
         let answering = self.state == State::SynReceived;
         let peer = &self.handshake.peer;
         let mss =
-            (self.config.mtu.saturating_sub(self.ip.headers())).min(u32::from(u16::MAX)) as u16;
+            (self.config.mtu.saturating_sub(self.ip.headers_len())).min(u32::from(u16::MAX)) as u16;
         let window_scale = if answering { self.scaling() } else { self.config.window_scaling };
         let timestamps = match (&self.ts, answering) {
             (Some(ts), true) => Some(ts.stamp(now)),
@@ -164,7 +164,7 @@ impl Connection {
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        Some(self.control(header))
+        Some(self.control_segment(header))
     }
 
     /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
@@ -178,7 +178,7 @@ impl Connection {
         let acks = seg.flags.contains(Flags::ACK);
         if acks && seg.ack != self.snd.seq(0) {
             if !seg.flags.contains(Flags::RST) {
-                self.reset = Some(seg.ack);
+                self.pending_rst = Some(seg.ack);
             }
             return Err(SegmentError::AckOfUnsent);
         }
@@ -218,7 +218,7 @@ impl Connection {
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
         if self.snd.offset(seg.ack) != 0 {
-            self.reset = Some(seg.ack);
+            self.pending_rst = Some(seg.ack);
             return Err(SegmentError::AckOfUnsent);
         }
         if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps) {
@@ -226,7 +226,7 @@ impl Connection {
         }
         self.ecn.on_syn_ack(seg.flags, seg.ecn);
         self.establish(now, seg);
-        self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
+        self.snd.set_window(u64::from(seg.window), seg.seq, seg.ack);
         self.rcv.owe_ack_now();
         Ok(Accepted::default())
     }
@@ -236,11 +236,13 @@ impl Connection {
         let tick = self.config.rtt_granularity;
         let sent_once = self.handshake.retransmissions == 0 && !self.handshake.repeated;
         match (self.config.handshake_rtt, &self.ts, seg.options.timestamps) {
-            _ if sent_once => self.handshake.sent_at.map(|sent_at| measured(sent_at, now, tick)),
+            _ if sent_once => {
+                self.handshake.sent_at.map(|sent_at| elapsed_ticks(sent_at, now, tick))
+            }
             (HandshakeRtt::Timestamps, Some(ts), Some(option)) => {
                 // An echo of the current tick counts as one tick, as in Linux.
                 let rtt = ts.rtt_at_least_a_tick(now, option.echo)?;
-                Some(whole_ticks(rtt, tick))
+                Some(round_to_ticks(rtt, tick))
             }
             _ => None,
         }
@@ -253,15 +255,16 @@ impl Connection {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;
         // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
-        self.snd.shift = if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
+        self.snd.snd_wscale =
+            if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
         let measures = self.wishes_delay() && peer.delay;
-        self.delay = measures.then(|| Box::new(Delay::new(&config)));
+        self.delay = measures.then(|| Box::new(DelayState::new(&config)));
         let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };
         // The peer must not choose how many segments a window has (CVE-2019-11479).
         let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
-        let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers()));
+        let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers_len()));
         self.snd.set_mss(segment.saturating_sub(option_bytes).max(1), &config);
 
         if let Some(rtt) = self.handshake_rtt(now, seg) {
@@ -276,7 +279,7 @@ impl Connection {
         // (RFC 5562 §3.1; RFC 9768 §3.2.2.2 asks for a reaction and leaves open which).
         let well = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
         let initial_window = if well { config.initial_window.bytes(mss) } else { u64::from(mss) };
-        let path = Path {
+        let path = CcSetup {
             mss,
             initial_window,
             floor: u64::from(config.window_floor) * u64::from(mss),
@@ -287,9 +290,9 @@ impl Connection {
         };
         let wished = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
         // A control that decides by delay is blind without the option.
-        let blind = wished.wants.host_stamps && !measures;
+        let blind = wished.requires.host_stamps && !measures;
         let control = if blind { &cc::newreno::ENTRY } else { wished };
-        self.acting = Some(control);
+        self.cc_entry = Some(control);
         self.cc = Some((control.build)(&config.params, &path));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {
@@ -297,21 +300,21 @@ impl Connection {
             (decoder.build)(&config.params)
         });
         let policy = ack::find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
-        let setup = ack::Setup {
+        let setup = ack::AckSetup {
             segments: config.delack_segments.max(1),
             timer: config.delack_timer,
             mss,
             ecn: self.ecn.must_echo(),
         };
-        self.deaf = !measures
-            && !self.ecn.is_accurate()
+        self.receive_only = !measures
+            && !self.ecn.is_accecn()
             && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
         self.liveness.hear(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
-        self.pending.note(Kind::Established);
-        self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
+        self.pending.note(EventKind::Established);
+        self.state = if self.snd.fin_queued { State::FinWait1 } else { State::Established };
     }
 }

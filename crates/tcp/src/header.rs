@@ -13,7 +13,7 @@ use crate::ecn::PacketClass;
 use crate::transmit::Transmit;
 
 /// A header in which nothing stands. A constant is written piece by piece; a default is made first.
-const BARE: Segment = Segment {
+const EMPTY_HEADER: Segment = Segment {
     src_port: 0,
     dst_port: 0,
     seq: SeqNum::new(0),
@@ -68,19 +68,19 @@ impl Connection {
             flags,
             window,
             ecn: self.ecn.codepoint(class),
-            options: Options { timestamps, ..BARE.options },
-            ..BARE
+            options: Options { timestamps, ..EMPTY_HEADER.options },
+            ..EMPTY_HEADER
         };
         if self.delay.is_some() {
-            self.put_stamps(&mut out.header);
+            self.put_delay_option(&mut out.header);
         }
     }
 
     /// The delay option. Apart from the rest: most connections have none.
     #[inline(never)]
-    fn put_stamps(&mut self, seg: &mut Segment) {
+    fn put_delay_option(&mut self, seg: &mut Segment) {
         if let Some(delay) = &mut self.delay {
-            seg.options.set_delay(delay.stamps());
+            seg.options.set_delay(delay.next_option());
         }
     }
 
@@ -102,23 +102,23 @@ impl Connection {
     /// An ACK alone and without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
     #[cold]
     #[inline(never)]
-    pub(crate) fn bare_ack(&mut self, now: Instant) -> Transmit {
+    pub(crate) fn ack_without_sack(&mut self, now: Instant) -> Transmit {
         let blocks = self.sack_ok && self.rcv.has_blocks();
         let at = self.snd.nxt;
         let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
-        if let Some(ace) = self.ecn.take_bare_ack() {
+        if let Some(ace) = self.ecn.take_ack_without_sack() {
             header.flags = header.flags.with_ace(ace);
             if blocks {
                 self.rcv.owe_ack_now();
             }
         }
-        self.control(header)
+        self.control_segment(header)
     }
 
     /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
     /// echo. What arrived since stays owed.
     #[inline(never)]
-    pub(crate) fn older_ack(&mut self, now: Instant, upto: u64, echo: bool, out: &mut Transmit) {
+    pub(crate) fn prior_ack(&mut self, now: Instant, upto: u64, echo: bool, out: &mut Transmit) {
         let timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
         out.header = Segment {
             src_port: self.local_port,
@@ -128,8 +128,8 @@ impl Connection {
             flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
             window: self.rcv.offer_from(upto, false),
             ecn: self.ecn.codepoint(PacketClass::Control),
-            options: Options { timestamps, ..BARE.options },
-            ..BARE
+            options: Options { timestamps, ..EMPTY_HEADER.options },
+            ..EMPTY_HEADER
         };
         if self.delay.is_some() {
             out.header.options.set_delay(DelayStamps::default());
@@ -153,10 +153,10 @@ impl Connection {
             header.flags |= Flags::ACK;
             header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
         }
-        self.control(header)
+        self.control_segment(header)
     }
 
-    pub(crate) fn control(&mut self, header: Segment) -> Transmit {
+    pub(crate) fn control_segment(&mut self, header: Segment) -> Transmit {
         let mut out = Transmit { header, ..Transmit::default() };
         self.complete_control(&mut out);
         out
@@ -165,7 +165,7 @@ impl Connection {
     #[inline]
     pub(crate) fn complete_control(&mut self, out: &mut Transmit) {
         // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
-        let at = self.snd.nxt.min(self.snd.end);
+        let at = self.snd.nxt.min(self.snd.write_seq);
         self.complete(at..at, 1, out);
     }
 
@@ -187,7 +187,7 @@ impl Connection {
         out.stream = stream;
         out.mss = self.snd.mss;
         out.segments = segments;
-        out.accurate = self.ecn.is_accurate();
+        out.accecn = self.ecn.is_accecn();
         out.delack_timeout = false;
     }
 }

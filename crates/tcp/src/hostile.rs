@@ -149,7 +149,7 @@ impl Hostile {
         let most = STEPS_PER_ACK * acks + STEPS_PER_SEGMENT * self.sent;
         assert!(self.steps <= most, "{what}: {} entries visited, at most {most}", self.steps);
         let bytes = self.conn.memory();
-        let allowed = 4096 + BYTES_PER_SEGMENT * 2 * Sender::most_segments(self.conn.config());
+        let allowed = 4096 + BYTES_PER_SEGMENT * 2 * Sender::max_segments(self.conn.config());
         assert!(bytes <= allowed, "{what}: {bytes} B of memory, at most {allowed}");
     }
 

@@ -2,7 +2,7 @@
 
 use lowtide_units::{Duration, HostStamp, Instant, Rate};
 
-use crate::cc::DelackTally;
+use crate::cc::DelackDetection;
 use crate::delay::DelayMode;
 use crate::ecn::EcnMode;
 use crate::sender::LimitedBy;
@@ -30,7 +30,7 @@ pub struct Counters {
     /// Reductions because of queueing delay.
     pub delay_reductions: u64,
     /// Payload bytes that the decoder counted as CE.
-    pub delivered_ce: u64,
+    pub delivered_ce_bytes: u64,
     /// Segments that the decoder counted as CE; with Accurate ECN packets without payload as well.
     pub delivered_ce_segs: u64,
     /// Segments that were not used.
@@ -67,7 +67,7 @@ pub struct Info {
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// The same as this host shows it: in whole ticks of `rtt-granularity`.
-    pub srtt_shown: Option<Duration>,
+    pub srtt_quantised: Option<Duration>,
     /// Its mean deviation.
     pub rttvar: Duration,
     /// The least round-trip time seen.
@@ -95,7 +95,7 @@ pub struct Info {
     /// In loss recovery.
     pub in_recovery: bool,
     /// A retransmission timeout fired, and what was outstanding then is not all acknowledged.
-    pub after_timeout: bool,
+    pub after_rto: bool,
     /// When data was last sent, or acknowledged for the first time; the start before that.
     pub last_progress: Instant,
     /// The host's clock when the last segment really left, where the driver stamps.
@@ -105,7 +105,7 @@ pub struct Info {
     /// How long the data that they acknowledge had waited, all together.
     pub delack_time: Duration,
     /// How often the control guessed right at delayed-ACK timeouts.
-    pub delack: DelackTally,
+    pub delack_detection: DelackDetection,
     /// Counters.
     pub counters: Counters,
 }

@@ -5,13 +5,13 @@ use lowtide_wire::{Ecn, Flags, Segment};
 
 use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::event::{CloseReason, Kind, SegmentError};
+use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::receiver::Accepted;
 use crate::state::State;
 use crate::timers::Timers;
 
 /// Flags that do not decide whether a segment is taken.
-const NOT_LOOKED_AT: Flags =
+const IGNORED_FLAGS: Flags =
     Flags::FIN.with(Flags::PSH).with(Flags::URG).with(Flags::ECE).with(Flags::CWR).with(Flags::AE);
 
 impl Connection {
@@ -19,13 +19,13 @@ impl Connection {
     /// prediction. Its steps are those of [`Self::segment_arrives`], without the checks of what cannot be.
     #[expect(clippy::inline_always, reason = "every segment comes this way")]
     #[inline(always)]
-    pub(crate) fn expected_data(&mut self, now: Instant, seg: &Segment) -> Option<Accepted> {
+    pub(crate) fn header_prediction(&mut self, now: Instant, seg: &Segment) -> Option<Accepted> {
         let plain = seg.flags.without(Flags::PSH.with(Flags::CWR)) == Flags::ACK
             && seg.options.sack.is_empty()
             && seg.ack == self.snd.seq(0);
-        let receives = self.deaf
+        let receives = self.receive_only
             && self.snd.nxt == 0
-            && self.snd.probe_end.is_none()
+            && self.snd.window_probe_end.is_none()
             && self.state.can_receive()
             && self.rcv.expects(seg);
         if !plain || !receives {
@@ -43,7 +43,7 @@ impl Connection {
         self.update_window(seg, false);
         self.snd.last_ece = false;
         self.liveness.hear(now);
-        self.pending.note(Kind::Readable);
+        self.pending.note(EventKind::Readable);
         let accepted = self.rcv.on_expected(now, seg);
         self.note_waiting(now);
         Some(accepted)
@@ -57,7 +57,7 @@ impl Connection {
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
         // Neither SYN nor RST, an ACK, and the handshake is over: what nearly every segment is.
-        let usual = seg.flags.without(NOT_LOOKED_AT) == Flags::ACK;
+        let usual = seg.flags.without(IGNORED_FLAGS) == Flags::ACK;
         let usual = usual && self.state != State::SynReceived;
         if !usual && let Some(answer) = self.syn_before_checks(now, seg) {
             return answer;
@@ -71,7 +71,7 @@ impl Connection {
             return answer;
         }
         if let Err(error) = self.check_ack(seg) {
-            self.challenge(now);
+            self.send_challenge_ack(now);
             return Err(error);
         }
         let mut later = false;
@@ -88,10 +88,10 @@ impl Connection {
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
         self.liveness.hear(now);
-        self.our_fin_acknowledged(now);
-        let accepted = self.take_payload(now, seg);
-        if self.ecn.is_accurate() {
-            self.count_marks(seg);
+        self.on_fin_acked(now);
+        let accepted = self.accept_payload(now, seg);
+        if self.ecn.is_accecn() {
+            self.count_ce(seg);
         }
         Ok(accepted)
     }
@@ -122,8 +122,8 @@ impl Connection {
         }
         if self.state.is_synchronised() && self.config.syn_answer == SynAnswer::ChallengeAck {
             // Whatever its sequence number and its timestamp (RFC 5961 §4.2).
-            self.challenge(now);
-            self.answer_syn_ack_again(seg);
+            self.send_challenge_ack(now);
+            self.ack_retransmitted_syn_ack(seg);
             return Some(Err(SegmentError::UnexpectedSyn));
         }
         None
@@ -140,7 +140,7 @@ impl Connection {
         offset: i64,
     ) -> Option<Result<Accepted, SegmentError>> {
         if seg.flags.contains(Flags::RST) {
-            return Some(self.reset_arrives(now, offset));
+            return Some(self.rst_arrives(now, offset));
         }
         if seg.flags.contains(Flags::SYN) {
             self.syn_arrives(now);
@@ -151,14 +151,14 @@ impl Connection {
         }
         if self.state == State::SynReceived {
             if self.snd.offset(seg.ack) != 0 {
-                self.reset = Some(seg.ack);
+                self.pending_rst = Some(seg.ack);
                 return Some(Err(SegmentError::AckOfUnsent));
             }
             if seg.seq_len() == 0 && seg.options.sack.is_empty() {
                 self.ecn.on_handshake_ack(seg.flags);
             }
             self.establish(now, seg);
-            self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
+            self.snd.set_window(u64::from(seg.window) << self.snd.snd_wscale, seg.seq, seg.ack);
         }
         None
     }
@@ -166,12 +166,12 @@ impl Connection {
     /// Counts the CE of a segment that passed all checks (RFC 9768 §3.2), payload or none.
     #[cold]
     #[inline(never)]
-    fn count_marks(&mut self, seg: &Segment) {
+    fn count_ce(&mut self, seg: &Segment) {
         let marks = match seg.rx.coalesced {
             0 | 1 => u32::from(seg.ecn == Ecn::Ce),
             _ => u32::from(seg.rx.ce_coalesced),
         };
-        self.ecn.on_marks(marks);
+        self.ecn.on_ce_packets(marks);
         let data = seg.payload_len > 0;
         let owed = self.rcv.owes_ack();
         // An answer to nothing but ACKs may not look like a duplicate ACK (RFC 9768 §3.2.2.5.1); where
@@ -179,7 +179,7 @@ impl Connection {
         let may_answer = owed || data || (self.sack_ok && self.state.is_synchronised());
         if self.rcv.on_marks(marks, data) && may_answer && self.state != State::TimeWait {
             if !owed {
-                self.ecn.owe_bare_ack();
+                self.ecn.schedule_ack_without_sack();
             }
             self.rcv.owe_ack_now();
         }
@@ -188,12 +188,12 @@ impl Connection {
     /// A SYN-ACK that came again is answered: with AccECN the ACK says how it arrived.
     #[cold]
     #[inline(never)]
-    fn answer_syn_ack_again(&mut self, seg: &Segment) {
+    fn ack_retransmitted_syn_ack(&mut self, seg: &Segment) {
         let again = seg.flags.contains(Flags::SYN | Flags::ACK)
             && self.rcv.offset(seg.seq) == -1
             && self.snd.seq(0) == seg.ack;
         if again && self.rcv.must_ack_now() {
-            self.ecn.on_syn_ack_again(seg.flags, seg.ecn);
+            self.ecn.on_syn_ack_retransmitted(seg.flags, seg.ecn);
         }
     }
 
@@ -206,7 +206,7 @@ impl Connection {
         match seg.options.timestamps {
             Some(option) if !ts.is_old(now, option.value) => Ok(()),
             Some(_) => {
-                self.answer_unacceptable(now, seg);
+                self.ack_unacceptable(now, seg);
                 Err(SegmentError::Paws)
             }
             // Agreed on, so every segment must have it (RFC 7323 §3.2); dropped in silence.
@@ -232,8 +232,8 @@ impl Connection {
         // until one of them gives up.
         let of_this = seg.flags.contains(Flags::ACK) && self.snd.offset(seg.ack) == 0;
         if self.state.is_synchronised() || seg.seq_len() > 0 || of_this {
-            self.answer_unacceptable(now, seg);
-            self.answer_syn_ack_again(seg);
+            self.ack_unacceptable(now, seg);
+            self.ack_retransmitted_syn_ack(seg);
         }
         if self.state == State::TimeWait
             && seg.flags.contains(Flags::FIN)
@@ -254,7 +254,7 @@ impl Connection {
         if ack_counts {
             self.process_ack(now, seg, false)?;
             self.liveness.hear(now);
-            self.our_fin_acknowledged(now);
+            self.on_fin_acked(now);
         }
         Err(SegmentError::OutOfWindow)
     }
@@ -264,21 +264,23 @@ impl Connection {
     /// Deviation: in CLOSING and LAST-ACK the end is normal only when all our data was acknowledged.
     #[cold]
     #[inline(never)]
-    fn reset_arrives(&mut self, now: Instant, offset: i64) -> Result<Accepted, SegmentError> {
+    fn rst_arrives(&mut self, now: Instant, offset: i64) -> Result<Accepted, SegmentError> {
         let exact = offset == self.rcv.nxt as i64;
         if self.state == State::TimeWait {
             if self.config.time_wait_reset == TimeWaitReset::Ignore || !exact {
                 return Err(SegmentError::BadReset);
             }
         } else if self.config.rst_accept == RstAccept::Exact && !exact {
-            self.challenge(now);
+            self.send_challenge_ack(now);
             return Err(SegmentError::BadReset);
         }
         let reason = match self.state {
             State::SynReceived => CloseReason::Refused,
             // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
             // peer that left TIME-WAIT early answers so.
-            State::Closing | State::LastAck if self.snd.una >= self.snd.end => CloseReason::Normal,
+            State::Closing | State::LastAck if self.snd.una >= self.snd.write_seq => {
+                CloseReason::Normal
+            }
             _ => CloseReason::Reset,
         };
         self.end(reason);
@@ -290,10 +292,10 @@ impl Connection {
     #[inline(never)]
     fn syn_arrives(&mut self, now: Instant) {
         if self.config.syn_answer == SynAnswer::Reset && self.state != State::TimeWait {
-            self.reset = Some(self.snd.seq(self.snd.nxt));
+            self.pending_rst = Some(self.snd.seq(self.snd.nxt));
             self.end(CloseReason::Reset);
         } else {
-            self.challenge(now);
+            self.send_challenge_ack(now);
         }
     }
 
@@ -301,7 +303,7 @@ impl Connection {
     fn check_ack(&self, seg: &Segment) -> Result<(), SegmentError> {
         let ack = self.snd.offset(seg.ack);
         // A window probe may have been taken.
-        let most = self.snd.probe_end.map_or(self.snd.nxt, |end| end.max(self.snd.nxt));
+        let most = self.snd.window_probe_end.map_or(self.snd.nxt, |end| end.max(self.snd.nxt));
         if ack > most as i64 {
             return Err(SegmentError::AckOfUnsent);
         }
@@ -316,10 +318,10 @@ impl Connection {
     /// An ACK that only a peer which sees it can answer rightly (RFC 5961), so many and no more.
     #[cold]
     #[inline(never)]
-    fn challenge(&mut self, now: Instant) {
+    fn send_challenge_ack(&mut self, now: Instant) {
         let (limit, interval) =
             (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
-        if self.throttle.allows(now, limit, interval) {
+        if self.challenge_ack_limiter.allows(now, limit, interval) {
             self.counters.challenge_acks += 1;
             self.rcv.owe_ack_now();
         } else {
@@ -330,27 +332,27 @@ impl Connection {
     /// The ACK in answer to a segment that is old or beyond the window.
     #[cold]
     #[inline(never)]
-    fn answer_unacceptable(&mut self, now: Instant, seg: &Segment) {
+    fn ack_unacceptable(&mut self, now: Instant, seg: &Segment) {
         if self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0 {
-            self.challenge(now);
+            self.send_challenge_ack(now);
         } else {
             self.rcv.owe_ack_now();
         }
     }
 
-    fn our_fin_acknowledged(&mut self, now: Instant) {
+    fn on_fin_acked(&mut self, now: Instant) {
         if !self.snd.fin_acked() {
             return;
         }
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
-            State::Closing => self.wait_out(now),
+            State::Closing => self.enter_time_wait(now),
             State::LastAck => self.end(CloseReason::Normal),
             _ => {}
         }
     }
 
-    fn take_payload(&mut self, now: Instant, seg: &Segment) -> Accepted {
+    fn accept_payload(&mut self, now: Instant, seg: &Segment) -> Accepted {
         let empty = seg.payload_len == 0 && !seg.flags.contains(Flags::FIN);
         if empty || !self.state.can_receive() {
             return Accepted::default();
@@ -363,14 +365,14 @@ impl Connection {
         let before = self.rcv.readable_upto();
         let accepted = self.rcv.on_segment(now, seg);
         if self.rcv.readable_upto() > before {
-            self.pending.note(Kind::Readable);
+            self.pending.note(EventKind::Readable);
         }
         if self.rcv.finished() {
-            self.pending.note(Kind::PeerClosed);
+            self.pending.note(EventKind::PeerClosed);
             match self.state {
                 State::Established => self.state = State::CloseWait,
                 State::FinWait1 if !self.snd.fin_acked() => self.state = State::Closing,
-                State::FinWait1 | State::FinWait2 => self.wait_out(now),
+                State::FinWait1 | State::FinWait2 => self.enter_time_wait(now),
                 _ => {}
             }
         }
@@ -380,8 +382,8 @@ impl Connection {
     /// Enters TIME-WAIT: the application is done, old segments are waited out.
     #[cold]
     #[inline(never)]
-    fn wait_out(&mut self, now: Instant) {
-        self.tell_closed(CloseReason::Normal);
+    fn enter_time_wait(&mut self, now: Instant) {
+        self.notify_closed(CloseReason::Normal);
         self.state = State::TimeWait;
         self.timers = Timers { time_wait: now + self.config.time_wait, ..Timers::OFF };
     }

@@ -20,7 +20,7 @@ impl IpVersion {
     }
 
     /// Bytes of the fixed headers of IP and TCP: what an MTU has over the MSS (RFC 9293 §3.7.1).
-    pub const fn headers(self) -> u32 {
+    pub const fn headers_len(self) -> u32 {
         self.header_len() + 20
     }
 

@@ -63,9 +63,9 @@ mod twins;
 mod value;
 
 pub use config::{
-    Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth, HandshakeRtt,
-    InitialWindow, IsnRule, PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies, SynCookies,
-    TimestampOffset, UndoRule,
+    Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth,
+    HandshakeRtt, InitialWindow, IsnRule, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
+    SynCookies, TimestampOffset, UndoRule,
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
@@ -77,10 +77,10 @@ pub use info::{Counters, Info};
 pub use ip::IpVersion;
 pub use memory::DataKind;
 pub use params::{Param, Params};
-pub use path::PathReport;
+pub use path::IcmpReport;
 pub use receiver::Accepted;
 pub use registered::NameTaken;
 pub use sender::LimitedBy;
 pub use state::State;
 pub use transmit::{Transmit, TransmitId};
-pub use value::{Kind, Value, ValueError};
+pub use value::{Value, ValueError, ValueKind};

@@ -78,7 +78,7 @@ impl Connection {
             self.liveness.probes > 0 && silence >= timeout
         };
         if gone {
-            self.reset = Some(self.snd.seq(self.snd.nxt));
+            self.pending_rst = Some(self.snd.seq(self.snd.nxt));
             self.end(CloseReason::KeepAlive);
             return;
         }
@@ -119,6 +119,6 @@ impl Connection {
     pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Transmit {
         let old = self.snd.isn.add(self.snd.nxt);
         let header = self.segment(now, old, PacketClass::Control);
-        self.control(header)
+        self.control_segment(header)
     }
 }

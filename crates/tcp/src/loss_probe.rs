@@ -30,7 +30,7 @@ impl Connection {
         if !self.config.tail_loss_probe {
             return;
         }
-        if let Some(extras) = &mut self.snd.extras {
+        if let Some(extras) = &mut self.snd.recovery_ext {
             extras.tlp.due = false;
         }
         let board = &self.snd.board;
@@ -59,7 +59,7 @@ impl Connection {
     /// retransmission timer.
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
         self.timers.loss_probe = Instant::FAR_FUTURE;
-        if let Some(extras) = &mut self.snd.extras {
+        if let Some(extras) = &mut self.snd.recovery_ext {
             extras.tlp.due = extras.tlp.may_probe();
         }
         self.timers.retransmit = now + self.rtt.rto();
@@ -72,10 +72,10 @@ impl Connection {
     pub(crate) fn plan_tail(&self) -> Option<Tail> {
         let snd = &self.snd;
         let edge = snd.una.saturating_add(snd.buffer);
-        let available = snd.end.min(edge).saturating_sub(snd.nxt);
+        let available = snd.write_seq.min(edge).saturating_sub(snd.nxt);
         let window = (snd.una + snd.wnd).saturating_sub(snd.nxt);
         let len = available.min(u64::from(snd.mss));
-        let last = snd.closing && !snd.fin_sent && snd.nxt + len == snd.end;
+        let last = snd.fin_queued && !snd.fin_sent && snd.nxt + len == snd.write_seq;
         let fin = last && window > len;
         if len <= window && (len > 0 || fin) {
             return Some(Tail::New { len, fin });
@@ -96,7 +96,7 @@ impl Connection {
             Tail::Again(sent) => (true, self.retransmission(now, sent)),
         };
         self.counters.loss_probes += 1;
-        if let Some(extras) = &mut self.snd.extras {
+        if let Some(extras) = &mut self.snd.recovery_ext {
             extras.tlp.sent(self.snd.nxt, again, flight_size);
         }
         self.timers.loss_probe = Instant::FAR_FUTURE;
@@ -106,7 +106,7 @@ impl Connection {
     /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
     #[inline(never)]
     pub(crate) fn judge_loss_probe(&mut self, now: Instant, seg: &Segment, news: &News) {
-        let Some(extras) = self.snd.extras.as_mut().filter(|e| e.tlp.end().is_some()) else {
+        let Some(extras) = self.snd.recovery_ext.as_mut().filter(|e| e.tlp.end().is_some()) else {
             return;
         };
         let plain = seg.options.sack.as_slice().is_empty() && seg.payload_len == 0;
@@ -116,11 +116,11 @@ impl Connection {
             plain_duplicate: plain && !news.advanced && !news.window_moved,
         };
         let Some(in_flight) = extras.tlp.on_ack(&ack) else { return };
-        extras.answered_at = now;
+        extras.last_reaction_at = now;
         let already_reduced = self.ecn.in_reaction(self.snd.una);
-        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
+        self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         // There is no episode: it is over as it begins.
-        self.tell(&CongestionEvent::Recovered { now, in_flight: u64::MAX });
+        self.notify_cc(&CongestionEvent::Recovered { now, in_flight: u64::MAX });
         self.counters.loss_probe_recoveries += 1;
         self.ecn.on_reduced(self.snd.nxt);
     }

@@ -60,8 +60,8 @@ impl Connection {
         let least = self.rtt.min().unwrap_or(Duration::ZERO);
         let by_path = Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()));
         let echo = self.ts.as_ref().zip(seg.options.timestamps);
-        let by_echo = echo.and_then(|(ts, option)| ts.sent_by(now, option.echo));
-        let rack = &self.snd.extras.as_ref()?.rack;
+        let by_echo = echo.and_then(|(ts, option)| ts.latest_send_time(now, option.echo));
+        let rack = &self.snd.recovery_ext.as_ref()?.rack;
         Some(rack.listen(by_echo.map_or(by_path, |limit| limit.min(by_path))))
     }
 
@@ -83,7 +83,7 @@ impl Connection {
         let recovered = self.end_recovery(now);
         if news.advanced {
             self.snd.episode.dup_acks = 0;
-            self.snd.limited_bytes = 0;
+            self.snd.limited_transmit_bytes = 0;
         } else if (self.sack_ok && news.sacked) || (!self.sack_ok && news.duplicate) {
             self.snd.episode.dup_acks += 1;
         }
@@ -92,7 +92,7 @@ impl Connection {
             let of_probe =
                 news.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
             let dsack = news.dsack.is_some() && !of_probe;
-            if let (Some(extras), Some(arrivals)) = (&mut self.snd.extras, &acked.arrivals) {
+            if let (Some(extras), Some(arrivals)) = (&mut self.snd.recovery_ext, &acked.arrivals) {
                 extras.rack.on_arrivals(now, arrivals);
                 extras.rack.adapt(self.snd.una, self.snd.nxt, dsack, recovered);
             }
@@ -114,7 +114,7 @@ impl Connection {
     /// SND.UNA may have reached the end of the episode, or of the window of data that ECN cut for.
     fn end_recovery(&mut self, now: Instant) -> bool {
         let una = self.snd.una;
-        if let Some(extras) = &mut self.snd.extras
+        if let Some(extras) = &mut self.snd.recovery_ext
             && extras.prr.as_ref().is_some_and(|prr| prr.is_over(una))
         {
             extras.prr = None;
@@ -123,9 +123,9 @@ impl Connection {
             Phase::FastRecovery { point, .. } if una >= point => {
                 self.snd.episode.end();
                 // What PRR left in flight is what may be: no further bound (RFC 9937 §6.4).
-                let prr = self.snd.extras.as_mut().and_then(|extras| extras.prr.take());
+                let prr = self.snd.recovery_ext.as_mut().and_then(|extras| extras.prr.take());
                 let in_flight = if prr.is_some() { u64::MAX } else { self.snd.board.flight_size() };
-                self.tell(&CongestionEvent::Recovered { now, in_flight });
+                self.notify_cc(&CongestionEvent::Recovered { now, in_flight });
                 true
             }
             Phase::Timeout { point } if una >= point => {
@@ -192,13 +192,13 @@ impl Connection {
         let already_reduced = self.ecn.in_reaction(self.snd.una);
         // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
         let flight_size = self.snd.board.flight_size();
-        let in_flight = flight_size.saturating_sub(self.snd.limited_bytes);
-        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
+        let in_flight = flight_size.saturating_sub(self.snd.limited_transmit_bytes);
+        self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         self.counters.fast_retransmits += 1;
         self.snd.board.begin_episode(self.snd.una);
         self.snd.episode.begin(self.snd.nxt, use_sack);
         self.snd.eifel.arm();
-        self.snd.limited_bytes = 0;
+        self.snd.limited_transmit_bytes = 0;
         let mss = u64::from(self.snd.mss);
         let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
         self.snd.episode.duplicates_left = flight_size.saturating_sub(counted);
@@ -208,8 +208,8 @@ impl Connection {
         // The duplicate that begins it is delivered in it. With SACK the scoreboard has counted them.
         let before = if self.sack_ok { 0 } else { counted.saturating_sub(mss) };
         let known = self.snd.board.sacked() + before;
-        if let Some(extras) = &mut self.snd.extras {
-            extras.answered_at = now;
+        if let Some(extras) = &mut self.snd.recovery_ext {
+            extras.last_reaction_at = now;
             extras.tlp.reset();
             let recover_fs = (flight_size + delivered).saturating_sub(known);
             let prr = Prr::begin(recover_fs, None).by_counting(before);
@@ -222,7 +222,7 @@ impl Connection {
     #[inline(never)]
     fn lose_by_time(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
         self.timers.reorder = Instant::FAR_FUTURE;
-        let newest = self.snd.extras.as_ref().and_then(|extras| extras.rack.newest());
+        let newest = self.snd.recovery_ext.as_ref().and_then(|extras| extras.rack.newest());
         let Some(newest) = newest else { return (0, 0) };
         let allowance = self.allowance();
         let overdue = self.snd.board.lose_overdue(now, newest, allowance);
@@ -248,7 +248,7 @@ impl Connection {
             min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
         };
-        self.snd.extras.as_ref().map_or(Duration::ZERO, |extras| extras.rack.allowance(&path))
+        self.snd.recovery_ext.as_ref().map_or(Duration::ZERO, |extras| extras.rack.allowance(&path))
     }
 
     /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
@@ -256,14 +256,14 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn answer_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
-        let Some(extras) = &mut self.snd.extras else { return };
-        if self.config.reduction == Reduction::Prr || resent_at < extras.answered_at {
+        let Some(extras) = &mut self.snd.recovery_ext else { return };
+        if self.config.reduction == Reduction::Prr || resent_at < extras.last_reaction_at {
             return;
         }
-        extras.answered_at = now;
+        extras.last_reaction_at = now;
         let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = cwnd.min(self.snd.board.flight_size());
-        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
+        self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
         self.ecn.on_reduced(self.snd.nxt);
     }
 
@@ -309,7 +309,7 @@ impl Connection {
         let until = self.snd.nxt;
         let board = &self.snd.board;
         let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
-        if let Some(extras) = &mut self.snd.extras {
+        if let Some(extras) = &mut self.snd.recovery_ext {
             extras.prr = Some(match &extras.prr {
                 Some(prr) => prr.again(recover_fs, until, u64::from(self.snd.mss)),
                 None => Prr::begin(recover_fs, Some(until)),
@@ -320,7 +320,7 @@ impl Connection {
     /// The step of PRR that belongs to this ACK.
     #[inline(never)]
     pub(crate) fn reduce_on(&mut self, acked: &Acked, news: &News, no_more_lost: bool) {
-        let Some(prr) = self.snd.extras.as_mut().and_then(|e| e.prr.as_mut()) else { return };
+        let Some(prr) = self.snd.recovery_ext.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
         // NewReno's rule with SACK agreed has a scoreboard as well, which knows better.

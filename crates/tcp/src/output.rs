@@ -7,12 +7,12 @@ use lowtide_wire::Flags;
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
-use crate::deferral::Chance;
+use crate::deferral::SendOpportunity;
 use crate::ecn::PacketClass;
 use crate::loss_probe::Tail;
 use crate::losses::Finder;
 use crate::recovery::{Phase, Sent};
-use crate::sender::{Ahead, LimitedBy, Next, Sender};
+use crate::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
 use crate::state::State;
 use crate::transmit::Transmit;
 
@@ -22,13 +22,13 @@ enum Plan {
     /// New payload (`len` bytes in `segments` segments), with FIN or without.
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
-    Again(Sent),
+    Retransmit(Sent),
     /// A probe for the tail of a flight.
-    Tail(Tail),
+    TailLossProbe(Tail),
     /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
     Rescue(Sent),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
-    Probe,
+    WindowProbe,
 }
 
 impl Connection {
@@ -37,16 +37,16 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn next_transmit(&mut self, now: Instant, out: &mut Transmit) -> bool {
         self.snd.pacing_blocked = false;
-        if self.reset.is_some() || !self.state.is_synchronised() {
+        if self.pending_rst.is_some() || !self.state.is_synchronised() {
             return self.next_unsynchronised(now).map(|rare| *out = rare).is_some();
         }
         if self.rcv.must_ack_now() {
-            if self.ecn.owes_bare_ack() {
-                *out = self.bare_ack(now);
+            if self.ecn.ack_without_sack_due() {
+                *out = self.ack_without_sack(now);
                 return true;
             }
             if let Some(split) = self.rcv.take_split() {
-                self.older_ack(now, split.upto, split.echo, out);
+                self.prior_ack(now, split.upto, split.echo, out);
                 return true;
             }
             // SACK blocks go on a segment of their own: a full data segment has no room for them.
@@ -55,21 +55,21 @@ impl Connection {
                 return true;
             }
         }
-        let next = self.snd.ahead.next(self.snd.mss);
-        if next == Next::Full && self.state.can_send() {
-            self.snd.ahead.take(self.snd.mss);
+        let next = self.snd.quota.check(self.snd.mss);
+        if next == QuotaCheck::FullSegment && self.state.can_send() {
+            self.snd.quota.consume(self.snd.mss);
             self.timers.persist = Instant::FAR_FUTURE;
             self.new_data(now, u64::from(self.snd.mss), 1, false, out);
             return true;
         }
-        if next == Next::Stop && self.state.can_send() {
-            self.window_is_full();
+        if next == QuotaCheck::CwndLimited && self.state.can_send() {
+            self.set_cwnd_limited();
         } else if self.state.can_send()
             && let Some(plan) = self.plan(now)
         {
             match plan {
                 Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin, out),
-                rare => *out = self.carry_out(now, &rare),
+                rare => *out = self.execute(now, &rare),
             }
             return true;
         }
@@ -88,7 +88,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn next_unsynchronised(&mut self, now: Instant) -> Option<Transmit> {
-        if let Some(seq) = self.reset.take() {
+        if let Some(seq) = self.pending_rst.take() {
             return Some(self.reset_segment(now, seq));
         }
         if self.state == State::Closed {
@@ -108,14 +108,14 @@ impl Connection {
     /// Anything but new data.
     #[cold]
     #[inline(never)]
-    fn carry_out(&mut self, now: Instant, plan: &Plan) -> Transmit {
+    fn execute(&mut self, now: Instant, plan: &Plan) -> Transmit {
         match plan {
             Plan::New { len, segments, fin } => {
                 let mut out = Transmit::default();
                 self.new_data(now, *len, *segments, *fin, &mut out);
                 out
             }
-            Plan::Again(sent) => {
+            Plan::Retransmit(sent) => {
                 self.snd.board.move_high_rxt(sent.end());
                 self.retransmission(now, sent)
             }
@@ -124,39 +124,39 @@ impl Connection {
                 self.snd.episode.rescued = true;
                 self.retransmission(now, sent)
             }
-            Plan::Tail(tail) => self.send_tail(now, tail),
-            Plan::Probe => self.window_probe(now),
+            Plan::TailLossProbe(tail) => self.send_tail(now, tail),
+            Plan::WindowProbe => self.window_probe(now),
         }
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
-        if core::mem::take(&mut self.snd.probe_due)
+        if core::mem::take(&mut self.snd.window_probe_due)
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
         {
             cold_path();
-            return Some(self.plan_probe());
+            return Some(self.plan_window_probe());
         }
         // With nothing in flight no probe is due, and what it keeps need not be looked at.
         if !self.snd.board.is_empty()
-            && let Some(extras) = &mut self.snd.extras
+            && let Some(extras) = &mut self.snd.recovery_ext
             && core::mem::take(&mut extras.tlp.due)
             && let Some(tail) = self.plan_tail()
         {
-            return Some(Plan::Tail(tail));
+            return Some(Plan::TailLossProbe(tail));
         }
         if !self.snd.has_unsent() && !self.snd.episode.repairing() {
-            self.nothing_to_send();
+            self.set_app_limited();
             return None;
         }
         let plan = self.plan_unpaced(now);
         self.arm_persist(now, plan.is_some());
-        if plan.is_some() && self.must_wait(now) { None } else { plan }
+        if plan.is_some() && self.pacing_defers(now) { None } else { plan }
     }
 
     fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
-        let calm = self.is_calm();
-        let (cwnd, in_flight) = if calm {
+        let ca_open = self.in_ca_open();
+        let (cwnd, in_flight) = if ca_open {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
         } else {
             let inflated = self.snd.prr().is_none()
@@ -169,12 +169,12 @@ impl Connection {
             && let Some(lost) = self.snd.board.next_lost()
         {
             if self.snd.episode.force_one || in_flight + u64::from(lost.len) <= cwnd {
-                return Some(Plan::Again(lost));
+                return Some(Plan::Retransmit(lost));
             }
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        let plan = self.plan_new(now, cwnd, in_flight, calm);
+        let plan = self.plan_new(now, cwnd, in_flight, ca_open);
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
@@ -193,7 +193,7 @@ impl Connection {
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
-            return Some(Plan::Again(hole));
+            return Some(Plan::Retransmit(hole));
         }
         if self.snd.episode.rescued {
             return None;
@@ -201,14 +201,14 @@ impl Connection {
         self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
-    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, calm: bool) -> Option<Plan> {
+    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, ca_open: bool) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
         let buffer_edge = self.snd.una.saturating_add(self.snd.buffer);
-        let available = self.snd.end.min(buffer_edge).saturating_sub(self.snd.nxt);
-        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing;
+        let available = self.snd.write_seq.min(buffer_edge).saturating_sub(self.snd.nxt);
+        let fin_alone = self.snd.nxt == self.snd.write_seq && self.snd.fin_queued;
         if available == 0 && !fin_alone {
-            let waiting = self.snd.nxt < self.snd.end;
+            let waiting = self.snd.nxt < self.snd.write_seq;
             self.snd.limited_by =
                 if waiting { LimitedBy::SendBuffer } else { LimitedBy::Application };
             return None;
@@ -233,19 +233,19 @@ impl Connection {
                 self.snd.limited_by = LimitedBy::ReceiveWindow;
                 return None;
             }
-            let last = self.snd.nxt + len == self.snd.end;
-            if held && !(last && self.snd.closing) {
+            let last = self.snd.nxt + len == self.snd.write_seq;
+            if held && !(last && self.snd.fin_queued) {
                 self.snd.limited_by = LimitedBy::Application;
                 return None;
             }
-            if self.snd.board.len() >= Sender::most_segments(&self.config) {
+            if self.snd.board.len() >= Sender::max_segments(&self.config) {
                 cold_path();
                 self.snd.limited_by = LimitedBy::SendBuffer;
                 return None;
             }
         }
         let cwnd = if self.restart_after_idle(now) { self.cc.as_ref()?.cwnd() } else { cwnd };
-        let room = if calm {
+        let room = if ca_open {
             cwnd.saturating_sub(in_flight)
         } else {
             self.cwnd_room(cwnd, in_flight, flight_size)
@@ -255,13 +255,16 @@ impl Connection {
             return None;
         }
         let (mut len, mut segments) = (len, 1);
-        if calm && self.sends_singly() {
+        if ca_open && self.quota_applies() {
             if len == mss {
-                self.snd.ahead = Ahead::after(mss, available.min(window), room);
+                self.snd.quota = SendQuota::after(mss, available.min(window), room);
             }
         } else if self.config.tso_segments > 1 {
             if self.config.tso_defer > 0
-                && self.defers(now, Chance { available, room: room.min(window), cwnd })
+                && self.tso_should_defer(
+                    now,
+                    SendOpportunity { available, room: room.min(window), cwnd },
+                )
             {
                 self.snd.limited_by =
                     if room <= window { LimitedBy::Cwnd } else { LimitedBy::ReceiveWindow };
@@ -273,19 +276,19 @@ impl Connection {
                 len = u64::from(segments) * mss;
             }
         }
-        let fin = self.snd.closing && self.snd.nxt + len == self.snd.end && window > len;
+        let fin = self.snd.fin_queued && self.snd.nxt + len == self.snd.write_seq && window > len;
         Some(Plan::New { len, segments, fin })
     }
 
     /// Where all is calm: whether one segment goes depends on nothing but data and windows, which the segment
     /// before it makes less by its length.
-    fn sends_singly(&self) -> bool {
-        self.config.tso_segments <= 1 && !self.snd.held && self.pacing_rate().is_none()
+    fn quota_applies(&self) -> bool {
+        self.config.tso_segments <= 1 && !self.snd.tsq_throttled && self.pacing_rate().is_none()
     }
 
     /// No loss is being repaired or looked for and no reduction is under way: the congestion window is what
     /// the control says.
-    fn is_calm(&self) -> bool {
+    fn in_ca_open(&self) -> bool {
         !self.snd.episode.repairing() && self.snd.episode.dup_acks == 0 && self.snd.prr().is_none()
     }
 
@@ -315,7 +318,7 @@ impl Connection {
         let idle = self.snd.last_sent_at.map_or(Duration::ZERO, |last| now.saturating_since(last));
         let restart = self.config.idle_restart && idle > self.rtt.rto();
         if restart {
-            self.tell(&CongestionEvent::IdleRestart { now, idle });
+            self.notify_cc(&CongestionEvent::IdleRestart { now, idle });
             self.snd.last_sent_at = Some(now);
         }
         restart
@@ -330,18 +333,19 @@ impl Connection {
         if !stuck {
             self.timers.persist = Instant::FAR_FUTURE;
         } else if self.timers.persist == Instant::FAR_FUTURE {
-            self.timers.persist = now + self.rtt.doubled(self.snd.probes);
+            self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
         }
     }
 
     /// The persist timer fired: what the window takes, however little, else one byte beyond it.
     #[cold]
     #[inline(never)]
-    fn plan_probe(&self) -> Plan {
+    fn plan_window_probe(&self) -> Plan {
         let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
-        let len =
-            window.min(self.snd.end - self.snd.nxt.min(self.snd.end)).min(u64::from(self.snd.mss));
-        if len > 0 { Plan::New { len, segments: 1, fin: false } } else { Plan::Probe }
+        let len = window
+            .min(self.snd.write_seq - self.snd.nxt.min(self.snd.write_seq))
+            .min(u64::from(self.snd.mss));
+        if len > 0 { Plan::New { len, segments: 1, fin: false } } else { Plan::WindowProbe }
     }
 
     #[inline(never)]
@@ -355,7 +359,7 @@ impl Connection {
     ) {
         let start = self.snd.nxt;
         let end = start + len;
-        let last = end == self.snd.end;
+        let last = end == self.snd.write_seq;
         // A FIN alone is no data packet (RFC 3168 §6.1.4).
         let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
         self.put_header(now, self.snd.seq(start), class, out);
@@ -389,12 +393,12 @@ impl Connection {
         self.snd.fin_sent |= fin;
         if self.snd.episode.dup_acks > 0 && !self.snd.episode.repairing() {
             cold_path();
-            self.snd.limited_bytes += len;
+            self.snd.limited_transmit_bytes += len;
         }
-        self.snd.probe_end = None;
-        self.snd.probes = 0;
+        self.snd.window_probe_end = None;
+        self.snd.window_probes = 0;
         self.sent_data(now, len as u32);
-        if self.snd.extras.is_some() {
+        if self.snd.recovery_ext.is_some() {
             self.restart_loss_probe(now, true);
         }
         self.complete(start..end, segments, out);
@@ -410,7 +414,7 @@ impl Connection {
         app_limited: bool,
     ) {
         self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
-        if self.snd.probe_end.is_some_and(|probed| start < probed) {
+        if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
             self.snd.board.doubt_last();
         }
@@ -420,7 +424,7 @@ impl Connection {
     /// The segments from SND.NXT up to `end` are in flight, which segmentation offload makes of one.
     #[inline(never)]
     fn note_burst(&mut self, now: Instant, end: u64, fin: bool, delivered_at: Instant) {
-        let (mss, last) = (u64::from(self.snd.mss), end == self.snd.end);
+        let (mss, last) = (u64::from(self.snd.mss), end == self.snd.write_seq);
         let mut at = self.snd.nxt;
         while at < end {
             let piece = (end - at).min(mss);
@@ -435,14 +439,14 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
-        let payload_end = sent.end().min(self.snd.end);
+        let payload_end = sent.end().min(self.snd.write_seq);
         let len = payload_end.saturating_sub(sent.start);
         let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);
         header.payload_len = len as u32;
-        if sent.end() > self.snd.end {
+        if sent.end() > self.snd.write_seq {
             header.flags |= Flags::FIN;
         }
-        if payload_end == self.snd.end && len > 0 {
+        if payload_end == self.snd.write_seq && len > 0 {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
@@ -466,15 +470,15 @@ impl Connection {
     #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Transmit {
         let start = self.snd.nxt;
-        if start >= self.snd.end {
+        if start >= self.snd.write_seq {
             let old = self.snd.isn.add(start);
             let header = self.segment(now, old, PacketClass::Control);
-            return self.control(header);
+            return self.control_segment(header);
         }
         let mut header = self.segment(now, self.snd.seq(start), PacketClass::Control);
         header.payload_len = 1;
         let end = start + 1;
-        self.snd.probe_end = Some(end);
+        self.snd.window_probe_end = Some(end);
         self.transmit(header, start..end, 1)
     }
 
@@ -490,8 +494,8 @@ impl Connection {
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        if !self.snd.ahead.unpaced {
-            self.space(now, payload);
+        if !self.snd.quota.unpaced {
+            self.advance_pacer(now, payload);
         }
     }
 }

@@ -14,14 +14,14 @@ use lowtide_units::{Bytes, Instant, Rate};
 use crate::cc::per_round_trip;
 use crate::config::PacingRule;
 use crate::connection::Connection;
-use crate::sender::{Ahead, LimitedBy};
+use crate::sender::{LimitedBy, SendQuota};
 
 /// Windows per round trip, in percent, while slow start is far from its end: the window may double
 /// within a round trip, and pacing must not stop it (Linux `tcp_pacing_ss_ratio`).
-const SLOW_START: u64 = 200;
+const PACING_SS_RATIO: u64 = 200;
 /// The same later: a little more than the window, so that pacing alone never limits
 /// (`tcp_pacing_ca_ratio`).
-const AVOIDANCE: u64 = 120;
+const PACING_CA_RATIO: u64 = 120;
 
 impl Connection {
     /// The rate at which data leaves, where it is spaced.
@@ -38,19 +38,19 @@ impl Connection {
     fn window_rate(&self) -> Option<Rate> {
         let (cc, srtt) = (self.cc.as_ref()?, self.rtt.srtt()?);
         let cwnd = cc.cwnd();
-        let percent = if cwnd < cc.ssthresh() / 2 { SLOW_START } else { AVOIDANCE };
+        let percent = if cwnd < cc.ssthresh() / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
         per_round_trip(cwnd.max(self.snd.board.pipe()), percent, srtt.as_ps())
     }
 
     /// There is something to send, and its time has not come.
-    pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
+    pub(crate) fn pacing_defers(&mut self, now: Instant) -> bool {
         let early = now < self.snd.pace_at;
-        self.snd.held &= early;
-        let waits = early && (self.snd.held || self.pacing_rate().is_some());
+        self.snd.tsq_throttled &= early;
+        let waits = early && (self.snd.tsq_throttled || self.pacing_rate().is_some());
         if waits {
             self.snd.pacing_blocked = true;
             self.snd.limited_by =
-                if self.snd.held { LimitedBy::HostQueue } else { LimitedBy::Cwnd };
+                if self.snd.tsq_throttled { LimitedBy::HostQueue } else { LimitedBy::Cwnd };
         }
         waits
     }
@@ -60,9 +60,9 @@ impl Connection {
     /// limits. Acknowledgements, probes, SYN and RST are not held. [`Self::poll_timeout`] says when to ask again. A
     /// later time, of pacing or of a hold before, stays.
     pub fn hold_data_until(&mut self, at: Instant) {
-        self.snd.held = true;
+        self.snd.tsq_throttled = true;
         self.snd.pace_at = self.snd.pace_at.max(at);
-        self.snd.ahead = Ahead::UNKNOWN;
+        self.snd.quota = SendQuota::UNKNOWN;
     }
 
     /// A paced sender waits although it may send.
@@ -72,10 +72,10 @@ impl Connection {
 
     /// Data left: the next may leave when this has had its time.
     #[inline(never)]
-    pub(crate) fn space(&mut self, now: Instant, payload: u32) {
+    pub(crate) fn advance_pacer(&mut self, now: Instant, payload: u32) {
         if let Some(rate) = self.pacing_rate() {
             let segments = payload.div_ceil(self.snd.mss).max(1);
-            let wire = u64::from(payload) + u64::from(segments) * u64::from(self.ip.headers());
+            let wire = u64::from(payload) + u64::from(segments) * u64::from(self.ip.headers_len());
             self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(Bytes::new(wire));
         }
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use lowtide_units::Duration;
 
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 /// One parameter as its file declares it.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub struct Param {
     /// Name in kebab case; people write `owner.name`, as in `dctcp.shift-g`.
     pub name: &'static str,
     /// What values it takes.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The default, as people would write it.
     pub default: &'static str,
     /// One sentence with the unit.

@@ -21,32 +21,32 @@ use lowtide_wire::{DelayStamps, SeqNum};
 use crate::connection::Connection;
 use crate::event::CloseReason;
 use crate::handshake::TIMESTAMPS;
-use crate::sender::{Ahead, Sender};
+use crate::sender::{SendQuota, Sender};
 use crate::state::State;
 
 /// The least MTU that is believed, bytes: that of IPv6 for IPv6 (RFC 8201 §4), for IPv4 what Linux takes
 /// (`net.ipv4.route.min_pmtu`), as less is an attack.
-const LEAST_MTU: [u32; 2] = [552, 1280];
+const MIN_PMTU: [u32; 2] = [552, 1280];
 
 /// Reports that lower the MTU of a connection; an honest path has a few.
-const MOST_REPORTS: u8 = 64;
+const MAX_PMTU_REDUCTIONS: u8 = 64;
 
 /// What the network reports of a packet of this connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PathReport {
+pub enum IcmpReport {
     /// A link on its way takes no more than so many bytes, IP header included.
     TooBig {
         /// Those bytes; zero where the router does not say, which then changes nothing.
         mtu: u32,
     },
     /// Its port or protocol is not there, or prohibited.
-    Refused,
+    HardError,
 }
 
 impl Connection {
     /// The network reports what became of a packet with the sequence number `seq`. True when that is believed
     /// and changed something; poll as after a segment.
-    pub fn handle_path_report(&mut self, now: Instant, seq: SeqNum, report: PathReport) -> bool {
+    pub fn handle_icmp_report(&mut self, now: Instant, seq: SeqNum, report: IcmpReport) -> bool {
         let offset = self.snd.una as i64 + i64::from(seq.diff(self.snd.seq(self.snd.una)));
         let unanswered = self.state == State::SynSent;
         // Before data there is the SYN, one below the first byte.
@@ -56,18 +56,18 @@ impl Connection {
             return false;
         }
         match report {
-            PathReport::Refused if unanswered => {
+            IcmpReport::HardError if unanswered => {
                 self.end(CloseReason::Refused);
                 true
             }
-            PathReport::Refused => false,
-            PathReport::TooBig { mtu } => self.fits(now, mtu),
+            IcmpReport::HardError => false,
+            IcmpReport::TooBig { mtu } => self.set_pmtu(now, mtu),
         }
     }
 
     /// Packets may have `mtu` bytes from now on.
-    fn fits(&mut self, now: Instant, mtu: u32) -> bool {
-        let least = LEAST_MTU[usize::from(self.ip.header_len() > 20)];
+    fn set_pmtu(&mut self, now: Instant, mtu: u32) -> bool {
+        let least = MIN_PMTU[usize::from(self.ip.header_len() > 20)];
         if mtu == 0 || mtu >= self.config.mtu || self.config.mtu <= least {
             return false;
         }
@@ -76,15 +76,15 @@ impl Connection {
             Arc::make_mut(&mut self.config).mtu = mtu;
             return true;
         }
-        if self.snd.path_reports == MOST_REPORTS {
+        if self.snd.pmtu_reductions == MAX_PMTU_REDUCTIONS {
             return false;
         }
-        self.snd.path_reports += 1;
+        self.snd.pmtu_reductions += 1;
         let options = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
         let floor = self.config.min_mss.saturating_sub(options).max(1);
-        let mss = mtu.saturating_sub(self.ip.headers() + options).max(floor);
-        let most = 2 * Sender::most_segments(&self.config);
+        let mss = mtu.saturating_sub(self.ip.headers_len() + options).max(floor);
+        let most = 2 * Sender::max_segments(&self.config);
         let cut = if mss < self.snd.mss { self.snd.board.cut_to(mss, most) } else { Some(false) };
         let Some(lost) = cut else { return false };
         Arc::make_mut(&mut self.config).mtu = mtu;
@@ -92,7 +92,7 @@ impl Connection {
             return false;
         }
         self.snd.set_mss(mss, &self.config);
-        self.snd.ahead = Ahead::UNKNOWN;
+        self.snd.quota = SendQuota::UNKNOWN;
         if lost && !self.snd.episode.repairing() {
             self.snd.board.begin_episode(self.snd.una);
             // The state after a timeout, without what congestion control makes of one: what is lost goes again

@@ -9,7 +9,7 @@ use core::ops::Range;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
-use crate::ack::{AckAction, AckPolicy, Marks, RxSample};
+use crate::ack::{AckAction, AckPolicy, CeSample, RxSample};
 use crate::reassembly::Reassembly;
 
 mod blocks;
@@ -269,12 +269,12 @@ impl Receiver {
             ce: seg.ecn == Ecn::Ce && placed.has_new,
             cwr: seg.flags.contains(Flags::CWR),
             ack_pending: self.ack_owed,
-            rcv_nxt_before: before,
+            prior_rcv_nxt: before,
         };
         let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
         match action {
             AckAction::Delay(wait) if !placed.immediate => self.owe_ack(now, wait),
-            AckAction::SplitAt { prior } if self.ack_owed => {
+            AckAction::SplitAt { prior_rcv_nxt: prior } if self.ack_owed => {
                 self.split = Some(SplitAck { upto: prior, echo: prior_echo });
                 self.owe_ack_now();
             }
@@ -395,8 +395,8 @@ impl Receiver {
     /// ACK at once.
     pub(crate) fn on_marks(&mut self, ce: u32, data: bool) -> bool {
         self.still = None;
-        let marks = Marks { ce, data, ack_owed: self.ack_owed };
-        self.policy.as_mut().is_some_and(|p| p.on_marks(&marks))
+        let marks = CeSample { ce, data, ack_pending: self.ack_owed };
+        self.policy.as_mut().is_some_and(|p| p.on_ce_sample(&marks))
     }
 
     /// Something that arrived is not acknowledged.

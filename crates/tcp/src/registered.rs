@@ -22,14 +22,14 @@ impl fmt::Display for NameTaken {
 impl core::error::Error for NameTaken {}
 
 /// The added entries of one registry: the rest of a list, from one end on.
-pub(crate) struct Added<T: 'static>(OnceBox<Node<T>>);
+pub(crate) struct AppendList<T: 'static>(OnceBox<Node<T>>);
 
 struct Node<T: 'static> {
     entry: &'static T,
-    rest: Added<T>,
+    next: AppendList<T>,
 }
 
-impl<T> Added<T> {
+impl<T> AppendList<T> {
     /// Nothing was added.
     pub(crate) const fn new() -> Self {
         Self(OnceBox::new())
@@ -40,7 +40,7 @@ impl<T> Added<T> {
         let mut at = self;
         core::iter::from_fn(move || {
             let node = at.0.get()?;
-            at = &node.rest;
+            at = &node.next;
             Some(node.entry)
         })
     }
@@ -62,8 +62,8 @@ impl<T> Added<T> {
                 if taken(node.entry) {
                     return Err(NameTaken(name(entry)));
                 }
-                at = &node.rest;
-            } else if at.0.set(Box::new(Node { entry, rest: Self::new() })).is_ok() {
+                at = &node.next;
+            } else if at.0.set(Box::new(Node { entry, next: Self::new() })).is_ok() {
                 return Ok(());
             }
             // Else another thread was faster: look at what it has added.
@@ -81,13 +81,13 @@ mod tests {
 
     static BUILT_IN: &[&Entry] = &[&Entry("newreno")];
 
-    fn add(list: &'static Added<Entry>, entry: &'static Entry) -> Result<(), NameTaken> {
+    fn add(list: &'static AppendList<Entry>, entry: &'static Entry) -> Result<(), NameTaken> {
         list.add(BUILT_IN, entry, |e| e.0)
     }
 
     #[test]
     fn entries_keep_their_order_and_a_name_is_taken_once() {
-        static LIST: Added<Entry> = Added::new();
+        static LIST: AppendList<Entry> = AppendList::new();
         assert_eq!(LIST.iter().count(), 0);
         assert_eq!(add(&LIST, &Entry("b")), Ok(()));
         assert_eq!(add(&LIST, &Entry("a")), Ok(()));

@@ -9,27 +9,27 @@ use crate::config::{Config, RtoMinApplies};
 
 /// SRTT, RTTVAR and the timeout made of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Rtt {
+pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
     min: Duration,
-    base: Duration,
+    base_rto: Duration,
     /// The base is a whole number of ticks.
-    whole: bool,
+    base_is_whole_ticks: bool,
     backoff: u32,
-    ceiling: Duration,
+    rto_max: Duration,
 }
 
-impl Rtt {
+impl RttEstimator {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             srtt: None,
             rttvar: Duration::ZERO,
             min: Duration::MAX,
-            base: config.rto_initial,
-            whole: false,
+            base_rto: config.rto_initial,
+            base_is_whole_ticks: false,
             backoff: 0,
-            ceiling: config.rto_max,
+            rto_max: config.rto_max,
         }
     }
 
@@ -57,11 +57,11 @@ impl Rtt {
             RtoMinApplies::Variance => srtt + variance.max(floor),
         };
         // Mostly the tick is that of the sample before, and there is nothing to divide.
-        let same = timeout <= self.base && self.base - timeout < tick;
-        if !(same && self.whole) {
+        let same = timeout <= self.base_rto && self.base_rto - timeout < tick;
+        if !(same && self.base_is_whole_ticks) {
             let ticks = timeout.round_up_to(tick);
-            self.whole = ticks <= self.ceiling;
-            self.base = ticks.min(self.ceiling);
+            self.base_is_whole_ticks = ticks <= self.rto_max;
+            self.base_rto = ticks.min(self.rto_max);
         }
         self.backoff = 0;
     }
@@ -75,7 +75,7 @@ impl Rtt {
     ///
     /// RFC 6298 leaves this open (it waits for a sample, Karn's second half); Linux and FreeBSD reset
     /// at the first new ACK, and so does this.
-    pub(crate) const fn progress(&mut self) {
+    pub(crate) const fn reset_backoff(&mut self) {
         self.backoff = 0;
     }
 
@@ -84,27 +84,31 @@ impl Rtt {
     pub(crate) fn syn_was_retransmitted(&mut self, config: &Config) {
         self.backoff = 0;
         if self.srtt.is_none() && config.rto_initial >= Duration::from_secs(1) {
-            self.base = Duration::from_secs(3).min(self.ceiling);
-            self.whole = false;
+            self.base_rto = Duration::from_secs(3).min(self.rto_max);
+            self.base_is_whole_ticks = false;
         }
     }
 
     /// The timeout, backoff included.
     #[inline]
     pub(crate) fn rto(&self) -> Duration {
-        if self.backoff == 0 { self.base.min(self.ceiling) } else { self.doubled(self.backoff) }
+        if self.backoff == 0 {
+            self.base_rto.min(self.rto_max)
+        } else {
+            self.rto_backed_off(self.backoff)
+        }
     }
 
     /// The timeout without its backoff, doubled that often: window probes back off by themselves
     /// (RFC 9293 §3.8.6.1), a closed window is no congestion.
-    pub(crate) fn doubled(&self, times: u32) -> Duration {
+    pub(crate) fn rto_backed_off(&self, times: u32) -> Duration {
         let factor = 1_u64.checked_shl(times).unwrap_or(u64::MAX);
-        (self.base * factor).min(self.ceiling)
+        (self.base_rto * factor).min(self.rto_max)
     }
 
     /// SRTT as a host shows it whose clock has such a tick: whole ticks, rounded down, one at least.
-    pub(crate) fn shown(&self, tick: Duration) -> Option<Duration> {
-        self.srtt.map(|srtt| whole_ticks(srtt, tick))
+    pub(crate) fn srtt_quantised(&self, tick: Duration) -> Option<Duration> {
+        self.srtt.map(|srtt| round_to_ticks(srtt, tick))
     }
 
     pub(crate) const fn srtt(&self) -> Option<Duration> {
@@ -124,7 +128,7 @@ impl Rtt {
 /// The time from `sent` to `now` as a clock of that tick has it: the ticks between, one at least, which
 /// is the least that such a host can express (ODCTCP §6.2). Zero is a clock that has no tick.
 #[inline]
-pub(crate) fn measured(sent: Instant, now: Instant, tick: Duration) -> Duration {
+pub(crate) fn elapsed_ticks(sent: Instant, now: Instant, tick: Duration) -> Duration {
     if tick == Duration::ZERO {
         return now.saturating_since(sent);
     }
@@ -133,7 +137,7 @@ pub(crate) fn measured(sent: Instant, now: Instant, tick: Duration) -> Duration 
 }
 
 /// A time in whole ticks, rounded down, one at least.
-pub(crate) fn whole_ticks(time: Duration, tick: Duration) -> Duration {
+pub(crate) fn round_to_ticks(time: Duration, tick: Duration) -> Duration {
     match time.as_ps().checked_div(tick.as_ps()) {
         None => time,
         Some(ticks) => tick * ticks.max(1),
@@ -145,7 +149,7 @@ mod tests {
     use super::*;
 
     /// An estimator and its settings.
-    struct Estimator(Rtt, Config);
+    struct Estimator(RttEstimator, Config);
 
     impl Estimator {
         fn sample(&mut self, r: Duration) {
@@ -154,8 +158,8 @@ mod tests {
     }
 
     impl core::ops::Deref for Estimator {
-        type Target = Rtt;
-        fn deref(&self) -> &Rtt {
+        type Target = RttEstimator;
+        fn deref(&self) -> &RttEstimator {
             &self.0
         }
     }
@@ -163,7 +167,7 @@ mod tests {
     fn estimator(change: impl FnOnce(&mut Config)) -> Estimator {
         let mut config = Config::default();
         change(&mut config);
-        Estimator(Rtt::new(&config), config)
+        Estimator(RttEstimator::new(&config), config)
     }
 
     #[test]
@@ -211,25 +215,29 @@ mod tests {
     #[test]
     fn a_clock_with_a_tick_counts_ticks_and_never_less_than_one() {
         let (at, ms) = (|us| Instant::ZERO + Duration::from_us(us), Duration::from_ms);
-        assert_eq!(measured(at(300), at(999), ms(0)), Duration::from_us(699), "no tick");
-        assert_eq!(measured(at(300), at(999), ms(1)), ms(1), "within one");
-        assert_eq!(measured(at(900), at(1_100), ms(1)), ms(1), "across one edge");
-        assert_eq!(measured(at(900), at(2_100), ms(1)), ms(2), "1.2 ms across two");
-        assert_eq!(measured(at(0), at(1_900), ms(1)), ms(1), "1.9 ms across one");
+        assert_eq!(elapsed_ticks(at(300), at(999), ms(0)), Duration::from_us(699), "no tick");
+        assert_eq!(elapsed_ticks(at(300), at(999), ms(1)), ms(1), "within one");
+        assert_eq!(elapsed_ticks(at(900), at(1_100), ms(1)), ms(1), "across one edge");
+        assert_eq!(elapsed_ticks(at(900), at(2_100), ms(1)), ms(2), "1.2 ms across two");
+        assert_eq!(elapsed_ticks(at(0), at(1_900), ms(1)), ms(1), "1.9 ms across one");
     }
 
     #[test]
     fn the_smoothed_time_keeps_fractions_and_is_shown_without() {
         let mut rtt = estimator(|_| ());
-        assert_eq!(rtt.shown(Duration::from_ms(1)), None);
+        assert_eq!(rtt.srtt_quantised(Duration::from_ms(1)), None);
         for ms in [1, 1, 4] {
             rtt.sample(Duration::from_ms(ms));
         }
         // 1 + 3/8.
         assert_eq!(rtt.srtt(), Some(Duration::from_us(1_375)));
-        assert_eq!(rtt.shown(Duration::from_ms(1)), Some(Duration::from_ms(1)));
-        assert_eq!(rtt.shown(Duration::from_ms(4)), Some(Duration::from_ms(4)), "at least one");
-        assert_eq!(rtt.shown(Duration::ZERO), rtt.srtt());
+        assert_eq!(rtt.srtt_quantised(Duration::from_ms(1)), Some(Duration::from_ms(1)));
+        assert_eq!(
+            rtt.srtt_quantised(Duration::from_ms(4)),
+            Some(Duration::from_ms(4)),
+            "at least one"
+        );
+        assert_eq!(rtt.srtt_quantised(Duration::ZERO), rtt.srtt());
     }
 
     #[test]
@@ -250,7 +258,7 @@ mod tests {
     #[test]
     fn a_retransmitted_syn_starts_data_with_three_seconds() {
         let config = Config::default();
-        let mut rtt = Rtt::new(&config);
+        let mut rtt = RttEstimator::new(&config);
         rtt.back_off();
         rtt.syn_was_retransmitted(&config);
         assert_eq!(rtt.rto(), Duration::from_secs(3));

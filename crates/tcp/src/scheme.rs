@@ -224,7 +224,7 @@ pub fn apply(scheme: &Scheme, config: &mut Config) -> Result<(), SwitchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CwrRule, EcnWish, EctClass, FreezeGrowth};
+    use crate::config::{CwrRule, EcnNegotiation, EctClass, FreezeGrowth};
     use crate::profile::PROFILES;
     use crate::{feedback, switches};
 
@@ -268,11 +268,14 @@ mod tests {
             config
         };
         let (sack, ecn, dctcp) = (config("sack"), config("ecn"), config("dctcp"));
-        assert_eq!((sack.cc, sack.ecn), ("newreno", EcnWish::Off));
-        assert_eq!((ecn.cc, ecn.ecn, ecn.ect), ("newreno", EcnWish::Rfc3168, EctClass::Data));
+        assert_eq!((sack.cc, sack.ecn), ("newreno", EcnNegotiation::Off));
+        assert_eq!(
+            (ecn.cc, ecn.ecn, ecn.ect),
+            ("newreno", EcnNegotiation::Rfc3168, EctClass::Data)
+        );
         assert_eq!(ecn.freeze_growth, FreezeGrowth::EceAcks);
         assert_eq!((dctcp.cc, dctcp.ack, dctcp.feedback), ("dctcp", "dctcp", "dctcp"));
-        assert_eq!((dctcp.ecn, dctcp.ect), (EcnWish::Rfc3168, EctClass::All));
+        assert_eq!((dctcp.ecn, dctcp.ect), (EcnNegotiation::Rfc3168, EctClass::All));
         assert_eq!(dctcp.freeze_growth, FreezeGrowth::Off);
         let [both, sender, receiver] = ["odctcp", "odctcp-sender", "odctcp-receiver"].map(config);
         for c in [&both, &sender] {
@@ -284,9 +287,12 @@ mod tests {
         let (accecn, modern) = (config("accecn"), config("dctcp-accecn"));
         assert_eq!(
             (accecn.cc, accecn.ecn, accecn.ect),
-            ("newreno", EcnWish::AccEcn, EctClass::Data)
+            ("newreno", EcnNegotiation::AccEcn, EctClass::Data)
         );
-        assert_eq!((modern.cc, modern.ecn, modern.ect), ("dctcp", EcnWish::AccEcn, EctClass::All));
+        assert_eq!(
+            (modern.cc, modern.ecn, modern.ect),
+            ("dctcp", EcnNegotiation::AccEcn, EctClass::All)
+        );
         assert_eq!((modern.ack, modern.feedback), ("accecn", "accecn"));
         assert!(find_scheme("DCTCP").is_none());
     }
@@ -297,7 +303,7 @@ mod tests {
             let mut config = Config::default();
             apply(scheme, &mut config).unwrap();
             let decoder = feedback::find(config.feedback).unwrap();
-            let serves = decoder.understands;
+            let serves = decoder.ack_policies;
             assert!(serves.is_empty() || serves.contains(&config.ack), "{}", scheme.name);
         }
     }

@@ -28,21 +28,21 @@ pub enum LimitedBy {
 /// CVE-2019-11479). Deviation: the RFCs count bytes of data only; Linux charges a whole socket buffer.
 const SEGMENT_COST: u64 = 512;
 /// Short segments that may be in flight however small the send buffer is.
-const LEAST_SEGMENTS: u64 = 1024;
+const MIN_SEGMENTS: u64 = 1024;
 
 /// What PRR, RACK and tail loss probes keep; no burden for connections without them.
 #[derive(Clone, Debug)]
-pub(crate) struct Extras {
+pub(crate) struct RecoveryExt {
     /// The window comes down by PRR at present.
     pub(crate) prr: Option<Prr>,
     pub(crate) rack: Rack,
     pub(crate) tlp: Tlp,
     /// When the last loss was answered, by fast recovery or by a timeout.
-    pub(crate) answered_at: Instant,
+    pub(crate) last_reaction_at: Instant,
 }
 
-impl Extras {
-    fn asked_for(config: &Config) -> Option<Box<Self>> {
+impl RecoveryExt {
+    fn from_config(config: &Config) -> Option<Box<Self>> {
         let asked = config.recovery == RecoveryRule::Rack
             || config.reduction == Reduction::Prr
             || config.tail_loss_probe;
@@ -51,7 +51,7 @@ impl Extras {
                 prr: None,
                 rack: Rack::new(),
                 tlp: Tlp::default(),
-                answered_at: Instant::ZERO,
+                last_reaction_at: Instant::ZERO,
             })
         })
     }
@@ -60,7 +60,7 @@ impl Extras {
 /// What the last look at data and windows left for the segments after the one that it let go: it holds until
 /// something arrives, a timer fires, or the application says something.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct SendQuota {
     /// Bytes that are there to be sent and fit the peer's window, but for the last one.
     data: u32,
     /// Bytes that the congestion window has room for.
@@ -71,16 +71,16 @@ pub(crate) struct Ahead {
 
 /// What is ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
+pub(crate) enum QuotaCheck {
     /// A full segment, and not the last one.
-    Full,
+    FullSegment,
     /// Nothing, for want of congestion window.
-    Stop,
+    CwndLimited,
     /// It must be looked at.
     Unknown,
 }
 
-impl Ahead {
+impl SendQuota {
     pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
 
     /// A full segment of `mss` goes unpaced, out of so many bytes.
@@ -92,19 +92,19 @@ impl Ahead {
     }
 
     #[inline]
-    pub(crate) const fn next(&self, mss: u32) -> Next {
+    pub(crate) const fn check(&self, mss: u32) -> QuotaCheck {
         if self.data < mss {
-            Next::Unknown
+            QuotaCheck::Unknown
         } else if self.room < mss {
-            Next::Stop
+            QuotaCheck::CwndLimited
         } else {
-            Next::Full
+            QuotaCheck::FullSegment
         }
     }
 
     /// It goes.
     #[inline]
-    pub(crate) const fn take(&mut self, mss: u32) {
+    pub(crate) const fn consume(&mut self, mss: u32) {
         self.data -= mss;
         self.room -= mss;
     }
@@ -120,7 +120,7 @@ pub(crate) struct Sender {
     /// SND.NXT: the highest offset ever sent. Retransmission does not move it back.
     pub(crate) nxt: u64,
     /// How far the application has given data.
-    pub(crate) end: u64,
+    pub(crate) write_seq: u64,
     /// SND.WND, bytes.
     pub(crate) wnd: u64,
     /// The largest window that the peer ever offered (RFC 9293 §3.8.6.2.1).
@@ -134,32 +134,32 @@ pub(crate) struct Sender {
     pub(crate) wl1: SeqNum,
     pub(crate) wl2: SeqNum,
     /// The peer's window shift.
-    pub(crate) shift: u8,
+    pub(crate) snd_wscale: u8,
     /// The application closed: FIN follows the last byte.
-    pub(crate) closing: bool,
+    pub(crate) fin_queued: bool,
     pub(crate) fin_sent: bool,
     pub(crate) limited_by: LimitedBy,
     /// The next transmission ignores the peer's window (persist timer).
-    pub(crate) probe_due: bool,
+    pub(crate) window_probe_due: bool,
     /// The last attempt to send was stopped by the pacer alone.
     pub(crate) pacing_blocked: bool,
     /// The driver takes no data before `pace_at`.
-    pub(crate) held: bool,
+    pub(crate) tsq_throttled: bool,
     /// ECE of the last ACK.
     pub(crate) last_ece: bool,
     /// The application was told that the buffer is full.
-    pub(crate) blocked: bool,
+    pub(crate) nospace: bool,
     /// Reports that would lower the path MTU so far.
-    pub(crate) path_reports: u8,
-    pub(crate) ahead: Ahead,
+    pub(crate) pmtu_reductions: u8,
+    pub(crate) quota: SendQuota,
     /// One past a window probe's byte, while unanswered.
-    pub(crate) probe_end: Option<u64>,
+    pub(crate) window_probe_end: Option<u64>,
     pub(crate) board: Scoreboard,
     /// Where a switch asks for it.
-    pub(crate) extras: Option<Box<Extras>>,
+    pub(crate) recovery_ext: Option<Box<RecoveryExt>>,
     pub(crate) episode: Episode,
     /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
-    pub(crate) limited_bytes: u64,
+    pub(crate) limited_transmit_bytes: u64,
     /// Bytes delivered so far, and when the last of them was.
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Instant,
@@ -168,7 +168,7 @@ pub(crate) struct Sender {
     pub(crate) last_sent_at: Option<Instant>,
     pub(crate) eifel: Eifel,
     /// Window probes since data was sent, for their backoff.
-    pub(crate) probes: u32,
+    pub(crate) window_probes: u32,
     pub(crate) pace_at: Instant,
 }
 
@@ -178,33 +178,33 @@ impl Sender {
             isn,
             una: 0,
             nxt: 0,
-            end: 0,
-            closing: false,
+            write_seq: 0,
+            fin_queued: false,
             fin_sent: false,
             wnd: 0,
             wl1: SeqNum::new(0),
             wl2: SeqNum::new(0),
             max_wnd: 0,
-            shift: 0,
+            snd_wscale: 0,
             mss: 536,
             buffer: config.send_buffer.as_u64(),
             board: Scoreboard::default(),
             episode: Episode::default(),
             eifel: Eifel::default(),
-            extras: Extras::asked_for(config),
-            limited_bytes: 0,
+            recovery_ext: RecoveryExt::from_config(config),
+            limited_transmit_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
-            ahead: Ahead::UNKNOWN,
-            blocked: false,
-            path_reports: 0,
+            quota: SendQuota::UNKNOWN,
+            nospace: false,
+            pmtu_reductions: 0,
             last_sent_at: None,
-            probe_end: None,
-            probes: 0,
-            probe_due: false,
+            window_probe_end: None,
+            window_probes: 0,
+            window_probe_due: false,
             pace_at: Instant::ZERO,
             pacing_blocked: false,
-            held: false,
+            tsq_throttled: false,
             last_ece: false,
             delivered: 0,
             delivered_at: Instant::ZERO,
@@ -213,35 +213,35 @@ impl Sender {
 
     /// Short segments that may be in flight. With full ones, which [`Self::buffer`] bounds, there are
     /// twice as many at most.
-    pub(crate) fn most_segments(config: &Config) -> usize {
-        let most = config.send_buffer.as_u64().div_ceil(SEGMENT_COST).max(LEAST_SEGMENTS);
+    pub(crate) fn max_segments(config: &Config) -> usize {
+        let most = config.send_buffer.as_u64().div_ceil(SEGMENT_COST).max(MIN_SEGMENTS);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
     /// Full segments have `mss` bytes from now on.
     pub(crate) fn set_mss(&mut self, mss: u32, config: &Config) {
         self.mss = mss;
-        let most = Self::most_segments(config) as u64;
+        let most = Self::max_segments(config) as u64;
         self.buffer = config.send_buffer.as_u64().min(most.saturating_mul(u64::from(mss)));
     }
 
     /// The reduction by PRR that is under way.
     pub(crate) fn prr(&self) -> Option<&Prr> {
-        self.extras.as_ref()?.prr.as_ref()
+        self.recovery_ext.as_ref()?.prr.as_ref()
     }
 
     pub(crate) fn prr_mut(&mut self) -> Option<&mut Prr> {
-        self.extras.as_mut()?.prr.as_mut()
+        self.recovery_ext.as_mut()?.prr.as_mut()
     }
 
     /// The end of a tail loss probe that is not decided yet.
     pub(crate) fn loss_probe_end(&self) -> Option<u64> {
-        self.extras.as_ref()?.tlp.end()
+        self.recovery_ext.as_ref()?.tlp.end()
     }
 
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
-        self.board.heap() + self.extras.as_deref().map_or(0, size_of_val)
+        self.board.heap() + self.recovery_ext.as_deref().map_or(0, size_of_val)
     }
 
     /// Sequence number of a payload offset.
@@ -256,16 +256,16 @@ impl Sender {
 
     /// New data or a FIN waits to be sent.
     pub(crate) const fn has_unsent(&self) -> bool {
-        self.nxt < self.end || (self.closing && !self.fin_sent)
+        self.nxt < self.write_seq || (self.fin_queued && !self.fin_sent)
     }
 
     /// Our FIN was acknowledged.
     pub(crate) const fn fin_acked(&self) -> bool {
-        self.fin_sent && self.una > self.end
+        self.fin_sent && self.una > self.write_seq
     }
 
     /// The peer's window field arrived, scaled.
-    pub(crate) fn take_window(&mut self, wnd: u64, seq: SeqNum, ack: SeqNum) {
+    pub(crate) fn set_window(&mut self, wnd: u64, seq: SeqNum, ack: SeqNum) {
         self.wnd = wnd;
         self.wl1 = seq;
         self.wl2 = ack;

@@ -63,7 +63,7 @@ impl TimestampState {
 
     /// The latest at which something can have been sent that is echoed so; `None` when the echo is
     /// from the future and says nothing.
-    pub(crate) fn sent_by(&self, now: Instant, echo: u32) -> Option<Instant> {
+    pub(crate) fn latest_send_time(&self, now: Instant, echo: u32) -> Option<Instant> {
         let granularity = self.granularity.as_ps().max(1);
         let age = tick(now, self.granularity, self.base).wrapping_sub(echo);
         let ticks = (now.as_ps() / granularity).checked_sub(u64::from(age))?;

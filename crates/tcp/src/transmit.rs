@@ -24,7 +24,7 @@ pub struct Transmit {
     /// How many segments: one, or more for segmentation offload.
     pub segments: u32,
     /// AE, CWR and ECE are a counter, the same on each segment (RFC 9768 §3.3.4).
-    pub accurate: bool,
+    pub accecn: bool,
     /// The delayed-ACK timer released this acknowledgement. For simulators, which may tell the other end
     /// ([`lowtide_wire::RxMeta::delack_timeout`]); nothing on the wire says so.
     pub delack_timeout: bool,
@@ -38,20 +38,20 @@ impl Transmit {
     pub fn segment(&self, i: u32) -> Segment {
         let mut seg = self.header;
         if self.segments > 1 {
-            self.cut(i, &mut seg);
+            self.fill_segment(i, &mut seg);
         }
         seg
     }
 
     /// Makes the header that of the `i`-th segment.
     #[inline(never)]
-    fn cut(&self, i: u32, seg: &mut Segment) {
+    fn fill_segment(&self, i: u32, seg: &mut Segment) {
         let at = u64::from(i) * u64::from(self.mss);
         seg.seq = seg.seq.add(at);
         let left = u64::from(self.header.payload_len).saturating_sub(at);
         seg.payload_len = left.min(u64::from(self.mss)) as u32;
         if i > 0 {
-            if !self.accurate {
+            if !self.accecn {
                 seg.flags = seg.flags.without(Flags::CWR);
             }
             if seg.options.delay().is_some() {

@@ -20,7 +20,7 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::profile::PROFILES;
 use crate::scheme::{SCHEMES, apply};
-use crate::sender::Ahead;
+use crate::sender::SendQuota;
 use crate::transmit::Transmit;
 
 /// What happens to both pairs.
@@ -31,9 +31,9 @@ enum Step {
     /// It is lost.
     Lose(usize),
     /// It comes after the next one.
-    Overtake(usize),
+    Reorder(usize),
     /// It comes twice.
-    Double(usize),
+    Duplicate(usize),
     /// So many microseconds pass.
     Wait(u64),
     /// The next timer fires, if it does within a second.
@@ -48,8 +48,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         40 => (side(), prop::bool::weighted(0.2)).prop_map(|(s, ce)| Step::Arrive(s, ce)),
         2 => side().prop_map(Step::Lose),
-        2 => side().prop_map(Step::Overtake),
-        1 => side().prop_map(Step::Double),
+        2 => side().prop_map(Step::Reorder),
+        1 => side().prop_map(Step::Duplicate),
         6 => (0..60_u64).prop_map(Step::Wait),
         5 => side().prop_map(Step::Timer),
         3 => (prop::bool::weighted(0.2), prop_oneof![1..3_000_u64, 1..60_000_u64])
@@ -61,7 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A client and its server, and what is on its way from each.
 struct Pair {
     /// It takes no short way.
-    closely: bool,
+    slow_path_only: bool,
     config: Arc<Config>,
     now: Instant,
     ends: [Option<Connection>; 2],
@@ -73,23 +73,25 @@ impl Pair {
         let client =
             Connection::connect(Arc::clone(config), 1, 2, SeqNum::new(u32::MAX - 9_000), 5);
         let (ends, line) = ([Some(client), None], [VecDeque::new(), VecDeque::new()]);
-        Self { closely, config: Arc::clone(config), now: Instant::ZERO, ends, line }
+        Self { slow_path_only: closely, config: Arc::clone(config), now: Instant::ZERO, ends, line }
     }
 
     /// Forgets what the short ways go by.
-    fn look_closely(&mut self, side: usize) {
-        if let Some(conn) = self.ends[side].as_mut().filter(|_| self.closely) {
-            conn.deaf = false;
-            conn.snd.ahead = Ahead::UNKNOWN;
+    fn force_slow_path(&mut self, side: usize) {
+        if let Some(conn) = self.ends[side].as_mut().filter(|_| self.slow_path_only) {
+            conn.receive_only = false;
+            conn.snd.quota = SendQuota::UNKNOWN;
             conn.snd.board.doubt_everything();
             conn.rcv.look_again();
         }
     }
 
     fn arrive(&mut self, to: usize, seg: &Segment) -> String {
-        self.look_closely(to);
+        self.force_slow_path(to);
         match &mut self.ends[to] {
-            Some(conn) if self.closely => format!("{:?}", conn.handle_any(self.now, seg)),
+            Some(conn) if self.slow_path_only => {
+                format!("{:?}", conn.handle_segment_slow(self.now, seg))
+            }
             Some(conn) => format!("{:?}", conn.handle_segment(self.now, seg)),
             None => {
                 let config = Arc::clone(&self.config);
@@ -111,9 +113,9 @@ impl Pair {
                 return self.arrive(1 - from, &seg);
             }
             Step::Lose(from) => drop(self.line[from].pop_front()),
-            Step::Overtake(from) if self.line[from].len() > 1 => self.line[from].swap(0, 1),
-            Step::Overtake(_) => {}
-            Step::Double(from) => {
+            Step::Reorder(from) if self.line[from].len() > 1 => self.line[from].swap(0, 1),
+            Step::Reorder(_) => {}
+            Step::Duplicate(from) => {
                 if let Some(seg) = self.line[from].front().copied() {
                     self.line[from].push_front(seg);
                 }
@@ -123,7 +125,7 @@ impl Pair {
                 let at = self.ends[side].as_ref().and_then(Connection::poll_timeout);
                 if let Some(at) = at.filter(|at| *at <= self.now + Duration::from_secs(1)) {
                     self.now = self.now.max(at);
-                    self.look_closely(side);
+                    self.force_slow_path(side);
                     self.ends[side].as_mut().unwrap().handle_timeout(self.now);
                 }
             }
@@ -145,8 +147,8 @@ impl Pair {
     fn turn(&mut self) -> Vec<String> {
         let mut seen = Vec::new();
         for side in 0..2 {
-            let (now, closely) = (self.now, self.closely);
-            self.look_closely(side);
+            let (now, closely) = (self.now, self.slow_path_only);
+            self.force_slow_path(side);
             let Some(conn) = &mut self.ends[side] else { continue };
             while let Some(event) = conn.poll_event() {
                 seen.push(format!("{event:?}"));
@@ -156,10 +158,10 @@ impl Pair {
             }
             let mut out = Transmit::default();
             loop {
-                self.look_closely(side);
+                self.force_slow_path(side);
                 let Some(conn) = &mut self.ends[side] else { break };
                 let sends = if closely {
-                    conn.poll_closely(now, &mut out)
+                    conn.poll_transmit_slow(now, &mut out)
                 } else {
                     conn.poll_transmit_into(now, &mut out)
                 };
@@ -208,7 +210,7 @@ fn config() -> impl Strategy<Value = Config> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
     #[test]
-    fn the_short_ways_lead_where_the_long_ones_do(
+    fn the_fast_paths_equal_the_slow_path(
         config in config(),
         bytes in 0..200_000_u64,
         steps in prop::collection::vec(step(), 1..500),

@@ -24,7 +24,7 @@ pub enum Value {
 
 /// What a switch accepts.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Bool,
     /// A whole number in a closed range.
@@ -107,7 +107,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Reads `text` as a value of this kind; the error says what would be right.
     pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let text = text.trim();

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lowtide_tcp::Params;
 use lowtide_tcp::cc::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
-    Reaction, Signal, Wants, Window, dctcp,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal, dctcp,
 };
 use lowtide_tcp::conformance::{RULES, check};
 
@@ -48,8 +48,8 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 struct Broken {
     fault: Fault,
-    path: Path,
-    window: Window,
+    path: CcSetup,
+    window: CongestionWindow,
     acks: u64,
     marked: bool,
     saved: u64,
@@ -58,8 +58,8 @@ struct Broken {
 }
 
 impl Broken {
-    fn new(fault: Fault, path: &Path) -> Self {
-        let floor = if fault == Fault::NoFloor { 1 } else { path.floor };
+    fn new(fault: Fault, setup: &CcSetup) -> Self {
+        let floor = if fault == Fault::NoFloor { 1 } else { setup.floor };
         let beta = if fault == Fault::CutsTooLittleOnLoss {
             Factor { num: 9, den: 10 }
         } else {
@@ -67,8 +67,8 @@ impl Broken {
         };
         Self {
             fault,
-            path: *path,
-            window: Window::new(&Path { floor, ..*path }, beta),
+            path: *setup,
+            window: CongestionWindow::new(&CcSetup { floor, ..*setup }, beta),
             acks: 0,
             marked: false,
             saved: 0,
@@ -206,7 +206,7 @@ impl CongestionControl for Broken {
     }
 }
 
-const DECLARES: Declares = Declares {
+const DECLARES: DeclaredProperties = DeclaredProperties {
     reacts_to: &[Signal::Loss, Signal::Ecn],
     floor_segments: 2,
     proportional: false,
@@ -216,19 +216,19 @@ const DECLARES: Declares = Declares {
 /// An entry that builds a control with that fault; `build` cannot capture.
 macro_rules! entry {
     ($fault:ident) => {
-        Entry {
+        CcEntry {
             name: stringify!($fault),
             summary: "broken on purpose",
             spec: "none",
             params: &[],
-            declares: DECLARES,
-            wants: Wants { ecn: false, host_stamps: false },
-            build: |_: &Params, path: &Path| Box::new(Broken::new(Fault::$fault, path)),
+            declared: DECLARES,
+            requires: Requirements { ecn: false, host_stamps: false },
+            build: |_: &Params, setup: &CcSetup| Box::new(Broken::new(Fault::$fault, setup)),
         }
     };
 }
 
-fn broken_rules(entry: &Entry) -> Vec<&'static str> {
+fn broken_rules(entry: &CcEntry) -> Vec<&'static str> {
     check(entry).iter().map(|v| v.rule).collect()
 }
 
@@ -282,15 +282,18 @@ fn every_rule_can_fail_and_finds_its_fault() {
 
 #[test]
 fn a_control_that_halves_is_not_proportional_and_one_that_is_does_not_halve() {
-    let halves = Entry { declares: Declares { proportional: true, ..DECLARES }, ..entry!(Nothing) };
+    let halves = CcEntry {
+        declared: DeclaredProperties { proportional: true, ..DECLARES },
+        ..entry!(Nothing)
+    };
     assert_eq!(broken_rules(&halves), ["proportional"]);
-    let undeclared = Entry {
+    let undeclared = CcEntry {
         name: "undeclared",
         summary: "DCTCP that hides what it is",
         spec: "none",
         params: &[],
-        declares: DECLARES,
-        wants: Wants { ecn: true, host_stamps: false },
+        declared: DECLARES,
+        requires: Requirements { ecn: true, host_stamps: false },
         build: dctcp::ENTRY.build,
     };
     assert_eq!(broken_rules(&undeclared), ["ecn-halves"]);
@@ -331,17 +334,17 @@ impl CongestionControl for WrongOnLoss {
 
 #[test]
 fn a_dctcp_that_does_not_answer_a_loss_as_tcp_does_is_found() {
-    let declares = Declares { proportional: true, ..DECLARES };
-    let by_alpha = Entry {
-        declares,
+    let declares = DeclaredProperties { proportional: true, ..DECLARES };
+    let by_alpha = CcEntry {
+        declared: declares,
         build: |params, path| {
             Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(params, path), by_alpha: true })
         },
         ..entry!(Nothing)
     };
     assert!(broken_rules(&by_alpha).contains(&"loss-halves"));
-    let forgets = Entry {
-        declares,
+    let forgets = CcEntry {
+        declared: declares,
         build: |params, path| {
             Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(params, path), by_alpha: false })
         },
@@ -352,8 +355,8 @@ fn a_dctcp_that_does_not_answer_a_loss_as_tcp_does_is_found() {
 
 #[test]
 fn exemptions_must_be_needed_known_and_cited() {
-    let with = |exemptions| Entry {
-        declares: Declares { exemptions, ..DECLARES },
+    let with = |exemptions| CcEntry {
+        declared: DeclaredProperties { exemptions, ..DECLARES },
         ..entry!(CutsTooLittleOnMarks)
     };
     let cited = with(&[Exemption { rule: "ecn-halves", source: "RFC 8511" }]);

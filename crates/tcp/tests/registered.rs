@@ -2,52 +2,57 @@
 
 use std::sync::Arc;
 
-use lowtide_tcp::cc::{CongestionControl, Declares, Path, Wants};
+use lowtide_tcp::cc::{CcSetup, CongestionControl, DeclaredProperties, Requirements};
 use lowtide_tcp::{
-    Config, Connection, Kind, NameTaken, Param, Params, ack, cc, feedback, switches,
+    Config, Connection, NameTaken, Param, Params, ValueKind, ack, cc, feedback, switches,
 };
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 /// NewReno that begins with a window of its own.
-static CONTROL: cc::Entry = cc::Entry {
+static CONTROL: cc::CcEntry = cc::CcEntry {
     name: "own-control",
     summary: "for this test",
     spec: "none",
     params: &[Param {
         name: "first-window",
-        kind: Kind::Count { min: 1, max: 9 },
+        kind: ValueKind::Count { min: 1, max: 9 },
         default: "3",
         doc: "Segments.",
         source: "this test",
     }],
-    declares: Declares { reacts_to: &[], floor_segments: 2, proportional: false, exemptions: &[] },
-    wants: Wants { ecn: false, host_stamps: false },
+    declared: DeclaredProperties {
+        reacts_to: &[],
+        floor_segments: 2,
+        proportional: false,
+        exemptions: &[],
+    },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     let first = params.count(CONTROL.name, "first-window", 3);
-    let path = Path { initial_window: first * u64::from(path.mss), ..*path };
+    let path = CcSetup { initial_window: first * u64::from(setup.mss), ..*setup };
     (cc::newreno::ENTRY.build)(params, &path)
 }
 
-static POLICY: ack::Entry = ack::Entry {
+static POLICY: ack::AckPolicyEntry = ack::AckPolicyEntry {
     name: "own-policy",
     summary: "for this test",
     spec: "none",
     params: &[],
     build: |params, setup| {
-        (ack::rfc3168::ENTRY.build)(params, &ack::Setup { segments: 1, ..*setup })
+        (ack::rfc3168::ENTRY.build)(params, &ack::AckSetup { segments: 1, ..*setup })
     },
 };
 
-static DECODER: feedback::Entry = feedback::Entry {
+static DECODER: feedback::FeedbackEntry = feedback::FeedbackEntry {
     name: "own-decoder",
     summary: "for this test",
     spec: "none",
     params: &[],
-    understands: &["own-policy"],
+    ack_policies: &["own-policy"],
     build: |params| (feedback::rfc3168::ENTRY.build)(params),
 };
 

@@ -1,39 +1,39 @@
 //! The testbed in place of the simulator.
 
 use lowtide_host::Setup;
-use lowtide_lab::{Backend, Made, Refusal};
+use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
 use lowtide_live::LiveError;
 use lowtide_live::netns::Namespace;
 use lowtide_record::Backend as Entry;
 use lowtide_units::{Duration, Instant};
 
-use crate::choice::{Choice, Whose};
-use crate::kernel::ends::KernelEnd;
-use crate::named::gone;
-use crate::plan::{self, Stack};
-use crate::run::{Done, run};
-use crate::tables::{self, Seen};
+use crate::choice::{StackChoice, StackKind};
+use crate::kernel::ends::KernelTcpConfig;
+use crate::named::lost_interface;
+use crate::plan::{self, HostStack};
+use crate::run::{RunOutput, run};
+use crate::tables::{self, Observations};
 
 /// Runs on real packets, in namespaces without a name: nothing can be left behind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Testbed {
-    choice: Choice,
+    choice: StackChoice,
     name: Option<&'static str>,
     tries: u32,
 }
 
 /// One part of the processors' time in so many may go to others of the machine underneath: then long flows were within 3 % of
 /// the simulation, and 10 to 23 % slower with one in ten (`docs/testbed.md`).
-const TAKEN: u128 = 100;
+const STEAL_DIVISOR: u128 = 100;
 
-/// Whether no more than one part in [`TAKEN`] of the time of all processors went to others.
-fn is_calm(stolen: Duration, took: Duration, processors: usize) -> bool {
-    u128::from(stolen.as_ps()) * TAKEN <= u128::from(took.as_ps()) * processors as u128
+/// Whether no more than one part in [`STEAL_DIVISOR`] of the time of all processors went to others.
+fn is_steal_tolerable(stolen: Duration, took: Duration, processors: usize) -> bool {
+    u128::from(stolen.as_ps()) * STEAL_DIVISOR <= u128::from(took.as_ps()) * processors as u128
 }
 
 impl Testbed {
     /// Hosts have TCPs as `choice` says.
-    pub const fn new(choice: Choice) -> Self {
+    pub const fn new(choice: StackChoice) -> Self {
         Self { choice, name: None, tries: 1 }
     }
 
@@ -44,62 +44,64 @@ impl Testbed {
     }
 
     /// The same under another name in the manifest: where it runs matters.
-    pub fn called(self, name: &'static str) -> Self {
+    pub fn with_name(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
 }
 
 impl Backend for Testbed {
     fn entry(&self) -> Entry {
-        let name = match self.choice.all {
-            Whose::Kernels => "kernel",
-            Whose::Ours => "live",
+        let name = match self.choice.default_stack {
+            StackKind::Kernel => "kernel",
+            StackKind::Lowtide => "live",
         };
-        let other = match self.choice.all {
-            Whose::Kernels => "ours",
-            Whose::Ours => "kernel",
+        let other = match self.choice.default_stack {
+            StackKind::Kernel => "ours",
+            StackKind::Lowtide => "kernel",
         };
-        let except = self.choice.except.iter().map(|host| format!("{other}:{host}"));
-        let controls = self.choice.controls.iter().map(|(from, to)| format!("{from}={to}"));
+        let except = self.choice.exceptions.iter().map(|host| format!("{other}:{host}"));
+        let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
         let tries = (self.tries > 1).then(|| format!("tries:{}", self.tries));
         let name = self.name.unwrap_or(name);
         let choices = except.chain(controls).chain(tries).collect();
         Entry { name: name.to_owned(), kernel: kernel(), choices }
     }
 
-    fn check(&self, setup: &Setup) -> Result<(), Refusal> {
-        if let Some(stray) = self.choice.stray(&setup.network.hosts) {
-            return Err(Refusal {
+    fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
+        if let Some(stray) = self.choice.unknown_host(&setup.network.hosts) {
+            return Err(UnsupportedSetup {
                 message: format!("no host and no group of hosts is called `{stray}`"),
                 help: Some(format!("there are {}", setup.host_groups.join(", "))),
             });
         }
         let plans = plan::hosts(setup, &self.choice)?;
         let kernels = plans.iter().filter_map(|p| match &p.stack {
-            Stack::Kernel(end) => Some(end),
-            Stack::Ours(_) => None,
+            HostStack::Kernel(end) => Some(end),
+            HostStack::Lowtide(_) => None,
         });
-        let kernels: Vec<&KernelEnd> = kernels.collect();
+        let kernels: Vec<&KernelTcpConfig> = kernels.collect();
         if kernels.is_empty() {
             return Ok(());
         }
-        let namespace = right_to_namespaces()?;
+        let namespace = privileged_namespace()?;
         let tried = namespace.run(|| kernels.iter().try_for_each(|end| end.check()));
-        tried.unwrap_or_else(|error| Err(Refusal { message: error.to_string(), help: None }))
+        tried.unwrap_or_else(|error| {
+            Err(UnsupportedSetup { message: error.to_string(), help: None })
+        })
     }
 
     fn run(
         &self,
         setup: &Setup,
         watch: &mut dyn FnMut(Instant) -> bool,
-    ) -> Result<Option<Made>, String> {
+    ) -> Result<Option<CompletedRun>, String> {
         let plans = plan::hosts(setup, &self.choice).map_err(|r| r.message)?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let (mut made, mut best): (u32, Option<Done>) = (0, None);
+        let (mut made, mut best): (u32, Option<RunOutput>) = (0, None);
         let done = loop {
             let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
             let Some(done) = done else { return Ok(None) };
-            if let Some((host, why)) = gone(&done.report) {
+            if let Some((host, why)) = lost_interface(&done.report) {
                 return Err(format!("the interface of host `{host}` is gone: {why}"));
             }
             made += 1;
@@ -108,7 +110,9 @@ impl Backend for Testbed {
                 _ => done,
             };
             let report = &least.report;
-            if made >= self.tries || is_calm(report.fidelity.stolen, report.took, processors) {
+            if made >= self.tries
+                || is_steal_tolerable(report.fidelity.stolen, report.took, processors)
+            {
                 break least;
             }
             best = Some(least);
@@ -119,8 +123,8 @@ impl Backend for Testbed {
                 "made {made} times: the machine underneath took least from this one"
             ));
         }
-        let tables = tables::tables(setup, &plans, &Seen::of(done));
-        Ok(Some(Made::measured(setup, tables, measured)))
+        let tables = tables::tables(setup, &plans, &Observations::of(done));
+        Ok(Some(CompletedRun::measured(setup, tables, measured)))
     }
 }
 
@@ -132,8 +136,8 @@ pub(crate) fn kernel() -> String {
 }
 
 /// A namespace, if this process may make them and interfaces in them.
-fn right_to_namespaces() -> Result<Namespace, Refusal> {
-    let namespace = Namespace::new().map_err(|error| Refusal {
+fn privileged_namespace() -> Result<Namespace, UnsupportedSetup> {
+    let namespace = Namespace::new().map_err(|error| UnsupportedSetup {
         message: error.to_string(),
         help: Some("`--backend live` with lowtide's TCP on all hosts needs no rights".to_owned()),
     })?;
@@ -141,7 +145,7 @@ fn right_to_namespaces() -> Result<Namespace, Refusal> {
         return Ok(namespace);
     }
     let message = LiveError::NoTun.to_string();
-    Err(Refusal { message, help: None })
+    Err(UnsupportedSetup { message, help: None })
 }
 
 #[cfg(test)]
@@ -151,8 +155,10 @@ mod tests {
     #[test]
     fn one_part_in_a_hundred_of_all_processors_may_be_taken() {
         let ms = Duration::from_ms;
-        assert!(is_calm(ms(0), ms(1500), 1));
-        assert!(is_calm(ms(30), ms(1500), 2) && !is_calm(ms(40), ms(1500), 2));
-        assert!(!is_calm(ms(30), ms(1500), 1));
+        assert!(is_steal_tolerable(ms(0), ms(1500), 1));
+        assert!(
+            is_steal_tolerable(ms(30), ms(1500), 2) && !is_steal_tolerable(ms(40), ms(1500), 2)
+        );
+        assert!(!is_steal_tolerable(ms(30), ms(1500), 1));
     }
 }

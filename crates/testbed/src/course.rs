@@ -10,23 +10,29 @@ use lowtide_units::Instant;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct RunState {
     /// The time of the run.
     clock: Clock,
     stop: AtomicBool,
     /// Flows with a size that are delivered or have failed.
-    over: AtomicUsize,
+    finished_flows: AtomicUsize,
     /// Which flow a client's address belongs to.
-    opened: Mutex<BTreeMap<SocketAddrV4, u32>>,
+    client_flows: Mutex<BTreeMap<SocketAddrV4, u32>>,
     /// Bytes of each flow, by number.
     sizes: Vec<Option<u64>>,
 }
 
-impl Course {
+impl RunState {
     /// The time of the run begins now.
     pub(crate) fn begin(sizes: Vec<Option<u64>>) -> Self {
         let (stop, over) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Self { clock: Clock::start(), stop, over, opened: Mutex::default(), sizes }
+        Self {
+            clock: Clock::start(),
+            stop,
+            finished_flows: over,
+            client_flows: Mutex::default(),
+            sizes,
+        }
     }
 
     pub(crate) fn now(&self) -> Instant {
@@ -42,24 +48,24 @@ impl Course {
     }
 
     /// One more flow with a size is over.
-    pub(crate) fn one_is_over(&self) {
-        self.over.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn on_flow_finished(&self) {
+        self.finished_flows.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Every flow with a size is over.
     pub(crate) fn is_done(&self) -> bool {
         let sized = self.sizes.iter().flatten().count();
-        self.over.load(Ordering::Acquire) >= sized && sized > 0
+        self.finished_flows.load(Ordering::Acquire) >= sized && sized > 0
     }
 
     /// A client at `from` opens the connection of `flow`.
     pub(crate) fn note_opened(&self, from: SocketAddrV4, flow: u32) {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(from, flow);
+        self.client_flows.lock().unwrap_or_else(PoisonError::into_inner).insert(from, flow);
     }
 
     /// The flow of a client, and its size.
-    pub(crate) fn flow_from(&self, from: SocketAddrV4) -> Option<(u32, Option<u64>)> {
-        let flow = *self.opened.lock().unwrap_or_else(PoisonError::into_inner).get(&from)?;
+    pub(crate) fn flow_of(&self, from: SocketAddrV4) -> Option<(u32, Option<u64>)> {
+        let flow = *self.client_flows.lock().unwrap_or_else(PoisonError::into_inner).get(&from)?;
         Some((flow, self.sizes.get(flow as usize).copied().flatten()))
     }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// What went wrong.
 #[derive(Debug, Error)]
-pub enum BedError {
+pub enum TestbedError {
     /// A device or a namespace could not be had.
     #[error("host `{host}`: {error}")]
     Host {

@@ -16,12 +16,12 @@ use thread_priority::{
 };
 
 use crate::apps::{Apps, PORT};
-use crate::course::Course;
-use crate::error::BedError;
-use crate::kernel::ends::KernelEnd;
+use crate::course::RunState;
+use crate::error::TestbedError;
+use crate::kernel::ends::KernelTcpConfig;
 use crate::kernel::sockets::KernelSockets;
-use crate::ours::OurSockets;
-use crate::plan::{HostPlan, PREFIX, Stack};
+use crate::ours::LowtideSockets;
+use crate::plan::{HostPlan, HostStack, PREFIX};
 use crate::sockets::Sockets;
 
 /// The interface of a host.
@@ -29,54 +29,62 @@ pub(crate) const INTERFACE: &str = "eth0";
 
 /// Where a kernel host is.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum HostNetns {
     /// In a namespace of its own, which goes with its thread; its interface goes to the bottleneck.
     New,
     /// In one that is there, with its interface.
-    There(netns::Namespace),
+    Existing(netns::Namespace),
 }
 
 /// A host that runs.
-pub(crate) struct Host {
+pub(crate) struct HostThread {
     name: String,
     /// Its end of the line to the bottleneck, unless somebody else has it.
     port: Option<Port>,
     differences: Vec<String>,
-    begin: Sender<Arc<Course>>,
+    start_tx: Sender<Arc<RunState>>,
     /// Says so when it has looked at every connection for the last time.
-    looked: Receiver<Ready>,
-    thread: JoinHandle<Result<Apps, BedError>>,
+    done_rx: Receiver<HostReady>,
+    thread: JoinHandle<Result<Apps, TestbedError>>,
 }
 
 /// What a host says when it is ready.
-struct Ready {
+struct HostReady {
     device: Option<Device>,
     differences: Vec<String>,
 }
 
-impl Host {
+impl HostThread {
     /// Starts the thread of a host and waits until it listens.
     pub(crate) fn start(
         plan: &HostPlan,
-        place: Place,
+        place: HostNetns,
         apps: Apps,
         seed: u64,
-    ) -> Result<Self, BedError> {
-        let (say, hear) = channel();
-        let (begin, wait) = channel();
+    ) -> Result<Self, TestbedError> {
+        let (ready_tx, ready_rx) = channel();
+        let (begin, run_rx) = channel();
         let own = plan.clone();
         let thread = std::thread::Builder::new()
             .name(format!("host {}", plan.name))
-            .spawn(move || work(&own, place, apps, seed, say, &wait))
+            .spawn(move || host_thread(&own, place, apps, seed, ready_tx, &run_rx))
             .map_err(|error| socket(plan, "start its thread", error))?;
-        let Ok(Ready { device, differences }) = hear.recv() else {
+        let Ok(HostReady { device, differences }) = ready_rx.recv() else {
             // It has said why, or panicked.
-            let ended = thread.join().unwrap_or_else(|_| Err(BedError::Ended(plan.name.clone())));
-            return Err(ended.err().unwrap_or_else(|| BedError::Ended(plan.name.clone())));
+            let ended =
+                thread.join().unwrap_or_else(|_| Err(TestbedError::Ended(plan.name.clone())));
+            return Err(ended.err().unwrap_or_else(|| TestbedError::Ended(plan.name.clone())));
         };
         let networks = vec![(IpAddr::V4(plan.address), 32)];
         let port = device.map(|device| Port { host: HostId(plan.number), device, networks });
-        Ok(Self { name: plan.name.clone(), port, differences, begin, looked: hear, thread })
+        Ok(Self {
+            name: plan.name.clone(),
+            port,
+            differences,
+            start_tx: begin,
+            done_rx: ready_rx,
+            thread,
+        })
     }
 
     /// Its end of the line; once.
@@ -90,45 +98,45 @@ impl Host {
     }
 
     /// Its applications begin.
-    pub(crate) fn begin(&self, course: &Arc<Course>) {
+    pub(crate) fn begin(&self, course: &Arc<RunState>) {
         // A thread that has ended is found when it is joined.
-        let _ = self.begin.send(Arc::clone(course));
+        let _ = self.start_tx.send(Arc::clone(course));
     }
 
     /// Whether its applications have ended, which they do not before they are told.
     pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.looked.try_recv(), Err(TryRecvError::Disconnected))
+        matches!(self.done_rx.try_recv(), Err(TryRecvError::Disconnected))
     }
 
     /// Waits until it has looked at every connection for the last time: before all hosts have, none may close any.
-    pub(crate) fn wait_until_looked(&self) {
+    pub(crate) fn wait_until_done(&self) {
         // Nothing is said any more, but that nothing will be.
-        let _ = self.looked.recv();
+        let _ = self.done_rx.recv();
     }
 
     /// What its applications saw.
-    pub(crate) fn join(self) -> Result<Apps, BedError> {
-        drop(self.begin);
-        self.thread.join().unwrap_or(Err(BedError::Ended(self.name)))
+    pub(crate) fn join(self) -> Result<Apps, TestbedError> {
+        drop(self.start_tx);
+        self.thread.join().unwrap_or(Err(TestbedError::Ended(self.name)))
     }
 }
 
-fn socket(plan: &HostPlan, what: &'static str, error: io::Error) -> BedError {
-    BedError::Socket { host: plan.name.clone(), what, error }
+fn socket(plan: &HostPlan, what: &'static str, error: io::Error) -> TestbedError {
+    TestbedError::Socket { host: plan.name.clone(), what, error }
 }
 
-fn work(
+fn host_thread(
     plan: &HostPlan,
-    place: Place,
+    place: HostNetns,
     mut apps: Apps,
     seed: u64,
-    say: Sender<Ready>,
-    wait: &Receiver<Arc<Course>>,
-) -> Result<Apps, BedError> {
-    let failed = |error| BedError::Host { host: plan.name.clone(), error };
-    let scheduling = go_first();
-    let (mut sockets, ready): (Box<dyn Sockets>, Ready) = match (&plan.stack, place) {
-        (Stack::Ours(config), _) => {
+    ready_tx: Sender<HostReady>,
+    run_rx: &Receiver<Arc<RunState>>,
+) -> Result<Apps, TestbedError> {
+    let failed = |error| TestbedError::Host { host: plan.name.clone(), error };
+    let scheduling = set_realtime_priority();
+    let (mut sockets, ready): (Box<dyn Sockets>, HostReady) = match (&plan.stack, place) {
+        (HostStack::Lowtide(config), _) => {
             let (ours, device) = Device::pair().map_err(failed)?;
             let id = u64::from(plan.number);
             let seed = Some(Seed::derive(seed, "host", id, "live endpoint").rng().next_u64());
@@ -136,16 +144,16 @@ fn work(
             let (memory, orphans) = (usize::MAX, usize::MAX);
             let settings = Settings { seed, memory, orphans, ..Settings::default() };
             let live = Live::on(ours, vec![plan.address.into()], settings).map_err(failed)?;
-            let sockets = OurSockets::listen(live, PORT, config)
+            let sockets = LowtideSockets::listen(live, PORT, config)
                 .map_err(|error| socket(plan, "listen", error))?;
-            (Box::new(sockets), Ready { device: Some(device), differences: Vec::new() })
+            (Box::new(sockets), HostReady { device: Some(device), differences: Vec::new() })
         }
-        (Stack::Kernel(end), Place::New) => {
+        (HostStack::Kernel(end), HostNetns::New) => {
             netns::enter_new().map_err(failed)?;
             let device = Device::open(&interface(plan).map_err(failed)?).map_err(failed)?;
             kernel(plan, end, Some(device))?
         }
-        (Stack::Kernel(end), Place::There(namespace)) => {
+        (HostStack::Kernel(end), HostNetns::Existing(namespace)) => {
             namespace.enter().map_err(failed)?;
             kernel(plan, end, None)?
         }
@@ -153,14 +161,14 @@ fn work(
     let mut ready = ready;
     ready.differences.extend(scheduling);
     // Whoever waits for it is gone only if another host failed.
-    if say.send(ready).is_err() {
-        return Err(BedError::Ended(plan.name.clone()));
+    if ready_tx.send(ready).is_err() {
+        return Err(TestbedError::Ended(plan.name.clone()));
     }
-    let Ok(course) = wait.recv() else { return Ok(apps) };
+    let Ok(course) = run_rx.recv() else { return Ok(apps) };
     let ran = apps.run(&mut *sockets, &course);
-    drop(say);
+    drop(ready_tx);
     // Until all hosts have looked.
-    let _ = wait.recv();
+    let _ = run_rx.recv();
     ran.map_err(|error| socket(plan, "its applications", error))?;
     Ok(apps)
 }
@@ -170,7 +178,7 @@ const PRIORITY: u8 = 40;
 
 /// Puts this thread, and those that it starts, before those of other programs: a host that waits for a processor looks
 /// like one whose line is slow. What is wrong where that is refused.
-fn go_first() -> Option<String> {
+fn set_realtime_priority() -> Option<String> {
     let value = ThreadPriorityValue::try_from(PRIORITY).ok()?;
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let wish = ThreadPriority::Crossplatform(value);
@@ -180,13 +188,13 @@ fn go_first() -> Option<String> {
 
 fn kernel(
     plan: &HostPlan,
-    end: &KernelEnd,
+    end: &KernelTcpConfig,
     device: Option<Device>,
-) -> Result<(Box<dyn Sockets>, Ready), BedError> {
+) -> Result<(Box<dyn Sockets>, HostReady), TestbedError> {
     let differences = end.apply();
     let sockets = KernelSockets::listen(plan.address, PORT, end)
         .map_err(|error| socket(plan, "listen", error))?;
-    Ok((Box::new(sockets), Ready { device, differences }))
+    Ok((Box::new(sockets), HostReady { device, differences }))
 }
 
 /// The interface of a kernel host: it has the host's address, and everybody is behind it.

@@ -23,5 +23,5 @@ mod tables;
 mod writer;
 
 pub use backend::Testbed;
-pub use choice::{Choice, Whose};
-pub use error::BedError;
+pub use choice::{StackChoice, StackKind};
+pub use error::TestbedError;

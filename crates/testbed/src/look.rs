@@ -6,7 +6,7 @@ use lowtide_units::Duration;
 
 /// What an end shows of itself; `None` is what it does not tell.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Look {
+pub(crate) struct SocketInfo {
     /// The congestion control that acts.
     pub(crate) cc: String,
     /// ECN was agreed.
@@ -18,7 +18,7 @@ pub(crate) struct Look {
     pub(crate) cwnd: Option<u64>,
     pub(crate) ssthresh: Option<u64>,
     pub(crate) srtt: Option<Duration>,
-    pub(crate) srtt_shown: Option<Duration>,
+    pub(crate) srtt_quantised: Option<Duration>,
     pub(crate) rto: Option<Duration>,
     pub(crate) in_flight: Option<u64>,
     pub(crate) alpha_q20: Option<u64>,
@@ -36,23 +36,23 @@ pub(crate) struct Look {
     pub(crate) fast_retransmits: Option<u64>,
     pub(crate) ecn_reductions: Option<u64>,
     pub(crate) delay_reductions: Option<u64>,
-    pub(crate) heard_ce_bytes: Option<u64>,
+    pub(crate) delivered_ce_bytes: Option<u64>,
     /// Segments that the peer reported as marked, as far as its feedback can say.
-    pub(crate) marked_segments_heard: Option<u64>,
+    pub(crate) delivered_ce_segs: Option<u64>,
     pub(crate) delack_timeouts: Option<u64>,
     pub(crate) delack_time: Option<Duration>,
-    pub(crate) delack_found: Option<u64>,
+    pub(crate) delack_detected: Option<u64>,
     pub(crate) delack_missed: Option<u64>,
-    pub(crate) delack_imagined: Option<u64>,
+    pub(crate) delack_false_positives: Option<u64>,
     /// Of all payload bytes that came, those with CE.
-    pub(crate) marked_bytes: Option<u64>,
+    pub(crate) received_ce_bytes: Option<u64>,
     /// All payload bytes that came, duplicates included.
     pub(crate) received_bytes: Option<u64>,
 }
 
-impl Look {
+impl SocketInfo {
     /// At a connection of lowtide's.
-    pub(crate) fn ours(info: &ConnInfo) -> Self {
+    pub(crate) fn from_lowtide(info: &ConnInfo) -> Self {
         let tcp = &info.tcp;
         let counters = &tcp.counters;
         Self {
@@ -64,7 +64,7 @@ impl Look {
             cwnd: Some(tcp.snd_cwnd),
             ssthresh: tcp.snd_ssthresh,
             srtt: tcp.srtt,
-            srtt_shown: tcp.srtt_shown,
+            srtt_quantised: tcp.srtt_quantised,
             rto: Some(tcp.rto),
             in_flight: Some(tcp.in_flight),
             alpha_q20: info.alpha_q20,
@@ -79,14 +79,14 @@ impl Look {
             fast_retransmits: Some(counters.fast_retransmits),
             ecn_reductions: Some(counters.ecn_reductions),
             delay_reductions: Some(counters.delay_reductions),
-            heard_ce_bytes: Some(counters.delivered_ce),
-            marked_segments_heard: Some(counters.delivered_ce_segs),
+            delivered_ce_bytes: Some(counters.delivered_ce_bytes),
+            delivered_ce_segs: Some(counters.delivered_ce_segs),
             delack_timeouts: Some(u64::from(tcp.delack_timeouts)),
             delack_time: Some(tcp.delack_time),
-            delack_found: Some(u64::from(tcp.delack.found)),
-            delack_missed: Some(u64::from(tcp.delack.missed)),
-            delack_imagined: Some(u64::from(tcp.delack.imagined)),
-            marked_bytes: Some(tcp.marked_bytes),
+            delack_detected: Some(u64::from(tcp.delack_detection.true_positives)),
+            delack_missed: Some(u64::from(tcp.delack_detection.false_negatives)),
+            delack_false_positives: Some(u64::from(tcp.delack_detection.false_positives)),
+            received_ce_bytes: Some(tcp.marked_bytes),
             received_bytes: Some(tcp.received_bytes),
         }
     }

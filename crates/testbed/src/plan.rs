@@ -3,41 +3,41 @@
 use std::net::Ipv4Addr;
 
 use lowtide_host::{HostSetup, Setup};
-use lowtide_lab::Refusal;
+use lowtide_lab::UnsupportedSetup;
 use lowtide_net::NodeId;
 use lowtide_tcp::Config;
 use lowtide_units::Rate;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::choice::{Choice, Whose};
-use crate::kernel::ends::KernelEnd;
+use crate::choice::{StackChoice, StackKind};
+use crate::kernel::ends::KernelTcpConfig;
 
 /// The network of the hosts' addresses, 10.66.0.0/16.
 const NETWORK: [u8; 2] = [10, 66];
 /// Its bits.
 pub(crate) const PREFIX: u8 = 16;
 /// Hosts in one part of it.
-const PART: u32 = 250;
+const HOSTS_PER_SUBNET: u32 = 250;
 /// The most hosts: each has a thread or more, and a namespace with a TCP of its own.
-pub(crate) const MOST_HOSTS: usize = 64;
+pub(crate) const MAX_HOSTS: usize = 64;
 /// Lines beyond this carry more than one thread can forward.
-const MOST_RATE: Rate = Rate::from_gbps(2);
+const MAX_RATE: Rate = Rate::from_gbps(2);
 /// Beyond this what is measured hangs on the machine.
 const TRUSTED_BPS: u64 = 400_000_000;
 
 /// The address of a host.
 pub(crate) fn address(host: u32) -> Ipv4Addr {
     let [a, b] = NETWORK;
-    Ipv4Addr::new(a, b, (host / PART) as u8, (host % PART + 1) as u8)
+    Ipv4Addr::new(a, b, (host / HOSTS_PER_SUBNET) as u8, (host % HOSTS_PER_SUBNET + 1) as u8)
 }
 
 /// The TCP of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stack {
+pub(crate) enum HostStack {
     /// The kernel's.
-    Kernel(KernelEnd),
+    Kernel(KernelTcpConfig),
     /// Lowtide's.
-    Ours(Box<Config>),
+    Lowtide(Box<Config>),
 }
 
 /// One host.
@@ -47,33 +47,43 @@ pub(crate) struct HostPlan {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
     pub(crate) mtu: u16,
-    pub(crate) stack: Stack,
+    pub(crate) stack: HostStack,
 }
 
-fn refusal(message: String, help: &str) -> Refusal {
-    Refusal { message, help: Some(help.to_owned()) }
+fn refusal(message: String, help: &str) -> UnsupportedSetup {
+    UnsupportedSetup { message, help: Some(help.to_owned()) }
 }
 
 /// The hosts of `setup`.
 ///
 /// # Errors
 /// What real packets cannot do, or not here.
-pub(crate) fn hosts(setup: &Setup, choice: &Choice) -> Result<Vec<HostPlan>, Refusal> {
-    possible(setup)?;
-    descriptors(setup)?;
+pub(crate) fn hosts(
+    setup: &Setup,
+    choice: &StackChoice,
+) -> Result<Vec<HostPlan>, UnsupportedSetup> {
+    check_supported(setup)?;
+    raise_fd_limit(setup)?;
     let hosts = setup.hosts.iter().zip(&setup.network.hosts).zip(0_u32..);
-    hosts.map(|((host, name), number)| one(number, name, host, choice)).collect()
+    hosts.map(|((host, name), number)| host_plan(number, name, host, choice)).collect()
 }
 
-fn one(number: u32, name: &str, host: &HostSetup, choice: &Choice) -> Result<HostPlan, Refusal> {
-    let stack = match choice.whose(name) {
-        Whose::Kernels => Stack::Kernel(KernelEnd::of(&host.config, &choice.controls).map_err(
-            |Refusal { message, help }| Refusal {
-                message: format!("host `{name}`: {message}"),
-                help,
-            },
-        )?),
-        Whose::Ours => Stack::Ours(Box::new(host.config.clone())),
+fn host_plan(
+    number: u32,
+    name: &str,
+    host: &HostSetup,
+    choice: &StackChoice,
+) -> Result<HostPlan, UnsupportedSetup> {
+    let stack = match choice.stack_of(name) {
+        StackKind::Kernel => {
+            HostStack::Kernel(KernelTcpConfig::of(&host.config, &choice.cc_mapping).map_err(
+                |UnsupportedSetup { message, help }| UnsupportedSetup {
+                    message: format!("host `{name}`: {message}"),
+                    help,
+                },
+            )?)
+        }
+        StackKind::Lowtide => HostStack::Lowtide(Box::new(host.config.clone())),
     };
     let mtu = u16::try_from(host.config.mtu).map_err(|_| {
         refusal(
@@ -84,15 +94,15 @@ fn one(number: u32, name: &str, host: &HostSetup, choice: &Choice) -> Result<Hos
     Ok(HostPlan { number, name: name.to_owned(), address: address(number), mtu, stack })
 }
 
-fn possible(setup: &Setup) -> Result<(), Refusal> {
+fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     let count = setup.hosts.len();
-    if count > MOST_HOSTS {
+    if count > MAX_HOSTS {
         return Err(refusal(
-            format!("{count} hosts are more than the {MOST_HOSTS} that a testbed has room for"),
+            format!("{count} hosts are more than the {MAX_HOSTS} that a testbed has room for"),
             "each would have a namespace and threads of its own; simulate it, or make it smaller",
         ));
     }
-    if !setup.askers.is_empty() {
+    if !setup.query_clients.is_empty() {
         return Err(refusal(
             "queries are not asked over real packets yet".to_owned(),
             "flows are (`transfers`, `poisson` and other kinds); simulate this one",
@@ -111,7 +121,7 @@ fn possible(setup: &Setup) -> Result<(), Refusal> {
         ));
     }
     match fastest(setup) {
-        Some((name, rate)) if rate > MOST_RATE => Err(refusal(
+        Some((name, rate)) if rate > MAX_RATE => Err(refusal(
             format!("the line {name} has {rate}, and real packets come to some 2 Gbit/s here"),
             "conclusions want 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
         )),
@@ -120,11 +130,11 @@ fn possible(setup: &Setup) -> Result<(), Refusal> {
 }
 
 /// Descriptors that a host takes beside its connections.
-const PER_HOST: u64 = 16;
+const FDS_PER_HOST: u64 = 16;
 
 /// Raises the limit of open files as far as both ends of all flows need it: none is closed before the end.
-fn descriptors(setup: &Setup) -> Result<(), Refusal> {
-    let needed = 64 + PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
+fn raise_fd_limit(setup: &Setup) -> Result<(), UnsupportedSetup> {
+    let needed = 64 + FDS_PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
     let refused = |most: u64| {
         refusal(
             format!(

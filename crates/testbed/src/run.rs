@@ -7,33 +7,33 @@ use lowtide_bottleneck::{Bottleneck, Report, Settings};
 use lowtide_host::{EndReason, Setup};
 use lowtide_units::{Bytes, Duration, Instant};
 
-use crate::apps::{Apps, Outgoing};
-use crate::course::Course;
-use crate::error::BedError;
-use crate::hosts::{Host, Place};
-use crate::named::gone;
+use crate::apps::{Apps, ClientFlow};
+use crate::course::RunState;
+use crate::error::TestbedError;
+use crate::hosts::{HostNetns, HostThread};
+use crate::named::lost_interface;
 use crate::plan::HostPlan;
-use crate::writer::Writer;
+use crate::writer::FlowWriter;
 
 /// How often it is looked whether the run is over.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(2);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
 /// Looks after which whoever waits is told.
-const TELL_EVERY: u32 = 25;
+const POLLS_PER_WATCH: u32 = 25;
 /// The bottleneck's thread goes before all others: it was taken off for up to 20 ms without.
 const PRIORITY: u8 = 50;
 /// Waking a thread takes 20 to 50 us on a virtual machine, and less than that is left between two packets: so long before
 /// something is due it stays awake.
 const SPIN: Duration = Duration::from_us(60);
 /// Senders are looked at no more often: the kernel is asked for all its sockets each time.
-const CLOSEST_SAMPLES: Duration = Duration::from_ms(5);
+const MIN_SAMPLE_INTERVAL: Duration = Duration::from_ms(5);
 
 /// What a run came to.
-pub(crate) struct Done {
+pub(crate) struct RunOutput {
     /// By host.
     pub(crate) apps: Vec<Apps>,
     pub(crate) report: Report,
     /// The time of the run began so long after the bottleneck's.
-    pub(crate) lead: Duration,
+    pub(crate) clock_offset: Duration,
     pub(crate) ended: Instant,
     pub(crate) reason: EndReason,
     /// What ends do otherwise than the scenario says.
@@ -59,25 +59,25 @@ pub(crate) fn run(
     setup: &Setup,
     plans: &[HostPlan],
     watch: &mut dyn FnMut(Instant) -> bool,
-) -> Result<Option<Done>, BedError> {
+) -> Result<Option<RunOutput>, TestbedError> {
     let mut hosts = Vec::new();
     for plan in plans {
-        hosts.push(Host::start(plan, Place::New, apps(setup, plans, plan), setup.seed)?);
+        hosts.push(HostThread::start(plan, HostNetns::New, apps(setup, plans, plan), setup.seed)?);
     }
-    let ports = hosts.iter_mut().filter_map(Host::take_port).collect();
+    let ports = hosts.iter_mut().filter_map(HostThread::take_port).collect();
     let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
-    let course = Arc::new(Course::begin(sizes(setup)));
+    let course = Arc::new(RunState::begin(sizes(setup)));
     let lead = bottleneck.now().since_start();
     let lost = &mut |_| bottleneck.lost().is_some();
-    let (ended, reason) = go(setup, &hosts, &course, watch, lost);
+    let (ended, reason) = run_flows(setup, &hosts, &course, watch, lost);
     let report = bottleneck.report();
     let finished = finish(hosts)?;
     drop(bottleneck);
-    if reason == EndReason::Interrupted && gone(&report).is_none() {
+    if reason == EndReason::Interrupted && lost_interface(&report).is_none() {
         return Ok(None);
     }
     let (apps, differences) = finished;
-    Ok(Some(Done { apps, report, lead, ended, reason, differences }))
+    Ok(Some(RunOutput { apps, report, clock_offset: lead, ended, reason, differences }))
 }
 
 /// The bytes of each flow.
@@ -86,10 +86,10 @@ pub(crate) fn sizes(setup: &Setup) -> Vec<Option<u64>> {
 }
 
 /// From the first flow to the end.
-pub(crate) fn go(
+pub(crate) fn run_flows(
     setup: &Setup,
-    hosts: &[Host],
-    course: &Arc<Course>,
+    hosts: &[HostThread],
+    course: &Arc<RunState>,
     watch: &mut dyn FnMut(Instant) -> bool,
     lost: &mut dyn FnMut(Instant) -> bool,
 ) -> (Instant, EndReason) {
@@ -106,28 +106,28 @@ pub(crate) fn go(
         if setup.end.when_done && course.is_done() {
             break (now, EndReason::Done);
         }
-        let told = looks.is_multiple_of(TELL_EVERY) && watch(now);
-        if told || hosts.iter().any(Host::has_ended) || lost(now) {
+        let told = looks.is_multiple_of(POLLS_PER_WATCH) && watch(now);
+        if told || hosts.iter().any(HostThread::has_ended) || lost(now) {
             break (now, EndReason::Interrupted);
         }
         looks = looks.wrapping_add(1);
         let left = std::time::Duration::from_nanos(end.saturating_since(now).as_ns());
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     };
     course.stop();
     over
 }
 
 /// What all hosts saw, and what they do otherwise.
-pub(crate) fn finish(hosts: Vec<Host>) -> Result<(Vec<Apps>, Vec<String>), BedError> {
+pub(crate) fn finish(hosts: Vec<HostThread>) -> Result<(Vec<Apps>, Vec<String>), TestbedError> {
     let mut differences: Vec<String> = Vec::new();
-    for difference in hosts.iter().flat_map(Host::differences) {
+    for difference in hosts.iter().flat_map(HostThread::differences) {
         if !differences.contains(difference) {
             differences.push(difference.clone());
         }
     }
-    hosts.iter().for_each(Host::wait_until_looked);
-    let apps = hosts.into_iter().map(Host::join).collect::<Result<_, _>>()?;
+    hosts.iter().for_each(HostThread::wait_until_done);
+    let apps = hosts.into_iter().map(HostThread::join).collect::<Result<_, _>>()?;
     Ok((apps, differences))
 }
 
@@ -147,9 +147,9 @@ pub(crate) fn apps(setup: &Setup, plans: &[HostPlan], plan: &HostPlan) -> Apps {
             && nth < probes.flows_per_group;
         let start = setup.flow_start(number).unwrap_or(flow.start);
         let to = plans.get(flow.dst as usize).map_or(Ipv4Addr::UNSPECIFIED, |p| p.address);
-        let writer = Writer::new(flow, number, start, setup.seed);
-        outgoing.push(Outgoing::new((number, flow.size.is_some()), to, start, writer, sampled));
+        let writer = FlowWriter::new(flow, number, start, setup.seed);
+        outgoing.push(ClientFlow::new((number, flow.size.is_some()), to, start, writer, sampled));
     }
-    let interval = setup.probes.interval.map(|interval| interval.max(CLOSEST_SAMPLES));
+    let interval = setup.probes.interval.map(|interval| interval.max(MIN_SAMPLE_INTERVAL));
     Apps::new(plan.address, outgoing, setup.warmup, interval)
 }

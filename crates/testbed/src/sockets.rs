@@ -4,61 +4,61 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-use crate::look::Look;
+use crate::look::SocketInfo;
 
 /// A connection of a host, numbered from zero in the order in which they came.
 pub(crate) type Conn = usize;
 
 /// What has happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum News {
+pub(crate) enum SocketEvent {
     /// A connection was accepted.
     Accepted(Conn, SocketAddrV4),
     /// Something changed: it may be open, or read, or written, or over.
-    Changed(Conn),
+    Ready(Conn),
 }
 
 /// What a read gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Got {
+pub(crate) enum ReadOutcome {
     /// So many bytes, which nobody looks at.
     Bytes(u64),
     /// Nothing yet.
-    Nothing,
+    WouldBlock,
     /// The peer sends no more.
-    End,
+    Eof,
 }
 
 /// Nothing here blocks but [`Self::wait`]. News come once: whoever hears of a connection reads and writes until
 /// nothing goes any more.
 pub(crate) trait Sockets {
     /// Begins to open a connection, and says from which port.
-    fn open(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)>;
+    fn connect(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)>;
     /// Whether it is open by now.
-    fn is_open(&mut self, conn: Conn) -> io::Result<bool>;
+    fn is_established(&mut self, conn: Conn) -> io::Result<bool>;
     /// Writes at most `most` bytes; how many were taken.
     fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64>;
     /// No more will be written.
-    fn finish(&mut self, conn: Conn) -> io::Result<()>;
+    fn shutdown_write(&mut self, conn: Conn) -> io::Result<()>;
     /// Reads what is there, as far as one call gives it.
-    fn read(&mut self, conn: Conn) -> io::Result<Got>;
+    fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome>;
     /// Waits for news, at most `timeout`.
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<News>) -> io::Result<()>;
+    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()>;
     /// Looks at these connections.
-    fn look(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<Look>>>;
+    fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>>;
 }
 
 /// What applications write: nobody reads what it is.
 pub(crate) static PAYLOAD: [u8; 1 << 16] = [0x5a; 1 << 16];
 
 /// The part of [`PAYLOAD`] to write next when `most` bytes are left.
-pub(crate) fn piece(most: u64) -> &'static [u8] {
+pub(crate) fn payload(most: u64) -> &'static [u8] {
     let len = usize::try_from(most).unwrap_or(usize::MAX).min(PAYLOAD.len());
     &PAYLOAD[..len]
 }
 
 /// A result that would block is none.
-pub(crate) fn unless_blocked<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+pub(crate) fn none_if_would_block<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),

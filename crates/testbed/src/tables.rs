@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
 use lowtide_host::{
-    Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample, Setup,
-    Signals, Stopped,
+    EcnCounters, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample,
+    RunCounts, Setup, StallReason,
 };
-use lowtide_record::{FlowRow, Measured, RunTables};
+use lowtide_record::{FlowRow, RunTables, TimingReport};
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
-use crate::apps::{Apps, Incoming, Outgoing, PORT};
-use crate::look::Look;
+use crate::apps::{Apps, ClientFlow, PORT, ServerFlow};
+use crate::look::SocketInfo;
 use crate::plan::HostPlan;
-use crate::run::Done;
+use crate::run::RunOutput;
 
 /// Both ends of a flow.
 struct Ends<'a> {
     number: u32,
-    client: &'a Outgoing,
-    server: Option<&'a Incoming>,
+    client: &'a ClientFlow,
+    server: Option<&'a ServerFlow>,
 }
 
 /// What was seen of a run.
-pub(crate) struct Seen {
+pub(crate) struct Observations {
     /// By host.
     pub(crate) apps: Vec<Apps>,
     pub(crate) queues: Vec<QueueRecord>,
@@ -35,14 +35,14 @@ pub(crate) struct Seen {
     pub(crate) reason: EndReason,
 }
 
-impl Seen {
+impl Observations {
     /// From a run and the bottleneck of its own.
-    pub(crate) fn of(done: Done) -> Self {
+    pub(crate) fn of(done: RunOutput) -> Self {
         let queue = |p: &lowtide_bottleneck::PortReport| {
             QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
         };
         let sample = |q: &lowtide_bottleneck::QueueAt| QueueSample {
-            at: Instant::ZERO + q.at.since_start().saturating_sub(done.lead),
+            at: Instant::ZERO + q.at.since_start().saturating_sub(done.clock_offset),
             queue: q.port,
             packets: q.packets,
             bytes: q.bytes,
@@ -59,19 +59,20 @@ impl Seen {
 }
 
 /// All rows of a run.
-pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Seen) -> RunTables {
+pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> RunTables {
     let ends = ends(plans, done);
     let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
     let queues = &done.queues;
-    let segments_in = |look: &Option<Look>| look.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
-    let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last));
-    let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last));
-    let counts = Counts {
+    let segments_in =
+        |look: &Option<SocketInfo>| look.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
+    let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last_info));
+    let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
+    let counts = RunCounts {
         hops: queues.iter().map(|q| q.packets).sum(),
-        unrouted: done.unrouted,
-        cut: queues.iter().map(|q| q.cut).sum(),
+        no_route_drops: done.unrouted,
+        link_down_drops: queues.iter().map(|q| q.link_down_drops).sum(),
         segments: clients.chain(servers).sum(),
-        ..Counts::default()
+        ..RunCounts::default()
     };
     let outcome = Outcome {
         digest: digest(&flows, queues),
@@ -82,22 +83,22 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Seen) -> RunTable
         flows,
         queries: Vec::new(),
         queues: queues.clone(),
-        memories: Vec::new(),
+        buffer_pools: Vec::new(),
         delays: Vec::new(),
         trace: None,
         counts,
     };
     let mut tables = RunTables::new(setup, &outcome);
     for (row, ends) in tables.flows.iter_mut().zip(&ends) {
-        forget_what_nobody_knows(row, ends);
+        clear_unknown_columns(row, ends);
     }
     tables
 }
 
 /// The flows by number, each with both of its ends.
-fn ends<'a>(plans: &[HostPlan], done: &'a Seen) -> Vec<Ends<'a>> {
+fn ends<'a>(plans: &[HostPlan], done: &'a Observations) -> Vec<Ends<'a>> {
     let incoming = done.apps.iter().flat_map(|a| &a.incoming);
-    let servers: BTreeMap<SocketAddrV4, &Incoming> = incoming.map(|f| (f.peer, f)).collect();
+    let servers: BTreeMap<SocketAddrV4, &ServerFlow> = incoming.map(|f| (f.peer, f)).collect();
     let hosts = plans.iter().zip(&done.apps);
     let flows = hosts.flat_map(|(plan, apps)| apps.outgoing.iter().map(move |f| (plan.address, f)));
     let mut all: Vec<Ends<'a>> = flows
@@ -116,9 +117,9 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
     let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
     let (sending, receiving) = (config(flow.src), config(flow.dst));
     let (client, server) = (ends.client, ends.server);
-    let sender = client.last.clone().unwrap_or_default();
-    let receiver = server.and_then(|s| s.last.clone()).unwrap_or_default();
-    let delivered_at = server.and_then(|s| s.complete);
+    let sender = client.last_info.clone().unwrap_or_default();
+    let receiver = server.and_then(|s| s.last_info.clone()).unwrap_or_default();
+    let delivered_at = server.and_then(|s| s.completed_at);
     let status = match (delivered_at, client.failed) {
         (Some(_), _) => FlowStatus::Complete,
         (None, Some(_)) => FlowStatus::Failed,
@@ -129,7 +130,7 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
     FlowRecord {
         id: ends.number,
         group: flow.group,
-        answers: false,
+        server_sends: false,
         src: flow.src,
         dst: flow.dst,
         src_port: client.port,
@@ -139,7 +140,7 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
         established: client.established,
         delivered_at,
         delivered: server.map_or(0, |s| s.bytes),
-        delivered_after_warmup: server.map_or(0, |s| s.bytes - s.cold_bytes),
+        delivered_after_warmup: server.map_or(0, |s| s.bytes - s.warmup_bytes),
         retx_bytes: known(sender.retransmitted_bytes),
         segments_sent: known(sender.data_segments_out),
         rto_count: known(sender.timeouts),
@@ -147,29 +148,29 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
         ecn_reductions: known(sender.ecn_reductions),
         delack_timeouts: known(receiver.delack_timeouts),
         delack_time: receiver.delack_time.unwrap_or(Duration::ZERO),
-        delack_found: known(sender.delack_found),
+        delack_detected: known(sender.delack_detected),
         delack_missed: known(sender.delack_missed),
-        delack_imagined: known(sender.delack_imagined),
+        delack_false_positives: known(sender.delack_false_positives),
         delay_reductions: known(sender.delay_reductions),
-        heard_ce_bytes: known(sender.heard_ce_bytes),
-        signals: Signals::default(),
-        marked_bytes: known(receiver.marked_bytes),
+        delivered_ce_bytes: known(sender.delivered_ce_bytes),
+        ecn_counters: EcnCounters::default(),
+        ce_bytes: known(receiver.received_ce_bytes),
         received_bytes: known(receiver.received_bytes),
         srtt: sender.srtt,
-        srtt_shown: sender.srtt_shown.or(sender.srtt),
+        srtt_shown: sender.srtt_quantised.or(sender.srtt),
         mss: sender.mss,
         cc: sending.map_or("", |c| c.cc),
         feedback: sending.map_or("", |c| c.feedback),
         ack: receiving.map_or("", |c| c.ack),
         ecn: sender.ecn == Some(true),
-        ecn_wish: sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default(),
+        ecn_requested: sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default(),
         ecn_mode: mode(&sender).name(),
         feedback_used: sending.and_then(|c| mode(&sender).feedback(c.feedback)),
         ack_used: receiving.map_or("", |c| mode(&receiver).ack(c.ack)),
         delay_option: sender.delay_option,
         cc_used: sending.map_or("", |c| c.cc),
         status,
-        stopped: (status != FlowStatus::Complete && flow.size.is_some())
+        stall_reason: (status != FlowStatus::Complete && flow.size.is_some())
             .then(|| stopped(client))
             .flatten(),
         error: client.failed.map(lowtide_tcp::CloseReason::name),
@@ -177,10 +178,10 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
 }
 
 /// What a flow that did not complete waited for, as far as its end tells.
-fn stopped(client: &Outgoing) -> Option<Stopped> {
+fn stopped(client: &ClientFlow) -> Option<StallReason> {
     match (client.opened, client.established) {
-        (None, _) => Some(Stopped::NotStarted),
-        (Some(_), None) => Some(Stopped::Handshake),
+        (None, _) => Some(StallReason::NotStarted),
+        (Some(_), None) => Some(StallReason::Handshake),
         // The kernel does not say which of its timers runs.
         (Some(_), Some(_)) => None,
     }
@@ -188,7 +189,7 @@ fn stopped(client: &Outgoing) -> Option<Stopped> {
 
 /// What an end says of ECN. The kernel does not say which kind was agreed: that of RFC 3168, where nothing else was
 /// asked for.
-fn mode(look: &Look) -> EcnMode {
+fn mode(look: &SocketInfo) -> EcnMode {
     match (look.ecn_mode, look.ecn) {
         (Some(mode), _) => mode,
         (None, Some(true)) => EcnMode::Classic,
@@ -197,9 +198,9 @@ fn mode(look: &Look) -> EcnMode {
 }
 
 /// What a row says that neither end has counted.
-fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
-    let sender = ends.client.last.clone().unwrap_or_default();
-    let receiver = ends.server.and_then(|s| s.last.clone()).unwrap_or_default();
+fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
+    let sender = ends.client.last_info.clone().unwrap_or_default();
+    let receiver = ends.server.and_then(|s| s.last_info.clone()).unwrap_or_default();
     row.bytes_retrans = sender.retransmitted_bytes;
     row.data_segs_out = sender.data_segments_out;
     row.rto_count = sender.timeouts;
@@ -207,11 +208,11 @@ fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
     row.ecn_reductions = sender.ecn_reductions;
     row.delack_timeouts = receiver.delack_timeouts;
     row.delack_time_ps = receiver.delack_time.map(Duration::as_ps);
-    row.delack_found = sender.delack_found;
+    row.delack_found = sender.delack_detected;
     row.delack_missed = sender.delack_missed;
-    row.delack_imagined = sender.delack_imagined;
+    row.delack_imagined = sender.delack_false_positives;
     row.delay_reductions = sender.delay_reductions;
-    row.heard_ce_bytes = sender.heard_ce_bytes;
+    row.heard_ce_bytes = sender.delivered_ce_bytes;
     // Packets are not looked at one by one here.
     row.warm_data_segs_out = None;
     row.warm_ect_segs_out = None;
@@ -220,7 +221,7 @@ fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
     row.warm_ce_segs_in = None;
     row.warm_acks_in = None;
     row.warm_ece_acks_in = None;
-    row.marked_bytes = receiver.marked_bytes;
+    row.marked_bytes = receiver.received_ce_bytes;
     row.received_bytes = receiver.received_bytes;
     if !sender.cc.is_empty() {
         row.cc_used.clone_from(&sender.cc);
@@ -237,17 +238,17 @@ fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
     }
 }
 
-fn probes(done: &Seen) -> Vec<ProbeRow> {
+fn probes(done: &Observations) -> Vec<ProbeRow> {
     let samples = done.apps.iter().flat_map(|a| &a.samples);
-    let row = |s: &crate::apps::Sample| {
-        let look = &s.look;
+    let row = |s: &crate::apps::SenderSample| {
+        let look = &s.info;
         Some(ProbeRow {
             at: s.at,
             flow: s.flow,
             cwnd: look.cwnd?,
             ssthresh: look.ssthresh,
             srtt: look.srtt,
-            srtt_shown: look.srtt_shown.or(look.srtt),
+            srtt_shown: look.srtt_quantised.or(look.srtt),
             rto: look.rto?,
             in_flight: look.in_flight?,
             alpha_q20: look.alpha_q20,
@@ -274,7 +275,7 @@ fn digest(flows: &[FlowRecord], queues: &[QueueRecord]) -> u64 {
 }
 
 /// How well the run kept to its scenario.
-pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
+pub(crate) fn measured(done: &RunOutput, mut differences: Vec<String>) -> TimingReport {
     differences.extend(done.differences.iter().cloned());
     let report = &done.report;
     let late = &report.fidelity.late;
@@ -286,7 +287,7 @@ pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
     }
     remarks.push(format!("the bottleneck ran with {}", report.fidelity.scheduling));
     let strays = &report.strays;
-    Measured {
+    TimingReport {
         differences,
         packets: late.count(),
         behind: report.fidelity.behind,

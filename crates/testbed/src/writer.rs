@@ -1,35 +1,35 @@
 //! When the application of a flow writes, by the same rules and draws as the simulator's.
 
 use lowtide_sim::{Rng, Seed};
-use lowtide_traffic::{Flow, Source};
+use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Bytes, Duration, Instant};
 
 /// As good as endless.
-const BACKLOG: u64 = 1 << 60;
+const UNLIMITED_BYTES: u64 = 1 << 60;
 
 /// What one flow's application has written and still owes.
 #[derive(Clone, Debug)]
-pub(crate) struct Writer {
-    source: Source,
+pub(crate) struct FlowWriter {
+    source: WritePattern,
     start: Instant,
     /// Bytes that the application has handed over or would, if the socket took them.
-    asked: u64,
+    requested: u64,
     /// Bytes that the socket has taken.
-    taken: u64,
+    accepted: u64,
     total: u64,
     /// When it writes again, where that is known.
     next: Option<Instant>,
     rng: Rng,
 }
 
-impl Writer {
+impl FlowWriter {
     pub(crate) fn new(flow: &Flow, number: u32, start: Instant, seed: u64) -> Self {
         Self {
-            source: flow.source,
+            source: flow.write_pattern,
             start,
-            asked: 0,
-            taken: 0,
-            total: flow.size.map_or(BACKLOG, Bytes::as_u64),
+            requested: 0,
+            accepted: 0,
+            total: flow.size.map_or(UNLIMITED_BYTES, Bytes::as_u64),
             next: Some(start),
             rng: Seed::derive(seed, "flow", number.into(), "writes").rng(),
         }
@@ -40,64 +40,65 @@ impl Writer {
         while let Some(at) = self.next.filter(|at| *at <= now) {
             self.write(at);
         }
-        self.asked - self.taken
+        self.requested - self.accepted
     }
 
     /// What is written at `at`.
     fn write(&mut self, at: Instant) {
-        if let Source::Until { lasts } = self.source {
-            self.until(lasts);
+        if let WritePattern::BulkFor { duration: lasts } = self.source {
+            self.write_for(lasts);
             return;
         }
         let most = match self.source {
-            Source::AtOnce | Source::Until { .. } => self.total,
-            Source::OnOff { burst, .. } => burst.as_u64(),
-            Source::Rate { write, .. } => write.as_u64(),
+            WritePattern::Bulk | WritePattern::BulkFor { .. } => self.total,
+            WritePattern::OnOff { burst, .. } => burst.as_u64(),
+            WritePattern::Rate { write, .. } => write.as_u64(),
         };
-        self.asked = self.asked.saturating_add(most.max(1)).min(self.total);
+        self.requested = self.requested.saturating_add(most.max(1)).min(self.total);
         self.next = match self.source {
-            _ if self.asked == self.total => None,
-            Source::AtOnce | Source::Until { .. } | Source::OnOff { .. } => None,
+            _ if self.requested == self.total => None,
+            WritePattern::Bulk | WritePattern::BulkFor { .. } | WritePattern::OnOff { .. } => None,
             // From the start, so that rounding does not add up.
-            Source::Rate { rate, poisson: false, .. } => {
-                Some(self.start + rate.serialization(Bytes::new(self.asked)))
+            WritePattern::Rate { rate, poisson: false, .. } => {
+                Some(self.start + rate.serialization(Bytes::new(self.requested)))
             }
-            Source::Rate { rate, write, poisson: true } => {
+            WritePattern::Rate { rate, write, poisson: true } => {
                 Some(at + self.rng.exponential(rate.serialization(write)))
             }
         };
     }
 
     /// Writes as much as the socket takes, and is stopped then.
-    fn until(&mut self, lasts: Duration) {
-        if self.asked == 0 {
-            self.asked = self.total;
+    fn write_for(&mut self, lasts: Duration) {
+        if self.requested == 0 {
+            self.requested = self.total;
             self.next = Some(self.start + lasts);
         } else {
-            (self.asked, self.total) = (self.taken, self.taken);
+            (self.requested, self.total) = (self.accepted, self.accepted);
             self.next = None;
         }
     }
 
     /// The socket has taken so much.
-    pub(crate) fn took(&mut self, bytes: u64) {
-        self.taken += bytes;
+    pub(crate) fn on_accepted(&mut self, bytes: u64) {
+        self.accepted += bytes;
     }
 
     /// Everything is in the socket.
-    pub(crate) fn is_through(&self) -> bool {
-        self.taken == self.total
+    pub(crate) fn is_finished(&self) -> bool {
+        self.accepted == self.total
     }
 
     /// It waits until the peer has acknowledged everything.
     pub(crate) fn waits_for_acks(&self) -> bool {
-        let paused = self.next.is_none() && self.asked < self.total && self.taken == self.asked;
-        paused && matches!(self.source, Source::OnOff { .. })
+        let paused =
+            self.next.is_none() && self.requested < self.total && self.accepted == self.requested;
+        paused && matches!(self.source, WritePattern::OnOff { .. })
     }
 
     /// Everything is acknowledged, as it was seen at `now`.
     pub(crate) fn acknowledged(&mut self, now: Instant) {
-        if let Source::OnOff { pause, .. } = self.source {
+        if let WritePattern::OnOff { pause, .. } = self.source {
             self.next = Some(now + pause);
         }
     }
@@ -109,7 +110,7 @@ impl Writer {
 }
 
 /// How often a flow with pauses looks whether all is acknowledged.
-pub(crate) const LOOK: Duration = Duration::from_ms(2);
+pub(crate) const ACK_POLL_INTERVAL: Duration = Duration::from_ms(2);
 
 #[cfg(test)]
 mod tests {
@@ -121,35 +122,37 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    fn of(source: Source, size: u64) -> Writer {
+    fn of(source: WritePattern, size: u64) -> FlowWriter {
         let size = Some(Bytes::new(size));
-        let flow = Flow { group: 0, src: 0, dst: 1, size, start: Instant::ZERO, source };
-        Writer::new(&flow, 0, at_ms(1), 7)
+        let flow =
+            Flow { group: 0, src: 0, dst: 1, size, start: Instant::ZERO, write_pattern: source };
+        FlowWriter::new(&flow, 0, at_ms(1), 7)
     }
 
     #[test]
     fn all_at_once_is_due_at_the_start() {
-        let mut writer = of(Source::AtOnce, 5000);
+        let mut writer = of(WritePattern::Bulk, 5000);
         assert_eq!((writer.due(Instant::ZERO), writer.next()), (0, Some(at_ms(1))));
         assert_eq!((writer.due(at_ms(1)), writer.next()), (5000, None));
-        writer.took(5000);
-        assert!(writer.is_through() && writer.due(at_ms(9)) == 0);
+        writer.on_accepted(5000);
+        assert!(writer.is_finished() && writer.due(at_ms(9)) == 0);
     }
 
     #[test]
-    fn what_is_stopped_has_written_what_the_socket_took() {
-        let mut writer = of(Source::Until { lasts: Duration::from_ms(5) }, BACKLOG);
-        assert_eq!((writer.due(at_ms(1)), writer.next()), (BACKLOG, Some(at_ms(6))));
-        writer.took(70_000);
-        assert!(writer.due(at_ms(5)) > 0 && !writer.is_through());
+    fn a_stopped_source_ends_at_the_accepted_bytes() {
+        let mut writer =
+            of(WritePattern::BulkFor { duration: Duration::from_ms(5) }, UNLIMITED_BYTES);
+        assert_eq!((writer.due(at_ms(1)), writer.next()), (UNLIMITED_BYTES, Some(at_ms(6))));
+        writer.on_accepted(70_000);
+        assert!(writer.due(at_ms(5)) > 0 && !writer.is_finished());
         assert_eq!((writer.due(at_ms(6)), writer.next()), (0, None));
-        assert!(writer.is_through());
+        assert!(writer.is_finished());
     }
 
     #[test]
     fn a_rate_is_kept_from_the_start() {
         let (rate, write) = (Rate::from_bps(8_000_000).unwrap(), Bytes::new(1000));
-        let mut writer = of(Source::Rate { rate, write, poisson: false }, 2500);
+        let mut writer = of(WritePattern::Rate { rate, write, poisson: false }, 2500);
         assert_eq!(writer.due(at_ms(1)), 1000);
         assert_eq!(writer.next(), Some(at_ms(2)));
         assert_eq!((writer.due(at_ms(9)), writer.next()), (2500, None));
@@ -158,13 +161,13 @@ mod tests {
     #[test]
     fn a_pause_begins_when_all_is_acknowledged() {
         let (burst, pause) = (Bytes::new(1000), Duration::from_ms(5));
-        let mut writer = of(Source::OnOff { burst, pause }, 1500);
+        let mut writer = of(WritePattern::OnOff { burst, pause }, 1500);
         assert_eq!(writer.due(at_ms(1)), 1000);
         assert!(!writer.waits_for_acks());
-        writer.took(1000);
+        writer.on_accepted(1000);
         assert!(writer.waits_for_acks());
         writer.acknowledged(at_ms(3));
         assert_eq!((writer.due(at_ms(7)), writer.next()), (0, Some(at_ms(8))));
-        assert_eq!((writer.due(at_ms(8)), writer.is_through()), (500, false));
+        assert_eq!((writer.due(at_ms(8)), writer.is_finished()), (500, false));
     }
 }

@@ -15,11 +15,11 @@ mod built_in;
 mod read;
 
 /// The whole, in which probabilities are counted: eighteen digits of a decimal fraction.
-pub const WHOLE: u64 = 1_000_000_000_000_000_000;
+pub const PROBABILITY_ONE: u64 = 1_000_000_000_000_000_000;
 
 /// What is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Measure {
+pub enum CdfKind {
     /// Sizes, in bytes.
     Size,
     /// Spans of time, in picoseconds.
@@ -31,15 +31,15 @@ pub enum Measure {
 struct Point {
     /// Bytes or picoseconds.
     value: u64,
-    /// The probability of this value and all below, in parts of [`WHOLE`].
-    upto: u64,
+    /// The probability of this value and all below, in parts of [`PROBABILITY_ONE`].
+    cumulative: u64,
 }
 
 /// An empirical distribution.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cdf {
     name: String,
-    measure: Measure,
+    kind: CdfKind,
     /// Neither values nor probabilities fall; the last one has the whole.
     points: Vec<Point>,
 }
@@ -52,16 +52,16 @@ impl Cdf {
 
     /// What a text other than a path means: the built-in distribution of that name when it is one of
     /// `measure`, or always one value, `20 kB` or `10 ms`. `None` leaves it to be a path.
-    pub fn written(text: &str, measure: Measure) -> Option<Self> {
+    pub fn from_text(text: &str, measure: CdfKind) -> Option<Self> {
         let fixed = || match measure {
-            Measure::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
-            Measure::Time => parse_duration(text).ok().map(Self::fixed_time),
+            CdfKind::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
+            CdfKind::Time => parse_duration(text).ok().map(Self::fixed_time),
         };
-        Self::named(text).filter(|cdf| cdf.measure == measure).or_else(fixed)
+        Self::named(text).filter(|cdf| cdf.kind == measure).or_else(fixed)
     }
 
     /// The names of the built-in distributions of a measure.
-    pub fn names(measure: Measure) -> Vec<&'static str> {
+    pub fn names(measure: CdfKind) -> Vec<&'static str> {
         built_in::names(measure)
     }
 
@@ -73,14 +73,14 @@ impl Cdf {
     /// Always this size; one byte for none.
     pub fn fixed(size: Bytes) -> Self {
         let value = size.as_u64().max(1);
-        let points = vec![Point { value, upto: WHOLE }];
-        Self { name: size.to_string(), measure: Measure::Size, points }
+        let points = vec![Point { value, cumulative: PROBABILITY_ONE }];
+        Self { name: size.to_string(), kind: CdfKind::Size, points }
     }
 
     /// Always this span.
     pub fn fixed_time(span: Duration) -> Self {
-        let points = vec![Point { value: span.as_ps(), upto: WHOLE }];
-        Self { name: span.to_string(), measure: Measure::Time, points }
+        let points = vec![Point { value: span.as_ps(), cumulative: PROBABILITY_ONE }];
+        Self { name: span.to_string(), kind: CdfKind::Time, points }
     }
 
     /// Whether every draw gives the same.
@@ -91,7 +91,7 @@ impl Cdf {
     /// The same shape with another mean: every value times `mean` through its own; as it is when its own
     /// mean is zero.
     #[must_use]
-    pub fn stretched_to(&self, mean: Duration) -> Self {
+    pub fn scaled_to_mean(&self, mean: Duration) -> Self {
         let (to, from) = (u128::from(mean.as_ps()), u128::from(self.mean()));
         let stretch = |value: u64| match (u128::from(value) * to + from / 2).checked_div(from) {
             Some(value) => u64::try_from(value).unwrap_or(u64::MAX),
@@ -107,96 +107,97 @@ impl Cdf {
     }
 
     /// What it is a distribution of.
-    pub fn measure(&self) -> Measure {
-        self.measure
+    pub fn kind(&self) -> CdfKind {
+        self.kind
     }
 
     /// The mean, by exact integration, rounded to a whole byte or picosecond.
     pub fn mean(&self) -> u64 {
-        let whole = u128::from(WHOLE);
+        let whole = u128::from(PROBABILITY_ONE);
         u64::try_from((self.integral(u64::MAX) + whole) / (2 * whole)).unwrap_or(u64::MAX)
     }
 
-    /// Twice the integral of the value over all draws below `limit`, in parts of [`WHOLE`]: at most 2^125.
+    /// Twice the integral of the value over all draws below `limit`, in parts of [`PROBABILITY_ONE`]: at most 2^125.
     fn integral(&self, limit: u64) -> u128 {
         self.pieces()
             .filter(|(from, _)| from.value <= limit)
             .map(|(from, to)| {
                 let whole_piece = to.value <= limit;
-                let upto = if whole_piece { to.upto } else { upto(from, to, limit) };
+                let upto = if whole_piece { to.cumulative } else { interpolate(from, to, limit) };
                 let end = if whole_piece { to.value } else { limit };
-                u128::from(upto - from.upto) * (u128::from(from.value) + u128::from(end))
+                u128::from(upto - from.cumulative) * (u128::from(from.value) + u128::from(end))
             })
             .sum()
     }
 
     /// The pairs of neighbours; before the first point stands one of the same value and no weight.
     fn pieces(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
-        let first = self.points.first().map(|p| Point { upto: 0, ..*p });
+        let first = self.points.first().map(|p| Point { cumulative: 0, ..*p });
         first.into_iter().chain(self.points.iter().copied()).zip(self.points.iter().copied())
     }
 
-    /// The share of the draws that are at most `value`, in parts of [`WHOLE`].
-    pub fn share_upto(&self, value: u64) -> u64 {
+    /// The share of the draws that are at most `value`, in parts of [`PROBABILITY_ONE`].
+    pub fn probability_at_most(&self, value: u64) -> u64 {
         let reached = self.pieces().filter(|(from, _)| from.value <= value);
-        reached.map(|(from, to)| upto(from, to, value)).max().unwrap_or(0)
+        reached.map(|(from, to)| interpolate(from, to, value)).max().unwrap_or(0)
     }
 
     /// The share of the sum of all draws (of all bytes) that comes from draws of at most `value`, in
-    /// parts of [`WHOLE`].
-    pub fn mass_upto(&self, value: u64) -> u64 {
+    /// parts of [`PROBABILITY_ONE`].
+    pub fn mass_at_most(&self, value: u64) -> u64 {
         let all = self.integral(u64::MAX);
         // 2^125 leaves no room for a product with the whole: first the nearest power of two less.
         let shift = 64_u32.saturating_sub(all.leading_zeros());
-        let part = (self.integral(value) >> shift) * u128::from(WHOLE);
-        u64::try_from(part.checked_div(all >> shift).unwrap_or(0)).unwrap_or(WHOLE)
+        let part = (self.integral(value) >> shift) * u128::from(PROBABILITY_ONE);
+        u64::try_from(part.checked_div(all >> shift).unwrap_or(0)).unwrap_or(PROBABILITY_ONE)
     }
 
-    /// The value at a probability in parts of [`WHOLE`]; the largest beyond it.
+    /// The value at a probability in parts of [`PROBABILITY_ONE`]; the largest beyond it.
     pub fn quantile(&self, at: u64) -> u64 {
-        let i = self.points.partition_point(|p| p.upto <= at);
+        let i = self.points.partition_point(|p| p.cumulative <= at);
         let Some(to) = self.points.get(i).or(self.points.last()) else { return 0 };
         let Some(from) = i.checked_sub(1).and_then(|i| self.points.get(i)) else { return to.value };
-        let (width, span) = (to.upto - from.upto, to.value - from.value);
+        let (width, span) = (to.cumulative - from.cumulative, to.value - from.value);
         if width == 0 {
             return to.value;
         }
-        let into = u128::from(span) * u128::from(at.saturating_sub(from.upto).min(width));
+        let into = u128::from(span) * u128::from(at.saturating_sub(from.cumulative).min(width));
         // Rounded to the nearest, so that the draws keep the mean.
         from.value + ((into + u128::from(width / 2)) / u128::from(width)) as u64
     }
 
     /// Draws a value, with one number of the generator as a rule.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
-        let value = self.quantile(rng.below(WHOLE));
-        if self.measure == Measure::Size { value.max(1) } else { value }
+        let value = self.quantile(rng.below(PROBABILITY_ONE));
+        if self.kind == CdfKind::Size { value.max(1) } else { value }
     }
 
     /// Draws a size.
-    pub fn size(&self, rng: &mut Rng) -> Bytes {
+    pub fn draw_size(&self, rng: &mut Rng) -> Bytes {
         Bytes::new(self.draw(rng))
     }
 
     /// Draws a span of time.
-    pub fn span(&self, rng: &mut Rng) -> Duration {
+    pub fn draw_duration(&self, rng: &mut Rng) -> Duration {
         Duration::from_ps(self.draw(rng))
     }
 }
 
 /// The probability of `value` and below on the line between two points.
-fn upto(from: Point, to: Point, value: u64) -> u64 {
+fn interpolate(from: Point, to: Point, value: u64) -> u64 {
     if value >= to.value {
-        return to.upto;
+        return to.cumulative;
     }
-    let into = u128::from(value.saturating_sub(from.value)) * u128::from(to.upto - from.upto);
-    from.upto + (into / u128::from(to.value - from.value)) as u64
+    let into =
+        u128::from(value.saturating_sub(from.value)) * u128::from(to.cumulative - from.cumulative);
+    from.cumulative + (into / u128::from(to.value - from.value)) as u64
 }
 
 impl fmt::Debug for Cdf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cdf")
             .field("name", &self.name)
-            .field("measure", &self.measure)
+            .field("measure", &self.kind)
             .field("points", &self.points.len())
             .finish()
     }

@@ -6,73 +6,76 @@
 
 use lowtide_units::Instant;
 
-use crate::api::{Args, Traffic};
-use crate::param::{Param, ParamKind};
-use crate::refusal::Refusal;
-use crate::{Flow, Source};
+use crate::api::{Traffic, WorkloadArgs};
+use crate::param::{WorkloadParam, WorkloadParamKind};
+use crate::refusal::WorkloadError;
+use crate::{Flow, WritePattern};
 
 /// `count`.
-pub(crate) const COUNT: Param = Param {
+pub(crate) const COUNT: WorkloadParam = WorkloadParam {
     name: "count",
-    kind: ParamKind::Count { min: 1, max: 1_000_000 },
+    kind: WorkloadParamKind::Count { min: 1, max: 1_000_000 },
     default: Some("1"),
     doc: "How many flows; flow `i` goes from source `i mod sources` to destination `i mod destinations`.",
 };
 
 /// `size`.
-pub(crate) const SIZE: Param = Param {
+pub(crate) const SIZE: WorkloadParam = WorkloadParam {
     name: "size",
-    kind: ParamKind::SizeOrUnlimited,
+    kind: WorkloadParamKind::SizeOrUnlimited,
     default: None,
     doc: "Payload bytes of each flow; `unlimited` sends until the run ends.",
 };
 
 /// `start`.
-pub(crate) const START: Param = Param {
+pub(crate) const START: WorkloadParam = WorkloadParam {
     name: "start",
-    kind: ParamKind::Time,
+    kind: WorkloadParamKind::Time,
     default: Some("0 s"),
     doc: "When the first flow opens its connection.",
 };
 
 /// `spacing`.
-pub(crate) const SPACING: Param = Param {
+pub(crate) const SPACING: WorkloadParam = WorkloadParam {
     name: "spacing",
-    kind: ParamKind::Time,
+    kind: WorkloadParamKind::Time,
     default: Some("0 s"),
     doc: "Time from the start of one flow to the start of the next.",
 };
 
 /// `lasts`.
-pub(crate) const LASTS: Param = Param {
+pub(crate) const DURATION: WorkloadParam = WorkloadParam {
     name: "lasts",
-    kind: ParamKind::Optional(&ParamKind::Time),
+    kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
     default: Some("off"),
     doc: "So long after its opening a flow of `unlimited` size stops: what its send buffer holds then is still sent.",
 };
 
 /// The flows, each with this source.
-pub(crate) fn deal(args: &Args, source: Source) -> Result<Traffic, Refusal> {
+pub(crate) fn round_robin_flows(
+    args: &WorkloadArgs,
+    source: WritePattern,
+) -> Result<Traffic, WorkloadError> {
     let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
     let flow = |i| {
         let src = nth(&args.sources, i)?;
-        let dst = other(&args.destinations, i, src)?;
+        let dst = nth_other(&args.destinations, i, src)?;
         let start = Instant::ZERO + start + spacing * i;
-        Some(Flow { group: args.group, src, dst, size, start, source })
+        Some(Flow { group: args.group, src, dst, size, start, write_pattern: source })
     };
     let flows = (0..args.count("count")).map(flow).collect::<Option<Vec<Flow>>>();
-    let flows = flows.ok_or_else(|| to_itself(args))?;
-    Ok(Traffic { flows, askers: Vec::new() })
+    let flows = flows.ok_or_else(|| self_traffic_error(args))?;
+    Ok(Traffic { flows, query_clients: Vec::new() })
 }
 
 /// What is wrong when the hosts leave nobody to send to.
-pub(crate) fn to_itself(args: &Args) -> Refusal {
+pub(crate) fn self_traffic_error(args: &WorkloadArgs) -> WorkloadError {
     let message = format!("[traffic.{}] sends from a host to itself", args.name);
-    Refusal::at("to", message, "name another host in `to`")
+    WorkloadError::at("to", message, "name another host in `to`")
 }
 
 /// Element `i mod length`, or the next one where that is `host` itself.
-pub(crate) fn other(hosts: &[u32], i: u64, host: u32) -> Option<u32> {
+pub(crate) fn nth_other(hosts: &[u32], i: u64, host: u32) -> Option<u32> {
     [i, i + 1].into_iter().filter_map(|i| nth(hosts, i)).find(|other| *other != host)
 }
 

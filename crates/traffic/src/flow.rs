@@ -2,7 +2,7 @@
 
 use lowtide_units::{Bytes, Instant};
 
-use crate::Source;
+use crate::WritePattern;
 
 /// A flow, numbered from zero in the order of the scenario.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,5 +22,5 @@ pub struct Flow {
     /// When the application opens the connection, before any start jitter.
     pub start: Instant,
     /// How its application writes.
-    pub source: Source,
+    pub write_pattern: WritePattern,
 }

@@ -16,7 +16,7 @@ pub mod table;
 mod testing;
 pub mod workload;
 
-pub use asker::{Asker, Asks};
+pub use asker::{QueryClientSpec, QuerySchedule};
 pub use cdf::Cdf;
 pub use flow::{Flow, FlowId};
-pub use source::Source;
+pub use source::WritePattern;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
-use crate::cdf::{Cdf, Measure};
+use crate::cdf::{Cdf, CdfKind};
 
 /// What a parameter of a workload accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ParamKind {
+pub enum WorkloadParamKind {
     /// A whole number in a closed range.
     Count {
         /// Least.
@@ -29,22 +29,22 @@ pub enum ParamKind {
     /// A share of a whole in a closed range, as `15 %`: probabilities, loads, factors.
     Parts {
         /// Least.
-        min: Parts,
+        min: Fraction,
         /// Most.
-        max: Parts,
+        max: Fraction,
     },
     /// The name of a built-in distribution of this measure, one value (`1 MB`, `10 ms`) that is always
-    /// drawn, or the path of a file: see [`Cdf::written`] and [`Cdf::parse`].
-    Distribution(Measure),
+    /// drawn, or the path of a file: see [`Cdf::from_text`] and [`Cdf::parse`].
+    Distribution(CdfKind),
     /// The path of a file of the user, which the workload reads itself.
     File,
     /// As this, or `off`.
-    Optional(&'static ParamKind),
+    Optional(&'static WorkloadParamKind),
 }
 
 /// A value of a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ParamValue {
+pub enum WorkloadParamValue {
     /// A number.
     Count(u64),
     /// A size; `None` is unlimited.
@@ -56,7 +56,7 @@ pub enum ParamValue {
     /// A name.
     Choice(&'static str),
     /// A share.
-    Parts(Parts),
+    Parts(Fraction),
     /// What sizes or spans are drawn from.
     Distribution(Arc<Cdf>),
     /// A file as it was read.
@@ -67,11 +67,11 @@ pub enum ParamValue {
 
 /// One parameter as its workload declares it.
 #[derive(Clone, Copy, Debug)]
-pub struct Param {
+pub struct WorkloadParam {
     /// Name in kebab case.
     pub name: &'static str,
     /// What it accepts.
-    pub kind: ParamKind,
+    pub kind: WorkloadParamKind,
     /// The default as people would write it; `None` must be given.
     pub default: Option<&'static str>,
     /// One sentence with the unit.

@@ -4,10 +4,10 @@ use lowtide_units::{Bytes, Duration, Rate};
 
 /// When the bytes of a flow are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Source {
+pub enum WritePattern {
     /// All at the start.
     #[default]
-    AtOnce,
+    Bulk,
     /// A burst, then a pause that begins when all of it is acknowledged, and again.
     OnOff {
         /// Bytes of a burst; the last may be smaller.
@@ -26,18 +26,18 @@ pub enum Source {
     },
     /// All at the start, and no more after that time: what the send buffer has taken by then is still sent, as
     /// of an application that writes until it is stopped.
-    Until {
+    BulkFor {
         /// From the opening on.
-        lasts: Duration,
+        duration: Duration,
     },
 }
 
-impl Source {
+impl WritePattern {
     /// The least time from the first write to the last when `size` is written in all; for Poisson
     /// arrivals the mean.
-    pub fn lasts(&self, size: Bytes) -> Duration {
+    pub fn write_duration(&self, size: Bytes) -> Duration {
         match *self {
-            Self::AtOnce | Self::Until { .. } => Duration::ZERO,
+            Self::Bulk | Self::BulkFor { .. } => Duration::ZERO,
             Self::OnOff { burst, pause } => {
                 let bursts = size.as_u64().div_ceil(burst.as_u64().max(1));
                 pause * bursts.saturating_sub(1)
@@ -55,15 +55,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writing_lasts_as_long_as_what_lies_between_the_writes() {
+    fn write_duration_is_the_sum_of_the_gaps() {
         let kb = |n: u64| Bytes::new(n * 1_000);
-        let on_off = Source::OnOff { burst: kb(200), pause: Duration::from_secs(1) };
-        assert_eq!(on_off.lasts(kb(200)), Duration::ZERO);
-        assert_eq!(on_off.lasts(kb(201)), Duration::from_secs(1));
-        assert_eq!(on_off.lasts(kb(1_000)), Duration::from_secs(4));
-        let rate = Source::Rate { rate: Rate::from_gbps(8), write: kb(1), poisson: false };
-        assert_eq!(rate.lasts(kb(1)), Duration::ZERO);
-        assert_eq!(rate.lasts(kb(3)), Duration::from_us(2));
-        assert_eq!(Source::AtOnce.lasts(kb(3)), Duration::ZERO);
+        let on_off = WritePattern::OnOff { burst: kb(200), pause: Duration::from_secs(1) };
+        assert_eq!(on_off.write_duration(kb(200)), Duration::ZERO);
+        assert_eq!(on_off.write_duration(kb(201)), Duration::from_secs(1));
+        assert_eq!(on_off.write_duration(kb(1_000)), Duration::from_secs(4));
+        let rate = WritePattern::Rate { rate: Rate::from_gbps(8), write: kb(1), poisson: false };
+        assert_eq!(rate.write_duration(kb(1)), Duration::ZERO);
+        assert_eq!(rate.write_duration(kb(3)), Duration::from_us(2));
+        assert_eq!(WritePattern::Bulk.write_duration(kb(3)), Duration::ZERO);
     }
 }

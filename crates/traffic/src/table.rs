@@ -22,7 +22,7 @@ pub struct FileError {
 
 impl FileError {
     /// `flows.csv:3:7`.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self.column {
             0 => format!("{}:{}", self.file, self.line),
             column => format!("{}:{}:{column}", self.file, self.line),
@@ -32,7 +32,7 @@ impl FileError {
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.place(), self.message, self.help)
+        write!(f, "{}: {}; {}", self.location(), self.message, self.help)
     }
 }
 
@@ -40,21 +40,21 @@ impl core::error::Error for FileError {}
 
 /// A line of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct FileLine<'a> {
     pub(crate) file: &'a str,
     pub(crate) number: u64,
     pub(crate) text: &'a str,
 }
 
 /// The lines of a file. A mark of byte order at its beginning is no part of the first one.
-pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
+pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = FileLine<'a>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    (1..).zip(text.lines()).map(move |(number, text)| Line { file, number, text })
+    (1..).zip(text.lines()).map(move |(number, text)| FileLine { file, number, text })
 }
 
-impl<'a> Line<'a> {
+impl<'a> FileLine<'a> {
     /// What is wrong with a field, which must be a part of this line's text.
-    pub(crate) fn wrong(
+    pub(crate) fn field_error(
         &self,
         field: &str,
         message: impl Into<String>,
@@ -63,10 +63,14 @@ impl<'a> Line<'a> {
         let offset = (field.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         let before = offset.and_then(|offset| self.text.get(..offset));
         let column = before.map_or(0, |before| before.chars().count() as u64 + 1);
-        FileError { column, ..self.error(message, help) }
+        FileError { column, ..self.line_error(message, help) }
     }
     /// What is wrong with the whole line.
-    pub(crate) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> FileError {
+    pub(crate) fn line_error(
+        &self,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> FileError {
         FileError {
             file: self.file.to_owned(),
             line: self.number,
@@ -158,9 +162,9 @@ mod tests {
     fn columns_count_characters_from_one() {
         let line = lines("a.csv", "\u{feff}é, x\n").next().unwrap();
         let field = line.text.rsplit_once(' ').unwrap().1;
-        let error = line.wrong(field, "wrong", "right");
+        let error = line.field_error(field, "wrong", "right");
         assert_eq!(error.to_string(), "a.csv:1:4: wrong; right");
-        assert_eq!(line.error("wrong", "right").place(), "a.csv:1");
+        assert_eq!(line.line_error("wrong", "right").location(), "a.csv:1");
     }
 
     #[test]

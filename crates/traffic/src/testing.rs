@@ -2,22 +2,23 @@
 
 use lowtide_units::{Duration, Instant, Rate};
 
-use crate::workload::{Args, Entry, HostFacts, Refusal, Site, Traffic};
+use crate::workload::{
+    HostInfo, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 
 /// `hosts` hosts at 10 Gbit/s, eight in a rack, in a run of ten seconds with that seed.
-pub(crate) fn site(hosts: u32, seed: u64) -> Site {
-    let fact =
-        |i: u32| HostFacts { name: format!("h.{i}"), rate: Rate::from_gbps(10), rack: i / 8 };
+pub(crate) fn context(hosts: u32, seed: u64) -> WorkloadContext {
+    let fact = |i: u32| HostInfo { name: format!("h.{i}"), rate: Rate::from_gbps(10), rack: i / 8 };
     let end = Instant::ZERO + Duration::from_secs(10);
-    Site { seed, end, hosts: (0..hosts).map(fact).collect() }
+    WorkloadContext { seed, end, hosts: (0..hosts).map(fact).collect() }
 }
 
 /// What the workload makes among 256 hosts.
-pub(crate) fn made(entry: &Entry, args: &Args) -> Traffic {
-    entry.make(args, &site(256, 1)).unwrap()
+pub(crate) fn generate(entry: &WorkloadEntry, args: &WorkloadArgs) -> Traffic {
+    entry.generate(args, &context(256, 1)).unwrap()
 }
 
 /// Why the workload makes nothing.
-pub(crate) fn refused(entry: &Entry, args: &Args) -> Refusal {
-    entry.make(args, &site(256, 1)).unwrap_err()
+pub(crate) fn generate_err(entry: &WorkloadEntry, args: &WorkloadArgs) -> WorkloadError {
+    entry.generate(args, &context(256, 1)).unwrap_err()
 }

@@ -3,9 +3,9 @@
 use arbitrary::Unstructured;
 
 #[derive(Debug)]
-pub(crate) struct Draw<'a>(Unstructured<'a>);
+pub(crate) struct FuzzInput<'a>(Unstructured<'a>);
 
-impl<'a> Draw<'a> {
+impl<'a> FuzzInput<'a> {
     pub(crate) fn new(data: &'a [u8]) -> Self {
         Self(Unstructured::new(data))
     }
@@ -40,7 +40,7 @@ impl<'a> Draw<'a> {
     }
 
     /// In `low..=high`, every doubling equally likely.
-    pub(crate) fn doublings(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn log_range(&mut self, low: u64, high: u64) -> u64 {
         let low_or_one = low.max(1);
         let octaves = (high / low_or_one).max(1).ilog2();
         let base = low_or_one << self.range(0, u64::from(octaves));

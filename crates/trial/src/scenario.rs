@@ -3,14 +3,14 @@
 use lowtide_scenario::Scenario;
 
 /// Longer files say nothing new, and take long.
-const LONGEST: usize = 8_192;
+const MAX_LEN: usize = 8_192;
 /// What starts a line that stands for `-s` or `--over`.
 const OVERRIDE: &str = "#-s ";
 const SWEEP: &str = "#--over ";
 
 /// A file; lines that begin with `#-s key=value` or `#--over key=a,b` are also given as such.
 pub fn run(data: &[u8]) {
-    let data = &data[..data.len().min(LONGEST)];
+    let data = &data[..data.len().min(MAX_LEN)];
     let text = String::from_utf8_lossy(data);
     let Ok(mut scenario) = Scenario::parse(&text, "fuzz.toml") else { return };
     assert_eq!(scenario.text(), text);

@@ -7,17 +7,17 @@ use lowtide_wire::{
     extension, ipv4, ipv6, options, packet, pcapng, tcp,
 };
 
-use crate::draw::Draw;
+use crate::draw::FuzzInput;
 
 /// Larger than the largest IP packet.
-const ROOM: usize = 1 << 17;
+const BUFFER_LEN: usize = 1 << 17;
 
 /// The first byte chooses what the rest is.
 pub fn run(data: &[u8]) {
-    let mut draw = Draw::new(data);
+    let mut draw = FuzzInput::new(data);
     match draw.byte() % 5 {
         0 => packet_bytes(draw.rest()),
-        1 => mended(draw.rest()),
+        1 => fixed_checksums(draw.rest()),
         2 => option_bytes(draw.rest()),
         3 => segment(&mut draw),
         _ => capture(&mut draw),
@@ -30,7 +30,7 @@ fn packet_bytes(bytes: &[u8]) {
     let v6 = ipv6::parse(bytes).and_then(|(h, range)| {
         let (protocol, inner) = extension::walk(bytes, h.next_header, range.clone())?;
         assert!(inner.start >= range.start && inner.end == range.end, "{protocol}: {inner:?}");
-        assert!(inner.start - range.start <= extension::MOST_BYTES);
+        assert!(inner.start - range.start <= extension::MAX_BYTES);
         Ok(inner)
     });
     assert!(v4.is_err() || v6.is_err(), "both versions at once");
@@ -44,7 +44,7 @@ fn packet_bytes(bytes: &[u8]) {
 }
 
 /// The same with right checksums, so that a fuzzer gets behind them.
-fn mended(bytes: &[u8]) {
+fn fixed_checksums(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     let version = bytes.first().map_or(0, |first| first >> 4);
     let header = match version {
@@ -85,7 +85,7 @@ fn mended(bytes: &[u8]) {
 /// What parsed is a value like any other. It need not come out as the same bytes: unknown options are
 /// dropped, and padding is ours.
 fn round_trip(addresses: &Addresses, segment: &Segment, payload: &[u8]) {
-    let mut out = vec![0xaa; ROOM];
+    let mut out = vec![0xaa; BUFFER_LEN];
     let Ok(len) = packet::emit(addresses, segment, payload, &mut out) else {
         // Options may come packed tighter than we write them, and then not fit.
         assert!(
@@ -126,7 +126,7 @@ fn option_bytes(bytes: &[u8]) {
 }
 
 /// A segment as a value, written and read.
-fn segment(draw: &mut Draw<'_>) {
+fn segment(draw: &mut FuzzInput<'_>) {
     let addresses = if draw.flip() {
         let (src, dst) = (draw.u32().into(), draw.u32().into());
         Addresses::V4 { src, dst }
@@ -168,25 +168,25 @@ fn segment(draw: &mut Draw<'_>) {
         options,
         rx: RxMeta::default(),
     };
-    let payload = draw.bytes(ROOM - 200);
+    let payload = draw.bytes(BUFFER_LEN - 200);
     segment.payload_len = payload.len() as u32;
     round_trip(&addresses, &segment, payload);
     // A length that is not that of the payload is refused.
     segment.payload_len = segment.payload_len.wrapping_add(1 + u32::from(draw.u16()));
-    let mut out = vec![0; ROOM];
+    let mut out = vec![0; BUFFER_LEN];
     assert!(packet::emit(&addresses, &segment, payload, &mut out).is_err());
 }
 
 /// Captures: whole blocks, whatever is written.
-fn capture(draw: &mut Draw<'_>) {
-    let text = |draw: &mut Draw<'_>| {
+fn capture(draw: &mut FuzzInput<'_>) {
+    let text = |draw: &mut FuzzInput<'_>| {
         let n = draw.byte();
         // A few texts are longer than an option can say.
         let repeat = if n > 250 { 2000 } else { 1 };
         String::from_utf8_lossy(draw.bytes(usize::from(n))).repeat(repeat)
     };
     let application = text(draw);
-    let mut writer = pcapng::Writer::new(&application);
+    let mut writer = pcapng::PcapngWriter::new(&application);
     let mut interfaces = vec![writer.interface("first")];
     let mut file = Vec::new();
     let (mut blocks, mut steps) = (2, 0);

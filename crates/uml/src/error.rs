@@ -28,7 +28,7 @@ pub enum UmlError {
     #[error(
         "`{0}` cannot be handed to the machine: it has to be text, and a path without spaces and quotes"
     )]
-    Text(String),
+    InvalidArg(String),
     /// The guest could not do what it was told.
     #[error("inside the machine: {0}")]
     Guest(String),
@@ -45,10 +45,10 @@ pub enum UmlError {
         "this version of User Mode Linux cannot restore the registers of this CPU: their XSAVE area is larger than \
          its buffer, as with AMX; use `--kernel FILE` with a newer version, or another machine"
     )]
-    Registers,
+    UnsupportedXsave,
     /// It did not boot in time.
     #[error("the machine did not boot within {} s; its console says:\n{console}", .limit.as_secs())]
-    Boot {
+    BootTimeout {
         /// How long it had.
         limit: Duration,
         /// The last lines of its console.
@@ -56,7 +56,7 @@ pub enum UmlError {
     },
     /// The command took too long.
     #[error("the machine was stopped after {} s, before its command had ended", .0.as_secs())]
-    Limit(Duration),
+    Timeout(Duration),
     /// Something that the system refused.
     #[error("cannot {what}: {error}")]
     System {

@@ -6,12 +6,12 @@ use std::path::Path;
 
 /// A file that grows, from its begin.
 #[derive(Debug)]
-pub(crate) struct Follow {
+pub(crate) struct FileFollower {
     file: File,
     piece: Vec<u8>,
 }
 
-impl Follow {
+impl FileFollower {
     /// Makes the file, empty.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         File::create(path)?;
@@ -19,7 +19,7 @@ impl Follow {
     }
 
     /// Hands on what is new; whether there was something.
-    pub(crate) fn pass(
+    pub(crate) fn forward_new(
         &mut self,
         each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<bool> {
@@ -55,15 +55,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_new_is_handed_on_once() {
+    fn new_bytes_are_forwarded_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
-        let mut follow = Follow::make(&path).unwrap();
+        let mut follow = FileFollower::make(&path).unwrap();
         let mut file = File::options().append(true).open(&path).unwrap();
         let mut seen = Vec::new();
         for text in ["", "one\n", "two"] {
             file.write_all(text.as_bytes()).unwrap();
-            let some = follow.pass(&mut to(&mut seen)).unwrap();
+            let some = follow.forward_new(&mut to(&mut seen)).unwrap();
             assert_eq!(some, !text.is_empty());
         }
         assert_eq!(seen, b"one\ntwo");

@@ -19,20 +19,22 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, sync};
 
 use crate::error::UmlError;
-use crate::job::{ANSWER, Answer, BOOTED, INTERRUPT, JOB, Job, STDERR, STDOUT, get, put};
+use crate::job::{
+    Answer, BOOTED, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
+};
 
 /// A path of this program that nothing can be mounted over.
 const SELF: &str = "/proc/self/exe";
 /// The terminal whose other end the host holds.
-const TETHER: &str = "/dev/tty1";
+const CONTROL_TTY: &str = "/dev/tty1";
 /// What the environment of a command inside has, and no other.
-const INSIDE: &str = "LOWTIDE_INSIDE_UML";
+const INSIDE_VAR: &str = "LOWTIDE_INSIDE_UML";
 /// Linux: the terminal does not become ours (`O_NOCTTY`).
-const NO_CONTROL: i32 = 0o400;
+const O_NOCTTY: i32 = 0o400;
 
 /// Whether this process is a command inside a machine.
 pub fn is_inside() -> bool {
-    std::env::var_os(INSIDE).is_some()
+    std::env::var_os(INSIDE_VAR).is_some()
 }
 
 /// Does the job of `folder` and switches the machine off.
@@ -40,10 +42,10 @@ pub fn main(folder: &Path) -> ! {
     if std::process::id() == 1 {
         let done = prepare(folder).and_then(|job| work(&job, folder));
         let answer = done.unwrap_or_else(|e| Answer::Failed(e.to_string()));
-        if let Err(e) = put(folder, ANSWER, &answer) {
+        if let Err(e) = write_json(folder, OUTCOME, &answer) {
             eprintln!("lowtide: {e}");
         }
-        off();
+        power_off();
     }
     eprintln!(
         "error: this command is for the first process of a machine that `lowtide testbed uml` boots"
@@ -52,7 +54,7 @@ pub fn main(folder: &Path) -> ! {
 }
 
 /// Switches the machine off.
-fn off() -> ! {
+fn power_off() -> ! {
     sync();
     let _ = reboot(RebootMode::RB_POWER_OFF);
     // The kernel ends with its first process.
@@ -75,17 +77,17 @@ fn prepare(folder: &Path) -> Result<Job, UmlError> {
     {
         attach(kind, Path::new(at), None)?;
     }
-    give(folder)?;
-    let job: Option<Job> = get(folder, JOB)?;
+    mount_hostfs(folder)?;
+    let job: Option<Job> = read_json(folder, JOB)?;
     let job = job.ok_or_else(|| UmlError::Guest("there is no job".to_owned()))?;
     for writable in &job.writable {
-        give(writable)?;
+        mount_hostfs(writable)?;
     }
     Ok(job)
 }
 
 /// Lets the machine write in a folder of the host.
-fn give(folder: &Path) -> Result<(), UmlError> {
+fn mount_hostfs(folder: &Path) -> Result<(), UmlError> {
     // What is below /run is hidden by ours.
     if folder.starts_with("/run") {
         let failed = |e| UmlError::system(format!("make {}", folder.display()), e);
@@ -122,25 +124,25 @@ fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
         let file = File::options().append(true).open(&path);
         file.map_err(|e| UmlError::system(format!("open {}", path.display()), e))
     };
-    let tether = File::options().read(true).custom_flags(NO_CONTROL).open(TETHER);
-    let tether = tether.map_err(|e| UmlError::system(format!("open {TETHER}"), e))?;
+    let tether = File::options().read(true).custom_flags(O_NOCTTY).open(CONTROL_TTY);
+    let tether = tether.map_err(|e| UmlError::system(format!("open {CONTROL_TTY}"), e))?;
     let temporary = Path::new("/run/tmp");
     fs::create_dir_all(temporary).map_err(|e| UmlError::system("make /run/tmp", e))?;
-    put(folder, BOOTED, &true)?;
+    write_json(folder, BOOTED, &true)?;
     let child = Command::new(SELF)
         .args(&job.args)
         .current_dir(&job.folder)
         .env_clear()
         .envs(&job.environment)
         .env("TMPDIR", temporary)
-        .env(INSIDE, "1")
+        .env(INSIDE_VAR, "1")
         .stdin(Stdio::null())
         .stdout(out(STDOUT)?)
         .stderr(out(STDERR)?)
         .spawn()
         .map_err(|e| UmlError::system(format!("start in {}", job.folder.display()), e))?;
     let child = Pid::from_raw(child.id().cast_signed());
-    let watch = std::thread::Builder::new().spawn(move || obey(tether, child));
+    let watch = std::thread::Builder::new().spawn(move || handle_control(tether, child));
     watch.map_err(|e| UmlError::system("start a thread", e))?;
     loop {
         // Process 1 also inherits what others leave behind.
@@ -158,7 +160,7 @@ fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
 }
 
 /// Does what the host says, until the host is gone; then there is nobody to work for.
-fn obey(tether: File, child: Pid) {
+fn handle_control(tether: File, child: Pid) {
     for line in BufReader::new(tether).lines() {
         match line {
             Ok(word) if word.trim() == INTERRUPT => {
@@ -168,5 +170,5 @@ fn obey(tether: File, child: Pid) {
             Err(_) => break,
         }
     }
-    off();
+    power_off();
 }

@@ -38,7 +38,7 @@ pub(crate) enum Answer {
 
 /// Names of the files in the folder of a job.
 pub(crate) const JOB: &str = "job";
-pub(crate) const ANSWER: &str = "answer";
+pub(crate) const OUTCOME: &str = "answer";
 pub(crate) const BOOTED: &str = "booted";
 pub(crate) const STDOUT: &str = "stdout";
 pub(crate) const STDERR: &str = "stderr";
@@ -49,7 +49,11 @@ pub(crate) const LOCK: &str = "lock";
 pub(crate) const INTERRUPT: &str = "interrupt";
 
 /// Writes `value` so that whoever reads the file finds all of it or none.
-pub(crate) fn put(folder: &Path, name: &str, value: &impl Serialize) -> Result<(), UmlError> {
+pub(crate) fn write_json(
+    folder: &Path,
+    name: &str,
+    value: &impl Serialize,
+) -> Result<(), UmlError> {
     let (path, unfinished) = (folder.join(name), folder.join(format!("{name}.new")));
     let write = || -> io::Result<()> {
         fs::write(&unfinished, serde_json::to_vec(value)?)?;
@@ -59,7 +63,7 @@ pub(crate) fn put(folder: &Path, name: &str, value: &impl Serialize) -> Result<(
 }
 
 /// Reads what [`put`] wrote; `None` where there is nothing yet.
-pub(crate) fn get<T: for<'a> Deserialize<'a>>(
+pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(
     folder: &Path,
     name: &str,
 ) -> Result<Option<T>, UmlError> {
@@ -77,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_is_got() {
+    fn json_files_round_trip() {
         let folder = tempfile::tempdir().unwrap();
         let job = Job {
             args: vec!["live".to_owned(), "a \"b\"\n".to_owned()],
@@ -86,14 +90,14 @@ mod tests {
             writable: vec!["/w".into()],
             modules: Vec::new(),
         };
-        assert_eq!(get::<Job>(folder.path(), JOB).unwrap(), None);
-        put(folder.path(), JOB, &job).unwrap();
-        assert_eq!(get::<Job>(folder.path(), JOB).unwrap(), Some(job));
+        assert_eq!(read_json::<Job>(folder.path(), JOB).unwrap(), None);
+        write_json(folder.path(), JOB, &job).unwrap();
+        assert_eq!(read_json::<Job>(folder.path(), JOB).unwrap(), Some(job));
         for answer in [Answer::Exited(3), Answer::Signalled(9), Answer::Failed("x".to_owned())] {
-            put(folder.path(), ANSWER, &answer).unwrap();
-            assert_eq!(get(folder.path(), ANSWER).unwrap(), Some(answer));
+            write_json(folder.path(), OUTCOME, &answer).unwrap();
+            assert_eq!(read_json(folder.path(), OUTCOME).unwrap(), Some(answer));
         }
-        fs::write(folder.path().join(ANSWER), "{").unwrap();
-        assert!(get::<Answer>(folder.path(), ANSWER).is_err());
+        fs::write(folder.path().join(OUTCOME), "{").unwrap();
+        assert!(read_json::<Answer>(folder.path(), OUTCOME).is_err());
     }
 }

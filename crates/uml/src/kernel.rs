@@ -20,7 +20,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// That of the package, by way of `PATH`.
+    /// That of the package, by way of `SETUP`.
     ///
     /// # Errors
     /// It is not installed, or not whole.

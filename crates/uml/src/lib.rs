@@ -20,5 +20,5 @@ mod place;
 pub use error::UmlError;
 pub use guest::is_inside;
 pub use kernel::Kernel;
-pub use machine::{Ended, Machine, Word};
-pub use modules::NETWORK;
+pub use machine::{GuestExit, Machine, MachineEvent};
+pub use modules::NETWORK_MODULES;

@@ -12,33 +12,35 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::error::UmlError;
-use crate::follow::{Follow, tail, to};
-use crate::job::{ANSWER, Answer, BOOTED, CONSOLE, INTERRUPT, JOB, Job, STDERR, STDOUT, get, put};
+use crate::follow::{FileFollower, tail, to};
+use crate::job::{
+    Answer, BOOTED, CONSOLE, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
+};
 use crate::kernel::Kernel;
-use crate::modules::Catalogue;
-use crate::place::Place;
+use crate::modules::ModuleDeps;
+use crate::place::JobDir;
 
 /// How long a machine may take to boot; it takes 1 to 3 s.
 const BOOT: Duration = Duration::from_mins(1);
 /// How long it may take to end when it was told to.
-const GRACE: Duration = Duration::from_secs(10);
+const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often its files are looked at.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How much of the console an error shows, bytes.
 const CONSOLE_TAIL: usize = 2_000;
 /// Message of a kernel whose buffer for PTRACE_SETREGSET is smaller than the CPU's XSAVE area.
-const REGISTERS: &str = "ptrace set fp regs failed";
+const SETREGSET_ERROR: &str = "ptrace set fp regs failed";
 
 /// A word about the machine itself, for whoever waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Word {
+pub enum MachineEvent {
     /// It is up after so long, and starts its command.
     Booted(Duration),
 }
 
 /// How the command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct GuestExit {
     /// Its exit status; 128 + n where the signal n ended it, as shells have it.
     pub status: u8,
     /// How long the machine took to boot.
@@ -68,7 +70,7 @@ pub struct Machine {
 fn word(path: &Path) -> Result<&str, UmlError> {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"'\",".contains(c);
     let text = path.to_str().filter(|t| t.chars().all(plain));
-    text.ok_or_else(|| UmlError::Text(path.display().to_string()))
+    text.ok_or_else(|| UmlError::InvalidArg(path.display().to_string()))
 }
 
 impl Machine {
@@ -81,20 +83,20 @@ impl Machine {
         &self,
         args: &[String],
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(&Word),
-    ) -> Result<Ended, UmlError> {
-        let place = Place::make(&std::env::temp_dir())?;
+        tell: &mut dyn FnMut(&MachineEvent),
+    ) -> Result<GuestExit, UmlError> {
+        let place = JobDir::make(&std::env::temp_dir())?;
         let folder = place.path();
-        put(folder, JOB, &self.job(args)?)?;
+        write_json(folder, JOB, &self.job(args)?)?;
         let follow = |name| {
-            Follow::make(&folder.join(name))
+            FileFollower::make(&folder.join(name))
                 .map_err(|e| UmlError::system("make a file for output", e))
         };
         let mut running = Running {
             out: follow(STDOUT)?,
             err: follow(STDERR)?,
             process: Process(self.start(folder)?),
-            place,
+            job_dir: place,
         };
         running.watch(self.limit, stop, tell)
     }
@@ -103,7 +105,7 @@ impl Machine {
         let path = self.kernel.modules.join("modules.dep");
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|e| UmlError::system(format!("read {}", path.display()), e))?;
-        let (modules, missing) = Catalogue::parse(&text).order(&self.modules);
+        let (modules, missing) = ModuleDeps::parse(&text).order(&self.modules);
         if let Some(name) = missing.first() {
             let version = &self.kernel.version;
             return Err(UmlError::Guest(format!("Linux {version} has no module `{name}`")));
@@ -171,22 +173,22 @@ impl Drop for Process {
 }
 
 struct Running {
-    out: Follow,
-    err: Follow,
+    out: FileFollower,
+    err: FileFollower,
     process: Process,
-    place: Place,
+    job_dir: JobDir,
 }
 
 impl Running {
     /// Hands on what the command has printed since.
-    fn pass(&mut self) -> Result<(), UmlError> {
-        let printed = self.out.pass(&mut to(io::stdout().lock()));
-        let printed = printed.and_then(|_| self.err.pass(&mut to(io::stderr().lock())));
+    fn forward_output(&mut self) -> Result<(), UmlError> {
+        let printed = self.out.forward_new(&mut to(io::stdout().lock()));
+        let printed = printed.and_then(|_| self.err.forward_new(&mut to(io::stderr().lock())));
         printed.map(|_| ()).map_err(|e| UmlError::system("hand on what the command prints", e))
     }
 
     fn console(&self) -> String {
-        tail(&self.place.path().join(CONSOLE), CONSOLE_TAIL)
+        tail(&self.job_dir.path().join(CONSOLE), CONSOLE_TAIL)
     }
 
     #[expect(clippy::disallowed_methods, reason = "a machine is given a limit of real time")]
@@ -194,22 +196,22 @@ impl Running {
         &mut self,
         limit: Duration,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(&Word),
-    ) -> Result<Ended, UmlError> {
+        tell: &mut dyn FnMut(&MachineEvent),
+    ) -> Result<GuestExit, UmlError> {
         let start = Instant::now();
         let mut boot = None;
         let mut asked: Option<Instant> = None;
         loop {
             let ended = self.process.0.try_wait();
             let ended = ended.map_err(|e| UmlError::system("wait for the machine", e))?;
-            let folder = self.place.path();
-            if boot.is_none() && get::<bool>(folder, BOOTED)?.is_some() {
+            let folder = self.job_dir.path();
+            if boot.is_none() && read_json::<bool>(folder, BOOTED)?.is_some() {
                 boot = Some(start.elapsed());
-                tell(&Word::Booted(start.elapsed()));
+                tell(&MachineEvent::Booted(start.elapsed()));
             }
-            self.pass()?;
+            self.forward_output()?;
             if let Some(ended) = ended {
-                let answer: Option<Answer> = get(self.place.path(), ANSWER)?;
+                let answer: Option<Answer> = read_json(self.job_dir.path(), OUTCOME)?;
                 let status = match answer {
                     Some(Answer::Exited(status)) => u8::try_from(status).unwrap_or(1),
                     Some(Answer::Signalled(n)) => u8::try_from(128 + n).unwrap_or(255),
@@ -220,20 +222,20 @@ impl Running {
                             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
                         };
                         let console = self.console();
-                        if console.contains(REGISTERS) {
-                            return Err(UmlError::Registers);
+                        if console.contains(SETREGSET_ERROR) {
+                            return Err(UmlError::UnsupportedXsave);
                         }
                         return Err(UmlError::Died { status, console });
                     }
                 };
-                return Ok(Ended { status, boot: boot.unwrap_or_default() });
+                return Ok(GuestExit { status, boot: boot.unwrap_or_default() });
             }
             match boot {
                 None if start.elapsed() > BOOT => {
-                    return Err(UmlError::Boot { limit: BOOT, console: self.console() });
+                    return Err(UmlError::BootTimeout { limit: BOOT, console: self.console() });
                 }
                 Some(booted) if start.elapsed() > booted + limit => {
-                    return Err(UmlError::Limit(limit));
+                    return Err(UmlError::Timeout(limit));
                 }
                 _ => {}
             }
@@ -245,13 +247,13 @@ impl Running {
                         let _ = writeln!(tether, "{INTERRUPT}");
                     }
                 }
-                Some(since) if since.elapsed() > GRACE => {
+                Some(since) if since.elapsed() > INTERRUPT_TIMEOUT => {
                     let why = "the command did not end when it was interrupted";
                     return Err(UmlError::Guest(why.to_owned()));
                 }
                 _ => {}
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a testbed needs: devices, the queueing disciplines that mark and delay, and every congestion control.
-pub const NETWORK: [&str; 24] = [
+pub const NETWORK_MODULES: [&str; 24] = [
     "ipv6",
     "tun",
     "veth",
@@ -32,7 +32,7 @@ pub const NETWORK: [&str; 24] = [
 
 /// The modules of a kernel, from its `modules.dep`: file by name, and what each needs.
 #[derive(Debug)]
-pub(crate) struct Catalogue<'a> {
+pub(crate) struct ModuleDeps<'a> {
     files: BTreeMap<&'a str, (&'a str, Vec<&'a str>)>,
 }
 
@@ -42,7 +42,7 @@ fn name(file: &str) -> &str {
     last.split('.').next().unwrap_or(last)
 }
 
-impl<'a> Catalogue<'a> {
+impl<'a> ModuleDeps<'a> {
     /// Lines of `file: needed needed ...`.
     pub(crate) fn parse(text: &'a str) -> Self {
         let line = |line: &'a str| {
@@ -80,9 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_module_needs_comes_before_it() {
+    fn dependencies_load_first() {
         let text = "k/net/ipv6.ko: k/lib/crc.ko\nk/lib/crc.ko:\nk/udp_diag.ko: k/net/ipv6.ko k/lib/crc.ko\nk/tun.ko:\n";
-        let all = Catalogue::parse(text);
+        let all = ModuleDeps::parse(text);
         let order = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
             all.order(&names)
@@ -93,7 +93,7 @@ mod tests {
         );
         assert_eq!(order(&["none", "tun"]), (vec!["k/tun.ko"], vec!["none".to_owned()]));
         // A circle, which no kernel has, ends.
-        let circle = Catalogue::parse("a.ko: b.ko\nb.ko: a.ko\n");
+        let circle = ModuleDeps::parse("a.ko: b.ko\nb.ko: a.ko\n");
         assert_eq!(circle.order(&["a".to_owned()]).0, ["b.ko", "a.ko"]);
     }
 }

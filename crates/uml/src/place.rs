@@ -16,15 +16,15 @@ const PREFIX: &str = "lowtide-uml-";
 
 /// A folder, and the lock that shows that it is in use.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct JobDir {
     folder: TempDir,
     _lock: File,
 }
 
-impl Place {
+impl JobDir {
     /// A new one, after removing what was left behind in `parent`.
     pub(crate) fn make(parent: &Path) -> Result<Self, UmlError> {
-        sweep(parent);
+        remove_stale(parent);
         let failed = |e| UmlError::system(format!("make a folder in {}", parent.display()), e);
         let folder = Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(failed)?;
         // Locked before it has the name that others look for.
@@ -41,7 +41,7 @@ impl Place {
 }
 
 /// Removes the folders of programs that are gone. What cannot be removed (another user's) stays.
-fn sweep(parent: &Path) {
+fn remove_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(|n| n.starts_with(PREFIX));
         if !ours || !entry.file_type().is_ok_and(|t| t.is_dir()) {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_is_removed_and_nothing_else() {
+    fn only_unlocked_directories_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let dead = parent.path().join("lowtide-uml-dead");
         let (young, other) = (parent.path().join("lowtide-uml-young"), parent.path().join("other"));
@@ -70,8 +70,8 @@ mod tests {
         for folder in [&dead, &other] {
             fs::write(folder.join(LOCK), "").unwrap();
         }
-        let first = Place::make(parent.path()).unwrap();
-        let second = Place::make(parent.path()).unwrap();
+        let first = JobDir::make(parent.path()).unwrap();
+        let second = JobDir::make(parent.path()).unwrap();
         assert!(!dead.exists() && young.exists() && other.exists());
         assert!(first.path().exists() && second.path().exists());
         let path = first.path().to_owned();

@@ -15,9 +15,9 @@ mod time;
 
 pub use bytes::Bytes;
 pub use parse::{
-    ParseUnitError, parse_bytes, parse_duration, parse_packets, parse_parts, parse_rate,
+    ParseUnitError, parse_bytes, parse_duration, parse_fraction, parse_packets, parse_rate,
 };
-pub use parts::Parts;
+pub use parts::Fraction;
 pub use probe::{Probe, Unit};
 pub use rate::Rate;
 pub use time::{Duration, HostStamp, Instant};

@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::{Bytes, Duration, Parts, Rate};
+use crate::{Bytes, Duration, Fraction, Rate};
 
 /// Why a text is not the quantity that was asked for, with what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ impl fmt::Display for ParseUnitError {
 impl core::error::Error for ParseUnitError {}
 
 /// One kind of quantity: its units and the words that errors use.
-struct Measure {
+struct Dimension {
     /// With an article, as in "is not a size".
     what: &'static str,
     /// The base unit in words, as in "a whole number of bytes".
@@ -50,7 +50,7 @@ struct Measure {
     list: &'static str,
 }
 
-const TIME: Measure = Measure {
+const TIME: Dimension = Dimension {
     what: "a span of time",
     base: "picoseconds",
     example: "ms",
@@ -67,7 +67,7 @@ const TIME: Measure = Measure {
     list: "ps, ns, us, ms, s, min",
 };
 
-const SIZE: Measure = Measure {
+const SIZE: Dimension = Dimension {
     what: "a size",
     base: "bytes",
     example: "kB",
@@ -85,7 +85,7 @@ const SIZE: Measure = Measure {
     list: "B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
 };
 
-const RATE: Measure = Measure {
+const RATE: Dimension = Dimension {
     what: "a rate",
     base: "bits per second",
     example: "Gbit/s",
@@ -116,7 +116,7 @@ const RATE: Measure = Measure {
 const BYTE_RATES: [(&str, u64); 5] =
     [("B", 8), ("kB", 8_000), ("MB", 8_000_000), ("GB", 8_000_000_000), ("TB", 8_000_000_000_000)];
 
-const PACKETS: Measure = Measure {
+const PACKETS: Dimension = Dimension {
     what: "a number of packets",
     base: "packets",
     example: "pkt",
@@ -124,7 +124,7 @@ const PACKETS: Measure = Measure {
     list: "pkt, packets",
 };
 
-const PARTS: Measure = Measure {
+const FRACTION: Dimension = Dimension {
     what: "a share",
     base: "parts per billion",
     example: "%",
@@ -143,7 +143,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseUnitError> {
     if text.trim() == "never" {
         return Ok(Duration::MAX);
     }
-    let written = Written::read(text, &TIME)?;
+    let written = ParsedQuantity::read(text, &TIME)?;
     match written.unit {
         "m" => Err(error(text, "has the unit `m`, which may be `ms` or `min`; write which")),
         _ => written.value().map(Duration::from_ps),
@@ -155,7 +155,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseUnitError> {
 /// # Errors
 /// A missing or unknown unit, a unit of bits, a fraction of a byte, or more than 2^64 - 1 bytes.
 pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
-    let written = Written::read(text, &SIZE)?;
+    let written = ParsedQuantity::read(text, &SIZE)?;
     let number = written.number();
     let unit = written.unit;
     if let Some(prefix) = bits_or_bytes(unit) {
@@ -182,12 +182,12 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
 /// A missing or unknown unit, a unit of bytes or one that may be either (`Gb`), a fraction of a bit per
 /// second, zero, or more than 2^64 - 1 bit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
-    let written = Written::read(text, &RATE)?;
+    let written = ParsedQuantity::read(text, &RATE)?;
     let number = written.number();
     let stem = written.unit.strip_suffix("/s").or(written.unit.strip_suffix("ps"));
     let stem = stem.unwrap_or(written.unit);
     if let Some((_, scale)) = BYTE_RATES.iter().find(|(name, _)| *name == stem) {
-        let advice = match written.times(*scale).ok().and_then(Rate::from_bps) {
+        let advice = match written.scaled(*scale).ok().and_then(Rate::from_bps) {
             Some(rate) => format!("is in bytes; a rate is in bits per second: write \"{rate}\""),
             None => "is in bytes; a rate is in bits per second".to_string(),
         };
@@ -212,7 +212,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
 /// # Errors
 /// A missing or unknown unit, or a fraction of a packet.
 pub fn parse_packets(text: &str) -> Result<u64, ParseUnitError> {
-    let written = Written::read(text, &PACKETS)?;
+    let written = ParsedQuantity::read(text, &PACKETS)?;
     if SIZE.find(written.unit).is_some() {
         return Err(error(text, "is a size where a number of packets is wanted, \"20 pkt\""));
     }
@@ -223,31 +223,31 @@ pub fn parse_packets(text: &str) -> Result<u64, ParseUnitError> {
 ///
 /// # Errors
 /// A missing or unknown unit, a fraction of a part per billion, or more than 2^63 - 1 of them.
-pub fn parse_parts(text: &str) -> Result<Parts, ParseUnitError> {
+pub fn parse_fraction(text: &str) -> Result<Fraction, ParseUnitError> {
     let positive = text.trim().strip_prefix('-');
-    let ppb = Written::read(positive.unwrap_or(text), &PARTS)?.value()?;
+    let ppb = ParsedQuantity::read(positive.unwrap_or(text), &FRACTION)?.value()?;
     let ppb = i64::try_from(ppb).map_err(|_| error(text, "is more than any share"))?;
-    Ok(Parts::from_ppb(if positive.is_some() { -ppb } else { ppb }))
+    Ok(Fraction::from_ppb(if positive.is_some() { -ppb } else { ppb }))
 }
 
-impl Measure {
+impl Dimension {
     fn find(&self, unit: &str) -> Option<u64> {
         self.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
     }
 }
 
 /// A text taken apart: `whole.fraction unit`.
-struct Written<'a> {
+struct ParsedQuantity<'a> {
     text: &'a str,
-    measure: &'static Measure,
+    measure: &'static Dimension,
     whole: &'a str,
     /// Digits after the point, without trailing zeros.
     fraction: &'a str,
     unit: &'a str,
 }
 
-impl<'a> Written<'a> {
-    fn read(text: &'a str, measure: &'static Measure) -> Result<Self, ParseUnitError> {
+impl<'a> ParsedQuantity<'a> {
+    fn read(text: &'a str, measure: &'static Dimension) -> Result<Self, ParseUnitError> {
         let trimmed = text.trim();
         let example = measure.example;
         if trimmed.is_empty() {
@@ -301,7 +301,7 @@ impl<'a> Written<'a> {
     /// is read in bit/s, as bytes, or in the finer units of time; below that in the unit of examples.
     fn with_unit(&self) -> String {
         let bare = || format!("{} {}", self.number(), self.measure.example);
-        let Ok(n) = self.times(1) else { return bare() };
+        let Ok(n) = self.scaled(1) else { return bare() };
         match self.measure.base {
             _ if n < 1_000 => bare(),
             base if base == RATE.base => Rate::from_bps(n).map_or_else(bare, |r| r.to_string()),
@@ -327,11 +327,11 @@ impl<'a> Written<'a> {
         let Some(scale) = self.measure.find(self.unit) else {
             return Err(self.unknown_unit());
         };
-        self.times(scale)
+        self.scaled(scale)
     }
 
     /// The number times `scale`, when that is a whole number below 2^64.
-    fn times(&self, scale: u64) -> Result<u64, ParseUnitError> {
+    fn scaled(&self, scale: u64) -> Result<u64, ParseUnitError> {
         let scale = u128::from(scale);
         let inexact = || {
             let advice = format!("is not a whole number of {}", self.measure.base);
@@ -367,7 +367,7 @@ impl<'a> Written<'a> {
     }
 
     fn unknown_unit(&self) -> ParseUnitError {
-        let Measure { what, units, list, .. } = self.measure;
+        let Dimension { what, units, list, .. } = self.measure;
         let same = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(self.unit));
         let advice = match same {
             Some((name, _)) => {

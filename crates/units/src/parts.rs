@@ -4,9 +4,9 @@ use core::fmt;
 
 /// Parts per billion, with a sign: a clock's drift, a loss rate, a fraction of a rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Parts(i64);
+pub struct Fraction(i64);
 
-impl Parts {
+impl Fraction {
     /// Nothing.
     pub const ZERO: Self = Self(0);
     /// The whole.
@@ -30,7 +30,7 @@ impl Parts {
     }
 }
 
-impl fmt::Display for Parts {
+impl fmt::Display for Fraction {
     /// Per cent, from 0.1 % on with up to two digits behind the point, else the largest unit in which it is a whole
     /// number, `"40 ppm"`: reading it back is lossless.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,7 +56,7 @@ impl fmt::Display for Parts {
     }
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for Fraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

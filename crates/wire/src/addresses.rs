@@ -34,7 +34,7 @@ impl Addresses {
     }
 
     /// Source and destination.
-    pub const fn ends(self) -> (IpAddr, IpAddr) {
+    pub const fn src_dst(self) -> (IpAddr, IpAddr) {
         match self {
             Self::V4 { src, dst } => (IpAddr::V4(src), IpAddr::V4(dst)),
             Self::V6 { src, dst } => (IpAddr::V6(src), IpAddr::V6(dst)),

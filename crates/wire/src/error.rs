@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A header that this crate reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Header {
+pub enum HeaderKind {
     /// IPv4 (RFC 791).
     Ipv4,
     /// IPv6 (RFC 8200).
@@ -15,7 +15,7 @@ pub enum Header {
     Tcp,
 }
 
-impl fmt::Display for Header {
+impl fmt::Display for HeaderKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ipv4 => "IPv4",
@@ -32,7 +32,7 @@ pub enum WireError {
     /// Fewer bytes than the header needs.
     Truncated {
         /// The header that is cut short.
-        header: Header,
+        header: HeaderKind,
         /// Bytes that it needs.
         need: usize,
         /// Bytes that are there.
@@ -46,14 +46,14 @@ pub enum WireError {
     /// The header states a length below that of its fixed part, in bytes.
     HeaderLength {
         /// The header.
-        header: Header,
+        header: HeaderKind,
         /// The length it states.
         stated: usize,
     },
     /// The packet states more bytes than are there, or fewer than its own header has.
     TotalLength {
         /// The IP header.
-        header: Header,
+        header: HeaderKind,
         /// The length it states, header included.
         stated: usize,
         /// Bytes that are there.
@@ -93,7 +93,7 @@ pub enum WireError {
     /// A checksum does not match.
     Checksum {
         /// The header that holds it.
-        header: Header,
+        header: HeaderKind,
     },
     /// An option with a length byte that its kind cannot have (0 and 1 always).
     OptionLength {
@@ -120,7 +120,7 @@ pub enum WireError {
     /// The packet is longer than its length field can say.
     PacketTooLong {
         /// The IP header.
-        header: Header,
+        header: HeaderKind,
         /// Bytes of payload that it should carry.
         payload: usize,
     },
@@ -132,7 +132,7 @@ pub enum WireError {
         given: usize,
     },
     /// The buffer given is too small for the packet.
-    NoRoom {
+    BufferTooSmall {
         /// Bytes needed.
         need: usize,
         /// Bytes given.
@@ -187,7 +187,7 @@ impl fmt::Display for WireError {
             Self::PayloadLength { stated, given } => {
                 write!(f, "segment states {stated} bytes of payload, {given} were given")
             }
-            Self::NoRoom { need, have } => {
+            Self::BufferTooSmall { need, have } => {
                 write!(f, "packet of {need} bytes does not fit into a buffer of {have}")
             }
         }

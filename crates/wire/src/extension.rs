@@ -3,11 +3,11 @@
 //! Contract: hop-by-hop options, destination options, routing headers without segments left and fragment headers of
 //! whole packets (RFC 6946) are passed over. Everything else before the transport ends the walk with an error or with
 //! its protocol number: authentication and encryption (AH, ESP) are not known here. The chain is bounded by
-//! [`MOST_HEADERS`] and [`MOST_BYTES`], as RFC 8504 §5.3 allows, so that a packet costs a bounded amount of work.
+//! [`MAX_HEADERS`] and [`MAX_BYTES`], as RFC 8504 §5.3 allows, so that a packet costs a bounded amount of work.
 
 use core::ops::Range;
 
-use crate::error::{Header, WireError};
+use crate::error::{HeaderKind, WireError};
 
 // Numbers of RFC 8200 §4.
 pub(crate) const HOP_BY_HOP: u8 = 0;
@@ -18,9 +18,9 @@ pub(crate) const DESTINATION: u8 = 60;
 pub(crate) const FRAGMENT_BITS: u16 = 0xfff9;
 
 /// The most extension headers of one packet.
-pub const MOST_HEADERS: usize = 8;
+pub const MAX_HEADERS: usize = 8;
 /// The most bytes that all of them may have together.
-pub const MOST_BYTES: usize = 512;
+pub const MAX_BYTES: usize = 512;
 
 /// Whether more is to be walked: `protocol` is an extension header that this module passes over.
 pub(crate) const fn is_extension(protocol: u8) -> bool {
@@ -43,14 +43,17 @@ pub fn walk(
     let mut headers = 0;
     while is_extension(protocol) {
         let rest = packet.get(at..).unwrap_or(&[]);
-        let cut =
-            |need| WireError::Truncated { header: Header::Ipv6Extension, need, have: rest.len() };
+        let cut = |need| WireError::Truncated {
+            header: HeaderKind::Ipv6Extension,
+            need,
+            have: rest.len(),
+        };
         let Some(&[next, units, third, fourth]) = rest.first_chunk() else { return Err(cut(8)) };
         let len = if protocol == FRAGMENT { 8 } else { (usize::from(units) + 1) * 8 };
         headers += 1;
         at += len;
         let walked = at - range.start;
-        if headers > MOST_HEADERS || walked > MOST_BYTES {
+        if headers > MAX_HEADERS || walked > MAX_BYTES {
             return Err(WireError::ExtensionsTooLong { headers, bytes: walked });
         }
         let header = rest.get(..len).ok_or_else(|| cut(len))?;

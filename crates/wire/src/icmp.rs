@@ -23,9 +23,9 @@ pub enum IcmpKind {
         mtu: u32,
     },
     /// Its port or protocol is not there, or prohibited.
-    Refused,
+    HardError,
     /// Something else on its way that may pass (RFC 1122 §4.2.3.9: a soft error).
-    Soft,
+    SoftError,
 }
 
 /// An error about one TCP packet of this host.
@@ -59,8 +59,8 @@ fn parse_v4(bytes: &[u8]) -> Option<IcmpError> {
     let (head, quoted) = message.split_first_chunk::<8>()?;
     let kind = match (head[0], head[1]) {
         (3, 4) => IcmpKind::TooBig { mtu: u32::from(u16::from_be_bytes([head[6], head[7]])) },
-        (3, 2 | 3 | 9 | 10 | 13) => IcmpKind::Refused,
-        (3 | 11 | 12, _) => IcmpKind::Soft,
+        (3, 2 | 3 | 9 | 10 | 13) => IcmpKind::HardError,
+        (3 | 11 | 12, _) => IcmpKind::SoftError,
         _ => return None,
     };
     let fixed = quoted.first_chunk::<{ ipv4::HEADER_LEN }>()?;
@@ -90,8 +90,8 @@ fn parse_v6(bytes: &[u8]) -> Option<IcmpError> {
         (2, _) => {
             IcmpKind::TooBig { mtu: u32::from_be_bytes([head[4], head[5], head[6], head[7]]) }
         }
-        (1, 1 | 4) => IcmpKind::Refused,
-        (1 | 3 | 4, _) => IcmpKind::Soft,
+        (1, 1 | 4) => IcmpKind::HardError,
+        (1 | 3 | 4, _) => IcmpKind::SoftError,
         _ => return None,
     };
     let (fixed, segment) = quoted.split_first_chunk::<{ ipv6::HEADER_LEN }>()?;
@@ -111,7 +111,7 @@ fn error(
     (from, to): (IpAddr, IpAddr),
 ) -> Option<IcmpError> {
     let start = segment.first_chunk::<8>()?;
-    if addresses.ends().0 != to {
+    if addresses.src_dst().0 != to {
         return None;
     }
     Some(IcmpError {

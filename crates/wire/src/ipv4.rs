@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use crate::Ecn;
 use crate::checksum::Checksum;
-use crate::error::{Header, WireError};
+use crate::error::{HeaderKind, WireError};
 
 /// Length in bytes of a header without options, as this crate writes it.
 pub const HEADER_LEN: usize = 20;
@@ -60,7 +60,7 @@ impl Ipv4Header {
 /// A header or packet cut short, another version, a fragment, or a wrong checksum.
 pub fn parse(bytes: &[u8]) -> Result<(Ipv4Header, Range<usize>), WireError> {
     let have = bytes.len();
-    let header = Header::Ipv4;
+    let header = HeaderKind::Ipv4;
     let Some(fixed) = bytes.first_chunk::<HEADER_LEN>() else {
         return Err(WireError::Truncated { header, need: HEADER_LEN, have });
     };
@@ -103,7 +103,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Ipv4Header, Range<usize>), WireError> {
 /// # Errors
 /// [`WireError::PacketTooLong`] above 65515 bytes of payload.
 pub fn emit(header: &Ipv4Header, payload_len: usize) -> Result<[u8; HEADER_LEN], WireError> {
-    let too_long = WireError::PacketTooLong { header: Header::Ipv4, payload: payload_len };
+    let too_long = WireError::PacketTooLong { header: HeaderKind::Ipv4, payload: payload_len };
     let total = payload_len.checked_add(HEADER_LEN).and_then(|n| u16::try_from(n).ok());
     let total = total.ok_or(too_long)?;
     let mut out = [0; HEADER_LEN];

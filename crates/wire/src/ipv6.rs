@@ -8,7 +8,7 @@ use core::net::Ipv6Addr;
 use core::ops::Range;
 
 use crate::Ecn;
-use crate::error::{Header, WireError};
+use crate::error::{HeaderKind, WireError};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 40;
@@ -46,7 +46,7 @@ impl Ipv6Header {
 /// A header or packet cut short, or another version.
 pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, Range<usize>), WireError> {
     let have = bytes.len();
-    let header = Header::Ipv6;
+    let header = HeaderKind::Ipv6;
     let Some(fixed) = bytes.first_chunk::<HEADER_LEN>() else {
         return Err(WireError::Truncated { header, need: HEADER_LEN, have });
     };
@@ -80,7 +80,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, Range<usize>), WireError> {
 /// # Errors
 /// [`WireError::PacketTooLong`] above 65535 bytes of payload.
 pub fn emit(header: &Ipv6Header, payload_len: usize) -> Result<[u8; HEADER_LEN], WireError> {
-    let too_long = WireError::PacketTooLong { header: Header::Ipv6, payload: payload_len };
+    let too_long = WireError::PacketTooLong { header: HeaderKind::Ipv6, payload: payload_len };
     let len = u16::try_from(payload_len).map_err(|_| too_long)?;
     let class = header.dscp << 2 | header.ecn.bits();
     let word = 6 << 28 | u32::from(class) << 20 | header.flow_label & 0x000f_ffff;

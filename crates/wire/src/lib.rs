@@ -31,7 +31,7 @@ pub mod tcp;
 
 pub use addresses::Addresses;
 pub use ecn::Ecn;
-pub use error::{Header, WireError};
+pub use error::{HeaderKind, WireError};
 pub use flags::Flags;
 pub use options::{DelayStamps, Experimental, Options, SackBlocks, Timestamps};
 pub use segment::{RxMeta, Segment};

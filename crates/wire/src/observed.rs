@@ -7,18 +7,18 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::error::{Header, WireError};
+use crate::error::{HeaderKind, WireError};
 use crate::extension::{FRAGMENT, FRAGMENT_BITS, is_extension};
 use crate::{Addresses, Ecn, Options, Segment, ipv4, ipv6, tcp};
 
 /// AH (RFC 4302), which bystanders pass over.
-const AUTHENTICATION: u8 = 51;
+const AH: u8 = 51;
 /// More extension headers than this do not occur.
-const MOST_EXTENSIONS: usize = 8;
+const MAX_EXTENSIONS: usize = 8;
 
 /// A captured packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Observed {
+pub struct CapturedPacket {
     /// Its two addresses.
     pub addresses: Addresses,
     /// The segment; its payload length is that of the packet, captured or not.
@@ -28,7 +28,7 @@ pub struct Observed {
     /// Time to live of IPv4, hop limit of IPv6: every router on the path takes one off.
     pub hop_limit: u8,
     /// Options are missing: cut off, or malformed.
-    pub options_lost: bool,
+    pub options_incomplete: bool,
 }
 
 /// What the IP header says.
@@ -48,7 +48,7 @@ struct Ip {
 ///
 /// # Errors
 /// Headers cut before the end of TCP's fixed part, impossible lengths, fragments, not TCP.
-pub fn parse(bytes: &[u8], original_len: u32) -> Result<Observed, WireError> {
+pub fn parse(bytes: &[u8], original_len: u32) -> Result<CapturedPacket, WireError> {
     let whole = usize::try_from(original_len).unwrap_or(usize::MAX).max(bytes.len());
     let ip = match bytes.first() {
         Some(first) if first >> 4 == 6 => v6(bytes, whole)?,
@@ -60,7 +60,7 @@ pub fn parse(bytes: &[u8], original_len: u32) -> Result<Observed, WireError> {
     // Padding of short frames is no payload.
     let captured = bytes.get(..ip.len.min(bytes.len())).unwrap_or(bytes);
     let rest = captured.get(ip.header_len..).unwrap_or(&[]);
-    let header = Header::Tcp;
+    let header = HeaderKind::Tcp;
     let have = rest.len();
     let Some(fixed) = rest.first_chunk::<{ tcp::MIN_HEADER_LEN }>() else {
         return Err(WireError::Truncated { header, need: tcp::MIN_HEADER_LEN, have });
@@ -75,24 +75,24 @@ pub fn parse(bytes: &[u8], original_len: u32) -> Result<Observed, WireError> {
     };
     let options = rest.get(tcp::MIN_HEADER_LEN..header_len).map(Options::parse);
     let payload_len = u32::try_from(payload)
-        .map_err(|_| WireError::PacketTooLong { header: Header::Tcp, payload })?;
+        .map_err(|_| WireError::PacketTooLong { header: HeaderKind::Tcp, payload })?;
     let segment = Segment {
         ecn: ip.ecn,
         options: options.and_then(Result::ok).unwrap_or_default(),
         ..tcp::fields(fixed, payload_len)
     };
     let options_lost = !matches!(options, Some(Ok(_)));
-    Ok(Observed {
+    Ok(CapturedPacket {
         addresses: ip.addresses,
         segment,
         identification: ip.identification,
         hop_limit: ip.hop_limit,
-        options_lost,
+        options_incomplete: options_lost,
     })
 }
 
 fn v4(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
-    let (header, have) = (Header::Ipv4, bytes.len());
+    let (header, have) = (HeaderKind::Ipv4, bytes.len());
     let Some(fixed) = bytes.first_chunk::<{ ipv4::HEADER_LEN }>() else {
         return Err(WireError::Truncated { header, need: ipv4::HEADER_LEN, have });
     };
@@ -121,7 +121,7 @@ fn v4(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
 }
 
 fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
-    let (header, have) = (Header::Ipv6, bytes.len());
+    let (header, have) = (HeaderKind::Ipv6, bytes.len());
     let Some(fixed) = bytes.first_chunk::<{ ipv6::HEADER_LEN }>() else {
         return Err(WireError::Truncated { header, need: ipv6::HEADER_LEN, have });
     };
@@ -136,8 +136,8 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
         return Err(WireError::TotalLength { header, stated: len, have: whole });
     }
     let (mut protocol, mut header_len) = (fixed[6], ipv6::HEADER_LEN);
-    for _ in 0..MOST_EXTENSIONS {
-        if protocol != AUTHENTICATION && !is_extension(protocol) {
+    for _ in 0..MAX_EXTENSIONS {
+        if protocol != AH && !is_extension(protocol) {
             break;
         }
         let Some(&[next, units, offset_high, offset_low]) =
@@ -153,7 +153,7 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
         }
         header_len += match protocol {
             FRAGMENT => 8,
-            AUTHENTICATION => (usize::from(units) + 2) * 4,
+            AH => (usize::from(units) + 2) * 4,
             _ => (usize::from(units) + 1) * 8,
         };
         protocol = next;

@@ -28,8 +28,10 @@ pub fn parse(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireErr
 ///
 /// # Errors
 /// As [`parse`], but for that checksum.
-pub fn parse_trusted(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireError> {
-    parse_with(bytes, |bytes, _| tcp::parse_trusted(bytes))
+pub fn parse_without_checksum(
+    bytes: &[u8],
+) -> Result<(Addresses, Segment, Range<usize>), WireError> {
+    parse_with(bytes, |bytes, _| tcp::parse_without_checksum(bytes))
 }
 
 fn parse_with(
@@ -75,7 +77,7 @@ pub fn emit(
 ///
 /// # Errors
 /// As [`emit`].
-pub fn emit_unfinished(
+pub fn emit_partial_checksum(
     addresses: &Addresses,
     segment: &Segment,
     payload: (&[u8], &[u8]),
@@ -95,7 +97,7 @@ pub fn emit_unfinished(
     let sum = !addresses.pseudo_header(tcp_len).finish();
     headers[tcp + tcp::CHECKSUM..tcp + tcp::CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
     let (need, have) = (len + given, out.len());
-    let out = out.get_mut(..need).ok_or(WireError::NoRoom { need, have })?;
+    let out = out.get_mut(..need).ok_or(WireError::BufferTooSmall { need, have })?;
     let (head, body) = out.split_at_mut(len);
     let (first, second) = body.split_at_mut(payload.0.len());
     head.copy_from_slice(&headers[..len]);
@@ -116,7 +118,7 @@ pub fn emit_headers(
 ) -> Result<usize, WireError> {
     let (headers, need) = headers(addresses, segment, Checksum::new())?;
     let have = out.len();
-    let out = out.get_mut(..need).ok_or(WireError::NoRoom { need, have })?;
+    let out = out.get_mut(..need).ok_or(WireError::BufferTooSmall { need, have })?;
     out.copy_from_slice(&headers[..need]);
     Ok(need)
 }

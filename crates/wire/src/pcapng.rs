@@ -2,7 +2,7 @@
 //!
 //! Contract: little-endian, one section, interfaces of link type RAW (each packet begins with its IPv4 or
 //! IPv6 header), time stamps in nanoseconds: virtual time is cut to whole nanoseconds, because readers
-//! mistake picoseconds. The bytes collect in memory; [`Writer::take`] hands them over piece by piece, so
+//! mistake picoseconds. The bytes collect in memory; [`PcapngWriter::take`] hands them over piece by piece, so
 //! that a long capture need not fit.
 
 use alloc::vec::Vec;
@@ -39,12 +39,12 @@ pub struct InterfaceId(u32);
 
 /// Writes one capture.
 #[derive(Clone, Debug)]
-pub struct Writer {
+pub struct PcapngWriter {
     out: Vec<u8>,
     interfaces: u32,
 }
 
-impl Writer {
+impl PcapngWriter {
     /// Begins a capture written by `application`.
     pub fn new(application: &str) -> Self {
         let mut writer = Self { out: Vec::new(), interfaces: 0 };

@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use crate::checksum::Checksum;
-use crate::error::{Header, WireError};
+use crate::error::{HeaderKind, WireError};
 use crate::{Addresses, Ecn, Flags, Options, RxMeta, Segment, SeqNum, options};
 
 /// The IP protocol number of TCP.
@@ -26,7 +26,7 @@ pub(crate) const CHECKSUM: usize = 16;
 /// A header cut short or with an impossible length, a wrong checksum, a malformed option.
 pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usize>), WireError> {
     let range = payload_of(bytes)?;
-    let header = Header::Tcp;
+    let header = HeaderKind::Tcp;
     // No IP packet is this long; the pseudo header could not say so.
     let too_long = |_| WireError::PacketTooLong { header, payload: bytes.len() };
     let tcp_len = u32::try_from(bytes.len()).map_err(too_long)?;
@@ -37,14 +37,14 @@ pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usiz
 }
 
 /// The same without a look at the checksum.
-pub(crate) fn parse_trusted(bytes: &[u8]) -> Result<(Segment, Range<usize>), WireError> {
+pub(crate) fn parse_without_checksum(bytes: &[u8]) -> Result<(Segment, Range<usize>), WireError> {
     segment_of(bytes, payload_of(bytes)?)
 }
 
 /// Where the payload lies, which the header says.
 fn payload_of(bytes: &[u8]) -> Result<Range<usize>, WireError> {
     let have = bytes.len();
-    let header = Header::Tcp;
+    let header = HeaderKind::Tcp;
     let Some(fixed) = bytes.first_chunk::<MIN_HEADER_LEN>() else {
         return Err(WireError::Truncated { header, need: MIN_HEADER_LEN, have });
     };
@@ -60,7 +60,7 @@ fn payload_of(bytes: &[u8]) -> Result<Range<usize>, WireError> {
 
 /// The segment whose payload is at `payload`, which [`payload_of`] has said.
 fn segment_of(bytes: &[u8], payload: Range<usize>) -> Result<(Segment, Range<usize>), WireError> {
-    let header = Header::Tcp;
+    let header = HeaderKind::Tcp;
     let too_long = |_| WireError::PacketTooLong { header, payload: payload.len() };
     let payload_len = u32::try_from(payload.len()).map_err(too_long)?;
     let (need, have) = (payload.start, bytes.len());
@@ -116,7 +116,7 @@ pub(crate) fn assemble(
     let need = headers.len() + payload.len();
     let have = out.len();
     let room = out.get_mut(..need).and_then(|out| out.split_at_mut_checked(headers.len()));
-    let (head, body) = room.ok_or(WireError::NoRoom { need, have })?;
+    let (head, body) = room.ok_or(WireError::BufferTooSmall { need, have })?;
     head.copy_from_slice(headers);
     body.copy_from_slice(payload);
     Ok(need)
@@ -142,7 +142,7 @@ pub(crate) fn emit_header(
     out[18..20].copy_from_slice(&segment.urgent.to_be_bytes());
     out[MIN_HEADER_LEN..].copy_from_slice(&option_bytes);
     let too_long = WireError::PacketTooLong {
-        header: Header::Tcp,
+        header: HeaderKind::Tcp,
         payload: usize::try_from(segment.payload_len).unwrap_or(usize::MAX),
     };
     let tcp_len = u32::try_from(header_len).ok().and_then(|n| n.checked_add(segment.payload_len));

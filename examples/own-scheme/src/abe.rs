@@ -17,42 +17,42 @@
 use alloc::boxed::Box;
 
 use lowtide_tcp::cc::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
-    Reaction, Signal, Wants, Window,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
-use lowtide_tcp::{Kind, Param, Params};
+use lowtide_tcp::{Param, Params, ValueKind};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: "abe",
     summary: "NewReno that keeps 0.8 of its window at a mark",
     spec: "RFC 8511 §3",
     params: &[Param {
         name: "keep",
-        kind: Kind::Count { min: 50, max: 100 },
+        kind: ValueKind::Count { min: 50, max: 100 },
         default: "80",
         doc: "What a mark leaves of the window, in 1/100.",
         source: "RFC 8511 §3.1: 0.8 for Reno",
     }],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: false,
         exemptions: &[Exemption { rule: "ecn-halves", source: "RFC 8511 §3" }],
     },
-    wants: Wants { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     let keep = params.count(ENTRY.name, "keep", 80).clamp(50, 100) as u32;
-    let window = Window::new(path, Factor::HALF);
+    let window = CongestionWindow::new(setup, Factor::HALF);
     Box::new(Abe { window, keep: Factor { num: keep, den: 100 } })
 }
 
 #[derive(Debug)]
 struct Abe {
-    window: Window,
+    window: CongestionWindow,
     keep: Factor,
 }
 

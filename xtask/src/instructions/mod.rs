@@ -24,14 +24,14 @@ const RECORD: &str = "benches/instructions.toml";
 
 /// What was asked for.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct InstructionsTask {
     program: Option<PathBuf>,
     record: bool,
 }
 
 /// What `lowtide bench --json` says.
 #[derive(Deserialize)]
-struct Printed {
+struct BenchOutput {
     rows: Vec<Row>,
 }
 
@@ -41,7 +41,7 @@ struct Row {
     runs: u64,
 }
 
-impl Plan {
+impl InstructionsTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let a = crate::arguments::Arguments::read(arguments, &[], &["--record"])?;
@@ -50,7 +50,7 @@ impl Plan {
 
     /// Counts, and compares or records.
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        match self.count_and_judge(root) {
+        match self.count_and_compare(root) {
             Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
             Ok(complaints) => {
                 for complaint in complaints {
@@ -59,7 +59,7 @@ impl Plan {
                 eprintln!(
                     "instructions grew by more than {} %. If that is what the change is for, say so in the \
                      commit and record it: `cargo xtask instructions --record`",
-                    record::MOST_GROWTH
+                    record::MAX_GROWTH
                 );
                 ExitCode::FAILURE
             }
@@ -70,7 +70,7 @@ impl Plan {
         }
     }
 
-    fn count_and_judge(&self, root: &Path) -> Result<Vec<String>, String> {
+    fn count_and_compare(&self, root: &Path) -> Result<Vec<String>, String> {
         let default = root.join("target/release/lowtide");
         let program = self.program.as_ref().unwrap_or(&default);
         if !program.is_file() {
@@ -98,7 +98,7 @@ impl Plan {
         if before.rustc != now.rustc {
             eprintln!("the record is of {}, this is {}", before.rustc, now.rustc);
         }
-        Ok(before.judge(&now))
+        Ok(before.regressions(&now))
     }
 }
 
@@ -118,7 +118,7 @@ fn count(root: &Path, program: &Path, name: &str) -> Result<Counted, String> {
     if !done.status.success() {
         return Err(format!("`lowtide bench {name}` under valgrind ended with {}", done.status));
     }
-    let printed: Printed = serde_json::from_slice(&done.stdout)
+    let printed: BenchOutput = serde_json::from_slice(&done.stdout)
         .map_err(|e| format!("`lowtide bench {name}` printed what is no result: {e}"))?;
     let row = printed.rows.first().ok_or_else(|| format!("`lowtide bench {name}` has no row"))?;
     let costs = std::fs::read_to_string(&file)

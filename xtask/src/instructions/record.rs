@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::callgrind::Costs;
 
 /// Percent.
-pub(super) const MOST_GROWTH: f64 = 5.0;
+pub(super) const MAX_GROWTH: f64 = 5.0;
 /// Functions that are recorded: the largest.
 const FUNCTIONS: usize = 10;
 /// Crates below this share of the whole, in percent, are not recorded.
-const LEAST_SHARE: f64 = 1.0;
+const MIN_SHARE: f64 = 1.0;
 
 const HEAD: &str = "\
 # Instructions per packet-hop of the release profile, counted by callgrind. Written by
@@ -45,7 +45,7 @@ pub(super) struct Counted {
 impl Counted {
     pub(super) fn new(costs: &Costs, hops: u64) -> Self {
         let per_hop = |cost: u64| (10.0 * cost as f64 / hops as f64).round() / 10.0;
-        let least = costs.total as f64 * LEAST_SHARE / 100.0;
+        let least = costs.total as f64 * MIN_SHARE / 100.0;
         let large = costs.crates.iter().filter(|(_, cost)| **cost as f64 >= least);
         let mut functions: Vec<_> = costs.functions.iter().collect();
         functions.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
@@ -86,7 +86,7 @@ impl Record {
 
     /// What of `now` is too much more than this record. A function that is not in the record is not held to
     /// anything: it counts in its crate and in the whole.
-    pub(super) fn judge(&self, now: &Self) -> Vec<String> {
+    pub(super) fn regressions(&self, now: &Self) -> Vec<String> {
         let mut grown = Vec::new();
         for (name, counted) in &now.benchmarks {
             let Some(before) = self.benchmarks.get(name) else {
@@ -95,7 +95,7 @@ impl Record {
             };
             let mut hold = |what: String, was: f64, is: f64| {
                 // One decimal is kept: a tenth may be rounding.
-                if is > was * (1.0 + MOST_GROWTH / 100.0) + 0.1 {
+                if is > was * (1.0 + MAX_GROWTH / 100.0) + 0.1 {
                     let percent = 100.0 * (is - was) / was;
                     grown.push(format!(
                         "{name}: {what}, {was:.1} to {is:.1} per packet-hop (+{percent:.1} %)"
@@ -138,15 +138,15 @@ mod tests {
     #[test]
     fn growth_above_five_percent_is_named() {
         let before = record(700.0, 100.0);
-        assert_eq!(before.judge(&record(735.0, 105.0)), Vec::<String>::new());
-        assert_eq!(before.judge(&record(300.0, 20.0)), Vec::<String>::new());
-        let grown = before.judge(&record(736.0, 100.0));
+        assert_eq!(before.regressions(&record(735.0, 105.0)), Vec::<String>::new());
+        assert_eq!(before.regressions(&record(300.0, 20.0)), Vec::<String>::new());
+        let grown = before.regressions(&record(736.0, 100.0));
         assert_eq!(grown, ["fat-tree: everything, 700.0 to 736.0 per packet-hop (+5.1 %)"]);
-        let grown = before.judge(&record(700.0, 106.0));
+        let grown = before.regressions(&record(700.0, 106.0));
         assert_eq!(grown.len(), 2, "{grown:?}");
         assert!(grown[0].contains("crate net") && grown[1].contains("Port::enter"), "{grown:?}");
         let other = Record { benchmarks: BTreeMap::new(), ..record(1.0, 1.0) };
-        assert_eq!(other.judge(&before), ["fat-tree is not in the record"]);
+        assert_eq!(other.regressions(&before), ["fat-tree is not in the record"]);
     }
 
     #[test]

@@ -7,11 +7,11 @@ use std::net::IpAddr;
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    Blueprint, BufferSpec, CoDelSpec, Count, Failure, Framing, LineSpec, MarkSpec, Network, NotEct,
-    Packet, PortSpec, Signal,
+    Blueprint, BufferSpec, CoDelSpec, CongestionSignal, Count, Failure, Framing, LineSpec,
+    MarkSpec, Network, NotEct, Packet, PortSpec,
 };
 use lowtide_sim::{Scheduler, Seed};
-use lowtide_units::{Parts, Rate};
+use lowtide_units::{Fraction, Rate};
 use lowtide_wire::{Addresses, Ecn, Segment, packet};
 
 use super::*;
@@ -269,7 +269,7 @@ fn lateness_moves_packets_and_no_decision() {
 fn bytes_of_whatever_is_dropped_are_forgotten() {
     let lossy = |plan: &mut Blueprint, edit: fn(&mut LineSpec)| edit(&mut plan.links[0].from_a);
     let mut random = plan_of(port(100, 50));
-    lossy(&mut random, |line| line.loss = Parts::from_percent(50));
+    lossy(&mut random, |line| line.loss = Fraction::from_percent(50));
     let mut dying = plan_of(port(1000, 500));
     let at = Instant::ZERO + Duration::from_ms(3);
     let until = Instant::ZERO + Duration::from_ms(6);
@@ -278,7 +278,7 @@ fn bytes_of_whatever_is_dropped_are_forgotten() {
     let codel = MarkSpec::CoDel(CoDelSpec {
         target: Duration::from_us(500),
         interval: Duration::from_ms(2),
-        signal: Signal::Drop,
+        signal: CongestionSignal::Drop,
     });
     for (what, plan) in [
         ("loss", random),

@@ -88,7 +88,7 @@ fn stamps_of_every_resolution_come_out_in_nanoseconds() {
 }
 
 #[test]
-fn what_is_no_capture_is_said_to_be_none() {
+fn files_that_are_no_capture_are_rejected() {
     for (bytes, said) in [
         (&b""[..], "it is empty"),
         (b"\x89PNG\r\n", "begins with 89 50 4e 47"),
@@ -149,7 +149,7 @@ fn an_impossible_length_ends_the_file_with_its_offset() {
 }
 
 #[test]
-fn a_stream_that_fails_is_told_of_with_the_offset() {
+fn read_errors_carry_the_offset() {
     struct Failing(usize);
     impl std::io::Read for Failing {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use lowtide_capture::{Link, Unread};
+use lowtide_capture::{LinkType, SkipReason};
 use lowtide_wire::{Addresses, observed};
 
 use crate::make::{ADDRESSES, all, headers, pcap, segment};
@@ -33,7 +33,7 @@ fn every_link_type_leads_to_the_same_segment() {
             let (frames, _) = all(&file);
             let seen = frames[0].2.unwrap_or_else(|e| panic!("link {link}: {e:?}"));
             assert_eq!((seen.addresses, seen.segment), (addresses, segment(9, 500)), "{link}");
-            assert!(!seen.options_lost);
+            assert!(!seen.options_incomplete);
         }
     }
 }
@@ -48,7 +48,7 @@ fn padding_of_short_frames_is_no_payload() {
 }
 
 #[test]
-fn what_carries_no_tcp_is_told_by_its_reason() {
+fn frames_without_tcp_give_a_skip_reason() {
     let (tcp, len) = headers(&ADDRESSES, &segment(9, 500));
     let changed = |at: usize, value: u8| {
         let mut bytes = tcp.clone();
@@ -56,26 +56,26 @@ fn what_carries_no_tcp_is_told_by_its_reason() {
         bytes
     };
     for (link, frame, why) in [
-        (1, vec![0; 13], Unread::Short),
-        (1, [&[0; 12][..], &[0x08, 0x06], &[0; 28]].concat(), Unread::NotIp),
-        (101, changed(9, 17), Unread::NotTcp),
-        (101, changed(6, 0x20), Unread::Fragment),
-        (101, changed(7, 1), Unread::Fragment),
-        (101, changed(0, 0x95), Unread::NotIp),
-        (101, changed(0, 0x41), Unread::Malformed),
-        (101, changed(2, 0xff), Unread::Malformed),
-        (101, changed(32, 0x10), Unread::Malformed),
-        (101, tcp[..39].to_vec(), Unread::Short),
-        (147, tcp.clone(), Unread::Link(147)),
+        (1, vec![0; 13], SkipReason::Truncated),
+        (1, [&[0; 12][..], &[0x08, 0x06], &[0; 28]].concat(), SkipReason::NotIp),
+        (101, changed(9, 17), SkipReason::NotTcp),
+        (101, changed(6, 0x20), SkipReason::Fragment),
+        (101, changed(7, 1), SkipReason::Fragment),
+        (101, changed(0, 0x95), SkipReason::NotIp),
+        (101, changed(0, 0x41), SkipReason::Malformed),
+        (101, changed(2, 0xff), SkipReason::Malformed),
+        (101, changed(32, 0x10), SkipReason::Malformed),
+        (101, tcp[..39].to_vec(), SkipReason::Truncated),
+        (147, tcp.clone(), SkipReason::UnknownLinkType(147)),
     ] {
         let file = pcap(0xa1b2_c3d4, false, link, &[(0, 0, &frame, len)]);
         assert_eq!(all(&file).0[0].2, Err(why), "{link} {frame:?}");
     }
-    assert_eq!(Link(147).name(), "link type 147");
+    assert_eq!(LinkType(147).name(), "link type 147");
 }
 
 #[test]
-fn checksums_left_to_the_nic_and_lengths_left_to_offload_do_no_harm() {
+fn checksum_and_segmentation_offload_are_tolerated() {
     let (mut packet, len) = headers(&ADDRESSES, &segment(9, 500));
     packet[10..12].fill(0);
     packet[36..38].fill(0x5a);
@@ -113,11 +113,11 @@ fn extension_headers_of_ipv6_are_walked_and_fragments_refused() {
 }
 
 #[test]
-fn options_that_are_cut_off_are_said_to_be_missing() {
+fn truncated_options_are_reported() {
     let mut syn = segment(9, 0);
     syn.options.mss = Some(1460);
     let (packet, len) = headers(&ADDRESSES, &syn);
     let cut = observed::parse(&packet[..42], len).expect("the fixed part is there");
-    assert!(cut.options_lost && cut.segment.options.mss.is_none());
-    assert!(!observed::parse(&packet, len).expect("whole").options_lost);
+    assert!(cut.options_incomplete && cut.segment.options.mss.is_none());
+    assert!(!observed::parse(&packet, len).expect("whole").options_incomplete);
 }

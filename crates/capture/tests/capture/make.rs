@@ -1,8 +1,8 @@
 //! Files made by hand.
 
-use lowtide_capture::{Observed, Reader, Unread};
+use lowtide_capture::{CapturedPacket, Reader, SkipReason};
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, packet};
 
 pub(crate) const ADDRESSES: Addresses = Addresses::V4 {
@@ -48,7 +48,7 @@ pub(crate) fn pcap(magic: u32, big: bool, link: u32, frames: &[(u32, u32, &[u8],
 
 /// A pcapng file of raw IP with so many data packets, a microsecond apart.
 pub(crate) fn pcapng(packets: u32) -> Vec<u8> {
-    let mut writer = Writer::new("test");
+    let mut writer = PcapngWriter::new("test");
     let interface = writer.interface("eth0");
     for i in 0..packets {
         let (bytes, len) = headers(&ADDRESSES, &segment(1000 * i, 1000));
@@ -64,7 +64,7 @@ pub(crate) fn pcapng(packets: u32) -> Vec<u8> {
 }
 
 /// What is read of a file: (offset, stamp, segment), and how it ended.
-type All = (Vec<(u64, u64, Result<Observed, Unread>)>, Result<(), String>);
+type All = (Vec<(u64, u64, Result<CapturedPacket, SkipReason>)>, Result<(), String>);
 
 pub(crate) fn all(bytes: &[u8]) -> All {
     let mut out = Vec::new();

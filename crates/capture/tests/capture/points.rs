@@ -1,13 +1,13 @@
 //! Capture points of frames: interfaces of a file, devices of cooked captures, VLANs, and packets
 //! that were lost.
 
-use lowtide_capture::{Interface, Point, Reader};
+use lowtide_capture::{CapturePoint, Interface, Reader};
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 
 use crate::make::{ADDRESSES, headers, pcap, segment};
 
-fn points(file: &[u8]) -> (Vec<Point>, Vec<Interface>) {
+fn points(file: &[u8]) -> (Vec<CapturePoint>, Vec<Interface>) {
     let mut reader = Reader::new(file).expect("a capture");
     let mut points = Vec::new();
     while let Some(frame) = reader.next_frame().expect("whole") {
@@ -19,7 +19,7 @@ fn points(file: &[u8]) -> (Vec<Point>, Vec<Interface>) {
 
 /// A section with a packet at each of the interfaces.
 fn section(names: &[&str]) -> Vec<u8> {
-    let mut writer = Writer::new("test");
+    let mut writer = PcapngWriter::new("test");
     let ids: Vec<_> = names.iter().map(|name| writer.interface(name)).collect();
     let (bytes, len) = headers(&ADDRESSES, &segment(5, 900));
     for id in ids {
@@ -39,7 +39,7 @@ fn interfaces_keep_their_numbers_over_sections() {
 }
 
 #[test]
-fn cooked_captures_and_tags_tell_where() {
+fn cooked_headers_and_vlan_tags_give_the_capture_point() {
     let (packet, len) = headers(&ADDRESSES, &segment(5, 900));
     let point = |link: u32, before: &[u8]| {
         let frame = [before, &packet].concat();
@@ -49,20 +49,20 @@ fn cooked_captures_and_tags_tell_where() {
     let mut sll2 = [0_u8; 20];
     sll2[0] = 8;
     sll2[4..8].copy_from_slice(&7_u32.to_be_bytes());
-    assert_eq!(point(276, &sll2), Point { device: Some(7), ..Point::default() });
+    assert_eq!(point(276, &sll2), CapturePoint { if_index: Some(7), ..CapturePoint::default() });
     let mut sll = [0_u8; 16];
     (sll[1], sll[14]) = (4, 8);
-    assert_eq!(point(113, &sll), Point { outgoing: Some(true), ..Point::default() });
+    assert_eq!(point(113, &sll), CapturePoint { outgoing: Some(true), ..CapturePoint::default() });
     sll[1] = 0;
-    assert_eq!(point(113, &sll), Point { outgoing: Some(false), ..Point::default() });
+    assert_eq!(point(113, &sll), CapturePoint { outgoing: Some(false), ..CapturePoint::default() });
     let tagged = [&[0; 12][..], &[0x81, 0, 0xe0, 0x2a, 8, 0]].concat();
     assert_eq!(
         point(1, &tagged),
-        Point { vlan: Some(42), ..Point::default() },
+        CapturePoint { vlan: Some(42), ..CapturePoint::default() },
         "no priority in it"
     );
     let plain = [&[0; 12][..], &[8, 0]].concat();
-    assert_eq!(point(1, &plain), Point::default());
+    assert_eq!(point(1, &plain), CapturePoint::default());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::WhichRun;
+use super::RunSelectorArgs;
 
 pub(super) const EXAMPLES: &str = "\
 A and B are run directories, or scenarios by file or name; what is set with -s holds for B only, and without B
@@ -42,8 +42,8 @@ pub(crate) struct DiffArgs {
 
 impl DiffArgs {
     /// Which runs of A (0) or B (1).
-    pub(crate) fn which(&self, side: usize) -> WhichRun {
-        WhichRun {
+    pub(crate) fn run_selector(&self, side: usize) -> RunSelectorArgs {
+        RunSelectorArgs {
             scheme: self.scheme.get(side).or(self.scheme.last()).cloned(),
             seed: self.seed.get(side).or(self.seed.last()).copied(),
             at: self.at.clone(),

@@ -70,7 +70,7 @@ pub(crate) struct LinkArgs {
 
 impl LinkArgs {
     /// Something was said of the network.
-    pub(crate) fn says_something(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         let line = [&self.rate, &self.delay, &self.buffer, &self.mark, &self.k];
         line.iter().any(|o| o.is_some()) || !self.net.is_empty() || !self.faults.is_empty()
     }

@@ -142,12 +142,12 @@ pub(crate) struct LiveHostArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) kernel_ecn: KernelEcnArg,
     #[command(flatten)]
-    pub(crate) own: LiveOwnArgs,
+    pub(crate) own: LiveStackArgs,
 }
 
 /// The host that lowtide's TCP is.
 #[derive(Debug, Args)]
-pub(crate) struct LiveOwnArgs {
+pub(crate) struct LiveStackArgs {
     /// The device: `tun:NAME` is made, and gone with the command; `packet:NAME` is there, one end of a veth pair or
     /// somebody else's TUN interface
     #[arg(long, value_name = "KIND:NAME", default_value = "tun:lt0")]

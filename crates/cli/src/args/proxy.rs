@@ -4,7 +4,7 @@ use clap::Args;
 use lowtide_live::relay::Route;
 use lowtide_units::Duration;
 
-use super::LiveOwnArgs;
+use super::LiveStackArgs;
 use super::quantity::{seconds, size};
 
 pub(super) const EXAMPLES: &str = "\
@@ -42,7 +42,7 @@ pub(crate) struct ProxyArgs {
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) interval: Duration,
     #[command(flatten)]
-    pub(crate) own: LiveOwnArgs,
+    pub(crate) own: LiveStackArgs,
 }
 
 fn buffer(text: &str) -> Result<u64, String> {

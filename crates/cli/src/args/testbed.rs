@@ -23,11 +23,11 @@ Examples:
 pub(crate) enum TestbedCommand {
     /// Make the network of a scenario out of namespaces with names, and keep it up
     #[command(after_long_help = UP_EXAMPLES)]
-    Up(UpArgs),
+    Up(TestbedUpArgs),
     /// Run the flows of a scenario in the testbed that is up
     Run(Box<TestbedRunArgs>),
     /// Take the testbed down, or what is left of one
-    Down(PlaceArgs),
+    Down(TestbedDirArgs),
     /// Run a command of lowtide inside User Mode Linux: a kernel with its own DCTCP, RED and netem
     #[command(after_long_help = uml::EXAMPLES)]
     Uml(UmlArgs),
@@ -41,11 +41,11 @@ pub(crate) enum TestbedCommand {
 
 /// A testbed to make.
 #[derive(Debug, Args)]
-pub(crate) struct UpArgs {
+pub(crate) struct TestbedUpArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: TestbedDirArgs,
 }
 
 /// Runs in a testbed.
@@ -54,12 +54,12 @@ pub(crate) struct TestbedRunArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: TestbedDirArgs,
 }
 
 /// Where the testbed is.
 #[derive(Debug, Args)]
-pub(crate) struct PlaceArgs {
+pub(crate) struct TestbedDirArgs {
     /// Keep names and state below this folder, where `ip netns` does not look
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) below: Option<PathBuf>,

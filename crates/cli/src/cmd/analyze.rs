@@ -5,16 +5,16 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::LabError;
-use lowtide_lab::capture::{Analysis, Page, Question};
-use lowtide_record::write_whole;
+use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_record::write_atomic;
 use serde::Serialize;
 
 use crate::args::AnalyzeArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Analyzed<'a> {
+struct AnalyzeOutput<'a> {
     schema: &'static str,
     version: &'static str,
     #[serde(flatten)]
@@ -23,17 +23,17 @@ struct Analyzed<'a> {
     files: Vec<String>,
 }
 
-pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandError> {
     let name = args.file.display().to_string();
     let from_stdin = name == "-";
     if from_stdin && args.out.is_some() {
         let message =
             "plots need a second look at the capture, which stdin does not give".to_owned();
         let help = "write it to a file first: `tcpdump -w FILE`".to_owned();
-        return Err(Failure::Usage(message, Some(help)));
+        return Err(CommandError::Usage(message, Some(help)));
     }
     let rto_min_ns = args.rto_min.as_ps() / 1_000;
-    let question = Question { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
+    let question = AnalysisOptions { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
     let analysis = if from_stdin {
         Analysis::of("stdin", std::io::stdin().lock(), &question)
     } else {
@@ -53,59 +53,59 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
         }
     }
     match analysis.broken() {
-        Some(why) => Err(Failure::Run(format!("{name} was not read to its end: {why}"))),
+        Some(why) => Err(CommandError::Run(format!("{name} was not read to its end: {why}"))),
         None => Ok(()),
     }
 }
 
-fn envelope(analysis: &Analysis, files: Vec<String>) -> Analyzed<'_> {
+fn envelope(analysis: &Analysis, files: Vec<String>) -> AnalyzeOutput<'_> {
     let version = env!("CARGO_PKG_VERSION");
-    Analyzed { schema: "lowtide.analysis/1", version, analysis, files }
+    AnalyzeOutput { schema: "lowtide.analysis/1", version, analysis, files }
 }
 
 /// Prints piece by piece: of many connections the text is longer than the capture.
-fn print_json(analyzed: &Analyzed<'_>) -> Result<(), Failure> {
+fn print_json(analyzed: &AnalyzeOutput<'_>) -> Result<(), CommandError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = serde_json::to_writer_pretty(&mut out, analyzed).map_err(std::io::Error::from);
     match written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-        Err(e) => Err(Failure::Run(format!("cannot write to stdout: {e}"))),
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(CommandError::ClosedPipe),
+        Err(e) => Err(CommandError::Run(format!("cannot write to stdout: {e}"))),
     }
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
+fn open(path: &Path) -> Result<File, CommandError> {
     let directory = path.is_dir();
     let help =
         "a run directory has no capture; `lowtide pcap DIR --flow F -o FILE` writes one".to_owned();
     if directory {
         let message = format!("{} is a directory, not a capture", path.display());
-        return Err(Failure::Usage(message, Some(help)));
+        return Err(CommandError::Usage(message, Some(help)));
     }
     File::open(path)
-        .map_err(|e| Failure::Usage(format!("cannot open {}: {e}", path.display()), None))
+        .map_err(|e| CommandError::Usage(format!("cannot open {}: {e}", path.display()), None))
 }
 
-fn failure(error: LabError, name: &str) -> Failure {
+fn failure(error: LabError, name: &str) -> CommandError {
     match error {
-        LabError::Choice { message, help } => Failure::Usage(message, help),
-        LabError::Capture(error) => Failure::Run(format!("{name}: {error}")),
+        LabError::NotFound { message, help } => CommandError::Usage(message, help),
+        LabError::Capture(error) => CommandError::Run(format!("{name}: {error}")),
         other => other.into(),
     }
 }
 
 /// The page first.
-fn write(analysis: &Analysis, capture: &Path, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn write(analysis: &Analysis, capture: &Path, dir: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let page = Page::of(analysis, open(capture)?)?;
     let mut json = serde_json::to_string_pretty(&envelope(analysis, Vec::new()))
-        .map_err(|e| Failure::Run(format!("cannot write the analysis as JSON: {e}")))?;
+        .map_err(|e| CommandError::Run(format!("cannot write the analysis as JSON: {e}")))?;
     json.push('\n');
     let head = [("analysis.html".to_owned(), page.html), ("analysis.json".to_owned(), json)];
     let figures = page.figures.into_iter().map(|(name, text)| (format!("figures/{name}"), text));
     let mut files = Vec::new();
     for (name, text) in head.into_iter().chain(figures) {
         let path = dir.join(name);
-        write_whole(&path, text.as_bytes()).map_err(|e| Failure::Run(e.to_string()))?;
+        write_atomic(&path, text.as_bytes()).map_err(|e| CommandError::Run(e.to_string()))?;
         files.push(path);
     }
     Ok(files)

@@ -3,15 +3,15 @@
 use lowtide_lab::Backend;
 
 use crate::args::{BackendArg, RealArgs};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// `None` for the simulator.
 pub(crate) fn backend(
     arg: BackendArg,
     real: &RealArgs,
-) -> Result<Option<Box<dyn Backend>>, Failure> {
+) -> Result<Option<Box<dyn Backend>>, CommandError> {
     let needs = |what: &str, backend: &str| {
-        Failure::Usage(format!("`{what}` goes with `--backend {backend}`"), None)
+        CommandError::Usage(format!("`{what}` goes with `--backend {backend}`"), None)
     };
     if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
         return Err(needs("--kernel-hosts", "live"));
@@ -32,7 +32,7 @@ pub(crate) fn backend(
 
 /// Controls of ours, and what takes their place in the kernel.
 #[cfg(target_os = "linux")]
-pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, CommandError> {
     let one = |text: &String| {
         let (ours, kernels) = super::split(text, "--kernel-cc", "OURS=KERNEL")?;
         Ok((ours.to_owned(), kernels.to_owned()))
@@ -41,18 +41,20 @@ pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Failure
 }
 
 #[cfg(target_os = "linux")]
-fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
-    use lowtide_testbed::{Choice, Testbed, Whose};
+fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, CommandError> {
+    use lowtide_testbed::{StackChoice, StackKind, Testbed};
     let controls = controls(real)?;
     let (all, except) = match arg {
-        BackendArg::Kernel | BackendArg::Uml => (Whose::Kernels, real.our_hosts.clone()),
-        BackendArg::Sim | BackendArg::Live => (Whose::Ours, real.kernel_hosts.clone()),
+        BackendArg::Kernel | BackendArg::Uml => (StackKind::Kernel, real.our_hosts.clone()),
+        BackendArg::Sim | BackendArg::Live => (StackKind::Lowtide, real.kernel_hosts.clone()),
     };
-    let testbed = Testbed::new(Choice { all, except, controls }).tries(real.tries.unwrap_or(1));
-    Ok(Box::new(if arg == BackendArg::Uml { testbed.called("uml") } else { testbed }))
+    let testbed =
+        Testbed::new(StackChoice { default_stack: all, exceptions: except, cc_mapping: controls })
+            .tries(real.tries.unwrap_or(1));
+    Ok(Box::new(if arg == BackendArg::Uml { testbed.with_name("uml") } else { testbed }))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn real_packets(_: BackendArg, _: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
-    Err(Failure::Usage("real packets need Linux".to_owned(), None))
+fn real_packets(_: BackendArg, _: &RealArgs) -> Result<Box<dyn Backend>, CommandError> {
+    Err(CommandError::Usage("real packets need Linux".to_owned(), None))
 }

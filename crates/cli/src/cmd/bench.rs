@@ -3,29 +3,29 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use lowtide_lab::bench::{Benchmark, Row, all, measure, select};
+use lowtide_lab::bench::{Benchmark, BenchmarkResult, all, measure, select};
 use serde::{Deserialize, Serialize};
 
 use crate::args::BenchArgs;
 use crate::cmd::explain::unknown;
 use crate::cmd::run::processors;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
 struct Bench {
     schema: &'static str,
     version: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<BenchmarkResult>,
 }
 
 /// What a process that measures one benchmark prints.
 #[derive(Deserialize)]
-struct Printed {
-    rows: Vec<Row>,
+struct SubprocessOutput {
+    rows: Vec<BenchmarkResult>,
 }
 
-pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), CommandError> {
     let everything = ["*".to_owned()];
     let names = if args.all { &everything[..] } else { &args.names };
     let chosen = select(names).map_err(|strange| {
@@ -38,7 +38,7 @@ pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
             let mut rows = Vec::new();
             for benchmark in several {
                 out.note(&format!("{}: {}", benchmark.name, benchmark.summary));
-                rows.extend(apart(benchmark, args)?);
+                rows.extend(in_subprocess(benchmark, args)?);
             }
             rows
         }
@@ -47,16 +47,19 @@ pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line reads the clock for wall time")]
-fn here(benchmark: &Benchmark, args: &BenchArgs) -> Result<Row, Failure> {
+fn here(benchmark: &Benchmark, args: &BenchArgs) -> Result<BenchmarkResult, CommandError> {
     let start = Instant::now();
     let threads = args.threads.number().unwrap_or_else(processors);
     measure(benchmark, args.runs, threads, &|| start.elapsed())
-        .map_err(|e| Failure::Run(e.to_string()))
+        .map_err(|e| CommandError::Run(e.to_string()))
 }
 
 /// Measures in a process of its own, whose peak memory nobody else has a part in.
-fn apart(benchmark: &Benchmark, args: &BenchArgs) -> Result<Vec<Row>, Failure> {
-    let failed = |why: String| Failure::Run(format!("{}: {why}", benchmark.name));
+fn in_subprocess(
+    benchmark: &Benchmark,
+    args: &BenchArgs,
+) -> Result<Vec<BenchmarkResult>, CommandError> {
+    let failed = |why: String| CommandError::Run(format!("{}: {why}", benchmark.name));
     let program = std::env::current_exe()
         .map_err(|e| failed(format!("cannot find this program to start it: {e}")))?;
     let done = Command::new(program)
@@ -68,12 +71,12 @@ fn apart(benchmark: &Benchmark, args: &BenchArgs) -> Result<Vec<Row>, Failure> {
     if !done.status.success() {
         return Err(failed(format!("its process ended with {}", done.status)));
     }
-    let printed: Printed = serde_json::from_slice(&done.stdout)
+    let printed: SubprocessOutput = serde_json::from_slice(&done.stdout)
         .map_err(|e| failed(format!("its process printed what is no result: {e}")))?;
     Ok(printed.rows)
 }
 
-fn print(rows: Vec<Row>, out: Output) -> Result<(), Failure> {
+fn print(rows: Vec<BenchmarkResult>, out: Output) -> Result<(), CommandError> {
     for row in &rows {
         if let Some(why) = &row.fewer_threads {
             let threads = if row.threads == 1 { "thread" } else { "threads" };

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use lowtide_lab::{Limits, admit, bytes, default_dir, planned_label, verify};
+use lowtide_lab::{ResourceLimits, admit, default_dir, format_bytes, planned_label, verify};
 use lowtide_scenario::HOPS_PER_SECOND;
 use serde::Serialize;
 
 use crate::args::{CheckArgs, ScenarioArgs};
 use crate::cmd::scenario;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::machine;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Checked {
+struct CheckOutput {
     schema: &'static str,
     version: &'static str,
     scenario: String,
@@ -32,7 +32,7 @@ struct Checked {
     disk_mb: f64,
 }
 
-pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
     let name = Path::new(&args.scenario.scenario);
     if name.is_dir() {
         return directory(name, &args.scenario, out);
@@ -40,12 +40,16 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), Failure> {
     let scenario = scenario(&args.scenario)?;
     let plan = scenario.expand()?;
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
-    let limits =
-        Limits { memory: args.memory.limit(), disk: machine::free_disk(&dir), ..Limits::default() };
-    let cost = admit(&plan, &limits).map_err(|e| Failure::TooLarge(e).placed_in(&scenario))?;
+    let limits = ResourceLimits {
+        memory: args.memory.limit(),
+        disk: machine::free_disk(&dir),
+        ..ResourceLimits::default()
+    };
+    let cost =
+        admit(&plan, &limits).map_err(|e| CommandError::TooLarge(e).located_in(&scenario))?;
     let label = |scheme: &String| planned_label(scheme, &plan.replaced);
     let labels: Vec<String> = plan.schemes.iter().map(label).collect();
-    let checked = Checked {
+    let checked = CheckOutput {
         labels,
         schema: "lowtide.check/1",
         version: env!("CARGO_PKG_VERSION"),
@@ -80,11 +84,11 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), Failure> {
         checked.runs,
         checked.hosts,
         checked.flows,
-        bytes(cost.memory.as_u64()),
+        format_bytes(cost.memory.as_u64()),
         checked.packet_hops as f64 / 1e6,
         checked.simulated_s,
         checked.cpu_s,
-        bytes(cost.disk.as_u64()),
+        format_bytes(cost.disk.as_u64()),
     ))
 }
 
@@ -98,9 +102,9 @@ struct DirectoryCheck {
 }
 
 /// Every file of a run directory against its hash.
-fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
+fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), CommandError> {
     if !args.set.is_empty() || !args.over.is_empty() || args.seeds.is_some() {
-        return Err(Failure::Usage(
+        return Err(CommandError::Usage(
             format!(
                 "`{}` is a directory of results: nothing in it can be set any more",
                 dir.display()
@@ -117,5 +121,5 @@ fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), Failure
     } else if damaged.is_empty() {
         out.text(&format!("{}: fine, {files} files are as they were written", dir.display()))?;
     }
-    if damaged.is_empty() { Ok(()) } else { Err(Failure::Run(damaged.join("\n"))) }
+    if damaged.is_empty() { Ok(()) } else { Err(CommandError::Run(damaged.join("\n"))) }
 }

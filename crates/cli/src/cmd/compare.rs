@@ -5,26 +5,26 @@ mod columns;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lowtide_lab::compare::{Compared, Comparison, Wanted, compare as differences};
-use lowtide_lab::{Finished, Mismatch, Transports, execute, load};
+use lowtide_lab::compare::{CompareOptions, ComparedMetric, Comparison, compare as differences};
+use lowtide_lab::{CompletedExperiment, Mismatch, Transports, execute, load};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::{CompareArgs, MemoryArg, ThreadCount};
-use crate::cmd::run::How;
+use crate::cmd::run::PlanRunner;
 use crate::cmd::{set, split};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 /// Name of the file that makes a directory one of results.
 const MANIFEST: &str = "manifest.json";
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CompareOutput<'a> {
     schema: &'static str,
     version: &'static str,
-    a: Side<'a>,
-    b: Side<'a>,
+    a: CompareSide<'a>,
+    b: CompareSide<'a>,
     same_within: f64,
     fail_above: Option<f64>,
     failed: usize,
@@ -33,7 +33,7 @@ struct Answer<'a> {
 }
 
 #[derive(Serialize)]
-struct Side<'a> {
+struct CompareSide<'a> {
     name: &'a str,
     dir: PathBuf,
     scenario: &'a str,
@@ -42,8 +42,8 @@ struct Side<'a> {
     mismatches: Vec<Mismatch>,
 }
 
-pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
-    let wanted = wanted(args)?;
+pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandError> {
+    let wanted = compare_options(args)?;
     if !args.backends.is_empty() || !args.more.is_empty() {
         return columns::compare(args, &wanted, out);
     }
@@ -53,7 +53,7 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
     let found = differences(&a.results, &b.results, &wanted)?;
     let failed = found.rows.iter().filter(|r| r.fails).count();
     if out.json {
-        out.json(&Answer {
+        out.json(&CompareOutput {
             schema: "lowtide.compare/1",
             version: env!("CARGO_PKG_VERSION"),
             a: side(&args.a, &a),
@@ -67,7 +67,7 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
         show(&a, &b, &wanted, &found, out)?;
     }
     match args.fail_above {
-        Some(limit) if failed > 0 => Err(Failure::Short(format!(
+        Some(limit) if failed > 0 => Err(CommandError::Unmet(format!(
             "{failed} metrics got worse by more than {} %, with their whole interval",
             limit * 100.0
         ))),
@@ -75,24 +75,24 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
     }
 }
 
-fn wanted(args: &CompareArgs) -> Result<Wanted, Failure> {
+fn compare_options(args: &CompareArgs) -> Result<CompareOptions, CommandError> {
     let pair = |text: &String| {
         let (a, b) = split(text, "--pair", "A=B")?;
         Ok((a.to_owned(), b.to_owned()))
     };
-    Ok(Wanted {
+    Ok(CompareOptions {
         metrics: args.metric.clone(),
         queues: args.queue.clone(),
         memories: args.memory.clone(),
-        schemes: args.pair.iter().map(pair).collect::<Result<_, Failure>>()?,
-        same: args.same,
+        schemes: args.pair.iter().map(pair).collect::<Result<_, CommandError>>()?,
+        same_within: args.same,
         fail_above: args.fail_above,
     })
 }
 
-fn side<'a>(name: &'a str, of: &'a Finished) -> Side<'a> {
+fn side<'a>(name: &'a str, of: &'a CompletedExperiment) -> CompareSide<'a> {
     let (m, transports) = (&of.manifest, of.transports());
-    Side {
+    CompareSide {
         name,
         dir: of.dir.clone(),
         scenario: &m.scenario,
@@ -108,17 +108,17 @@ fn results(
     args: &CompareArgs,
     with: &[String],
     out: Output,
-) -> Result<Finished, Failure> {
+) -> Result<CompletedExperiment, CommandError> {
     let path = Path::new(name);
     if path.is_dir() {
         if !with.is_empty() || !args.set.is_empty() || args.seeds.is_some() {
-            return Err(Failure::Usage(
+            return Err(CommandError::Usage(
                 format!("`{name}` is a directory of results: nothing in it can be set any more"),
                 Some("name its scenario instead; what has been run is not run again".to_owned()),
             ));
         }
         if !path.join(MANIFEST).exists() {
-            return Err(Failure::Usage(
+            return Err(CommandError::Usage(
                 format!("`{name}` is no run directory: it has no {MANIFEST}"),
                 Some("`lowtide run` names the directory that it writes".to_owned()),
             ));
@@ -130,44 +130,47 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = scenario.expand()?;
-    let how = How {
+    let how = PlanRunner {
         out: None,
         jobs: args.jobs,
         threads: ThreadCount::Auto,
-        afresh: false,
+        discard_existing: false,
         backend: None,
         memory: MemoryArg::default(),
     };
     out.note(&format!("{name}: {}", how.dir(&plan).display()));
-    how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
+    how.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }
 
 fn show(
-    a: &Finished,
-    b: &Finished,
-    wanted: &Wanted,
+    a: &CompletedExperiment,
+    b: &CompletedExperiment,
+    wanted: &CompareOptions,
     found: &Comparison,
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     out.text(&format!("A {}\nB {}", a.dir.display(), b.dir.display()))?;
-    let [of_a, of_b] = [a, b].map(Finished::transports);
+    let [of_a, of_b] = [a, b].map(CompletedExperiment::transports);
     for (side, transports) in [("A", &of_a), ("B", &of_b)] {
-        notes(side, transports, out)?;
+        print_mismatches(side, transports, out)?;
     }
     let rows = found.rows.iter().map(|r| {
-        let about = &r.about;
+        let about = &r.subject;
         let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
         let of = of.map_or("the run", String::as_str);
         vec![
             {
-                let scheme = &r.about.scheme;
+                let scheme = &r.subject.scheme;
                 let named = wanted.schemes.iter().find(|(of_a, _)| of_a == scheme);
                 let of_b = of_b.label(named.map_or(scheme, |(_, of_b)| of_b));
                 labels([of_a.label(scheme), of_b])
             },
-            if r.about.point.is_empty() { "–".to_owned() } else { r.about.point.to_string() },
-            r.about.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
-            r.about.metric.to_owned(),
+            if r.subject.point.is_empty() { "–".to_owned() } else { r.subject.point.to_string() },
+            r.subject
+                .class
+                .as_ref()
+                .map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
+            r.subject.metric.to_owned(),
             number(r.a),
             number(r.b),
             difference(r),
@@ -189,13 +192,13 @@ fn show(
         ))?;
     }
     for (side, alone) in [("A", &found.only_a), ("B", &found.only_b)] {
-        alone_in(side, alone, out)?;
+        print_unpaired(side, alone, out)?;
     }
     Ok(())
 }
 
 /// Prints the mismatches of one side.
-fn notes(side: &str, transports: &Transports, out: Output) -> Result<(), Failure> {
+fn print_mismatches(side: &str, transports: &Transports, out: Output) -> Result<(), CommandError> {
     transports.mismatches.iter().try_for_each(|f| out.text(&format!("{side}: note: {}", f.text)))
 }
 
@@ -207,17 +210,17 @@ fn labels<'a>(of_sides: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Runs without a partner that are named; the rest is counted.
-const MOST_ALONE: usize = 8;
+const MAX_UNPAIRED: usize = 8;
 
-fn alone_in(side: &str, alone: &[String], out: Output) -> Result<(), Failure> {
+fn print_unpaired(side: &str, alone: &[String], out: Output) -> Result<(), CommandError> {
     if alone.is_empty() {
         return Ok(());
     }
     out.text(&format!("only in {side}: {} runs", alone.len()))?;
-    for name in alone.iter().take(MOST_ALONE) {
+    for name in alone.iter().take(MAX_UNPAIRED) {
         out.text(&format!("  {name}"))?;
     }
-    match alone.len().checked_sub(MOST_ALONE) {
+    match alone.len().checked_sub(MAX_UNPAIRED) {
         Some(more @ 1..) => out.text(&format!("  and {more} more (--json names all)")),
         _ => Ok(()),
     }
@@ -242,10 +245,10 @@ fn digits(value: f64) -> String {
     format!("{value:.after$}")
 }
 
-fn difference(row: &Compared) -> String {
+fn difference(row: &ComparedMetric) -> String {
     let Some(mean) = row.difference else { return "–".to_owned() };
     let unit =
-        if row.about.unit.is_empty() { String::new() } else { format!(" {}", row.about.unit) };
+        if row.subject.unit.is_empty() { String::new() } else { format!(" {}", row.subject.unit) };
     match row.ci95 {
         Some([low, high]) => {
             format!("{} ± {}{unit}", digits(mean), digits((high - low) / 2.0))
@@ -254,7 +257,7 @@ fn difference(row: &Compared) -> String {
     }
 }
 
-fn relative(row: &Compared) -> String {
+fn relative(row: &ComparedMetric) -> String {
     let Some(mean) = row.relative else { return "–".to_owned() };
     match row.relative_ci95 {
         Some([low, high]) => format!("{:+.1} ± {:.1} %", mean * 100.0, (high - low) * 50.0),

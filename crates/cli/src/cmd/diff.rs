@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use lowtide_lab::diff::{Comparison, Overview, RunPair, Side, first_divergence, overview};
+use lowtide_lab::diff::{
+    DiffOverview, DiffSide, RunDivergence, RunPair, first_divergence, overview,
+};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::DiffArgs;
-use crate::cmd::flow::{choice, failure};
+use crate::cmd::flow::{failure, flow_selector};
 use crate::cmd::set;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Answer<'a, T> {
+struct DiffOutput<'a, T> {
     schema: &'static str,
     version: &'static str,
     a: &'a str,
@@ -23,38 +25,39 @@ struct Answer<'a, T> {
 }
 
 #[derive(Serialize)]
-struct Firsts {
+struct FirstDivergences {
     same: bool,
-    runs: Vec<Comparison>,
+    runs: Vec<RunDivergence>,
 }
 
-pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
     for (given, name) in [(args.scheme.len(), "--scheme"), (args.seed.len(), "--seed")] {
         if given > 2 {
             let message = format!("{name} takes one value, or one for A and one for B");
-            return Err(Failure::Usage(message, None));
+            return Err(CommandError::Usage(message, None));
         }
     }
     if args.nothing_to_compare() {
         let message = "there is nothing to compare it with".to_owned();
         let help =
             "name a second directory or scenario, set a key with -s, or give two seeds or schemes";
-        return Err(Failure::Usage(message, Some(help.to_owned())));
+        return Err(CommandError::Usage(message, Some(help.to_owned())));
     }
     let other = args.b.as_deref().unwrap_or(&args.a);
     let b = side(other, &args.set)?;
     let a = side(&args.a, &[])?;
-    let (of_a, of_b) = (choice("", &args.which(0))?, choice("", &args.which(1))?);
+    let (of_a, of_b) =
+        (flow_selector("", &args.run_selector(0))?, flow_selector("", &args.run_selector(1))?);
     let (a, b) = ((&a, &of_a), (&b, &of_b));
     let version = env!("CARGO_PKG_VERSION");
     let same = if args.first_divergence {
         let runs = first_divergence(a, b).map_err(failure)?;
         let same = runs.iter().all(|r| r.first.is_none());
         if out.json {
-            let (schema, found) = ("lowtide.divergence/1", Firsts { same, runs });
-            out.json(&Answer { schema, version, a: &args.a, b: other, found })?;
+            let (schema, found) = ("lowtide.divergence/1", FirstDivergences { same, runs });
+            out.json(&DiffOutput { schema, version, a: &args.a, b: other, found })?;
         } else {
-            out.text(&runs.iter().map(Comparison::text).collect::<String>())?;
+            out.text(&runs.iter().map(RunDivergence::text).collect::<String>())?;
         }
         same
     } else {
@@ -62,31 +65,31 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), Failure> {
         let same = found.same && found.tables.is_empty();
         if out.json {
             let schema = "lowtide.diff/1";
-            out.json(&Answer { schema, version, a: &args.a, b: other, found })?;
+            out.json(&DiffOutput { schema, version, a: &args.a, b: other, found })?;
         } else {
             print(&found, out)?;
         }
         same
     };
-    if same { Ok(()) } else { Err(Failure::Differs) }
+    if same { Ok(()) } else { Err(CommandError::Differs) }
 }
 
 /// A directory, or a scenario with these keys set.
-fn side(name: &str, keys: &[String]) -> Result<Side, Failure> {
+fn side(name: &str, keys: &[String]) -> Result<DiffSide, CommandError> {
     if !Path::new(name).is_dir() {
-        return Ok(Side::plan(set(Scenario::load(name)?, keys)?.expand()?));
+        return Ok(DiffSide::plan(set(Scenario::load(name)?, keys)?.expand()?));
     }
     if !keys.is_empty() {
         let message = format!("-s sets keys of a scenario, and `{name}` is a run directory");
         let help = format!("its scenario is `{name}/scenario.toml`");
-        return Err(Failure::Usage(message, Some(help)));
+        return Err(CommandError::Usage(message, Some(help)));
     }
-    Side::directory(Path::new(name)).map_err(failure)
+    DiffSide::directory(Path::new(name)).map_err(failure)
 }
 
-fn print(found: &Overview, out: Output) -> Result<(), Failure> {
+fn print(found: &DiffOverview, out: Output) -> Result<(), CommandError> {
     if !found.settings.is_empty() {
-        let row = |s: &lowtide_lab::diff::OtherSetting| {
+        let row = |s: &lowtide_lab::diff::SettingDiff| {
             let text = |values: &[String]| {
                 if values.is_empty() { "–".to_owned() } else { values.join(" | ") }
             };
@@ -94,7 +97,7 @@ fn print(found: &Overview, out: Output) -> Result<(), Failure> {
         };
         let rows: Vec<Vec<String>> = found.settings.iter().map(row).collect();
         out.table(&["setting", "A", "B"], &[], &rows)?;
-        Output::line("\n")?;
+        Output::raw("\n")?;
     }
     let row = |r: &RunPair| {
         let text = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "not there".into());

@@ -6,28 +6,31 @@ use lowtide_scenario::nearest;
 use lowtide_tcp::{Config, profile, scheme};
 use serde::Serialize;
 
-use crate::catalogue::{self, Item};
-use crate::failure::Failure;
+use crate::catalogue::{self, CatalogueItem};
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
 struct Explanation {
     schema: &'static str,
     version: &'static str,
-    items: Vec<Item>,
+    items: Vec<CatalogueItem>,
 }
 
-pub(crate) fn explain(names: &[String], out: Output) -> Result<(), Failure> {
+pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError> {
     let mut items = Vec::new();
     for name in names {
-        let found = catalogue::named(name);
+        let found = catalogue::find(name);
         if found.is_empty() && std::path::Path::new(name).is_dir() {
             let help = format!("`lowtide explain {name} --flow 0` explains a flow of its runs");
-            return Err(Failure::Usage(format!("`{name}` is a directory"), Some(help)));
+            return Err(CommandError::Usage(format!("`{name}` is a directory"), Some(help)));
         }
         if found.is_empty() {
-            let all: Vec<String> =
-                catalogue::KINDS.iter().flat_map(|k| catalogue::of(*k)).map(|i| i.name).collect();
+            let all: Vec<String> = catalogue::KINDS
+                .iter()
+                .flat_map(|k| catalogue::items(*k))
+                .map(|i| i.name)
+                .collect();
             return Err(unknown("name", name, &all));
         }
         items.extend(found);
@@ -78,24 +81,25 @@ struct Row {
 }
 
 /// `linux`, `dctcp`, or `linux+dctcp`: a profile, a scheme over `rfc`, or a scheme over a profile.
-struct Named {
+struct NamedConfig {
     config: Config,
     parts: Vec<&'static [profile::Assignment]>,
 }
 
-impl Named {
-    fn read(text: &str) -> Result<Self, Failure> {
+impl NamedConfig {
+    fn read(text: &str) -> Result<Self, CommandError> {
         // Whatever nobody states has its value, and its reason, from `rfc`.
         let base = profile::find_profile("rfc").map(|p| p.settings);
         let mut named = Self { config: Config::default(), parts: base.into_iter().collect() };
         for (i, part) in text.split('+').enumerate() {
             let settings = match (profile::find_profile(part), scheme::find_scheme(part)) {
                 (Some(p), _) if i == 0 => {
-                    named.config = p.config().map_err(|e| Failure::Run(e.to_string()))?;
+                    named.config = p.config().map_err(|e| CommandError::Run(e.to_string()))?;
                     p.settings
                 }
                 (_, Some(s)) => {
-                    scheme::apply(s, &mut named.config).map_err(|e| Failure::Run(e.to_string()))?;
+                    scheme::apply(s, &mut named.config)
+                        .map_err(|e| CommandError::Run(e.to_string()))?;
                     s.settings
                 }
                 _ => {
@@ -119,15 +123,15 @@ impl Named {
     }
 }
 
-pub(crate) fn diff(names: &[String], out: Output) -> Result<(), Failure> {
+pub(crate) fn diff(names: &[String], out: Output) -> Result<(), CommandError> {
     let [a, b] = names else {
         let help = "for instance `lowtide explain --diff rfc+dctcp linux+dctcp`".to_string();
-        return Err(Failure::Usage(
+        return Err(CommandError::Usage(
             format!("--diff takes two names, not {}", names.len()),
             Some(help),
         ));
     };
-    let (first, second) = (Named::read(a)?, Named::read(b)?);
+    let (first, second) = (NamedConfig::read(a)?, NamedConfig::read(b)?);
     let rows: Vec<Row> = profile::diff(&first.config, &second.config)
         .into_iter()
         .map(|row| Row {
@@ -155,13 +159,13 @@ pub(crate) fn diff(names: &[String], out: Output) -> Result<(), Failure> {
 }
 
 /// Names that an error lists; more are left to `lowtide list`.
-const MOST_NAMES: usize = 32;
+const MAX_NAMES: usize = 32;
 
-pub(crate) fn unknown(what: &str, name: &str, known: &[String]) -> Failure {
+pub(crate) fn unknown(what: &str, name: &str, known: &[String]) -> CommandError {
     let help = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.len() <= MOST_NAMES => format!("it is one of {}", known.join(", ")),
+        None if known.len() <= MAX_NAMES => format!("it is one of {}", known.join(", ")),
         None => "no name is near; `lowtide list` shows all".to_string(),
     };
-    Failure::Usage(format!("there is no {what} `{name}`"), Some(help))
+    CommandError::Usage(format!("there is no {what} `{name}`"), Some(help))
 }

@@ -3,37 +3,40 @@
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::LabError;
-use lowtide_lab::flow::{self, Choice, Vantage, Window};
-use lowtide_record::write_whole;
+use lowtide_lab::flow::{self, FlowSelector, PlotWindow, Vantage};
+use lowtide_record::write_atomic;
 use serde::Serialize;
 
-use crate::args::{OptionalFlow, PcapArgs, Place, PlotArgs, WhichRun};
+use crate::args::{CapturePointArg, OptionalFlowArgs, PcapArgs, PlotArgs, RunSelectorArgs};
 use crate::cmd::split;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 /// Events that are shown without `--all`.
-const MOST_EVENTS: usize = 40;
+const MAX_EVENTS: usize = 40;
 
 #[derive(Serialize)]
-struct Explained {
+struct ExplainFlowOutput {
     schema: &'static str,
     version: &'static str,
     flows: Vec<flow::Explanation>,
 }
 
 #[derive(Serialize)]
-struct Written {
+struct FilesOutput {
     schema: &'static str,
     version: &'static str,
     files: Vec<String>,
 }
 
-pub(crate) fn choice(flow: &str, run: &WhichRun) -> Result<Choice, Failure> {
+pub(crate) fn flow_selector(
+    flow: &str,
+    run: &RunSelectorArgs,
+) -> Result<FlowSelector, CommandError> {
     let pair = |text: &String| {
         split(text, "--at", "KEY=VALUE").map(|(k, v)| (k.to_string(), v.to_string()))
     };
-    Ok(Choice {
+    Ok(FlowSelector {
         flow: flow.to_string(),
         scheme: run.scheme.clone(),
         seed: run.seed,
@@ -41,74 +44,74 @@ pub(crate) fn choice(flow: &str, run: &WhichRun) -> Result<Choice, Failure> {
     })
 }
 
-pub(crate) fn failure(error: LabError) -> Failure {
+pub(crate) fn failure(error: LabError) -> CommandError {
     match error {
         LabError::Scenario(errors) => errors.into(),
-        LabError::Choice { message, help } => Failure::Usage(message, help),
-        LabError::Record(e) => Failure::Usage(e.to_string(), None),
-        other => Failure::Run(other.to_string()),
+        LabError::NotFound { message, help } => CommandError::Usage(message, help),
+        LabError::Record(e) => CommandError::Usage(e.to_string(), None),
+        other => CommandError::Run(other.to_string()),
     }
 }
 
 pub(crate) fn explain(
     names: &[String],
-    asked: &OptionalFlow,
+    asked: &OptionalFlowArgs,
     all: bool,
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let [dir] = names else {
         let help = "for instance `lowtide explain runs/two-flows-1g/1a2b3c4d --flow 0`";
         let message = format!("--flow takes one run directory, not {}", names.len());
-        return Err(Failure::Usage(message, Some(help.to_string())));
+        return Err(CommandError::Usage(message, Some(help.to_string())));
     };
     let (scheme, seed, at) = (asked.scheme.clone(), asked.seed, asked.at.clone());
     let flow = asked.flow.as_deref().unwrap_or_default();
-    let choice = choice(flow, &WhichRun { scheme, seed, at })?;
+    let choice = flow_selector(flow, &RunSelectorArgs { scheme, seed, at })?;
     let flows = flow::explain(Path::new(dir), &choice).map_err(failure)?;
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
-        return out.json(&Explained { schema: "lowtide.flow/1", version, flows });
+        return out.json(&ExplainFlowOutput { schema: "lowtide.flow/1", version, flows });
     }
-    let most = if all { usize::MAX } else { MOST_EVENTS };
+    let most = if all { usize::MAX } else { MAX_EVENTS };
     let texts: Vec<String> = flows.iter().map(|f| f.text(most)).collect();
     out.text(&texts.join("\n\n"))
 }
 
-fn written(files: &[PathBuf], out: Output) -> Result<(), Failure> {
+fn print_files(files: &[PathBuf], out: Output) -> Result<(), CommandError> {
     let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
-        return out.json(&Written { schema: "lowtide.files/1", version, files });
+        return out.json(&FilesOutput { schema: "lowtide.files/1", version, files });
     }
     out.text(&files.join("\n"))
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<PathBuf, Failure> {
-    write_whole(path, content).map_err(|e| Failure::Run(e.to_string()))?;
+fn write(path: &Path, content: &[u8]) -> Result<PathBuf, CommandError> {
+    write_atomic(path, content).map_err(|e| CommandError::Run(e.to_string()))?;
     Ok(path.to_path_buf())
 }
 
-pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), Failure> {
-    let choice = choice(&args.flow.flow, &args.flow.run)?;
+pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
+    let choice = flow_selector(&args.flow.flow, &args.flow.run)?;
     let place = args.out.clone().unwrap_or_else(|| args.flow.dir.join("figures"));
-    let window = Window { from: args.from, to: args.to };
+    let window = PlotWindow { from: args.from, to: args.to };
     let mut files = Vec::new();
-    for traced in flow::traced(&args.flow.dir, &choice).map_err(failure)? {
+    for traced in flow::trace_flows(&args.flow.dir, &choice).map_err(failure)? {
         let plot = flow::plot(&traced, window).map_err(failure)?;
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
         files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
     }
-    written(&files, out)
+    print_files(&files, out)
 }
 
-pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), Failure> {
-    let choice = choice(&args.flow.flow, &args.flow.run)?;
+pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), CommandError> {
+    let choice = flow_selector(&args.flow.flow, &args.flow.run)?;
     let vantage = match args.place {
-        Place::Sender => Vantage::Sender,
-        Place::Receiver => Vantage::Receiver,
-        Place::Bottleneck => Vantage::Bottleneck,
+        CapturePointArg::Sender => Vantage::Sender,
+        CapturePointArg::Receiver => Vantage::Receiver,
+        CapturePointArg::Bottleneck => Vantage::Bottleneck,
     };
-    let all = flow::traced(&args.flow.dir, &choice).map_err(failure)?;
+    let all = flow::trace_flows(&args.flow.dir, &choice).map_err(failure)?;
     let mut files = Vec::new();
     for traced in &all {
         let bytes = flow::capture(traced, vantage).map_err(failure)?;
@@ -120,5 +123,5 @@ pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), Failure> {
         };
         files.push(write(&path, &bytes)?);
     }
-    written(&files, out)
+    print_files(&files, out)
 }

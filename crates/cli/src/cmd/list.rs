@@ -3,24 +3,24 @@
 use serde::Serialize;
 
 use crate::args::ListKind;
-use crate::catalogue::{self, Item};
-use crate::failure::Failure;
+use crate::catalogue::{self, CatalogueItem};
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
 struct Listing {
     schema: &'static str,
     version: &'static str,
-    items: Vec<Item>,
+    items: Vec<CatalogueItem>,
 }
 
-pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), Failure> {
+pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandError> {
     // Switches are many: without a kind they are left to `lowtide list switches`.
     let kinds = kind.map_or_else(
         || catalogue::KINDS.into_iter().filter(|k| out.json || *k != ListKind::Switches).collect(),
         |k| vec![k],
     );
-    let items: Vec<Item> = kinds.into_iter().flat_map(catalogue::of).collect();
+    let items: Vec<CatalogueItem> = kinds.into_iter().flat_map(catalogue::items).collect();
     if out.json {
         return out.json(&Listing {
             schema: "lowtide.list/1",

@@ -1,21 +1,23 @@
 //! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
 
-use lowtide_lab::Finished;
-use lowtide_lab::matrix::share::{self, Move, Share, ShareAnswer};
-use lowtide_lab::matrix::{self, Answer, PairRow, Pairs, THRESHOLDS, Thresholds, Verdict};
+use lowtide_lab::CompletedExperiment;
+use lowtide_lab::matrix::share::{self, MovedEnds, PartialDeployment, ShareResult};
+use lowtide_lab::matrix::{
+    self, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, Thresholds, Verdict,
+};
 use lowtide_scenario::Scenario;
 
 use crate::args::{MatrixArgs, MoveArg, PrintArg, ThreadCount};
-use crate::cmd::run::{How, whole};
+use crate::cmd::run::{PlanRunner, check_failed_flows};
 use crate::cmd::set;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 /// Names of the embedded setups.
 const SETUP: &str = "matrix";
 const SHARE_SETUP: &str = "share";
 
-pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError> {
     if let Some(what) = args.print {
         return print(what);
     }
@@ -25,11 +27,11 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
-    let how = How {
+    let how = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: ThreadCount::Auto,
-        afresh: args.afresh,
+        discard_existing: args.afresh,
         backend: None,
         memory: args.memory,
     };
@@ -37,39 +39,39 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
         Some(names) => by_share(args, names, scenario, &how, out)?,
         None => pairs(args, scenario, &how, out)?,
     };
-    whole(&finished)
+    check_failed_flows(&finished)
 }
 
-fn print(what: PrintArg) -> Result<(), Failure> {
+fn print(what: PrintArg) -> Result<(), CommandError> {
     let setup = |name: &str| {
-        let found = lowtide_scenario::list().iter().find(|e| e.name == name);
+        let found = lowtide_scenario::embedded_scenarios().iter().find(|e| e.name == name);
         found.map_or("", |e| e.text)
     };
-    Output::line(match what {
+    Output::raw(match what {
         PrintArg::Setup => setup(SETUP),
         PrintArg::ShareSetup => setup(SHARE_SETUP),
-        PrintArg::Thresholds => THRESHOLDS,
+        PrintArg::Thresholds => BUILT_IN_THRESHOLDS,
     })
 }
 
-fn thresholds(args: &MatrixArgs) -> Result<Thresholds, Failure> {
+fn thresholds(args: &MatrixArgs) -> Result<Thresholds, CommandError> {
     let Some(path) = &args.thresholds else { return Ok(Thresholds::built_in()?) };
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|e| {
         let help = "`lowtide matrix --print thresholds` prints one to start from".to_owned();
-        Failure::Usage(format!("cannot read `{file}`: {e}"), Some(help))
+        CommandError::Usage(format!("cannot read `{file}`: {e}"), Some(help))
     })?;
-    Ok(Thresholds::read(&text, &file)?)
+    Ok(Thresholds::parse(&text, &file)?)
 }
 
 fn pairs(
     args: &MatrixArgs,
     scenario: Scenario,
-    how: &How<'_>,
+    how: &PlanRunner<'_>,
     out: Output,
-) -> Result<Finished, Failure> {
+) -> Result<CompletedExperiment, CommandError> {
     let neighbours = args.neighbours.as_deref().map(|n| if n == ["none"] { &[] } else { n });
-    let question = Pairs::new(
+    let question = PairMatrix::new(
         scenario,
         args.senders.as_deref(),
         args.receivers.as_deref(),
@@ -77,7 +79,7 @@ fn pairs(
         thresholds(args)?,
     )?;
     let plan = question.plan()?;
-    let (finished, answer) = how.go(&plan, question.scenario.text(), out, &|options| {
+    let (finished, answer) = how.run_plan(&plan, question.scenario.text(), out, &|options| {
         matrix::execute(&question, &plan, options)
     })?;
     if out.json {
@@ -93,21 +95,25 @@ fn by_share(
     args: &MatrixArgs,
     names: &[String],
     scenario: Scenario,
-    how: &How<'_>,
+    how: &PlanRunner<'_>,
     out: Output,
-) -> Result<Finished, Failure> {
+) -> Result<CompletedExperiment, CommandError> {
     let [from, to] = names else {
         let message = format!("--share takes two schemes, and here are {}", names.len());
-        return Err(Failure::Usage(message, Some("for instance `--share sack,dctcp`".to_owned())));
+        return Err(CommandError::Usage(
+            message,
+            Some("for instance `--share sack,dctcp`".to_owned()),
+        ));
     };
     let which = match args.moves {
-        MoveArg::Both => Move::Both,
-        MoveArg::Senders => Move::Senders,
-        MoveArg::Receivers => Move::Receivers,
+        MoveArg::Both => MovedEnds::Both,
+        MoveArg::Senders => MovedEnds::Senders,
+        MoveArg::Receivers => MovedEnds::Receivers,
     };
-    let question = Share::new(scenario, [from.as_str(), to.as_str()], args.hosts, which)?;
+    let question =
+        PartialDeployment::new(scenario, [from.as_str(), to.as_str()], args.hosts, which)?;
     let plan = question.plan()?;
-    let (finished, answer) = how.go(&plan, question.scenario.text(), out, &|options| {
+    let (finished, answer) = how.run_plan(&plan, question.scenario.text(), out, &|options| {
         share::execute(&question, &plan, options)
     })?;
     if out.json {
@@ -119,26 +125,26 @@ fn by_share(
     Ok(finished)
 }
 
-fn foot(digest: &str, finished: &Finished, out: Output) -> Result<(), Failure> {
+fn foot(digest: &str, finished: &CompletedExperiment, out: Output) -> Result<(), CommandError> {
     out.text(&format!("digest {digest}\nreport {}", finished.dir.join("report.html").display()))
 }
 
-fn show_share(answer: &ShareAnswer, out: Output) -> Result<(), Failure> {
-    let head = share::head(answer);
+fn show_share(answer: &ShareResult, out: Output) -> Result<(), CommandError> {
+    let head = share::table_head(answer);
     let right: Vec<usize> = (1..head.len()).collect();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    out.table(&head, &right, &share::rows(answer))?;
+    out.table(&head, &right, &share::table_rows(answer))?;
     out.text("")
 }
 
-fn show(answer: &Answer, out: Output) -> Result<(), Failure> {
+fn show(answer: &MatrixResult, out: Output) -> Result<(), CommandError> {
     out.text("Goodput of each pair alone, Mbit/s (rows send, columns receive)")?;
     grid(answer, &|p| p.pair.goodput_mbps, out)?;
     out.text("\nMedian queue at the bottleneck, packets")?;
     grid(answer, &|p| p.queue.p50_packets, out)?;
     if !answer.neighbours.is_empty() {
         out.text("\nThe pair's share of the goodput next to each neighbour, %; 50 is fair")?;
-        beside(answer, out)?;
+        neighbour_grid(answer, out)?;
     }
     out.text("")?;
     let findings: Vec<Vec<String>> =
@@ -164,10 +170,10 @@ fn word(row: &PairRow) -> String {
 
 /// Pairs alone: one row per sender, one column per receiver.
 fn grid(
-    answer: &Answer,
+    answer: &MatrixResult,
     read: &dyn Fn(&PairRow) -> Option<f64>,
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let alone = || answer.pairs.iter().filter(|p| p.neighbour.is_none());
     let most = alone().filter_map(read).fold(0.0, f64::max);
     let cell = |sender: &str, receiver: &str| {
@@ -192,7 +198,7 @@ fn grid(
 }
 
 /// Pairs next to neighbours: one row per pair, one column per neighbour.
-fn beside(answer: &Answer, out: Output) -> Result<(), Failure> {
+fn neighbour_grid(answer: &MatrixResult, out: Output) -> Result<(), CommandError> {
     let cell = |sender: &str, receiver: &str, neighbour: &str| {
         let row = answer.pair(sender, receiver, Some(neighbour))?;
         let share = row.pair.goodput_share?;

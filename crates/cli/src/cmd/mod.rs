@@ -27,10 +27,10 @@ mod uml;
 use lowtide_scenario::Scenario;
 
 use crate::args::ScenarioArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Reads a scenario and applies what was typed: first `-s`, then `--over`, then `--seeds`.
-fn scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {
     let mut scenario = set(Scenario::load(&args.scenario)?, &args.set)?;
     for text in &args.over {
         let (key, values) = split(text, "--over", "KEY=A,B,...")?;
@@ -44,7 +44,7 @@ fn scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
 }
 
 /// Sets every `KEY=VALUE`.
-fn set(mut scenario: Scenario, all: &[String]) -> Result<Scenario, Failure> {
+fn set(mut scenario: Scenario, all: &[String]) -> Result<Scenario, CommandError> {
     for text in all {
         let (key, value) = split(text, "-s", "KEY=VALUE")?;
         scenario = scenario.with_override(key, value)?;
@@ -52,10 +52,13 @@ fn set(mut scenario: Scenario, all: &[String]) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
-fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a str, &'a str), Failure> {
+fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a str, &'a str), CommandError> {
     let usage = || {
         let message = format!("`{flag} {text}` is not of the form `{flag} {form}`");
-        Failure::Usage(message, Some(format!("for instance `{flag} switch.mark.k=\"20 pkt\"`")))
+        CommandError::Usage(
+            message,
+            Some(format!("for instance `{flag} switch.mark.k=\"20 pkt\"`")),
+        )
     };
     text.split_once('=').map(|(k, v)| (k.trim(), v.trim())).ok_or_else(usage)
 }

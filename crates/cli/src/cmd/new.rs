@@ -5,11 +5,11 @@ use clap_complete::Shell;
 
 use crate::args::Cli;
 use crate::cmd::explain::unknown;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 /// `lowtide new KIND`.
-pub(crate) fn new(kind: &str, out: Output) -> Result<(), Failure> {
+pub(crate) fn new(kind: &str, out: Output) -> Result<(), CommandError> {
     if let Some(text) = lowtide_scenario::template(kind) {
         return out.text(text);
     }
@@ -19,12 +19,12 @@ pub(crate) fn new(kind: &str, out: Output) -> Result<(), Failure> {
 }
 
 /// `lowtide schema`.
-pub(crate) fn schema(out: Output) -> Result<(), Failure> {
+pub(crate) fn schema(out: Output) -> Result<(), CommandError> {
     out.json(&lowtide_scenario::json_schema())
 }
 
 /// `lowtide completions SHELL`.
-pub(crate) fn completions(shell: Shell, out: Output) -> Result<(), Failure> {
+pub(crate) fn completions(shell: Shell, out: Output) -> Result<(), CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "lowtide", &mut script);
     out.text(&String::from_utf8_lossy(&script))

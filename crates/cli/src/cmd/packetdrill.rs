@@ -3,27 +3,27 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lowtide_packetdrill::run::{self, Options, Report};
+use lowtide_packetdrill::run::{self, RunOptions, ScriptReport};
 use lowtide_packetdrill::script::{Script, ScriptError};
 use serde::Serialize;
 
 use crate::args::PacketdrillArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Answer {
+struct PacketdrillOutput {
     schema: &'static str,
     version: &'static str,
     passed: usize,
     failed: usize,
     /// Scripts that could not be run.
     refused: usize,
-    scripts: Vec<Ran>,
+    scripts: Vec<ScriptOutcome>,
 }
 
 #[derive(Serialize)]
-struct Ran {
+struct ScriptOutcome {
     name: String,
     /// `ok`, `fail` or `refused`.
     verdict: &'static str,
@@ -31,14 +31,14 @@ struct Ran {
     ended_s: Option<f64>,
     digest: Option<String>,
     /// Where and why it failed or was refused.
-    failure: Option<Why>,
-    notes: Vec<Remark>,
+    failure: Option<FailureDetail>,
+    notes: Vec<ScriptNote>,
     /// Every packet, with `--verbose`.
     packets: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
-struct Why {
+struct FailureDetail {
     line: usize,
     at_s: Option<f64>,
     message: String,
@@ -49,24 +49,24 @@ struct Why {
 }
 
 #[derive(Serialize)]
-struct Remark {
+struct ScriptNote {
     line: usize,
     text: String,
 }
 
-pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), CommandError> {
     let mut paths = Vec::new();
     for path in &args.files {
         collect(path, &mut paths)?;
     }
     if paths.is_empty() {
         let help = "scripts end in .pkt; name a file to run another one".to_string();
-        return Err(Failure::Usage("no scripts were found".to_string(), Some(help)));
+        return Err(CommandError::Usage("no scripts were found".to_string(), Some(help)));
     }
     if args.stock {
         return stock(&paths);
     }
-    let options = Options { flags: args.so_flags.clone() };
+    let options = RunOptions { so_flags: args.so_flags.clone() };
     let mut verdicts = Vec::new();
     let mut refused = Vec::new();
     for path in &paths {
@@ -75,22 +75,22 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Fai
         match ran {
             Ok(report) => {
                 if !out.json {
-                    say(&report, args.verbose, out)?;
+                    print_report(&report, args.verbose, out)?;
                 }
-                verdicts.push(verdict(report, args.verbose));
+                verdicts.push(script_outcome(report, args.verbose));
             }
             Err(error) => {
                 if !out.json {
                     out.text(&format!("BAD   {name}:{}: {}", error.line(), error.message))?;
                 }
-                verdicts.push(refusal(&name, &error));
+                verdicts.push(refused_outcome(&name, &error));
                 refused.push(error);
             }
         }
     }
     let failed = verdicts.iter().filter(|v| v.verdict == "fail").count();
     let passed = verdicts.len() - failed - refused.len();
-    let answer = Answer {
+    let answer = PacketdrillOutput {
         schema: "lowtide.packetdrill/1",
         version: env!("CARGO_PKG_VERSION"),
         passed,
@@ -108,21 +108,24 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Fai
         ))?;
     }
     if !refused.is_empty() {
-        return Err(Failure::Scripts(refused));
+        return Err(CommandError::Scripts(refused));
     }
     if failed > 0 {
-        return Err(Failure::Run(format!("{failed} of {} scripts failed", answer.scripts.len())));
+        return Err(CommandError::Run(format!(
+            "{failed} of {} scripts failed",
+            answer.scripts.len()
+        )));
     }
     Ok(())
 }
 
 /// A file as it is named; of a directory every `*.pkt` in it, in order of name.
-fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
     if !path.is_dir() {
         out.push(path.to_path_buf());
         return Ok(());
     }
-    let cannot = |e| Failure::Usage(format!("cannot read {}: {e}", path.display()), None);
+    let cannot = |e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None);
     let mut entries = Vec::new();
     for entry in fs::read_dir(path).map_err(cannot)? {
         entries.push(entry.map_err(cannot)?.path());
@@ -139,23 +142,23 @@ fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CommandError> {
     fs::read_to_string(path)
-        .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", path.display()), None))
+        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))
 }
 
 /// One script for stock packetdrill, on stdout.
-fn stock(paths: &[PathBuf]) -> Result<(), Failure> {
+fn stock(paths: &[PathBuf]) -> Result<(), CommandError> {
     let [path] = paths else {
         let message = format!("--stock prints one script, not {}", paths.len());
-        return Err(Failure::Usage(message, Some("name one file".to_string())));
+        return Err(CommandError::Usage(message, Some("name one file".to_string())));
     };
     let script = Script::parse(&path.display().to_string(), &read(path)?);
-    let text = script.and_then(|s| s.for_stock()).map_err(|e| Failure::Scripts(vec![e]))?;
-    Output::line(&text)
+    let text = script.and_then(|s| s.for_stock()).map_err(|e| CommandError::Scripts(vec![e]))?;
+    Output::raw(&text)
 }
 
-fn say(report: &Report, verbose: bool, out: Output) -> Result<(), Failure> {
+fn print_report(report: &ScriptReport, verbose: bool, out: Output) -> Result<(), CommandError> {
     if verbose {
         for packet in &report.packets {
             out.text(&format!("      {packet}"))?;
@@ -170,8 +173,8 @@ fn say(report: &Report, verbose: bool, out: Output) -> Result<(), Failure> {
     out.text(&format!("FAIL  {}", failure.to_string().replace('\n', "\n      ")))
 }
 
-fn verdict(report: Report, verbose: bool) -> Ran {
-    let why = report.failure.map(|failure| Why {
+fn script_outcome(report: ScriptReport, verbose: bool) -> ScriptOutcome {
+    let why = report.failure.map(|failure| FailureDetail {
         line: failure.line,
         at_s: Some(failure.at.as_secs_f64()),
         message: failure.message,
@@ -180,26 +183,30 @@ fn verdict(report: Report, verbose: bool) -> Ran {
         got: failure.got,
         differs: failure.differs,
     });
-    Ran {
+    ScriptOutcome {
         name: report.name,
         verdict: if why.is_some() { "fail" } else { "ok" },
         events: report.events,
         ended_s: Some(report.ended.as_secs_f64()),
         digest: Some(format!("{:016x}", report.digest)),
         failure: why,
-        notes: report.notes.into_iter().map(|n| Remark { line: n.line, text: n.text }).collect(),
+        notes: report
+            .notes
+            .into_iter()
+            .map(|n| ScriptNote { line: n.line, text: n.text })
+            .collect(),
         packets: verbose.then_some(report.packets),
     }
 }
 
-fn refusal(name: &str, error: &ScriptError) -> Ran {
-    Ran {
+fn refused_outcome(name: &str, error: &ScriptError) -> ScriptOutcome {
+    ScriptOutcome {
         name: name.to_string(),
         verdict: "refused",
         events: 0,
         ended_s: None,
         digest: None,
-        failure: Some(Why {
+        failure: Some(FailureDetail {
             line: error.line(),
             at_s: None,
             message: error.message.clone(),

@@ -1,43 +1,45 @@
 //! `lowtide plan`: DCTCP's analysis of a line, and a simulation beside it.
 
-use lowtide_lab::advice::{Advice, Check, Checked, Question, advise, measure, scenario};
+use lowtide_lab::advice::{
+    CheckedQuantity, SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
+};
 use serde::Serialize;
 
 use crate::args::PlanArgs;
 use crate::cmd::run::processors;
 use crate::cmd::set;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PlanOutput<'a> {
     schema: &'static str,
     version: &'static str,
     rate_bps: u64,
     rtt_us: f64,
     flows: u32,
     mtu_bytes: u32,
-    advice: &'a Advice,
-    check: Option<&'a Check>,
+    advice: &'a Sizing,
+    check: Option<&'a SimulationCheck>,
 }
 
-pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), Failure> {
-    let question = Question {
+pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
+    let question = SizingInput {
         rate: args.rate,
         rtt: args.rtt,
         flows: args.flows,
         mtu: args.mtu,
-        bursts: args.bursts,
+        burst_packets: args.bursts,
         k: args.k.map(u64::from),
         shift_g: args.g,
     };
-    let advice = advise(&question)?;
+    let advice = recommend(&question)?;
     if !out.json {
         show(&question, &advice, out)?;
     }
     let check = if args.no_check { None } else { Some(check(args, &question, &advice)?) };
     if out.json {
-        return out.json(&Answer {
+        return out.json(&PlanOutput {
             schema: "lowtide.plan/1",
             version: env!("CARGO_PKG_VERSION"),
             rate_bps: question.rate.as_bps(),
@@ -51,16 +53,20 @@ pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), Failure> {
     check.map_or(Ok(()), |check| show_check(&check, out))
 }
 
-fn check(args: &PlanArgs, question: &Question, advice: &Advice) -> Result<Check, Failure> {
-    let mut scenario = set(scenario(question, advice)?, &args.set)?;
+fn check(
+    args: &PlanArgs,
+    question: &SizingInput,
+    advice: &Sizing,
+) -> Result<SimulationCheck, CommandError> {
+    let mut scenario = set(check_scenario(question, advice)?, &args.set)?;
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
     let jobs = args.jobs.map_or_else(processors, |n| n as usize);
-    Ok(measure(question, advice, &scenario.expand()?, jobs)?)
+    Ok(run_check(question, advice, &scenario.expand()?, jobs)?)
 }
 
-fn show(question: &Question, advice: &Advice, out: Output) -> Result<(), Failure> {
+fn show(question: &SizingInput, advice: &Sizing, out: Output) -> Result<(), CommandError> {
     let a = advice;
     let line =
         |name: &str, value: String, source: &str| vec![name.to_owned(), value, source.to_owned()];
@@ -115,7 +121,7 @@ fn show(question: &Question, advice: &Advice, out: Output) -> Result<(), Failure
     notes(&a.notes, out)
 }
 
-fn show_check(check: &Check, out: Output) -> Result<(), Failure> {
+fn show_check(check: &SimulationCheck, out: Output) -> Result<(), CommandError> {
     let cells = check.rows.iter().map(|row| {
         vec![
             name(row.quantity).to_owned(),
@@ -136,7 +142,7 @@ fn show_check(check: &Check, out: Output) -> Result<(), Failure> {
     notes(&check.remarks, out)
 }
 
-fn notes(notes: &[String], out: Output) -> Result<(), Failure> {
+fn notes(notes: &[String], out: Output) -> Result<(), CommandError> {
     notes.iter().try_for_each(|note| out.text(&format!("- {note}")))
 }
 
@@ -149,7 +155,7 @@ fn name(quantity: &str) -> &str {
     }
 }
 
-fn number(row: &Checked, value: Option<f64>) -> String {
+fn number(row: &CheckedQuantity, value: Option<f64>) -> String {
     let Some(value) = value else { return "–".to_owned() };
     if row.unit.is_empty() {
         format!("{:.2} %", value * 100.0)
@@ -158,7 +164,7 @@ fn number(row: &Checked, value: Option<f64>) -> String {
     }
 }
 
-fn measured(row: &Checked) -> String {
+fn measured(row: &CheckedQuantity) -> String {
     let text = number(row, row.measured);
     let Some([low, high]) = row.ci95 else { return text };
     let half = (high - low) / 2.0;

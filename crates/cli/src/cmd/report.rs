@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
-pub(crate) fn report(dir: &Path, out: Output) -> Result<(), Failure> {
-    let finished = lowtide_lab::report(dir).map_err(|e| Failure::Usage(e.to_string(), None))?;
+pub(crate) fn report(dir: &Path, out: Output) -> Result<(), CommandError> {
+    let finished =
+        lowtide_lab::rerender_report(dir).map_err(|e| CommandError::Usage(e.to_string(), None))?;
     out.text(&finished.dir.join("report.html").display().to_string())
 }

@@ -3,51 +3,59 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lowtide_lab::claims::{self, Expected, Judged, Mode, Outcome, Row, Varied, Vary, Verdict};
-use lowtide_lab::{LabError, Options, execute};
-use lowtide_scenario::{HOPS_PER_SECOND, Plan};
+use lowtide_lab::claims::{
+    self, ClaimResult, ClaimVerdict, Experiment, ExperimentClaims, ReproduceMode,
+    ReproductionResult, VariedClaim, VarySpec,
+};
+use lowtide_lab::{ExecuteOptions, LabError, execute};
+use lowtide_scenario::{HOPS_PER_SECOND, RunPlan};
 use serde::Serialize;
 
 use crate::args::{ReproduceArgs, ThreadCount};
-use crate::catalogue::some_nearest;
-use crate::cmd::run::{How, command, processors};
-use crate::failure::Failure;
+use crate::catalogue::nearest_names;
+use crate::cmd::run::{PlanRunner, command, processors};
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ReproduceOutput<'a> {
     schema: &'static str,
     version: &'static str,
     quick: bool,
-    claims: &'a [&'a Judged],
-    varied: &'a [&'a Varied],
+    claims: &'a [&'a ClaimResult],
+    varied: &'a [&'a VariedClaim],
 }
 
 /// One experiment that was asked for, and how it is run.
 struct Job {
-    row: Row,
-    plan: Plan,
+    row: Experiment,
+    plan: RunPlan,
     dir: PathBuf,
     /// What else is run of it.
-    vary: Vec<(Vary, Plan)>,
+    vary: Vec<(VarySpec, RunPlan)>,
     /// Packet-hops, roughly.
     cost: u64,
 }
 
-pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure> {
-    let mode = Mode { quick: args.quick, seeds: args.seeds };
+pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
+    let mode = ReproduceMode { quick: args.quick, seeds: args.seeds };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.
     let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root));
-    let jobs: Vec<Job> = jobs.collect::<Result<_, Failure>>()?;
-    let mut ahead = Ahead::new(&jobs, args.jobs);
-    let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
-    let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
+    let jobs: Vec<Job> = jobs.collect::<Result<_, CommandError>>()?;
+    let mut ahead = TimeEstimate::new(&jobs, args.jobs);
+    let mut done: Vec<(Experiment, PathBuf, ReproductionResult)> = Vec::new();
+    let ran = jobs.iter().try_for_each(|job| -> Result<(), CommandError> {
         let label = ahead.begin(job);
-        let work = |options: &Options<'_>| execute(&job.plan, options);
-        let finished =
-            how(args, &job.dir).labelled(&job.plan, job.row.scenario, out, &label, &work)?;
-        let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
+        let work = |options: &ExecuteOptions<'_>| execute(&job.plan, options);
+        let finished = plan_runner(args, &job.dir).run_labelled(
+            &job.plan,
+            job.row.scenario,
+            out,
+            &label,
+            &work,
+        )?;
+        let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(CommandError::from)?;
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
             for mismatch in finished.transports().mismatches {
@@ -55,10 +63,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
             }
         }
         for (vary, plan) in &job.vary {
-            let dir = place(&root, &job.row, plan);
-            let work = |options: &Options<'_>| execute(plan, options);
-            how(args, &dir).labelled(plan, job.row.scenario, out, &label, &work)?;
-            let found = claims::varied(&job.row, vary.clone(), &dir).map_err(Failure::from)?;
+            let dir = experiment_dir(&root, &job.row, plan);
+            let work = |options: &ExecuteOptions<'_>| execute(plan, options);
+            plan_runner(args, &dir).run_labelled(plan, job.row.scenario, out, &label, &work)?;
+            let found = claims::judge_variation(&job.row, vary.clone(), &dir)
+                .map_err(CommandError::from)?;
             if !out.json {
                 show_varied(vary, &found.varied, out)?;
             }
@@ -70,45 +79,52 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     });
     // Interrupted or not: the page has what there is.
     if !done.is_empty() {
-        claims::write_page(&root, &done, args.quick, &command()).map_err(Failure::from)?;
+        claims::write_page(&root, &done, args.quick, &command()).map_err(CommandError::from)?;
     }
     ran?;
-    let all: Vec<&Judged> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
+    let all: Vec<&ClaimResult> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
         let (schema, version) = ("lowtide.reproduce/1", env!("CARGO_PKG_VERSION"));
         let variations = done.iter().flat_map(|(_, _, o)| &o.variations);
-        let varied: Vec<&Varied> = variations.flat_map(|v| &v.varied).collect();
-        out.json(&Answer { schema, version, quick: args.quick, claims: &all, varied: &varied })?;
+        let varied: Vec<&VariedClaim> = variations.flat_map(|v| &v.varied).collect();
+        out.json(&ReproduceOutput {
+            schema,
+            version,
+            quick: args.quick,
+            claims: &all,
+            varied: &varied,
+        })?;
     } else {
-        total(&all, &root.join(claims::PAGE), out)?;
+        total(&all, &root.join(claims::REPRODUCTION_PAGE), out)?;
     }
-    kept(&all, &done)
+    check_regressions(&all, &done)
 }
 
-fn how<'a>(args: &ReproduceArgs, dir: &'a Path) -> How<'a> {
-    How {
+fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
+    PlanRunner {
         out: Some(dir),
         jobs: args.jobs,
         threads: ThreadCount::Auto,
-        afresh: args.afresh,
+        discard_existing: args.afresh,
         backend: None,
         memory: args.memory,
     }
 }
 
-fn job(row: Row, mode: Mode, vary: bool, root: &Path) -> Result<Job, Failure> {
-    let plan = claims::plan(&row, mode).map_err(Failure::from)?;
-    let dir = place(root, &row, &plan);
-    let vary = if vary { claims::vary(&row).map_err(Failure::from)? } else { Vec::new() };
+fn job(row: Experiment, mode: ReproduceMode, vary: bool, root: &Path) -> Result<Job, CommandError> {
+    let plan = claims::plan(&row, mode).map_err(CommandError::from)?;
+    let dir = experiment_dir(root, &row, &plan);
+    let vary =
+        if vary { claims::variation_plans(&row).map_err(CommandError::from)? } else { Vec::new() };
     let plans = std::iter::once(&plan).chain(vary.iter().map(|(_, plan)| plan));
     let cost = plans.map(|plan| plan.estimate().hops).sum();
     Ok(Job { row, plan, dir, vary, cost })
 }
 
 /// What was fitted to is no test of anything.
-fn total(all: &[&Judged], page: &Path, out: Output) -> Result<(), Failure> {
+fn total(all: &[&ClaimResult], page: &Path, out: Output) -> Result<(), CommandError> {
     let counting = || all.iter().filter(|c| !c.calibrated);
-    let counts = Verdict::ALL
+    let counts = ClaimVerdict::ALL
         .map(|v| format!("{} {}", counting().filter(|c| c.verdict == v).count(), v.name()));
     let fitted = all.len() - counting().count();
     let apart = if fitted > 0 { format!("; {fitted} fitted, not counted") } else { String::new() };
@@ -117,46 +133,56 @@ fn total(all: &[&Judged], page: &Path, out: Output) -> Result<(), Failure> {
 }
 
 /// What is recorded as reproduced must still be, and a reduced form must stay within its budget.
-fn kept(all: &[&Judged], done: &[(Row, PathBuf, Outcome)]) -> Result<(), Failure> {
+fn check_regressions(
+    all: &[&ClaimResult],
+    done: &[(Experiment, PathBuf, ReproductionResult)],
+) -> Result<(), CommandError> {
     let lost = all.iter().filter(|c| c.lost).map(|c| {
         let (id, verdict) = (&c.id, c.verdict.name());
         format!("{id} is recorded as reproduced and now is {verdict}")
     });
     let over = done.iter().filter_map(|(row, _, outcome)| {
-        let budget = outcome.budget.filter(|b| outcome.hops > *b)?;
+        let budget = outcome.hop_budget.filter(|b| outcome.hops > *b)?;
         let (id, hops) = (row.id(), outcome.hops);
         Some(format!("the reduced form of {id} took {hops} packet-hops; its budget is {budget}"))
     });
     let short: Vec<String> = lost.chain(over).collect();
-    if short.is_empty() { Ok(()) } else { Err(Failure::Short(short.join("\n"))) }
+    if short.is_empty() { Ok(()) } else { Err(CommandError::Unmet(short.join("\n"))) }
 }
 
 /// How long it takes: by what was run of it so far, and by a guess before there is anything.
-struct Ahead {
+struct TimeEstimate {
     started: Instant,
     count: usize,
     finished: usize,
-    left: u64,
+    remaining_hops: u64,
     /// Packet-hops per second, as guessed.
     speed: u64,
     /// Packet-hops that were run, and the seconds they took. Kept results take none, and do not count.
-    ran: (u64, f64),
+    completed: (u64, f64),
 }
 
-impl Ahead {
+impl TimeEstimate {
     fn new(jobs: &[Job], threads: Option<u32>) -> Self {
         let threads = threads.map_or_else(processors, |n| n as usize) as u64;
         let left = jobs.iter().map(|j| j.cost).sum();
         let speed = (HOPS_PER_SECOND * threads).max(1);
-        Self { started: now(), count: jobs.len(), finished: 0, left, speed, ran: (0, 0.0) }
+        Self {
+            started: now(),
+            count: jobs.len(),
+            finished: 0,
+            remaining_hops: left,
+            speed,
+            completed: (0, 0.0),
+        }
     }
 
     /// Begins a job: what stands before its progress.
     fn begin(&mut self, job: &Job) -> String {
         self.started = now();
-        let seconds = match self.ran {
-            (0, _) => self.left as f64 / self.speed as f64,
-            (hops, seconds) => self.left as f64 / hops as f64 * seconds,
+        let seconds = match self.completed {
+            (0, _) => self.remaining_hops as f64 / self.speed as f64,
+            (hops, seconds) => self.remaining_hops as f64 / hops as f64 * seconds,
         };
         let (nth, count) = (self.finished + 1, self.count);
         let minutes = (seconds / 60.0).ceil();
@@ -165,11 +191,11 @@ impl Ahead {
 
     fn end(&mut self, job: &Job) {
         self.finished += 1;
-        self.left = self.left.saturating_sub(job.cost);
+        self.remaining_hops = self.remaining_hops.saturating_sub(job.cost);
         let seconds = self.started.elapsed().as_secs_f64();
         // Nothing runs a hundred times as fast as guessed.
         if seconds * 100.0 > job.cost as f64 / self.speed as f64 {
-            self.ran = (self.ran.0 + job.cost, self.ran.1 + seconds);
+            self.completed = (self.completed.0 + job.cost, self.completed.1 + seconds);
         }
     }
 }
@@ -180,22 +206,22 @@ fn now() -> Instant {
 }
 
 /// The experiments that were typed; all of them where nothing was.
-fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
+fn rows(names: &[String]) -> Result<Vec<Experiment>, CommandError> {
     if names.is_empty() {
-        return Ok(claims::rows());
+        return Ok(claims::experiments());
     }
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<Experiment> = Vec::new();
     for name in names {
         let path = Path::new(name);
         let own = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
         let found = if own {
-            vec![claims::read(path).map_err(|e| Failure::from(LabError::from(e)))?]
+            vec![claims::load_experiment(path).map_err(|e| CommandError::from(LabError::from(e)))?]
         } else {
-            claims::find(name)
+            claims::find_experiments(name)
         };
         if found.is_empty() {
-            let known: Vec<String> = claims::rows().iter().map(Row::id).collect();
-            let near = some_nearest(&name.replacen('/', "-", 1), &known);
+            let known: Vec<String> = claims::experiments().iter().map(Experiment::id).collect();
+            let near = nearest_names(&name.replacen('/', "-", 1), &known);
             let near: Vec<String> = near.iter().map(|n| format!("`{n}`")).collect();
             let near = if near.is_empty() {
                 String::new()
@@ -203,7 +229,10 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
                 format!("the nearest are {}; ", near.join(", "))
             };
             let help = format!("{near}`lowtide list experiments` names all");
-            return Err(Failure::Usage(format!("there is no experiment `{name}`"), Some(help)));
+            return Err(CommandError::Usage(
+                format!("there is no experiment `{name}`"),
+                Some(help),
+            ));
         }
         for row in found {
             if !rows.contains(&row) {
@@ -215,12 +244,18 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
 }
 
 /// `runs/papers/<experiment>/<hash>`, or the same under `-o`.
-fn place(root: &Path, row: &Row, plan: &Plan) -> PathBuf {
+fn experiment_dir(root: &Path, row: &Experiment, plan: &RunPlan) -> PathBuf {
     root.join(row.id()).join(plan.hash.get(..8).unwrap_or(&plan.hash))
 }
 
-fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Failure> {
-    let title = Expected::parse(row.expected, &row.id()).map(|e| e.title).unwrap_or_default();
+fn show(
+    row: &Experiment,
+    claims: &[ClaimResult],
+    dir: &Path,
+    out: Output,
+) -> Result<(), CommandError> {
+    let title =
+        ExperimentClaims::parse(row.expected, &row.id()).map(|e| e.title).unwrap_or_default();
     out.text(&format!("{}: {title}\n  {}", row.id(), dir.join("report.html").display()))?;
     for claim in claims {
         let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
@@ -230,9 +265,9 @@ fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Fai
             claim.verdict.name(),
             claim.says,
             "",
-            claim.reported.map_or_else(|| "an order".to_owned(), short),
+            claim.reported.map_or_else(|| "an order".to_owned(), four_digits),
             measured(claim, &unit),
-            claim.holds(),
+            claim.band_text(),
             claim.source,
         ))?;
         if let Some(recorded) = claim.recorded.filter(|r| *r != claim.verdict) {
@@ -248,9 +283,9 @@ fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Fai
     Ok(())
 }
 
-fn show_varied(vary: &Vary, varied: &[Varied], out: Output) -> Result<(), Failure> {
+fn show_varied(vary: &VarySpec, varied: &[VariedClaim], out: Output) -> Result<(), CommandError> {
     out.text(&format!("  varied: {}\n{:18}{}", vary.says, "", vary.key))?;
-    for Varied { value, claim, .. } in varied {
+    for VariedClaim { value, claim, .. } in varied {
         let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
         let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
         out.text(&format!("{:18}{value}: {name} {}", "", measured(claim, &unit)))?;
@@ -258,18 +293,18 @@ fn show_varied(vary: &Vary, varied: &[Varied], out: Output) -> Result<(), Failur
     Ok(())
 }
 
-fn measured(claim: &Judged, unit: &str) -> String {
+fn measured(claim: &ClaimResult, unit: &str) -> String {
     match (claim.measured, claim.ci95) {
         (None, _) => "nothing".to_owned(),
-        (Some(m), None) => format!("{}{unit}", short(m)),
+        (Some(m), None) => format!("{}{unit}", four_digits(m)),
         (Some(m), Some([low, high])) => {
-            format!("{} ({} to {}){unit}", short(m), short(low), short(high))
+            format!("{} ({} to {}){unit}", four_digits(m), four_digits(low), four_digits(high))
         }
     }
 }
 
 /// Four digits are more than any figure has.
-fn short(value: f64) -> String {
+fn four_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -295,18 +330,19 @@ mod tests {
             (0.012_345, "0.01235"),
             (235_412.3, "235412"),
         ] {
-            assert_eq!(short(value), text);
+            assert_eq!(four_digits(value), text);
         }
     }
 
     #[test]
     fn an_unknown_experiment_names_the_nearest() {
-        let Err(Failure::Usage(message, help)) = rows(&["dctcp-fig01".to_owned()]) else {
+        let Err(CommandError::Usage(message, help)) = rows(&["dctcp-fig01".to_owned()]) else {
             panic!("it was found");
         };
         assert!(message.contains("dctcp-fig01"));
         assert!(help.is_some_and(|h| h.contains("`dctcp-fig1`")));
-        let Err(Failure::Usage(_, help)) = rows(&["something-quite-different".to_owned()]) else {
+        let Err(CommandError::Usage(_, help)) = rows(&["something-quite-different".to_owned()])
+        else {
             panic!("it was found");
         };
         assert_eq!(help.as_deref(), Some("`lowtide list experiments` names all"));

@@ -3,22 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lowtide_lab::{Backend, Finished, LabError, Limits, Options, SummaryRow, Task, Tasked};
-use lowtide_lab::{default_dir_of, execute, execute_task};
+use lowtide_lab::{
+    Backend, CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, SummaryRow, Task,
+    TaskOutcome,
+};
+use lowtide_lab::{default_dir_for_backend, execute, execute_task};
 use lowtide_record::Manifest;
-use lowtide_scenario::Plan;
+use lowtide_scenario::RunPlan;
 use serde::Serialize;
 
 use crate::args::{BackendArg, MemoryArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::machine;
 use crate::output::Output;
-use crate::progress::Bar;
+use crate::progress::ProgressReporter;
 
-pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), CommandError> {
     let backend = backend(args.backend, &args.real)?;
     run_by(args, backend.as_deref(), out)
 }
@@ -28,7 +31,7 @@ pub(super) fn run_by(
     args: &RunArgs,
     backend: Option<&dyn Backend>,
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut scenario = scenario(&args.scenario)?;
     if !args.trace.is_empty() {
         scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
@@ -36,39 +39,39 @@ pub(super) fn run_by(
     let plan = scenario.expand()?;
     #[cfg(target_os = "linux")]
     if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
-        return super::uml::again(args.out.as_deref(), out);
+        return super::uml::rerun_inside(args.out.as_deref(), out);
     }
-    let how = How {
+    let how = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: args.threads,
-        afresh: args.afresh,
+        discard_existing: args.afresh,
         backend,
         memory: args.memory,
     };
     let finished = match args.index.zip(args.of) {
         None => how
-            .go(&plan, scenario.text(), out, &|options| execute(&plan, options))
-            .map_err(|failure| failure.placed_in(&scenario))?,
+            .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+            .map_err(|failure| failure.located_in(&scenario))?,
         Some((index, of)) => match how
-            .task(&plan, scenario.text(), out, Task { index, of })
-            .map_err(|failure| failure.placed_in(&scenario))?
+            .run_task(&plan, scenario.text(), out, Task { index, count: of })
+            .map_err(|failure| failure.located_in(&scenario))?
         {
-            Tasked::Complete(finished) => *finished,
-            Tasked::Waiting { finished, total } => {
-                return waiting(index, [finished, total], &how.dir(&plan), out);
+            TaskOutcome::Complete(finished) => *finished,
+            TaskOutcome::Waiting { finished, total } => {
+                return print_task(index, [finished, total], &how.dir(&plan), out);
             }
         },
     };
     show(&plan, &finished, out)?;
     if !out.json {
-        measured(&finished.manifest, out);
+        print_fidelity(&finished.manifest, out);
     }
-    whole(&finished)
+    check_failed_flows(&finished)
 }
 
 /// What is to be known of runs on real packets, each remark once.
-fn measured(manifest: &Manifest, out: Output) {
+fn print_fidelity(manifest: &Manifest, out: Output) {
     let runs = || manifest.runs.iter().filter_map(|r| r.measured.as_ref());
     let Some(latest) = runs().map(|m| m.late_max_us).max_by(f64::total_cmp) else { return };
     let mean = runs().map(|m| m.late_mean_us).sum::<f64>() / runs().count() as f64;
@@ -89,19 +92,19 @@ fn measured(manifest: &Manifest, out: Output) {
             said.push(text);
         }
     }
-    for text in said.iter().take(MOST_REMARKS) {
+    for text in said.iter().take(MAX_REMARKS) {
         out.note(&format!("- {text}"));
     }
-    if let Some(more @ 1..) = said.len().checked_sub(MOST_REMARKS) {
+    if let Some(more @ 1..) = said.len().checked_sub(MAX_REMARKS) {
         out.note(&format!("and {more} more in manifest.json"));
     }
 }
 
 /// Remarks that are shown at the end of a run.
-const MOST_REMARKS: usize = 12;
+const MAX_REMARKS: usize = 12;
 
 #[derive(Serialize)]
-struct Waiting {
+struct TaskOutput {
     schema: &'static str,
     version: &'static str,
     index: usize,
@@ -111,15 +114,15 @@ struct Waiting {
 }
 
 /// What a task says that is not the last.
-fn waiting(
+fn print_task(
     index: usize,
     [finished, total]: [usize; 2],
     dir: &Path,
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if out.json {
         let (schema, version) = ("lowtide.task/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&Waiting { schema, version, index, finished, total, dir: dir.into() });
+        return out.json(&TaskOutput { schema, version, index, finished, total, dir: dir.into() });
     }
     out.text(&format!(
         "task {index} is done: {finished} of {total} runs are in {}; the last task completes it",
@@ -128,53 +131,59 @@ fn waiting(
 }
 
 /// How the runs of a plan are done, as it was typed.
-pub(crate) struct How<'a> {
+pub(crate) struct PlanRunner<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) jobs: Option<u32>,
     pub(crate) threads: ThreadCount,
-    pub(crate) afresh: bool,
+    pub(crate) discard_existing: bool,
     /// Who makes them; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,
 }
 
-impl How<'_> {
+impl PlanRunner<'_> {
     /// Where the results are written.
-    pub(crate) fn dir(&self, plan: &Plan) -> PathBuf {
-        self.out.map_or_else(|| default_dir_of(plan, self.backend), Path::to_path_buf)
+    pub(crate) fn dir(&self, plan: &RunPlan) -> PathBuf {
+        self.out.map_or_else(|| default_dir_for_backend(plan, self.backend), Path::to_path_buf)
     }
 
     /// One task of a job array.
-    fn task(&self, plan: &Plan, source: &str, out: Output, task: Task) -> Result<Tasked, Failure> {
-        if task.index >= task.of {
-            let message = format!("there is no task {} of {}", task.index, task.of);
-            let help = format!("tasks are counted from 0: --index 0 to --index {}", task.of - 1);
-            return Err(Failure::Usage(message, Some(help)));
+    fn run_task(
+        &self,
+        plan: &RunPlan,
+        source: &str,
+        out: Output,
+        task: Task,
+    ) -> Result<TaskOutcome, CommandError> {
+        if task.index >= task.count {
+            let message = format!("there is no task {} of {}", task.index, task.count);
+            let help = format!("tasks are counted from 0: --index 0 to --index {}", task.count - 1);
+            return Err(CommandError::Usage(message, Some(help)));
         }
-        self.go(plan, source, out, &|options| execute_task(plan, options, task))
+        self.run_plan(plan, source, out, &|options| execute_task(plan, options, task))
     }
 
     /// Does them, with progress on stderr and an ear for Ctrl-C.
-    pub(crate) fn go<T>(
+    pub(crate) fn run_plan<T>(
         &self,
-        plan: &Plan,
+        plan: &RunPlan,
         source: &str,
         out: Output,
-        work: &dyn Fn(&Options<'_>) -> Result<T, LabError>,
-    ) -> Result<T, Failure> {
-        self.labelled(plan, source, out, "", work)
+        work: &dyn Fn(&ExecuteOptions<'_>) -> Result<T, LabError>,
+    ) -> Result<T, CommandError> {
+        self.run_labelled(plan, source, out, "", work)
     }
 
     /// The same as one of several plans, with `label` before its progress.
-    pub(crate) fn labelled<T>(
+    pub(crate) fn run_labelled<T>(
         &self,
-        plan: &Plan,
+        plan: &RunPlan,
         source: &str,
         out: Output,
         label: &str,
-        work: &dyn Fn(&Options<'_>) -> Result<T, LabError>,
-    ) -> Result<T, Failure> {
+        work: &dyn Fn(&ExecuteOptions<'_>) -> Result<T, LabError>,
+    ) -> Result<T, CommandError> {
         watch_for_interrupt()?;
         #[expect(
             clippy::disallowed_methods,
@@ -182,38 +191,38 @@ impl How<'_> {
         )]
         let start = Instant::now();
         let dir = self.dir(plan);
-        let limits = Limits {
+        let limits = ResourceLimits {
             memory: self.memory.limit(),
             disk: machine::free_disk(&dir),
             resident: Some(&machine::resident),
         };
-        let bar = Bar::new(out, plan.runs.len() as u64, label);
-        let result = work(&Options {
+        let bar = ProgressReporter::new(out, plan.runs.len() as u64, label);
+        let result = work(&ExecuteOptions {
             dir,
             jobs: self.jobs.map_or_else(processors, |n| n as usize),
             threads: self.threads.number(),
-            afresh: self.afresh,
+            discard_existing: self.discard_existing,
             source,
             command: &command(),
             clock: &|| start.elapsed(),
             stop: &STOP,
-            progress: &|p| bar.take(p),
+            progress: &|p| bar.update(p),
             backend: self.backend,
             limits,
         });
         bar.clear();
-        if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer(), self.threads) {
+        if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer_threads(), self.threads) {
             out.note(&why);
         }
-        result.map_err(Failure::from)
+        result.map_err(CommandError::from)
     }
 }
 
 /// A run with a flow that failed is no success.
-pub(crate) fn whole(finished: &Finished) -> Result<(), Failure> {
+pub(crate) fn check_failed_flows(finished: &CompletedExperiment) -> Result<(), CommandError> {
     match finished.results.failed() {
         0 => Ok(()),
-        bad => Err(Failure::Run(format!("{bad} flows failed; the report says which"))),
+        bad => Err(CommandError::Run(format!("{bad} flows failed; the report says which"))),
     }
 }
 
@@ -230,7 +239,7 @@ pub(crate) fn command() -> String {
     std::iter::once("lowtide".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
+fn show(plan: &RunPlan, finished: &CompletedExperiment, out: Output) -> Result<(), CommandError> {
     if out.json {
         return out.json(&finished.results.envelope(&finished.manifest));
     }
@@ -250,10 +259,10 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
         out.text(&format!("{unfinished} flows were unfinished when their run ended"))?;
     }
     let findings = &finished.results.findings;
-    for finding in findings.iter().take(MOST_REMARKS) {
+    for finding in findings.iter().take(MAX_REMARKS) {
         out.text(&format!("- {}", finding.sentence()))?;
     }
-    if let Some(more @ 1..) = findings.len().checked_sub(MOST_REMARKS) {
+    if let Some(more @ 1..) = findings.len().checked_sub(MAX_REMARKS) {
         out.text(&format!("and {more} more in summary.json"))?;
     }
     out.text(&format!(
@@ -267,12 +276,12 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
 /// flows have a size, goodput where they have none. Where some did not complete, the mean is missing and
 /// the percentiles that they cannot move stand beside a lower bound of it.
 fn transfers(
-    plan: &Plan,
+    plan: &RunPlan,
     rows: &[SummaryRow],
     labels: &[&str],
     out: Output,
-) -> Result<(), Failure> {
-    let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.about.group.as_deref()).collect();
+) -> Result<(), CommandError> {
+    let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.subject.group.as_deref()).collect();
     groups.dedup();
     groups.sort_unstable();
     groups.dedup();
@@ -282,9 +291,9 @@ fn transfers(
             let line = |metric: &str| {
                 let of_scheme = |scheme: &String| {
                     rows.iter().find(|r| {
-                        r.about.is_of(group, metric)
-                            && r.about.scheme == *scheme
-                            && r.about.point.0 == *point
+                        r.subject.is_group_metric(group, metric)
+                            && r.subject.scheme == *scheme
+                            && r.subject.point.0 == *point
                     })
                 };
                 let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(of_scheme).collect();
@@ -322,23 +331,28 @@ fn transfers(
 const CENSORED: [&str; 4] = ["p50", "p95", "p99", "mean_at_least"];
 
 /// The switch queue that is longest in the mean, at each point.
-fn queues(plan: &Plan, rows: &[SummaryRow], labels: &[&str], out: Output) -> Result<(), Failure> {
-    let mean = |r: &&SummaryRow| r.about.metric == "mean_packets" && r.mean.is_some();
+fn queues(
+    plan: &RunPlan,
+    rows: &[SummaryRow],
+    labels: &[&str],
+    out: Output,
+) -> Result<(), CommandError> {
+    let mean = |r: &&SummaryRow| r.subject.metric == "mean_packets" && r.mean.is_some();
     let longest = rows
         .iter()
-        .filter(|r| r.about.queue.is_some() && r.about.class.is_none())
+        .filter(|r| r.subject.queue.is_some() && r.subject.class.is_none())
         .filter(mean)
         .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
-    let Some(queue) = longest.and_then(|r| r.about.queue.as_deref()) else { return Ok(()) };
+    let Some(queue) = longest.and_then(|r| r.subject.queue.as_deref()) else { return Ok(()) };
     let mut cells = Vec::new();
     for point in &plan.points {
         for metric in ["mean_packets", "p99_packets", "drops"] {
             let mut line = vec![queue.to_string(), values(point), name(metric).to_string()];
             for scheme in &plan.schemes {
                 let row = rows.iter().find(|r| {
-                    r.about.is_of_queue(queue, metric)
-                        && r.about.scheme == *scheme
-                        && r.about.point.0 == *point
+                    r.subject.is_queue_metric(queue, metric)
+                        && r.subject.scheme == *scheme
+                        && r.subject.point.0 == *point
                 });
                 line.push(row.map_or_else(|| "–".to_string(), value));
             }
@@ -353,7 +367,7 @@ fn table(
     lead: &[&str],
     cells: &[Vec<String>],
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if cells.is_empty() {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use lowtide_record::{RunDir, csv};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[expect(clippy::struct_field_names, reason = "the names of the JSON envelope")]
@@ -26,16 +26,16 @@ struct Column {
     description: String,
 }
 
-pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result<(), Failure> {
-    let failed = |e: lowtide_record::RecordError| Failure::Usage(e.to_string(), None);
+pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result<(), CommandError> {
+    let failed = |e: lowtide_record::RecordError| CommandError::Usage(e.to_string(), None);
     let (dir, _) = RunDir::open(dir).map_err(failed)?;
     let table = dir.text_table(name).map_err(failed)?;
     let columns = table.columns().to_vec();
     if as_csv {
-        Output::line(&csv::line(columns.iter().map(|c| c.name.as_str())))?;
+        Output::raw(&csv::line(columns.iter().map(|c| c.name.as_str())))?;
         for row in table {
             let row = row.map_err(failed)?;
-            Output::line(&csv::line(row.iter().map(|c| c.as_deref().unwrap_or_default())))?;
+            Output::raw(&csv::line(row.iter().map(|c| c.as_deref().unwrap_or_default())))?;
         }
         return Ok(());
     }

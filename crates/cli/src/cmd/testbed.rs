@@ -3,19 +3,23 @@
 use std::sync::atomic::Ordering;
 
 use lowtide_bottleneck::Report;
-use lowtide_testbed::named::{NamedError, Places, Standing, Up, down};
+use lowtide_testbed::named::{
+    PersistentBackend, PersistentError, PersistentTestbed, TestbedPaths, down,
+};
 use lowtide_uml::guest;
 use serde::Serialize;
 
 use super::run::run_by;
 use super::scenario;
 use super::uml::uml;
-use crate::args::{BackendArg, PlaceArgs, RealArgs, TestbedCommand, TestbedRunArgs, UpArgs};
-use crate::failure::Failure;
+use crate::args::{
+    BackendArg, RealArgs, TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs,
+};
+use crate::failure::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), Failure> {
+pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), CommandError> {
     match what {
         TestbedCommand::Up(args) => up(args, out),
         TestbedCommand::Run(args) => run(args, out),
@@ -25,18 +29,19 @@ pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), Failure>
     }
 }
 
-impl PlaceArgs {
-    fn places(&self) -> Places {
-        self.below.as_deref().map_or_else(Places::default, Places::below)
+impl TestbedDirArgs {
+    fn places(&self) -> TestbedPaths {
+        self.below.as_deref().map_or_else(TestbedPaths::default, TestbedPaths::below)
     }
 }
 
-fn failed(error: NamedError) -> Failure {
+fn failed(error: PersistentError) -> CommandError {
     match error {
-        NamedError::Up(_) | NamedError::NotUp | NamedError::NotOurs(_) | NamedError::Name(_) => {
-            Failure::Usage(error.to_string(), None)
-        }
-        other => Failure::Run(other.to_string()),
+        PersistentError::AlreadyUp(_)
+        | PersistentError::NotUp
+        | PersistentError::ForeignNetns(_)
+        | PersistentError::InvalidName(_) => CommandError::Usage(error.to_string(), None),
+        other => CommandError::Run(other.to_string()),
     }
 }
 
@@ -48,7 +53,7 @@ struct HostEntry {
 }
 
 #[derive(Serialize)]
-struct UpAnswer {
+struct TestbedUpOutput {
     schema: &'static str,
     version: &'static str,
     pid: u32,
@@ -57,11 +62,12 @@ struct UpAnswer {
     differences: Vec<String>,
 }
 
-fn up(args: &UpArgs, out: Output) -> Result<(), Failure> {
+fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
     let plan = scenario(&args.scenario)?.expand()?;
     let Some(first) = plan.runs.first() else { return Ok(()) };
     watch_for_interrupt()?;
-    let up = Up::make(&first.setup()?, &plan.name, &args.place.places()).map_err(failed)?;
+    let up = PersistentTestbed::make(&first.setup()?, &plan.name, &args.place.places())
+        .map_err(failed)?;
     let entry = |(host, namespace, address): &(String, String, std::net::Ipv4Addr)| HostEntry {
         host: host.clone(),
         namespace: namespace.clone(),
@@ -72,7 +78,7 @@ fn up(args: &UpArgs, out: Output) -> Result<(), Failure> {
         let (schema, version) = ("lowtide.testbed/1", env!("CARGO_PKG_VERSION"));
         let (removed, differences) = (up.removed.clone(), up.differences.clone());
         let pid = std::process::id();
-        out.json(&UpAnswer { schema, version, pid, hosts, removed, differences })?;
+        out.json(&TestbedUpOutput { schema, version, pid, hosts, removed, differences })?;
     } else {
         for name in &up.removed {
             out.note(&format!("removed `{name}`, left behind by an earlier testbed"));
@@ -88,16 +94,16 @@ fn up(args: &UpArgs, out: Output) -> Result<(), Failure> {
             plan.name
         ))?;
     }
-    let why = up.keep(&|| STOP.load(Ordering::Relaxed));
+    let why = up.serve(&|| STOP.load(Ordering::Relaxed));
     let report = up.down().map_err(failed)?;
     if let Some(report) = report.filter(|_| !out.json) {
         show(&report, out)?;
     }
-    why.map_or(Ok(()), |why| Err(Failure::Run(why)))
+    why.map_or(Ok(()), |why| Err(CommandError::Run(why)))
 }
 
 /// What the switches have seen.
-fn show(report: &Report, out: Output) -> Result<(), Failure> {
+fn show(report: &Report, out: Output) -> Result<(), CommandError> {
     let ports = report.ports.iter().filter(|p| p.at_switch && p.stats.packets > 0);
     let rows = ports.map(|p| {
         let s = &p.stats;
@@ -113,36 +119,41 @@ fn show(report: &Report, out: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn run(args: &TestbedRunArgs, out: Output) -> Result<(), Failure> {
+fn run(args: &TestbedRunArgs, out: Output) -> Result<(), CommandError> {
     let TestbedRunArgs { run, place } = args;
     if run.real.tries.is_some() {
         let message = "`--tries` goes with `lowtide run --backend live` or `kernel`".to_owned();
-        return Err(Failure::Usage(message, None));
+        return Err(CommandError::Usage(message, None));
     }
     let plain = RealArgs { kernel_cc: run.real.kernel_cc.clone(), ..RealArgs::default() };
     if run.backend != BackendArg::Sim || run.real != plain {
         let message = "in a testbed that is up all hosts have the kernel's TCP".to_owned();
         let help = "`lowtide run --backend live` or `kernel` makes hosts of its own".to_owned();
-        return Err(Failure::Usage(message, Some(help)));
+        return Err(CommandError::Usage(message, Some(help)));
     }
     let controls = super::backend::controls(&run.real)?;
-    let standing = Standing::new(place.places(), controls);
+    let standing = PersistentBackend::new(place.places(), controls);
     run_by(run, Some(&standing), out)
 }
 
 #[derive(Serialize)]
-struct DownAnswer {
+struct TestbedDownOutput {
     schema: &'static str,
     version: &'static str,
     ended: Option<u32>,
     removed: Vec<String>,
 }
 
-fn take_down(args: &PlaceArgs, out: Output) -> Result<(), Failure> {
+fn take_down(args: &TestbedDirArgs, out: Output) -> Result<(), CommandError> {
     let done = down(&args.places()).map_err(failed)?;
     if out.json {
         let (schema, version) = ("lowtide.testbed-down/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&DownAnswer { schema, version, ended: done.ended, removed: done.removed });
+        return out.json(&TestbedDownOutput {
+            schema,
+            version,
+            ended: done.ended,
+            removed: done.removed,
+        });
     }
     match done.ended {
         Some(pid) => out.text(&format!("the testbed of process {pid} is down"))?,

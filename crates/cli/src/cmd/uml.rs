@@ -3,27 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lowtide_uml::{Kernel, Machine, NETWORK, UmlError, Word};
+use lowtide_uml::{Kernel, Machine, MachineEvent, NETWORK_MODULES, UmlError};
 
 use crate::args::UmlArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-fn failed(error: &UmlError) -> Failure {
+fn failed(error: &UmlError) -> CommandError {
     match error {
-        UmlError::Text(_) => Failure::Usage(error.to_string(), None),
-        _ => Failure::Run(error.to_string()),
+        UmlError::InvalidArg(_) => CommandError::Usage(error.to_string(), None),
+        _ => CommandError::Run(error.to_string()),
     }
 }
 
-fn here() -> Result<PathBuf, Failure> {
+fn here() -> Result<PathBuf, CommandError> {
     std::env::current_dir()
-        .map_err(|e| Failure::Run(format!("cannot find the current folder: {e}")))
+        .map_err(|e| CommandError::Run(format!("cannot find the current folder: {e}")))
 }
 
-pub(super) fn uml(args: &UmlArgs, out: Output) -> Result<(), Failure> {
-    let wanted = Wanted {
+pub(super) fn uml(args: &UmlArgs, out: Output) -> Result<(), CommandError> {
+    let wanted = MachineRequest {
         kernel: args.kernel.as_deref(),
         memory_mib: u32::try_from(args.memory.as_u64() >> 20).unwrap_or(u32::MAX),
         modules: &args.module,
@@ -34,19 +34,19 @@ pub(super) fn uml(args: &UmlArgs, out: Output) -> Result<(), Failure> {
 }
 
 /// The command that was typed, once more, inside; its results may go to `results`.
-pub(super) fn again(results: Option<&Path>, out: Output) -> Result<(), Failure> {
+pub(super) fn rerun_inside(results: Option<&Path>, out: Output) -> Result<(), CommandError> {
     let mut writable = Vec::new();
     if let Some(parent) = results.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty()) {
         std::fs::create_dir_all(parent)
-            .map_err(|e| Failure::Run(format!("cannot make {}: {e}", parent.display())))?;
+            .map_err(|e| CommandError::Run(format!("cannot make {}: {e}", parent.display())))?;
         writable.push(parent.to_owned());
     }
-    let wanted = Wanted {
+    let wanted = MachineRequest {
         kernel: None,
         memory_mib: MEMORY_MIB,
         modules: &[],
         writable: &writable,
-        limit: LONGEST,
+        limit: MAX_RUN_TIME,
     };
     let typed: Vec<String> = std::env::args().skip(1).collect();
     boot(&wanted, &typed, out)
@@ -54,10 +54,10 @@ pub(super) fn again(results: Option<&Path>, out: Output) -> Result<(), Failure> 
 
 /// For runs of a scenario: memory, and time.
 const MEMORY_MIB: u32 = 1024;
-const LONGEST: Duration = Duration::from_hours(24);
+const MAX_RUN_TIME: Duration = Duration::from_hours(24);
 
 /// The machine that is wanted.
-struct Wanted<'a> {
+struct MachineRequest<'a> {
     kernel: Option<&'a Path>,
     memory_mib: u32,
     modules: &'a [String],
@@ -65,14 +65,14 @@ struct Wanted<'a> {
     limit: Duration,
 }
 
-fn boot(wanted: &Wanted<'_>, args: &[String], out: Output) -> Result<(), Failure> {
+fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(), CommandError> {
     let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(|e| failed(&e))?;
     let program = std::env::current_exe()
-        .map_err(|e| Failure::Run(format!("cannot find this program: {e}")))?;
+        .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
     let here = here()?;
     // A root that can be written would be all of the host.
     let current = (here != Path::new("/")).then_some(here);
-    let networking = NETWORK.iter().map(|n| (*n).to_owned());
+    let networking = NETWORK_MODULES.iter().map(|n| (*n).to_owned());
     let machine = Machine {
         memory_mib: wanted.memory_mib,
         modules: networking.chain(wanted.modules.iter().cloned()).collect(),
@@ -84,11 +84,11 @@ fn boot(wanted: &Wanted<'_>, args: &[String], out: Output) -> Result<(), Failure
     };
     watch_for_interrupt()?;
     let version = machine.kernel.version.clone();
-    let ended = machine.run(args, &STOP, &mut |Word::Booted(after)| {
+    let ended = machine.run(args, &STOP, &mut |MachineEvent::Booted(after)| {
         out.note(&format!("Linux {version} is up after {:.1} s", after.as_secs_f64()));
     });
     match ended.map_err(|e| failed(&e))?.status {
         0 => Ok(()),
-        status => Err(Failure::Elsewhere(status)),
+        status => Err(CommandError::ChildStatus(status)),
     }
 }

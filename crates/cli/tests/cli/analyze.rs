@@ -34,7 +34,7 @@ fn capture(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_capture_is_told_of_as_text_json_and_page() {
+fn a_capture_is_reported_as_text_json_and_page() {
     let folder = folder("analyze-told");
     let file = capture(&folder);
     let (path, out) = (file.to_str().expect("a path"), folder.join("told"));
@@ -85,7 +85,7 @@ fn a_capture_is_told_of_as_text_json_and_page() {
 }
 
 #[test]
-fn what_cannot_be_analysed_is_refused_with_what_to_do() {
+fn invalid_input_is_rejected_with_help() {
     let folder = folder("analyze-refused");
     let file = folder.join("text.pcap");
     fs::write(&file, "no capture").expect("it is written");

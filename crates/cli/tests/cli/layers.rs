@@ -104,18 +104,6 @@ fn every_crate_has_its_place() {
 }
 
 /// Lines of every file of code below `folder`, by path.
-fn files(folder: &Path, out: &mut Vec<(usize, PathBuf)>) {
-    for entry in folder.read_dir().expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() && !path.ends_with("target") {
-            files(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            let text = std::fs::read_to_string(&path).expect("code is text");
-            out.push((text.lines().count(), path));
-        }
-    }
-}
-
 /// With `harness = false` the compiler drops functions under `#[test]` without a word.
 #[test]
 fn own_harnesses_list_their_tests() {
@@ -137,18 +125,4 @@ fn own_harnesses_list_their_tests() {
         }
     }
     assert!(checked > 20, "{checked} files");
-}
-
-#[test]
-fn files_stay_short() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = Vec::new();
-    for folder in ["crates", "examples", "fuzz", "xtask"] {
-        files(&root.join(folder), &mut all);
-    }
-    all.sort();
-    assert!(all.len() > 500, "the code is there");
-    let long: Vec<_> = all.iter().filter(|(lines, _)| *lines > 500).collect();
-    assert!(long.is_empty(), "over 500 lines, split them: {long:?}");
-    assert!(all[all.len() / 2].0 < 250, "more than half of all files have 250 lines");
 }

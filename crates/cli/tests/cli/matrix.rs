@@ -65,7 +65,7 @@ fn by_share_prints_a_line_for_every_number_of_hosts() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_status_2_with_what_to_do() {
+fn invalid_requests_are_status_2_with_help() {
     let dir = folder("matrix-bad");
     let bad = dir.join("bad.toml");
     fs::write(&bad, "[collapsed-window]\nwindows = 3\n").expect("a file");

@@ -42,9 +42,9 @@ interval = "1 ms"
 schemes = ["dx", "dctcp"]
 "#;
 
-struct Place(PathBuf);
+struct TestDir(PathBuf);
 
-impl Place {
+impl TestDir {
     fn new(name: &str) -> Self {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ran").join(name);
         let _ = fs::remove_dir_all(&dir);
@@ -84,7 +84,7 @@ impl Place {
 
 /// Terminal, report and figures show `label`, and no column that is `scheme` alone.
 #[track_caller]
-fn labelled(place: &Place, shown: &str, report: &str, scheme: &str, label: &str) {
+fn assert_label(place: &TestDir, shown: &str, report: &str, scheme: &str, label: &str) {
     let head = shown.lines().next().expect("a table").to_owned();
     assert!(head.contains(label), "{shown}");
     assert!(report.contains(&format!("<th>{label}</th>")), "{label} heads no column");
@@ -97,7 +97,7 @@ fn labelled(place: &Place, shown: &str, report: &str, scheme: &str, label: &str)
 }
 
 #[track_caller]
-fn note(shown: &str, answer: &Value, report: &str, mismatch: &Value) {
+fn assert_mismatch_note(shown: &str, answer: &Value, report: &str, mismatch: &Value) {
     let mismatches = answer["mismatches"].as_array().expect("a list");
     let keys = mismatch.as_object().expect("an object");
     let same = |f: &&Value| keys.iter().all(|(key, value)| f[key] == *value);
@@ -109,17 +109,17 @@ fn note(shown: &str, answer: &Value, report: &str, mismatch: &Value) {
 }
 
 #[test]
-fn dx_without_the_delay_option_is_called_what_it_is() {
-    let place = Place::new("dx");
+fn dx_without_the_delay_option_is_labelled_newreno() {
+    let place = TestDir::new("dx");
     let set = ["hosts.receivers.connection.delay-option=false"];
     let (shown, answer, report) = place.run(&set);
     let label = "dx (ran newreno)";
     assert_eq!(answer["labels"], json!({"dx": label, "dctcp": "dctcp"}));
-    labelled(&place, &shown, &report, "dx", label);
+    assert_label(&place, &shown, &report, "dx", label);
     let cc = json!({"kind": "cc", "scheme": "dx", "asked": "dx", "used": "newreno", "flows": 2, "of": 2});
-    note(&shown, &answer, &report, &cc);
+    assert_mismatch_note(&shown, &answer, &report, &cc);
     let why = json!({"kind": "settings", "switch": "delay-option", "hosts": ["receivers"]});
-    note(&shown, &answer, &report, &why);
+    assert_mismatch_note(&shown, &answer, &report, &why);
     assert!(shown.contains("ran dx: newreno, ECN off; dctcp: dctcp, ECN rfc3168\n"), "{shown}");
     let ran = &answer["runs"][0]["groups"][0]["transports"];
     let wanted = json!([{"cc": "dx", "cc_used": "newreno", "ecn_wish": "off", "ecn_mode": "off",
@@ -136,17 +136,17 @@ fn dx_without_the_delay_option_is_called_what_it_is() {
 }
 
 #[test]
-fn a_mismatch_that_is_allowed_is_said() {
-    let place = Place::new("mismatch");
+fn an_allowed_mismatch_is_reported() {
+    let place = TestDir::new("mismatch");
     let set = ["hosts.receivers.connection.ecn=off", "run.allow-mismatch=true"];
     let (shown, answer, report) = place.run(&set);
     let label = "dctcp (ran newreno, ECN off)";
     assert_eq!(answer["labels"], json!({"dx": "dx", "dctcp": label}));
-    labelled(&place, &shown, &report, "dctcp", label);
+    assert_label(&place, &shown, &report, "dctcp", label);
     let cc = json!({"kind": "cc", "scheme": "dctcp", "used": "newreno", "flows": 2, "of": 2});
-    note(&shown, &answer, &report, &cc);
+    assert_mismatch_note(&shown, &answer, &report, &cc);
     let ecn = json!({"kind": "ecn", "asked": "rfc3168", "used": "off", "flows": 2, "of": 2});
-    note(&shown, &answer, &report, &ecn);
+    assert_mismatch_note(&shown, &answer, &report, &ecn);
     assert!(!place.figures().contains("DCTCP's alpha"), "nothing was governed by alpha");
     let explained = place.lowtide(&["explain", "out", "--flow", "0", "--scheme", "dctcp"]);
     assert!(explained.contains("ECN off (asked for: rfc3168)"), "{explained}");
@@ -156,15 +156,15 @@ fn a_mismatch_that_is_allowed_is_said() {
 
 #[test]
 fn an_override_of_the_congestion_control_is_in_every_name() {
-    let place = Place::new("override");
+    let place = TestDir::new("override");
     let (shown, answer, report) = place.run(&["transport.sender.cc=cubic"]);
     let labels = json!({"dx": "dx (cc=cubic)", "dctcp": "dctcp (cc=cubic)"});
     assert_eq!(answer["labels"], labels);
     for (scheme, label) in [("dx", "dx (cc=cubic)"), ("dctcp", "dctcp (cc=cubic)")] {
-        labelled(&place, &shown, &report, scheme, label);
+        assert_label(&place, &shown, &report, scheme, label);
         let cc = json!({"kind": "settings", "scheme": scheme, "switch": "cc", "asked": scheme,
                         "used": "cubic", "hosts": [], "flows": 2});
-        note(&shown, &answer, &report, &cc);
+        assert_mismatch_note(&shown, &answer, &report, &cc);
     }
     assert!(shown.contains("dctcp: cubic, ECN rfc3168\n"), "{shown}");
     // The label is known before anything runs, and where results are compared.
@@ -177,8 +177,8 @@ fn an_override_of_the_congestion_control_is_in_every_name() {
 }
 
 #[test]
-fn an_older_directory_says_what_its_flows_tell() {
-    let place = Place::new("older");
+fn an_older_directory_is_labelled_from_its_flows() {
+    let place = TestDir::new("older");
     let set = ["hosts.receivers.connection.ecn=off", "run.allow-mismatch=true"];
     place.run(&set);
     // As it was before settings were recorded.
@@ -198,7 +198,7 @@ fn an_older_directory_says_what_its_flows_tell() {
 
 #[test]
 fn a_matrix_names_the_cells_that_ran_another_control() {
-    let place = Place::new("matrix");
+    let place = TestDir::new("matrix");
     let ask = ["matrix", "-q", "--senders", "dx,dctcp", "--receivers", "dx,sack"];
     let ask = [&ask[..], &["--neighbours", "none", "--seeds", "1", "-o", "out"]].concat();
     let shown = place.lowtide(&ask);

@@ -12,7 +12,7 @@ fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn complaint(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -57,7 +57,7 @@ fn runs_that_differ_end_with_one_and_say_where() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_with_what_to_do() {
+fn invalid_comparisons_are_rejected_with_help() {
     for (args, says) in [
         (&["diff", "first-light"][..], "nothing to compare"),
         (&["diff", "first-light", "--seed", "1,2,3"], "one for A and one for B"),
@@ -68,7 +68,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        assert!(complaint(&refused).contains(says), "{args:?}: {}", complaint(&refused));
+        assert!(stderr(&refused).contains(says), "{args:?}: {}", stderr(&refused));
     }
 }
 
@@ -103,10 +103,10 @@ fn benchmarks_run_apart_and_on_threads() {
     assert!(dumbbell["fewer_threads"].as_str().is_some_and(|why| why.contains("events")));
     let zero = lowtide(&["bench", "perm-128", "--threads", "0"]);
     assert_eq!(zero.status.code(), Some(2));
-    assert!(complaint(&zero).contains("`auto` or a whole number"), "{}", complaint(&zero));
+    assert!(stderr(&zero).contains("`auto` or a whole number"), "{}", stderr(&zero));
     let unknown = lowtide(&["bench", "perm-64*"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(complaint(&unknown).contains("perm-64*"), "{}", complaint(&unknown));
+    assert!(stderr(&unknown).contains("perm-64*"), "{}", stderr(&unknown));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn runs_that_do_not_fit_are_refused_before_they_start() {
     for command in ["check", "run"] {
         let refused = lowtide(&[&[command][..], &tiny].concat());
         assert_eq!(refused.status.code(), Some(2), "{command}: {refused:?}");
-        let said = complaint(&refused);
+        let said = stderr(&refused);
         for part in ["TB of memory", "samples", "8.0 GB", "probes.interval=1 ps", "--memory"] {
             assert!(said.contains(part), "{command}: {part}: {said}");
         }

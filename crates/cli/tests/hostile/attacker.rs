@@ -18,7 +18,7 @@ pub(crate) const BATCH: u64 = 100;
 /// Longest wait for the server to read a batch.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Timeout for an answer.
-const ANSWER: Duration = Duration::from_millis(200);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(200);
 /// Protocol number by which a raw socket takes whole IP packets.
 const RAW: i32 = 255;
 const ETH_P_IP: u16 = 0x0800;
@@ -75,7 +75,7 @@ impl<'a> Attacker<'a> {
     }
 
     /// False once all packets are sent.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn has_packets_left(&self) -> bool {
         self.left > 0
     }
 
@@ -143,7 +143,7 @@ impl<'a> Attacker<'a> {
         loop {
             let mut buffer = [0; 2048];
             let n = self.incoming.read(&mut buffer).ok()?;
-            let read = packet::parse_trusted(&buffer[..n]);
+            let read = packet::parse_without_checksum(&buffer[..n]);
             if let Ok((Addresses::V4 { src: SERVER, dst }, segment, _)) = read
                 && dst != Ipv4Addr::new(10, 77, 0, 1)
             {
@@ -159,7 +159,7 @@ impl<'a> Attacker<'a> {
             Segment { seq: iss, flags: Flags::SYN, window: u16::MAX, options, ..to_server(port) };
         self.segment(from, &syn);
         for _ in 0..1000 {
-            let (to, answer) = self.receive(ANSWER)?;
+            let (to, answer) = self.receive(REPLY_TIMEOUT)?;
             let ours = to == from && answer.dst_port == port;
             if ours && answer.flags.contains(Flags::SYN | Flags::ACK) {
                 let peer = Peer {

@@ -32,7 +32,7 @@ fn open(net: &mut Attacker<'_>, number: &mut u64, options: Options) -> Option<Pe
         if let Some(peer) = net.open(host(*number), port(*number), options) {
             return Some(peer);
         }
-        if !net.goes_on() {
+        if !net.has_packets_left() {
             break;
         }
     }
@@ -63,7 +63,7 @@ fn byte_at(peer: &Peer, offset: u64) -> Segment {
 pub(crate) fn right_edge() {
     attack("right-edge", &[], |net| {
         let mut number = 0;
-        while net.goes_on() {
+        while net.has_packets_left() {
             let Some(peer) = open(net, &mut number, ordinary()) else { break };
             net.segment(peer.host, &byte_at(&peer, u64::from(peer.window) - 1));
         }
@@ -76,7 +76,7 @@ pub(crate) fn scattered_bytes() {
         let mut number = 0;
         let peers: Vec<_> = (0..60).filter_map(|_| open(net, &mut number, ordinary())).collect();
         assert!(!peers.is_empty());
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let peer = peers[(draw % peers.len() as u64) as usize];
             let offset = 1 + 2 * ((draw >> 32) % (u64::from(peer.window) / 2 - 1));
@@ -89,14 +89,14 @@ pub(crate) fn scattered_bytes() {
 pub(crate) fn idle_connections() {
     attack("idle-connections", &[], |net| {
         let mut number = 0;
-        while net.goes_on() && open(net, &mut number, ordinary()).is_some() {}
+        while net.has_packets_left() && open(net, &mut number, ordinary()).is_some() {}
     });
 }
 
 /// SYNs from addresses that do not answer (RFC 4987).
 pub(crate) fn syn_flood() {
     attack("syn-flood", &[], |net| {
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let from = Ipv4Addr::from(0xc612_0000 | draw as u32 & 0x1_ffff);
             let syn = Segment {
@@ -121,7 +121,7 @@ pub(crate) fn sack_blocks() {
         download(net, &mut peer, u16::MAX);
         // The window grows while the first half of the packets acknowledges what came.
         let mut highest = first;
-        while net.goes_on() {
+        while net.has_packets_left() {
             while let Some((_, segment)) = net.receive(ROUND) {
                 if segment.dst_port == peer.port && highest.before(segment.seq_end()) {
                     highest = segment.seq_end();
@@ -153,7 +153,7 @@ pub(crate) fn duplicate_acks() {
         let mut number = 0;
         let Some(mut peer) = open(net, &mut number, options) else { panic!("it is refused") };
         download(net, &mut peer, 4096);
-        while net.goes_on() {
+        while net.has_packets_left() {
             net.segment(peer.host, &peer.ack(4096));
         }
     });
@@ -164,7 +164,7 @@ pub(crate) fn forged_segments() {
     attack("forged-segments", &["--profile", "rfc"], |net| {
         let mut number = 0;
         let Some(peer) = open(net, &mut number, ordinary()) else { panic!("it is refused") };
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let beyond = 1 << 30 | draw as u32 & 0xffff;
             let forged = if draw >> 63 == 0 {
@@ -181,7 +181,7 @@ pub(crate) fn forged_segments() {
 pub(crate) fn closed_windows() {
     attack("closed-windows", &[], |net| {
         let (mut number, mut peers) = (0, Vec::<Peer>::new());
-        while net.goes_on() {
+        while net.has_packets_left() {
             if peers.len() < 2_000 {
                 let Some(mut peer) = open(net, &mut number, ordinary()) else { break };
                 download(net, &mut peer, 0);
@@ -210,7 +210,7 @@ pub(crate) fn martian_sources() {
         [10, 77, 0, 0],
     ];
     attack("martian-sources", &[], |net| {
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let from = Ipv4Addr::from(SOURCES[(draw % 8) as usize]);
             let syn = Segment {
@@ -229,7 +229,7 @@ pub(crate) fn martian_sources() {
 pub(crate) fn extension_headers() {
     const KINDS: [u8; 4] = [0, 43, 44, 60];
     attack("extension-headers", &[], |net| {
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let mut payload = Vec::new();
             let headers = draw % 100;
@@ -255,7 +255,7 @@ pub(crate) fn garbage() {
     attack("garbage", &[], |net| {
         let mut number = 0;
         let peer = open(net, &mut number, ordinary()).unwrap();
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             if draw & 1 == 0 {
                 let flags = Flags::from_bits((draw >> 8) as u16);
@@ -281,7 +281,7 @@ pub(crate) fn tiny_window() {
         let mut number = 0;
         let Some(mut peer) = open(net, &mut number, options) else { panic!("it is refused") };
         download(net, &mut peer, 1);
-        while net.goes_on() {
+        while net.has_packets_left() {
             while let Some((_, segment)) = net.receive(ROUND) {
                 if segment.dst_port == peer.port && peer.ack.before(segment.seq_end()) {
                     peer.ack = segment.seq_end();
@@ -299,7 +299,7 @@ pub(crate) fn blind_resets() {
     attack("blind-resets", &[], |net| {
         let mut number = 0;
         let Some(peer) = open(net, &mut number, ordinary()) else { panic!("it is refused") };
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let flags = if draw & 1 == 0 { Flags::RST } else { Flags::SYN };
             let seq = peer.seq.add(1 + (draw >> 16) % u64::from(peer.window.max(2) - 1));
@@ -315,7 +315,7 @@ pub(crate) fn forged_icmp() {
         let Some(mut peer) = open(net, &mut number, ordinary()) else { panic!("it is refused") };
         let una = peer.ack;
         download(net, &mut peer, u16::MAX);
-        while net.goes_on() {
+        while net.has_packets_left() {
             let draw = net.draw();
             let mtu = (draw >> 16) as u16 % 1500;
             let mut icmp = vec![3, 4, 0, 0, 0, 0, (mtu >> 8) as u8, mtu as u8];

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Transfers of an honest client.
 #[derive(Debug, Default)]
-pub(crate) struct Served {
+pub(crate) struct ClientStats {
     /// Time to connect, of each transfer that came through.
     pub(crate) connects: Vec<Duration>,
     /// Errors of the others.
@@ -24,8 +24,8 @@ pub(crate) struct Served {
 }
 
 /// Transfers until `stop` is set, at least once.
-pub(crate) fn client(stop: &AtomicBool) -> Served {
-    let mut served = Served::default();
+pub(crate) fn client(stop: &AtomicBool) -> ClientStats {
+    let mut served = ClientStats::default();
     loop {
         match transfer() {
             Ok(connect) => served.connects.push(connect),

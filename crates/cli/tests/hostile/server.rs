@@ -9,7 +9,7 @@ use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 /// Timeout for the server's exit.
-const HANGS: Duration = Duration::from_secs(20);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// `lowtide live server` in the namespace of the thread that starts it.
 pub(crate) struct Server {
@@ -53,7 +53,7 @@ impl Server {
         let start = Instant::now();
         kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM).unwrap();
         while self.child.try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < HANGS, "SIGTERM does not end the server");
+            assert!(start.elapsed() < EXIT_TIMEOUT, "SIGTERM does not end the server");
             std::thread::sleep(Duration::from_millis(5));
         }
         start.elapsed()

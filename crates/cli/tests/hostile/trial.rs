@@ -6,27 +6,27 @@ use std::time::Duration;
 use lowtide_live::netns;
 
 use crate::attacker::{Attacker, BATCH};
-use crate::honest::{Served, client};
+use crate::honest::{ClientStats, client};
 use crate::server::Server;
 
 /// Packets without `LOWTIDE_HOSTILE_PACKETS`.
-const FEW: u64 = 2_000;
+const DEFAULT_PACKETS: u64 = 2_000;
 /// Time bounds apply from this packet count.
-const MANY: u64 = 200_000;
+const MIN_TIMED_PACKETS: u64 = 200_000;
 /// Largest resident memory of the server, bytes.
-const MEMORY: u64 = 128 << 20;
+const MAX_RSS: u64 = 128 << 20;
 /// CPU time of the server per hostile packet, 99th percentile over batches.
-const WORK: Duration = Duration::from_micros(20);
+const MAX_CPU_PER_PACKET: Duration = Duration::from_micros(20);
 /// Time to connect of the honest client, 99th percentile.
-const CONNECT: Duration = Duration::from_millis(50);
+const MAX_CONNECT_TIME: Duration = Duration::from_millis(50);
 
 /// From SIGTERM to the end of the process.
-const END: Duration = Duration::from_secs(1);
+const MAX_SHUTDOWN_TIME: Duration = Duration::from_secs(1);
 
 /// Runs `attack` against `lowtide live server` with `args`.
 pub(crate) fn attack(name: &str, args: &[&str], attack: impl Fn(&mut Attacker<'_>) + Sync) {
     let wanted = std::env::var("LOWTIDE_HOSTILE_PACKETS").ok().and_then(|n| n.parse().ok());
-    let packets = wanted.unwrap_or(FEW);
+    let packets = wanted.unwrap_or(DEFAULT_PACKETS);
     let namespace = std::thread::scope(|scope| {
         let run = || {
             netns::enter_new().unwrap();
@@ -51,7 +51,7 @@ fn run(name: &str, args: &[&str], packets: u64, attack: &(impl Fn(&mut Attacker<
         (honest.join().unwrap(), attacker.batches)
     });
     let memory = server.peak_memory();
-    let Served { mut connects, failures } = served;
+    let ClientStats { mut connects, failures } = served;
     let connect = quantile(&mut connects, 0.99);
     let work = [0.5, 0.99].map(|q| quantile(&mut batches, q) / BATCH as u32);
     println!(
@@ -67,11 +67,11 @@ fn run(name: &str, args: &[&str], packets: u64, attack: &(impl Fn(&mut Attacker<
     );
     let end = server.end();
     assert!(failures.is_empty(), "{name}: the honest client failed: {failures:?}");
-    assert!(memory <= MEMORY, "{name}: {memory} bytes resident");
-    if packets >= MANY {
-        assert!(work[1] <= WORK, "{name}: {:?} of CPU time per packet", work[1]);
-        assert!(connect <= CONNECT, "{name}: {connect:?} to connect");
-        assert!(end <= END, "{name}: SIGTERM took {end:?}");
+    assert!(memory <= MAX_RSS, "{name}: {memory} bytes resident");
+    if packets >= MIN_TIMED_PACKETS {
+        assert!(work[1] <= MAX_CPU_PER_PACKET, "{name}: {:?} of CPU time per packet", work[1]);
+        assert!(connect <= MAX_CONNECT_TIME, "{name}: {connect:?} to connect");
+        assert!(end <= MAX_SHUTDOWN_TIME, "{name}: SIGTERM took {end:?}");
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::live::{lowtide, stderr};
 
-pub(crate) fn what_cannot_be_is_refused_with_what_could() {
+pub(crate) fn invalid_arguments_are_rejected_with_help() {
     let port = "a.0=tun:eth0=10.77.0.1/24";
     for (args, why) in [
         (&["bottleneck"] as &[&str], "--port"),
@@ -41,26 +41,26 @@ pub(crate) fn what_cannot_be_is_refused_with_what_could() {
 }
 
 /// Nobody waits as long for a byte unless something is wrong.
-const HANGS: Duration = Duration::from_mins(1);
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Two namespaces, and somebody in the second.
-struct Hosts {
+struct TwoNamespaces {
     left: Namespace,
     right: Namespace,
-    somebody: Child,
+    netns_holder: Child,
 }
 
-impl Hosts {
+impl TwoNamespaces {
     fn new() -> Self {
         let (left, right) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         let sleep = || Command::new("sleep").arg("600").spawn().unwrap();
         let somebody = right.run(sleep).unwrap();
-        Self { left, right, somebody }
+        Self { left, right, netns_holder: somebody }
     }
 
     /// The command, when its network runs; its interfaces are made in the namespaces of the hosts.
     fn network(&self, args: &[&str]) -> Child {
-        let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.somebody.id());
+        let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.netns_holder.id());
         let ports = ["--port", "a.0=tun:eth0=10.77.0.1/24", "--port", &right];
         Self::run(&self.left, &[&ports, args].concat())
     }
@@ -117,8 +117,8 @@ impl Hosts {
         let mut out = self.left.run(|| TcpStream::connect("10.77.0.2:7")).unwrap().unwrap();
         let (mut into, _) = listener.accept().unwrap();
         // It fails rather than that it hangs.
-        into.set_read_timeout(Some(HANGS)).unwrap();
-        out.set_write_timeout(Some(HANGS)).unwrap();
+        into.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+        out.set_write_timeout(Some(READ_TIMEOUT)).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || out.write_all(&vec![7; n]).unwrap());
             let mut got = Vec::new();
@@ -128,11 +128,11 @@ impl Hosts {
     }
 }
 
-impl Drop for Hosts {
+impl Drop for TwoNamespaces {
     fn drop(&mut self) {
         // It is there for its namespace only.
-        let _ = self.somebody.kill();
-        let _ = self.somebody.wait();
+        let _ = self.netns_holder.kill();
+        let _ = self.netns_holder.wait();
     }
 }
 
@@ -150,7 +150,7 @@ fn result(child: Child) -> (Option<i32>, Value) {
 
 pub(crate) fn two_kernels_talk_through_it_until_it_is_told_to_end() {
     for signal in ["-INT", "-TERM"] {
-        let hosts = Hosts::new();
+        let hosts = TwoNamespaces::new();
         let args = ["--rate", "1Gbit/s", "--mark", "step", "--k", "20", "--sample", "1ms"];
         let child = if signal == "-INT" { hosts.network(&args) } else { hosts.on_ethernets(&args) };
         hosts.transfer(2_000_000);
@@ -169,7 +169,7 @@ pub(crate) fn two_kernels_talk_through_it_until_it_is_told_to_end() {
 }
 
 pub(crate) fn the_network_of_a_scenario_loses_what_it_is_told_to() {
-    let hosts = Hosts::new();
+    let hosts = TwoNamespaces::new();
     let path = std::env::temp_dir().join(format!("lowtide-net-{}.toml", std::process::id()));
     let text = include_str!("../../src/cmd/live/line.toml").replace("100 Mbit/s", "1 Gbit/s");
     std::fs::write(&path, text).unwrap();
@@ -185,14 +185,14 @@ pub(crate) fn the_network_of_a_scenario_loses_what_it_is_told_to() {
 }
 
 pub(crate) fn it_ends_when_its_time_is_over() {
-    let (code, result) = result(Hosts::new().network(&["-t", "0.2", "--priority", "0"]));
+    let (code, result) = result(TwoNamespaces::new().network(&["-t", "0.2", "--priority", "0"]));
     assert_eq!(code, Some(0), "{result}");
     assert!(result["seconds"].as_f64().unwrap() >= 0.2, "{result}");
     assert_eq!(result["timing"]["scheduling"], "normal priority");
 }
 
-pub(crate) fn an_interface_that_goes_away_is_told() {
-    let hosts = Hosts::new();
+pub(crate) fn a_lost_interface_is_reported() {
+    let hosts = TwoNamespaces::new();
     let child = hosts.network(&[]);
     let remove = || Command::new("ip").args(["link", "delete", "eth0"]).status();
     assert!(hosts.right.run(remove).unwrap().unwrap().success());

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use lowtide_test_needs::Need;
 use trial::{
-    Harm, OUT, RUN, Rng, Tally, Whole, complaint, copy, files, harm, in_dir, lowtide, shares,
+    Corruption, OUT, RUN, ReferenceRun, Rng, Tally, copy, corrupt, files, in_dir, lowtide, shares,
+    stderr,
 };
 
 /// A file system in memory, mounted in a mount namespace.
@@ -31,7 +32,7 @@ pub(crate) const TMPFS: Need = Need {
 
 /// The process ends at a random moment, once or twice, as by SIGKILL; the same command continues.
 pub(crate) fn killed_runs_continue_to_the_results_of_a_whole_one() {
-    let whole = Whole::new();
+    let whole = ReferenceRun::new();
     let mut rng = Rng::new("kills");
     let mut tally = Tally::default();
     // Follows how fast the machine is at the moment, so that about half of the kills come in time.
@@ -65,8 +66,8 @@ pub(crate) fn killed_runs_continue_to_the_results_of_a_whole_one() {
             );
         }
         let again = lowtide(temp.path(), RUN);
-        assert!(again.status.success(), "trial {trial}: {}", complaint(&again));
-        whole.same(&temp.path().join(OUT), &format!("kill, trial {trial}"));
+        assert!(again.status.success(), "trial {trial}: {}", stderr(&again));
+        whole.assert_same_files(&temp.path().join(OUT), &format!("kill, trial {trial}"));
         tally.harmless += 1;
     }
     tally.print("kills");
@@ -87,7 +88,7 @@ const READERS: [&[&str]; 8] = [
 /// One file of complete results is damaged: `check` always notices, and each command that reads results
 /// either notices or answers as if nothing had happened.
 pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
-    let whole = Whole::new();
+    let whole = ReferenceRun::new();
     let mut rng = Rng::new("results");
     let mut tally = Tally::default();
     let names: Vec<&String> = whole.files.keys().collect();
@@ -114,13 +115,13 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
             let undamaged = tempfile::tempdir().expect("a directory");
             place(undamaged.path());
             let said = lowtide(&undamaged.path().join("at"), &args_now);
-            assert!(said.status.success(), "{args:?}: {}", complaint(&said));
+            assert!(said.status.success(), "{args:?}: {}", stderr(&said));
             said.stdout
         });
-        let done = harm(&at.join(OUT).join(name), &mut rng);
+        let done = corrupt(&at.join(OUT).join(name), &mut rng);
         let about = format!("trial {trial}: {done:?} of {name}, {args:?}");
         let noticed = |output: &std::process::Output| {
-            let said = complaint(output);
+            let said = stderr(output);
             let file = name.rsplit('/').next().unwrap_or(name);
             !output.status.success() && said.contains("damaged") && said.contains(file)
         };
@@ -128,13 +129,13 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
         assert!(noticed(&check), "{about}: {check:?}");
         let output = lowtide(&at, &args_now);
         if noticed(&output) {
-            assert!(complaint(&output).contains("--afresh"), "{about}: {output:?}");
+            assert!(stderr(&output).contains("--afresh"), "{about}: {output:?}");
             tally.detected += 1;
         } else {
             assert!(output.status.success(), "{about}: {output:?}");
             assert_eq!(output.stdout, *right, "{about}");
             if reader == RUN {
-                whole.same(&at.join(OUT), &about);
+                whole.assert_same_files(&at.join(OUT), &about);
             }
             tally.harmless += 1;
         }
@@ -146,26 +147,26 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
 
 /// A file of an interrupted session is damaged: the next one makes what is lost again.
 pub(crate) fn damaged_parts_are_run_again() {
-    let whole = Whole::new();
+    let whole = ReferenceRun::new();
     let mut rng = Rng::new("parts");
     let mut tally = Tally::default();
     let half = tempfile::tempdir().unwrap();
     let task = lowtide(half.path(), &[RUN, &["--index", "0", "--of", "2"]].concat());
-    assert!(task.status.success(), "{}", complaint(&task));
+    assert!(task.status.success(), "{}", stderr(&task));
     let names: Vec<String> = files(&half.path().join(OUT)).into_keys().collect();
     assert!(names.iter().any(|n| n.starts_with("partial/") && n.ends_with("run.json")));
     for trial in 0..shares().parts {
         let temp = tempfile::tempdir().unwrap();
         copy(&half.path().join(OUT), &temp.path().join(OUT));
         let name = &names[rng.below(names.len() as u64) as usize];
-        let done = harm(&temp.path().join(OUT).join(name), &mut rng);
+        let done = corrupt(&temp.path().join(OUT).join(name), &mut rng);
         let about = format!("trial {trial}: {done:?} of {name}");
         let mut output = lowtide(temp.path(), RUN);
         if output.status.success() {
-            whole.same(&temp.path().join(OUT), &about);
+            whole.assert_same_files(&temp.path().join(OUT), &about);
             tally.harmless += 1;
         } else {
-            let said = complaint(&output);
+            let said = stderr(&output);
             assert_eq!(name, "manifest.json", "{about}: {said}");
             assert!(
                 said.contains("manifest.json is damaged") && said.contains("--afresh"),
@@ -173,7 +174,7 @@ pub(crate) fn damaged_parts_are_run_again() {
             );
             output = lowtide(temp.path(), &[RUN, &["--afresh"]].concat());
             assert!(output.status.success(), "{about}: {output:?}");
-            whole.same_tables(&temp.path().join(OUT), &about);
+            whole.assert_same_tables(&temp.path().join(OUT), &about);
             tally.detected += 1;
         }
         tally.note(done.name());
@@ -184,7 +185,7 @@ pub(crate) fn damaged_parts_are_run_again() {
 /// A file cannot grow any more (a limit of the process, which needs no root): a write error that says what to
 /// do, and the same command continues when there is room.
 pub(crate) fn files_that_cannot_grow_are_write_errors() {
-    let whole = Whole::new();
+    let whole = ReferenceRun::new();
     let mut rng = Rng::new("limits");
     let mut tally = Tally::default();
     for trial in 0..shares().limits {
@@ -198,11 +199,11 @@ pub(crate) fn files_that_cannot_grow_are_write_errors() {
             .current_dir(temp.path())
             .output()
             .expect("a shell");
-        let first = (first.status.success(), complaint(&first));
+        let first = (first.status.success(), stderr(&first));
         write_error_or_success(first, "File too large", &format!("{blocks} blocks"), &mut tally);
         let again = lowtide(temp.path(), RUN);
-        assert!(again.status.success(), "trial {trial}: {}", complaint(&again));
-        whole.same(&temp.path().join(OUT), &format!("limit, trial {trial}"));
+        assert!(again.status.success(), "trial {trial}: {}", stderr(&again));
+        whole.assert_same_files(&temp.path().join(OUT), &format!("limit, trial {trial}"));
     }
     tally.print("files that cannot grow");
 }
@@ -235,7 +236,7 @@ pub(crate) fn full_disks_are_write_errors() {
         set +e; \"$0\" $3 >../out1 2>../err1; echo $? >../status1; wait; rm -f filler
         mount -o remount,size=64m . && \"$0\" $3 >../out2 2>../err2; echo $? >../status2
         cp -r out ../out";
-    let whole = Whole::new();
+    let whole = ReferenceRun::new();
     let mut rng = Rng::new("disks");
     let mut tally = Tally::default();
     for trial in 0..shares().disks {
@@ -256,20 +257,20 @@ pub(crate) fn full_disks_are_write_errors() {
         let first = (text("status1").trim() == "0", text("err1"));
         write_error_or_success(first, "No space left on device", &about, &mut tally);
         assert_eq!(text("status2").trim(), "0", "{about}: {}", text("err2"));
-        whole.same(&temp.path().join(OUT), &about);
+        whole.assert_same_files(&temp.path().join(OUT), &about);
     }
     tally.print("full disks");
 }
 
 /// What the harm does can be told apart from what was there.
-pub(crate) fn harm_is_always_done() {
+pub(crate) fn every_corruption_changes_the_file() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("file");
     let mut rng = Rng::new("harm");
     let mut seen: Vec<&str> = Vec::new();
     for _ in 0..64 {
         fs::write(&path, [7_u8; 3_000]).unwrap();
-        let done: Harm = harm(&path, &mut rng);
+        let done: Corruption = corrupt(&path, &mut rng);
         assert_ne!(fs::read(&path).unwrap(), [7_u8; 3_000], "{done:?}");
         seen.push(done.name());
     }

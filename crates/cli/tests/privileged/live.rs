@@ -21,7 +21,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-pub(crate) fn what_cannot_be_is_refused_with_what_could() {
+pub(crate) fn invalid_arguments_are_rejected_with_help() {
     for (args, why) in [
         (&["client"] as &[&str], "needs the address of its server"),
         (&["client", "10.0.0.1", "--netns", "new"], "nobody can reach"),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::live::{lowtide, stderr};
 
 /// What the transport shows, and what `lowtide analyze` finds in the capture at our host.
-struct Seen {
+struct AnalyzedRun {
     result: Value,
     /// Of the data.
     direction: Value,
@@ -15,7 +15,7 @@ struct Seen {
 }
 
 /// A megabyte or two through a line of 20 Mbit/s and 4 ms that marks from 10 packets on; the kernel speaks standard ECN.
-fn run(name: &str, args: &[&str]) -> Seen {
+fn run(name: &str, args: &[&str]) -> AnalyzedRun {
     let file = format!("lowtide-{name}-{}.pcapng", std::process::id());
     let capture = std::env::temp_dir().join(file);
     let capture = capture.to_str().unwrap();
@@ -41,11 +41,11 @@ fn run(name: &str, args: &[&str]) -> Seen {
     let direction = directions.iter().max_by_key(|d| bytes(d)).unwrap().clone();
     let kinds = flow["findings"].as_array().unwrap().iter();
     let findings = kinds.map(|f| f["kind"].as_str().unwrap().to_owned()).collect();
-    Seen { result, direction, findings }
+    AnalyzedRun { result, direction, findings }
 }
 
-impl Seen {
-    fn found(&self, kind: &str) -> bool {
+impl AnalyzedRun {
+    fn has_finding(&self, kind: &str) -> bool {
         self.findings.iter().any(|f| f == kind)
     }
 
@@ -62,7 +62,7 @@ impl Seen {
     }
 
     /// The feedback of the receiver is one of these.
-    fn speaks(&self, kinds: &[&str]) -> bool {
+    fn has_feedback(&self, kinds: &[&str]) -> bool {
         kinds.iter().any(|kind| self.direction["feedback"]["kind"] == *kind)
     }
 
@@ -77,7 +77,11 @@ pub(crate) fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
     let seen = run("without-cwr", &without);
     let (windows, usual) = seen.late_windows();
     assert!(usual == 2 && windows.iter().all(|w| *w <= 2), "two segments: {windows:?}");
-    assert!(seen.found("window-collapse") && seen.found("stuck-ece"), "{:?}", seen.findings);
+    assert!(
+        seen.has_finding("window-collapse") && seen.has_finding("stuck-ece"),
+        "{:?}",
+        seen.findings
+    );
     assert_eq!(seen.direction["feedback"]["kind"], "rfc3168");
     assert_eq!(seen.direction["marks"]["cwr"], 0);
 }
@@ -88,7 +92,11 @@ pub(crate) fn a_one_sided_sender_does_not() {
     let (windows, usual) = seen.late_windows();
     // K and what is on the way are some 17 segments.
     assert!(usual > 4, "{windows:?}");
-    assert!(!seen.found("window-collapse") && !seen.found("stuck-ece"), "{:?}", seen.findings);
+    assert!(
+        !seen.has_finding("window-collapse") && !seen.has_finding("stuck-ece"),
+        "{:?}",
+        seen.findings
+    );
     assert_ne!(seen.direction["feedback"]["kind"], "dctcp", "{}", seen.direction);
     assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{}", seen.direction["marks"]);
     assert!(seen.direction["marks"]["ece_acks"].as_u64().unwrap() > 50);
@@ -96,10 +104,10 @@ pub(crate) fn a_one_sided_sender_does_not() {
 
 /// §5.2: the kernel sends, as RFC 3168 has it. A DCTCP receiver acknowledges the segment with CWR at once and by itself, a
 /// one-sided one together with the next; neither latches ECE.
-pub(crate) fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not() {
+pub(crate) fn dctcp_receivers_ack_cwr_at_once_and_one_sided_ones_do_not() {
     let receive = |name, scheme| {
         let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "5M"]);
-        assert!(!seen.found("window-collapse"), "{scheme}: {:?}", seen.findings);
+        assert!(!seen.has_finding("window-collapse"), "{scheme}: {:?}", seen.findings);
         assert!(seen.direction["marks"]["ce"].as_u64().unwrap() > 20, "{scheme}");
         assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{scheme}");
         seen
@@ -110,7 +118,7 @@ pub(crate) fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not
         let mut hurried = (0, 0);
         for _ in 0..4 {
             let seen = receive(name, scheme);
-            assert!(seen.speaks(kinds), "{}", seen.direction["feedback"]);
+            assert!(seen.has_feedback(kinds), "{}", seen.direction["feedback"]);
             assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
             hurried.0 += seen.evidence("cwr_alone");
             hurried.1 += seen.evidence("cwr_and_later");

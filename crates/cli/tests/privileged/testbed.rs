@@ -109,7 +109,7 @@ pub(crate) fn one_scenario_by_several_backends_is_set_side_by_side() {
     assert!(text.contains("fct_ms.mean") && text.contains("difference from `sim`"), "{text}");
 }
 
-pub(crate) fn what_does_not_go_together_is_refused() {
+pub(crate) fn conflicting_options_are_rejected() {
     let folder = folder();
     for (args, why) in [
         (&["run", "small.toml", "--kernel-hosts", "senders"] as &[&str], "--backend live"),

@@ -3,34 +3,34 @@
 use std::mem;
 
 use lowtide_net::Network;
-use lowtide_sim::partition::{Conductor as Conducts, Share};
+use lowtide_sim::partition::{GlobalWorld as Conducts, LogicalProcess};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::{Duration, Instant};
 
-use super::part::Part;
-use super::split::Parts;
-use crate::app::Side;
+use super::part::RunShard;
+use super::split::ShardedRun;
+use crate::app::ConnSide;
 use crate::probe::Sampler;
 use crate::world::PROBE;
 
-pub(super) struct Conductor {
+pub(super) struct GlobalEvents {
     interval: Option<Duration>,
     sampler: Sampler,
     /// Of each sampled sender: its part, its side there, the number of the flow.
-    senders: Vec<(usize, Side, u32)>,
+    senders: Vec<(usize, ConnSide, u32)>,
     /// Of each sampled port: its part, its place there.
     ports: Vec<(usize, u32)>,
 }
 
-impl Conductor {
-    pub(super) fn new(parts: &mut Parts<'_>) -> Self {
+impl GlobalEvents {
+    pub(super) fn new(parts: &mut ShardedRun<'_>) -> Self {
         let sampler = mem::take(&mut parts.whole.sampler);
-        let worlds = || parts.shares.iter().map(|share| &share.region.world).enumerate();
-        let sender = |side: &Side| {
+        let worlds = || parts.processes.iter().map(|share| &share.shard.world).enumerate();
+        let sender = |side: &ConnSide| {
             let number = side.flow() as u32;
             // A connection between two parts is in both; the sending host is in one.
             let at = |world: &crate::world::World<'_>| {
-                let here = side.of(world.flow_place(number));
+                let here = side.with_flow(world.local_flow(number));
                 let handle = world.handles.get(here.index() as usize)?;
                 world.nodes.get(handle.host as usize).map(|_| here)
             };
@@ -38,7 +38,8 @@ impl Conductor {
             Some((found.0, found.1, number))
         };
         let port = |port: &u32| {
-            worlds().find_map(|(part, world)| Some((part, world.net.own_port(*port)?)))
+            worlds()
+                .find_map(|(part, world)| Some((part, world.net.local_port_at_near_end(*port)?)))
         };
         Self {
             interval: parts.whole.setup.probes.interval,
@@ -53,10 +54,10 @@ impl Conductor {
         self.sampler
     }
 
-    fn sample(&mut self, now: Instant, parts: &mut [&mut Share<Part<'_>>]) {
+    fn sample(&mut self, now: Instant, parts: &mut [&mut LogicalProcess<RunShard<'_>>]) {
         for &(part, side, number) in &self.senders {
             let Some(share) = parts.get_mut(part) else { continue };
-            let world = &mut share.region.world;
+            let world = &mut share.shard.world;
             let Some(handle) = world.handles.get(side.index() as usize) else { continue };
             let Some(id) = handle.conn else { continue };
             if let Some(conn) = world.conn(side, id) {
@@ -65,26 +66,26 @@ impl Conductor {
         }
         for (i, &(part, port)) in self.ports.iter().enumerate() {
             if let (Some(share), Some(&number)) = (parts.get_mut(part), self.sampler.ports.get(i)) {
-                let (packets, bytes) = share.region.world.net.queue_now(now, port);
+                let (packets, bytes) = share.shard.world.net.queue_now(now, port);
                 self.sampler.note_queue(now, number, packets, bytes);
             }
         }
     }
 }
 
-impl<'a> Conducts<Part<'a>> for Conductor {
+impl<'a> Conducts<RunShard<'a>> for GlobalEvents {
     fn handle(
         &mut self,
         now: Instant,
         entity: Entity,
-        parts: &mut [&mut Share<Part<'a>>],
+        parts: &mut [&mut LogicalProcess<RunShard<'a>>],
         busy: bool,
         sched: &mut Scheduler,
     ) {
         match (entity.kind(), self.interval) {
             (Network::LINK_KIND, _) => {
                 for share in parts.iter_mut() {
-                    share.region.world.net.on_link_event(now, entity.index());
+                    share.shard.world.net.on_link_event(now, entity.index());
                 }
             }
             (PROBE, Some(interval)) => {

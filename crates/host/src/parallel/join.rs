@@ -2,45 +2,45 @@
 
 use std::mem;
 
-use lowtide_net::Cut;
+use lowtide_net::Partition;
 use lowtide_units::Instant;
 
-use super::notes::Notes;
-use super::split::Parts;
-use crate::apart::Apart;
-use crate::app::{Handle, Progress, Side};
-use crate::askers::Asking;
+use super::notes::CrossShardLog;
+use super::split::ShardedRun;
+use crate::apart::Shard;
+use crate::app::{ConnHandle, ConnProgress, ConnSide};
+use crate::askers::QueryClient;
 use crate::exchange::Exchange;
 use crate::node::Node;
 use crate::world::World;
 
 /// One part, over.
-struct Piece<'a> {
+struct FinishedShard<'a> {
     world: World<'a>,
-    apart: Box<Apart>,
+    shard: Box<Shard>,
 }
 
 /// The whole of a run that ended at `ended`, its network finished.
-pub(super) fn join<'a>(parts: Parts<'a>, cut: &Cut, ended: Instant) -> World<'a> {
-    let Parts { mut whole, shares, agenda } = parts;
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
+pub(super) fn join<'a>(parts: ShardedRun<'a>, cut: &Partition, ended: Instant) -> World<'a> {
+    let ShardedRun { mut whole, processes: shares, global_sched: agenda } = parts;
+    let mut pieces: Vec<FinishedShard<'_>> = Vec::new();
     for share in shares {
-        let mut world = share.region.world;
+        let mut world = share.shard.world;
         world.net.finish(ended);
-        if let Some(apart) = world.apart.take() {
-            pieces.push(Piece { world, apart });
+        if let Some(apart) = world.shard.take() {
+            pieces.push(FinishedShard { world, shard: apart });
         }
     }
-    let mut notes = Notes::new(agenda);
-    for Piece { world, apart } in &mut pieces {
+    let mut notes = CrossShardLog::new(agenda);
+    for FinishedShard { world, shard: apart } in &mut pieces {
         notes.take(apart, &world.flows);
     }
     notes.sort();
     whole.net.join(pieces.iter_mut().map(|piece| &mut piece.world.net), cut);
     join_hosts(&mut whole, &mut pieces);
     join_connections(&mut whole, &mut pieces, &notes);
-    join_askers(&mut whole, &mut pieces);
-    notes.settle(&mut whole);
+    join_query_clients(&mut whole, &mut pieces);
+    notes.attribute_costs(&mut whole);
     for piece in &pieces {
         whole.counts.segments += piece.world.counts.segments;
         whole.counts.rejected += piece.world.counts.rejected;
@@ -48,7 +48,7 @@ pub(super) fn join<'a>(parts: Parts<'a>, cut: &Cut, ended: Instant) -> World<'a>
     whole
 }
 
-fn join_hosts(whole: &mut World<'_>, pieces: &mut [Piece<'_>]) {
+fn join_hosts(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>]) {
     let mut nodes: Vec<Option<Node>> = whole.setup.hosts.iter().map(|_| None).collect();
     for node in pieces.iter_mut().flat_map(|piece| mem::take(&mut piece.world.nodes)) {
         let number = node.number as usize;
@@ -58,32 +58,36 @@ fn join_hosts(whole: &mut World<'_>, pieces: &mut [Piece<'_>]) {
 }
 
 /// Each connection from its two ends.
-fn join_connections(whole: &mut World<'_>, pieces: &mut [Piece<'_>], notes: &Notes) {
-    let last = pieces.iter().filter_map(|piece| piece.apart.numbers.last()).max();
+fn join_connections(
+    whole: &mut World<'_>,
+    pieces: &mut [FinishedShard<'_>],
+    notes: &CrossShardLog,
+) {
+    let last = pieces.iter().filter_map(|piece| piece.shard.numbers.last()).max();
     let count = last.map_or(0, |last| *last as usize + 1);
-    whole.flows = vec![Progress::new(0, 0, 0, None); count];
-    whole.handles = (0..2 * count).map(|_| Handle::at(0)).collect();
+    whole.flows = vec![ConnProgress::new(0, 0, 0, None); count];
+    whole.handles = (0..2 * count).map(|_| ConnHandle::at(0)).collect();
     for client_end in [true, false] {
-        for Piece { world, apart } in pieces.iter_mut() {
+        for FinishedShard { world, shard: apart } in pieces.iter_mut() {
             for (place, &number) in apart.numbers.iter().enumerate() {
                 let progress = world.flows[place];
-                let here = |host| apart.common.part(host) == apart.part;
+                let here = |host| apart.map.shard_of(host) == apart.id;
                 let (client, server) = (here(progress.client), here(progress.server));
                 // First all that have the client's end, then what others know of the server's.
                 if client != client_end {
                     continue;
                 }
                 let known = &mut whole.flows[number as usize];
-                *known = if client { progress } else { both(known, &progress, notes) };
-                known.there = number;
+                *known = if client { progress } else { join_ends(known, &progress, notes) };
+                known.peer_index = number;
                 for (side, host, here) in [
-                    (Side::client(number), progress.client, client),
-                    (Side::client(number).peer(), progress.server, server),
+                    (ConnSide::client(number), progress.client, client),
+                    (ConnSide::client(number).peer(), progress.server, server),
                 ] {
-                    let own = &mut world.handles[side.of(place as u32).index() as usize];
+                    let own = &mut world.handles[side.with_flow(place as u32).index() as usize];
                     if here {
-                        let handle = mem::replace(own, Handle::at(0));
-                        whole.handles[side.index() as usize] = Handle { host, ..handle };
+                        let handle = mem::replace(own, ConnHandle::at(0));
+                        whole.handles[side.index() as usize] = ConnHandle { host, ..handle };
                     }
                 }
             }
@@ -92,39 +96,39 @@ fn join_connections(whole: &mut World<'_>, pieces: &mut [Piece<'_>], notes: &Not
 }
 
 /// A connection between two parts, as each end knows it.
-fn both(client: &Progress, server: &Progress, notes: &Notes) -> Progress {
-    let receiver = if client.answers { client } else { server };
-    Progress {
+fn join_ends(client: &ConnProgress, server: &ConnProgress, notes: &CrossShardLog) -> ConnProgress {
+    let receiver = if client.server_sends { client } else { server };
+    ConnProgress {
         delivered: receiver.delivered,
         delivered_at: receiver.delivered_at,
         delivered_in_warmup: receiver.delivered_in_warmup,
-        signals: client.signals.and(&server.signals),
+        ecn_counters: client.ecn_counters.and(&server.ecn_counters),
         failed: notes.failure(client, server),
         ..*client
     }
 }
 
 /// Each asker, and what its connections carry, from the client's part.
-fn join_askers(whole: &mut World<'_>, pieces: &mut [Piece<'_>]) {
-    let specs = &whole.setup.askers;
-    let mut list: Vec<Option<Asking>> = specs.iter().map(|_| None).collect();
-    let count = whole.flows.len().saturating_sub(whole.askers.first);
+fn join_query_clients(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>]) {
+    let specs = &whole.setup.query_clients;
+    let mut list: Vec<Option<QueryClient>> = specs.iter().map(|_| None).collect();
+    let count = whole.flows.len().saturating_sub(whole.query_clients.first);
     let mut exchanges: Vec<Option<Exchange>> = (0..count).map(|_| None).collect();
-    for Piece { world, apart } in pieces {
-        let own = mem::take(&mut world.askers.list).into_iter().zip(specs).enumerate();
+    for FinishedShard { world, shard: apart } in pieces {
+        let own = mem::take(&mut world.query_clients.list).into_iter().zip(specs).enumerate();
         for (i, (asking, _)) in
-            own.filter(|(_, (_, spec))| apart.common.part(spec.client) == apart.part)
+            own.filter(|(_, (_, spec))| apart.map.shard_of(spec.client) == apart.id)
         {
             let first = apart.numbers.get(asking.first as usize).copied().unwrap_or_default();
             list[i] = Some(asking.with_first(first));
         }
-        let places = world.askers.first..;
-        for (place, exchange) in places.zip(mem::take(&mut world.askers.exchanges)) {
-            if let Some(&number) = apart.numbers.get(place).filter(|_| !exchange.away) {
-                exchanges[number as usize - whole.askers.first] = Some(exchange);
+        let places = world.query_clients.first..;
+        for (place, exchange) in places.zip(mem::take(&mut world.query_clients.exchanges)) {
+            if let Some(&number) = apart.numbers.get(place).filter(|_| !exchange.client_is_remote) {
+                exchanges[number as usize - whole.query_clients.first] = Some(exchange);
             }
         }
     }
-    whole.askers.list = list.into_iter().flatten().collect();
-    whole.askers.exchanges = exchanges.into_iter().flatten().collect();
+    whole.query_clients.list = list.into_iter().flatten().collect();
+    whole.query_clients.exchanges = exchanges.into_iter().flatten().collect();
 }

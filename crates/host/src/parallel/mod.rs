@@ -1,8 +1,8 @@
 //! One run on several threads ([`lowtide_sim::partition`]): cut by racks, run, put together.
 //!
 //! Contract: the outcome is that of [`crate::run`] on one thread, whatever the number of threads; only the
-//! memory that ports hold ([`crate::Counts::port_bytes`]) may differ, since packets that wait for another part do
-//! so elsewhere. A run that several threads would not make faster is done by one, and [`Used`] says why.
+//! memory that ports hold ([`crate::RunCounts::port_bytes`]) may differ, since packets that wait for another part do
+//! so elsewhere. A run that several threads would not make faster is done by one, and [`ThreadUsage`] says why.
 
 mod conduct;
 mod join;
@@ -13,13 +13,13 @@ mod split;
 mod threads;
 mod worth;
 
-use lowtide_net::Cut;
+use lowtide_net::Partition;
 use lowtide_sim::Stop;
-use lowtide_sim::partition::{Bounds, run_apart};
+use lowtide_sim::partition::{RunBounds, run_partitioned};
 use lowtide_units::Instant;
 
-use self::conduct::Conductor;
-pub use self::threads::{Fewer, Threads, Used};
+use self::conduct::GlobalEvents;
+pub use self::threads::{ThreadLimit, ThreadUsage, Threads};
 use crate::error::RunError;
 use crate::outcome::Outcome;
 use crate::results;
@@ -38,38 +38,38 @@ pub fn run_on(
     setup: &Setup,
     threads: Threads,
     should_stop: &mut dyn FnMut(Instant) -> bool,
-) -> Result<(Outcome, Used), RunError> {
-    let alone = |why| Used { threads: 1, why, windows: (0, 0) };
-    if threads.most <= 1 {
+) -> Result<(Outcome, ThreadUsage), RunError> {
+    let alone = |why| ThreadUsage { threads: 1, why, windows: (0, 0) };
+    if threads.max <= 1 {
         return Ok((crate::run(setup, should_stop)?, alone(None)));
     }
     let (world, sched) = begin(setup)?;
-    match worth::cut(&world, threads) {
-        Err(why) => Ok((crate::run::go_on(world, sched, should_stop), alone(Some(why)))),
+    match worth::choose_partition(&world, threads) {
+        Err(why) => Ok((crate::run::run_to_end(world, sched, should_stop), alone(Some(why)))),
         Ok(found) => {
             drop(sched);
-            let (outcome, windows) = run_parts(world, &found.cut, should_stop);
-            Ok((outcome, Used { threads: found.cut.parts(), why: found.why, windows }))
+            let (outcome, windows) = run_shards(world, &found.cut, should_stop);
+            Ok((outcome, ThreadUsage { threads: found.cut.shards(), why: found.why, windows }))
         }
     }
 }
 
-fn run_parts(
+fn run_shards(
     world: World<'_>,
-    cut: &Cut,
+    cut: &Partition,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> (Outcome, (u64, u64)) {
     let setup = world.setup;
     let unfinished = world.unfinished;
-    let bounds = Bounds {
+    let bounds = RunBounds {
         lookahead: cut.lookahead(),
         until: world.end,
-        awaited: (setup.end.when_done && unfinished > 0).then_some(unfinished),
+        completions: (setup.end.when_done && unfinished > 0).then_some(unfinished),
     };
     let mut apart = split::split(world, cut);
-    let mut conductor = Conductor::new(&mut apart);
-    let lead = (&mut conductor, &mut apart.agenda);
-    let ended = run_apart(&mut apart.shares, lead, bounds, should_stop);
+    let mut conductor = GlobalEvents::new(&mut apart);
+    let lead = (&mut conductor, &mut apart.global_sched);
+    let ended = run_partitioned(&mut apart.processes, lead, bounds, should_stop);
     let mut world = join::join(apart, cut, ended.at);
     world.sampler = conductor.into_sampler();
     world.counts.events = ended.events;

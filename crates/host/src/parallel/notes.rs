@@ -5,38 +5,38 @@ use std::mem;
 use lowtide_sim::Scheduler;
 use lowtide_tcp::CloseReason;
 
-use crate::apart::{Apart, Claim, Cost};
-use crate::app::{Progress, Side};
-use crate::moment::Moment;
-use crate::query::Suffered;
+use crate::apart::{CostClaim, CostSample, Shard};
+use crate::app::{ConnProgress, ConnSide};
+use crate::moment::EventKey;
+use crate::query::QueryCost;
 use crate::world::World;
 
 /// What all parts wrote down.
-pub(super) struct Notes {
+pub(super) struct CrossShardLog {
     /// Knows the order of all events.
     order: Scheduler,
     /// Sides that have seen their flow to its end, and when; by side.
-    ends: Vec<(u32, Moment)>,
+    ends: Vec<(u32, EventKey)>,
     /// By connection, of each in order.
-    costs: Vec<Cost>,
-    claims: Vec<Claim>,
+    costs: Vec<CostSample>,
+    cost_claims: Vec<CostClaim>,
 }
 
-impl Notes {
+impl CrossShardLog {
     pub(super) const fn new(order: Scheduler) -> Self {
-        Self { order, ends: Vec::new(), costs: Vec::new(), claims: Vec::new() }
+        Self { order, ends: Vec::new(), costs: Vec::new(), cost_claims: Vec::new() }
     }
 
     /// Takes over the notes of a part.
-    pub(super) fn take(&mut self, apart: &mut Apart, flows: &[Progress]) {
-        for (place, when) in mem::take(&mut apart.ends) {
+    pub(super) fn take(&mut self, apart: &mut Shard, flows: &[ConnProgress]) {
+        for (place, when) in mem::take(&mut apart.flow_ends) {
             let Some(progress) = flows.get(place as usize) else { continue };
-            let client = apart.common.part(progress.client) == apart.part;
-            let side = Side::client(progress.number);
+            let client = apart.map.shard_of(progress.client) == apart.id;
+            let side = ConnSide::client(progress.number);
             self.ends.push((if client { side } else { side.peer() }.index(), when));
         }
         self.costs.append(&mut apart.costs);
-        self.claims.append(&mut apart.claims);
+        self.cost_claims.append(&mut apart.claims);
     }
 
     /// To be called when all notes are there.
@@ -46,24 +46,28 @@ impl Notes {
         self.costs.sort_by_key(|cost| cost.connection);
     }
 
-    fn place(&self, moment: Moment) -> u128 {
-        self.order.place(moment.at, moment.entity)
+    fn order_key(&self, moment: EventKey) -> u128 {
+        self.order.order_key(moment.at, moment.entity)
     }
 
     /// When this side has seen its flow to its end.
-    fn end(&self, side: Side) -> Option<u128> {
+    fn end(&self, side: ConnSide) -> Option<u128> {
         let found = self.ends.binary_search_by_key(&side.index(), |(side, _)| *side).ok()?;
-        self.ends.get(found).map(|(_, when)| self.place(*when))
+        self.ends.get(found).map(|(_, when)| self.order_key(*when))
     }
 
     /// Why a flow between two parts failed, of which each end knows its own: whatever came first counts, and
     /// nothing after the last byte was delivered.
-    pub(super) fn failure(&self, client: &Progress, server: &Progress) -> Option<CloseReason> {
+    pub(super) fn failure(
+        &self,
+        client: &ConnProgress,
+        server: &ConnProgress,
+    ) -> Option<CloseReason> {
         let Some(own) = client.failed else { return server.failed };
         if server.failed.is_none() && server.delivered_at.is_none() {
             return Some(own);
         }
-        let side = Side::client(client.number);
+        let side = ConnSide::client(client.number);
         match (self.end(side), self.end(side.peer())) {
             (Some(client), Some(other)) if other < client => server.failed,
             _ => Some(own),
@@ -71,31 +75,31 @@ impl Notes {
     }
 
     /// What the server's end of a connection had gone through before an event.
-    fn before(&self, connection: u32, moment: Moment) -> Suffered {
-        let place = self.place(moment);
+    fn cost_before(&self, connection: u32, moment: EventKey) -> QueryCost {
+        let place = self.order_key(moment);
         let is_before =
-            |cost: &Cost| (cost.connection, self.place(cost.when)) < (connection, place);
+            |cost: &CostSample| (cost.connection, self.order_key(cost.when)) < (connection, place);
         let after = self.costs.partition_point(is_before);
         let last = after.checked_sub(1).and_then(|i| self.costs.get(i));
-        last.filter(|cost| cost.connection == connection).map_or(Suffered::NONE, |cost| cost.sum)
+        last.filter(|cost| cost.connection == connection).map_or(QueryCost::NONE, |cost| cost.sum)
     }
 
     /// Gives each query what the other ends of its connections went through for it.
-    pub(super) fn settle(&self, whole: &mut World<'_>) {
-        for claim in &self.claims {
+    pub(super) fn attribute_costs(&self, whole: &mut World<'_>) {
+        for claim in &self.cost_claims {
             let cost = self
-                .before(claim.connection, claim.to)
-                .since(self.before(claim.connection, claim.from));
-            let asking = whole.askers.list.get_mut(claim.asker as usize);
+                .cost_before(claim.connection, claim.to)
+                .since(self.cost_before(claim.connection, claim.from));
+            let asking = whole.query_clients.list.get_mut(claim.query_client as usize);
             if let Some(query) = asking.and_then(|a| a.queries.get_mut(claim.query as usize)) {
-                query.suffer(cost);
+                query.add_cost(cost);
             }
         }
-        for connection in whole.askers.connections() {
-            let Some(exchange) = whole.askers.exchange(connection) else { continue };
-            for request in &mut exchange.waiting {
-                let other = self.before(connection as u32, request.asked);
-                request.before = request.before.and(other);
+        for connection in whole.query_clients.connections() {
+            let Some(exchange) = whole.query_clients.exchange(connection) else { continue };
+            for request in &mut exchange.outstanding {
+                let other = self.cost_before(connection as u32, request.sent_at);
+                request.cost_before = request.cost_before.and(other);
             }
         }
     }

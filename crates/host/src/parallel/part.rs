@@ -1,19 +1,19 @@
 //! A part of a run as the threads see it.
 
-use lowtide_net::Crossing;
-use lowtide_sim::partition::Region;
+use lowtide_net::CrossShardPacket;
+use lowtide_sim::partition::ShardWorld;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
-use super::outlast::Outlast;
-use crate::apart::Asked;
-use crate::moment::Moment;
+use super::outlast::TerminationCheck;
+use crate::apart::RemoteRequest;
+use crate::moment::EventKey;
 use crate::world::World;
 
 /// Some racks and their hosts.
-pub(super) struct Part<'a> {
+pub(super) struct RunShard<'a> {
     pub(super) world: World<'a>,
-    pub(super) outlast: Outlast,
+    pub(super) termination_check: TerminationCheck,
 }
 
 /// What comes from another part.
@@ -21,26 +21,26 @@ pub(super) struct Part<'a> {
     clippy::large_enum_variant,
     reason = "nearly all are packets, and none is to be allocated"
 )]
-pub(super) enum Mail {
-    Packet(Crossing),
+pub(super) enum ShardMessage {
+    Packet(CrossShardPacket),
     /// A packet says that there is a request, this which one. It is here before the packet.
-    Asked(Asked),
+    Request(RemoteRequest),
 }
 
-impl lowtide_sim::World for Part<'_> {
+impl lowtide_sim::World for RunShard<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
-        if let Some(apart) = &mut self.world.apart {
-            apart.moment = Moment { at: now, entity };
+        if let Some(apart) = &mut self.world.shard {
+            apart.current_event = EventKey { at: now, entity };
         }
         self.world.handle(now, entity, sched);
     }
 
-    fn foresees(&self) -> bool {
-        self.world.foresees()
+    fn wants_prefetch(&self) -> bool {
+        self.world.wants_prefetch()
     }
 
-    fn foresee(&self, coming: impl Iterator<Item = Entity>) {
-        self.world.foresee(coming);
+    fn prefetch(&self, coming: impl Iterator<Item = Entity>) {
+        self.world.prefetch(coming);
     }
 
     fn finished(&self) -> bool {
@@ -48,38 +48,44 @@ impl lowtide_sim::World for Part<'_> {
     }
 }
 
-impl Region for Part<'_> {
-    type Mail = Mail;
+impl ShardWorld for RunShard<'_> {
+    type Message = ShardMessage;
 
-    fn hand_over(&mut self, until: Instant, post: &mut dyn FnMut(usize, Mail)) -> Option<Instant> {
-        if let Some(apart) = &mut self.world.apart {
-            for (part, asked) in apart.asked.drain(..) {
-                post(part, Mail::Asked(asked));
+    fn export_messages(
+        &mut self,
+        until: Instant,
+        post: &mut dyn FnMut(usize, ShardMessage),
+    ) -> Option<Instant> {
+        if let Some(apart) = &mut self.world.shard {
+            for (part, asked) in apart.remote_requests.drain(..) {
+                post(part, ShardMessage::Request(asked));
             }
         }
-        self.world.net.hand_over(until, &mut |part, crossing| post(part, Mail::Packet(crossing)))
+        self.world
+            .net
+            .export_packets(until, &mut |part, crossing| post(part, ShardMessage::Packet(crossing)))
     }
 
-    fn waits(&self) -> bool {
-        self.world.net.waits_to_hand_over()
+    fn has_exports(&self) -> bool {
+        self.world.net.has_exports()
     }
 
-    fn take_in(&mut self, mail: Mail, sched: &mut Scheduler) {
+    fn import_message(&mut self, mail: ShardMessage, sched: &mut Scheduler) {
         match mail {
-            Mail::Packet(crossing) => self.world.net.hand_in(&crossing, sched),
-            Mail::Asked(Asked { place, query }) => {
-                if let Some(exchange) = self.world.askers.exchange(place as usize) {
-                    exchange.hear(query);
+            ShardMessage::Packet(crossing) => self.world.net.import_packet(&crossing, sched),
+            ShardMessage::Request(RemoteRequest { connection: place, query }) => {
+                if let Some(exchange) = self.world.query_clients.exchange(place as usize) {
+                    exchange.on_remote_request(query);
                 }
             }
         }
     }
 
-    fn over(&self) -> usize {
-        self.world.apart.as_ref().map_or(0, |apart| apart.over)
+    fn completed(&self) -> usize {
+        self.world.shard.as_ref().map_or(0, |apart| apart.completed)
     }
 
-    fn outlasts(&mut self, until: Instant) -> bool {
-        self.outlast.outlasts(&mut self.world, until)
+    fn cannot_finish_before(&mut self, until: Instant) -> bool {
+        self.termination_check.cannot_finish_before(&mut self.world, until)
     }
 }

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_net::{Blueprint, Cut, HostId, NodeId};
+use lowtide_net::{Blueprint, HostId, NodeId, Partition};
 use lowtide_units::{Bytes, Duration};
 
-use super::threads::{Fewer, Threads};
-use crate::app::Progress;
+use super::threads::{ThreadLimit, Threads};
+use crate::app::ConnProgress;
 use crate::world::World;
 
 /// Events of each thread within a lookahead below which another thread does not pay.
@@ -21,32 +21,35 @@ const SAMPLE: usize = 1 << 13;
 const HOST_WORK: u64 = 4;
 
 /// How a run is cut, and why not into as many parts as might be.
-pub(super) struct Found {
-    pub(super) cut: Cut,
-    pub(super) why: Option<Fewer>,
+pub(super) struct PartitionChoice {
+    pub(super) cut: Partition,
+    pub(super) why: Option<ThreadLimit>,
 }
 
 /// Finds a cut that pays.
-pub(super) fn cut(world: &World<'_>, threads: Threads) -> Result<Found, Fewer> {
+pub(super) fn choose_partition(
+    world: &World<'_>,
+    threads: Threads,
+) -> Result<PartitionChoice, ThreadLimit> {
     if world.tracer.is_some() || world.setup.probes.delays {
-        return Err(Fewer::Record);
+        return Err(ThreadLimit::OrderedRecording);
     }
     let work = host_work(world);
     let mut why = None;
-    let load = if threads.always { None } else { Some(Load::new(world)) };
-    for parts in (2..=threads.most).rev() {
-        match Cut::find(&world.setup.network, parts, &work) {
-            Err(whole) => why = why.or(Some(Fewer::Whole(whole))),
+    let load = if threads.force { None } else { Some(EventRate::new(world)) };
+    for parts in (2..=threads.max).rev() {
+        match Partition::find(&world.setup.network, parts, &work) {
+            Err(whole) => why = why.or(Some(ThreadLimit::NotPartitioned(whole))),
             Ok(cut) => {
                 let events = load.as_ref().map_or(u64::MAX, |load| load.within(cut.lookahead()));
                 if events / parts as u64 >= LEAST {
-                    return Ok(Found { cut, why });
+                    return Ok(PartitionChoice { cut, why });
                 }
-                why = why.or(Some(Fewer::Little { events }));
+                why = why.or(Some(ThreadLimit::TooFewEvents { events }));
             }
         }
     }
-    Err(why.unwrap_or(Fewer::Little { events: 0 }))
+    Err(why.unwrap_or(ThreadLimit::TooFewEvents { events: 0 }))
 }
 
 /// What each host has to do beside its ports: more where flows begin or end.
@@ -63,7 +66,7 @@ fn host_work(world: &World<'_>) -> Vec<u64> {
 }
 
 /// What happens in a second, as far as that can be told before.
-struct Load {
+struct EventRate {
     events: u64,
 }
 
@@ -72,7 +75,7 @@ const PACKET_BITS: u64 = 1_538 * 8;
 /// A way longer than this leads nowhere.
 const LONGEST: usize = 64;
 
-impl Load {
+impl EventRate {
     fn new(world: &World<'_>) -> Self {
         let plan = &world.setup.network;
         let rate = |port: u32| {
@@ -84,7 +87,7 @@ impl Load {
         let mut sharers: BTreeMap<u32, u64> = BTreeMap::new();
         let nics = nics(plan);
         for flow in world.flows.iter().step_by(step) {
-            let way = way(world, &nics, flow);
+            let way = path(world, &nics, flow);
             for port in &way {
                 *sharers.entry(*port).or_default() += 1;
             }
@@ -125,7 +128,7 @@ fn nics(plan: &Blueprint) -> Vec<u32> {
 }
 
 /// The ports on one of the ways of a flow.
-fn way(world: &World<'_>, nics: &[u32], flow: &Progress) -> Vec<u32> {
+fn path(world: &World<'_>, nics: &[u32], flow: &ConnProgress) -> Vec<u32> {
     let plan = &world.setup.network;
     let mut way: Vec<u32> = nics.get(flow.client as usize).copied().into_iter().collect();
     while let Some(&port) = way.last().filter(|_| way.len() < LONGEST) {
@@ -142,7 +145,7 @@ fn way(world: &World<'_>, nics: &[u32], flow: &Progress) -> Vec<u32> {
 
 /// Bits per second of all flows with a size, where they start one after the other.
 fn offered(world: &World<'_>) -> Option<u64> {
-    let sized = || world.flows.iter().filter(|f| f.size.is_some() && !f.answers);
+    let sized = || world.flows.iter().filter(|f| f.size.is_some() && !f.server_sends);
     let first = sized().map(|f| f.start).min()?;
     let span = sized().map(|f| f.start).max()?.saturating_since(first);
     let bytes: u64 = sized().filter_map(|f| f.size).map(Bytes::as_u64).fold(0, u64::saturating_add);

@@ -14,27 +14,27 @@ use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 pub use rows::{
-    Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
+    SegmentEvent, SegmentRow, SenderEvents, SenderPhase, SenderRow, Trace, TracedFlow, Trigger,
 };
 
 use crate::alpha::alpha;
-use crate::app::{Progress, Side};
+use crate::app::{ConnProgress, ConnSide};
 use crate::node::address;
 
 /// What is kept of one side while the trace goes on.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct StreamState {
     isn: Option<SeqNum>,
     /// One past the highest offset sent.
-    top: u64,
+    snd_max: u64,
 }
 
-impl Known {
+impl StreamState {
     /// The offset of a sequence number of this side, near the highest one sent.
     fn offset(&self, seq: SeqNum) -> u64 {
         let Some(isn) = self.isn else { return 0 };
-        let near = i64::from(seq.diff(isn.add(1).add(self.top)));
-        self.top.saturating_add_signed(near)
+        let near = i64::from(seq.diff(isn.add(1).add(self.snd_max)));
+        self.snd_max.saturating_add_signed(near)
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Tracer {
     /// Place in `trace.flows` by flow number.
     place: Vec<Option<u32>>,
     /// Two per traced flow.
-    sides: Vec<Known>,
+    sides: Vec<StreamState>,
     /// The last row and the counters of each traced flow's sender.
     last: Vec<Option<(SenderRow, Counters)>>,
     trigger: Trigger,
@@ -54,7 +54,11 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     /// `None` when nothing is to be traced. Flows that the run does not have are left out.
-    pub(crate) fn new(wanted: &[u32], all: &[Progress], net: &mut Network) -> Option<Box<Self>> {
+    pub(crate) fn new(
+        wanted: &[u32],
+        all: &[ConnProgress],
+        net: &mut Network,
+    ) -> Option<Box<Self>> {
         let mut ids: Vec<u32> = wanted.to_vec();
         ids.sort_unstable();
         ids.dedup();
@@ -63,7 +67,7 @@ impl Tracer {
             Some(TracedFlow { id, client: address(conn.client), server: address(conn.server) })
         };
         let flows: Vec<TracedFlow> = ids.into_iter().filter_map(ends).collect();
-        let answers_from = all.iter().take_while(|p| !p.answers).count() as u32;
+        let answers_from = all.iter().take_while(|p| !p.server_sends).count() as u32;
         let most = flows.last()?.id as usize;
         let mut place = vec![None; most + 1];
         for (i, flow) in flows.iter().enumerate() {
@@ -71,25 +75,25 @@ impl Tracer {
         }
         let conns: Vec<u32> = flows
             .iter()
-            .map(|f| Side::client(f.id))
+            .map(|f| ConnSide::client(f.id))
             .flat_map(|side| [side.index(), side.peer().index()])
             .collect();
-        net.watch(&conns);
+        net.trace(&conns);
         Some(Box::new(Self {
             place,
-            sides: vec![Known::default(); conns.len()],
+            sides: vec![StreamState::default(); conns.len()],
             last: vec![None; flows.len()],
             trigger: Trigger::default(),
             cause: 0,
-            trace: Trace { flows, answers_from, ..Trace::default() },
+            trace: Trace { flows, first_query_conn: answers_from, ..Trace::default() },
         }))
     }
 
     pub(crate) fn into_trace(self, net: &mut Network) -> Trace {
-        Trace { passages: net.take_passages(), ..self.trace }
+        Trace { hop_records: net.take_hop_records(), ..self.trace }
     }
 
-    fn place(&self, side: Side) -> Option<usize> {
+    fn place(&self, side: ConnSide) -> Option<usize> {
         self.place.get(side.flow()).copied().flatten().map(|p| p as usize)
     }
 
@@ -101,7 +105,7 @@ impl Tracer {
     /// A segment came to `side`; `packet` is its number.
     #[cold]
     #[inline(never)]
-    pub(crate) fn received(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
+    pub(crate) fn received(&mut self, at: Instant, side: ConnSide, segment: &Segment, packet: u64) {
         (self.trigger, self.cause) = (Trigger::Segment, packet);
         self.note(at, side.peer(), SegmentEvent::Received, segment, packet);
     }
@@ -109,10 +113,10 @@ impl Tracer {
     /// The segment that came in last was not used.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refused(&mut self, side: Side) {
+    pub(crate) fn rejected(&mut self, side: ConnSide) {
         let flow = side.flow() as u32;
         if let Some(row) = self.trace.segments.last_mut().filter(|r| r.flow == flow) {
-            row.event = SegmentEvent::Refused;
+            row.event = SegmentEvent::Rejected;
         }
     }
 
@@ -138,7 +142,7 @@ impl Tracer {
     /// `side` sent a segment; `packet` is its number.
     #[cold]
     #[inline(never)]
-    pub(crate) fn sent(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
+    pub(crate) fn sent(&mut self, at: Instant, side: ConnSide, segment: &Segment, packet: u64) {
         self.note(at, side, SegmentEvent::Sent, segment, packet);
     }
 
@@ -147,7 +151,7 @@ impl Tracer {
     fn note(
         &mut self,
         at: Instant,
-        from: Side,
+        from: ConnSide,
         event: SegmentEvent,
         segment: &Segment,
         packet: u64,
@@ -162,10 +166,10 @@ impl Tracer {
         let stream = if syn { 0 } else { self.sides[own].offset(segment.seq) };
         let acked = self.sides[peer].offset(segment.ack);
         let end = stream + u64::from(segment.payload_len);
-        let retransmission = segment.payload_len > 0 && stream < self.sides[own].top;
+        let retransmission = segment.payload_len > 0 && stream < self.sides[own].snd_max;
         let sent = event == SegmentEvent::Sent;
         if sent {
-            self.sides[own].top = self.sides[own].top.max(end);
+            self.sides[own].snd_max = self.sides[own].snd_max.max(end);
         }
         self.trace.segments.push(SegmentRow {
             at,
@@ -184,10 +188,10 @@ impl Tracer {
 
     /// `side` has acted: notes how its sender looks, if that changed. What comes next is not due to the
     /// same cause.
-    pub(crate) fn look(&mut self, at: Instant, side: Side, conn: &Connection) {
+    pub(crate) fn on_sender_state(&mut self, at: Instant, side: ConnSide, conn: &Connection) {
         let (trigger, cause) = (self.trigger, self.cause);
         (self.trigger, self.cause) = (Trigger::default(), 0);
-        let sends = side.is_client() != self.trace.answers(side.flow() as u32);
+        let sends = side.is_client() != self.trace.server_sends(side.flow() as u32);
         let Some(place) = self.place(side).filter(|_| sends) else { return };
         let info = conn.info();
         let (before, counters) = match &self.last[place] {
@@ -196,16 +200,16 @@ impl Tracer {
         };
         let mut events = SenderEvents::default();
         let now = &info.counters;
-        events.add(SenderEvents::CUT, now.ecn_reductions > counters.ecn_reductions);
+        events.add(SenderEvents::CWND_REDUCED, now.ecn_reductions > counters.ecn_reductions);
         let fast = now.fast_retransmits > counters.fast_retransmits;
         events.add(SenderEvents::FAST_RETRANSMIT, fast);
         events.add(SenderEvents::RTO, now.rto_count > counters.rto_count);
         events.add(SenderEvents::UNDO, now.undos > counters.undos);
         events.add(SenderEvents::LOSS_PROBE, now.loss_probes > counters.loss_probes);
-        let shaking = before.is_none_or(|b| b.phase == Phase::Handshake);
+        let shaking = before.is_none_or(|b| b.phase == SenderPhase::Handshake);
         events.add(SenderEvents::ESTABLISHED, shaking && info.state.is_synchronised());
         let phase = phase(&info, before.map(|b| b.phase), now.rto_count > counters.rto_count);
-        let repairs = |p: Phase| matches!(p, Phase::Recovery | Phase::Timeout);
+        let repairs = |p: SenderPhase| matches!(p, SenderPhase::Recovery | SenderPhase::Timeout);
         let over = before.is_some_and(|b| repairs(b.phase)) && !repairs(phase);
         events.add(SenderEvents::RECOVERED, over);
         let row = SenderRow {
@@ -236,16 +240,16 @@ impl Tracer {
     }
 }
 
-fn phase(info: &Info, before: Option<Phase>, timeout: bool) -> Phase {
+fn phase(info: &Info, before: Option<SenderPhase>, timeout: bool) -> SenderPhase {
     if matches!(info.state, State::SynSent | State::SynReceived) {
-        Phase::Handshake
-    } else if info.in_recovery && (timeout || before == Some(Phase::Timeout)) {
-        Phase::Timeout
+        SenderPhase::Handshake
+    } else if info.in_recovery && (timeout || before == Some(SenderPhase::Timeout)) {
+        SenderPhase::Timeout
     } else if info.in_recovery {
-        Phase::Recovery
+        SenderPhase::Recovery
     } else if info.snd_ssthresh.is_none_or(|s| info.snd_cwnd < s) {
-        Phase::SlowStart
+        SenderPhase::SlowStart
     } else {
-        Phase::Avoidance
+        SenderPhase::Avoidance
     }
 }

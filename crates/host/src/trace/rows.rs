@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lowtide_net::Passage;
+use lowtide_net::HopRecord;
 use lowtide_tcp::{LimitedBy, State};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
@@ -13,20 +13,20 @@ pub struct Trace {
     /// The traced flows, ascending.
     pub flows: Vec<TracedFlow>,
     /// From this number on flows are connections of askers.
-    pub answers_from: u32,
+    pub first_query_conn: u32,
     /// Their segments at both ends.
     pub segments: Vec<SegmentRow>,
     /// Every packet, theirs and others', at each port on their way. [`Passage::src_conn`] is twice the
     /// flow, plus one for what the server sends.
-    pub passages: Vec<Passage>,
+    pub hop_records: Vec<HopRecord>,
     /// What their senders thought, one row per change.
     pub senders: Vec<SenderRow>,
 }
 
 impl Trace {
     /// In that flow, traced or not, the server sends the data: it is a connection of an asker.
-    pub const fn answers(&self, flow: u32) -> bool {
-        flow >= self.answers_from
+    pub const fn server_sends(&self, flow: u32) -> bool {
+        flow >= self.first_query_conn
     }
 }
 
@@ -49,7 +49,7 @@ pub enum SegmentEvent {
     /// It came in and was used.
     Received,
     /// It came in and was not used.
-    Refused,
+    Rejected,
 }
 
 /// What made an end act.
@@ -123,7 +123,7 @@ pub struct SenderEvents(u8);
 
 impl SenderEvents {
     /// The window was cut because of ECN or delay.
-    pub const CUT: Self = Self(1);
+    pub const CWND_REDUCED: Self = Self(1);
     /// Fast recovery began.
     pub const FAST_RETRANSMIT: Self = Self(2);
     /// The retransmission timer fired.
@@ -138,7 +138,7 @@ impl SenderEvents {
     pub const RECOVERED: Self = Self(64);
 
     const NAMES: [(Self, &'static str); 7] = [
-        (Self::CUT, "cut"),
+        (Self::CWND_REDUCED, "cut"),
         (Self::FAST_RETRANSMIT, "fast-retransmit"),
         (Self::RTO, "rto"),
         (Self::UNDO, "undo"),
@@ -167,7 +167,7 @@ impl SenderEvents {
 
 /// How a sender sets its window at present.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Phase {
+pub enum SenderPhase {
     /// The connection is not established.
     Handshake,
     /// cwnd is below ssthresh.
@@ -180,7 +180,7 @@ pub enum Phase {
     Timeout,
 }
 
-impl Phase {
+impl SenderPhase {
     /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -209,7 +209,7 @@ pub struct SenderRow {
     /// State of the connection.
     pub state: State,
     /// How it sets its window.
-    pub phase: Phase,
+    pub phase: SenderPhase,
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Slow-start threshold, bytes; `None` before the first reaction.

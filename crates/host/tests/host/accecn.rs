@@ -16,7 +16,7 @@ fn run(sender: &str, receiver: &str) -> Outcome {
 }
 
 fn facts(f: &FlowRecord) -> (&str, &str, Option<&str>, &str) {
-    (&f.ecn_wish, f.ecn_mode, f.feedback_used, f.ack_used)
+    (&f.ecn_requested, f.ecn_mode, f.feedback_used, f.ack_used)
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn the_record_says_what_was_wished_and_what_was_used() {
             assert_eq!(facts(f), used, "{sender} to {receiver}");
             assert_eq!(f.ecn, used.1 != "off");
             assert_eq!(f.ecn_reductions > 0, f.ecn, "{sender} to {receiver}");
-            assert_eq!(f.marked_bytes > 0, f.ecn, "{sender} to {receiver}");
+            assert_eq!(f.ce_bytes > 0, f.ecn, "{sender} to {receiver}");
         }
     }
 }

@@ -1,16 +1,16 @@
 //! The queueing delay that a sender computes from two clocks, against the one that was (DX fig. 12).
 
 use crate::common::{config, outcome, star_setup};
-use lowtide_host::clock::Place;
+use lowtide_host::clock::TimestampPoint;
 use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, DelayRow, NoiseSpec, STACK_DEVIATION, Setup,
 };
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec};
-use lowtide_tcp::{Config, EchoRule, InitialWindow, switches};
-use lowtide_traffic::{Flow, Source};
-use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
+use lowtide_tcp::{Config, DelayEchoRule, InitialWindow, switches};
+use lowtide_traffic::{Flow, WritePattern};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 /// A full packet on an Ethernet line.
 const FULL: Bytes = Bytes::new(1538);
@@ -41,7 +41,7 @@ fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
     for host in &mut setup.hosts {
         host.clock = ClockSpec {
             offset_spread: Duration::from_secs(10),
-            drift_spread: Parts::from_ppm(20),
+            drift_spread: Fraction::from_ppm(20),
             ..ClockSpec::IDEAL
         };
     }
@@ -52,8 +52,8 @@ fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
     setup
 }
 
-fn flow(group: u16, src: u32, dst: u32, source: Source) -> Flow {
-    Flow { group, src, dst, size: None, start: Instant::ZERO, source }
+fn flow(group: u16, src: u32, dst: u32, source: WritePattern) -> Flow {
+    Flow { group, src, dst, size: None, start: Instant::ZERO, write_pattern: source }
 }
 
 fn apart(row: &DelayRow) -> u64 {
@@ -67,11 +67,12 @@ fn fan_in(gbps: u64, reverse: bool) -> Setup {
     switches::set_text(&mut config, "dx.headroom", &headroom).expect("a time");
     let mut setup = setup(5, gbps, &config);
     setup.end.at = Duration::from_ms(60);
-    setup.flows = (0..4).map(|i| flow(0, i, 4, Source::AtOnce)).collect();
+    setup.flows = (0..4).map(|i| flow(0, i, 4, WritePattern::Bulk)).collect();
     if reverse {
         setup.traffic_groups.push("reverse".into());
         for (src, dst) in [(4, 0), (4, 1), (4, 2), (3, 0), (2, 0), (1, 0)] {
-            let source = Source::OnOff { burst: Bytes::new(40_000), pause: Duration::from_us(300) };
+            let source =
+                WritePattern::OnOff { burst: Bytes::new(40_000), pause: Duration::from_us(300) };
             setup.flows.push(flow(1, src, dst, source));
         }
     }
@@ -104,7 +105,7 @@ fn aggregation_and_delayed_acks_leave_the_mean() {
     let mut setup = fan_in(10, false);
     let (interval, most) = (Duration::from_us(5), Bytes::new(64_000));
     for host in &mut setup.hosts {
-        host.nic.aggregation = Some(AggregationSpec { interval, most });
+        host.nic.aggregation = Some(AggregationSpec { interval, max_bytes: most });
         host.config.delack_segments = 4;
         host.config.delack_timer = Duration::from_ms(1);
     }
@@ -131,8 +132,8 @@ fn pings(gbps: u64, every: Duration) -> Setup {
     let write = Bytes::new(1_432);
     let rate =
         Rate::from_bps(write.as_u64() * 8 * 1_000_000_000 / every.as_ns()).expect("not zero");
-    let ping = Source::Rate { rate, write, poisson: false };
-    setup.flows = vec![flow(0, 0, 2, Source::AtOnce), flow(1, 1, 2, ping)];
+    let ping = WritePattern::Rate { rate, write, poisson: false };
+    setup.flows = vec![flow(0, 0, 2, WritePattern::Bulk), flow(1, 1, 2, ping)];
     setup.traffic_groups.push("pings".into());
     setup.flows[1].start = Instant::ZERO + every;
     setup.end.at = every * 8;
@@ -168,7 +169,7 @@ fn every_packet_more_in_the_queue_is_seen() {
 fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
     let mut config = config("sack");
     config.delay_option = true;
-    config.delay_echo = EchoRule::Newest;
+    config.delay_echo = DelayEchoRule::Newest;
     config.tso_segments = 44; // 64 KB, the bursts of DX §III
     config.initial_window = InitialWindow::Segments(44);
     config.idle_restart = false;
@@ -179,7 +180,7 @@ fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
     }
     let burst = Bytes::new(44 * 1_432);
     // Uneven, so that the bursts of the two meet in every way.
-    let bursts = |pause| Source::OnOff { burst, pause: Duration::from_us(pause) };
+    let bursts = |pause| WritePattern::OnOff { burst, pause: Duration::from_us(pause) };
     setup.flows = vec![flow(0, 0, 2, bursts(53)), flow(0, 1, 2, bursts(71))];
     setup.end.at = Duration::from_ms(40);
     let rows = outcome(&setup).delays;
@@ -200,19 +201,19 @@ fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
 #[test]
 fn each_step_takes_its_error_away() {
     let at = |place, noise, calibrate| {
-        deviation(&ClockSpec { place, noise, calibrate, ..ClockSpec::IDEAL }, None)
+        deviation(&ClockSpec { timestamp_point: place, noise, calibrate, ..ClockSpec::IDEAL }, None)
     };
-    let driver_spec = ClockSpec { place: Place::Driver, ..ClockSpec::IDEAL };
+    let driver_spec = ClockSpec { timestamp_point: TimestampPoint::Driver, ..ClockSpec::IDEAL };
     // Polled every 2 us, so that two packets leave together or one (DX §III: ten at most).
     let burst = Bytes::new(10 * FULL.as_u64());
     let bucket = BucketSpec { rate: Rate::from_gbps(10), burst, poll: Duration::from_us(2) };
     let controlled = deviation(&driver_spec, Some(bucket));
     let both = deviation(&ClockSpec { calibrate: true, ..driver_spec }, Some(bucket));
-    let kernel = at(Place::Kernel, NoiseSpec::Stack(STACK_DEVIATION), false);
-    let driver = at(Place::Driver, NoiseSpec::None, false);
-    let spaced = at(Place::Driver, NoiseSpec::None, true);
-    let dma = at(Place::Hardware, NoiseSpec::Dma, false);
-    let dma_spaced = at(Place::Hardware, NoiseSpec::Dma, true);
+    let kernel = at(TimestampPoint::Kernel, NoiseSpec::Stack(STACK_DEVIATION), false);
+    let driver = at(TimestampPoint::Driver, NoiseSpec::None, false);
+    let spaced = at(TimestampPoint::Driver, NoiseSpec::None, true);
+    let dma = at(TimestampPoint::Hardware, NoiseSpec::Dma, false);
+    let dma_spaced = at(TimestampPoint::Hardware, NoiseSpec::Dma, true);
     let all = [kernel, driver, controlled, both, spaced, dma, dma_spaced];
     // Two stacks of four: the paper's 80.7 us over 1.4.
     assert!((54_000.0..61_000.0).contains(&kernel), "{all:?}");
@@ -243,10 +244,14 @@ fn a_queue_on_the_way_back_is_no_delay() {
             0,
             0,
             2,
-            Source::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_432), poisson: true },
+            WritePattern::Rate {
+                rate: Rate::from_gbps(4),
+                write: Bytes::new(1_432),
+                poisson: true,
+            },
         ),
-        flow(1, 1, 0, Source::OnOff { burst, pause }),
-        flow(1, 2, 0, Source::OnOff { burst, pause }),
+        flow(1, 1, 0, WritePattern::OnOff { burst, pause }),
+        flow(1, 2, 0, WritePattern::OnOff { burst, pause }),
     ];
     setup.traffic_groups.push("back".into());
     setup.end.at = Duration::from_ms(40);

@@ -54,11 +54,11 @@ fn all_done(outcome: &Outcome) -> bool {
 fn flows_go_on_over_the_other_spine() {
     let whole = run(&[]);
     assert!(all_done(&whole));
-    assert_eq!((whole.counts.cut, whole.counts.unrouted), (0, 0));
+    assert_eq!((whole.counts.link_down_drops, whole.counts.no_route_drops), (0, 0));
     let failed = run(&["spine0"]);
     assert!(all_done(&failed));
-    assert!(failed.counts.cut > 0);
-    assert_eq!(failed.counts.unrouted, 0, "there is always another way");
+    assert!(failed.counts.link_down_drops > 0);
+    assert_eq!(failed.counts.no_route_drops, 0, "there is always another way");
     // Four megabytes over one link of 1 Gbit/s take 32 ms at least; two had been there for 2 ms.
     assert!(failed.ended > Instant::ZERO + Duration::from_ms(30));
     assert!(failed.ended < Instant::ZERO + Duration::from_ms(60), "{:?}", failed.ended);
@@ -67,10 +67,10 @@ fn flows_go_on_over_the_other_spine() {
 }
 
 #[test]
-fn without_any_way_flows_wait_for_the_link() {
+fn without_a_route_flows_wait_for_the_link() {
     let failed = run(&["spine0", "spine1"]);
     assert!(all_done(&failed));
-    assert!(failed.counts.cut > 0 && failed.counts.unrouted > 0);
+    assert!(failed.counts.link_down_drops > 0 && failed.counts.no_route_drops > 0);
     assert!(failed.ended > Instant::ZERO + Duration::from_ms(43));
     assert!(failed.flows.iter().all(|f| f.rto_count > 0));
 }

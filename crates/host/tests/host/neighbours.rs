@@ -2,9 +2,9 @@
 //! they reach the papers' figures is for the experiments to say.
 
 use crate::common::{config, outcome, port, star_setup};
-use lowtide_host::{Disturbance, End, Outcome, Setup};
+use lowtide_host::{Disturbance, EndCondition, Outcome, Setup};
 use lowtide_tcp::{Config, switches};
-use lowtide_traffic::{Flow, Source};
+use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Duration, Instant};
 
 fn set(config: &mut Config, name: &str, value: &str) {
@@ -20,11 +20,11 @@ fn long_flows(n: u32, config: &Config, k: u64, apart: Duration, ms: u64) -> Outc
         dst: n,
         size: None,
         start: Instant::ZERO + apart * u64::from(i),
-        source: Source::AtOnce,
+        write_pattern: WritePattern::Bulk,
     };
     outcome(&Setup {
         flows: (0..n).map(flow).collect(),
-        end: End { at: Duration::from_ms(ms), when_done: false },
+        end: EndCondition { at: Duration::from_ms(ms), when_done: false },
         warmup: Duration::from_ms(ms / 4),
         disturbance: Disturbance {
             start_jitter: Duration::from_us(200),
@@ -103,9 +103,9 @@ fn tdctcp_waits_less_for_timers_and_is_fair_where_dctcp_is_not() {
 fn the_rule_finds_delayed_ack_timeouts_of_long_flows() {
     let o = narrow("tdctcp");
     let sum = |of: fn(&lowtide_host::FlowRecord) -> u64| o.flows.iter().map(of).sum::<u64>();
-    let (found, missed) = (sum(|f| f.delack_found), sum(|f| f.delack_missed));
+    let (found, missed) = (sum(|f| f.delack_detected), sum(|f| f.delack_missed));
     assert!(found > 500, "{found} found");
-    assert_eq!((missed, sum(|f| f.delack_imagined)), (0, 0), "{found} found");
+    assert_eq!((missed, sum(|f| f.delack_false_positives)), (0, 0), "{found} found");
     // An ACK may be on its way when the run ends.
     assert!(sum(|f| f.delack_timeouts).abs_diff(found + missed) <= 10);
     // A rule that is never wrong here does as the truth would.
@@ -114,7 +114,10 @@ fn the_rule_finds_delayed_ack_timeouts_of_long_flows() {
     assert_eq!(outcome_of(&told).digest, o.digest);
     let dctcp = narrow("dctcp");
     assert!(dctcp.flows.iter().any(|f| f.delack_timeouts > 0));
-    assert!(dctcp.flows.iter().all(|f| f.delack_found + f.delack_missed == 0), "it does not guess");
+    assert!(
+        dctcp.flows.iter().all(|f| f.delack_detected + f.delack_missed == 0),
+        "it does not guess"
+    );
 }
 
 /// DX fig. 7: each flow of Vegas keeps one to three packets queued; flows that begin behind a queue

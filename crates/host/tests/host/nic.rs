@@ -60,7 +60,8 @@ fn a_bucket_is_a_pacer_at_its_rate() {
 
 #[test]
 fn aggregates_make_fewer_segments_and_fewer_acknowledgements_of_the_same_bytes() {
-    let aggregation = AggregationSpec { interval: Duration::from_us(50), most: Bytes::new(64_000) };
+    let aggregation =
+        AggregationSpec { interval: Duration::from_us(50), max_bytes: Bytes::new(64_000) };
     let nic = NicSpec { aggregation: Some(aggregation), ..NicSpec::default() };
     let (off, on) = (with(&bursts(), NicSpec::default()), with(&bursts(), nic));
     // Two flows at 1 Gbit/s: four packets in 50 us, of which about two of each flow.
@@ -76,13 +77,14 @@ fn aggregates_make_fewer_segments_and_fewer_acknowledgements_of_the_same_bytes()
 
 #[test]
 fn the_sum_of_marks_is_the_same_whoever_counts_when_segments_are_aggregated() {
-    let aggregation = AggregationSpec { interval: Duration::from_us(50), most: Bytes::new(64_000) };
+    let aggregation =
+        AggregationSpec { interval: Duration::from_us(50), max_bytes: Bytes::new(64_000) };
     let mut setup = setup(&bursts());
     setup.network.links.iter_mut().for_each(|l| l.from_b.port = port(1_000, 20));
     setup.hosts[2].nic.aggregation = Some(aggregation);
     let outcome = outcome(&setup);
     let marks: u64 = outcome.queues.iter().map(|q| q.marks).sum();
-    let seen: u64 = outcome.flows.iter().map(|f| f.marked_bytes).sum();
+    let seen: u64 = outcome.flows.iter().map(|f| f.ce_bytes).sum();
     assert!(marks > 50, "{marks}");
     // The last segment of a flow is smaller; every other has 1448 B.
     assert!(seen <= marks * 1_448 && seen + 2 * 1_448 > marks * 1_448, "{seen} B of {marks} marks");
@@ -113,7 +115,7 @@ fn clocks_change_nothing_for_schemes_that_do_not_read_them() {
     let mut noisy = setup(&bursts());
     for host in &mut noisy.hosts {
         host.clock.offset = Duration::from_secs(5);
-        host.clock.drift = lowtide_units::Parts::from_ppm(40);
+        host.clock.drift = lowtide_units::Fraction::from_ppm(40);
         host.clock.noise = NoiseSpec::Normal(Duration::from_us(6));
     }
     assert_eq!(outcome(&ideal), outcome(&noisy));
@@ -125,7 +127,7 @@ fn a_small_queue_bounds_what_a_flow_has_in_its_own_host() {
     let alone = |config: &Config, small_queue: Option<u64>| {
         let mut setup = star_setup(1, config, port(3_000, 60));
         setup.flows = vec![flow(&setup, 0, 20_000_000, Duration::ZERO)];
-        setup.hosts[0].nic.small_queue = small_queue.map(Bytes::new);
+        setup.hosts[0].nic.tsq_limit = small_queue.map(Bytes::new);
         outcome(&setup)
     };
     let single = Config { send_buffer: Bytes::new(2_000_000), ..config("dctcp") };

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::common::{
-    asker, config, crossing, disturbance, flow, on_line, outcome, port, star_setup,
+    config, crossing, disturbance, flow, on_line, outcome, port, query_client, star_setup,
 };
 use lowtide_host::{
     Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
 };
 use lowtide_net::{BufferSpec, Count, PortSpec};
 use lowtide_tcp::InitialWindow;
-use lowtide_traffic::Asks;
-use lowtide_units::{Bytes, Duration, Instant, Parts};
+use lowtide_traffic::QuerySchedule;
+use lowtide_units::{Bytes, Duration, Fraction, Instant};
 
 /// SYN and SYN-ACK: IP, TCP, MSS, SACK permitted with timestamps, window scale.
 const SYN: u64 = 40 + 4 + 12 + 4;
@@ -29,15 +29,16 @@ fn took(query: &QueryRecord) -> Duration {
 /// `n` servers send a megabyte together, a few times, into a port with room for 100 packets (DCTCP §4.2.1).
 fn incast(scheme: &str, n: u32, queries: u32) -> Setup {
     let mut setup = star_setup(n, &config(scheme), port(100, 20));
-    setup.askers = vec![asker(&setup, queries, 1_000_000 / u64::from(n))];
+    setup.query_clients = vec![query_client(&setup, queries, 1_000_000 / u64::from(n))];
     setup
 }
 
 #[test]
 fn a_query_alone_takes_exactly_what_the_links_take() {
     let mut setup = setup(1);
-    setup.askers = vec![asker(&setup, 3, 1_000)];
-    setup.askers[0].asks = Asks::Closed { queries: 3, pause: Duration::from_ms(1) };
+    setup.query_clients = vec![query_client(&setup, 3, 1_000)];
+    setup.query_clients[0].schedule =
+        QuerySchedule::ClosedLoop { queries: 3, pause: Duration::from_ms(1) };
     let result = outcome(&setup);
     // The connection is opened with the first query; the request carries the handshake's ACK.
     let one = crossing(HEADERS + 200) + crossing(HEADERS + 1_000);
@@ -45,18 +46,18 @@ fn a_query_alone_takes_exactly_what_the_links_take() {
     assert_eq!(times, [crossing(SYN) * 2 + one, one, one]);
     assert_eq!((result.reason, result.ended), (EndReason::Done, result.queries[2].end.unwrap()));
     // Ten segments are an initial window: they come in one train.
-    setup.askers[0].answers = vec![Bytes::new(14_480)];
+    setup.query_clients[0].response_sizes = vec![Bytes::new(14_480)];
     let train = crossing(HEADERS + 200) + crossing(1_500) + on_line(1_500) * 9;
     assert_eq!(took(&outcome(&setup).queries[2]), train);
 }
 
 #[test]
-fn a_closed_loop_asks_again_a_pause_after_the_last_answer() {
+fn a_closed_loop_sends_the_next_query_a_pause_after_the_last_response() {
     let pause = Duration::from_us(70);
     let mut setup = setup(4);
-    setup.askers = vec![asker(&setup, 20, 30_000)];
-    setup.askers[0].asks = Asks::Closed { queries: 20, pause };
-    setup.askers[0].deadline = Some(Duration::from_us(1_150));
+    setup.query_clients = vec![query_client(&setup, 20, 30_000)];
+    setup.query_clients[0].schedule = QuerySchedule::ClosedLoop { queries: 20, pause };
+    setup.query_clients[0].deadline = Some(Duration::from_us(1_150));
     setup.warmup = Duration::from_ms(5);
     let result = outcome(&setup);
     assert_eq!(result.queries.len(), 20);
@@ -140,9 +141,9 @@ fn connections_that_stay_open_keep_their_window() {
     let times = |standing, pause| {
         let mut setup = setup(1);
         setup.hosts[0].config.initial_window = InitialWindow::Segments(2);
-        setup.askers = vec![asker(&setup, 4, 60_000)];
-        setup.askers[0].standing = standing;
-        setup.askers[0].asks = Asks::Closed { queries: 4, pause };
+        setup.query_clients = vec![query_client(&setup, 4, 60_000)];
+        setup.query_clients[0].persistent = standing;
+        setup.query_clients[0].schedule = QuerySchedule::ClosedLoop { queries: 4, pause };
         let result = outcome(&setup);
         (result.queries.iter().map(took).collect::<Vec<_>>(), result.flows.len())
     };
@@ -161,10 +162,11 @@ fn connections_that_stay_open_keep_their_window() {
 #[test]
 fn requests_queue_up_on_a_connection_and_are_answered_in_order() {
     let mut setup = setup(1);
-    setup.askers = vec![asker(&setup, 0, 1)];
+    setup.query_clients = vec![query_client(&setup, 0, 1)];
     let at = |us| Instant::ZERO + Duration::from_us(us);
-    setup.askers[0].asks = Asks::At(vec![at(0), at(0), at(100), at(5_000)]);
-    setup.askers[0].answers = [500_000, 100, 50_000].map(Bytes::new).to_vec();
+    setup.query_clients[0].schedule =
+        QuerySchedule::OpenLoop(vec![at(0), at(0), at(100), at(5_000)]);
+    setup.query_clients[0].response_sizes = [500_000, 100, 50_000].map(Bytes::new).to_vec();
     let result = outcome(&setup);
     let queries = &result.queries;
     assert_eq!(
@@ -188,15 +190,15 @@ fn each_request_of_its_own_connection_opens_one() {
     let mut setup = setup(5);
     let first = flow(&setup, 0, 10_000, Duration::ZERO);
     setup.flows = vec![first, first];
-    setup.askers = vec![asker(&setup, 6, 2_000)];
-    (setup.askers[0].fan_out, setup.askers[0].standing) = (2, false);
+    setup.query_clients = vec![query_client(&setup, 6, 2_000)];
+    (setup.query_clients[0].fan_out, setup.query_clients[0].persistent) = (2, false);
     let result = outcome(&setup);
     let opened = &result.flows[2..];
     assert_eq!(opened.len(), 12);
-    assert!(opened.iter().zip(2..).all(|(f, id)| f.id == id && f.answers && f.dst == 5));
+    assert!(opened.iter().zip(2..).all(|(f, id)| f.id == id && f.server_sends && f.dst == 5));
     assert!(opened.iter().all(|f| f.status == FlowStatus::Complete && f.size == Some(2_000)));
     assert!(opened.iter().all(|f| f.src_port == 5_001 && f.segments_sent == 2));
-    assert!(result.flows[..2].iter().all(|f| !f.answers && f.delivered == 10_000));
+    assert!(result.flows[..2].iter().all(|f| !f.server_sends && f.delivered == 10_000));
     let pairs: Vec<[u32; 2]> = opened.chunks(2).map(|c| [c[0].src, c[1].src]).collect();
     assert!(pairs.iter().all(|[a, b]| a != b), "never one twice: {pairs:?}");
     let asked: BTreeSet<u32> = pairs.iter().flatten().copied().collect();
@@ -211,8 +213,8 @@ fn each_request_of_its_own_connection_opens_one() {
 fn the_server_closes_after_its_answer_and_a_standing_client_after_its_last_query() {
     for standing in [true, false] {
         let mut setup = setup(2);
-        setup.askers = vec![asker(&setup, 3, 5_000)];
-        setup.askers[0].standing = standing;
+        setup.query_clients = vec![query_client(&setup, 3, 5_000)];
+        setup.query_clients[0].persistent = standing;
         setup.end.when_done = false;
         let result = outcome(&setup);
         assert_eq!((result.reason, result.counts.open_flows), (EndReason::Idle, 0), "{standing}");
@@ -227,10 +229,10 @@ fn a_server_that_cannot_be_reached_fails_the_query_and_the_loop_goes_on() {
     for standing in [true, false] {
         let mut setup = setup(3);
         setup.hosts.iter_mut().for_each(|h| h.config.syn_retries = 1);
-        setup.network.links[1].from_a.loss = Parts::from_percent(100);
-        setup.askers = vec![asker(&setup, 3, 5_000)];
-        setup.askers[0].standing = standing;
-        setup.askers[0].deadline = Some(Duration::from_secs(60));
+        setup.network.links[1].from_a.loss = Fraction::from_percent(100);
+        setup.query_clients = vec![query_client(&setup, 3, 5_000)];
+        setup.query_clients[0].persistent = standing;
+        setup.query_clients[0].deadline = Some(Duration::from_secs(60));
         setup.end.at = Duration::from_secs(100);
         let result = outcome(&setup);
         assert_eq!((result.reason, result.queries.len()), (EndReason::Done, 3), "{standing}");
@@ -250,13 +252,15 @@ fn a_server_that_cannot_be_reached_fails_the_query_and_the_loop_goes_on() {
 
 fn disturbed(seed: u64) -> Setup {
     let mut setup = incast("dctcp", 12, 4);
-    let mut open = asker(&setup, 0, 3_000);
-    open.asks = Asks::At((0..50).map(|i| Instant::ZERO + Duration::from_us(i * 400)).collect());
-    (open.client, open.fan_out, open.standing) = (0, 4, false);
+    let mut open = query_client(&setup, 0, 3_000);
+    open.schedule = QuerySchedule::OpenLoop(
+        (0..50).map(|i| Instant::ZERO + Duration::from_us(i * 400)).collect(),
+    );
+    (open.client, open.fan_out, open.persistent) = (0, 4, false);
     open.servers = (1..12).collect();
     open.jitter = Duration::from_us(500);
-    setup.askers.push(open);
-    setup.askers[0].jitter = Duration::from_ms(1);
+    setup.query_clients.push(open);
+    setup.query_clients[0].jitter = Duration::from_ms(1);
     setup.flows = (0..3).map(|i| flow(&setup, i, 200_000, Duration::ZERO)).collect();
     setup.seed = seed;
     setup.disturbance = disturbance();
@@ -300,7 +304,7 @@ fn with_jitter_requests_leave_within_it() {
     let jitter = Duration::from_us(500);
     let result = outcome(&disturbed(7));
     let mut late = Vec::new();
-    for query in result.queries.iter().filter(|q| q.asker == 1) {
+    for query in result.queries.iter().filter(|q| q.query_client == 1) {
         let first = 3 + 12 + 4 * query.number;
         for flow in result.flows.iter().filter(|f| (first..first + 4).contains(&f.id)) {
             late.push(flow.start.saturating_since(query.start));
@@ -317,7 +321,7 @@ fn with_jitter_requests_leave_within_it() {
 fn a_run_that_ends_first_leaves_queries_unfinished() {
     let mut setup = incast("dctcp", 4, 1_000);
     setup.end.at = Duration::from_ms(30);
-    setup.askers[0].deadline = Some(Duration::from_secs(1));
+    setup.query_clients[0].deadline = Some(Duration::from_secs(1));
     let result = outcome(&setup);
     assert_eq!(result.reason, EndReason::Time);
     let (last, others) = result.queries.split_last().expect("queries");
@@ -328,13 +332,13 @@ fn a_run_that_ends_first_leaves_queries_unfinished() {
 }
 
 #[test]
-fn impossible_askers_are_refused() {
-    let refused = |change: fn(&mut lowtide_traffic::Asker)| {
+fn invalid_query_clients_are_rejected() {
+    let refused = |change: fn(&mut lowtide_traffic::QueryClientSpec)| {
         let mut setup = setup(3);
-        setup.askers = vec![asker(&setup, 1, 100), asker(&setup, 1, 100)];
-        change(&mut setup.askers[1]);
+        setup.query_clients = vec![query_client(&setup, 1, 100), query_client(&setup, 1, 100)];
+        change(&mut setup.query_clients[1]);
         match run(&setup, &mut |_| false).expect_err("impossible") {
-            RunError::Asker { asker: 1, problem } => problem,
+            RunError::QueryClient { query_client: 1, problem } => problem,
             other => panic!("{other}"),
         }
     };
@@ -344,15 +348,15 @@ fn impossible_askers_are_refused() {
     assert!(refused(|a| a.fan_out = 0).contains("at least one"));
     assert!(refused(|a| a.fan_out = 4).contains("at most to all"));
     assert!(refused(|a| a.request = Bytes::new(0)).contains("at least one byte"));
-    assert!(refused(|a| a.answers.clear()).contains("answer"));
-    assert!(refused(|a| a.answers.push(Bytes::new(0))).contains("answer"));
-    let falling = |a: &mut lowtide_traffic::Asker| {
-        a.asks = Asks::At(vec![Instant::from_ps(2), Instant::from_ps(1)]);
+    assert!(refused(|a| a.response_sizes.clear()).contains("answer"));
+    assert!(refused(|a| a.response_sizes.push(Bytes::new(0))).contains("answer"));
+    let falling = |a: &mut lowtide_traffic::QueryClientSpec| {
+        a.schedule = QuerySchedule::OpenLoop(vec![Instant::from_ps(2), Instant::from_ps(1)]);
     };
     assert!(refused(falling).contains("fall"));
-    let many = |a: &mut lowtide_traffic::Asker| {
-        a.standing = false;
-        a.asks = Asks::Closed { queries: u32::MAX, pause: Duration::ZERO };
+    let many = |a: &mut lowtide_traffic::QueryClientSpec| {
+        a.persistent = false;
+        a.schedule = QuerySchedule::ClosedLoop { queries: u32::MAX, pause: Duration::ZERO };
     };
     assert!(refused(many).contains("134 million"));
 }

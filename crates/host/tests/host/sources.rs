@@ -2,13 +2,13 @@
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_host::{Outcome, ProbePlan, Setup};
-use lowtide_traffic::Source;
+use lowtide_traffic::WritePattern;
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
-fn setup(size: u64, source: Source) -> Setup {
+fn setup(size: u64, source: WritePattern) -> Setup {
     let mut setup = star_setup(1, &config("dctcp"), port(1000, 500));
     setup.flows = vec![flow(&setup, 0, size, Duration::ZERO)];
-    setup.flows[0].source = source;
+    setup.flows[0].write_pattern = source;
     setup
 }
 
@@ -19,7 +19,7 @@ fn finished(outcome: &Outcome) -> Duration {
 #[test]
 fn a_pause_follows_each_burst_that_was_acknowledged() {
     let pause = Duration::from_ms(10);
-    let mut setup = setup(300_000, Source::OnOff { burst: Bytes::new(100_000), pause });
+    let mut setup = setup(300_000, WritePattern::OnOff { burst: Bytes::new(100_000), pause });
     // An odd segment at the end of a burst would wait for the delayed ACK.
     setup.hosts.iter_mut().for_each(|h| h.config.delack_segments = 1);
     setup.probes = ProbePlan {
@@ -46,13 +46,13 @@ fn a_pause_follows_each_burst_that_was_acknowledged() {
 
 #[test]
 fn a_constant_rate_keeps_its_rate_to_the_last_write() {
-    let source = Source::Rate {
+    let source = WritePattern::Rate {
         rate: Rate::from_bps(300_000_000).unwrap(),
         write: Bytes::new(1_000),
         poisson: false,
     };
     let took = finished(&outcome(&setup(3_000_000, source)));
-    let last_write = source.lasts(Bytes::new(3_000_000));
+    let last_write = source.write_duration(Bytes::new(3_000_000));
     assert_eq!(last_write, Duration::from_ps(79_973_333_334));
     // After the last write its packet crosses two links of 20 us and 8.7 us each.
     let rest = took.saturating_sub(last_write);
@@ -62,7 +62,7 @@ fn a_constant_rate_keeps_its_rate_to_the_last_write() {
 #[test]
 fn what_tcp_cannot_send_waits_for_it() {
     let source =
-        Source::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_448), poisson: false };
+        WritePattern::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_448), poisson: false };
     let took = finished(&outcome(&setup(10_000_000, source)));
     // Four times the line: the line decides, 1448 B of payload in 1538 B.
     let line = 10_000_000.0 * 8.0 * 1538.0 / 1448.0 / 1e9;
@@ -72,12 +72,12 @@ fn what_tcp_cannot_send_waits_for_it() {
 #[test]
 fn poisson_writes_have_their_mean_and_depend_on_the_seed() {
     let rate = Rate::from_bps(100_000_000).unwrap();
-    let source = Source::Rate { rate, write: Bytes::new(500), poisson: true };
+    let source = WritePattern::Rate { rate, write: Bytes::new(500), poisson: true };
     let mut setup = setup(5_000_000, source);
     let took = |setup: &Setup| finished(&outcome(setup));
     let first = took(&setup);
     // 9999 gaps of 40 us: five standard deviations are 5 %.
-    let mean = source.lasts(Bytes::new(5_000_000)).as_secs_f64();
+    let mean = source.write_duration(Bytes::new(5_000_000)).as_secs_f64();
     assert!((first.as_secs_f64() / mean - 1.0).abs() < 0.05, "{first} for {mean}");
     assert_eq!(first, took(&setup));
     setup.seed = 2;
@@ -87,9 +87,9 @@ fn poisson_writes_have_their_mean_and_depend_on_the_seed() {
 #[test]
 fn a_flow_that_is_stopped_sends_what_its_buffer_holds_and_closes() {
     let lasts = Duration::from_ms(20);
-    let mut setup = setup(1, Source::Until { lasts });
+    let mut setup = setup(1, WritePattern::BulkFor { duration: lasts });
     setup.flows[0].size = None;
-    setup.end = lowtide_host::End { at: Duration::from_ms(100), when_done: false };
+    setup.end = lowtide_host::EndCondition { at: Duration::from_ms(100), when_done: false };
     let buffer = setup.hosts[0].config.send_buffer.as_u64();
     let outcome = outcome(&setup);
     let flow = &outcome.flows[0];

@@ -1,8 +1,8 @@
 //! The delay of the stack, and host profiles, in whole transfers.
 
-use crate::common::{asker, config, crossing, flow, on_line, outcome, port, star_setup};
+use crate::common::{config, crossing, flow, on_line, outcome, port, query_client, star_setup};
 use lowtide_host::{
-    End, NicSpec, Outcome, Setup, StackDelay, StackJitter, StackSpec, find_host_profile,
+    EndCondition, NicSpec, Outcome, Setup, StackDelay, StackJitter, StackSpec, find_host_profile,
 };
 use lowtide_traffic::Flow;
 use lowtide_units::{Bytes, Duration, Instant, Rate};
@@ -66,7 +66,7 @@ fn long(profile: &str) -> (f64, u32, Outcome) {
     }
     let profile = find_host_profile(profile).expect("a profile");
     setup.hosts.iter_mut().for_each(|h| profile.apply(h).expect("its switches"));
-    setup.end = End { at: Duration::from_ms(60), when_done: false };
+    setup.end = EndCondition { at: Duration::from_ms(60), when_done: false };
     setup.warmup = Duration::from_ms(20);
     setup.disturbance.start_jitter = Duration::from_us(100);
     let endless = Flow { size: None, ..flow(&setup, 0, 1, Duration::ZERO) };
@@ -106,7 +106,7 @@ fn queries_work_on_hosts_of_every_profile() {
     for profile in lowtide_host::HOST_PROFILES {
         let mut setup = star_setup(8, &config("dctcp"), port(1_000, 20));
         setup.hosts.iter_mut().for_each(|h| profile.apply(h).expect("its switches"));
-        setup.askers = vec![asker(&setup, 5, 50_000)];
+        setup.query_clients = vec![query_client(&setup, 5, 50_000)];
         let result = outcome(&setup);
         assert!(
             result.queries.iter().all(|q| q.end.is_some() && q.timeouts == 0),

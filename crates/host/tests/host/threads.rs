@@ -1,7 +1,8 @@
 //! One run on several threads: the same outcome, whatever the number of threads.
 
 use lowtide_host::{
-    Disturbance, End, EndReason, HostSetup, Outcome, ProbePlan, Setup, Threads, Used, run_on,
+    Disturbance, EndCondition, EndReason, HostSetup, Outcome, ProbePlan, Setup, ThreadUsage,
+    Threads, run_on,
 };
 use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
 use lowtide_net::topology::graph::{Graph, GraphLink, graph};
@@ -13,14 +14,14 @@ use lowtide_net::{
     Routing,
 };
 use lowtide_sim::{Rng, Seed};
-use lowtide_traffic::{Asker, Asks, Flow, Source};
-use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
+use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 use crate::common::{config, disturbance, flow, outcome, port, star_setup};
 
 /// The run on exactly so many threads, where the network can be cut so.
-fn on(setup: &Setup, threads: usize) -> (Outcome, Used) {
-    let threads = Threads { most: threads, always: true };
+fn on(setup: &Setup, threads: usize) -> (Outcome, ThreadUsage) {
+    let threads = Threads { max: threads, force: true };
     let (mut outcome, used) = run_on(setup, threads, &mut |_| false).expect("a run that can start");
     // What waits for another part does so elsewhere.
     outcome.counts.port_bytes = 0;
@@ -28,7 +29,7 @@ fn on(setup: &Setup, threads: usize) -> (Outcome, Used) {
 }
 
 /// The outcome is that of `whole` on all these numbers of threads; how many were really used.
-fn same(setup: &Setup, whole: &Outcome, threads: &[usize], what: &str) -> Vec<Used> {
+fn same(setup: &Setup, whole: &Outcome, threads: &[usize], what: &str) -> Vec<ThreadUsage> {
     let mut whole = whole.clone();
     whole.counts.port_bytes = 0;
     let run = |n: &usize| {
@@ -136,7 +137,7 @@ fn any_network(rng: &mut Rng) -> Blueprint {
     }
     for link in &mut plan.links {
         if rng.below(8) == 0 {
-            link.from_a.loss = Parts::from_ppb(2_000_000);
+            link.from_a.loss = Fraction::from_ppb(2_000_000);
         }
     }
     let between = |i: &usize| {
@@ -164,27 +165,27 @@ fn two(rng: &mut Rng, hosts: u64) -> (u32, u32) {
     (a as u32, ((a + 1 + rng.below(hosts - 1)) % hosts) as u32)
 }
 
-fn any_asker(rng: &mut Rng, hosts: u64) -> Asker {
+fn any_query_client(rng: &mut Rng, hosts: u64) -> QueryClientSpec {
     let client = rng.below(hosts) as u32;
     let servers: Vec<u32> = (0..hosts as u32).filter(|h| *h != client).take(5).collect();
     let pause = Duration::from_us([0, 50][rng.below(2) as usize]);
     let at = |i: u64| Instant::ZERO + Duration::from_us(100 + 70 * i);
-    Asker {
+    QueryClientSpec {
         group: 0,
         client,
         start: Instant::ZERO + Duration::from_us(rng.below(100)),
         fan_out: 1 + rng.below(servers.len() as u64) as u32,
         servers,
         request: Bytes::new(200),
-        answers: vec![Bytes::new(2_000), Bytes::new(30_000), Bytes::new(100)],
-        asks: if rng.below(2) == 0 {
-            Asks::Closed { queries: 5, pause }
+        response_sizes: vec![Bytes::new(2_000), Bytes::new(30_000), Bytes::new(100)],
+        schedule: if rng.below(2) == 0 {
+            QuerySchedule::ClosedLoop { queries: 5, pause }
         } else {
-            Asks::At((0..5).map(at).collect())
+            QuerySchedule::OpenLoop((0..5).map(at).collect())
         },
         jitter: Duration::from_us(rng.below(2) * 20),
         deadline: Some(Duration::from_us(500)),
-        standing: rng.below(2) == 0,
+        persistent: rng.below(2) == 0,
     }
 }
 
@@ -202,13 +203,13 @@ fn any_setup(seed: u64) -> Setup {
         let start = Instant::ZERO + Duration::from_us(rng.below(600));
         let burst = Bytes::new(20_000);
         let source = match rng.below(6) {
-            0 => Source::OnOff { burst, pause: Duration::from_us(30) },
-            _ => Source::AtOnce,
+            0 => WritePattern::OnOff { burst, pause: Duration::from_us(30) },
+            _ => WritePattern::Bulk,
         };
-        Flow { group: 0, src, dst, size, start, source }
+        Flow { group: 0, src, dst, size, start, write_pattern: source }
     };
     let flows = (0..4 + rng.below(20)).map(|_| any_flow(&mut rng)).collect();
-    let askers = (0..rng.below(3)).map(|_| any_asker(&mut rng, hosts)).collect();
+    let askers = (0..rng.below(3)).map(|_| any_query_client(&mut rng, hosts)).collect();
     let mut host = HostSetup { config: config.clone(), ..HostSetup::default() };
     if rng.below(4) == 0 {
         host.nic.moderation = Duration::from_us(10);
@@ -222,12 +223,12 @@ fn any_setup(seed: u64) -> Setup {
     };
     Setup {
         seed,
-        end: End { at: Duration::from_us(1_600), when_done: rng.below(3) > 0 },
+        end: EndCondition { at: Duration::from_us(1_600), when_done: rng.below(3) > 0 },
         warmup: Duration::from_us(rng.below(2) * 700),
         hosts: network.hosts.iter().map(|_| host.clone()).collect(),
         network,
         flows,
-        askers,
+        query_clients: askers,
         disturbance: if rng.below(4) == 0 { Disturbance::default() } else { disturbance() },
         probes,
         ..star_setup(1, &config, port(10, 10))
@@ -270,7 +271,7 @@ fn racks(flows: &[(u32, u32, Option<u64>, u64)]) -> Setup {
         dst,
         size: size.map(Bytes::new),
         start: Instant::ZERO + Duration::from_us(us),
-        source: Source::AtOnce,
+        write_pattern: WritePattern::Bulk,
     };
     Setup { network: network.expect("a fabric"), flows: flows.iter().map(flow).collect(), ..base }
 }
@@ -310,7 +311,7 @@ fn a_run_ends_with_the_event_that_ends_it() {
 fn a_run_ends_at_its_time_or_when_nothing_is_left() {
     for at in [7_000, 100_000, 100_001] {
         let mut setup = racks(&[(0, 3, None, 0), (2, 1, None, 0)]);
-        setup.end = End { at: Duration::from_ns(at), when_done: false };
+        setup.end = EndCondition { at: Duration::from_ns(at), when_done: false };
         setup.probes =
             ProbePlan { interval: Some(Duration::from_us(10)), queues: true, ..setup.probes };
         let whole = outcome(&setup);
@@ -351,7 +352,7 @@ fn one_thread_does_what_several_would_not_do_faster() {
 #[test]
 fn several_threads_can_be_interrupted() {
     let setup = racks(&[(0, 3, None, 0), (2, 1, None, 0), (3, 0, None, 0), (1, 2, None, 0)]);
-    let threads = Threads { most: 2, always: true };
+    let threads = Threads { max: 2, force: true };
     let mut asked = 0;
     let (outcome, used) = run_on(&setup, threads, &mut |_| {
         asked += 1;

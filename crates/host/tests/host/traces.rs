@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_host::{
-    Disturbance, Phase, ProbePlan, SegmentEvent, SenderEvents, Setup, Trace, Trigger,
+    Disturbance, ProbePlan, SegmentEvent, SenderEvents, SenderPhase, Setup, Trace, Trigger,
 };
-use lowtide_net::Decision;
+use lowtide_net::HopOutcome;
 use lowtide_units::Duration;
 use lowtide_wire::{Ecn, Flags};
 
@@ -31,7 +31,7 @@ fn traced(setup: &Setup, flows: &[u32]) -> Trace {
 }
 
 #[test]
-fn a_trace_touches_nothing() {
+fn a_trace_does_not_perturb_the_run() {
     for (scheme, buffer) in [("dctcp", 100), ("sack", 12)] {
         let setup = crowded(scheme, buffer);
         let plain = outcome(&setup);
@@ -59,11 +59,11 @@ fn every_packet_is_followed_from_end_to_end() {
     let mut dropped = 0;
     let end = trace.segments.last().unwrap().at;
     for (number, row) in &sent {
-        let way: Vec<_> = trace.passages.iter().filter(|p| p.packet == *number).collect();
+        let way: Vec<_> = trace.hop_records.iter().filter(|p| p.packet == *number).collect();
         assert_eq!(way[0].at, row.at, "its own port takes it at once");
         assert!(way.iter().all(|p| p.at <= p.start && p.start <= p.departure));
         assert!(way.windows(2).all(|w| w[0].departure <= w[1].at));
-        let lost = way.last().unwrap().decision == Decision::DroppedByBuffer;
+        let lost = way.last().unwrap().decision == HopOutcome::DroppedByBuffer;
         dropped += u32::from(lost);
         match arrived.get(number) {
             Some(end) => {
@@ -108,18 +108,18 @@ fn offsets_count_the_bytes_of_the_flow() {
 fn marks_echoes_and_cuts_are_there() {
     let trace = traced(&crowded("dctcp", 100), &[0]);
     let marked: Vec<u64> = trace
-        .passages
+        .hop_records
         .iter()
-        .filter(|p| p.packet > 0 && p.decision == Decision::Marked)
+        .filter(|p| p.packet > 0 && p.decision == HopOutcome::Marked)
         .map(|p| p.packet)
         .collect();
     assert!(!marked.is_empty());
     assert!(
         trace
-            .passages
+            .hop_records
             .iter()
-            .filter(|p| p.decision == Decision::Marked)
-            .all(|p| { p.found.packets > 5 })
+            .filter(|p| p.decision == HopOutcome::Marked)
+            .all(|p| { p.backlog.packets > 5 })
     );
     let with_ce = |n: &u64| {
         let row = trace.segments.iter().find(|r| r.packet == *n && r.event != SegmentEvent::Sent);
@@ -135,6 +135,6 @@ fn marks_echoes_and_cuts_are_there() {
         .find(|r| r.packet == after.cause && r.event == SegmentEvent::Received);
     assert!(ack.unwrap().segment.flags.contains(Flags::ECE));
     let established = trace.senders.iter().find(|r| r.events == SenderEvents::ESTABLISHED).unwrap();
-    assert_eq!(established.phase, Phase::SlowStart);
-    assert_eq!(trace.senders[0].phase, Phase::Handshake);
+    assert_eq!(established.phase, SenderPhase::SlowStart);
+    assert_eq!(trace.senders[0].phase, SenderPhase::Handshake);
 }

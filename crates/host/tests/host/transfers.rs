@@ -100,7 +100,7 @@ fn without_disturbance_the_seed_changes_nothing() {
 }
 
 #[test]
-fn probes_see_and_do_not_touch() {
+fn probes_do_not_perturb_the_run() {
     let plain = outcome(&disturbed(3));
     let mut setup = disturbed(3);
     setup.probes = ProbePlan {
@@ -151,7 +151,7 @@ fn an_endless_flow_is_unfinished_and_counted_after_the_warm_up() {
 fn impossible_setups_are_refused() {
     let mut setup = star_setup(1, &config("sack"), port(100, 50));
     setup.flows = vec![flow(&setup, 1, 1000, Duration::ZERO)];
-    assert_eq!(run(&setup, &mut |_| false).unwrap_err(), RunError::FlowEnds { flow: 0 });
+    assert_eq!(run(&setup, &mut |_| false).unwrap_err(), RunError::FlowHosts { flow: 0 });
     setup.flows.clear();
     setup.hosts.pop();
     assert_eq!(

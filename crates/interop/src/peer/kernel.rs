@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{report, say, wait_for_go};
-use crate::exchange::{error_name, limit, perform};
-use crate::script::{Account, Open, Script};
+use super::{report, send_line, wait_for_go};
+use crate::exchange::{error_name, perform, set_timeouts};
+use crate::script::{EndpointReport, EndpointScript, OpenMode};
 
 /// Performs `script` and waits to be ended.
 ///
 /// # Errors
 /// The runner is gone.
-pub fn main(script: &Script) -> io::Result<()> {
-    say("tun");
+pub fn main(script: &EndpointScript) -> io::Result<()> {
+    send_line("tun");
     wait_for_go()?;
     let (account, stream) = match open(script) {
         Ok(stream) => (perform(&stream, script), Some(stream)),
-        Err(error) => (Account::failed(error_name(&error)), None),
+        Err(error) => (EndpointReport::failed(error_name(&error)), None),
     };
     // Closing sends the RST of an abort, and nothing where both FINs have gone.
     drop(stream);
@@ -31,8 +31,8 @@ pub fn main(script: &Script) -> io::Result<()> {
     }
 }
 
-fn open(script: &Script) -> io::Result<TcpStream> {
-    let at = if script.open == Open::Connect { script.remote } else { script.local };
+fn open(script: &EndpointScript) -> io::Result<TcpStream> {
+    let at = if script.open == OpenMode::Connect { script.remote } else { script.local };
     let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
     if script.window > 0 {
         // The kernel doubles it for its own overhead.
@@ -40,20 +40,20 @@ fn open(script: &Script) -> io::Result<TcpStream> {
     }
     let limit_all = Duration::from_secs(script.limit_s.max(1));
     let stream = match script.open {
-        Open::Connect => {
+        OpenMode::Connect => {
             socket.bind(&SocketAddr::new(script.local.ip(), 0).into())?;
             socket.connect_timeout(&at.into(), limit_all)?;
             socket
         }
-        Open::Listen => {
+        OpenMode::Listen => {
             socket.bind(&at.into())?;
             socket.listen(1)?;
-            say("ready");
+            send_line("ready");
             socket.set_read_timeout(Some(limit_all))?;
             socket.accept()?.0
         }
     };
     let stream = TcpStream::from(stream);
-    limit(&stream, script)?;
+    set_timeouts(&stream, script)?;
     Ok(stream)
 }

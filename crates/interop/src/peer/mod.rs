@@ -5,10 +5,10 @@ pub mod smoltcp;
 
 use std::io::{self, BufRead, Write};
 
-use crate::script::Account;
+use crate::script::EndpointReport;
 
 /// Says `line` to the runner.
-pub(crate) fn say(line: &str) {
+pub(crate) fn send_line(line: &str) {
     let mut out = io::stdout().lock();
     // A runner that is gone ends this program by its standard input.
     let _ = writeln!(out, "{line}");
@@ -37,6 +37,6 @@ pub(crate) fn wait_for_go() -> io::Result<()> {
 }
 
 /// Writes the report and leaves the stack running until the runner ends standard input.
-pub(crate) fn report(account: &Account) {
-    say(&serde_json::to_string(account).unwrap_or_default());
+pub(crate) fn report(account: &EndpointReport) {
+    send_line(&serde_json::to_string(account).unwrap_or_default());
 }

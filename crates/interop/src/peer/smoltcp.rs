@@ -12,8 +12,8 @@ use smoltcp::socket::tcp::{CongestionControl, RecvError, Socket, SocketBuffer, S
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 
-use super::{report, say, wait_for_go};
-use crate::script::{Account, Checksum, Open, Script};
+use super::{report, send_line, wait_for_go};
+use crate::script::{Checksum, EndpointReport, EndpointScript, OpenMode};
 
 /// Buffers of the socket, bytes: what its examples for bulk data use.
 const BUFFER: usize = 64 << 10;
@@ -34,23 +34,23 @@ struct Host {
 ///
 /// # Errors
 /// No TUN interface, or the runner is gone.
-pub fn main(script: &Script) -> io::Result<()> {
+pub fn main(script: &EndpointScript) -> io::Result<()> {
     let device = TunTapInterface::new(&script.tun, Medium::Ip)?;
-    say("tun");
+    send_line("tun");
     wait_for_go()?;
     let mut host = Host::new(script, device);
     let account = match host.open(script) {
         Ok(()) => host.perform(script),
-        Err(why) => Account::failed(why),
+        Err(why) => EndpointReport::failed(why),
     };
     report(&account);
     loop {
-        host.turn();
+        host.poll();
     }
 }
 
 impl Host {
-    fn new(script: &Script, mut device: TunTapInterface) -> Self {
+    fn new(script: &EndpointScript, mut device: TunTapInterface) -> Self {
         let clock = Clock::start();
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = script.seed;
@@ -74,7 +74,7 @@ impl Host {
     }
 
     /// Moves packets and timers, then sleeps until there is something to do.
-    fn turn(&mut self) {
+    fn poll(&mut self) {
         let now = instant(self.clock);
         self.interface.poll(now, &mut self.device, &mut self.sockets);
         let due = self.interface.poll_delay(now, &self.sockets).unwrap_or(LONGEST_SLEEP);
@@ -82,25 +82,25 @@ impl Host {
         let _ = wait(self.device.as_raw_fd(), Some(due.min(LONGEST_SLEEP)));
     }
 
-    fn is_late(&self, script: &Script) -> bool {
+    fn is_late(&self, script: &EndpointScript) -> bool {
         instant(self.clock).total_millis() > script.limit_s.cast_signed() * 1000
     }
 
-    fn open(&mut self, script: &Script) -> Result<(), String> {
+    fn open(&mut self, script: &EndpointScript) -> Result<(), String> {
         let (local, remote) = (script.local, script.remote);
         let Self { interface, sockets, handle, .. } = self;
         let socket = sockets.get_mut::<Socket<'_>>(*handle);
-        if script.open == Open::Connect {
+        if script.open == OpenMode::Connect {
             let to = (address(remote.ip()), remote.port());
             let from = (address(local.ip()), CLIENT_PORT);
             socket.connect(interface.context(), to, from).map_err(|e| e.to_string())?;
         } else {
             let at = (address(local.ip()), local.port());
             socket.listen(at).map_err(|e| e.to_string())?;
-            say("ready");
+            send_line("ready");
         }
         loop {
-            self.turn();
+            self.poll();
             match self.socket().state() {
                 State::Closed => return Err("refused".to_owned()),
                 State::Listen | State::SynSent | State::SynReceived => {}
@@ -112,14 +112,14 @@ impl Host {
         }
     }
 
-    fn perform(&mut self, script: &Script) -> Account {
+    fn perform(&mut self, script: &EndpointScript) -> EndpointReport {
         let pattern = Pattern::new(script.seed);
         let (mut sent, mut received, mut sum) = (0_u64, 0_u64, Checksum::default());
         let (mut fin_sent, mut fin_seen) = (false, false);
         let pause = Duration::from_millis(script.pause_ms);
         let start = instant(self.clock);
         let ended = loop {
-            self.turn();
+            self.poll();
             let (now, late) = (instant(self.clock), self.is_late(script));
             let socket = self.sockets.get_mut::<Socket<'_>>(self.handle);
             // A socket that is closed tells at once whether FIN or RST came.
@@ -167,7 +167,7 @@ impl Host {
                 break "timeout";
             }
         };
-        Account { sent, received, checksum: sum.text(), ended: ended.to_owned() }
+        EndpointReport { sent, received, checksum: sum.text(), ended: ended.to_owned() }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use lowtide_interop::cases::{Case, quick};
-use lowtide_interop::peers::{Missing, PEERS, Peer, probe};
+use lowtide_interop::peers::{MissingDependency, PEERS, Peer, probe};
 use lowtide_interop::run::{CaseOutcome, CaseResult};
 use lowtide_interop::suite::Suite;
 use lowtide_test_needs::REQUIRE;
@@ -56,7 +56,7 @@ fn trial(
 }
 
 /// Skips a test, or fails it where the environment requires what is missing.
-fn skip(missing: &Missing) -> Result<Completion, Failed> {
+fn skip(missing: &MissingDependency) -> Result<Completion, Failed> {
     let variable = if missing.is_privilege { REQUIRE } else { REQUIRE_PEERS };
     if std::env::var(variable).is_ok_and(|value| value == "1") {
         return Err(Failed::from(format!("{variable}=1 requires it: {}", missing.why)));

@@ -4,11 +4,11 @@
 //! DCTCP flows, one-step reductions, an ACK for each segment. Hosts send no bursts. Statistics start
 //! after the flows have converged. Queues are those that arriving packets find.
 
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_scenario::{RunPlan, Scenario};
 use lowtide_units::Duration;
 use serde::Serialize;
 
-use super::{Advice, FRAMING_BYTES, Question};
+use super::{FRAMING_BYTES, Sizing, SizingInput};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::interval::OverSeeds;
@@ -24,21 +24,21 @@ const BOTTLENECK: &str = "switch0->switch1";
 const WARMUP: (f64, f64) = (400.0, 20.0);
 const MEASURED: (f64, f64) = (800.0, 60.0);
 /// Times may differ by this share, or by this many packets, and still count as foretold.
-const NEAR: (f64, f64) = (0.15, 2.0);
+const TOLERANCE: (f64, f64) = (0.15, 2.0);
 /// The line may be used less by this share.
-const NEAR_USE: f64 = 0.01;
+const UTILISATION_TOLERANCE: f64 = 0.01;
 /// Packets that one check may send in one run; beyond, it takes minutes.
-const MOST_PACKETS: f64 = 30e6;
+const MAX_PACKETS: f64 = 30e6;
 
 /// A simulation beside the prediction.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Check {
+pub struct SimulationCheck {
     /// Seeds that were run.
     pub seeds: usize,
     /// How long each run was measured, in milliseconds of its own time.
     pub measured_ms: f64,
     /// Every quantity.
-    pub rows: Vec<Checked>,
+    pub rows: Vec<CheckedQuantity>,
     /// Packets dropped, all runs together.
     pub drops: u64,
     /// Where the two differ, and why where the numbers show it.
@@ -47,7 +47,7 @@ pub struct Check {
 
 /// One quantity.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Checked {
+pub struct CheckedQuantity {
     /// What: `queue_max`, `queue_min`, `amplitude`, `queue_mean` or `utilisation`.
     pub quantity: &'static str,
     /// How it is measured.
@@ -68,7 +68,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// The round trip is shorter than its own serialisations, or the simulation would be endless.
-pub fn scenario(question: &Question, advice: &Advice) -> Result<Scenario, LabError> {
+pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenario, LabError> {
     let rate = question.rate;
     // Several senders meet in the switch at the rate of the line; a single one must be faster than it.
     let host_rate =
@@ -78,7 +78,7 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<Scenario, LabErr
     let one_way = |bytes: u64| sending(bytes, host_rate) * 2 + sending(bytes, rate.as_bps());
     let fixed = one_way(u64::from(question.wire_bytes())) + one_way(ACK_WIRE_BYTES);
     let rest = u128::from(question.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
-    let delay = rest.and_then(|r| u64::try_from(r / 6).ok()).ok_or_else(|| LabError::Question {
+    let delay = rest.and_then(|r| u64::try_from(r / 6).ok()).ok_or_else(|| LabError::InvalidRequest {
         message: format!(
             "a round trip of {} leaves no time on the wire: three lines serialise a segment and its ACK \
              in {:.1} us",
@@ -93,8 +93,8 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<Scenario, LabErr
     let rtts = |(least, periods): (f64, f64)| (periods * period).max(least) * (1.0 + queue);
     let (warmup, measured) = (rtts(WARMUP), rtts(MEASURED));
     let packets = (warmup + measured) * advice.path_packets;
-    if packets > MOST_PACKETS {
-        return Err(LabError::Question {
+    if packets > MAX_PACKETS {
+        return Err(LabError::InvalidRequest {
             message: format!("the check would send {:.0} million packets a run", packets / 1e6),
             help: Some("--no-check gives the analysis alone".to_owned()),
         });
@@ -126,12 +126,12 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<Scenario, LabErr
 ///
 /// # Errors
 /// A run failed.
-pub fn measure(
-    question: &Question,
-    advice: &Advice,
-    plan: &Plan,
+pub fn run_check(
+    question: &SizingInput,
+    advice: &Sizing,
+    plan: &RunPlan,
     jobs: usize,
-) -> Result<Check, LabError> {
+) -> Result<SimulationCheck, LabError> {
     let results = simulate(plan, jobs)?;
     let runs = &results.runs;
     let rows = rows(advice, runs);
@@ -139,10 +139,10 @@ pub fn measure(
     let drops = bottlenecks(runs).flatten().map(|q| q.drops).sum();
     let warmup = Duration::as_ps(plan_warmup(plan)) as f64 / 1e9;
     let measured_ms = runs.first().map_or(0.0, |r| r.ended_ms - warmup);
-    Ok(Check { seeds: runs.len(), measured_ms, rows, drops, remarks })
+    Ok(SimulationCheck { seeds: runs.len(), measured_ms, rows, drops, remarks })
 }
 
-fn plan_warmup(plan: &Plan) -> Duration {
+fn plan_warmup(plan: &RunPlan) -> Duration {
     let run = plan.runs.first().and_then(|r| r.setup().ok());
     run.map_or(Duration::ZERO, |s| s.warmup)
 }
@@ -155,7 +155,7 @@ fn bottlenecks(runs: &[RunFacts]) -> impl Iterator<Item = Option<&QueueFacts>> {
 /// How a quantity is read off a queue.
 type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
 
-fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
+fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
     let p = advice.predicted.as_ref();
     let number = |v: Option<u32>| v.map(f64::from);
     let row =
@@ -164,9 +164,13 @@ fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
             let over = OverSeeds::new(&values);
             let differs = predicted.zip(over.mean).is_some_and(|(p, m)| {
                 let off = (m - p).abs();
-                if unit.is_empty() { off > NEAR_USE } else { off > (NEAR.0 * p.abs()).max(NEAR.1) }
+                if unit.is_empty() {
+                    off > UTILISATION_TOLERANCE
+                } else {
+                    off > (TOLERANCE.0 * p.abs()).max(TOLERANCE.1)
+                }
             });
-            Checked {
+            CheckedQuantity {
                 quantity,
                 measured_as,
                 unit,
@@ -193,8 +197,10 @@ fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
             p.map(|p| p.queue_min_packets.max(0.0)),
             &low,
         ),
-        row("amplitude", "99 % less 1 %", "packets", p.map(swing), &|q| Some(high(q)? - low(q)?)),
-        row("queue_mean", "mean of what packets find", "packets", p.map(middle), &|q| {
+        row("amplitude", "99 % less 1 %", "packets", p.map(clamped_amplitude), &|q| {
+            Some(high(q)? - low(q)?)
+        }),
+        row("queue_mean", "mean of what packets find", "packets", p.map(clamped_mean), &|q| {
             q.seen.mean_packets
         }),
         row("utilisation", "share of the time", "", p.map(|p| p.utilisation), &|q| q.utilisation),
@@ -202,15 +208,15 @@ fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
 }
 
 /// The swing that shows: a queue is never below zero.
-fn swing(p: &super::Predicted) -> f64 {
+fn clamped_amplitude(p: &super::SteadyState) -> f64 {
     p.queue_max_packets - p.queue_min_packets.max(0.0)
 }
 
-fn middle(p: &super::Predicted) -> f64 {
+fn clamped_mean(p: &super::SteadyState) -> f64 {
     f64::midpoint(p.queue_max_packets, p.queue_min_packets.max(0.0))
 }
 
-fn remarks(question: &Question, advice: &Advice, rows: &[Checked]) -> Vec<String> {
+fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) -> Vec<String> {
     let mut out = Vec::new();
     let of = |quantity: &str| rows.iter().find(|r| r.quantity == quantity);
     let both = |quantity: &str| {
@@ -256,7 +262,7 @@ fn remarks(question: &Question, advice: &Advice, rows: &[Checked]) -> Vec<String
             p * 100.0
         ));
     }
-    if question.bursts > 0 {
+    if question.burst_packets > 0 {
         out.push(
             "the simulated hosts send no bursts: the allowance for them shows as queue, not as need"
                 .to_owned(),

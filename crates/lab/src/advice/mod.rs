@@ -9,22 +9,22 @@ mod check;
 use lowtide_units::{Duration, Rate};
 use serde::Serialize;
 
-pub use check::{Check, Checked, measure, scenario};
+pub use check::{CheckedQuantity, SimulationCheck, check_scenario, run_check};
 
 use crate::error::LabError;
 use crate::theory::dctcp::{self, Sawtooth};
-use crate::theory::{DomainError, path_packets};
+use crate::theory::{DomainError, bdp_packets};
 
 /// Bytes of a packet on an Ethernet line beside its own: preamble, header, check sequence, gap.
 const FRAMING_BYTES: u32 = 38;
 /// Segments that the window of a Linux sender keeps at least.
 const WINDOW_FLOOR: f64 = 2.0;
 /// The greatest shift of g that the control takes (`dctcp.shift-g`).
-const MOST_SHIFT: u32 = 10;
+const MAX_SHIFT_G: u32 = 10;
 
 /// A line and who shares it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Question {
+pub struct SizingInput {
     /// C.
     pub rate: Rate,
     /// The round trip of a full segment over empty queues.
@@ -34,7 +34,7 @@ pub struct Question {
     /// The largest IP packet, in bytes.
     pub mtu: u32,
     /// How many packets a host sends back to back (DCTCP §3.5: 30 to 40 at 10 Gbit/s).
-    pub bursts: u32,
+    pub burst_packets: u32,
     /// The threshold in packets, where it is given and not wanted.
     pub k: Option<u64>,
     /// g as 2^-shift, where it is given and not wanted.
@@ -43,7 +43,7 @@ pub struct Question {
 
 /// What the analysis says. Packets are full ones; all of it is reported as floats.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Advice {
+pub struct Sizing {
     /// C x RTT, framing counted.
     pub path_packets: f64,
     /// K must be greater for a queue that never runs empty, whatever the number of flows (eq. 13).
@@ -61,7 +61,7 @@ pub struct Advice {
     /// The same as `dctcp.shift-g`.
     pub shift_g: u32,
     /// The steady state; null where the analysis does not hold.
-    pub predicted: Option<Predicted>,
+    pub predicted: Option<SteadyState>,
     /// Packets that the port should be able to hold: the longest queue and one burst.
     pub buffer_packets: u64,
     /// The same in bytes of IP packets.
@@ -72,7 +72,7 @@ pub struct Advice {
 
 /// The steady state of N flows in phase.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Predicted {
+pub struct SteadyState {
     /// W*: the window of a flow at which the queue reaches K.
     pub critical_window_packets: f64,
     /// Alpha by eq. 6.
@@ -93,15 +93,15 @@ pub struct Predicted {
     pub utilisation: f64,
 }
 
-impl Question {
+impl SizingInput {
     /// Bytes of a full packet on the line.
     const fn wire_bytes(&self) -> u32 {
         self.mtu + FRAMING_BYTES
     }
 
-    fn path_packets(&self) -> f64 {
+    fn bdp_packets(&self) -> f64 {
         let seconds = self.rtt.as_ps() as f64 / 1e12;
-        path_packets(self.rate.as_bps() as f64, seconds, f64::from(self.wire_bytes()))
+        bdp_packets(self.rate.as_bps() as f64, seconds, f64::from(self.wire_bytes()))
     }
 }
 
@@ -109,18 +109,18 @@ impl Question {
 ///
 /// # Errors
 /// The question is outside of what the analysis is about: no rate, no round trip, no flow.
-pub fn advise(question: &Question) -> Result<Advice, LabError> {
-    let path = question.path_packets();
+pub fn recommend(question: &SizingInput) -> Result<Sizing, LabError> {
+    let path = question.bdp_packets();
     let flows = f64::from(question.flows);
-    let wrong = |e: DomainError| LabError::Question { message: e.to_string(), help: None };
-    let k_above = dctcp::least_k(path).map_err(wrong)?;
-    let k_above_for_flows = dctcp::k_to_fill(path, flows).map_err(wrong)?;
-    let k = question.k.unwrap_or(k_above as u64 + 1 + u64::from(question.bursts));
-    let g_below = dctcp::most_g(path, k as f64).map_err(wrong)?;
+    let wrong = |e: DomainError| LabError::InvalidRequest { message: e.to_string(), help: None };
+    let k_above = dctcp::min_k(path).map_err(wrong)?;
+    let k_above_for_flows = dctcp::min_k_for_flows(path, flows).map_err(wrong)?;
+    let k = question.k.unwrap_or(k_above as u64 + 1 + u64::from(question.burst_packets));
+    let g_below = dctcp::max_g(path, k as f64).map_err(wrong)?;
     let shift_g = question.shift_g.unwrap_or_else(|| shift_below(g_below));
     let mut notes = Vec::new();
     let predicted = match Sawtooth::new(path, k as f64, flows) {
-        Ok(sawtooth) => Some(Predicted::new(&sawtooth, question.rtt)),
+        Ok(sawtooth) => Some(SteadyState::new(&sawtooth, question.rtt)),
         Err(e) => {
             notes.push(format!("no steady state is predicted: {e}"));
             None
@@ -135,12 +135,12 @@ pub fn advise(question: &Question) -> Result<Advice, LabError> {
         ));
     }
     let longest = (k as f64 + flows).max(floor);
-    let buffer_packets = longest.ceil() as u64 + u64::from(question.bursts);
-    Ok(Advice {
+    let buffer_packets = longest.ceil() as u64 + u64::from(question.burst_packets);
+    Ok(Sizing {
         path_packets: path,
         k_above_packets: k_above,
         k_above_for_flows_packets: k_above_for_flows,
-        burst_packets: question.bursts,
+        burst_packets: question.burst_packets,
         k_packets: k,
         g_below,
         g,
@@ -153,11 +153,11 @@ pub fn advise(question: &Question) -> Result<Advice, LabError> {
 }
 
 fn notes_on(
-    question: &Question,
+    question: &SizingInput,
     k: f64,
     k_above: f64,
     floor: f64,
-    predicted: Option<&Predicted>,
+    predicted: Option<&SteadyState>,
     notes: &mut Vec<String>,
 ) {
     if k <= k_above {
@@ -178,7 +178,7 @@ fn notes_on(
                 .to_owned(),
         );
     }
-    if question.bursts == 0 {
+    if question.burst_packets == 0 {
         notes.push(
             "hosts that send bursts (segmentation offload, interrupt moderation) need K larger by the \
              burst: --bursts (DCTCP §3.5)"
@@ -199,10 +199,10 @@ fn gain(shift: u32) -> f64 {
 
 /// The least shift whose g is below `bound`.
 fn shift_below(bound: f64) -> u32 {
-    (0..MOST_SHIFT).find(|s| gain(*s) < bound).unwrap_or(MOST_SHIFT)
+    (0..MAX_SHIFT_G).find(|s| gain(*s) < bound).unwrap_or(MAX_SHIFT_G)
 }
 
-impl Predicted {
+impl SteadyState {
     fn new(s: &Sawtooth, rtt: Duration) -> Self {
         Self {
             critical_window_packets: s.critical_window(),
@@ -222,30 +222,30 @@ impl Predicted {
 mod tests {
     use super::*;
 
-    fn question(flows: u32) -> Question {
-        Question {
+    fn question(flows: u32) -> SizingInput {
+        SizingInput {
             rate: Rate::from_gbps(10),
             rtt: Duration::from_us(100),
             flows,
             mtu: 1500,
-            bursts: 0,
+            burst_packets: 0,
             k: None,
             shift_g: None,
         }
     }
 
     #[test]
-    fn a_burst_of_forty_packets_asks_for_the_papers_65_at_10_gbits() {
+    fn a_burst_of_forty_packets_needs_the_papers_k_of_65_at_10_gbits() {
         // DCTCP §3.5: 20 packets by eq. 13, over 60 with bursts of 30 to 40; §4.1 takes 65.
-        let wide = Question { rtt: Duration::from_us(170), ..question(2) };
-        assert_eq!(advise(&wide).unwrap().k_packets, 20);
-        let k = advise(&Question { bursts: 40, ..wide }).unwrap().k_packets;
+        let wide = SizingInput { rtt: Duration::from_us(170), ..question(2) };
+        assert_eq!(recommend(&wide).unwrap().k_packets, 20);
+        let k = recommend(&SizingInput { burst_packets: 40, ..wide }).unwrap().k_packets;
         assert!((60..=65).contains(&k), "{k}");
     }
 
     #[test]
     fn the_advice_keeps_its_own_bounds() {
-        let advice = advise(&question(10)).unwrap();
+        let advice = recommend(&question(10)).unwrap();
         assert!((advice.path_packets - 81.27).abs() < 0.01, "{}", advice.path_packets);
         assert_eq!((advice.k_packets, advice.shift_g), (12, 4));
         assert!(advice.k_packets as f64 > advice.k_above_packets && advice.g < advice.g_below);
@@ -257,8 +257,8 @@ mod tests {
 
     #[test]
     fn a_given_k_and_g_are_taken_and_judged() {
-        let given = Question { k: Some(5), shift_g: Some(1), ..question(10) };
-        let advice = advise(&given).unwrap();
+        let given = SizingInput { k: Some(5), shift_g: Some(1), ..question(10) };
+        let advice = recommend(&given).unwrap();
         assert_eq!((advice.k_packets, advice.g), (5, 0.5));
         let says = |part: &str| advice.notes.iter().any(|n| n.contains(part));
         assert!(says("eq. 13") && says("eq. 15"), "{:?}", advice.notes);
@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn too_many_flows_get_advice_and_no_prediction() {
-        let advice = advise(&question(200)).unwrap();
+        let advice = recommend(&question(200)).unwrap();
         assert_eq!(advice.predicted, None);
         assert!(advice.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", advice.notes);
         assert!(advice.buffer_packets as f64 >= 400.0 - advice.path_packets);
-        assert!(advise(&question(0)).is_err());
+        assert!(recommend(&question(0)).is_err());
     }
 }

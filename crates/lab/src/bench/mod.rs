@@ -11,7 +11,7 @@ mod suite;
 use std::time::Duration;
 
 use cpu_time::{ProcessTime, ThreadTime};
-use lowtide_host::{Outcome, ProbePlan, Setup, Threads, Used, run_on};
+use lowtide_host::{Outcome, ProbePlan, Setup, ThreadUsage, Threads, run_on};
 use lowtide_record::digest_text;
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::error::LabError;
 
 /// What one benchmark took.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub struct BenchmarkResult {
     /// Its name.
     pub name: String,
     /// Runs that were counted.
@@ -85,7 +85,7 @@ pub fn measure(
     runs: u32,
     threads: usize,
     clock: &dyn Fn() -> Duration,
-) -> Result<Row, LabError> {
+) -> Result<BenchmarkResult, LabError> {
     let setup = setup(benchmark)?;
     let threads = Threads::up_to(threads);
     let (first, used) = run_on(&setup, threads, &mut |_| false)?;
@@ -96,7 +96,7 @@ pub fn measure(
         times.cpu.push(start.elapsed().as_secs_f64());
         times.wall.push(clock().saturating_sub(begin).as_secs_f64());
         if outcome.digest != first.digest {
-            return Err(LabError::Unstable { benchmark: benchmark.name.clone() });
+            return Err(LabError::Nondeterministic { benchmark: benchmark.name.clone() });
         }
     }
     times.cpu.sort_by(f64::total_cmp);
@@ -130,11 +130,15 @@ struct Times {
     wall: Vec<f64>,
 }
 
-fn row(benchmark: &Benchmark, (outcome, used): (&Outcome, Used), times: &Times) -> Row {
+fn row(
+    benchmark: &Benchmark,
+    (outcome, used): (&Outcome, ThreadUsage),
+    times: &Times,
+) -> BenchmarkResult {
     let middle = |all: &[f64]| all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
     let cpu = middle(&times.cpu);
     let counts = outcome.counts;
-    Row {
+    BenchmarkResult {
         name: benchmark.name.clone(),
         runs: times.cpu.len() as u32,
         threads: used.threads as u32,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use lowtide_scenario::matches;
+use lowtide_scenario::glob_matches;
 use serde::Deserialize;
 use toml::Table;
 
@@ -14,7 +14,7 @@ pub struct Benchmark {
     /// What it measures.
     pub summary: String,
     /// It runs when none is named.
-    pub short: bool,
+    pub by_default: bool,
     pub(super) scenario: String,
     pub(super) set: Vec<(String, String)>,
     /// Its probes are on; else nothing is sampled, whatever the scenario says.
@@ -64,13 +64,13 @@ pub fn all() -> &'static [Benchmark] {
     static ALL: LazyLock<Vec<Benchmark>> = LazyLock::new(|| {
         // A test reads it: what is wrong in it never leaves the repository.
         let file: Option<File> = toml::from_str(include_str!("suite.toml")).ok();
-        file.map(|f| f.benchmark.iter().flat_map(|b| with_variants(b, &f.variants)).collect())
+        file.map(|f| f.benchmark.iter().flat_map(|b| expand_variants(b, &f.variants)).collect())
             .unwrap_or_default()
     });
     &ALL
 }
 
-fn with_variants(entry: &Entry, variants: &Variants) -> Vec<Benchmark> {
+fn expand_variants(entry: &Entry, variants: &Variants) -> Vec<Benchmark> {
     [(false, false), (true, false), (false, true), (true, true)]
         .into_iter()
         .filter(|variant| !entry.alone || *variant == (false, false))
@@ -78,7 +78,7 @@ fn with_variants(entry: &Entry, variants: &Variants) -> Vec<Benchmark> {
             let mut made = Benchmark {
                 name: entry.name.clone(),
                 summary: entry.summary.clone(),
-                short: entry.short && !sack && !probes,
+                by_default: entry.short && !sack && !probes,
                 scenario: entry.scenario.clone(),
                 set: pairs(&entry.set),
                 probes,
@@ -115,13 +115,13 @@ fn pairs(table: &Table) -> Vec<(String, String)> {
 /// The first pattern that names none.
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Benchmark>, &str> {
     if patterns.is_empty() {
-        return Ok(all().iter().filter(|b| b.short).collect());
+        return Ok(all().iter().filter(|b| b.by_default).collect());
     }
-    let strange = |p: &&String| !all().iter().any(|b| matches(p, &b.name));
+    let strange = |p: &&String| !all().iter().any(|b| glob_matches(p, &b.name));
     if let Some(pattern) = patterns.iter().find(strange) {
         return Err(pattern);
     }
-    Ok(all().iter().filter(|b| patterns.iter().any(|p| matches(p, &b.name))).collect())
+    Ok(all().iter().filter(|b| patterns.iter().any(|p| glob_matches(p, &b.name))).collect())
 }
 
 #[cfg(test)]
@@ -163,6 +163,10 @@ mod tests {
         assert_eq!(names(&["perm-*", "perm-64*"]), Err("perm-64*".to_owned()));
         let short = names(&[]).unwrap();
         assert!(short.contains(&"perm-128") && !short.iter().any(|n| n.contains("sack")));
-        assert!(matches("a*b*c", "a__b__b__c") && !matches("a*b*c", "a__b__") && matches("*", ""));
+        assert!(
+            glob_matches("a*b*c", "a__b__b__c")
+                && !glob_matches("a*b*c", "a__b__")
+                && glob_matches("*", "")
+        );
     }
 }

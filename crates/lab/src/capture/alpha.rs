@@ -4,13 +4,13 @@
 //! acknowledged under a mark by bytes acknowledged. Alpha follows with gain g and begins at 1. Away from the
 //! sender an ACK covers what has just come by, so a window also lasts one round trip at least.
 
-use super::series::Series;
+use super::series::DownsampledSeries;
 
 /// g, where the caller does not say: RFC 8257 §4.2.
 pub(super) const GAIN: f64 = 1.0 / 16.0;
 
 #[derive(Clone, Debug)]
-pub(super) struct Alpha {
+pub(super) struct AlphaEstimator {
     gain: f64,
     estimate: f64,
     end: Option<u64>,
@@ -19,11 +19,11 @@ pub(super) struct Alpha {
     marked: u64,
     pub(super) windows: u64,
     pub(super) marked_windows: u64,
-    pub(super) fractions: Series,
-    pub(super) alphas: Series,
+    pub(super) fractions: DownsampledSeries,
+    pub(super) alphas: DownsampledSeries,
 }
 
-impl Alpha {
+impl AlphaEstimator {
     pub(super) fn new(gain: f64, bins: usize) -> Self {
         Self {
             gain,
@@ -34,8 +34,8 @@ impl Alpha {
             marked: 0,
             windows: 0,
             marked_windows: 0,
-            fractions: Series::of(bins),
-            alphas: Series::of(bins),
+            fractions: DownsampledSeries::of(bins),
+            alphas: DownsampledSeries::of(bins),
         }
     }
 
@@ -77,14 +77,14 @@ mod tests {
 
     #[test]
     fn alpha_is_an_average_of_fractions_per_window() {
-        let mut a = Alpha::new(0.5, 16);
+        let mut a = AlphaEstimator::new(0.5, 16);
         a.on_ack((1, 2), 10, (10, 0), 30);
         assert_eq!(a.last(), Some(0.5), "from 1, halfway to 0");
         a.on_ack((2, 2), 20, (10, 10), 40);
         assert_eq!(a.windows, 1, "30 were under way");
         a.on_ack((3, 2), 30, (10, 0), 50);
         assert_eq!((a.windows, a.marked_windows, a.last()), (2, 1, Some(0.5)));
-        let fractions = a.fractions.pairs(10);
+        let fractions = a.fractions.downsampled(10);
         assert_eq!(fractions, [(1, 0.0), (3, 0.5)]);
         a.on_ack((4, 2), 50, (20, 20), 50);
         assert_eq!(a.windows, 2, "no round trip is that short");

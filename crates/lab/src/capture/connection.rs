@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use super::direction::Direction;
-use super::finding::Finding;
-use super::flow::{Flow, Vantage};
-use super::opening::Mode;
-use super::views::Views;
-use super::visible::{Scene, Visible};
+use super::direction::DirectionReport;
+use super::finding::FlowFinding;
+use super::flow::{CaptureLocation, FlowState};
+use super::opening::NegotiatedEcn;
+use super::views::ConnectionViews;
+use super::visible::{CaptureFacts, Visibility};
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Connection {
+pub(super) struct ConnectionReport {
     /// Its number in the capture, from zero.
     pub(super) flow: usize,
     pub(super) client: String,
@@ -33,7 +33,7 @@ pub(super) struct Connection {
     /// Least times from the capture to client and server and back.
     pub(super) to_client_ns: Option<u64>,
     pub(super) to_server_ns: Option<u64>,
-    pub(super) ecn: Mode,
+    pub(super) ecn: NegotiatedEcn,
     /// AE, CWR and ECE of SYN and SYN-ACK as one number, as RFC 9768 §3.2.2 has it.
     pub(super) syn_ace: Option<u8>,
     pub(super) syn_ack_ace: Option<u8>,
@@ -47,34 +47,36 @@ pub(super) struct Connection {
     pub(super) options_lost: u64,
     pub(super) time_backwards: u64,
     /// What the capture shows of it.
-    pub(super) visible: Visible,
+    pub(super) visible: Visibility,
     /// `problems`, `none-found`, or `undetermined`: none found, and the capture does not show
     /// enough to say more.
     pub(super) verdict: &'static str,
     /// The direction with more data first.
-    pub(super) directions: Vec<Direction>,
+    pub(super) directions: Vec<DirectionReport>,
     /// The worst first; [`super::findings`] finds them.
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<FlowFinding>,
 }
 
-impl Connection {
+impl ConnectionReport {
     /// Connection `number` of the capture.
-    pub(super) fn of(number: usize, views: &Views, scene: &Scene) -> Self {
-        let chosen = views.chosen();
+    pub(super) fn of(number: usize, views: &ConnectionViews, scene: &CaptureFacts) -> Self {
+        let chosen = views.selected();
         let flow = chosen.flow;
-        let opening = &flow.opening;
+        let opening = &flow.handshake;
         let client = opening.client.unwrap_or(0);
         let mss = opening.mss();
-        let mut directions: Vec<Direction> =
-            [client, 1 - client].into_iter().filter_map(|from| Direction::of(flow, from)).collect();
+        let mut directions: Vec<DirectionReport> = [client, 1 - client]
+            .into_iter()
+            .filter_map(|from| DirectionReport::of(flow, from))
+            .collect();
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
-        let reset = (0..2).find(|i| flow.halves[*i].reset.is_some());
-        let visible = Visible::of(&chosen, client, &directions, scene);
-        let fins = (0..2).filter(|i| flow.halves[*i].fin.is_some()).count();
+        let reset = (0..2).find(|i| flow.directions[*i].reset.is_some());
+        let visible = Visibility::of(&chosen, client, &directions, scene);
+        let fins = (0..2).filter(|i| flow.directions[*i].fin.is_some()).count();
         Self {
             flow: number,
-            client: flow.ends[client].to_string(),
-            server: flow.ends[1 - client].to_string(),
+            client: flow.endpoints[client].to_string(),
+            server: flow.endpoints[1 - client].to_string(),
             opened: opened(flow, client, scene),
             ended: match (reset, fins) {
                 (Some(_), _) => "reset",
@@ -82,22 +84,22 @@ impl Connection {
                 (None, 1) => "half-closed",
                 _ => "open",
             },
-            reset_by: reset.map(|i| flow.ends[i].to_string()),
+            reset_by: reset.map(|i| flow.endpoints[i].to_string()),
             start_ns: flow.first,
             end_ns: flow.last,
             packets: flow.packets,
             syns: opening.syns,
             syn_acks: opening.syn_acks,
             handshake_ns: opening.first_syn.zip(opening.acked).map(|(a, b)| b.saturating_sub(a)),
-            taken_at: match flow.vantage() {
-                Vantage::At(end) if end == client => "client",
-                Vantage::At(_) => "server",
-                Vantage::Between => "between",
-                Vantage::Unknown => "unknown",
+            taken_at: match flow.capture_location() {
+                CaptureLocation::At(end) if end == client => "client",
+                CaptureLocation::At(_) => "server",
+                CaptureLocation::Between => "between",
+                CaptureLocation::Unknown => "unknown",
             },
-            to_client_ns: flow.way(1 - client),
-            to_server_ns: flow.way(client),
-            ecn: flow.mode(),
+            to_client_ns: flow.min_receiver_rtt(1 - client),
+            to_server_ns: flow.min_receiver_rtt(client),
+            ecn: flow.negotiated_ecn(),
             syn_ace: opening.syn.map(|o| o.flags.ace()),
             syn_ack_ace: opening.syn_ack.map(|o| o.flags.ace()),
             timestamps: opening.timestamps(),
@@ -107,7 +109,7 @@ impl Connection {
             client_mss_bytes: mss[0],
             server_mss_bytes: mss[1],
             options_lost: flow.options_lost,
-            time_backwards: flow.backwards,
+            time_backwards: flow.time_backwards,
             visible,
             verdict: "none-found",
             directions,
@@ -116,10 +118,10 @@ impl Connection {
     }
 
     /// The same with what was found.
-    pub(super) fn with(self, findings: Vec<Finding>) -> Self {
-        let verdict = if !findings.iter().all(Finding::is_of_the_capture) {
+    pub(super) fn with_findings(self, findings: Vec<FlowFinding>) -> Self {
+        let verdict = if !findings.iter().all(FlowFinding::is_capture_artifact) {
             "problems"
-        } else if self.is_shown_in_part() {
+        } else if self.is_partially_visible() {
             "undetermined"
         } else {
             "none-found"
@@ -128,8 +130,8 @@ impl Connection {
     }
 
     /// Losses and stalls could be there and not be seen.
-    fn is_shown_in_part(&self) -> bool {
-        let in_part = |d: &Direction| {
+    fn is_partially_visible(&self) -> bool {
+        let in_part = |d: &DirectionReport| {
             !d.data_seen || !d.acks_seen || d.unseen_bytes.saturating_mul(100) > d.acked_bytes
         };
         self.visible.packets_of != "both"
@@ -149,9 +151,9 @@ impl Connection {
 pub(super) const SYN_RTO_NS: u64 = 1_000_000_000;
 
 /// How far the handshake came, as far as the capture shows.
-fn opened(flow: &Flow, client: usize, scene: &Scene) -> &'static str {
-    let opening = &flow.opening;
-    let established = flow.established[client] + flow.established[1 - client] > 0;
+fn opened(flow: &FlowState, client: usize, scene: &CaptureFacts) -> &'static str {
+    let opening = &flow.handshake;
+    let established = flow.established_packets[client] + flow.established_packets[1 - client] > 0;
     match (opening.syn.or(opening.syn_ack), opening.syn_ack) {
         (None, _) => "under-way",
         // Neither end sends anything else before it is open.

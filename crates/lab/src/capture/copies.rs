@@ -1,7 +1,7 @@
 //! Packets that were captured more than once.
 //!
 //! Contract: a packet is a copy when the file shows that it was not sent again:
-//! 1. At another point ([`lowtide_capture::Point`]) all header fields that a router leaves alone
+//! 1. At another point ([`lowtide_capture::TimeValue`]) all header fields that a router leaves alone
 //!    were seen before, and this point has shown them less often than that one.
 //! 2. At the same point they were seen before with another TTL or hop limit (a router in
 //!    between), with the same identification of IPv4 within 5 ms, as a SYN within 1 ms, or with a
@@ -11,26 +11,26 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lowtide_capture::Observed;
+use lowtide_capture::CapturedPacket;
 use lowtide_wire::{Flags, Segment};
 
 /// Copies of a packet come within this time.
-const MOST_NS: u64 = 1_000_000_000;
+const MAX_COPY_AGE_NS: u64 = 1_000_000_000;
 /// Those of one point and hop limit, known by the identification only.
 const COPY_NS: u64 = 5_000_000;
 /// A SYN without identification is not sent again that soon.
 const SYN_COPY_NS: u64 = 1_000_000;
 /// Packets of a connection that are remembered.
-const MOST: usize = 512;
+const MAX_PACKETS: usize = 512;
 /// Points that are told apart.
-pub(super) const MOST_POINTS: usize = 8;
+pub(super) const MAX_POINTS: usize = 8;
 
 /// FNV-1a, 64 bits, of the fields that routers leave alone: end, identification, numbers, payload,
 /// flags, window, TSval and TSecr. Two of a few hundred packets agree by chance once in 10^14
 /// captures.
-type Print = u64;
+type Fingerprint = u64;
 
-fn print_of(from: usize, id: u16, s: &Segment) -> Print {
+fn fingerprint(from: usize, id: u16, s: &Segment) -> Fingerprint {
     let stamps = s.options.timestamps.map_or([0; 3], |t| [1, t.value, t.echo]);
     let ends = (from as u32) << 16 | u32::from(id);
     let flags = u32::from(s.flags.bits()) << 16 | u32::from(s.window);
@@ -45,17 +45,17 @@ fn print_of(from: usize, id: u16, s: &Segment) -> Print {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenPacket {
     time: u64,
     hop_limit: u8,
     /// How often at each point.
-    at: [u8; MOST_POINTS],
+    at: [u8; MAX_POINTS],
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
-    known: BTreeMap<Print, Seen>,
-    order: VecDeque<(u64, Print)>,
+    known: BTreeMap<Fingerprint, SeenPacket>,
+    order: VecDeque<(u64, Fingerprint)>,
     /// The newest TSval of each end.
     newest: [Option<u32>; 2],
 }
@@ -67,12 +67,12 @@ impl Copies {
         time: u64,
         from: usize,
         point: usize,
-        seen: &Observed,
+        seen: &CapturedPacket,
     ) -> bool {
         let s = &seen.segment;
         let stamps = s.options.timestamps.map(|t| t.value);
         let id = seen.identification.unwrap_or(0);
-        let print = print_of(from, id, s);
+        let print = fingerprint(from, id, s);
         self.forget(time);
         let newest = self.newest[from];
         let ahead = |value: u32| newest.map(|n| value.wrapping_sub(n).cast_signed());
@@ -82,12 +82,12 @@ impl Copies {
         {
             self.newest[from] = Some(value);
         }
-        let point = point.min(MOST_POINTS - 1);
+        let point = point.min(MAX_POINTS - 1);
         self.order.push_back((time, print));
         let Some(known) = self.known.get_mut(&print) else {
-            let mut at = [0; MOST_POINTS];
+            let mut at = [0; MAX_POINTS];
             at[point] = 1;
-            self.known.insert(print, Seen { time, hop_limit: seen.hop_limit, at });
+            self.known.insert(print, SeenPacket { time, hop_limit: seen.hop_limit, at });
             return false;
         };
         let age = time.saturating_sub(known.time);
@@ -114,7 +114,7 @@ impl Copies {
 
     fn forget(&mut self, time: u64) {
         while let Some((at, print)) = self.order.front().copied() {
-            if self.order.len() < MOST && time.saturating_sub(at) < MOST_NS {
+            if self.order.len() < MAX_PACKETS && time.saturating_sub(at) < MAX_COPY_AGE_NS {
                 return;
             }
             self.order.pop_front();
@@ -127,8 +127,8 @@ impl Copies {
     /// Bytes that it takes, about.
     #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
-        self.known.len() * 2 * size_of::<(Print, Seen)>()
-            + self.order.capacity() * size_of::<(u64, Print)>()
+        self.known.len() * 2 * size_of::<(Fingerprint, SeenPacket)>()
+            + self.order.capacity() * size_of::<(u64, Fingerprint)>()
     }
 }
 
@@ -140,11 +140,17 @@ mod tests {
 
     use super::*;
 
-    fn packet(seq: u32, id: u16, hop_limit: u8, tsval: Option<u32>) -> Observed {
+    fn packet(seq: u32, id: u16, hop_limit: u8, tsval: Option<u32>) -> CapturedPacket {
         let addresses = Addresses::V4 { src: Ipv4Addr::LOCALHOST, dst: Ipv4Addr::LOCALHOST };
         let mut segment = Segment { seq: SeqNum::new(seq), payload_len: 100, ..Segment::default() };
         segment.options.timestamps = tsval.map(|value| Timestamps { value, echo: 7 });
-        Observed { addresses, segment, identification: Some(id), hop_limit, options_lost: false }
+        CapturedPacket {
+            addresses,
+            segment,
+            identification: Some(id),
+            hop_limit,
+            options_incomplete: false,
+        }
     }
 
     #[test]
@@ -180,7 +186,9 @@ mod tests {
         for i in 0..100_000_u32 {
             assert!(!c.is_copy(u64::from(i) * 1_000, 0, 0, &packet(i, i as u16, 64, None)));
         }
-        assert!(c.order.len() <= MOST && c.known.len() <= MOST && c.footprint() < 200_000);
+        assert!(
+            c.order.len() <= MAX_PACKETS && c.known.len() <= MAX_PACKETS && c.footprint() < 200_000
+        );
         c.is_copy(3_000_000_000, 0, 0, &packet(0, 0, 64, None));
         assert_eq!((c.order.len(), c.known.len()), (1, 1));
     }

@@ -4,42 +4,42 @@ use std::collections::VecDeque;
 
 use lowtide_record::Quantile;
 
-use super::histogram::Histogram;
+use super::histogram::LogHistogram;
 
 /// Clock values of one end that have not been echoed yet.
-const MOST_VALUES: usize = 1024;
+const MAX_PENDING_TSVALS: usize = 1024;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Delays {
+pub(super) struct PathRtt {
     /// From data to the ACK that covers it; not from data that was sent again (Karn).
-    pub(super) by_ack: Histogram,
+    pub(super) by_ack: LogHistogram,
     /// From a timestamp to its echo.
-    pub(super) by_timestamp: Histogram,
+    pub(super) by_timestamp: LogHistogram,
     /// Of ACKs after which other data was still under way: no timer of the receiver is in them.
-    busy: Option<u64>,
-    smoothed: Option<u64>,
+    srtt_without_delack: Option<u64>,
+    srtt: Option<u64>,
     latest: Option<u32>,
-    usual: Option<u64>,
+    median: Option<u64>,
     values: VecDeque<(u32, u64)>,
 }
 
-impl Delays {
+impl PathRtt {
     /// An ACK told of a round trip; `lone`: nothing is under way any more.
-    pub(super) fn acknowledged(&mut self, rtt: u64, lone: bool) {
+    pub(super) fn on_ack(&mut self, rtt: u64, lone: bool) {
         self.by_ack.add(rtt);
         // RFC 6298 §2.
         let smooth = |old: Option<u64>| Some(old.map_or(rtt, |s| s - s / 8 + rtt / 8));
-        self.smoothed = smooth(self.smoothed);
+        self.srtt = smooth(self.srtt);
         if !lone {
-            self.busy = smooth(self.busy);
+            self.srtt_without_delack = smooth(self.srtt_without_delack);
         }
     }
 
     /// This end sent a timestamp.
-    pub(super) fn stamp(&mut self, time: u64, value: u32) {
+    pub(super) fn on_tsval(&mut self, time: u64, value: u32) {
         if self.latest.is_none_or(|last| value.wrapping_sub(last).cast_signed() > 0) {
             self.latest = Some(value);
-            if self.values.len() >= MOST_VALUES {
+            if self.values.len() >= MAX_PENDING_TSVALS {
                 self.values.pop_front();
             }
             self.values.push_back((value, time));
@@ -47,7 +47,7 @@ impl Delays {
     }
 
     /// The other end echoed it.
-    pub(super) fn echo(&mut self, time: u64, value: u32) {
+    pub(super) fn on_tsecr(&mut self, time: u64, value: u32) {
         while let Some((sent, at)) = self.values.front().copied() {
             let ahead = value.wrapping_sub(sent).cast_signed();
             if ahead < 0 {
@@ -58,10 +58,10 @@ impl Delays {
                 self.by_timestamp.add(time.saturating_sub(at));
                 let n = self.by_timestamp.count();
                 if n < 16 || n.is_multiple_of(64) {
-                    self.usual = self
+                    self.median = self
                         .by_timestamp
                         .quantile(Quantile::P50)
-                        .or(self.usual.max(self.by_timestamp.min()));
+                        .or(self.median.max(self.by_timestamp.min()));
                 }
                 return;
             }
@@ -74,16 +74,16 @@ impl Delays {
     }
 
     /// A usual one by timestamps.
-    pub(super) fn usual_by_timestamp(&self) -> Option<u64> {
-        self.usual
+    pub(super) fn median_by_timestamp(&self) -> Option<u64> {
+        self.median
     }
 
     /// What an ACK takes that no timer holds back.
-    pub(super) fn without_timer(&self) -> Option<u64> {
-        self.busy.max(self.min())
+    pub(super) fn rtt_without_delack(&self) -> Option<u64> {
+        self.srtt_without_delack.max(self.min())
     }
 
-    pub(super) fn smoothed(&self) -> Option<u64> {
-        self.smoothed
+    pub(super) fn srtt(&self) -> Option<u64> {
+        self.srtt
     }
 }

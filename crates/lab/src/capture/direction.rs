@@ -5,21 +5,21 @@
 
 use serde::Serialize;
 
-use super::echo::{Evidence, Run};
-use super::feedback::{self, Feedback};
-use super::flow::{Flow, Vantage};
-use super::half::Half;
-use super::histogram::Spread;
-use super::opening::Mode;
-use super::series::Series;
+use super::echo::{EceRun, EchoEvidence};
+use super::feedback::{self, FeedbackVerdict};
+use super::flow::{CaptureLocation, FlowState};
+use super::half::DirectionState;
+use super::histogram::ValueSummary;
+use super::opening::NegotiatedEcn;
+use super::series::DownsampledSeries;
 use super::stalls::Timeout;
-use super::window::Stretch;
+use super::window::WindowCollapse;
 
 /// Points of what is told over time.
-const MOST_POINTS: usize = 256;
+const MAX_POINTS: usize = 256;
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Direction {
+pub(super) struct DirectionReport {
     pub(super) from: String,
     pub(super) to: String,
     /// Data, and ACKs of it, are in the capture.
@@ -40,7 +40,7 @@ pub(super) struct Direction {
     pub(super) captured_twice: u64,
     pub(super) keep_alives: u64,
     pub(super) reordered: u64,
-    pub(super) reordering_packets: Option<Spread>,
+    pub(super) reordering_packets: Option<ValueSummary>,
     pub(super) duplicate_acks: u64,
     pub(super) dsacks: u64,
     /// ACKs with SACK blocks above the number that they acknowledge.
@@ -48,26 +48,26 @@ pub(super) struct Direction {
     pub(super) unseen_bytes: u64,
     pub(super) large_packets: u64,
     pub(super) largest_payload_bytes: u32,
-    pub(super) rtt_ns: Option<Spread>,
-    pub(super) rtt_by_timestamps_ns: Option<Spread>,
-    pub(super) marks: Marks,
-    pub(super) feedback: Feedback,
-    pub(super) evidence: Evidence,
+    pub(super) rtt_ns: Option<ValueSummary>,
+    pub(super) rtt_by_timestamps_ns: Option<ValueSummary>,
+    pub(super) marks: EcnCounts,
+    pub(super) feedback: FeedbackVerdict,
+    pub(super) evidence: EchoEvidence,
     pub(super) alpha: AlphaReport,
     /// When ACKs came; null near the receiver, which does not see it.
-    pub(super) flight_bytes: Option<Spread>,
+    pub(super) flight_bytes: Option<ValueSummary>,
     pub(super) collapses: Vec<Span>,
-    pub(super) stuck_ece: Option<EchoRun>,
+    pub(super) stuck_ece: Option<EceRunReport>,
     pub(super) timeouts: Timeouts,
-    pub(super) delayed_acks_ns: Option<Spread>,
-    pub(super) zero_windows_ns: Option<Spread>,
+    pub(super) delayed_acks_ns: Option<ValueSummary>,
+    pub(super) zero_windows_ns: Option<ValueSummary>,
     pub(super) zero_window_open: bool,
     pub(super) zero_windows: Vec<(u64, u64)>,
     pub(super) over_time: OverTime,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Marks {
+pub(super) struct EcnCounts {
     /// Segments with payload by codepoint.
     pub(super) not_ect: u64,
     pub(super) ect0: u64,
@@ -75,20 +75,20 @@ pub(super) struct Marks {
     pub(super) ce: u64,
     pub(super) ce_bytes: u64,
     pub(super) cwr: u64,
-    pub(super) cwr_runs: Option<Spread>,
+    pub(super) cwr_runs: Option<ValueSummary>,
     pub(super) acks: u64,
     pub(super) ece_acks: u64,
     pub(super) ece_bytes: u64,
-    pub(super) ece_run_acks: Option<Spread>,
-    pub(super) ece_run_ns: Option<Spread>,
-    pub(super) longest_ece_run: Option<EchoRun>,
+    pub(super) ece_run_acks: Option<ValueSummary>,
+    pub(super) ece_run_ns: Option<ValueSummary>,
+    pub(super) longest_ece_run: Option<EceRunReport>,
     /// Accurate ECN: packets with CE by the ACE field, and ACKs that added some.
     pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct EchoRun {
+pub(super) struct EceRunReport {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     pub(super) acks: u64,
@@ -120,7 +120,7 @@ pub(super) struct Timeouts {
     pub(super) tail_probes: u64,
     /// Times from what armed the timer until the first byte not acknowledged was sent again,
     /// shorter than any stack's least RTO.
-    pub(super) implausible_ns: Option<Spread>,
+    pub(super) implausible_ns: Option<ValueSummary>,
     /// The first of them.
     pub(super) first_implausible: Option<(u64, u64)>,
     /// From when on nothing moved, until when, and how many timeouts in a row came before.
@@ -137,36 +137,36 @@ pub(super) struct OverTime {
     pub(super) goodput_mbps: Vec<(u64, f64)>,
 }
 
-impl From<Run> for EchoRun {
-    fn from(r: Run) -> Self {
+impl From<EceRun> for EceRunReport {
+    fn from(r: EceRun) -> Self {
         Self { from_ns: r.from, to_ns: r.to, acks: r.acks, bytes: r.bytes, cwr: r.cwr }
     }
 }
 
-impl From<Stretch> for Span {
-    fn from(s: Stretch) -> Self {
+impl From<WindowCollapse> for Span {
+    fn from(s: WindowCollapse) -> Self {
         Self { from_ns: s.from, to_ns: s.to, acks: s.acks }
     }
 }
 
-impl Direction {
+impl DirectionReport {
     /// The data of the end `from`; none where neither data nor ACKs of more than a FIN are in the
     /// capture.
-    pub(super) fn of(flow: &Flow, from: usize) -> Option<Self> {
-        let half = &flow.halves[from];
+    pub(super) fn of(flow: &FlowState, from: usize) -> Option<Self> {
+        let half = &flow.directions[from];
         let data_seen = half.first_data.is_some();
         let acked = half.first_ack.filter(|_| half.stream.acked > 1);
         let start_ns = half.first_data.or(acked)?;
-        let round_trip = flow.round_trip().unwrap_or(0);
-        let at_sender = flow.vantage() == Vantage::At(from);
-        let at_receiver = flow.vantage() == Vantage::At(1 - from);
+        let round_trip = flow.min_rtt().unwrap_or(0);
+        let at_sender = flow.capture_location() == CaptureLocation::At(from);
+        let at_receiver = flow.capture_location() == CaptureLocation::At(1 - from);
         let mut collapses = half.window.collapses(at_sender, round_trip);
         collapses.retain(|_| data_seen);
-        let mode = flow.mode();
+        let mode = flow.negotiated_ecn();
         let stream = &half.stream;
         Some(Self {
-            from: flow.ends[from].to_string(),
-            to: flow.ends[1 - from].to_string(),
+            from: flow.endpoints[from].to_string(),
+            to: flow.endpoints[1 - from].to_string(),
             start_ns,
             data_seen,
             acks_seen: half.acks > 0,
@@ -176,45 +176,45 @@ impl Direction {
             segments: stream.segments,
             bytes: stream.bytes,
             acked_bytes: stream.acked,
-            retransmitted_segments: stream.again_segments,
-            retransmitted_bytes: stream.again_bytes,
-            needless_bytes: stream.needless_bytes,
-            lost_before_capture_segments: stream.lost_before,
+            retransmitted_segments: stream.retransmitted_segments,
+            retransmitted_bytes: stream.retransmitted_bytes,
+            needless_bytes: stream.spurious_bytes,
+            lost_before_capture_segments: stream.lost_before_capture,
             captured_twice: half.copies,
             keep_alives: stream.keep_alives,
-            reordered: stream.late,
-            reordering_packets: stream.late_by.spread(),
+            reordered: stream.reordered,
+            reordering_packets: stream.reordering_extent.summary(),
             duplicate_acks: half.duplicate_acks,
             dsacks: half.dsacks,
             sack_acks: half.sack_acks,
             unseen_bytes: stream.unseen_bytes,
             large_packets: stream.large,
             largest_payload_bytes: stream.largest,
-            rtt_ns: half.delays.by_ack.spread(),
-            rtt_by_timestamps_ns: half.delays.by_timestamp.spread(),
+            rtt_ns: half.rtt.by_ack.summary(),
+            rtt_by_timestamps_ns: half.rtt.by_timestamp.summary(),
             marks: marks(half),
             feedback: if data_seen {
-                feedback::decide(mode, &half.echo, !collapses.is_empty())
+                feedback::decide(mode, &half.ecn, !collapses.is_empty())
             } else {
                 feedback::without_data(mode)
             },
-            evidence: half.echo.evidence,
+            evidence: half.ecn.evidence,
             alpha: alpha(half, mode, flow.mss(from, 0), data_seen),
-            flight_bytes: half.window.flight.spread().filter(|_| !at_receiver && data_seen),
+            flight_bytes: half.window.flight.summary().filter(|_| !at_receiver && data_seen),
             collapses: collapses.into_iter().map(Span::from).collect(),
             stuck_ece: stuck(half, round_trip).filter(|_| data_seen),
             timeouts: Timeouts {
                 count: half.stalls.timeouts,
                 total_ns: half.stalls.timeout_ns,
                 most_backoff: half.stalls.most_backoff,
-                tail_probes: half.stalls.probes,
-                implausible_ns: half.stalls.implausible.spread(),
+                tail_probes: half.stalls.tail_probes,
+                implausible_ns: half.stalls.implausible.summary(),
                 first_implausible: half.stalls.first_implausible,
                 listed: half.stalls.listed.iter().map(listed).collect(),
             },
-            delayed_acks_ns: half.stalls.ack_waits.spread(),
-            zero_windows_ns: half.stalls.zero_windows.spread(),
-            zero_window_open: half.stalls.closed_since().is_some(),
+            delayed_acks_ns: half.stalls.delayed_acks.summary(),
+            zero_windows_ns: half.stalls.zero_windows.summary(),
+            zero_window_open: half.stalls.zero_window_since().is_some(),
             zero_windows: zero_windows(flow, half),
             over_time: over_time(half, !at_receiver && data_seen && half.acks > 0, data_seen),
         })
@@ -225,47 +225,47 @@ fn listed(t: &Timeout) -> (u64, u64, u32) {
     (t.from, t.to, t.backoff)
 }
 
-fn zero_windows(flow: &Flow, half: &Half) -> Vec<(u64, u64)> {
-    let open = half.stalls.closed_since().map(|since| (since, flow.last));
-    half.stalls.zero_listed.iter().copied().chain(open).collect()
+fn zero_windows(flow: &FlowState, half: &DirectionState) -> Vec<(u64, u64)> {
+    let open = half.stalls.zero_window_since().map(|since| (since, flow.last));
+    half.stalls.zero_window_spans.iter().copied().chain(open).collect()
 }
 
-fn marks(half: &Half) -> Marks {
-    let echo = &half.echo;
-    Marks {
+fn marks(half: &DirectionState) -> EcnCounts {
+    let echo = &half.ecn;
+    EcnCounts {
         not_ect: echo.not_ect,
         ect0: echo.ect0,
         ect1: echo.ect1,
         ce: echo.ce,
         ce_bytes: echo.ce_bytes,
         cwr: echo.cwr,
-        cwr_runs: echo.cwr_runs.spread(),
+        cwr_runs: echo.cwr_runs.summary(),
         acks: echo.acks,
         ece_acks: echo.ece_acks,
         ece_bytes: echo.ece_bytes,
-        ece_run_acks: echo.runs.spread(),
-        ece_run_ns: echo.run_times.spread(),
-        longest_ece_run: echo.longest.map(EchoRun::from),
-        ce_by_ace: echo.ace_marks,
+        ece_run_acks: echo.runs.summary(),
+        ece_run_ns: echo.run_times.summary(),
+        longest_ece_run: echo.longest.map(EceRunReport::from),
+        ce_by_ace: echo.ce_by_ace,
         ace_changes: echo.ace_changes,
     }
 }
 
 /// ECE on every ACK for long, and no CWR that could have ended it.
-fn stuck(half: &Half, round_trip: u64) -> Option<EchoRun> {
-    let long = |r: &Run| {
+fn stuck(half: &DirectionState, round_trip: u64) -> Option<EceRunReport> {
+    let long = |r: &EceRun| {
         r.acks >= feedback::STUCK_ACKS
             && r.cwr == 0
             && r.to - r.from >= round_trip.saturating_mul(10)
     };
-    half.echo.longest.filter(long).map(EchoRun::from)
+    half.ecn.longest.filter(long).map(EceRunReport::from)
 }
 
-fn alpha(half: &Half, mode: Mode, mss: u32, data_seen: bool) -> AlphaReport {
-    let marked = if mode == Mode::Accecn {
-        half.echo.ace_marks.saturating_mul(u64::from(mss)).min(half.stream.acked)
+fn alpha(half: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool) -> AlphaReport {
+    let marked = if mode == NegotiatedEcn::Accecn {
+        half.ecn.ce_by_ace.saturating_mul(u64::from(mss)).min(half.stream.acked)
     } else {
-        half.echo.ece_bytes
+        half.ecn.ece_bytes
     };
     let all = half.stream.acked;
     if !data_seen {
@@ -277,13 +277,15 @@ fn alpha(half: &Half, mode: Mode, mss: u32, data_seen: bool) -> AlphaReport {
         windows: half.alpha.windows,
         marked_windows: half.alpha.marked_windows,
         marked_fraction: (all > 0).then(|| marked as f64 / all as f64),
-        last: half.alpha.last().filter(|_| mode != Mode::Off),
+        last: half.alpha.last().filter(|_| mode != NegotiatedEcn::Off),
     }
 }
 
-fn over_time(half: &Half, flight: bool, windows: bool) -> OverTime {
+fn over_time(half: &DirectionState, flight: bool, windows: bool) -> OverTime {
     let width = half.goodput.width();
-    let shown = |series: &Series, on: bool| if on { series.pairs(MOST_POINTS) } else { Vec::new() };
+    let shown = |series: &DownsampledSeries, on: bool| {
+        if on { series.downsampled(MAX_POINTS) } else { Vec::new() }
+    };
     let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
     OverTime {
         marked_fraction: shown(&half.alpha.fractions, windows),

@@ -6,18 +6,18 @@ use std::collections::VecDeque;
 
 use lowtide_wire::{Ecn, Flags, Segment};
 
-use super::histogram::Histogram;
-use super::stream::{Covered, Stream};
+use super::histogram::LogHistogram;
+use super::stream::{AckCoverage, SequenceTracker};
 
 /// CWR segments under way, and arrivals without an ACK, that are remembered.
-const MOST_CWR: usize = 256;
-const MOST_ARRIVALS: usize = 8192;
+const MAX_CWR: usize = 256;
+const MAX_ARRIVALS: usize = 8192;
 /// What r.cep begins with (RFC 9768 §3.2.1).
 const FIRST_ACE: u8 = 5;
 
 /// ACKs in a row with ECE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run {
+pub(super) struct EceRun {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) acks: u64,
@@ -28,14 +28,14 @@ pub(super) struct Run {
 
 /// What two receivers echo: one of RFC 3168 and one of DCTCP.
 #[derive(Clone, Copy, Debug, Default)]
-struct Echoes {
-    latch: bool,
-    exact: bool,
+struct ExpectedEce {
+    rfc3168: bool,
+    dctcp: bool,
 }
 
 /// How often what was seen fits which receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
-pub(super) struct Evidence {
+pub(super) struct EchoEvidence {
     /// Runs of ECE that ended with the ACK that first covers a segment with CWR, and elsewhere.
     pub(super) ended_at_cwr: u64,
     pub(super) ended_elsewhere: u64,
@@ -55,7 +55,7 @@ pub(super) struct Evidence {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Echo {
+pub(super) struct EcnTracker {
     pub(super) ect0: u64,
     pub(super) ect1: u64,
     pub(super) not_ect: u64,
@@ -63,31 +63,31 @@ pub(super) struct Echo {
     pub(super) ce_bytes: u64,
     pub(super) cwr: u64,
     cwr_run: u64,
-    pub(super) cwr_runs: Histogram,
+    pub(super) cwr_runs: LogHistogram,
     pub(super) acks: u64,
     pub(super) ece_acks: u64,
     pub(super) ece_bytes: u64,
-    pub(super) run: Option<Run>,
-    pub(super) runs: Histogram,
-    pub(super) run_times: Histogram,
-    pub(super) longest: Option<Run>,
-    cwr_under_way: VecDeque<(u64, u64)>,
-    pub(super) evidence: Evidence,
+    pub(super) open_run: Option<EceRun>,
+    pub(super) runs: LogHistogram,
+    pub(super) run_times: LogHistogram,
+    pub(super) longest: Option<EceRun>,
+    cwr_in_flight: VecDeque<(u64, u64)>,
+    pub(super) evidence: EchoEvidence,
     /// Data as it came by: its end, and what they echo from then on.
-    arrivals: VecDeque<(u64, Echoes)>,
-    now: Echoes,
-    echoed: Option<Echoes>,
+    arrivals: VecDeque<(u64, ExpectedEce)>,
+    expected: ExpectedEce,
+    expected_on_ack: Option<ExpectedEce>,
     /// An echo ended with an ACK for the segment with CWR alone; counts unless the next ACK says ECE again,
     /// because then a new mark hurried it.
-    alone: bool,
+    cwr_alone_pending: bool,
     ace: Option<u8>,
     skip_ace: bool,
     /// Packets with CE that the ACE field has counted.
-    pub(super) ace_marks: u64,
+    pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
 }
 
-impl Echo {
+impl EcnTracker {
     /// The next segment, if it is a pure ACK, has the handshake encoding in its ACE field (RFC 9768 §3.2.2.1).
     pub(super) fn skip_handshake_ack(&mut self) {
         self.skip_ace = true;
@@ -103,7 +103,7 @@ impl Echo {
         accurate: bool,
     ) {
         let bytes = u64::from(segment.payload_len);
-        let count = Stream::count(bytes, mss);
+        let count = SequenceTracker::count(bytes, mss);
         match segment.ecn {
             Ecn::NotEct => self.not_ect += count,
             Ecn::Ect0 => self.ect0 += count,
@@ -120,60 +120,60 @@ impl Echo {
         if cwr {
             self.cwr += 1;
             self.cwr_run += 1;
-            if self.cwr_under_way.len() >= MOST_CWR {
-                self.cwr_under_way.pop_front();
+            if self.cwr_in_flight.len() >= MAX_CWR {
+                self.cwr_in_flight.pop_front();
             }
-            self.cwr_under_way.push_back((start, start + bytes.min(u64::from(mss))));
+            self.cwr_in_flight.push_back((start, start + bytes.min(u64::from(mss))));
         } else if self.cwr_run > 0 {
             self.cwr_runs.add(std::mem::take(&mut self.cwr_run));
         }
         if fresh {
             // CWR before CE: a segment may carry both (RFC 3168 erratum 3639).
-            self.now.latch = (self.now.latch && !cwr) || segment.ecn == Ecn::Ce;
+            self.expected.rfc3168 = (self.expected.rfc3168 && !cwr) || segment.ecn == Ecn::Ce;
             if segment.ecn.is_capable() {
-                self.now.exact = segment.ecn == Ecn::Ce;
+                self.expected.dctcp = segment.ecn == Ecn::Ce;
             }
-            if self.arrivals.len() >= MOST_ARRIVALS {
+            if self.arrivals.len() >= MAX_ARRIVALS {
                 self.arrivals.pop_front();
             }
-            self.arrivals.push_back((end, self.now));
+            self.arrivals.push_back((end, self.expected));
         }
     }
 
     /// An ACK of RFC 3168's kind. `lone`: it came from a timer, as far as one can tell.
-    pub(super) fn on_ack(
+    pub(super) fn on_classic_ack(
         &mut self,
         time: u64,
         ack: &Segment,
-        covered: &Covered,
+        covered: &AckCoverage,
         mss: u32,
         lone: bool,
     ) {
         let echo = ack.flags.contains(Flags::ECE);
         self.acks += 1;
         self.ece_acks += u64::from(echo);
-        let newly = covered.newly();
+        let newly = covered.newly_acked();
         self.ece_bytes += if echo { newly } else { 0 };
         let advance = newly > 0;
-        let clear = advance && !covered.gap && ack.options.sack.is_empty();
-        if std::mem::take(&mut self.alone) && !echo {
+        let clear = advance && !covered.has_hole && ack.options.sack.is_empty();
+        if std::mem::take(&mut self.cwr_alone_pending) && !echo {
             self.evidence.cwr_alone += 1;
         }
         let mut cwr = None;
         let mut cwr_count = 0;
-        while let Some(&(start, end)) = self.cwr_under_way.front() {
+        while let Some(&(start, end)) = self.cwr_in_flight.front() {
             if !advance || start >= covered.ack {
                 break;
             }
-            self.cwr_under_way.pop_front();
+            self.cwr_in_flight.pop_front();
             cwr = Some(end);
             cwr_count += 1;
         }
         self.compare(covered, echo, clear);
-        match (&mut self.run, echo) {
+        match (&mut self.open_run, echo) {
             (None, true) => {
-                self.run =
-                    Some(Run { from: time, to: time, acks: 1, bytes: newly, cwr: cwr_count });
+                self.open_run =
+                    Some(EceRun { from: time, to: time, acks: 1, bytes: newly, cwr: cwr_count });
                 if clear {
                     let one = newly <= u64::from(mss);
                     *(if one {
@@ -198,24 +198,24 @@ impl Echo {
         }
     }
 
-    fn end_at(&mut self, covered: &Covered, cwr: Option<u64>, mss: u32, lone: bool) {
+    fn end_at(&mut self, covered: &AckCoverage, cwr: Option<u64>, mss: u32, lone: bool) {
         let Some(end) = cwr else {
             self.evidence.ended_elsewhere += 1;
             return;
         };
         self.evidence.ended_at_cwr += 1;
-        let alone = covered.newly() <= u64::from(mss);
+        let alone = covered.newly_acked() <= u64::from(mss);
         if covered.ack > end || (alone && lone) {
             self.evidence.cwr_and_later += 1;
         } else if alone {
-            self.alone = true;
+            self.cwr_alone_pending = true;
         } else {
             self.evidence.cwr_and_earlier += 1;
         }
     }
 
     fn close_run(&mut self) {
-        if let Some(run) = self.run.take() {
+        if let Some(run) = self.open_run.take() {
             self.runs.add(run.acks);
             self.run_times.add(run.to - run.from);
             if self.longest.is_none_or(|l| l.acks < run.acks) {
@@ -225,43 +225,43 @@ impl Echo {
     }
 
     /// What the two receivers would have echoed on this ACK.
-    fn compare(&mut self, covered: &Covered, echo: bool, clear: bool) {
+    fn compare(&mut self, covered: &AckCoverage, echo: bool, clear: bool) {
         while let Some((_, echoes)) = self.arrivals.front().filter(|a| a.0 <= covered.ack) {
-            self.echoed = Some(*echoes);
+            self.expected_on_ack = Some(*echoes);
             self.arrivals.pop_front();
         }
-        if let Some(echoes) = self.echoed.filter(|e| clear && e.latch != e.exact) {
+        if let Some(echoes) = self.expected_on_ack.filter(|e| clear && e.rfc3168 != e.dctcp) {
             self.evidence.telling_acks += 1;
-            self.evidence.as_rfc3168 += u64::from(echo == echoes.latch);
-            self.evidence.as_dctcp += u64::from(echo == echoes.exact);
+            self.evidence.as_rfc3168 += u64::from(echo == echoes.rfc3168);
+            self.evidence.as_dctcp += u64::from(echo == echoes.dctcp);
         }
     }
 
     /// An ACK of Accurate ECN; how many packets with CE it adds.
-    pub(super) fn on_accurate(&mut self, ack: &Segment, covered: &Covered) -> u64 {
+    pub(super) fn on_accecn_ack(&mut self, ack: &Segment, covered: &AckCoverage) -> u64 {
         self.acks += 1;
         let pure = ack.payload_len == 0 && ack.options.sack.is_empty();
         if std::mem::take(&mut self.skip_ace) && pure {
             self.ace = Some(FIRST_ACE);
             return 0;
         }
-        if covered.old {
+        if covered.stale {
             return 0;
         }
         let ace = ack.flags.ace();
         let ahead = u64::from(ace.wrapping_sub(self.ace.unwrap_or(FIRST_ACE)) & 7);
         self.ace = Some(ace);
-        self.ace_marks += ahead;
+        self.ce_by_ace += ahead;
         self.ace_changes += u64::from(ahead > 0);
         ahead
     }
 
     /// The capture is over: what runs on counts as it is.
     pub(super) fn finish(&mut self) {
-        self.evidence.cwr_alone += u64::from(std::mem::take(&mut self.alone));
-        let open = self.run;
+        self.evidence.cwr_alone += u64::from(std::mem::take(&mut self.cwr_alone_pending));
+        let open = self.open_run;
         self.close_run();
-        self.run = open;
+        self.open_run = open;
         if self.cwr_run > 0 {
             self.cwr_runs.add(std::mem::take(&mut self.cwr_run));
         }

@@ -5,15 +5,15 @@ use serde::Serialize;
 /// How bad it is; the worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Weight {
+pub(super) enum Severity {
     Severe,
     Notable,
     Remark,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Finding {
-    pub(super) weight: Weight,
+pub(super) struct FlowFinding {
+    pub(super) weight: Severity,
     pub(super) kind: &'static str,
     /// Who sends the data that it is about; none where it is about the connection.
     pub(super) from: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Finding {
 }
 
 /// Kinds that are about the capture, not about the connection.
-const OF_THE_CAPTURE: [&str; 10] = [
+const CAPTURE_ARTIFACTS: [&str; 10] = [
     "answer-unknown",
     "captured-twice",
     "handshake-unknown",
@@ -37,9 +37,9 @@ const OF_THE_CAPTURE: [&str; 10] = [
     "time-backwards",
 ];
 
-impl Finding {
+impl FlowFinding {
     /// It says something about the capture only.
-    pub(super) fn is_of_the_capture(&self) -> bool {
-        OF_THE_CAPTURE.contains(&self.kind)
+    pub(super) fn is_capture_artifact(&self) -> bool {
+        CAPTURE_ARTIFACTS.contains(&self.kind)
     }
 }

@@ -2,24 +2,24 @@
 //!
 //! Contract: every sentence follows from the numbers of the report; what only may be so is said so.
 
-use super::connection::{Connection, SYN_RTO_NS};
-use super::direction::Direction;
-use super::feedback::Kind;
-use super::finding::{Finding, Weight};
-use super::opening::Mode;
-use super::visible::Scene;
-use super::words::{bytes, count, moment, percent, rate, time};
+use super::connection::{ConnectionReport, SYN_RTO_NS};
+use super::direction::DirectionReport;
+use super::feedback::FeedbackKind;
+use super::finding::{FlowFinding, Severity};
+use super::opening::NegotiatedEcn;
+use super::visible::CaptureFacts;
+use super::words::{bytes, count, percent, rate, time, timestamp};
 
-struct Draft<'a> {
-    found: Vec<Finding>,
+struct FindingCollector<'a> {
+    found: Vec<FlowFinding>,
     whole: (u64, u64),
     from: Option<&'a str>,
 }
 
-impl Draft<'_> {
+impl FindingCollector<'_> {
     fn add(
         &mut self,
-        weight: Weight,
+        weight: Severity,
         kind: &'static str,
         at: Option<(u64, u64)>,
         what: String,
@@ -27,18 +27,22 @@ impl Draft<'_> {
     ) {
         let (from_ns, to_ns) = at.unwrap_or(self.whole);
         let from = self.from.map(str::to_owned);
-        self.found.push(Finding { weight, kind, from, from_ns, to_ns, what, means });
+        self.found.push(FlowFinding { weight, kind, from, from_ns, to_ns, what, means });
     }
 }
 
 /// All findings of a connection, the worst first, among equals the longest.
-pub(super) fn of(c: &Connection, scene: &Scene) -> Vec<Finding> {
-    let mut draft = Draft { found: Vec::new(), whole: (c.start_ns, c.end_ns), from: None };
+pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding> {
+    let mut draft =
+        FindingCollector { found: Vec::new(), whole: (c.start_ns, c.end_ns), from: None };
     opening(c, scene, &mut draft);
-    place(c, &mut draft);
+    capture_point(c, &mut draft);
     for d in &c.directions {
-        let mut own =
-            Draft { found: Vec::new(), whole: (d.start_ns, d.end_ns), from: Some(&d.from) };
+        let mut own = FindingCollector {
+            found: Vec::new(),
+            whole: (d.start_ns, d.end_ns),
+            from: Some(&d.from),
+        };
         ecn(c, d, &mut own);
         stalls(d, &mut own);
         losses(d, &mut own);
@@ -46,32 +50,32 @@ pub(super) fn of(c: &Connection, scene: &Scene) -> Vec<Finding> {
         draft.found.append(&mut own.found);
     }
     // A collapse explains the stuck echo beside it.
-    let rank = |f: &Finding| f.kind != "window-collapse";
+    let rank = |f: &FlowFinding| f.kind != "window-collapse";
     draft
         .found
         .sort_by_key(|f| (f.weight, rank(f), std::cmp::Reverse(f.to_ns.saturating_sub(f.from_ns))));
     draft.found
 }
 
-fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
+fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollector<'_>) {
     let tries = count(c.syns, "SYN");
     match c.opened {
         "syn-only" if c.ended == "reset" => out.add(
-            Weight::Severe,
+            Severity::Severe,
             "refused",
             None,
             format!("the connection was refused: {tries}, answered by a reset"),
             "nobody listens on that port, or a firewall answers in its place",
         ),
         "syn-only" if is_unanswered(c, scene) => out.add(
-            Weight::Severe,
+            Severity::Severe,
             "no-answer",
             None,
             format!("nobody answered {tries} in {}", time(scene.end_ns.saturating_sub(c.start_ns))),
             "the host is down, or something on the path drops the SYN or its answer",
         ),
         "syn-only" => out.add(
-            Weight::Remark,
+            Severity::Remark,
             "answer-unknown",
             None,
             format!(
@@ -81,21 +85,21 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
             "the capture ends before a SYN is sent again, or shows one direction only: the server may have answered",
         ),
         "half-open" => out.add(
-            Weight::Severe,
+            Severity::Severe,
             "half-open",
             None,
             format!("{} never acknowledged", count(c.syn_acks, "SYN-ACK")),
             "the SYN-ACK does not reach the client, or a SYN flood with spoofed addresses",
         ),
         "unknown" if c.syn_acks > 1 => out.add(
-            Weight::Notable,
+            Severity::Notable,
             "handshake-again",
             None,
             format!("{}, and no packet of the client in the capture", count(c.syn_acks, "SYN-ACK")),
             "a SYN or SYN-ACK was repeated; whether the client acknowledged one is not in the capture",
         ),
         "unknown" => out.add(
-            Weight::Remark,
+            Severity::Remark,
             "handshake-unknown",
             None,
             format!("{} and nothing later in the capture", count(c.syn_acks, "SYN-ACK")),
@@ -103,7 +107,7 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
              completed",
         ),
         _ if c.syns > 1 || c.syn_acks > 1 => out.add(
-            Weight::Notable,
+            Severity::Notable,
             "handshake-again",
             c.handshake_ns.map(|ns| (c.start_ns, c.start_ns + ns)),
             format!(
@@ -117,16 +121,16 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
     }
     if let Some(by) = c.reset_by.as_ref().filter(|_| c.opened != "syn-only") {
         out.add(
-            Weight::Notable,
+            Severity::Notable,
             "reset",
             Some((c.end_ns, c.end_ns)),
-            format!("reset by {by} at {}", moment(c.end_ns)),
+            format!("reset by {by} at {}", timestamp(c.end_ns)),
             "an application closed with data unread, or gave up; bytes under way are lost",
         );
     }
-    if c.syn_ace.is_some_and(|ace| ace != 0) && c.ecn == Mode::Off {
+    if c.syn_ace.is_some_and(|ace| ace != 0) && c.ecn == NegotiatedEcn::Off {
         out.add(
-            Weight::Notable,
+            Severity::Notable,
             "ecn-refused",
             None,
             "the client asked for ECN, the server did not agree".to_owned(),
@@ -135,7 +139,7 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
     }
     if c.time_backwards > 0 {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "time-backwards",
             None,
             format!("{} stamped earlier than the one before", count(c.time_backwards, "packet")),
@@ -144,7 +148,7 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
     }
     if c.options_lost > 0 {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "options-lost",
             None,
             format!("{} without readable options", count(c.options_lost, "packet")),
@@ -155,13 +159,13 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
 
 /// A single SYN without an answer tells something only where answers are captured and there was
 /// time for one.
-fn is_unanswered(c: &Connection, scene: &Scene) -> bool {
+fn is_unanswered(c: &ConnectionReport, scene: &CaptureFacts) -> bool {
     let waited = scene.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
     c.syns > 1 || (waited && scene.two_way)
 }
 
 /// Findings about the place of the capture.
-fn place(c: &Connection, out: &mut Draft<'_>) {
+fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
     let v = &c.visible;
     let only = match v.packets_of {
         "client" => Some((&c.client, &c.server)),
@@ -170,7 +174,7 @@ fn place(c: &Connection, out: &mut Draft<'_>) {
     };
     if let Some((seen, unseen)) = only.filter(|_| matches!(c.opened, "handshake" | "under-way")) {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "one-direction",
             None,
             format!("only packets of {seen} are in the capture, none of {unseen}"),
@@ -181,7 +185,7 @@ fn place(c: &Connection, out: &mut Draft<'_>) {
     if v.packets_elsewhere > 0 {
         let told = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "several-interfaces",
             None,
             format!(
@@ -194,7 +198,7 @@ fn place(c: &Connection, out: &mut Draft<'_>) {
     }
     if v.merged {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "merged-interfaces",
             None,
             format!("spread over {} interfaces, of which none has all", v.interfaces.len()),
@@ -204,7 +208,7 @@ fn place(c: &Connection, out: &mut Draft<'_>) {
     }
 }
 
-fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
+fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let m = &d.marks;
     for s in &d.collapses {
         let span = s.to_ns - s.from_ns;
@@ -214,13 +218,13 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
             count(m.cwr, "segment") + " with CWR"
         };
         out.add(
-            Weight::Severe,
+            Severity::Severe,
             "window-collapse",
             Some((s.from_ns, s.to_ns)),
             format!(
                 "window collapse: from {} on never more than two segments in flight, with ECE on all of {} \
                  in {}; {cwr}",
-                moment(s.from_ns),
+                timestamp(s.from_ns),
                 count(s.acks, "ACK"),
                 time(span),
             ),
@@ -230,22 +234,26 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     }
     if let Some(run) = d.stuck_ece {
         out.add(
-            Weight::Severe,
+            Severity::Severe,
             "stuck-ece",
             Some((run.from_ns, run.to_ns)),
             format!(
                 "stuck ECE: {} in a row from {} on ({}), and none of the data that they acknowledge has CWR",
                 count(run.acks, "ACK"),
-                moment(run.from_ns),
+                timestamp(run.from_ns),
                 time(run.to_ns - run.from_ns)
             ),
             "the receiver waits for a CWR that the sender never sends; or the queue on the way never falls \
              below its marking threshold",
         );
     }
-    if d.feedback.kind == Kind::None && m.ce > 0 && c.ecn != Mode::Off && d.acks_seen {
+    if d.feedback.kind == FeedbackKind::None
+        && m.ce > 0
+        && c.ecn != NegotiatedEcn::Off
+        && d.acks_seen
+    {
         out.add(
-            Weight::Severe,
+            Severity::Severe,
             "marks-not-echoed",
             None,
             format!("{} came with CE and no ACK said so", count(m.ce, "segment")),
@@ -254,15 +262,19 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     }
     let capable = m.ect0 + m.ect1 + m.ce;
     match c.ecn {
-        Mode::Rfc3168 | Mode::Accecn if capable == 0 && m.not_ect > 10 => out.add(
-            Weight::Notable,
-            "agreed-not-used",
-            None,
-            format!("ECN was agreed, but none of {} is ECN-capable", count(m.not_ect, "segment")),
-            "something before the capture clears the ECN field, or the sender gave ECN up",
-        ),
-        Mode::Off if capable > 0 => out.add(
-            Weight::Notable,
+        NegotiatedEcn::Rfc3168 | NegotiatedEcn::Accecn if capable == 0 && m.not_ect > 10 => out
+            .add(
+                Severity::Notable,
+                "agreed-not-used",
+                None,
+                format!(
+                    "ECN was agreed, but none of {} is ECN-capable",
+                    count(m.not_ect, "segment")
+                ),
+                "something before the capture clears the ECN field, or the sender gave ECN up",
+            ),
+        NegotiatedEcn::Off if capable > 0 => out.add(
+            Severity::Notable,
             "ect-without-ecn",
             None,
             format!("{} ECN-capable though ECN was not agreed", count(capable, "segment")),
@@ -275,7 +287,7 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     if fraction >= 0.5 && d.alpha.windows >= 10 && d.stuck_ece.is_none() && d.collapses.is_empty() {
         let share = format!("{:.0} %", fraction * 100.0);
         out.add(
-            Weight::Notable,
+            Severity::Notable,
             "marked-mostly",
             None,
             format!("{share} of the bytes were acknowledged under a mark"),
@@ -286,9 +298,9 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
 }
 
 /// ECN was agreed, the data is ECN-capable, segments are lost and none is marked.
-fn losses_without_marks(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
+fn losses_without_marks(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let m = &d.marks;
-    let agreed = matches!(c.ecn, Mode::Rfc3168 | Mode::Accecn);
+    let agreed = matches!(c.ecn, NegotiatedEcn::Rfc3168 | NegotiatedEcn::Accecn);
     let capable = m.ect0 + m.ect1;
     // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
     let first_time = d.segments.saturating_sub(d.retransmitted_segments);
@@ -299,7 +311,7 @@ fn losses_without_marks(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     if !(agreed && d.acks_seen && capable >= 10 && nearly_all && unmarked && lost > 0) {
         return;
     }
-    let weight = if lost >= 3 { Weight::Notable } else { Weight::Remark };
+    let weight = if lost >= 3 { Severity::Notable } else { Severity::Remark };
     out.add(
         weight,
         "losses-without-marks",
@@ -314,11 +326,11 @@ fn losses_without_marks(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     );
 }
 
-fn stalls(d: &Direction, out: &mut Draft<'_>) {
+fn stalls(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let t = &d.timeouts;
     if let Some(short) = t.implausible_ns {
         out.add(
-            Weight::Notable,
+            Severity::Notable,
             "implausible-timeouts",
             t.first_implausible,
             format!(
@@ -340,7 +352,7 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
             n => format!(", up to {} in a row with backoff", n + 1),
         };
         out.add(
-            Weight::Severe,
+            Severity::Severe,
             "timeouts",
             Some((from, to)),
             format!(
@@ -348,7 +360,7 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
                 count(t.count, "retransmission timeout"),
                 time(t.total_ns),
                 time(longest),
-                moment(from)
+                timestamp(from)
             ),
             "the tail of a burst was lost, or a whole window (incast), so that no ACK could tell; a smaller \
              least RTO, loss probes or ECN shorten it",
@@ -357,7 +369,7 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
     if let Some(waits) = d.delayed_acks_ns {
         let usual = waits.p50.unwrap_or(waits.max);
         out.add(
-            if waits.count >= 3 { Weight::Notable } else { Weight::Remark },
+            if waits.count >= 3 { Severity::Notable } else { Severity::Remark },
             "delayed-acks",
             None,
             format!(
@@ -372,7 +384,7 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
     }
     if let Some(zero) = d.zero_windows_ns {
         out.add(
-            Weight::Notable,
+            Severity::Notable,
             "zero-window",
             d.zero_windows.first().map(|z| (z.0, d.zero_windows.last().map_or(z.1, |l| l.1))),
             format!(
@@ -385,7 +397,7 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
     }
     if d.zero_window_open {
         out.add(
-            Weight::Severe,
+            Severity::Severe,
             "zero-window-at-end",
             d.zero_windows.last().copied(),
             "the receiver's window is closed when the capture ends".to_owned(),
@@ -398,10 +410,10 @@ fn times(n: u64) -> String {
     if n == 1 { "once".to_owned() } else { count(n, "time") }
 }
 
-fn losses(d: &Direction, out: &mut Draft<'_>) {
+fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let again = d.retransmitted_segments;
     if again > 0 {
-        let weight = if again * 100 >= d.segments { Weight::Notable } else { Weight::Remark };
+        let weight = if again * 100 >= d.segments { Severity::Notable } else { Severity::Remark };
         let needless = match d.needless_bytes {
             0 => String::new(),
             n => format!("; {} of it had been acknowledged already", bytes(n)),
@@ -422,7 +434,7 @@ fn losses(d: &Direction, out: &mut Draft<'_>) {
     }
     if !d.data_seen && d.sack_acks > 0 {
         out.add(
-            Weight::Notable,
+            Severity::Notable,
             "sacked-gaps",
             None,
             format!("{} with SACK blocks beyond a gap", count(d.sack_acks, "ACK")),
@@ -431,7 +443,8 @@ fn losses(d: &Direction, out: &mut Draft<'_>) {
     }
     if d.reordered > 0 {
         let far = d.reordering_packets.map_or(0, |s| s.max);
-        let weight = if d.reordered * 100 >= d.packets { Weight::Notable } else { Weight::Remark };
+        let weight =
+            if d.reordered * 100 >= d.packets { Severity::Notable } else { Severity::Remark };
         out.add(
             weight,
             "reordering",
@@ -442,10 +455,10 @@ fn losses(d: &Direction, out: &mut Draft<'_>) {
     }
 }
 
-fn capture(d: &Direction, out: &mut Draft<'_>) {
+fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     if d.unseen_bytes > 0 && d.data_seen {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "not-in-capture",
             None,
             format!("{} were acknowledged but are not in the capture", bytes(d.unseen_bytes)),
@@ -455,7 +468,7 @@ fn capture(d: &Direction, out: &mut Draft<'_>) {
     }
     if d.captured_twice > 0 {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "captured-twice",
             None,
             format!("{} captured twice; counted once", count(d.captured_twice, "packet")),
@@ -464,7 +477,7 @@ fn capture(d: &Direction, out: &mut Draft<'_>) {
     }
     if d.large_packets > 0 {
         out.add(
-            Weight::Remark,
+            Severity::Remark,
             "offload",
             None,
             format!(
@@ -480,6 +493,6 @@ fn capture(d: &Direction, out: &mut Draft<'_>) {
 }
 
 /// One line that sums a direction up.
-pub(super) fn goodput(d: &Direction) -> String {
+pub(super) fn goodput(d: &DirectionReport) -> String {
     rate(d.acked_bytes, d.end_ns - d.start_ns)
 }

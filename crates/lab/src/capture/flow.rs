@@ -2,20 +2,20 @@
 
 use std::net::SocketAddr;
 
-use lowtide_capture::Observed;
+use lowtide_capture::CapturedPacket;
 use lowtide_wire::Flags;
 
 use super::copies::Copies;
-use super::half::{NEAR, Settings, Surroundings};
-use super::halves::Halves;
-use super::opening::{Mode, Opening};
+use super::half::{AnalysisSettings, NEAR_RTT_RATIO, PacketContext};
+use super::halves::DirectionStates;
+use super::opening::{HandshakeInfo, NegotiatedEcn};
 
 /// Payload of a full segment where no SYN tells: Ethernet with timestamps.
 const USUAL_MSS: u32 = 1448;
 
 /// Where the capture was taken, as the round trips to both ends tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Vantage {
+pub(super) enum CaptureLocation {
     /// At this end, or close to it.
     At(usize),
     /// Somewhere between.
@@ -25,66 +25,66 @@ pub(super) enum Vantage {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
-    pub(super) ends: [SocketAddr; 2],
+pub(super) struct FlowState {
+    pub(super) endpoints: [SocketAddr; 2],
     pub(super) first: u64,
     pub(super) last: u64,
     pub(super) packets: u64,
-    pub(super) opening: Opening,
+    pub(super) handshake: HandshakeInfo,
     /// By the end that sends the data.
-    pub(super) halves: Halves,
+    pub(super) directions: DirectionStates,
     /// Packets of which options are missing.
     pub(super) options_lost: u64,
     /// The time went backwards.
-    pub(super) backwards: u64,
+    pub(super) time_backwards: u64,
     /// Packets of each end, copies left out; and those without SYN and RST.
     pub(super) sent: [u64; 2],
-    pub(super) established: [u64; 2],
+    pub(super) established_packets: [u64; 2],
     /// TTL or hop limit of each end's packets: the greatest.
     pub(super) hop_limits: [u8; 2],
     copies: Copies,
 }
 
-impl Flow {
-    pub(super) fn new(ends: [SocketAddr; 2], time: u64, settings: Settings) -> Self {
+impl FlowState {
+    pub(super) fn new(ends: [SocketAddr; 2], time: u64, settings: AnalysisSettings) -> Self {
         Self {
-            ends,
+            endpoints: ends,
             first: time,
             last: time,
             packets: 0,
-            opening: Opening::default(),
-            halves: Halves::new(settings),
+            handshake: HandshakeInfo::default(),
+            directions: DirectionStates::new(settings),
             options_lost: 0,
-            backwards: 0,
+            time_backwards: 0,
             sent: [0; 2],
-            established: [0; 2],
+            established_packets: [0; 2],
             hop_limits: [0; 2],
             copies: Copies::default(),
         }
     }
 
     /// A SYN that belongs to a new connection between the same ports.
-    pub(super) fn is_over(&self, from: usize, seen: &Observed) -> bool {
+    pub(super) fn is_port_reuse(&self, from: usize, seen: &CapturedPacket) -> bool {
         let segment = &seen.segment;
         if !segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::ACK) {
             return false;
         }
-        match self.halves[from].stream.isn() {
+        match self.directions[from].stream.isn() {
             Some(isn) => isn != segment.seq,
-            None => self.packets > 0 && self.opening.client != Some(from),
+            None => self.packets > 0 && self.handshake.client != Some(from),
         }
     }
 
     /// Payload of a full segment from that end.
     pub(super) fn mss(&self, from: usize, payload: u32) -> u32 {
-        let largest = self.halves[from].stream.largest.max(payload);
-        let agreed = self.opening.payload(from).unwrap_or(USUAL_MSS);
+        let largest = self.directions[from].stream.largest.max(payload);
+        let agreed = self.handshake.effective_mss(from).unwrap_or(USUAL_MSS);
         if largest == 0 { agreed } else { agreed.min(largest) }
     }
 
     /// Least round trip of the whole path, nanoseconds.
-    pub(super) fn round_trip(&self) -> Option<u64> {
-        let [a, b] = [0, 1].map(|i: usize| self.way(i));
+    pub(super) fn min_rtt(&self) -> Option<u64> {
+        let [a, b] = [0, 1].map(|i: usize| self.min_receiver_rtt(i));
         match (a, b) {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
@@ -92,8 +92,8 @@ impl Flow {
     }
 
     /// Least time from the capture to the end that is not `from` and back.
-    pub(super) fn way(&self, from: usize) -> Option<u64> {
-        let opening = &self.opening;
+    pub(super) fn min_receiver_rtt(&self, from: usize) -> Option<u64> {
+        let opening = &self.handshake;
         let answer = opening.syn_ack.map(|o| o.time);
         let handshake = match opening.client {
             Some(client) if client == from => opening.syn.map(|o| o.time).zip(answer),
@@ -101,29 +101,39 @@ impl Flow {
             None => None,
         };
         let handshake = handshake.map(|(a, b)| b.saturating_sub(a));
-        [handshake, self.halves[from].delays.min()].into_iter().flatten().min()
+        [handshake, self.directions[from].rtt.min()].into_iter().flatten().min()
     }
 
-    pub(super) fn vantage(&self) -> Vantage {
-        match (self.way(0), self.way(1)) {
-            (Some(to_1), Some(to_0)) if to_1 > to_0.saturating_mul(NEAR) => Vantage::At(0),
-            (Some(to_1), Some(to_0)) if to_0 > to_1.saturating_mul(NEAR) => Vantage::At(1),
-            (Some(_), Some(_)) => Vantage::Between,
-            _ => Vantage::Unknown,
+    pub(super) fn capture_location(&self) -> CaptureLocation {
+        match (self.min_receiver_rtt(0), self.min_receiver_rtt(1)) {
+            (Some(to_1), Some(to_0)) if to_1 > to_0.saturating_mul(NEAR_RTT_RATIO) => {
+                CaptureLocation::At(0)
+            }
+            (Some(to_1), Some(to_0)) if to_0 > to_1.saturating_mul(NEAR_RTT_RATIO) => {
+                CaptureLocation::At(1)
+            }
+            (Some(_), Some(_)) => CaptureLocation::Between,
+            _ => CaptureLocation::Unknown,
         }
     }
 
-    pub(super) fn mode(&self) -> Mode {
-        self.opening.mode()
+    pub(super) fn negotiated_ecn(&self) -> NegotiatedEcn {
+        self.handshake.negotiated_ecn()
     }
 
     /// A packet from the end `from`, captured at point number `point`.
-    pub(super) fn on_packet(&mut self, time: u64, from: usize, seen: &Observed, point: usize) {
+    pub(super) fn on_packet(
+        &mut self,
+        time: u64,
+        from: usize,
+        seen: &CapturedPacket,
+        point: usize,
+    ) {
         let segment = &seen.segment;
-        self.backwards += u64::from(time < self.last);
+        self.time_backwards += u64::from(time < self.last);
         let time = time.max(self.last);
         if self.copies.is_copy(time, from, point, seen) {
-            self.halves[from].copies += 1;
+            self.directions[from].copies += 1;
             return;
         }
         let silence = if self.packets == 0 { 0 } else { time - self.last };
@@ -131,59 +141,59 @@ impl Flow {
         self.packets += 1;
         self.sent[from] += 1;
         self.hop_limits[from] = self.hop_limits[from].max(seen.hop_limit);
-        self.options_lost += u64::from(seen.options_lost);
+        self.options_lost += u64::from(seen.options_incomplete);
         if segment.flags.contains(Flags::SYN) {
-            self.opening.on_syn(time, from, segment, seen.options_lost);
-            self.halves[from].stream.open(segment.seq);
+            self.handshake.on_syn(time, from, segment, seen.options_incomplete);
+            self.directions[from].stream.on_syn(segment.seq);
             if let Some(stamps) = segment.options.timestamps {
-                self.halves[from].delays.stamp(time, stamps.value);
+                self.directions[from].rtt.on_tsval(time, stamps.value);
                 if segment.flags.contains(Flags::ACK) {
-                    self.halves[1 - from].delays.echo(time, stamps.echo);
+                    self.directions[1 - from].rtt.on_tsecr(time, stamps.echo);
                 }
             }
             if segment.flags.contains(Flags::ACK) {
-                self.halves[1 - from].stream.begin_at(segment.ack);
+                self.directions[1 - from].stream.set_origin(segment.ack);
                 // Its ACK comes with the handshake encoding, for the data of this end.
-                self.halves[from].echo.skip_handshake_ack();
+                self.directions[from].ecn.skip_handshake_ack();
             }
             return;
         }
         if segment.flags.contains(Flags::RST) {
-            self.halves[from].reset.get_or_insert(time);
+            self.directions[from].reset.get_or_insert(time);
             return;
         }
-        self.established[from] += 1;
-        self.opening.on_segment(time, from);
+        self.established_packets[from] += 1;
+        self.handshake.on_segment(time, from);
         if segment.flags.contains(Flags::ACK) {
             let other = 1 - from;
-            let around = self.around(other, from, 0, (time, silence));
-            self.halves[other].on_ack(segment, &around);
+            let around = self.packet_context(other, from, 0, (time, silence));
+            self.directions[other].on_ack(segment, &around);
         }
-        let around = self.around(from, 1 - from, segment.payload_len, (time, silence));
-        self.halves[from].on_segment(segment, &around);
+        let around = self.packet_context(from, 1 - from, segment.payload_len, (time, silence));
+        self.directions[from].on_segment(segment, &around);
     }
 
     /// What the data of `sender` meets; `payload` is that of the packet at hand.
-    fn around(
+    fn packet_context(
         &self,
         sender: usize,
         receiver: usize,
         payload: u32,
         (time, silence): (u64, u64),
-    ) -> Surroundings {
-        Surroundings {
+    ) -> PacketContext {
+        PacketContext {
             time,
-            mode: self.mode(),
+            negotiated_ecn: self.negotiated_ecn(),
             mss: self.mss(sender, payload),
-            round_trip: self.round_trip(),
-            to_sender: self.way(receiver),
-            usual_to_sender: self.halves[receiver].delays.usual_by_timestamp(),
+            min_rtt: self.min_rtt(),
+            min_sender_rtt: self.min_receiver_rtt(receiver),
+            median_sender_rtt: self.directions[receiver].rtt.median_by_timestamp(),
             silence,
         }
     }
 
     /// The capture is over.
     pub(super) fn finish(&mut self) {
-        self.halves.known_mut().for_each(|h| h.echo.finish());
+        self.directions.known_mut().for_each(|h| h.ecn.finish());
     }
 }

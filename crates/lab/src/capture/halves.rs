@@ -4,41 +4,42 @@
 use std::ops::{Index, IndexMut};
 use std::sync::LazyLock;
 
-use super::half::{Half, Settings};
+use super::half::{AnalysisSettings, DirectionState};
 
 /// A direction without packets.
-static NOTHING: LazyLock<Half> =
-    LazyLock::new(|| Half::new(Settings { gain: 1.0, rto_min: 0, traced: false }));
+static EMPTY: LazyLock<DirectionState> = LazyLock::new(|| {
+    DirectionState::new(AnalysisSettings { gain: 1.0, rto_min: 0, traced: false })
+});
 
 /// By the end that sends the data.
 #[derive(Clone, Debug)]
-pub(super) struct Halves {
-    settings: Settings,
-    of: [Option<Box<Half>>; 2],
+pub(super) struct DirectionStates {
+    settings: AnalysisSettings,
+    by_sender: [Option<Box<DirectionState>>; 2],
 }
 
-impl Halves {
-    pub(super) fn new(settings: Settings) -> Self {
-        Self { settings, of: [None, None] }
+impl DirectionStates {
+    pub(super) fn new(settings: AnalysisSettings) -> Self {
+        Self { settings, by_sender: [None, None] }
     }
 
     /// Those of which something is known.
-    pub(super) fn known_mut(&mut self) -> impl Iterator<Item = &mut Half> {
-        self.of.iter_mut().flatten().map(Box::as_mut)
+    pub(super) fn known_mut(&mut self) -> impl Iterator<Item = &mut DirectionState> {
+        self.by_sender.iter_mut().flatten().map(Box::as_mut)
     }
 }
 
-impl Index<usize> for Halves {
-    type Output = Half;
+impl Index<usize> for DirectionStates {
+    type Output = DirectionState;
 
-    fn index(&self, end: usize) -> &Half {
-        self.of.get(end).and_then(Option::as_deref).unwrap_or(&NOTHING)
+    fn index(&self, end: usize) -> &DirectionState {
+        self.by_sender.get(end).and_then(Option::as_deref).unwrap_or(&EMPTY)
     }
 }
 
-impl IndexMut<usize> for Halves {
-    fn index_mut(&mut self, end: usize) -> &mut Half {
+impl IndexMut<usize> for DirectionStates {
+    fn index_mut(&mut self, end: usize) -> &mut DirectionState {
         let settings = self.settings;
-        self.of[end & 1].get_or_insert_with(|| Box::new(Half::new(settings)))
+        self.by_sender[end & 1].get_or_insert_with(|| Box::new(DirectionState::new(settings)))
     }
 }

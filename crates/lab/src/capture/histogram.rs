@@ -12,7 +12,7 @@ use serde::Serialize;
 const BITS: u32 = 7;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Histogram {
+pub(super) struct LogHistogram {
     bins: BTreeMap<u16, u64>,
     count: u64,
     least: u64,
@@ -21,7 +21,7 @@ pub(super) struct Histogram {
 
 /// What is told of many values. A quantile that so few values do not hold is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct Spread {
+pub(super) struct ValueSummary {
     pub(super) count: u64,
     pub(super) min: u64,
     pub(super) p50: Option<u64>,
@@ -46,7 +46,7 @@ fn middle(bin: u16) -> u64 {
     low + ((1_u64 << shift) >> 1)
 }
 
-impl Histogram {
+impl LogHistogram {
     pub(super) fn add(&mut self, value: u64) {
         self.least = if self.count == 0 { value } else { self.least.min(value) };
         self.most = self.most.max(value);
@@ -63,7 +63,7 @@ impl Histogram {
     }
 
     pub(super) fn quantile(&self, q: Quantile) -> Option<u64> {
-        if !q.held_by(self.count) {
+        if !q.is_defined_for(self.count) {
             return None;
         }
         let rank = q.rank(self.count);
@@ -75,8 +75,8 @@ impl Histogram {
         found.map(|(bin, _)| middle(*bin).clamp(self.least, self.most))
     }
 
-    pub(super) fn spread(&self) -> Option<Spread> {
-        (self.count > 0).then(|| Spread {
+    pub(super) fn summary(&self) -> Option<ValueSummary> {
+        (self.count > 0).then(|| ValueSummary {
             count: self.count,
             min: self.least,
             p50: self.quantile(Quantile::P50),
@@ -104,16 +104,16 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_values() {
-        let mut h = Histogram::default();
+        let mut h = LogHistogram::default();
         (1..=1000_u64).for_each(|v| h.add(v * 1000));
-        let s = h.spread().unwrap();
+        let s = h.summary().unwrap();
         assert_eq!((s.count, s.min, s.max), (1000, 1000, 1_000_000));
         assert!(
             s.p50.unwrap().abs_diff(500_000) < 4_000 && s.p99.unwrap().abs_diff(990_000) < 8_000
         );
-        let mut few = Histogram::default();
+        let mut few = LogHistogram::default();
         few.add(7);
         assert_eq!(few.quantile(Quantile::P99), None, "one value has no 99th percentile");
-        assert_eq!(Histogram::default().spread(), None);
+        assert_eq!(LogHistogram::default().summary(), None);
     }
 }

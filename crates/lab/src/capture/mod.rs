@@ -44,18 +44,18 @@ use std::io::Read;
 use serde::Serialize;
 
 pub use page::Page;
-pub use read::{AtPoint, Contents, Skipped};
+pub use read::{Contents, InterfaceSummary, Skipped};
 
-use connection::Connection;
-use half::Settings;
-use table::Table;
-use visible::Scene;
+use connection::ConnectionReport;
+use half::AnalysisSettings;
+use table::ConnectionTable;
+use visible::CaptureFacts;
 
 use crate::error::LabError;
 
 /// What is asked about a capture.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct AnalysisOptions {
     /// Only these connections: a number, or an address, a port, or both (`10.0.0.1:80`) of either end. All of
     /// them without any.
     pub flows: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Question {
     pub rto_min_ns: u64,
 }
 
-impl Default for Question {
+impl Default for AnalysisOptions {
     fn default() -> Self {
         Self { flows: Vec::new(), gain: alpha::GAIN, rto_min_ns: stalls::RTO_MIN_NS }
     }
@@ -81,7 +81,7 @@ pub struct Analysis {
     rto_min_ns: u64,
     /// Connections of the capture; those that were not asked for are not told of.
     connections: usize,
-    flows: Vec<Connection>,
+    flows: Vec<ConnectionReport>,
 }
 
 impl Analysis {
@@ -89,34 +89,35 @@ impl Analysis {
     ///
     /// # Errors
     /// It is no capture, nothing could be read of it, or it has no connection that was asked for.
-    pub fn of(name: &str, stream: impl Read, question: &Question) -> Result<Self, LabError> {
+    pub fn of(name: &str, stream: impl Read, question: &AnalysisOptions) -> Result<Self, LabError> {
         let settings =
-            Settings { gain: question.gain, rto_min: question.rto_min_ns, traced: false };
-        let mut table = Table::new(settings, Vec::new());
-        let contents = read::through(stream, &mut table)?;
+            AnalysisSettings { gain: question.gain, rto_min: question.rto_min_ns, traced: false };
+        let mut table = ConnectionTable::new(settings, Vec::new());
+        let contents = read::read_into(stream, &mut table)?;
         let connections = table.flows.len();
-        let scene = Scene {
-            interfaces: contents.described.clone(),
+        let scene = CaptureFacts {
+            interfaces: contents.file_interfaces.clone(),
             end_ns: contents.span_ns,
-            two_way: table.flows.iter().any(|v| v.all.sent.iter().all(|n| *n > 0)),
-            only_syns: contents.beyond_syn == 0,
+            two_way: table.flows.iter().any(|v| v.merged.sent.iter().all(|n| *n > 0)),
+            only_syns: contents.non_syn_segments == 0,
         };
         // Each is given up once it is told of.
         let all = table.flows.into_iter().enumerate().map(|(i, views)| {
-            let connection = Connection::of(i, &views, &scene);
+            let connection = ConnectionReport::of(i, &views, &scene);
             let findings = findings::of(&connection, &scene);
-            connection.with(findings)
+            connection.with_findings(findings)
         });
-        let wanted =
-            |c: &Connection| question.flows.is_empty() || question.flows.iter().any(|f| is(c, f));
-        let mut flows: Vec<Connection> = all.filter(wanted).collect();
+        let wanted = |c: &ConnectionReport| {
+            question.flows.is_empty() || question.flows.iter().any(|f| matches_selector(c, f))
+        };
+        let mut flows: Vec<ConnectionReport> = all.filter(wanted).collect();
         if flows.is_empty() && !question.flows.is_empty() {
             let message =
                 format!("no connection of the capture is {}", question.flows.join(" or "));
             let help = format!(
                 "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
             );
-            return Err(LabError::Choice { message, help: Some(help) });
+            return Err(LabError::NotFound { message, help: Some(help) });
         }
         // The worst first, then the largest.
         flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));
@@ -132,7 +133,7 @@ impl Analysis {
 }
 
 /// The connection is what `text` names.
-fn is(c: &Connection, text: &str) -> bool {
+fn matches_selector(c: &ConnectionReport, text: &str) -> bool {
     if let Ok(number) = text.parse::<usize>() {
         return c.flow == number;
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What was agreed about ECN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Mode {
+pub(super) enum NegotiatedEcn {
     /// The handshake is not in the capture.
     Unknown,
     /// None.
@@ -19,7 +19,7 @@ pub(super) enum Mode {
 
 /// What a SYN asks for, or a SYN-ACK answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Offer {
+pub(super) struct SynInfo {
     pub(super) time: u64,
     pub(super) flags: Flags,
     pub(super) options: Options,
@@ -27,23 +27,23 @@ pub(super) struct Offer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct HandshakeInfo {
     /// Number of the end that sent the SYN.
     pub(super) client: Option<usize>,
     pub(super) first_syn: Option<u64>,
     /// The last SYN before the answer, and the first answer.
-    pub(super) syn: Option<Offer>,
-    pub(super) syn_ack: Option<Offer>,
+    pub(super) syn: Option<SynInfo>,
+    pub(super) syn_ack: Option<SynInfo>,
     pub(super) syns: u64,
     pub(super) syn_acks: u64,
     /// When the client acknowledged the answer.
     pub(super) acked: Option<u64>,
 }
 
-impl Opening {
+impl HandshakeInfo {
     pub(super) fn on_syn(&mut self, time: u64, from: usize, segment: &Segment, options_lost: bool) {
         let (flags, options) = (segment.flags, segment.options);
-        let offer = Offer { time, flags, options, options_lost };
+        let offer = SynInfo { time, flags, options, options_lost };
         if flags.contains(Flags::ACK) {
             self.syn_acks += 1;
             self.client.get_or_insert(1 - from);
@@ -66,40 +66,42 @@ impl Opening {
     }
 
     /// RFC 3168 §6.1.1, RFC 9768 table 2.
-    pub(super) fn mode(&self) -> Mode {
-        let Some(answer) = self.syn_ack.map(|o| o.flags.ace()) else { return Mode::Unknown };
+    pub(super) fn negotiated_ecn(&self) -> NegotiatedEcn {
+        let Some(answer) = self.syn_ack.map(|o| o.flags.ace()) else {
+            return NegotiatedEcn::Unknown;
+        };
         // Without the SYN, what its answer can mean alone.
         let asked = self.syn.map(|o| o.flags.ace());
         match (asked, answer) {
-            (_, 0b000 | 0b111) | (Some(0b000), _) => Mode::Off,
-            (_, 0b001) => Mode::Rfc3168,
-            (Some(0b011), _) => Mode::Off,
-            _ => Mode::Accecn,
+            (_, 0b000 | 0b111) | (Some(0b000), _) => NegotiatedEcn::Off,
+            (_, 0b001) => NegotiatedEcn::Rfc3168,
+            (Some(0b011), _) => NegotiatedEcn::Off,
+            _ => NegotiatedEcn::Accecn,
         }
     }
 
     /// Both SYNs: (client's, server's).
-    fn both(&self) -> Option<(Options, Options)> {
+    fn syn_options(&self) -> Option<(Options, Options)> {
         let (a, b) = (self.syn?, self.syn_ack?);
         (!a.options_lost && !b.options_lost).then_some((a.options, b.options))
     }
 
     pub(super) fn timestamps(&self) -> Option<bool> {
-        self.both().map(|(a, b)| a.timestamps.is_some() && b.timestamps.is_some())
+        self.syn_options().map(|(a, b)| a.timestamps.is_some() && b.timestamps.is_some())
     }
 
     pub(super) fn sack(&self) -> Option<bool> {
-        self.both().map(|(a, b)| a.sack_permitted && b.sack_permitted)
+        self.syn_options().map(|(a, b)| a.sack_permitted && b.sack_permitted)
     }
 
     /// Both sent a shift (RFC 7323 §2.2).
     pub(super) fn scaling(&self) -> Option<bool> {
-        self.both().map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some())
+        self.syn_options().map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some())
     }
 
     /// The shifts of client and server, where both sent one.
     pub(super) fn scales(&self) -> Option<[u8; 2]> {
-        let (a, b) = self.both()?;
+        let (a, b) = self.syn_options()?;
         Some([a.window_scale?.min(14), b.window_scale?.min(14)])
     }
 
@@ -110,7 +112,7 @@ impl Opening {
 
     /// Payload of a full segment towards the end that is not `from`: its MSS without the timestamps of
     /// every segment (RFC 6691).
-    pub(super) fn payload(&self, from: usize) -> Option<u32> {
+    pub(super) fn effective_mss(&self, from: usize) -> Option<u32> {
         let client = self.client?;
         let [of_client, of_server] = self.mss();
         let (own, peer) =
@@ -127,26 +129,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_answer_to_every_question() {
+    fn ecn_negotiation_covers_every_ace_pair() {
         let mode = |asked: Option<u8>, answer: u8| {
-            let mut opening = Opening::default();
+            let mut opening = HandshakeInfo::default();
             let syn =
                 |flags: Flags, ace| Segment { flags: flags.with_ace(ace), ..Segment::default() };
             if let Some(ace) = asked {
                 opening.on_syn(0, 0, &syn(Flags::SYN, ace), false);
             }
             opening.on_syn(1, 1, &syn(Flags::SYN | Flags::ACK, answer), false);
-            opening.mode()
+            opening.negotiated_ecn()
         };
-        assert_eq!(mode(Some(0b011), 0b001), Mode::Rfc3168);
-        assert_eq!(mode(Some(0b011), 0b000), Mode::Off);
-        assert_eq!(mode(Some(0b011), 0b011), Mode::Off, "a stack that copies reserved bits");
-        assert_eq!(mode(Some(0b000), 0b001), Mode::Off);
-        assert_eq!(mode(Some(0b111), 0b001), Mode::Rfc3168, "an older server");
-        assert_eq!(mode(Some(0b111), 0b010), Mode::Accecn);
-        assert_eq!(mode(Some(0b111), 0b110), Mode::Accecn);
-        assert_eq!(mode(Some(0b111), 0b111), Mode::Off);
-        assert_eq!(mode(None, 0b100), Mode::Accecn);
-        assert_eq!(Opening::default().mode(), Mode::Unknown);
+        assert_eq!(mode(Some(0b011), 0b001), NegotiatedEcn::Rfc3168);
+        assert_eq!(mode(Some(0b011), 0b000), NegotiatedEcn::Off);
+        assert_eq!(
+            mode(Some(0b011), 0b011),
+            NegotiatedEcn::Off,
+            "a stack that copies reserved bits"
+        );
+        assert_eq!(mode(Some(0b000), 0b001), NegotiatedEcn::Off);
+        assert_eq!(mode(Some(0b111), 0b001), NegotiatedEcn::Rfc3168, "an older server");
+        assert_eq!(mode(Some(0b111), 0b010), NegotiatedEcn::Accecn);
+        assert_eq!(mode(Some(0b111), 0b110), NegotiatedEcn::Accecn);
+        assert_eq!(mode(Some(0b111), 0b111), NegotiatedEcn::Off);
+        assert_eq!(mode(None, 0b100), NegotiatedEcn::Accecn);
+        assert_eq!(HandshakeInfo::default().negotiated_ecn(), NegotiatedEcn::Unknown);
     }
 }

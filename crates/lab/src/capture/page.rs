@@ -5,19 +5,19 @@ use std::io::Read;
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::connection::Connection;
-use super::half::Settings;
+use super::connection::ConnectionReport;
+use super::half::AnalysisSettings;
 use super::plot::stack;
-use super::table::Table;
+use super::table::ConnectionTable;
 use super::{Analysis, read, text};
 use crate::error::LabError;
-use crate::figure::Drawn;
+use crate::figure::FigureFiles;
 use crate::report;
 
 /// Connections that get plots.
-const MOST_DRAWN: usize = 12;
+const MAX_DRAWN: usize = 12;
 /// Connections that are on the page; all are in the JSON.
-const MOST_LISTED: usize = 500;
+const MAX_LISTED: usize = 500;
 /// The lesser direction is drawn when it has at least one byte in so many.
 const LESSER: u64 = 20;
 
@@ -36,13 +36,14 @@ impl Page {
     /// # Errors
     /// The capture cannot be read again, or a figure cannot be drawn.
     pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, LabError> {
-        let drawn: Vec<usize> = analysis.flows.iter().take(MOST_DRAWN).map(|c| c.flow).collect();
+        let drawn: Vec<usize> = analysis.flows.iter().take(MAX_DRAWN).map(|c| c.flow).collect();
         let (gain, rto_min) = (analysis.gain, analysis.rto_min_ns);
-        let mut table = Table::new(Settings { gain, rto_min, traced: false }, drawn.clone());
-        read::through(stream, &mut table)?;
+        let mut table =
+            ConnectionTable::new(AnalysisSettings { gain, rto_min, traced: false }, drawn.clone());
+        read::read_into(stream, &mut table)?;
         let mut figures = Vec::new();
         let mut sections = Vec::new();
-        for c in analysis.flows.iter().take(MOST_LISTED) {
+        for c in analysis.flows.iter().take(MAX_LISTED) {
             let mut shown = Vec::new();
             if drawn.contains(&c.flow) {
                 for figure in draw(c, &table, analysis.gain)? {
@@ -63,7 +64,7 @@ impl Page {
             lead => analysis.lead(),
             remarks => analysis.remarks(),
             sections,
-            unlisted => analysis.flows.len().saturating_sub(MOST_LISTED),
+            unlisted => analysis.flows.len().saturating_sub(MAX_LISTED),
             undrawn => analysis.flows.len().saturating_sub(drawn.len()),
             version => crate::VERSION,
         };
@@ -71,30 +72,34 @@ impl Page {
     }
 }
 
-fn draw(c: &Connection, table: &Table, gain: f64) -> Result<Vec<Drawn>, LabError> {
+fn draw(
+    c: &ConnectionReport,
+    table: &ConnectionTable,
+    gain: f64,
+) -> Result<Vec<FigureFiles>, LabError> {
     let Some(views) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
-    let flow = views.chosen().flow;
+    let flow = views.selected().flow;
     let most = c.directions.first().map_or(0, |d| d.bytes);
     let large = c.directions.iter().filter(|d| d.bytes.saturating_mul(LESSER) >= most);
     let large: Vec<_> = large.collect();
     let mut out = Vec::new();
     for d in &large {
-        let from = usize::from(flow.ends[0].to_string() != d.from);
-        if let Some(stack) = stack(c, d, &flow.halves[from], gain, large.len() == 1) {
-            out.push(Drawn::of_stack(&stack)?);
+        let from = usize::from(flow.endpoints[0].to_string() != d.from);
+        if let Some(stack) = stack(c, d, &flow.directions[from], gain, large.len() == 1) {
+            out.push(FigureFiles::of_stack(&stack)?);
         }
     }
     Ok(out)
 }
 
-fn section(c: &Connection, figures: Vec<Value>) -> Value {
+fn section(c: &ConnectionReport, figures: Vec<Value>) -> Value {
     let findings: Vec<Value> = c
         .findings
         .iter()
         .map(|f| {
             let both = c.directions.len() > 1;
             context! {
-                weight => text::weight(f.weight),
+                weight => text::severity(f.weight),
                 from => f.from.as_deref().filter(|_| both),
                 what => f.what.as_str(),
                 means => f.means,

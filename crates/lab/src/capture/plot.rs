@@ -1,16 +1,16 @@
 //! The stacked plots of one direction: sequence with its marks, flight, alpha, goodput.
 
-use super::connection::Connection;
-use super::direction::Direction;
-use super::half::Half;
-use super::series::{Point, Series, per_column};
-use crate::figure::{Axis, Curve, CurveLook, Dot, Lane, Stack, bytes_unit};
+use super::connection::ConnectionReport;
+use super::direction::DirectionReport;
+use super::half::DirectionState;
+use super::series::{DownsampledSeries, TimeValue, per_column};
+use crate::figure::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
 
 /// Columns that a figure can show, at least as many as it has pixels.
 const COLUMNS: usize = 720;
 
 /// The axis of time.
-struct Frame {
+struct TimeAxis {
     /// Nanoseconds.
     range: (u64, u64),
     from: f64,
@@ -20,9 +20,9 @@ struct Frame {
     unit: &'static str,
 }
 
-impl Frame {
+impl TimeAxis {
     /// Points in units of the axes, the value divided by `per`.
-    fn points(&self, points: &[Point], per: f64) -> Vec<Dot> {
+    fn points(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
         let shown = if points.len() <= COLUMNS {
             points.to_vec()
         } else {
@@ -32,33 +32,39 @@ impl Frame {
     }
 
     /// As a staircase of which the last value holds to the end.
-    fn staircase(&self, points: &[Point], per: f64) -> Vec<Dot> {
+    fn staircase(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
         let mut out = self.points(points, per);
         out.extend(out.last().map(|d| Dot { x: self.to, ..*d }));
         out
     }
 
     /// Dots, or the range of each column where not every point can be drawn.
-    fn cloud(&self, name: &'static str, style: usize, series: &Series, per: f64) -> Curve {
+    fn scatter(
+        &self,
+        name: &'static str,
+        style: usize,
+        series: &DownsampledSeries,
+        per: f64,
+    ) -> Curve {
         let points = series.points();
         let all = points.len() <= COLUMNS && !series.is_aggregated();
-        let look = if all { CurveLook::Dots } else { CurveLook::Ranges };
+        let look = if all { CurveKind::Dots } else { CurveKind::Ranges };
         curve(name, style, look, self.points(&points, per))
     }
 }
 
-fn curve(name: &'static str, style: usize, look: CurveLook, points: Vec<Dot>) -> Curve {
-    Curve { name, style, look, right: false, points }
+fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) -> Curve {
+    Curve { name, style, kind: look, right: false, points }
 }
 
 /// The plots of the data `d` of connection `c`, from what was traced in `half`.
 pub(super) fn stack(
-    c: &Connection,
-    d: &Direction,
-    half: &Half,
+    c: &ConnectionReport,
+    d: &DirectionReport,
+    half: &DirectionState,
     gain: f64,
     only: bool,
-) -> Option<Stack> {
+) -> Option<StackedPlot> {
     let trace = half.trace.as_ref()?;
     // An axis must be able to tell its values apart, however late they are.
     let least = (c.start_ns / 1_000_000_000).max(1);
@@ -69,11 +75,11 @@ pub(super) fn stack(
         _ => ("s", 1e9),
     };
     let (low, high) = (from as f64 / scale, to as f64 / scale);
-    let frame = Frame { range: (from, to), from: low, to: high, scale, unit };
+    let frame = TimeAxis { range: (from, to), from: low, to: high, scale, unit };
     let most = half.stream.highest;
     let (size, per) = bytes_unit(most);
     let top = (most as f64 / per).max(1.46) * 1.04;
-    let points = |s: &Series| frame.points(&s.points(), per);
+    let points = |s: &DownsampledSeries| frame.points(&s.points(), per);
     let sequence = Lane {
         title: "Sequence".to_owned(),
         y: Axis::linear(
@@ -85,14 +91,14 @@ pub(super) fn stack(
         .precise(),
         right: None,
         curves: vec![
-            curve("ACK", 2, CurveLook::Steps, frame.staircase(&trace.acks.points(), per)),
-            frame.cloud("SACK", 6, &trace.sacked, per),
-            frame.cloud("data", 0, &trace.data, per),
-            curve("CE", 22, CurveLook::Strokes, points(&trace.ce)),
-            curve("ECE", 16, CurveLook::Strokes, points(&trace.ece)),
-            curve("CWR", 3, CurveLook::Strokes, points(&trace.cwr)),
-            curve("out of order", 20, CurveLook::Marks, points(&trace.late)),
-            curve("retransmission", 5, CurveLook::Marks, points(&trace.again)),
+            curve("ACK", 2, CurveKind::Steps, frame.staircase(&trace.acks.points(), per)),
+            frame.scatter("SACK", 6, &trace.sacked, per),
+            frame.scatter("data", 0, &trace.data, per),
+            curve("CE", 22, CurveKind::Strokes, points(&trace.ce)),
+            curve("ECE", 16, CurveKind::Strokes, points(&trace.ece)),
+            curve("CWR", 3, CurveKind::Strokes, points(&trace.cwr)),
+            curve("out of order", 20, CurveKind::Marks, points(&trace.reordered)),
+            curve("retransmission", 5, CurveKind::Marks, points(&trace.retransmissions)),
         ],
     };
     let flight = frame.staircase(&half.window.over_time.points(), 1e3);
@@ -103,8 +109,8 @@ pub(super) fn stack(
         y: Axis::from_zero("Bytes (kB)", "flight_kb", flight.iter().chain(&floor).map(|p| p.y)),
         right: None,
         curves: vec![
-            curve("two segments", 6, CurveLook::Thin, floor),
-            curve("sent and not acknowledged", 0, CurveLook::Steps, flight),
+            curve("two segments", 6, CurveKind::Thin, floor),
+            curve("sent and not acknowledged", 0, CurveKind::Steps, flight),
         ],
     };
     let marked = Lane {
@@ -115,14 +121,14 @@ pub(super) fn stack(
             curve(
                 "under a mark, per window",
                 1,
-                CurveLook::Dots,
+                CurveKind::Dots,
                 frame.points(&half.alpha.fractions.points(), 1.0),
             ),
-            curve("alpha", 0, CurveLook::Steps, frame.staircase(&half.alpha.alphas.points(), 1.0)),
+            curve("alpha", 0, CurveKind::Steps, frame.staircase(&half.alpha.alphas.points(), 1.0)),
         ],
     };
     let width = half.goodput.width() as f64;
-    let mut rates: Vec<Point> =
+    let mut rates: Vec<TimeValue> =
         half.goodput.sums().map(|(at, sum)| (at, sum as f64 * 8e3 / width)).collect();
     let end = rates.last().map(|last| (last.0.saturating_add(half.goodput.width()), 0.0));
     rates.extend(end.filter(|end| end.0 < to));
@@ -131,9 +137,9 @@ pub(super) fn stack(
         title: "Goodput".to_owned(),
         y: Axis::from_zero("Rate (Mbit/s)", "goodput_mbps", rates.iter().map(|p| p.y)),
         right: None,
-        curves: vec![curve("acknowledged", 0, CurveLook::Steps, rates)],
+        curves: vec![curve("acknowledged", 0, CurveKind::Steps, rates)],
     };
-    let ranges = |lane: &Lane| lane.curves.iter().any(|c| c.look == CurveLook::Ranges);
+    let ranges = |lane: &Lane| lane.curves.iter().any(|c| c.kind == CurveKind::Ranges);
     let aggregated = if ranges(&sequence) {
         " Where packets are closer together than pixels, a bar spans the offsets of one column."
     } else {
@@ -163,7 +169,7 @@ pub(super) fn stack(
     } else {
         format!("-{}", if d.from == c.client { "up" } else { "down" })
     };
-    Some(Stack {
+    Some(StackedPlot {
         id: format!("flow-{}{way}", c.flow),
         title: format!("flow {}: data from {} to {}", c.flow, d.from, d.to),
         caption,

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use lowtide_capture::{CaptureError, Interface, Link, Point, Reader, Unread};
+use lowtide_capture::{CaptureError, CapturePoint, Interface, LinkType, Reader, SkipReason};
 use lowtide_wire::Flags;
 use serde::Serialize;
 
-use super::table::Table;
+use super::table::ConnectionTable;
 use super::visible;
 use crate::error::LabError;
 
 /// Interfaces that are listed.
-const MOST_INTERFACES: usize = 256;
+const MAX_INTERFACES: usize = 256;
 
 /// Packets at one interface of the capture.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct AtPoint {
+pub struct InterfaceSummary {
     /// Its name, or its number.
     pub name: String,
     /// TCP segments.
@@ -41,15 +41,15 @@ pub struct Contents {
     /// Link types.
     pub links: Vec<String>,
     /// Interfaces, with VLANs, of the segments; the first 256.
-    pub interfaces: Vec<AtPoint>,
+    pub interfaces: Vec<InterfaceSummary>,
     /// Packets that the capture itself lost, where a pcapng file says so.
     pub dropped: Option<u64>,
     /// Segments without SYN.
     #[serde(skip)]
-    pub(super) beyond_syn: u64,
+    pub(super) non_syn_segments: u64,
     /// What the file says of its interfaces.
     #[serde(skip)]
-    pub(super) described: Vec<Interface>,
+    pub(super) file_interfaces: Vec<Interface>,
     /// Frames of which the end was cut off.
     pub cut: u64,
     /// What was not looked at.
@@ -82,14 +82,14 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    fn count(&mut self, why: Unread) {
+    fn count(&mut self, why: SkipReason) {
         *(match why {
-            Unread::NotIp => &mut self.not_ip,
-            Unread::NotTcp => &mut self.not_tcp,
-            Unread::Fragment => &mut self.fragments,
-            Unread::Short => &mut self.short,
-            Unread::Malformed => &mut self.malformed,
-            Unread::Link(_) => &mut self.unknown_link,
+            SkipReason::NotIp => &mut self.not_ip,
+            SkipReason::NotTcp => &mut self.not_tcp,
+            SkipReason::Fragment => &mut self.fragments,
+            SkipReason::Truncated => &mut self.short,
+            SkipReason::Malformed => &mut self.malformed,
+            SkipReason::UnknownLinkType(_) => &mut self.unknown_link,
         }) += 1;
     }
 
@@ -110,18 +110,21 @@ impl Skipped {
 }
 
 /// Reads all of `stream` into `table`.
-pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, LabError> {
+pub(super) fn read_into(
+    stream: impl Read,
+    table: &mut ConnectionTable,
+) -> Result<Contents, LabError> {
     let mut reader = Reader::new(stream)?;
     let mut contents = Contents::default();
-    let mut links: BTreeSet<Link> = BTreeSet::new();
-    let mut points: BTreeMap<Point, u64> = BTreeMap::new();
+    let mut links: BTreeSet<LinkType> = BTreeSet::new();
+    let mut points: BTreeMap<CapturePoint, u64> = BTreeMap::new();
     loop {
         let frame = match reader.next_frame() {
             Ok(Some(frame)) => frame,
             Ok(None) => break,
             Err(error) if contents.packets == 0 => return Err(error.into()),
             Err(error) => {
-                contents.broken = Some(told(&error));
+                contents.broken = Some(error_text(&error));
                 break;
             }
         };
@@ -132,13 +135,13 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
         contents.cut += u64::from((frame.data.len() as u64) < u64::from(frame.original_len));
         let time = frame.time_ns.saturating_sub(contents.first_ns);
         contents.span_ns = contents.span_ns.max(time);
-        links.insert(frame.link);
+        links.insert(frame.link_type);
         match frame.segment() {
             Ok(seen) => {
                 contents.segments += 1;
-                contents.beyond_syn += u64::from(!seen.segment.flags.contains(Flags::SYN));
+                contents.non_syn_segments += u64::from(!seen.segment.flags.contains(Flags::SYN));
                 let point = frame.point();
-                if points.len() < MOST_INTERFACES || points.contains_key(&point) {
+                if points.len() < MAX_INTERFACES || points.contains_key(&point) {
                     *points.entry(point).or_default() += 1;
                 }
                 table.on_packet(time, &seen, point);
@@ -147,16 +150,16 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
         }
     }
     table.finish();
-    contents.skipped.beyond = table.beyond;
-    contents.segments -= table.beyond;
+    contents.skipped.beyond = table.untracked;
+    contents.segments -= table.untracked;
     contents.links = links.iter().map(|link| link.name()).collect();
-    contents.described = reader.interfaces().to_vec();
-    let dropped = contents.described.iter().filter_map(|i| i.dropped);
+    contents.file_interfaces = reader.interfaces().to_vec();
+    let dropped = contents.file_interfaces.iter().filter_map(|i| i.dropped);
     contents.dropped = dropped.reduce(u64::saturating_add);
-    let listed = points.iter().map(|(point, segments)| AtPoint {
-        name: visible::name(*point, &contents.described),
+    let listed = points.iter().map(|(point, segments)| InterfaceSummary {
+        name: visible::point_name(*point, &contents.file_interfaces),
         segments: *segments,
-        dropped: contents.described.get(point.interface as usize).and_then(|i| i.dropped),
+        dropped: contents.file_interfaces.get(point.interface as usize).and_then(|i| i.dropped),
     });
     contents.interfaces = listed.collect();
     (contents.damaged_blocks, contents.first_damaged) = reader.damaged();
@@ -164,6 +167,6 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
     Ok(contents)
 }
 
-fn told(error: &CaptureError) -> String {
+fn error_text(error: &CaptureError) -> String {
     error.to_string()
 }

@@ -7,7 +7,7 @@ pub(super) const DRAWN_BINS: usize = 2048;
 pub(super) const LISTED_BINS: usize = 256;
 
 /// Time in nanoseconds since the capture began, and value.
-pub(super) type Point = (u64, f64);
+pub(super) type TimeValue = (u64, f64);
 
 /// Single values over time. Once there are too many they are aggregated per bin of time.
 ///
@@ -16,9 +16,9 @@ pub(super) type Point = (u64, f64);
 /// and last point (M4: Jugel et al., VLDB 2014), so a line or staircase drawn with columns no finer
 /// than a bin is the one of all points.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub(super) struct DownsampledSeries {
     /// Every point, until there are more than two per bin.
-    points: Vec<Point>,
+    points: Vec<TimeValue>,
     bins: Vec<Bin>,
     /// Width of a bin: two to this power, nanoseconds.
     shift: u32,
@@ -29,14 +29,14 @@ pub(super) struct Series {
 /// Extremes of the points in one bin.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
-    first: Point,
-    low: Point,
-    high: Point,
-    last: Point,
+    first: TimeValue,
+    low: TimeValue,
+    high: TimeValue,
+    last: TimeValue,
 }
 
 impl Bin {
-    fn of(point: Point) -> Self {
+    fn of(point: TimeValue) -> Self {
         Self { first: point, low: point, high: point, last: point }
     }
 
@@ -52,7 +52,7 @@ impl Bin {
     }
 
     /// Its points in the order of time, each once.
-    fn points(&self) -> impl Iterator<Item = Point> {
+    fn points(&self) -> impl Iterator<Item = TimeValue> {
         let middle =
             if self.low.0 <= self.high.0 { [self.low, self.high] } else { [self.high, self.low] };
         let mut before = None;
@@ -62,7 +62,7 @@ impl Bin {
     }
 }
 
-impl Series {
+impl DownsampledSeries {
     /// With at most `most` bins.
     pub(super) fn of(most: usize) -> Self {
         Self { points: Vec::new(), bins: Vec::new(), shift: 0, most: most.max(2), count: 0 }
@@ -83,7 +83,7 @@ impl Series {
         }
     }
 
-    fn add(&mut self, point: Point) {
+    fn add(&mut self, point: TimeValue) {
         let bin = Bin::of(point);
         match self.bins.last_mut() {
             Some(last) if last.first.0 >> self.shift == point.0 >> self.shift => last.merge(&bin),
@@ -103,7 +103,7 @@ impl Series {
     }
 
     /// Every point that is kept, in the order of time.
-    pub(super) fn points(&self) -> Vec<Point> {
+    pub(super) fn points(&self) -> Vec<TimeValue> {
         if self.bins.is_empty() {
             return self.points.clone();
         }
@@ -118,12 +118,12 @@ impl Series {
     /// Bytes that it takes.
     #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
-        self.points.capacity() * size_of::<Point>() + self.bins.capacity() * size_of::<Bin>()
+        self.points.capacity() * size_of::<TimeValue>() + self.bins.capacity() * size_of::<Bin>()
     }
 
     /// For JSON, at most `most` points: the first, the last, and the extremes of equal stretches of
     /// time between.
-    pub(super) fn pairs(&self, most: usize) -> Vec<Point> {
+    pub(super) fn downsampled(&self, most: usize) -> Vec<TimeValue> {
         let points = self.points();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
         if points.len() <= most {
@@ -144,9 +144,9 @@ impl Series {
 
 /// First, least, greatest and last point of each of `columns` equal stretches of `range`, both ends
 /// included.
-fn columns_of(points: &[Point], (from, to): (u64, u64), columns: usize) -> Vec<Bin> {
+fn columns_of(points: &[TimeValue], (from, to): (u64, u64), columns: usize) -> Vec<Bin> {
     let span = u128::from(to.saturating_sub(from)) + 1;
-    let column = |p: &Point| u128::from(p.0.clamp(from, to) - from) * columns as u128 / span;
+    let column = |p: &TimeValue| u128::from(p.0.clamp(from, to) - from) * columns as u128 / span;
     let mut out: Vec<Bin> = Vec::new();
     for part in points.chunk_by(|a, b| column(a) == column(b)) {
         let bins = part.iter().map(|p| Bin::of(*p));
@@ -160,7 +160,11 @@ fn columns_of(points: &[Point], (from, to): (u64, u64), columns: usize) -> Vec<B
 
 /// As many of `points` as `columns` of pixels over `range` can show: first, least, greatest and
 /// last of each.
-pub(super) fn per_column(points: &[Point], range: (u64, u64), columns: usize) -> Vec<Point> {
+pub(super) fn per_column(
+    points: &[TimeValue],
+    range: (u64, u64),
+    columns: usize,
+) -> Vec<TimeValue> {
     columns_of(points, range, columns).iter().flat_map(Bin::points).collect()
 }
 
@@ -172,7 +176,7 @@ pub(super) struct Bins {
     sums: Vec<u64>,
 }
 
-const MOST_BINS: usize = 256;
+const MAX_BINS: usize = 256;
 
 impl Default for Bins {
     fn default() -> Self {
@@ -185,7 +189,7 @@ impl Bins {
     pub(super) fn add(&mut self, time: u64, amount: u64) {
         let first = *self.first.get_or_insert(time);
         let since = time.saturating_sub(first);
-        while since / self.width >= MOST_BINS as u64 {
+        while since / self.width >= MAX_BINS as u64 {
             self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();
             self.width = self.width.saturating_mul(2);
         }
@@ -215,22 +219,22 @@ mod tests {
     #[test]
     fn a_long_time_fits() {
         let mut bins = Bins::default();
-        let mut series = Series::of(DRAWN_BINS);
+        let mut series = DownsampledSeries::of(DRAWN_BINS);
         for i in 0..100_000_u64 {
             bins.add(5_000 + i * 10_000, 3);
             series.push(i, if i == 77_777 { 9.0 } else { 1.0 });
         }
-        assert!(bins.sums().count() <= MOST_BINS);
+        assert!(bins.sums().count() <= MAX_BINS);
         assert_eq!(bins.sums().map(|(_, sum)| sum).sum::<u64>(), 300_000);
         assert!(series.bins.len() <= DRAWN_BINS && series.bins.len() > DRAWN_BINS / 2 - 1);
         assert!(series.points().iter().any(|p| p.1 > 8.0), "the extreme stays");
-        let pairs = series.pairs(256);
+        let pairs = series.downsampled(256);
         assert!(pairs.len() <= 256 && pairs.iter().any(|p| p.1 > 8.0));
         assert_eq!((pairs[0], pairs.last()), ((0, 1.0), Some(&(99_999, 1.0))));
     }
 
     /// The staircase of `points` at `time`: the value of the last point not after it.
-    fn at(points: &[Point], time: u64) -> f64 {
+    fn at(points: &[TimeValue], time: u64) -> f64 {
         let next = points.partition_point(|p| p.0 <= time);
         points.get(next.wrapping_sub(1)).map_or(0.0, |p| p.1)
     }
@@ -239,7 +243,7 @@ mod tests {
     fn every_part_of_a_long_series_has_the_same_resolution() {
         // A transfer at a constant rate: until now its first half was one step.
         for count in [1_000_u64, 10_000, 1_000_000] {
-            let mut series = Series::of(DRAWN_BINS);
+            let mut series = DownsampledSeries::of(DRAWN_BINS);
             let value = |i: u64| (i * 1448) as f64;
             (0..count).for_each(|i| series.push(i * 12_000, value(i)));
             let points = series.points();
@@ -256,7 +260,7 @@ mod tests {
     #[test]
     fn columns_keep_the_ends_and_extremes() {
         let values = [5.0, 9.0, 1.0, 6.0, 7.0, 7.0];
-        let points: Vec<Point> = (0..6).zip(values).collect();
+        let points: Vec<TimeValue> = (0..6).zip(values).collect();
         assert_eq!(per_column(&points, (0, 5), 1), [(0, 5.0), (1, 9.0), (2, 1.0), (5, 7.0)]);
         assert_eq!(per_column(&points, (0, 5), 6), points);
     }

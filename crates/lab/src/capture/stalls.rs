@@ -1,11 +1,11 @@
 //! Time in which nothing moved: retransmission timeouts, ACKs that a timer held back, closed windows.
 
-use super::histogram::Histogram;
+use super::histogram::LogHistogram;
 
 /// Of each kind so many are listed; all are counted.
-const MOST_LISTED: usize = 256;
+const MAX_LISTED: usize = 256;
 /// A timer that holds an ACK back for less than this cannot be told from a queue.
-const LEAST_ACK_WAIT_NS: u64 = 5_000_000;
+const MIN_ACK_DELAY_NS: u64 = 5_000_000;
 
 /// The least RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP
 /// testbed, SIGCOMM 2010 §4). Others have more: Windows 20 ms in a data centre (`MinRto`), FreeBSD
@@ -33,7 +33,7 @@ pub(super) struct Stalls {
     rto_min: u64,
     /// Times from what armed the timer to what looks like a timeout, where they are shorter than
     /// the least RTO.
-    pub(super) implausible: Histogram,
+    pub(super) implausible: LogHistogram,
     pub(super) first_implausible: Option<(u64, u64)>,
     /// When the first byte not acknowledged was last sent again after a silence.
     last_fired: u64,
@@ -43,12 +43,12 @@ pub(super) struct Stalls {
     pub(super) most_backoff: u32,
     backoff: u32,
     /// Segments sent again from the end of what is in flight after a silence.
-    pub(super) probes: u64,
+    pub(super) tail_probes: u64,
     /// How much longer than usual ACKs took after which nothing was under way.
-    pub(super) ack_waits: Histogram,
+    pub(super) delayed_acks: LogHistogram,
     zero_since: Option<u64>,
-    pub(super) zero_windows: Histogram,
-    pub(super) zero_listed: Vec<(u64, u64)>,
+    pub(super) zero_windows: LogHistogram,
+    pub(super) zero_window_spans: Vec<(u64, u64)>,
 }
 
 impl Stalls {
@@ -60,7 +60,7 @@ impl Stalls {
     /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's
     /// work when nothing that came in can have caused it. The timer was armed at `armed`, or by the
     /// timeout before (RFC 6298 §5): wherever the capture is, an RTO passes between the two.
-    pub(super) fn on_head_again(
+    pub(super) fn on_head_retransmit(
         &mut self,
         time: u64,
         silence: u64,
@@ -78,7 +78,7 @@ impl Stalls {
         } else if fired {
             self.timeouts += 1;
             self.timeout_ns += silence;
-            if self.listed.len() < MOST_LISTED {
+            if self.listed.len() < MAX_LISTED {
                 let (from, to, backoff) = (time - silence, time, self.backoff);
                 self.listed.push(Timeout { from, to, backoff });
             }
@@ -88,8 +88,8 @@ impl Stalls {
         fired
     }
 
-    pub(super) fn on_tail_again(&mut self, silence: u64, threshold: u64) {
-        self.probes += u64::from(silence >= threshold);
+    pub(super) fn on_tail_retransmit(&mut self, silence: u64, threshold: u64) {
+        self.tail_probes += u64::from(silence >= threshold);
     }
 
     /// An ACK advanced.
@@ -99,9 +99,9 @@ impl Stalls {
 
     /// An ACK for all that was under way, `rtt` after the last of it and `owed` after the first, where `least`
     /// is usual. The timer runs from the first.
-    pub(super) fn on_lone_ack(&mut self, rtt: u64, owed: u64, least: u64) {
-        if rtt.saturating_sub(least) >= LEAST_ACK_WAIT_NS.max(least) {
-            self.ack_waits.add(owed.saturating_sub(least));
+    pub(super) fn on_full_ack(&mut self, rtt: u64, owed: u64, least: u64) {
+        if rtt.saturating_sub(least) >= MIN_ACK_DELAY_NS.max(least) {
+            self.delayed_acks.add(owed.saturating_sub(least));
         }
     }
 
@@ -112,8 +112,8 @@ impl Stalls {
             Some(since) if window > 0 => {
                 self.zero_since = None;
                 self.zero_windows.add(time.saturating_sub(since));
-                if self.zero_listed.len() < MOST_LISTED {
-                    self.zero_listed.push((since, time));
+                if self.zero_window_spans.len() < MAX_LISTED {
+                    self.zero_window_spans.push((since, time));
                 }
             }
             _ => {}
@@ -121,7 +121,7 @@ impl Stalls {
     }
 
     /// A window that is still closed when the capture ends.
-    pub(super) fn closed_since(&self) -> Option<u64> {
+    pub(super) fn zero_window_since(&self) -> Option<u64> {
         self.zero_since
     }
 }
@@ -133,28 +133,28 @@ mod tests {
     #[test]
     fn timeouts_back_off_until_an_ack_advances() {
         let mut s = Stalls::default();
-        assert!(!s.on_head_again(1_000, 10, 500, 0), "an ACK was there just before");
-        assert!(s.on_head_again(2_000, 900, 500, 0));
-        assert!(s.on_head_again(4_000, 1_800, 500, 0));
+        assert!(!s.on_head_retransmit(1_000, 10, 500, 0), "an ACK was there just before");
+        assert!(s.on_head_retransmit(2_000, 900, 500, 0));
+        assert!(s.on_head_retransmit(4_000, 1_800, 500, 0));
         s.on_advance();
-        assert!(s.on_head_again(9_000, 900, 500, 0));
+        assert!(s.on_head_retransmit(9_000, 900, 500, 0));
         assert_eq!((s.timeouts, s.timeout_ns, s.most_backoff), (3, 3_600, 1));
         assert_eq!(s.listed[1], Timeout { from: 2_200, to: 4_000, backoff: 1 });
-        s.on_tail_again(600, 500);
-        assert_eq!((s.timeouts, s.probes), (3, 1));
+        s.on_tail_retransmit(600, 500);
+        assert_eq!((s.timeouts, s.tail_probes), (3, 1));
     }
 
     #[test]
     fn a_silence_shorter_than_any_least_rto_is_no_timeout() {
         let mut s = Stalls::new(RTO_MIN_NS);
-        assert!(s.on_head_again(50_000_000, 4_000_000, 1_000, 46_000_000));
+        assert!(s.on_head_retransmit(50_000_000, 4_000_000, 1_000, 46_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (0, 1));
         assert_eq!(s.first_implausible, Some((46_000_000, 50_000_000)));
         // Duplicate ACKs shorten the silence, and do not restart the timer.
-        assert!(s.on_head_again(99_000_000, 4_000_000, 1_000, 89_000_000));
+        assert!(s.on_head_retransmit(99_000_000, 4_000_000, 1_000, 89_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 1));
         // Without an ACK in between the timeout before armed it.
-        assert!(s.on_head_again(103_000_000, 4_000_000, 1_000, 89_000_000));
+        assert!(s.on_head_retransmit(103_000_000, 4_000_000, 1_000, 89_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 2));
     }
 
@@ -164,6 +164,9 @@ mod tests {
         for (time, window) in [(1, 9), (5, 0), (7, 0), (11, 3), (20, 0)] {
             s.on_window(time, window);
         }
-        assert_eq!((s.zero_listed.as_slice(), s.closed_since()), (&[(5, 11)][..], Some(20)));
+        assert_eq!(
+            (s.zero_window_spans.as_slice(), s.zero_window_since()),
+            (&[(5, 11)][..], Some(20))
+        );
     }
 }

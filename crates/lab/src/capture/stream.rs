@@ -8,21 +8,21 @@ use std::collections::VecDeque;
 
 use lowtide_wire::{Segment, SeqNum};
 
-use super::histogram::Histogram;
+use super::histogram::LogHistogram;
 
 /// Segments in flight that are remembered.
-const MOST_OUTSTANDING: usize = 8192;
+const MAX_OUTSTANDING: usize = 8192;
 /// Gaps that are remembered.
-const MOST_HOLES: usize = 256;
+const MAX_HOLES: usize = 256;
 /// Late by less than this is reordering, where no round trip is known.
-const REORDERED_NS: u64 = 3_000_000;
+const REORDERING_WINDOW_NS: u64 = 3_000_000;
 
 #[derive(Clone, Copy, Debug)]
-struct Out {
+struct InFlightSegment {
     start: u64,
     end: u64,
     time: u64,
-    again: bool,
+    retransmitted: bool,
 }
 
 /// Bytes that have not been seen although later ones have.
@@ -36,7 +36,7 @@ struct Hole {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct SequenceTracker {
     origin: Option<SeqNum>,
     /// The SYN was seen.
     pub(super) from_syn: bool,
@@ -45,23 +45,23 @@ pub(super) struct Stream {
     pub(super) highest: u64,
     /// The offset up to which it is acknowledged.
     pub(super) acked: u64,
-    outstanding: VecDeque<Out>,
+    outstanding: VecDeque<InFlightSegment>,
     holes: Vec<Hole>,
     latest_tsval: Option<u32>,
     /// Packets with payload, as captured, and the wire segments that they stand for.
     pub(super) packets: u64,
     pub(super) segments: u64,
     pub(super) bytes: u64,
-    pub(super) again_segments: u64,
-    pub(super) again_bytes: u64,
+    pub(super) retransmitted_segments: u64,
+    pub(super) retransmitted_bytes: u64,
     /// Sent again though already acknowledged.
-    pub(super) needless_bytes: u64,
+    pub(super) spurious_bytes: u64,
     /// Sent again though never seen before: lost before they came here.
-    pub(super) lost_before: u64,
+    pub(super) lost_before_capture: u64,
     pub(super) keep_alives: u64,
-    pub(super) late: u64,
+    pub(super) reordered: u64,
     /// How many later packets came before a late one.
-    pub(super) late_by: Histogram,
+    pub(super) reordering_extent: LogHistogram,
     /// Acknowledged, and not in the capture.
     pub(super) unseen_bytes: u64,
     /// Packets of more than one segment, and the longest payload.
@@ -71,46 +71,46 @@ pub(super) struct Stream {
 
 /// What a packet with payload turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sent {
+pub(super) enum PayloadKind {
     New,
     /// Bytes that were sent before; `head`: they begin with the first that is not acknowledged.
-    Again {
+    Retransmission {
         head: bool,
         tail: bool,
     },
-    Late,
+    Reordered,
     /// No payload, a keep-alive probe, or from before the capture.
-    Nothing,
+    NoData,
 }
 
 /// What an acknowledgement covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Covered {
+pub(super) struct AckCoverage {
     /// Offset that it acknowledges.
     pub(super) ack: u64,
     /// The offset before it.
-    pub(super) before: u64,
+    pub(super) prior_ack: u64,
     /// Bytes in flight before it.
     pub(super) flight: u64,
     /// How long the newest byte covered had been under way, where it was sent once.
     pub(super) rtt: Option<u64>,
     /// How long the oldest byte covered had been.
-    pub(super) owed: u64,
+    pub(super) oldest_age: u64,
     /// Older than an ACK that was seen.
-    pub(super) old: bool,
+    pub(super) stale: bool,
     /// There is a gap in what came by.
-    pub(super) gap: bool,
+    pub(super) has_hole: bool,
 }
 
-impl Covered {
-    pub(super) const fn newly(&self) -> u64 {
-        self.ack - self.before
+impl AckCoverage {
+    pub(super) const fn newly_acked(&self) -> u64 {
+        self.ack - self.prior_ack
     }
 }
 
-impl Stream {
+impl SequenceTracker {
     /// The SYN gives the origin.
-    pub(super) fn open(&mut self, isn: SeqNum) {
+    pub(super) fn on_syn(&mut self, isn: SeqNum) {
         if self.origin.is_none() {
             self.origin = Some(isn.add(1));
             self.from_syn = true;
@@ -118,7 +118,7 @@ impl Stream {
     }
 
     /// A SYN-ACK acknowledges the SYN, which was perhaps not seen: data begins at `first`.
-    pub(super) fn begin_at(&mut self, first: SeqNum) {
+    pub(super) fn set_origin(&mut self, first: SeqNum) {
         self.origin.get_or_insert(first);
     }
 
@@ -139,24 +139,26 @@ impl Stream {
     }
 
     /// A packet with payload or FIN; `round_trip` is the least of the whole path.
-    pub(super) fn send(
+    pub(super) fn on_data(
         &mut self,
         time: u64,
         segment: &Segment,
         mss: u32,
         round_trip: Option<u64>,
-    ) -> (Sent, u64) {
+    ) -> (PayloadKind, u64) {
         let highest = self.highest;
-        let Some(start) = self.offset(segment.seq, highest) else { return (Sent::Nothing, 0) };
+        let Some(start) = self.offset(segment.seq, highest) else {
+            return (PayloadKind::NoData, 0);
+        };
         self.fin |= segment.flags.contains(lowtide_wire::Flags::FIN);
         let len = u64::from(segment.payload_len);
         let end = start + len;
         if len == 0 {
-            return (Sent::Nothing, start);
+            return (PayloadKind::NoData, start);
         }
         if self.is_keep_alive(start, len) {
             self.keep_alives += 1;
-            return (Sent::Nothing, start);
+            return (PayloadKind::NoData, start);
         }
         let segments = Self::count(len, mss);
         self.packets += 1;
@@ -167,9 +169,9 @@ impl Stream {
         let tsval = segment.options.timestamps.map(|t| t.value);
         let sent = if start >= highest {
             self.extend(time, start, end);
-            Sent::New
+            PayloadKind::New
         } else {
-            self.repeat(time, (start, end), segments, tsval, round_trip)
+            self.on_old_data(time, (start, end), segments, tsval, round_trip)
         };
         if let Some(value) = tsval
             && self.latest_tsval.is_none_or(|latest| value.wrapping_sub(latest).cast_signed() > 0)
@@ -185,66 +187,66 @@ impl Stream {
 
     fn extend(&mut self, time: u64, start: u64, end: u64) {
         if start > self.highest {
-            if self.holes.len() >= MOST_HOLES {
+            if self.holes.len() >= MAX_HOLES {
                 self.holes.remove(0);
             }
             let packets = self.packets - 1;
             self.holes.push(Hole { start: self.highest, end: start, time, packets });
         }
         self.highest = end;
-        if self.outstanding.len() >= MOST_OUTSTANDING {
+        if self.outstanding.len() >= MAX_OUTSTANDING {
             self.outstanding.pop_front();
         }
-        self.outstanding.push_back(Out { start, end, time, again: false });
+        self.outstanding.push_back(InFlightSegment { start, end, time, retransmitted: false });
     }
 
     /// Bytes below the highest: in a gap they are late, or were lost before; else they come again.
-    fn repeat(
+    fn on_old_data(
         &mut self,
         time: u64,
         (start, end): (u64, u64),
         segments: u64,
         tsval: Option<u32>,
         round_trip: Option<u64>,
-    ) -> Sent {
+    ) -> PayloadKind {
         let (head, tail) = (start <= self.acked, end >= self.highest);
         let below = end.min(self.highest);
         let hole = self.holes.iter().copied().find(|h| h.start < below && start < h.end);
         if let Some(hole) = hole {
             self.fill(start, below);
             let at = self.outstanding.partition_point(|out| out.start < start);
-            self.outstanding.insert(at, Out { start, end, time, again: true });
+            self.outstanding.insert(at, InFlightSegment { start, end, time, retransmitted: true });
             self.highest = self.highest.max(end);
             let older = tsval.zip(self.latest_tsval).map(|(v, l)| v.wrapping_sub(l).cast_signed());
             let soon = time.saturating_sub(hole.time)
-                < round_trip.map_or(REORDERED_NS, |rtt| rtt / 10 * 9);
+                < round_trip.map_or(REORDERING_WINDOW_NS, |rtt| rtt / 10 * 9);
             let reordered = match older {
                 Some(..0) => true,
                 Some(1..) => false,
                 Some(0) | None => soon,
             };
             if reordered {
-                self.late += 1;
-                self.late_by.add(self.packets - 1 - hole.packets);
-                return Sent::Late;
+                self.reordered += 1;
+                self.reordering_extent.add(self.packets - 1 - hole.packets);
+                return PayloadKind::Reordered;
             }
-            self.lost_before += segments;
+            self.lost_before_capture += segments;
         } else {
             let first = self.outstanding.partition_point(|out| out.end <= start);
             self.outstanding
                 .iter_mut()
                 .skip(first)
                 .take_while(|out| out.start < end)
-                .for_each(|out| out.again = true);
-            self.needless_bytes += self.acked.min(end).saturating_sub(start);
+                .for_each(|out| out.retransmitted = true);
+            self.spurious_bytes += self.acked.min(end).saturating_sub(start);
             if end > self.highest {
                 let from = self.highest;
                 self.extend(time, from, end);
             }
         }
-        self.again_segments += segments;
-        self.again_bytes += below - start;
-        Sent::Again { head, tail }
+        self.retransmitted_segments += segments;
+        self.retransmitted_bytes += below - start;
+        PayloadKind::Retransmission { head, tail }
     }
 
     fn fill(&mut self, start: u64, end: u64) {
@@ -261,12 +263,17 @@ impl Stream {
     }
 
     /// An ACK for this data.
-    pub(super) fn acknowledge(&mut self, time: u64, number: SeqNum) -> Option<Covered> {
+    pub(super) fn on_ack(&mut self, time: u64, number: SeqNum) -> Option<AckCoverage> {
         let near = self.acked;
         let mut ack = self.offset(number, near)?;
         let before = self.acked;
         if ack < before {
-            return Some(Covered { ack: before, before, old: true, ..Covered::default() });
+            return Some(AckCoverage {
+                ack: before,
+                prior_ack: before,
+                stale: true,
+                ..AckCoverage::default()
+            });
         }
         if ack == self.highest + 1 && self.fin {
             ack = self.highest;
@@ -284,7 +291,7 @@ impl Stream {
         }
         let (mut newest, mut oldest, mut repaired) = (None, None, false);
         while let Some(out) = self.outstanding.front().filter(|out| out.end <= ack).copied() {
-            repaired |= out.again;
+            repaired |= out.retransmitted;
             newest = Some(out.time);
             oldest.get_or_insert(out.time);
             self.outstanding.pop_front();
@@ -292,7 +299,15 @@ impl Stream {
         let rtt = newest.filter(|_| !repaired && lost == 0).map(|sent| time.saturating_sub(sent));
         let owed = oldest.map_or(0, |sent| time.saturating_sub(sent));
         self.acked = ack.max(before);
-        Some(Covered { ack, before, flight, rtt, owed, old: false, gap })
+        Some(AckCoverage {
+            ack,
+            prior_ack: before,
+            flight,
+            rtt,
+            oldest_age: owed,
+            stale: false,
+            has_hole: gap,
+        })
     }
 
     /// Bytes sent and not yet acknowledged.
@@ -301,12 +316,12 @@ impl Stream {
     }
 
     /// When the first byte not acknowledged was first sent, where that was seen.
-    pub(super) fn head_sent(&self) -> Option<u64> {
+    pub(super) fn first_unacked_sent(&self) -> Option<u64> {
         self.outstanding.front().filter(|out| out.start <= self.acked).map(|out| out.time)
     }
 
     /// The offset of a number near what is acknowledged, for SACK blocks.
-    pub(super) fn place(&self, number: SeqNum) -> Option<u64> {
+    pub(super) fn sack_offset(&self, number: SeqNum) -> Option<u64> {
         let origin = self.origin?;
         self.acked.checked_add_signed(i64::from(number.diff(origin.add(self.acked))))
     }
@@ -320,16 +335,16 @@ mod tests {
 
     const MSS: u32 = 1000;
 
-    struct Sender(Stream);
+    struct Sender(SequenceTracker);
 
     impl Sender {
         /// After the SYN with number 99.
         fn new() -> Self {
-            let mut stream = Stream::default();
-            stream.open(SeqNum::new(99));
+            let mut stream = SequenceTracker::default();
+            stream.on_syn(SeqNum::new(99));
             Self(stream)
         }
-        fn data(&mut self, time: u64, offset: u32, len: u32, tsval: Option<u32>) -> Sent {
+        fn data(&mut self, time: u64, offset: u32, len: u32, tsval: Option<u32>) -> PayloadKind {
             let mut segment = Segment {
                 seq: SeqNum::new(100 + offset),
                 flags: Flags::ACK,
@@ -337,58 +352,76 @@ mod tests {
                 ..Segment::default()
             };
             segment.options.timestamps = tsval.map(|value| Timestamps { value, echo: 0 });
-            self.0.send(time, &segment, MSS, Some(100)).0
+            self.0.on_data(time, &segment, MSS, Some(100)).0
         }
-        fn ack(&mut self, time: u64, offset: u32) -> Covered {
-            self.0.acknowledge(time, SeqNum::new(100 + offset)).expect("in range")
+        fn ack(&mut self, time: u64, offset: u32) -> AckCoverage {
+            self.0.on_ack(time, SeqNum::new(100 + offset)).expect("in range")
         }
     }
 
     #[test]
-    fn bytes_seen_before_come_again_and_offload_counts_segments() {
+    fn retransmissions_and_offloaded_segments_are_counted() {
         let mut s = Sender::new();
-        assert_eq!(s.data(0, 0, 3500, None), Sent::New);
+        assert_eq!(s.data(0, 0, 3500, None), PayloadKind::New);
         assert_eq!((s.0.packets, s.0.segments, s.0.large), (1, 4, 1));
-        assert_eq!(s.data(5, 1000, 1000, None), Sent::Again { head: false, tail: false });
+        assert_eq!(
+            s.data(5, 1000, 1000, None),
+            PayloadKind::Retransmission { head: false, tail: false }
+        );
         assert_eq!(s.ack(10, 1000).rtt, None, "the packet was sent again in part");
-        assert_eq!(s.data(20, 1000, 2500, None), Sent::Again { head: true, tail: true });
-        assert_eq!((s.0.again_segments, s.0.again_bytes, s.0.needless_bytes), (4, 3500, 0));
-        assert_eq!(s.data(30, 0, 1000, None), Sent::Again { head: true, tail: false });
-        assert_eq!(s.0.needless_bytes, 1000);
+        assert_eq!(
+            s.data(20, 1000, 2500, None),
+            PayloadKind::Retransmission { head: true, tail: true }
+        );
+        assert_eq!(
+            (s.0.retransmitted_segments, s.0.retransmitted_bytes, s.0.spurious_bytes),
+            (4, 3500, 0)
+        );
+        assert_eq!(
+            s.data(30, 0, 1000, None),
+            PayloadKind::Retransmission { head: true, tail: false }
+        );
+        assert_eq!(s.0.spurious_bytes, 1000);
     }
 
     #[test]
-    fn late_packets_are_told_from_lost_ones() {
+    fn reordered_packets_differ_from_retransmissions() {
         // By timestamps: a late packet was sent before those that overtook it.
         let mut s = Sender::new();
         s.data(0, 0, 1000, Some(5));
         s.data(1, 2000, 1000, Some(6));
         s.data(2, 3000, 1000, Some(7));
-        assert_eq!(s.data(500, 1000, 1000, Some(6)), Sent::Late);
-        assert_eq!(s.0.late_by.spread().map(|l| l.max), Some(2), "two came before it");
+        assert_eq!(s.data(500, 1000, 1000, Some(6)), PayloadKind::Reordered);
+        assert_eq!(s.0.reordering_extent.summary().map(|l| l.max), Some(2), "two came before it");
         s.data(501, 5000, 1000, Some(8));
-        assert_eq!(s.data(502, 4000, 1000, Some(9)), Sent::Again { head: false, tail: false });
-        assert_eq!((s.0.late, s.0.lost_before, s.0.again_segments), (1, 1, 1));
+        assert_eq!(
+            s.data(502, 4000, 1000, Some(9)),
+            PayloadKind::Retransmission { head: false, tail: false }
+        );
+        assert_eq!((s.0.reordered, s.0.lost_before_capture, s.0.retransmitted_segments), (1, 1, 1));
         // By time: nothing is sent again within a round trip, here 100.
         let mut s = Sender::new();
         s.data(0, 1000, 1000, None);
-        assert_eq!(s.data(80, 0, 500, None), Sent::Late);
-        assert_eq!(s.data(95, 500, 500, None), Sent::Again { head: false, tail: false });
+        assert_eq!(s.data(80, 0, 500, None), PayloadKind::Reordered);
+        assert_eq!(
+            s.data(95, 500, 500, None),
+            PayloadKind::Retransmission { head: false, tail: false }
+        );
         assert!(s.0.holes.is_empty());
     }
 
     #[test]
     fn numbers_wrap_and_fin_is_no_byte() {
-        let mut stream = Stream::default();
-        stream.open(SeqNum::new(u32::MAX - 500));
+        let mut stream = SequenceTracker::default();
+        stream.on_syn(SeqNum::new(u32::MAX - 500));
         let mut segment = Segment { payload_len: 1000, flags: Flags::ACK, ..Segment::default() };
         for i in 0..5_u64 {
             segment.seq = SeqNum::new(u32::MAX - 499).add(1000 * i);
             segment.flags = if i == 4 { Flags::ACK | Flags::FIN } else { Flags::ACK };
-            assert_eq!(stream.send(i, &segment, MSS, None).0, Sent::New);
+            assert_eq!(stream.on_data(i, &segment, MSS, None).0, PayloadKind::New);
         }
-        let covered = stream.acknowledge(9, segment.seq.add(1001)).expect("in range");
-        assert_eq!((covered.newly(), covered.rtt, covered.flight), (5000, Some(5), 5000));
+        let covered = stream.on_ack(9, segment.seq.add(1001)).expect("in range");
+        assert_eq!((covered.newly_acked(), covered.rtt, covered.flight), (5000, Some(5), 5000));
         assert_eq!((stream.flight(), stream.unseen_bytes), (0, 0));
     }
 
@@ -397,13 +430,13 @@ mod tests {
         let mut s = Sender::new();
         s.data(0, 0, 1000, None);
         s.data(1, 2000, 1000, None);
-        assert!(s.ack(5, 1000).gap);
+        assert!(s.ack(5, 1000).has_hole);
         assert_eq!(s.ack(9, 3000).rtt, None);
         assert_eq!(s.0.unseen_bytes, 1000);
-        assert_eq!(s.ack(10, 4000).newly(), 1000);
+        assert_eq!(s.ack(10, 4000).newly_acked(), 1000);
         assert_eq!(s.0.unseen_bytes, 2000);
-        assert_eq!(s.data(11, 3999, 1, None), Sent::Nothing);
-        assert_eq!((s.0.keep_alives, s.0.again_segments), (1, 0));
-        assert!(s.ack(12, 2000).old);
+        assert_eq!(s.data(11, 3999, 1, None), PayloadKind::NoData);
+        assert_eq!((s.0.keep_alives, s.0.retransmitted_segments), (1, 0));
+        assert!(s.ack(12, 2000).stale);
     }
 }

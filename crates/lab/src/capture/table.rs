@@ -1,38 +1,38 @@
 //! The connections of a capture.
 //!
-//! Contract: a connection is told by its four numbers and its SYN; there are at most [`MOST_FLOWS`].
+//! Contract: a connection is told by its four numbers and its SYN; there are at most [`MAX_FLOWS`].
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use lowtide_capture::{Observed, Point};
+use lowtide_capture::{CapturePoint, CapturedPacket};
 use lowtide_wire::{Addresses, Flags};
 
-use super::flow::Flow;
-use super::half::Settings;
-use super::views::Views;
+use super::flow::FlowState;
+use super::half::AnalysisSettings;
+use super::views::ConnectionViews;
 
 /// Connections that are followed.
-pub(super) const MOST_FLOWS: usize = 100_000;
+pub(super) const MAX_FLOWS: usize = 100_000;
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ConnectionTable {
     now: BTreeMap<[SocketAddr; 2], usize>,
-    pub(super) flows: Vec<Views>,
+    pub(super) flows: Vec<ConnectionViews>,
     /// Packets of connections beyond the most.
-    pub(super) beyond: u64,
-    settings: Settings,
+    pub(super) untracked: u64,
+    settings: AnalysisSettings,
     /// Numbers of the connections of which plots are wanted.
     traced: Vec<usize>,
 }
 
-impl Table {
+impl ConnectionTable {
     /// Follows connections with `settings`; those of the numbers `traced` for plots.
-    pub(super) fn new(settings: Settings, traced: Vec<usize>) -> Self {
-        Self { now: BTreeMap::new(), flows: Vec::new(), beyond: 0, settings, traced }
+    pub(super) fn new(settings: AnalysisSettings, traced: Vec<usize>) -> Self {
+        Self { now: BTreeMap::new(), flows: Vec::new(), untracked: 0, settings, traced }
     }
 
-    pub(super) fn on_packet(&mut self, time: u64, seen: &Observed, point: Point) {
+    pub(super) fn on_packet(&mut self, time: u64, seen: &CapturedPacket, point: CapturePoint) {
         let segment = &seen.segment;
         let (src, dst): (IpAddr, IpAddr) = match seen.addresses {
             Addresses::V4 { src, dst } => (src.into(), dst.into()),
@@ -43,34 +43,34 @@ impl Table {
         key.sort_unstable();
         let known = self.now.get(&key).copied();
         let known = known.filter(|i| {
-            let flow = &self.flows[*i].all;
-            !flow.is_over(usize::from(flow.ends[0] != ends[0]), seen)
+            let flow = &self.flows[*i].merged;
+            !flow.is_port_reuse(usize::from(flow.endpoints[0] != ends[0]), seen)
         });
         let number = match known {
             Some(number) => number,
-            None if self.flows.len() >= MOST_FLOWS => {
-                self.beyond += 1;
+            None if self.flows.len() >= MAX_FLOWS => {
+                self.untracked += 1;
                 return;
             }
             None => {
                 let number = self.flows.len();
                 let traced = self.traced.contains(&number);
-                let settings = Settings { traced, ..self.settings };
+                let settings = AnalysisSettings { traced, ..self.settings };
                 // The client first, where the packet tells.
                 let answer = segment.flags.contains(Flags::SYN | Flags::ACK);
                 let ends = if answer { [ends[1], ends[0]] } else { ends };
-                let flow = Flow::new(ends, time, settings);
-                self.flows.push(Views::new(flow, point, settings));
+                let flow = FlowState::new(ends, time, settings);
+                self.flows.push(ConnectionViews::new(flow, point, settings));
                 self.now.insert(key, number);
                 number
             }
         };
         let flow = &mut self.flows[number];
-        let from = usize::from(flow.all.ends[0] != ends[0]);
+        let from = usize::from(flow.merged.endpoints[0] != ends[0]);
         flow.on_packet(time, from, seen, point);
     }
 
     pub(super) fn finish(&mut self) {
-        self.flows.iter_mut().for_each(Views::finish);
+        self.flows.iter_mut().for_each(ConnectionViews::finish);
     }
 }

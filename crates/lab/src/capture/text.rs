@@ -3,16 +3,16 @@
 use std::fmt::{self, Write as _};
 
 use super::Analysis;
-use super::connection::Connection;
-use super::direction::Direction;
-use super::finding::Weight;
+use super::connection::ConnectionReport;
+use super::direction::DirectionReport;
+use super::finding::Severity;
 use super::findings::goodput;
-use super::histogram::Spread;
-use super::opening::Mode;
-use super::words::{bytes, count, grouped, moment, percent, time};
+use super::histogram::ValueSummary;
+use super::opening::NegotiatedEcn;
+use super::words::{bytes, count, grouped, percent, time, timestamp};
 
 /// Connections that are shown without `--all`.
-pub(super) const MOST_SHOWN: usize = 20;
+pub(super) const MAX_SHOWN: usize = 20;
 /// Column in which values begin.
 const LABEL: usize = 16;
 
@@ -31,7 +31,7 @@ impl Analysis {
         for (_, line) in self.remarks() {
             writeln!(out, "  {line}")?;
         }
-        let shown = if all { self.flows.len() } else { MOST_SHOWN };
+        let shown = if all { self.flows.len() } else { MAX_SHOWN };
         for flow in self.flows.iter().take(shown) {
             writeln!(out)?;
             connection(out, flow)?;
@@ -100,16 +100,16 @@ impl Analysis {
     }
 }
 
-pub(super) const fn mode(ecn: Mode) -> &'static str {
+pub(super) const fn negotiated_ecn(ecn: NegotiatedEcn) -> &'static str {
     match ecn {
-        Mode::Unknown => "unknown, the SYN-ACK is not in the capture",
-        Mode::Off => "not agreed",
-        Mode::Rfc3168 => "agreed, RFC 3168",
-        Mode::Accecn => "agreed, AccECN",
+        NegotiatedEcn::Unknown => "unknown, the SYN-ACK is not in the capture",
+        NegotiatedEcn::Off => "not agreed",
+        NegotiatedEcn::Rfc3168 => "agreed, RFC 3168",
+        NegotiatedEcn::Accecn => "agreed, AccECN",
     }
 }
 
-fn opened(c: &Connection) -> String {
+fn opened(c: &ConnectionReport) -> String {
     let how = match c.opened {
         "handshake" => "opened here",
         "syn-only" => "no answer captured",
@@ -133,19 +133,19 @@ fn opened(c: &Connection) -> String {
 }
 
 /// Label and value, line by line, of a connection.
-pub(super) fn facts(c: &Connection) -> Vec<(&'static str, String)> {
+pub(super) fn facts(c: &ConnectionReport) -> Vec<(&'static str, String)> {
     let mut out = vec![
         ("connection", opened(c)),
         (
             "time",
             format!(
                 "{} to {}, {}",
-                moment(c.start_ns),
-                moment(c.end_ns),
+                timestamp(c.start_ns),
+                timestamp(c.end_ns),
                 count(c.packets, "packet")
             ),
         ),
-        ("ECN", mode(c.ecn).to_owned()),
+        ("ECN", negotiated_ecn(c.ecn).to_owned()),
     ];
     let yes = |name: &str, on: Option<bool>| match on {
         Some(true) => format!("{name} on"),
@@ -184,7 +184,7 @@ pub(super) fn facts(c: &Connection) -> Vec<(&'static str, String)> {
     out
 }
 
-fn spread(s: Option<Spread>, show: impl Fn(u64) -> String) -> String {
+fn spread(s: Option<ValueSummary>, show: impl Fn(u64) -> String) -> String {
     let Some(s) = s else { return "\u{2013}".to_owned() };
     let mut parts = vec![format!("least {}", show(s.min))];
     parts.extend(s.p50.map(|v| format!("median {}", show(v))));
@@ -194,7 +194,7 @@ fn spread(s: Option<Spread>, show: impl Fn(u64) -> String) -> String {
 }
 
 /// Retransmissions and their signs.
-fn again(d: &Direction) -> String {
+fn retransmissions(d: &DirectionReport) -> String {
     format!(
         "{} sent again ({}), {} out of order, {}, {}",
         count(d.retransmitted_segments, "segment"),
@@ -206,7 +206,7 @@ fn again(d: &Direction) -> String {
 }
 
 /// Label and value, line by line, of a direction.
-pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, String)> {
+pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'static str, String)> {
     let m = &d.marks;
     let sent = match (d.data_seen, d.acks_seen) {
         (true, false) => format!(
@@ -236,7 +236,7 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
     out.push((
         "again",
         if d.data_seen {
-            again(d)
+            retransmissions(d)
         } else {
             format!("not visible; {} with SACK blocks", count(d.sack_acks, "ACK"))
         },
@@ -264,7 +264,9 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
         ""
     };
     let marks = match c.ecn {
-        Mode::Accecn => format!("{ce}{} with CE counted by ACE", count(m.ce_by_ace, "packet")),
+        NegotiatedEcn::Accecn => {
+            format!("{ce}{} with CE counted by ACE", count(m.ce_by_ace, "packet"))
+        }
         _ => format!(
             "{ce}{} with ECE of {}, {} with CWR",
             count(m.ece_acks, "ACK"),
@@ -304,23 +306,26 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
             ),
         ));
     }
-    let likely =
-        if d.feedback.certain || d.feedback.kind.words() == "undecided" { "" } else { ", likely" };
-    out.push(("feedback", format!("{}{likely}", d.feedback.kind.words())));
+    let likely = if d.feedback.certain || d.feedback.kind.description() == "undecided" {
+        ""
+    } else {
+        ", likely"
+    };
+    out.push(("feedback", format!("{}{likely}", d.feedback.kind.description())));
     out.extend(d.feedback.why.iter().map(|why| ("", why.clone())));
     out
 }
 
-pub(super) const fn weight(w: Weight) -> &'static str {
+pub(super) const fn severity(w: Severity) -> &'static str {
     match w {
-        Weight::Severe => "severe",
-        Weight::Notable => "notable",
-        Weight::Remark => "remark",
+        Severity::Severe => "severe",
+        Severity::Notable => "notable",
+        Severity::Remark => "remark",
     }
 }
 
 /// Label and sentence of a connection without a problem.
-pub(super) fn verdict(c: &Connection) -> Option<(&'static str, &'static str)> {
+pub(super) fn verdict(c: &ConnectionReport) -> Option<(&'static str, &'static str)> {
     match c.verdict {
         "none-found" => {
             Some(("no problem", "no losses, timeouts or stalls, and the echo is as it should be"))
@@ -333,7 +338,7 @@ pub(super) fn verdict(c: &Connection) -> Option<(&'static str, &'static str)> {
     }
 }
 
-fn connection(out: &mut String, c: &Connection) -> fmt::Result {
+fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
     writeln!(out, "flow {}: {} to {}", c.flow, c.client, c.server)?;
     let both = c.directions.len() > 1;
     for f in &c.findings {
@@ -341,7 +346,7 @@ fn connection(out: &mut String, c: &Connection) -> fmt::Result {
             Some(from) if both => format!(" (data of {from})"),
             _ => String::new(),
         };
-        wrapped(out, weight(f.weight), &format!("{}{of}", f.what))?;
+        wrapped(out, severity(f.weight), &format!("{}{of}", f.what))?;
         wrapped(out, "", &format!("Usually: {}.", f.means))?;
     }
     if let Some((label, line)) = verdict(c) {

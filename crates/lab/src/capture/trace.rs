@@ -1,37 +1,37 @@
 //! What the time-sequence plot shows of one direction.
 
-use super::series::{DRAWN_BINS, Series};
-use super::stream::Sent;
+use super::series::{DRAWN_BINS, DownsampledSeries};
+use super::stream::PayloadKind;
 
 /// Times in nanoseconds since the capture began, offsets in bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
-    pub(super) data: Series,
-    pub(super) again: Series,
-    pub(super) late: Series,
-    pub(super) acks: Series,
-    pub(super) sacked: Series,
-    pub(super) ece: Series,
-    pub(super) cwr: Series,
-    pub(super) ce: Series,
+pub(super) struct TimeSequenceTrace {
+    pub(super) data: DownsampledSeries,
+    pub(super) retransmissions: DownsampledSeries,
+    pub(super) reordered: DownsampledSeries,
+    pub(super) acks: DownsampledSeries,
+    pub(super) sacked: DownsampledSeries,
+    pub(super) ece: DownsampledSeries,
+    pub(super) cwr: DownsampledSeries,
+    pub(super) ce: DownsampledSeries,
 }
 
-impl Default for Trace {
+impl Default for TimeSequenceTrace {
     fn default() -> Self {
         let [data, again, late, acks, sacked, ece, cwr, ce] =
-            [(); 8].map(|()| Series::of(DRAWN_BINS));
-        Self { data, again, late, acks, sacked, ece, cwr, ce }
+            [(); 8].map(|()| DownsampledSeries::of(DRAWN_BINS));
+        Self { data, retransmissions: again, reordered: late, acks, sacked, ece, cwr, ce }
     }
 }
 
-impl Trace {
-    pub(super) fn on_data(&mut self, time: u64, end: u64, sent: Sent, ce: bool, cwr: bool) {
+impl TimeSequenceTrace {
+    pub(super) fn on_data(&mut self, time: u64, end: u64, sent: PayloadKind, ce: bool, cwr: bool) {
         let at = end as f64;
         match sent {
-            Sent::New => self.data.push(time, at),
-            Sent::Again { .. } => self.again.push(time, at),
-            Sent::Late => self.late.push(time, at),
-            Sent::Nothing => return,
+            PayloadKind::New => self.data.push(time, at),
+            PayloadKind::Retransmission { .. } => self.retransmissions.push(time, at),
+            PayloadKind::Reordered => self.reordered.push(time, at),
+            PayloadKind::NoData => return,
         }
         if ce {
             self.ce.push(time, at);

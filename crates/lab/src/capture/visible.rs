@@ -3,20 +3,20 @@
 //! Contract: nothing here is guessed from what is missing alone: one direction is missing where no
 //! packet of one end is in the capture. `docs/analyze.md` has the table of what each place shows.
 
-use lowtide_capture::{Interface, Point};
+use lowtide_capture::{CapturePoint, Interface};
 use serde::Serialize;
 
-use super::direction::Direction;
-use super::flow::{Flow, Vantage};
-use super::views::Chosen;
+use super::direction::DirectionReport;
+use super::flow::{CaptureLocation, FlowState};
+use super::views::SelectedView;
 use super::words::{bytes, count};
 
 /// A path has no more routers.
-const MOST_ROUTERS: u8 = 40;
+const MAX_ROUTERS: u8 = 40;
 
 /// Facts about the whole capture.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scene {
+pub(super) struct CaptureFacts {
     /// Interfaces that the file describes.
     pub(super) interfaces: Vec<Interface>,
     /// When it ends.
@@ -29,7 +29,7 @@ pub(super) struct Scene {
 
 /// Visibility of one connection.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Visible {
+pub(super) struct Visibility {
     /// Whose packets are in the capture: `both`, `client` or `server`.
     pub(super) packets_of: &'static str,
     /// The handshake, or a part of it.
@@ -39,7 +39,7 @@ pub(super) struct Visible {
     pub(super) routers_to_client: Option<u8>,
     pub(super) routers_to_server: Option<u8>,
     /// Interfaces of the connection's packets.
-    pub(super) interfaces: Vec<AtInterface>,
+    pub(super) interfaces: Vec<InterfacePackets>,
     /// No interface shows the whole connection: packets of several were taken together.
     pub(super) merged: bool,
     /// Packets at interfaces that are not told of.
@@ -50,7 +50,7 @@ pub(super) struct Visible {
 
 /// Packets at one interface.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct AtInterface {
+pub(super) struct InterfacePackets {
     pub(super) name: String,
     pub(super) packets: u64,
     /// The connection is told of as captured here.
@@ -58,11 +58,11 @@ pub(super) struct AtInterface {
 }
 
 /// Name of a point.
-pub(super) fn name(point: Point, interfaces: &[Interface]) -> String {
+pub(super) fn point_name(point: CapturePoint, interfaces: &[Interface]) -> String {
     let known = interfaces.get(point.interface as usize).and_then(|i| i.name.clone());
     let several = interfaces.len() > 1;
     let mut parts: Vec<String> = known.into_iter().collect();
-    match point.device {
+    match point.if_index {
         Some(index) => parts.push(format!("interface index {index}")),
         None if parts.is_empty() && several => parts.push(format!("interface {}", point.interface)),
         None => {}
@@ -79,28 +79,28 @@ fn routers(hop_limit: u8) -> Option<u8> {
         65..=128 => 128,
         129..=255 => 255,
     };
-    Some(began - hop_limit).filter(|n| *n <= MOST_ROUTERS)
+    Some(began - hop_limit).filter(|n| *n <= MAX_ROUTERS)
 }
 
-impl Visible {
+impl Visibility {
     /// Of the connection `chosen` with the client `client`.
     pub(super) fn of(
-        chosen: &Chosen<'_>,
+        chosen: &SelectedView<'_>,
         client: usize,
-        directions: &[Direction],
-        scene: &Scene,
+        directions: &[DirectionReport],
+        scene: &CaptureFacts,
     ) -> Self {
         let flow = chosen.flow;
         let points = chosen.points();
         let merged = points.len() > 1 && chosen.point.is_none();
-        let interfaces: Vec<AtInterface> = points
+        let interfaces: Vec<InterfacePackets> = points
             .into_iter()
             .map(|(point, packets, told)| {
-                let name = name(point, &scene.interfaces);
-                AtInterface { name, packets, told }
+                let name = point_name(point, &scene.interfaces);
+                InterfacePackets { name, packets, told }
             })
             .collect();
-        let from_handshake = flow.opening.syns + flow.opening.syn_acks > 0;
+        let from_handshake = flow.handshake.syns + flow.handshake.syn_acks > 0;
         let mut cannot_tell = Vec::new();
         if !from_handshake {
             cannot_tell.push(
@@ -136,15 +136,15 @@ impl Visible {
             routers_to_server: routers(flow.hop_limits[1 - client]),
             interfaces,
             merged,
-            packets_elsewhere: chosen.elsewhere(),
+            packets_elsewhere: chosen.packets_elsewhere(),
             cannot_tell,
         }
     }
 }
 
-fn of_direction(d: &Direction, flow: &Flow, out: &mut Vec<String>) {
+fn of_direction(d: &DirectionReport, flow: &FlowState, out: &mut Vec<String>) {
     let (from, to) = (&d.from, &d.to);
-    let sender = usize::from(flow.ends[0].to_string() != *from);
+    let sender = usize::from(flow.endpoints[0].to_string() != *from);
     match (d.data_seen, d.acks_seen) {
         (true, false) => out.push(format!(
             "No ACK for the data of {from} is in the capture: delivery, round trips, bytes in flight, the receive \
@@ -154,20 +154,20 @@ fn of_direction(d: &Direction, flow: &Flow, out: &mut Vec<String>) {
             "The data of {from} is not in the capture: retransmissions, CE and CWR are unknown; only SACK blocks \
              hint at losses."
         )),
-        (true, true) => match flow.vantage() {
-            Vantage::At(end) if end == sender => out.push(format!(
+        (true, true) => match flow.capture_location() {
+            CaptureLocation::At(end) if end == sender => out.push(format!(
                 "Captured at the sender {from}: CE shows only as ECE or ACE of the ACKs, a loss only as its \
                  retransmission."
             )),
-            Vantage::At(_) => out.push(format!(
+            CaptureLocation::At(_) => out.push(format!(
                 "Captured at the receiver {to}: bytes in flight, and a timeout after the loss of a whole tail, are not \
                  visible."
             )),
-            Vantage::Between => out.push(format!(
+            CaptureLocation::Between => out.push(format!(
                 "Captured between the ends: bytes in flight and round trips of the data of {from} are those beyond \
                  the capture; CE that is set beyond it shows only as ECE or ACE."
             )),
-            Vantage::Unknown => out.push(format!(
+            CaptureLocation::Unknown => out.push(format!(
                 "The distance of the capture from {from} and {to} is unknown: bytes in flight are those seen here."
             )),
         },
@@ -203,11 +203,14 @@ mod tests {
     fn a_point_has_the_name_of_its_interface() {
         let named = |name: &str| Interface { name: Some(name.to_owned()), dropped: None };
         let both = [named("eth0"), named("eth1")];
-        assert_eq!(name(Point { interface: 1, ..Point::default() }, &both), "eth1");
-        let cooked = Point { device: Some(3), ..Point::default() };
-        assert_eq!(name(cooked, &[]), "interface index 3");
-        let tagged = Point { vlan: Some(10), ..Point::default() };
-        assert_eq!(name(tagged, &both[..1]), "eth0, VLAN 10");
-        assert_eq!(name(Point::default(), &[]), "the only interface");
+        assert_eq!(
+            point_name(CapturePoint { interface: 1, ..CapturePoint::default() }, &both),
+            "eth1"
+        );
+        let cooked = CapturePoint { if_index: Some(3), ..CapturePoint::default() };
+        assert_eq!(point_name(cooked, &[]), "interface index 3");
+        let tagged = CapturePoint { vlan: Some(10), ..CapturePoint::default() };
+        assert_eq!(point_name(tagged, &both[..1]), "eth0, VLAN 10");
+        assert_eq!(point_name(CapturePoint::default(), &[]), "the only interface");
     }
 }

@@ -1,20 +1,20 @@
 //! Bytes in flight over time, and whether they are stuck at two segments while every ACK says ECE.
 
-use super::histogram::Histogram;
-use super::series::Series;
-use super::stream::Covered;
+use super::histogram::LogHistogram;
+use super::series::DownsampledSeries;
+use super::stream::AckCoverage;
 
 /// The window floor of most stacks (RFC 8257 §3.3 needs more than one for the ACK clock).
 const FLOOR_SEGMENTS: u64 = 2;
 /// A stretch shorter than this in ACKs, or in round trips, is an ordinary cut.
-const LEAST_ACKS: u64 = 10;
-const LEAST_ROUND_TRIPS: u64 = 10;
+const MIN_ACKS: u64 = 10;
+const MIN_ROUND_TRIPS: u64 = 10;
 /// Stretches that are remembered.
-const MOST: usize = 64;
+const MAX_COLLAPSES: usize = 64;
 
 /// A stretch of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stretch {
+pub(super) struct WindowCollapse {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) acks: u64,
@@ -22,8 +22,8 @@ pub(super) struct Stretch {
 
 #[derive(Clone, Debug, Default)]
 struct Tracker {
-    now: Option<Stretch>,
-    found: Vec<Stretch>,
+    now: Option<WindowCollapse>,
+    found: Vec<WindowCollapse>,
 }
 
 impl Tracker {
@@ -33,10 +33,10 @@ impl Tracker {
                 stretch.to = time;
                 stretch.acks += 1;
             }
-            None if holds => self.now = Some(Stretch { from: time, to: time, acks: 1 }),
+            None if holds => self.now = Some(WindowCollapse { from: time, to: time, acks: 1 }),
             _ => {
-                if let Some(stretch) = self.now.take().filter(|s| s.acks >= LEAST_ACKS)
-                    && self.found.len() < MOST
+                if let Some(stretch) = self.now.take().filter(|s| s.acks >= MIN_ACKS)
+                    && self.found.len() < MAX_COLLAPSES
                 {
                     self.found.push(stretch);
                 }
@@ -44,18 +44,18 @@ impl Tracker {
         }
     }
 
-    fn all(&self, round_trip: u64) -> Vec<Stretch> {
-        let long = |s: &&Stretch| {
-            s.acks >= LEAST_ACKS && s.to - s.from >= round_trip.saturating_mul(LEAST_ROUND_TRIPS)
+    fn all(&self, round_trip: u64) -> Vec<WindowCollapse> {
+        let long = |s: &&WindowCollapse| {
+            s.acks >= MIN_ACKS && s.to - s.from >= round_trip.saturating_mul(MIN_ROUND_TRIPS)
         };
         self.found.iter().chain(&self.now).filter(long).copied().collect()
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Window {
-    pub(super) flight: Histogram,
-    pub(super) over_time: Series,
+pub(super) struct FlightTracker {
+    pub(super) flight: LogHistogram,
+    pub(super) over_time: DownsampledSeries,
     /// By bytes in flight, which only the sender's side shows.
     by_flight: Tracker,
     /// By the gaps between ACKs: at most two segments per round trip.
@@ -63,12 +63,12 @@ pub(super) struct Window {
     last_ack: Option<u64>,
 }
 
-impl Window {
+impl FlightTracker {
     /// Bytes in flight over time in at most `bins` bins.
     pub(super) fn new(bins: usize) -> Self {
         Self {
-            flight: Histogram::default(),
-            over_time: Series::of(bins),
+            flight: LogHistogram::default(),
+            over_time: DownsampledSeries::of(bins),
             by_flight: Tracker::default(),
             by_gaps: Tracker::default(),
             last_ack: None,
@@ -84,23 +84,24 @@ impl Window {
     pub(super) fn on_ack(
         &mut self,
         time: u64,
-        covered: &Covered,
+        covered: &AckCoverage,
         echo: bool,
         mss: u32,
         round_trip: Option<u64>,
     ) {
         self.flight.add(covered.flight);
-        self.over_time.push(time, (covered.flight - covered.newly().min(covered.flight)) as f64);
+        self.over_time
+            .push(time, (covered.flight - covered.newly_acked().min(covered.flight)) as f64);
         let floor = FLOOR_SEGMENTS * u64::from(mss);
         self.by_flight.note(time, echo && covered.flight <= floor);
         let gap = self.last_ack.map(|last| time.saturating_sub(last));
         let slow = gap.zip(round_trip).is_some_and(|(gap, rtt)| gap > rtt / 2);
-        self.by_gaps.note(time, echo && slow && covered.newly() <= floor);
+        self.by_gaps.note(time, echo && slow && covered.newly_acked() <= floor);
         self.last_ack = Some(time);
     }
 
     /// Where the window was stuck at its floor under ECE.
-    pub(super) fn collapses(&self, at_sender: bool, round_trip: u64) -> Vec<Stretch> {
+    pub(super) fn collapses(&self, at_sender: bool, round_trip: u64) -> Vec<WindowCollapse> {
         if at_sender { self.by_flight.all(round_trip) } else { self.by_gaps.all(round_trip) }
     }
 }

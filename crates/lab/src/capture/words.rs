@@ -14,7 +14,7 @@ pub(super) fn time(ns: u64) -> String {
 }
 
 /// A moment of the capture, to the millisecond or better.
-pub(super) fn moment(ns: u64) -> String {
+pub(super) fn timestamp(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     if ns < 1_000_000_000 { format!("{seconds:.6} s") } else { format!("{seconds:.3} s") }
 }

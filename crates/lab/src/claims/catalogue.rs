@@ -7,15 +7,15 @@ use std::sync::Arc;
 use include_dir::{Dir, include_dir};
 use lowtide_scenario::{Directory, Scenario, ScenarioErrors};
 
-use super::{ClaimError, Expected};
+use super::{ClaimError, ExperimentClaims};
 
 static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
-const EXPECTED: &str = ".expected.toml";
+const CLAIMS_SUFFIX: &str = ".expected.toml";
 
 /// One experiment of a paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct Experiment {
     /// The paper, as `od`.
     pub paper: &'static str,
     /// Its row, as `fig5.1`.
@@ -28,7 +28,7 @@ pub struct Row {
     pub path: Option<&'static Path>,
 }
 
-impl Row {
+impl Experiment {
     /// What `reproduce` takes and prints: `od-fig5.1`.
     pub fn id(&self) -> String {
         format!("{}-{}", self.paper, self.name)
@@ -45,27 +45,27 @@ impl Row {
     }
 
     /// Where its claims stand, for errors.
-    pub(super) fn file(&self) -> String {
+    pub(super) fn claims_path(&self) -> String {
         match self.path {
-            None => format!("papers/{}/{}{EXPECTED}", self.paper, self.name),
-            Some(path) => claims_of(path).to_string_lossy().into_owned(),
+            None => format!("papers/{}/{}{CLAIMS_SUFFIX}", self.paper, self.name),
+            Some(path) => claims_path_of(path).to_string_lossy().into_owned(),
         }
     }
 }
 
 /// Every experiment, by paper and name.
-pub fn rows() -> Vec<Row> {
-    let mut out: Vec<Row> = PAPERS.dirs().flat_map(of_paper).collect();
-    out.sort_by_key(|r| (r.paper, order(r.name)));
+pub fn experiments() -> Vec<Experiment> {
+    let mut out: Vec<Experiment> = PAPERS.dirs().flat_map(of_paper).collect();
+    out.sort_by_key(|r| (r.paper, sort_key(r.name)));
     out
 }
 
-fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Row> {
+fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Experiment> {
     let paper = dir.path().to_str().unwrap_or_default();
     dir.files().filter_map(move |file| {
-        let name = file.path().file_name()?.to_str()?.strip_suffix(EXPECTED)?;
+        let name = file.path().file_name()?.to_str()?.strip_suffix(CLAIMS_SUFFIX)?;
         let scenario = dir.get_file(format!("{paper}/{name}.toml"))?.contents_utf8()?;
-        Some(Row { paper, name, scenario, expected: file.contents_utf8()?, path: None })
+        Some(Experiment { paper, name, scenario, expected: file.contents_utf8()?, path: None })
     })
 }
 
@@ -73,42 +73,42 @@ fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Row> {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn read(path: &Path) -> Result<Row, ClaimError> {
+pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
     let text = |path: &Path| -> Result<&'static str, ClaimError> {
         let text = std::fs::read_to_string(path).map_err(|e| ClaimError {
             file: path.display().to_string(),
             message: format!(
-                "cannot read it: {e}; an experiment is `ROW.toml` with `ROW{EXPECTED}` beside it"
+                "cannot read it: {e}; an experiment is `ROW.toml` with `ROW{CLAIMS_SUFFIX}` beside it"
             ),
         })?;
-        Ok(forever(text))
+        Ok(leak(text))
     };
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let part = |part: Option<&std::ffi::OsStr>, none: &str| {
         part.map_or_else(|| none.to_owned(), |name| name.to_string_lossy().into_owned())
     };
-    Ok(Row {
-        paper: forever(part(whole.parent().and_then(Path::file_name), "own")),
-        name: forever(part(path.file_stem(), "row")),
+    Ok(Experiment {
+        paper: leak(part(whole.parent().and_then(Path::file_name), "own")),
+        name: leak(part(path.file_stem(), "row")),
         scenario: text(path)?,
-        expected: text(&claims_of(path))?,
-        path: Some(Path::new(forever(path.to_string_lossy().into_owned()))),
+        expected: text(&claims_path_of(path))?,
+        path: Some(Path::new(leak(path.to_string_lossy().into_owned()))),
     })
 }
 
 /// Rows live as long as the process, which reads a handful of them.
-fn forever(text: String) -> &'static str {
+fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
 /// The file of claims of a scenario.
-fn claims_of(path: &Path) -> std::path::PathBuf {
+fn claims_path_of(path: &Path) -> std::path::PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{stem}{EXPECTED}"))
+    path.with_file_name(format!("{stem}{CLAIMS_SUFFIX}"))
 }
 
 /// `fig5.10` after `fig5.9`.
-fn order(name: &str) -> (String, Vec<u32>) {
+fn sort_key(name: &str) -> (String, Vec<u32>) {
     let digits = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
     let (word, numbers) = name.split_at(digits);
     (word.to_owned(), numbers.split(['.', '-']).filter_map(|n| n.parse().ok()).collect())
@@ -116,15 +116,15 @@ fn order(name: &str) -> (String, Vec<u32>) {
 
 /// The experiments that `name` means: `all`, a paper (`od`), or one row (`od-fig5.1`, `od/fig5.1`).
 /// Empty when there is none.
-pub fn find(name: &str) -> Vec<Row> {
-    let means = |r: &Row| {
-        let also = Expected::parse(r.expected, name).map(|e| e.also).unwrap_or_default();
+pub fn find_experiments(name: &str) -> Vec<Experiment> {
+    let means = |r: &Experiment| {
+        let also = ExperimentClaims::parse(r.expected, name).map(|e| e.also).unwrap_or_default();
         let one = |row: &str| {
             name.strip_prefix(r.paper).and_then(|n| n.strip_prefix(['-', '/'])) == Some(row)
         };
         name == "all" || name == r.paper || one(r.name) || also.iter().any(|row| one(row))
     };
-    rows().into_iter().filter(means).collect()
+    experiments().into_iter().filter(means).collect()
 }
 
 #[cfg(test)]
@@ -141,24 +141,25 @@ mod tests {
         for paper in std::fs::read_dir(&root).unwrap().flatten().filter(|e| e.path().is_dir()) {
             for file in std::fs::read_dir(paper.path()).unwrap().flatten() {
                 let name = file.file_name().into_string().unwrap();
-                let stem = name.strip_suffix(EXPECTED).or_else(|| name.strip_suffix(".toml"));
+                let stem = name.strip_suffix(CLAIMS_SUFFIX).or_else(|| name.strip_suffix(".toml"));
                 let paper = paper.file_name().into_string().unwrap();
                 files.insert(format!("{paper}-{}", stem.expect("a TOML file")));
             }
         }
-        let known: BTreeSet<String> = rows().iter().map(Row::id).collect();
+        let known: BTreeSet<String> = experiments().iter().map(Experiment::id).collect();
         assert_eq!(known, files, "each scenario needs its claims, and a new file a new build");
-        for row in rows() {
+        for row in experiments() {
             let plan = Scenario::parse(row.scenario, &row.id()).unwrap().expand();
             let plan = plan.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
-            let claims = Expected::parse(row.expected, &row.id()).unwrap();
+            let claims = ExperimentClaims::parse(row.expected, &row.id()).unwrap();
             assert!(!claims.claims.is_empty() && !plan.runs.is_empty(), "{}", row.id());
             assert!(claims.quick.hops.is_some(), "{}: [quick] hops", row.id());
             for quick in [false, true] {
-                let form = super::super::plan(&row, super::super::Mode { quick, seeds: None });
+                let form =
+                    super::super::plan(&row, super::super::ReproduceMode { quick, seeds: None });
                 form.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
             }
-            let vary = super::super::vary(&row);
+            let vary = super::super::variation_plans(&row);
             vary.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
         }
     }
@@ -166,57 +167,60 @@ mod tests {
     #[test]
     fn one_parameter_of_a_paper_is_fitted_at_most() {
         let mut papers = BTreeSet::new();
-        for row in rows() {
-            if Expected::parse(row.expected, "").unwrap().calibration.is_some() {
+        for row in experiments() {
+            if ExperimentClaims::parse(row.expected, "").unwrap().calibration.is_some() {
                 assert!(papers.insert(row.paper), "{}: a second calibration", row.id());
             }
         }
     }
 
     #[test]
-    fn a_name_means_a_row_a_paper_or_all() {
-        let all = rows();
+    fn a_name_selects_an_experiment_a_paper_or_all() {
+        let all = experiments();
         let Some(first) = all.first() else { return };
-        assert_eq!(find(&first.id()), [*first]);
-        assert_eq!(find("all"), all);
-        assert!(find(first.paper).contains(first) && find("nothing").is_empty());
+        assert_eq!(find_experiments(&first.id()), [*first]);
+        assert_eq!(find_experiments("all"), all);
+        assert!(
+            find_experiments(first.paper).contains(first) && find_experiments("nothing").is_empty()
+        );
         for row in &all {
-            for also in Expected::parse(row.expected, "").unwrap().also {
-                assert_eq!(find(&format!("{}-{also}", row.paper)), [*row]);
+            for also in ExperimentClaims::parse(row.expected, "").unwrap().also {
+                assert_eq!(find_experiments(&format!("{}-{also}", row.paper)), [*row]);
             }
         }
     }
 
     #[test]
     fn rows_stand_in_the_order_of_the_paper() {
-        assert!(order("fig5.10") > order("fig5.9"));
-        assert!(order("fig14") > order("fig2"));
+        assert!(sort_key("fig5.10") > sort_key("fig5.9"));
+        assert!(sort_key("fig14") > sort_key("fig2"));
     }
 
     #[test]
-    fn an_experiment_of_ones_own_is_two_files() {
+    fn a_users_experiment_is_two_files() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("mine");
         std::fs::create_dir(&dir).unwrap();
-        let (row, file) = (&find("od-fig4.1")[0], dir.join("k.toml"));
+        let (row, file) = (&find_experiments("od-fig4.1")[0], dir.join("k.toml"));
         std::fs::write(&file, row.scenario).unwrap();
-        let error = read(&file).unwrap_err();
+        let error = load_experiment(&file).unwrap_err();
         assert!(
             error.file.ends_with("k.expected.toml") && error.message.contains("beside it"),
             "{error}"
         );
         std::fs::write(dir.join("k.expected.toml"), row.expected).unwrap();
-        let own = read(&file).unwrap();
+        let own = load_experiment(&file).unwrap();
         assert_eq!((own.id().as_str(), own.expected), ("mine-k", row.expected));
-        assert!(own.file().ends_with("k.expected.toml"));
-        let mode = super::super::Mode::default();
+        assert!(own.claims_path().ends_with("k.expected.toml"));
+        let mode = super::super::ReproduceMode::default();
         let (plan, embedded) =
             (super::super::plan(&own, mode).unwrap(), super::super::plan(row, mode).unwrap());
         assert_eq!(plan.hash, embedded.hash, "the same runs");
         assert_eq!((plan.name.as_str(), embedded.name.as_str()), ("mine-k", "od-fig4.1"));
         let wrong = row.expected.replace("kind = \"", "kind = \"un");
         std::fs::write(dir.join("k.expected.toml"), wrong).unwrap();
-        let error = super::super::plan(&read(&file).unwrap(), mode).unwrap_err().to_string();
+        let error =
+            super::super::plan(&load_experiment(&file).unwrap(), mode).unwrap_err().to_string();
         assert!(error.contains("k.expected.toml"), "{error}");
     }
 }

@@ -10,18 +10,18 @@ use lowtide_record::{
     ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow,
     QueueRow, QueueSampleRow, Row as _, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
 };
-use lowtide_scenario::Plan;
+use lowtide_scenario::RunPlan;
 use toml::Table;
 
-use super::measure::{Filter, Measure, Reduce, Rows, TIME};
-use super::{Claim, rates::Of};
+use super::measure::{ClaimMeasure, Filter, Reduce, RowsMeasure, TIME};
+use super::{Claim, rates::RatesStatistic};
 
 /// Units that a claim may have, beside a `share of` something.
 const UNITS: [&str; 12] =
     ["", "us", "ms", "s", "Mbit/s", "Gbit/s", "bytes", "kB", "pkt", "segments", "flows", "queries"];
 
 /// What makes a claim's unit of a column's, where `per` is not one.
-const PER: [(&str, &str, f64); 8] = [
+const UNIT_CONVERSIONS: [(&str, &str, f64); 8] = [
     ("ps", "us", 1e6),
     ("ps", "ms", 1e9),
     ("ps", "s", 1e12),
@@ -33,15 +33,15 @@ const PER: [(&str, &str, f64); 8] = [
 ];
 
 /// What an experiment has that its claims may name.
-pub(super) struct Names<'a> {
-    plan: &'a Plan,
+pub(super) struct ExperimentSchema<'a> {
+    plan: &'a RunPlan,
     groups: Vec<String>,
     /// Of the networks of all points, once somebody asks.
     queues: OnceCell<BTreeSet<String>>,
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
+impl<'a> ExperimentSchema<'a> {
+    pub(super) fn new(plan: &'a RunPlan) -> Self {
         // What `resolved_toml` writes is TOML; a text that were not would have no groups.
         let table: Table =
             plan.runs.first().and_then(|r| r.resolved_toml().parse().ok()).unwrap_or_default();
@@ -63,23 +63,23 @@ impl<'a> Names<'a> {
         match &claim.trials {
             // Of a rate both are counts, and the unit is that of their share.
             Some(trials) => self.measure(trials),
-            None => fits(&claim.measure, unit),
+            None => check_unit(&claim.measure, unit),
         }
     }
 
     /// Whether what is measured can be.
-    pub(super) fn measure(&self, measure: &Measure) -> Result<(), String> {
+    pub(super) fn measure(&self, measure: &ClaimMeasure) -> Result<(), String> {
         measure.leaves().into_iter().try_for_each(|leaf| {
             self.scheme(leaf.scheme())?;
             self.point(leaf)?;
             match leaf {
-                Measure::Metric(m) => {
+                ClaimMeasure::Metric(m) => {
                     self.group(m.group.as_deref())?;
                     self.queue(m.queue.as_deref())
                 }
-                Measure::Rates(r) => self.group(Some(&r.group)),
-                Measure::Windows(w) => self.queue(Some(&w.queue)),
-                Measure::Rows(rows) => self.rows(rows),
+                ClaimMeasure::Rates(r) => self.group(Some(&r.group)),
+                ClaimMeasure::Windows(w) => self.queue(Some(&w.queue)),
+                ClaimMeasure::Rows(rows) => self.rows(rows),
                 _ => Ok(()),
             }
         })
@@ -123,7 +123,7 @@ impl<'a> Names<'a> {
         Err(format!("there is no queue `{name}`; near it are {}", near.join(", ")))
     }
 
-    fn swept(&self) -> impl Iterator<Item = &str> {
+    fn swept_keys(&self) -> impl Iterator<Item = &str> {
         self.plan.points.first().into_iter().flatten().map(|(key, _)| key.as_str())
     }
 
@@ -134,12 +134,12 @@ impl<'a> Names<'a> {
     }
 
     /// Each value stands in the sweep, and together they leave one point.
-    fn point(&self, leaf: &Measure) -> Result<(), String> {
+    fn point(&self, leaf: &ClaimMeasure) -> Result<(), String> {
         let at = leaf.at();
         for (key, value) in &at {
             // Of a table, a filter may also be of a column; `rows` looks after those.
-            if !self.swept().any(|k| k == *key) {
-                if matches!(leaf, Measure::Rows(_)) {
+            if !self.swept_keys().any(|k| k == *key) {
+                if matches!(leaf, ClaimMeasure::Rows(_)) {
                     continue;
                 }
                 return Err(format!("`{key}` is not swept"));
@@ -149,17 +149,17 @@ impl<'a> Names<'a> {
                 return Err(format!("`{key}` is never `{value}`"));
             }
         }
-        match self.swept().find(|key| !at.iter().any(|(k, _)| k == key)) {
+        match self.swept_keys().find(|key| !at.iter().any(|(k, _)| k == key)) {
             Some(key) => Err(format!("say at which `{key}`")),
             None => Ok(()),
         }
     }
 
-    fn rows(&self, rows: &Rows) -> Result<(), String> {
+    fn rows(&self, rows: &RowsMeasure) -> Result<(), String> {
         let table = rows.table.as_str();
         let known = columns(table).ok_or_else(|| format!("there is no table `{table}`"))?;
         let names = std::iter::once(&rows.column)
-            .chain(rows.beside())
+            .chain(rows.other_columns())
             .chain(rows.r#where.keys())
             .map(String::as_str)
             .chain(rows.every.as_ref().map(|_| TIME));
@@ -173,13 +173,16 @@ impl<'a> Names<'a> {
         self.queue(rows.r#where.get("name").and_then(Filter::text))?;
         for name in names {
             let column = known.iter().find(|c| c.name == name);
-            if column.is_none() && !LEAD.contains(&name) && !self.swept().any(|k| k == name) {
+            if column.is_none()
+                && !KEY_COLUMNS.contains(&name)
+                && !self.swept_keys().any(|k| k == name)
+            {
                 let known: Vec<&str> = known.iter().map(|c| c.name).collect();
                 let known = known.join(", ");
                 return Err(format!("the table `{table}` has no column `{name}`; it has {known}"));
             }
             if let (Some(column), Some(filter)) = (column, rows.r#where.get(name)) {
-                filter.fits(column.unit).map_err(|e| format!("`{name}`: {e}"))?;
+                filter.check_unit(column.unit).map_err(|e| format!("`{name}`: {e}"))?;
             }
         }
         Ok(())
@@ -187,7 +190,7 @@ impl<'a> Names<'a> {
 }
 
 /// Columns that every table begins with, beside those of the sweep.
-const LEAD: [&str; 3] = ["run", "scheme", "seed"];
+const KEY_COLUMNS: [&str; 3] = ["run", "scheme", "seed"];
 
 /// The columns of a table; `None` where there is no such table.
 fn columns(table: &str) -> Option<&'static [Column]> {
@@ -211,7 +214,7 @@ fn columns(table: &str) -> Option<&'static [Column]> {
 }
 
 /// Whether what is measured comes in the claim's unit.
-fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
+fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
     let counted = unit.is_empty() || unit.starts_with("share of ");
     let only = |own: &str| match own {
         _ if own == unit || (own == "packets" && unit == "pkt") => Ok(()),
@@ -220,19 +223,19 @@ fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
         _ => Err(format!("it is in `{own}`, and the claim's unit is `{unit}`")),
     };
     match measure {
-        Measure::Ratio(_) if counted => Ok(()),
-        Measure::Ratio(_) => Err(format!("a ratio is not in `{unit}`")),
-        Measure::Difference(pair) => pair.iter().try_for_each(|m| fits(m, unit)),
-        Measure::Sum(parts) => parts.iter().try_for_each(|m| fits(m, unit)),
-        Measure::Metric(metric) => only(metric.unit()),
-        Measure::Rates(rates) => only(match rates.rates {
-            Of::Converged | Of::Reached => "ms",
-            Of::Variation | Of::Mean => "Mbit/s",
-            Of::Jain => "",
+        ClaimMeasure::Ratio(_) if counted => Ok(()),
+        ClaimMeasure::Ratio(_) => Err(format!("a ratio is not in `{unit}`")),
+        ClaimMeasure::Difference(pair) => pair.iter().try_for_each(|m| check_unit(m, unit)),
+        ClaimMeasure::Sum(parts) => parts.iter().try_for_each(|m| check_unit(m, unit)),
+        ClaimMeasure::Metric(metric) => only(metric.unit()),
+        ClaimMeasure::Rates(rates) => only(match rates.rates {
+            RatesStatistic::Converged | RatesStatistic::Reached => "ms",
+            RatesStatistic::Variation | RatesStatistic::Mean => "Mbit/s",
+            RatesStatistic::Jain => "",
         }),
         // Per cent of a full queue, and a coefficient.
-        Measure::Windows(_) => only(""),
-        Measure::Rows(rows) => {
+        ClaimMeasure::Windows(_) => only(""),
+        ClaimMeasure::Rows(rows) => {
             if rows.over.is_some() || matches!(rows.reduce, Reduce::Count | Reduce::Jain) {
                 return only("");
             }
@@ -240,7 +243,9 @@ fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
             let Some(column) = found.iter().find(|c| c.name == rows.column) else { return Ok(()) };
             let own = column.unit;
             let by = |per: f64| (rows.per - per).abs() < per * 1e-9;
-            if let Some((_, _, per)) = PER.iter().find(|(a, b, _)| *a == own && *b == unit) {
+            if let Some((_, _, per)) =
+                UNIT_CONVERSIONS.iter().find(|(a, b, _)| *a == own && *b == unit)
+            {
                 return if by(*per) {
                     Ok(())
                 } else {
@@ -266,7 +271,7 @@ mod tests {
     use lowtide_scenario::Scenario;
 
     use super::*;
-    use crate::claims::Expected;
+    use crate::claims::ExperimentClaims;
 
     /// What is said of a claim on the embedded scenario `two-flows-1g`, with K swept.
     fn said(unit: &str, measure: &str) -> Result<(), String> {
@@ -274,11 +279,11 @@ mod tests {
             "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
              kind = \"ordering\"\nat-most = 1\nunit = \"{unit}\"\nmeasure = {{ {measure} }}"
         );
-        let expected = Expected::parse(&text, "x").map_err(|e| e.to_string())?;
+        let expected = ExperimentClaims::parse(&text, "x").map_err(|e| e.to_string())?;
         let k = ["20 pkt".to_owned(), "30 pkt".to_owned()];
         let scenario = Scenario::load("two-flows-1g").unwrap().with_sweep("switch.mark.k", &k);
         let plan = scenario.unwrap().expand().unwrap();
-        Names::new(&plan).check(&expected.claims[0])
+        ExperimentSchema::new(&plan).check(&expected.claims[0])
     }
 
     const AT: &str = "at = { \"switch.mark.k\" = \"20 pkt\" }";

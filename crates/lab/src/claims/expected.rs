@@ -4,10 +4,10 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::figure::PaperFigure;
-use super::measure::Measure;
-use super::vary::Vary;
-use super::verdict::Verdict;
-use super::{ClaimError, Quick};
+use super::measure::ClaimMeasure;
+use super::vary::VarySpec;
+use super::verdict::ClaimVerdict;
+use super::{ClaimError, QuickConfig};
 
 /// Which band a claim has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
@@ -46,10 +46,10 @@ pub struct Claim {
     #[serde(default)]
     pub reported: Option<f64>,
     /// What is measured.
-    pub measure: Measure,
+    pub measure: ClaimMeasure,
     /// Of a [`Kind::Rate`]: how often it could have happened. `measure` counts how often it did.
     #[serde(default)]
-    pub trials: Option<Measure>,
+    pub trials: Option<ClaimMeasure>,
     /// Of a [`Kind::Ordering`]: where it holds.
     #[serde(default)]
     pub at_least: Option<f64>,
@@ -61,7 +61,7 @@ pub struct Claim {
     pub band: Option<f64>,
     /// Where the order at least is the paper's, for an absolute value outside its band.
     #[serde(default)]
-    pub direction: Option<Bound>,
+    pub direction: Option<ClaimRange>,
     /// Why it does not come out, if it does not: found out, not guessed.
     #[serde(default)]
     pub reason: Option<String>,
@@ -70,7 +70,7 @@ pub struct Claim {
     pub full_only: Option<String>,
     /// What the last full run that somebody looked at came to. No run writes it.
     #[serde(default)]
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecordedResult>,
     /// A free parameter was fitted to it, so it does not count.
     #[serde(default)]
     pub calibrated: bool,
@@ -79,9 +79,9 @@ pub struct Claim {
 /// What a full run came to, kept beside the claim so that a later one can be held against it.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recorded {
+pub struct RecordedResult {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// What was measured.
     #[serde(default)]
     pub measured: Option<f64>,
@@ -93,7 +93,7 @@ pub struct Recorded {
 /// A half-open range or an interval.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Bound {
+pub struct ClaimRange {
     /// Not below.
     #[serde(default)]
     pub at_least: Option<f64>,
@@ -104,7 +104,7 @@ pub struct Bound {
 
 /// A file of claims.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Expected {
+pub struct ExperimentClaims {
     /// The paper, in words.
     pub paper: String,
     /// What the experiment shows.
@@ -114,13 +114,13 @@ pub struct Expected {
     /// The free parameter that was fitted to this experiment, for the whole paper; none of its claims count.
     pub calibration: Option<String>,
     /// The reduced form.
-    pub quick: Quick,
+    pub quick: QuickConfig,
     /// The claims, in the order of the file.
     pub claims: Vec<Claim>,
     /// The paper's figures, to be drawn again.
     pub figures: Vec<PaperFigure>,
     /// What the paper leaves open, to be varied.
-    pub vary: Vec<Vary>,
+    pub vary: Vec<VarySpec>,
 }
 
 #[derive(Deserialize)]
@@ -138,16 +138,16 @@ struct File {
     #[serde(default)]
     figure: Vec<PaperFigure>,
     #[serde(default)]
-    vary: Vec<Vary>,
+    vary: Vec<VarySpec>,
 }
 
-impl Expected {
+impl ExperimentClaims {
     /// Reads a file; `name` stands for it in errors.
     pub fn parse(text: &str, name: &str) -> Result<Self, ClaimError> {
         let fail = |message: String| ClaimError { file: name.to_owned(), message };
         let file: File = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
         for (i, claim) in file.claim.iter().enumerate() {
-            let wrong = claim.wrong().or_else(|| {
+            let wrong = claim.inconsistency().or_else(|| {
                 let twice = file.claim[..i].iter().any(|c| c.id == claim.id);
                 twice.then_some("there are two claims of this name")
             });
@@ -166,7 +166,7 @@ impl Expected {
         let ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
         for (i, vary) in file.vary.iter().enumerate() {
             let twice = file.vary[..i].iter().any(|v| v.id == vary.id);
-            let wrong = vary.wrong(&ids);
+            let wrong = vary.inconsistency(&ids);
             if let Some(wrong) =
                 wrong.or_else(|| twice.then(|| "there are two of this name".into()))
             {
@@ -178,7 +178,7 @@ impl Expected {
             title: file.title,
             also: file.also,
             calibration: file.calibration,
-            quick: Quick::of(&file.quick).map_err(|e| fail(format!("[quick]: {e}")))?,
+            quick: QuickConfig::parse(&file.quick).map_err(|e| fail(format!("[quick]: {e}")))?,
             claims: file.claim,
             figures: file.figure,
             vary: file.vary,
@@ -188,7 +188,7 @@ impl Expected {
 
 impl Claim {
     /// What contradicts the kind of the claim.
-    fn wrong(&self) -> Option<&'static str> {
+    fn inconsistency(&self) -> Option<&'static str> {
         let bounds = self.at_least.is_some() || self.at_most.is_some();
         let ordering = self.kind == Kind::Ordering;
         if ordering && !bounds {
@@ -205,7 +205,7 @@ impl Claim {
             Some("`band` belongs to a difference, and a difference needs it")
         } else if ordering && self.direction.is_some() {
             Some("an ordering has no `direction` of its own")
-        } else if self.recorded.is_some_and(|r| r.verdict != Verdict::Reproduced)
+        } else if self.recorded.is_some_and(|r| r.verdict != ClaimVerdict::Reproduced)
             && self.reason.is_none()
         {
             Some("it is recorded as not reproduced, and needs a `reason`")
@@ -257,12 +257,12 @@ impl Claim {
 mod tests {
     use super::*;
 
-    fn claim(rest: &str) -> Result<Expected, ClaimError> {
+    fn claim(rest: &str) -> Result<ExperimentClaims, ClaimError> {
         let text = format!(
             "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
              measure = {{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }}\n{rest}"
         );
-        Expected::parse(&text, "x")
+        ExperimentClaims::parse(&text, "x")
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
                  kind = \"ratio\"\nsource = \"fig. 1\"\nreported = 1.0\n{calibrated}\
                  measure = {{ metric = \"utilisation\", queue = \"q\" }}\n"
             );
-            Expected::parse(&text, "p/t")
+            ExperimentClaims::parse(&text, "p/t")
         };
         let error = file("").unwrap_err().to_string();
         assert!(error.contains("claim `a`") && error.contains("`calibrated = true`"), "{error}");

@@ -6,14 +6,14 @@
 
 mod dots;
 
-use lowtide_record::Point;
+use lowtide_record::SweepPoint;
 use serde::Deserialize;
 
-use super::check::Names;
-use super::measure::Measure;
-use super::source::Source;
-use super::theory::Theory;
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series};
+use super::check::ExperimentSchema;
+use super::measure::ClaimMeasure;
+use super::source::RunData;
+use super::theory::TheoryCurve;
+use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 
 /// `[[figure]]` of a file of claims.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -33,12 +33,12 @@ pub struct PaperFigure {
     /// Of `classes`: what the horizontal axis names, from left to right.
     #[serde(default)]
     classes: Vec<String>,
-    x: AxisOf,
-    y: AxisOf,
-    curve: Vec<CurveOf>,
+    x: AxisSpec,
+    y: AxisSpec,
+    curve: Vec<CurveSpec>,
     /// What the paper's text says, as a line.
     #[serde(default)]
-    mark: Vec<Mark>,
+    mark: Vec<ReferenceLineSpec>,
 }
 
 /// What stands along the horizontal axis.
@@ -75,7 +75,7 @@ impl Kind {
 /// An axis as the paper has it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AxisOf {
+struct AxisSpec {
     /// With its unit.
     label: String,
     #[serde(default)]
@@ -92,24 +92,24 @@ struct AxisOf {
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CurveOf {
+struct CurveSpec {
     name: String,
     #[serde(default)]
-    measure: Option<Measure>,
+    measure: Option<ClaimMeasure>,
     /// Of classes: one for each, in their order.
     #[serde(default)]
-    measures: Vec<Measure>,
+    measures: Vec<ClaimMeasure>,
     /// Of a plane: what stands along the horizontal axis.
     #[serde(default)]
-    across: Option<Measure>,
+    across: Option<ClaimMeasure>,
     /// In place of a measure.
     #[serde(default)]
-    theory: Option<Theory>,
+    theory: Option<TheoryCurve>,
 }
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Mark {
+struct ReferenceLineSpec {
     label: String,
     at: f64,
     #[serde(default)]
@@ -118,7 +118,7 @@ struct Mark {
 
 impl PaperFigure {
     /// What is wrong with it, in an experiment that has `names`.
-    pub(super) fn check(&self, names: &Names<'_>) -> Result<(), String> {
+    pub(super) fn check(&self, names: &ExperimentSchema<'_>) -> Result<(), String> {
         let misplaced = self.y.per.is_some() || (self.kind != Kind::Over && self.x.per.is_some());
         if misplaced || self.x.per.is_some_and(|per| per <= 0.0) {
             return Err("`per` goes with the horizontal axis of `kind = \"over\"`".to_owned());
@@ -141,7 +141,7 @@ impl PaperFigure {
         Ok(())
     }
 
-    fn check_curve(&self, curve: &CurveOf, names: &Names<'_>) -> Result<(), String> {
+    fn check_curve(&self, curve: &CurveSpec, names: &ExperimentSchema<'_>) -> Result<(), String> {
         if curve.measures.len() != self.classes.len() {
             return Err("it takes as many `measures` as there are `classes`".to_owned());
         }
@@ -170,12 +170,12 @@ impl PaperFigure {
         }
         if self.kind == Kind::Cloud {
             return match measure {
-                Measure::Windows(_) => names.measure(measure),
+                ClaimMeasure::Windows(_) => names.measure(measure),
                 _ => Err("a cloud takes `windows`".to_owned()),
             };
         }
         for measure in std::iter::once(measure).chain(&curve.across) {
-            let Measure::Rows(rows) = measure else {
+            let ClaimMeasure::Rows(rows) = measure else {
                 return Err("it takes rows of a table, with `table` and `column`".to_owned());
             };
             if rows.over.is_some() || rows.weight.is_some() {
@@ -189,17 +189,17 @@ impl PaperFigure {
     }
 
     /// The figure; a curve without a value is left out.
-    pub(super) fn draw(&self, of: Source<'_>, points: &[Point]) -> Result<Figure, String> {
+    pub(super) fn draw(&self, of: RunData<'_>, points: &[SweepPoint]) -> Result<Figure, String> {
         let mut series = Vec::new();
         for (style, curve) in self.curve.iter().enumerate() {
-            let Some((look, dots)) = self.measured(curve, of, points)? else { continue };
+            let Some((look, dots)) = self.measured_points(curve, of, points)? else { continue };
             if !dots.is_empty() {
                 let (scheme, part) = (curve.name.clone(), String::new());
-                series.push(Series { scheme, part, style, look, points: dots });
+                series.push(PlotSeries { scheme, part, style, kind: look, points: dots });
             }
         }
         if !series.is_empty() {
-            series.extend(self.analyses(&series)?);
+            series.extend(self.theory_series(&series)?);
         }
         let legend = series.iter().map(|s| (s.scheme.clone(), s.style)).collect();
         let xs = series.iter().flat_map(|s| &s.points).map(|p| p.x);
@@ -207,12 +207,12 @@ impl PaperFigure {
         let panel = Panel {
             title: String::new(),
             x: if self.kind == Kind::Classes {
-                Axis::classes(&self.x.label, "class", &self.classes)
+                Axis::categorical(&self.x.label, "class", &self.classes)
             } else {
                 self.x.axis("x", &xs.chain(rules(true)).collect::<Vec<_>>())
             },
-            y: self.y.axis("y", &heights(&series).chain(rules(false)).collect::<Vec<_>>()),
-            rules: self.mark.iter().map(Mark::rule).collect(),
+            y: self.y.axis("y", &y_extent(&series).chain(rules(false)).collect::<Vec<_>>()),
+            guide_lines: self.mark.iter().map(ReferenceLineSpec::rule).collect(),
             series,
             shade: None,
         };
@@ -229,42 +229,44 @@ impl PaperFigure {
 impl PaperFigure {
     /// What was measured of a curve, and how it is drawn; nothing where it is an analysis, or of a point that
     /// was left out.
-    fn measured(
+    fn measured_points(
         &self,
-        curve: &CurveOf,
-        of: Source<'_>,
-        points: &[Point],
-    ) -> Result<Option<(Look, Vec<Dot>)>, String> {
+        curve: &CurveSpec,
+        of: RunData<'_>,
+        points: &[SweepPoint],
+    ) -> Result<Option<(SeriesKind, Vec<Dot>)>, String> {
         if self.kind == Kind::Classes {
-            return Ok(Some((Look::Dots, dots::classes(&curve.measures, of, points)?)));
+            return Ok(Some((SeriesKind::Dots, dots::classes(&curve.measures, of, points)?)));
         }
         let Some(measure) = &curve.measure else { return Ok(None) };
         if let Some(key) = &self.key {
-            let dots = dots::over(measure, key, self.x.per.unwrap_or(1.0), of, points)?;
-            return Ok(Some((Look::Measured, dots)));
+            let dots = dots::over_sweep(measure, key, self.x.per.unwrap_or(1.0), of, points)?;
+            return Ok(Some((SeriesKind::Measured, dots)));
         }
         if !measure.is_at(points) {
             return Ok(None);
         }
         Ok(match (self.kind, measure, &curve.across) {
-            (Kind::Plane, Measure::Rows(rows), Some(Measure::Rows(across))) => {
+            (Kind::Plane, ClaimMeasure::Rows(rows), Some(ClaimMeasure::Rows(across))) => {
                 let mut dots = dots::plane(across, rows, of)?;
-                dots.retain(|dot| self.x.holds(dot.x) && self.y.holds(dot.y));
-                Some((Look::Trace, dots))
+                dots.retain(|dot| self.x.contains(dot.x) && self.y.contains(dot.y));
+                Some((SeriesKind::Trace, dots))
             }
-            (Kind::Cloud, Measure::Windows(windows), None) => {
-                Some((Look::Cloud, dots::cloud(windows, of)?))
+            (Kind::Cloud, ClaimMeasure::Windows(windows), None) => {
+                Some((SeriesKind::Cloud, dots::scatter(windows, of)?))
             }
-            (Kind::Trace, Measure::Rows(rows), None) => Some((Look::Trace, dots::trace(rows, of)?)),
-            (Kind::Cdf, Measure::Rows(rows), None) => {
-                Some((Look::Steps, dots::distribution(rows, of)?))
+            (Kind::Trace, ClaimMeasure::Rows(rows), None) => {
+                Some((SeriesKind::Trace, dots::trace(rows, of)?))
+            }
+            (Kind::Cdf, ClaimMeasure::Rows(rows), None) => {
+                Some((SeriesKind::Steps, dots::distribution(rows, of)?))
             }
             _ => None,
         })
     }
 
     /// The analyses, where the measured curves are.
-    fn analyses(&self, measured: &[Series]) -> Result<Vec<Series>, String> {
+    fn theory_series(&self, measured: &[PlotSeries]) -> Result<Vec<PlotSeries>, String> {
         let of_all = || measured.iter().flat_map(|s| &s.points);
         let mut places: Vec<f64> = of_all().map(|dot| dot.x).collect();
         places.sort_by(f64::total_cmp);
@@ -279,7 +281,7 @@ impl PaperFigure {
             let Some(theory) = &curve.theory else { continue };
             let (scheme, part) = (curve.name.clone(), String::new());
             let points = theory.dots(&places, axis)?;
-            series.push(Series { scheme, part, style, look: Look::Thin, points });
+            series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Thin, points });
         }
         Ok(series)
     }
@@ -287,16 +289,16 @@ impl PaperFigure {
 
 /// What an axis must reach: the values, and the upper ends of their intervals unless those would press the values
 /// together, as of two seeds they may.
-fn heights(series: &[Series]) -> impl Iterator<Item = f64> {
+fn y_extent(series: &[PlotSeries]) -> impl Iterator<Item = f64> {
     let dots = || series.iter().flat_map(|s| &s.points);
     let most = 2.0 * dots().map(|dot| dot.y).fold(0.0, f64::max);
     let ends = dots().filter_map(move |dot| Some(dot.interval?[1].min(most)));
     dots().map(|dot| dot.y).chain(ends)
 }
 
-impl AxisOf {
+impl AxisSpec {
     /// Whether a value lies between the ends that the file names.
-    fn holds(&self, value: f64) -> bool {
+    fn contains(&self, value: f64) -> bool {
         self.low.is_none_or(|low| low <= value) && self.high.is_none_or(|high| value <= high)
     }
 
@@ -315,9 +317,9 @@ impl AxisOf {
     }
 }
 
-impl Mark {
-    fn rule(&self) -> Rule {
-        Rule { label: self.label.clone(), at: self.at, upright: self.upright }
+impl ReferenceLineSpec {
+    fn rule(&self) -> GuideLine {
+        GuideLine { label: self.label.clone(), at: self.at, vertical: self.upright }
     }
 }
 
@@ -338,7 +340,7 @@ mod tests {
             curves.iter().map(|c| format!("[[curve]]\nname = \"c\"\n{c}\n")).collect();
         let figure: PaperFigure = toml::from_str(&(head + &curves.concat())).unwrap();
         let plan = Scenario::load("two-flows-1g").unwrap().expand().unwrap();
-        figure.check(&Names::new(&plan))
+        figure.check(&ExperimentSchema::new(&plan))
     }
 
     #[test]
@@ -369,7 +371,7 @@ mod tests {
         );
         let figure: PaperFigure = toml::from_str(&text).unwrap();
         let plan = Scenario::load("two-flows-1g").unwrap().expand().unwrap();
-        figure.check(&Names::new(&plan))
+        figure.check(&ExperimentSchema::new(&plan))
     }
 
     #[test]
@@ -407,9 +409,9 @@ mod tests {
 
     #[test]
     fn what_an_axis_holds_is_between_its_ends() {
-        let axis = |low, high| AxisOf { label: String::new(), log: false, low, high, per: None };
-        assert!(axis(Some(0.0), Some(9.0)).holds(9.0) && axis(None, None).holds(-1e9));
-        assert!(!axis(Some(0.0), None).holds(-0.1) && !axis(None, Some(9.0)).holds(9.1));
+        let axis = |low, high| AxisSpec { label: String::new(), log: false, low, high, per: None };
+        assert!(axis(Some(0.0), Some(9.0)).contains(9.0) && axis(None, None).contains(-1e9));
+        assert!(!axis(Some(0.0), None).contains(-0.1) && !axis(None, Some(9.0)).contains(9.1));
     }
 
     #[test]
@@ -418,8 +420,8 @@ mod tests {
             let dot = |y, interval| Dot { x: 0.0, y, interval };
             let points = vec![dot(10.0, Some([8.0, end])), dot(4.0, None)];
             let (scheme, part) = (String::new(), String::new());
-            let series = [Series { scheme, part, style: 0, look: Look::Dots, points }];
-            heights(&series).fold(0.0, f64::max)
+            let series = [PlotSeries { scheme, part, style: 0, kind: SeriesKind::Dots, points }];
+            y_extent(&series).fold(0.0, f64::max)
         };
         assert_eq!((of(12.0), of(500.0)), (12.0, 20.0));
     }

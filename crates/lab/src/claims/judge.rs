@@ -4,13 +4,13 @@ use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::expected::{Claim, Kind};
-use super::verdict::Verdict;
+use super::verdict::ClaimVerdict;
 use crate::figure::number;
 use crate::interval::OverSeeds;
 
 /// A claim with its verdict; an element of `claims` in the answer of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Judged {
+pub struct ClaimResult {
     /// `od-fig5.1/window`.
     pub id: String,
     /// What the paper says.
@@ -32,20 +32,20 @@ pub struct Judged {
     /// Seeds behind it.
     pub seeds: usize,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// Why it is not `reproduced`; null where nobody knows yet, or it is.
     pub reason: Option<String>,
     /// What the last full run came to that somebody looked at; null where there was none.
-    pub recorded: Option<Verdict>,
+    pub recorded: Option<ClaimVerdict>,
     /// Whether it is recorded as `reproduced` and no longer is.
     pub lost: bool,
     /// Whether a parameter was fitted to it, so that it does not count.
     pub calibrated: bool,
 }
 
-impl Judged {
+impl ClaimResult {
     /// Where it holds, in words.
-    pub fn holds(&self) -> String {
+    pub fn band_text(&self) -> String {
         match self.band {
             [Some(low), Some(high)] => format!("from {} to {}", number(low), number(high)),
             [Some(low), None] => format!("from {} on", number(low)),
@@ -62,41 +62,47 @@ pub(crate) fn judge(
     values: &[Option<f64>],
     trials: Option<&[Option<f64>]>,
     reduced: bool,
-) -> Judged {
+) -> ClaimResult {
     let found = match trials {
-        Some(trials) => share(claim, values, trials),
-        None => value(claim, &OverSeeds::new(values)),
+        Some(trials) => evaluate_rate(claim, values, trials),
+        None => evaluate_value(claim, &OverSeeds::new(values)),
     };
-    judged(row, claim, values.len(), found, reduced)
+    claim_result(row, claim, values.len(), found, reduced)
 }
 
 /// A claim that the reduced form leaves open.
-pub(crate) fn left_open(row: &str, claim: &Claim, seeds: usize, why: &str) -> Judged {
-    let verdict = Verdict::Undecided;
-    let found = Found { measured: None, ci95: None, band: claim.band(), verdict, why: None };
-    Judged { reason: Some(why.to_owned()), ..judged(row, claim, seeds, found, true) }
+pub(crate) fn undecided(row: &str, claim: &Claim, seeds: usize, why: &str) -> ClaimResult {
+    let verdict = ClaimVerdict::Undecided;
+    let found = Evaluation { measured: None, ci95: None, band: claim.band(), verdict, why: None };
+    ClaimResult { reason: Some(why.to_owned()), ..claim_result(row, claim, seeds, found, true) }
 }
 
-fn judged(row: &str, claim: &Claim, seeds: usize, found: Found, reduced: bool) -> Judged {
-    let Found { measured, ci95, band, mut verdict, why } = found;
+fn claim_result(
+    row: &str,
+    claim: &Claim,
+    seeds: usize,
+    found: Evaluation,
+    reduced: bool,
+) -> ClaimResult {
+    let Evaluation { measured, ci95, band, mut verdict, why } = found;
     let mut reason = match verdict {
-        Verdict::Reproduced => None,
+        ClaimVerdict::Reproduced => None,
         _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
     };
     let recorded = claim.recorded.map(|r| r.verdict);
     // A small sample may look better or worse than the large one is; it never says something else, but that
     // what was reproduced is lost.
-    if let Some(full) = recorded.filter(|full| reduced && *full != Verdict::Reproduced)
-        && ![full, Verdict::Undecided].contains(&verdict)
+    if let Some(full) = recorded.filter(|full| reduced && *full != ClaimVerdict::Reproduced)
+        && ![full, ClaimVerdict::Undecided].contains(&verdict)
     {
-        verdict = Verdict::Undecided;
+        verdict = ClaimVerdict::Undecided;
         let known = claim.reason.as_deref().unwrap_or_default();
         reason = Some(format!("the full form came to `{}`: {known}", full.name()));
     }
-    let lost = recorded == Some(Verdict::Reproduced)
-        && verdict != Verdict::Reproduced
-        && !(reduced && verdict == Verdict::Undecided);
-    Judged {
+    let lost = recorded == Some(ClaimVerdict::Reproduced)
+        && verdict != ClaimVerdict::Reproduced
+        && !(reduced && verdict == ClaimVerdict::Undecided);
+    ClaimResult {
         id: format!("{row}/{}", claim.id),
         says: claim.says.clone(),
         kind: claim.kind,
@@ -117,16 +123,16 @@ fn judged(row: &str, claim: &Claim, seeds: usize, found: Found, reduced: bool) -
 
 /// What was measured and what it says.
 #[derive(Clone, Copy)]
-struct Found {
+struct Evaluation {
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,
     band: [f64; 2],
-    verdict: Verdict,
+    verdict: ClaimVerdict,
     /// Why it cannot be judged.
     why: Option<&'static str>,
 }
 
-fn value(claim: &Claim, over: &OverSeeds) -> Found {
+fn evaluate_value(claim: &Claim, over: &OverSeeds) -> Evaluation {
     let mut band = claim.band();
     if let (Kind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
         let (middle, half) = (f64::midpoint(band[0], band[1]), (high - low) / 2.0);
@@ -135,28 +141,28 @@ fn value(claim: &Claim, over: &OverSeeds) -> Found {
     let interval =
         over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
     let (verdict, why) = match interval {
-        Some(interval) => (place(interval, band, claim.direction()), None),
-        None if over.mean.is_some() => (Verdict::Undecided, Some("one seed has no interval")),
-        None => (Verdict::Undecided, Some("not every seed has a value")),
+        Some(interval) => (interval_verdict(interval, band, claim.direction()), None),
+        None if over.mean.is_some() => (ClaimVerdict::Undecided, Some("one seed has no interval")),
+        None => (ClaimVerdict::Undecided, Some("not every seed has a value")),
     };
-    Found { measured: over.mean, ci95: over.ci95, band, verdict, why }
+    Evaluation { measured: over.mean, ci95: over.ci95, band, verdict, why }
 }
 
 /// A share of events, over all seeds together.
-fn share(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) -> Found {
+fn evaluate_rate(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) -> Evaluation {
     let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
     let band = claim.band();
     match total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
         Some((k, n)) => {
-            let interval = binomial(k, n);
-            let verdict = rate(claim, k / n, interval);
-            Found { measured: Some(k / n), ci95: Some(interval), band, verdict, why: None }
+            let interval = clopper_pearson(k, n);
+            let verdict = rate_verdict(claim, k / n, interval);
+            Evaluation { measured: Some(k / n), ci95: Some(interval), band, verdict, why: None }
         }
-        None => Found {
+        None => Evaluation {
             measured: None,
             ci95: None,
             band,
-            verdict: Verdict::Undecided,
+            verdict: ClaimVerdict::Undecided,
             why: Some("it could never have happened"),
         },
     }
@@ -166,29 +172,33 @@ fn inside(interval: [f64; 2], band: [f64; 2]) -> bool {
     band[0] <= interval[0] && interval[1] <= band[1]
 }
 
-fn place(interval: [f64; 2], band: [f64; 2], direction: Option<[f64; 2]>) -> Verdict {
+fn interval_verdict(
+    interval: [f64; 2],
+    band: [f64; 2],
+    direction: Option<[f64; 2]>,
+) -> ClaimVerdict {
     if inside(interval, band) {
-        Verdict::Reproduced
+        ClaimVerdict::Reproduced
     } else if interval[1] >= band[0] && interval[0] <= band[1] {
-        Verdict::Undecided
+        ClaimVerdict::Undecided
     } else if direction.is_some_and(|d| inside(interval, d)) {
-        Verdict::Direction
+        ClaimVerdict::Direction
     } else {
-        Verdict::NotReproduced
+        ClaimVerdict::NotReproduced
     }
 }
 
-fn rate(claim: &Claim, measured: f64, interval: [f64; 2]) -> Verdict {
+fn rate_verdict(claim: &Claim, measured: f64, interval: [f64; 2]) -> ClaimVerdict {
     let reported = claim.reported.unwrap_or_default();
     if inside([reported; 2], interval) || inside([measured; 2], claim.band()) {
-        Verdict::Reproduced
+        ClaimVerdict::Reproduced
     } else {
-        place(interval, claim.band(), claim.direction())
+        interval_verdict(interval, claim.band(), claim.direction())
     }
 }
 
 /// Clopper and Pearson's interval of `k` in `n` at 95 %.
-fn binomial(k: f64, n: f64) -> [f64; 2] {
+fn clopper_pearson(k: f64, n: f64) -> [f64; 2] {
     let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |d| d.inverse_cdf(p));
     let low = if k > 0.0 { quantile(k, n - k + 1.0, 0.025) } else { 0.0 };
     let high = if k < n { quantile(k + 1.0, n - k, 0.975) } else { 1.0 };
@@ -198,7 +208,7 @@ fn binomial(k: f64, n: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Expected;
+    use crate::claims::ExperimentClaims;
 
     fn claim(rest: &str) -> Claim {
         let text = format!(
@@ -206,10 +216,10 @@ mod tests {
              measure = {{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }}\n\
              reason = \"known\"\n{rest}"
         );
-        Expected::parse(&text, "x").unwrap().claims.remove(0)
+        ExperimentClaims::parse(&text, "x").unwrap().claims.remove(0)
     }
 
-    fn verdict(claim: &Claim, values: &[f64]) -> Verdict {
+    fn verdict(claim: &Claim, values: &[f64]) -> ClaimVerdict {
         let values: Vec<_> = values.iter().copied().map(Some).collect();
         judge("p-fig1", claim, &values, None, false).verdict
     }
@@ -217,19 +227,19 @@ mod tests {
     #[test]
     fn the_whole_interval_must_be_inside() {
         let ratio = claim("kind = \"ratio\"\nreported = 4.0");
-        assert_eq!(verdict(&ratio, &[4.0, 4.1, 4.05]), Verdict::Reproduced);
-        assert_eq!(verdict(&ratio, &[3.0, 3.2, 2.9]), Verdict::Undecided);
-        assert_eq!(verdict(&ratio, &[2.0, 2.1, 2.05]), Verdict::Direction);
-        assert_eq!(verdict(&ratio, &[0.5, 0.51, 0.5]), Verdict::NotReproduced);
-        assert_eq!(verdict(&ratio, &[4.0; 3]), Verdict::Reproduced, "seeds agree");
-        assert_eq!(verdict(&ratio, &[4.0]), Verdict::Undecided, "one seed");
+        assert_eq!(verdict(&ratio, &[4.0, 4.1, 4.05]), ClaimVerdict::Reproduced);
+        assert_eq!(verdict(&ratio, &[3.0, 3.2, 2.9]), ClaimVerdict::Undecided);
+        assert_eq!(verdict(&ratio, &[2.0, 2.1, 2.05]), ClaimVerdict::Direction);
+        assert_eq!(verdict(&ratio, &[0.5, 0.51, 0.5]), ClaimVerdict::NotReproduced);
+        assert_eq!(verdict(&ratio, &[4.0; 3]), ClaimVerdict::Reproduced, "seeds agree");
+        assert_eq!(verdict(&ratio, &[4.0]), ClaimVerdict::Undecided, "one seed");
     }
 
     #[test]
     fn a_seed_without_a_value_leaves_it_undecided() {
         let ratio = claim("kind = \"ratio\"\nreported = 4.0");
         let judged = judge("p-fig1", &ratio, &[Some(4.0), None], None, false);
-        assert_eq!(judged.verdict, Verdict::Undecided);
+        assert_eq!(judged.verdict, ClaimVerdict::Undecided);
         assert_eq!(judged.reason.as_deref(), Some("not every seed has a value"));
         assert_eq!(judged.id, "p-fig1/a");
     }
@@ -238,10 +248,10 @@ mod tests {
     fn the_reason_stands_only_where_it_is_needed() {
         let zero = claim("kind = \"ordering\"\nat-most = 0.0");
         let of = |v: f64| judge("p-fig1", &zero, &[Some(v); 2], None, false);
-        assert_eq!((of(0.0).verdict, of(0.0).reason), (Verdict::Reproduced, None));
+        assert_eq!((of(0.0).verdict, of(0.0).reason), (ClaimVerdict::Reproduced, None));
         assert_eq!(
             (of(1.0).verdict, of(1.0).reason),
-            (Verdict::NotReproduced, Some("known".into()))
+            (ClaimVerdict::NotReproduced, Some("known".into()))
         );
         assert_eq!(of(1.0).band, [None, Some(0.0)]);
     }
@@ -256,14 +266,18 @@ mod tests {
             let judged = judge("p-fig1", &zero, &values, None, reduced);
             (judged.verdict, judged.lost)
         };
-        assert_eq!(of(&[0.0, 0.0], false), (Verdict::Reproduced, false));
-        assert_eq!(of(&[1.0, 1.0], true), (Verdict::NotReproduced, true));
-        assert_eq!(of(&[0.0, 1.0], false), (Verdict::Undecided, true), "the full form must decide");
-        assert_eq!(of(&[0.0, 1.0], true), (Verdict::Undecided, false));
-        let open = left_open("p-fig1", &zero, 2, "too short");
+        assert_eq!(of(&[0.0, 0.0], false), (ClaimVerdict::Reproduced, false));
+        assert_eq!(of(&[1.0, 1.0], true), (ClaimVerdict::NotReproduced, true));
+        assert_eq!(
+            of(&[0.0, 1.0], false),
+            (ClaimVerdict::Undecided, true),
+            "the full form must decide"
+        );
+        assert_eq!(of(&[0.0, 1.0], true), (ClaimVerdict::Undecided, false));
+        let open = undecided("p-fig1", &zero, 2, "too short");
         assert_eq!(
             (open.verdict, open.lost, open.reason.as_deref()),
-            (Verdict::Undecided, false, Some("too short"))
+            (ClaimVerdict::Undecided, false, Some("too short"))
         );
     }
 
@@ -273,13 +287,13 @@ mod tests {
             "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"not-reproduced\" }",
         );
         let of = |reduced| judge("p-fig1", &zero, &[Some(0.0); 2], None, reduced);
-        assert_eq!((of(true).verdict, of(true).lost), (Verdict::Undecided, false));
+        assert_eq!((of(true).verdict, of(true).lost), (ClaimVerdict::Undecided, false));
         assert!(of(true).reason.is_some_and(|r| r.contains("`not-reproduced`: known")));
-        assert_eq!(of(false).verdict, Verdict::Reproduced);
+        assert_eq!(of(false).verdict, ClaimVerdict::Reproduced);
         let right_way =
             claim("kind = \"ratio\"\nreported = 6.0\nrecorded = { verdict = \"direction\" }");
         let of = |reduced| judge("p-fig1", &right_way, &[Some(0.5); 2], None, reduced).verdict;
-        assert_eq!((of(true), of(false)), (Verdict::Undecided, Verdict::NotReproduced));
+        assert_eq!((of(true), of(false)), (ClaimVerdict::Undecided, ClaimVerdict::NotReproduced));
     }
 
     #[test]
@@ -289,19 +303,19 @@ mod tests {
              trials = { table = \"flows\", column = \"fct_ps\", reduce = \"count\" }",
         );
         let of = |k: f64, n: f64| judge("p-fig1", &rate, &[Some(k)], Some(&[Some(n)]), false);
-        assert_eq!(of(7.0, 100.0).verdict, Verdict::Reproduced);
-        assert_eq!(of(20.0, 100.0).verdict, Verdict::Reproduced, "within a factor of three");
-        assert_eq!(of(0.0, 1000.0).verdict, Verdict::NotReproduced);
-        assert_eq!(of(0.0, 3.0).verdict, Verdict::Reproduced, "three trials exclude nothing");
-        assert_eq!(of(0.0, 0.0).verdict, Verdict::Undecided);
-        let [low, high] = binomial(7.0, 100.0);
+        assert_eq!(of(7.0, 100.0).verdict, ClaimVerdict::Reproduced);
+        assert_eq!(of(20.0, 100.0).verdict, ClaimVerdict::Reproduced, "within a factor of three");
+        assert_eq!(of(0.0, 1000.0).verdict, ClaimVerdict::NotReproduced);
+        assert_eq!(of(0.0, 3.0).verdict, ClaimVerdict::Reproduced, "three trials exclude nothing");
+        assert_eq!(of(0.0, 0.0).verdict, ClaimVerdict::Undecided);
+        let [low, high] = clopper_pearson(7.0, 100.0);
         assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
     }
 
     #[test]
-    fn a_difference_is_not_held_to_less_than_the_noise() {
+    fn the_band_of_a_difference_is_never_narrower_than_the_interval() {
         let near = claim("kind = \"difference\"\nreported = 0.0\nband = 0.1");
-        assert_eq!(verdict(&near, &[0.5, -0.5, 0.4, -0.4]), Verdict::Reproduced);
-        assert_eq!(verdict(&near, &[0.5, 0.5, 0.51, 0.5]), Verdict::NotReproduced);
+        assert_eq!(verdict(&near, &[0.5, -0.5, 0.4, -0.4]), ClaimVerdict::Reproduced);
+        assert_eq!(verdict(&near, &[0.5, 0.5, 0.51, 0.5]), ClaimVerdict::NotReproduced);
     }
 }

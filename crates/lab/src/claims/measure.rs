@@ -10,95 +10,97 @@ mod metric;
 mod reduce;
 mod rows;
 
-use lowtide_record::Point;
+use lowtide_record::SweepPoint;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use toml::{Table, Value};
 
-use super::rates::RatesOf;
-use super::source::Source;
-use super::windows::WindowsOf;
+use super::rates::RatesMeasure;
+use super::source::RunData;
+use super::windows::WindowsMeasure;
 
 pub(super) use filter::Filter;
-pub(super) use metric::Metric;
+pub(super) use metric::MetricMeasure;
 pub(crate) use reduce::Reduce;
-pub(super) use rows::Rows;
+pub(super) use rows::RowsMeasure;
 pub(super) use rows::TIME;
 
 /// A value per seed.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Measure {
+pub enum ClaimMeasure {
     /// A metric that the summary has.
-    Metric(Metric),
+    Metric(MetricMeasure),
     /// Rows of a table.
-    Rows(Rows),
+    Rows(RowsMeasure),
     /// Throughput over time.
-    Rates(RatesOf),
+    Rates(RatesMeasure),
     /// What senders hear against the queue.
-    Windows(WindowsOf),
+    Windows(WindowsMeasure),
     /// The first over the second.
-    Ratio(Box<[Measure; 2]>),
+    Ratio(Box<[ClaimMeasure; 2]>),
     /// The first less the second.
-    Difference(Box<[Measure; 2]>),
+    Difference(Box<[ClaimMeasure; 2]>),
     /// The sum.
-    Sum(Vec<Measure>),
+    Sum(Vec<ClaimMeasure>),
 }
 
-impl<'de> Deserialize<'de> for Measure {
+impl<'de> Deserialize<'de> for ClaimMeasure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let table = Table::deserialize(deserializer)?;
-        of_table(table).map_err(D::Error::custom)
+        from_table(table).map_err(D::Error::custom)
     }
 }
 
-fn of_table(mut table: Table) -> Result<Measure, String> {
-    let parts = |value: Value| -> Result<Vec<Measure>, String> {
+fn from_table(mut table: Table) -> Result<ClaimMeasure, String> {
+    let parts = |value: Value| -> Result<Vec<ClaimMeasure>, String> {
         let Value::Array(items) = value else { return Err("expected a list of measures".into()) };
         let part = |item| match item {
-            Value::Table(table) => of_table(table),
+            Value::Table(table) => from_table(table),
             _ => Err("a part of a measure is a table".to_owned()),
         };
         items.into_iter().map(part).collect()
     };
-    let pair = |value: Value| -> Result<Box<[Measure; 2]>, String> {
-        let pair: [Measure; 2] =
+    let pair = |value: Value| -> Result<Box<[ClaimMeasure; 2]>, String> {
+        let pair: [ClaimMeasure; 2] =
             parts(value)?.try_into().map_err(|_| "expected two measures".to_owned())?;
         Ok(Box::new(pair))
     };
-    for (name, of) in
-        [("ratio", Measure::Ratio as fn(_) -> _), ("difference", Measure::Difference as fn(_) -> _)]
-    {
+    for (name, of) in [
+        ("ratio", ClaimMeasure::Ratio as fn(_) -> _),
+        ("difference", ClaimMeasure::Difference as fn(_) -> _),
+    ] {
         if let Some(value) = table.remove(name) {
-            return alone(name, &table).and_then(|()| pair(value)).map(of);
+            return reject_other_keys(name, &table).and_then(|()| pair(value)).map(of);
         }
     }
     if let Some(value) = table.remove("sum") {
-        return alone("sum", &table).and_then(|()| parts(value)).map(Measure::Sum);
+        return reject_other_keys("sum", &table).and_then(|()| parts(value)).map(ClaimMeasure::Sum);
     }
     if table.contains_key("rates") {
-        let rates: RatesOf =
+        let rates: RatesMeasure =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
-        return rates.check().map(|()| Measure::Rates(rates));
+        return rates.check().map(|()| ClaimMeasure::Rates(rates));
     }
     if table.contains_key("windows") {
-        let windows: WindowsOf =
+        let windows: WindowsMeasure =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
-        return windows.check().map(|()| Measure::Windows(windows));
+        return windows.check().map(|()| ClaimMeasure::Windows(windows));
     }
     if table.contains_key("metric") {
-        let metric: Metric =
+        let metric: MetricMeasure =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
-        return metric.check().map(|()| Measure::Metric(metric));
+        return metric.check().map(|()| ClaimMeasure::Metric(metric));
     }
-    let rows: Rows = Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
-    rows.check().map(Measure::Rows)
+    let rows: RowsMeasure =
+        Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
+    rows.check().map(ClaimMeasure::Rows)
 }
 
-fn alone(name: &str, rest: &Table) -> Result<(), String> {
+fn reject_other_keys(name: &str, rest: &Table) -> Result<(), String> {
     rest.keys().next().map_or(Ok(()), |key| Err(format!("`{key}` does not go with `{name}`")))
 }
 
-impl Measure {
+impl ClaimMeasure {
     /// What it is made of: measures that are no sum, ratio or difference.
     pub(super) fn leaves(&self) -> Vec<&Self> {
         match self {
@@ -136,9 +138,9 @@ impl Measure {
     }
 
     /// Whether one of the points is that of this leaf.
-    pub(super) fn is_at(&self, points: &[Point]) -> bool {
+    pub(super) fn is_at(&self, points: &[SweepPoint]) -> bool {
         let at = self.at();
-        let is = |point: &Point| {
+        let is = |point: &SweepPoint| {
             point.keys().all(|key| {
                 let wanted = at.iter().find(|(k, _)| *k == key);
                 wanted.is_none_or(|(_, value)| point.get(key) == Some(value))
@@ -153,9 +155,9 @@ impl Measure {
             |pair: &[Self; 2]| Box::new([pair[0].with(key, value), pair[1].with(key, value)]);
         let mut one = self.clone();
         match &mut one {
-            Self::Metric(Metric { at, .. })
-            | Self::Rates(RatesOf { at, .. })
-            | Self::Windows(WindowsOf { at, .. }) => {
+            Self::Metric(MetricMeasure { at, .. })
+            | Self::Rates(RatesMeasure { at, .. })
+            | Self::Windows(WindowsMeasure { at, .. }) => {
                 at.insert(key.to_owned(), value.to_owned());
             }
             Self::Rows(rows) => {
@@ -171,7 +173,7 @@ impl Measure {
     }
 
     /// One value per seed of `seeds`.
-    pub(crate) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+    pub(crate) fn values(&self, of: RunData<'_>) -> Result<Vec<Option<f64>>, String> {
         let two = |pair: &[Self; 2], with: fn(f64, f64) -> Option<f64>| {
             let (a, b) = (pair[0].values(of)?, pair[1].values(of)?);
             Ok(a.into_iter().zip(b).map(|(a, b)| with(a?, b?)).collect())

@@ -23,17 +23,17 @@ mod vary;
 mod verdict;
 mod windows;
 
-pub use catalogue::{Row, find, read, rows};
-pub use expected::{Bound, Claim, Expected, Kind, Recorded};
+pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
+pub use expected::{Claim, ClaimRange, ExperimentClaims, Kind, RecordedResult};
 pub use figure::PaperFigure;
-pub use judge::Judged;
-pub use page::{PAGE, write_page};
-pub use quick::Quick;
-pub use reproduce::{Mode, Outcome, judge, plan};
+pub use judge::ClaimResult;
+pub use page::{REPRODUCTION_PAGE, write_page};
+pub use quick::QuickConfig;
+pub use reproduce::{ReproduceMode, ReproductionResult, judge, plan};
 pub use scorecard::scorecard;
-pub use variation::{Variation, Varied, varied, vary};
-pub use vary::{Seen, Vary};
-pub use verdict::Verdict;
+pub use variation::{Variation, VariedClaim, judge_variation, variation_plans};
+pub use vary::{RecordedVariation, VarySpec};
+pub use verdict::ClaimVerdict;
 
 /// What is wrong with a file of claims, or with the tables that it is held against.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -6,30 +6,30 @@
 
 use std::path::{Path, PathBuf};
 
-use lowtide_record::{Manifest, RunDir, write_whole};
+use lowtide_record::{Manifest, RunDir, write_atomic};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use super::judge::Judged;
-use super::reproduce::Outcome;
-use super::source::Source;
-use super::verdict::Verdict;
-use super::{ClaimError, Expected, Row, Variation};
+use super::judge::ClaimResult;
+use super::reproduce::ReproductionResult;
+use super::source::RunData;
+use super::verdict::ClaimVerdict;
+use super::{ClaimError, Experiment, ExperimentClaims, Variation};
 use crate::error::LabError;
-use crate::figure::{Drawn, number};
+use crate::figure::{FigureFiles, number};
 use crate::report::{data_uri, fill};
 use crate::stored;
 
 /// The name of the page.
-pub const PAGE: &str = "reproduction.html";
+pub const REPRODUCTION_PAGE: &str = "reproduction.html";
 
 /// Figures of the report that an experiment shows which has none of the paper's.
 const FROM_REPORT: usize = 2;
 
 /// A claim as the page has it.
 #[derive(Serialize)]
-struct Line {
+struct ClaimLine {
     name: String,
     says: String,
     source: String,
@@ -46,11 +46,11 @@ struct Line {
 /// Writes the page of these experiments into `root`, and says where it is.
 pub fn write_page(
     root: &Path,
-    done: &[(Row, PathBuf, Outcome)],
+    done: &[(Experiment, PathBuf, ReproductionResult)],
     quick: bool,
     command: &str,
 ) -> Result<PathBuf, LabError> {
-    let mut papers: Vec<(&str, Vec<Value>, Vec<Judged>)> = Vec::new();
+    let mut papers: Vec<(&str, Vec<Value>, Vec<ClaimResult>)> = Vec::new();
     for (row, dir, outcome) in done {
         let section = section(row, dir, outcome)?;
         match papers.iter_mut().find(|(paper, ..)| *paper == row.paper) {
@@ -68,30 +68,30 @@ pub fn write_page(
         })
         .collect();
     let page = context! { papers, quick, command, version => crate::VERSION };
-    let path = root.join(PAGE);
-    write_whole(&path, fill(include_str!("page.html"), &page)?.as_bytes())?;
+    let path = root.join(REPRODUCTION_PAGE);
+    write_atomic(&path, fill(include_str!("page.html"), &page)?.as_bytes())?;
     Ok(path)
 }
 
-fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError> {
-    let expected = Expected::parse(row.expected, &row.file())?;
+fn section(row: &Experiment, root: &Path, outcome: &ReproductionResult) -> Result<Value, LabError> {
+    let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
     let (dir, finished) = stored::load_open(root)?;
     let manifest = &finished.manifest;
-    let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
+    let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let mut figures = Vec::new();
     for figure in &expected.figures {
         let fail = |message: String| ClaimError {
-            file: row.file(),
+            file: row.claims_path(),
             message: format!("figure `{}`: {message}", figure.id),
         };
-        let drawn = Drawn::of(&figure.draw(source, &manifest.points).map_err(fail)?)?;
-        figures.push(shown(row, drawn));
+        let drawn = FigureFiles::of(&figure.draw(source, &manifest.points).map_err(fail)?)?;
+        figures.push(figure_context(row, drawn));
     }
     if figures.is_empty() {
-        figures = of_report(row, &dir, manifest)?;
+        figures = report_figures(row, &dir, manifest)?;
     }
     for Variation { vary, dir, varied } in &outcome.variations {
-        figures.push(shown(row, Drawn::of(&vary.draw(dir, &expected, varied)?)?));
+        figures.push(figure_context(row, FigureFiles::of(&vary.draw(dir, &expected, varied)?)?));
     }
     Ok(context! {
         id => row.id(),
@@ -99,7 +99,7 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
         paper => expected.paper,
         calibration => expected.calibration,
         figures,
-        claims => Serde(outcome.claims.iter().map(Line::new).collect::<Vec<_>>()),
+        claims => Serde(outcome.claims.iter().map(ClaimLine::new).collect::<Vec<_>>()),
         seeds => manifest.seeds.len(),
         hops => number(outcome.hops as f64 / 1e6),
         digest => manifest.digest.clone().unwrap_or_default(),
@@ -107,7 +107,7 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
     })
 }
 
-fn shown(row: &Row, drawn: Drawn) -> Value {
+fn figure_context(row: &Experiment, drawn: FigureFiles) -> Value {
     context! {
         id => format!("{}-{}", row.id(), drawn.id),
         caption => drawn.caption,
@@ -117,7 +117,11 @@ fn shown(row: &Row, drawn: Drawn) -> Value {
 }
 
 /// The first figures of the experiment's own report.
-fn of_report(row: &Row, dir: &RunDir, manifest: &Manifest) -> Result<Vec<Value>, LabError> {
+fn report_figures(
+    row: &Experiment,
+    dir: &RunDir,
+    manifest: &Manifest,
+) -> Result<Vec<Value>, LabError> {
     let names = manifest.files.iter().filter_map(|f| f.path.strip_suffix(".svg"));
     let mut out = Vec::new();
     for name in names.take(FROM_REPORT) {
@@ -133,9 +137,9 @@ fn of_report(row: &Row, dir: &RunDir, manifest: &Manifest) -> Result<Vec<Value>,
 }
 
 /// How many of the claims that count have which verdict, and how many do not count.
-fn score(claims: &[Judged]) -> Vec<(String, usize)> {
+fn score(claims: &[ClaimResult]) -> Vec<(String, usize)> {
     let counting = || claims.iter().filter(|c| !c.calibrated);
-    let mut out: Vec<(String, usize)> = Verdict::ALL
+    let mut out: Vec<(String, usize)> = ClaimVerdict::ALL
         .iter()
         .map(|v| (v.name().to_owned(), counting().filter(|c| c.verdict == *v).count()))
         .collect();
@@ -146,8 +150,8 @@ fn score(claims: &[Judged]) -> Vec<(String, usize)> {
     out
 }
 
-impl Line {
-    fn new(claim: &Judged) -> Self {
+impl ClaimLine {
+    fn new(claim: &ClaimResult) -> Self {
         let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
         let ours = match (claim.measured, claim.ci95) {
             (None, _) => "\u{2013}".to_owned(),
@@ -165,9 +169,9 @@ impl Line {
                 .reported
                 .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
             ours,
-            holds: claim.holds(),
+            holds: claim.band_text(),
             verdict: claim.verdict.name(),
-            recorded: claim.recorded.map_or("", Verdict::name),
+            recorded: claim.recorded.map_or("", ClaimVerdict::name),
             lost: claim.lost,
             calibrated: claim.calibrated,
             reason: claim.reason.clone().unwrap_or_default(),

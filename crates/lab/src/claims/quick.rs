@@ -5,7 +5,7 @@ use toml::{Table, Value};
 
 /// The table `[quick]` of a file of claims.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Quick {
+pub struct QuickConfig {
     /// Keys of the scenario with one value, as `-s key=value`.
     set: Vec<(String, String)>,
     /// Swept keys with fewer values, as `--over key=a,b`.
@@ -14,8 +14,8 @@ pub struct Quick {
     pub hops: Option<u64>,
 }
 
-impl Quick {
-    pub(super) fn of(table: &Table) -> Result<Self, String> {
+impl QuickConfig {
+    pub(super) fn parse(table: &Table) -> Result<Self, String> {
         let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
         let mut quick = Self::default();
         for (key, value) in table {
@@ -58,8 +58,8 @@ impl Quick {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Quick, String> {
-        Quick::of(&text.parse().expect("TOML"))
+    fn of(text: &str) -> Result<QuickConfig, String> {
+        QuickConfig::parse(&text.parse().expect("TOML"))
     }
 
     #[test]

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::Frame;
+use lowtide_record::DataFrame;
 use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
 use super::columns::{numbers, texts};
-use super::source::Source;
+use super::source::RunData;
 use crate::rates::Rates;
 
 /// Rates of the sampled flows of a traffic group: `rates = "variation"`. The scenario samples them
 /// (`[probes] groups`, `flows-per-group`, `interval`).
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RatesOf {
+pub struct RatesMeasure {
     /// What becomes of them.
-    pub rates: Of,
+    pub rates: RatesStatistic,
     /// The traffic group.
     pub group: String,
     /// The length of an interval; samples stand at whole multiples of it. From sample to sample without it.
@@ -42,7 +42,7 @@ pub struct RatesOf {
 /// What becomes of rates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
+pub enum RatesStatistic {
     /// Milliseconds after `from` from which on every flow stays `within` the mean of all until `to`.
     Converged,
     /// Milliseconds after `from` until every flow is `within` the mean of all for the first time.
@@ -55,13 +55,17 @@ pub enum Of {
     Mean,
 }
 
-impl RatesOf {
+impl RatesMeasure {
     pub(super) fn check(&self) -> Result<(), String> {
         self.every_ps()?;
         self.span()?;
         match (self.rates, self.within) {
-            (Of::Converged | Of::Reached, Some(share)) if share > 0.0 && share < 1.0 => Ok(()),
-            (Of::Converged | Of::Reached, _) => {
+            (RatesStatistic::Converged | RatesStatistic::Reached, Some(share))
+                if share > 0.0 && share < 1.0 =>
+            {
+                Ok(())
+            }
+            (RatesStatistic::Converged | RatesStatistic::Reached, _) => {
                 Err("`converged` and `reached` need `within`, between 0 and 1".to_owned())
             }
             (_, Some(_)) => Err("`within` goes with `converged` and `reached`".to_owned()),
@@ -86,14 +90,14 @@ impl RatesOf {
         if from < to { Ok((from, to)) } else { Err("`from` must come before `to`".to_owned()) }
     }
 
-    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+    pub(super) fn values(&self, of: RunData<'_>) -> Result<Vec<Option<f64>>, String> {
         let names = ["run", "time_ps", "flow", "group", "bytes_acked"];
         let frame = of.dir.frame("probes", &names).map_err(|e| e.to_string())?;
-        let runs = of.of_seeds("`rates`", self.scheme.as_deref(), &self.at)?;
+        let runs = of.run_of_each_seed("`rates`", self.scheme.as_deref(), &self.at)?;
         runs.into_iter().map(|run| self.of_frame(&frame, run.key.run)).collect()
     }
 
-    fn of_frame(&self, frame: &Frame, run: u32) -> Result<Option<f64>, String> {
+    fn of_frame(&self, frame: &DataFrame, run: u32) -> Result<Option<f64>, String> {
         let numbers = |name: &str| numbers(frame, name);
         let groups = texts(frame, "group")?;
         let (runs, times) = (numbers("run")?, numbers("time_ps")?);
@@ -110,11 +114,15 @@ impl RatesOf {
         let rates = Rates::new(samples, self.every_ps()?, span);
         let share = self.within.unwrap_or_default();
         Ok(match self.rates {
-            Of::Converged => rates.converged(span.0, share).map(|ps| ps as f64 / 1e9),
-            Of::Reached => rates.reached(span.0, share).map(|ps| ps as f64 / 1e9),
-            Of::Variation => rates.variation(),
-            Of::Jain => rates.jain(),
-            Of::Mean => rates.mean(),
+            RatesStatistic::Converged => {
+                rates.convergence_time(span.0, share).map(|ps| ps as f64 / 1e9)
+            }
+            RatesStatistic::Reached => {
+                rates.first_fair_time(span.0, share).map(|ps| ps as f64 / 1e9)
+            }
+            RatesStatistic::Variation => rates.rate_stddev(),
+            RatesStatistic::Jain => rates.jain(),
+            RatesStatistic::Mean => rates.mean(),
         })
     }
 }
@@ -133,7 +141,7 @@ mod tests {
             values: FrameValues::Numbers(values.iter().copied().map(Some).collect()),
         };
         let groups = ["pair", "pair", "pair", "pair", "other", "pair"];
-        let frame = Frame::new(vec![
+        let frame = DataFrame::new(vec![
             numbers("run", &[3.0, 3.0, 3.0, 3.0, 3.0, 4.0]),
             numbers("time_ps", &[0.0, 0.0, 1e9, 1e9, 1e9, 1e9]),
             numbers("flow", &[0.0, 1.0, 0.0, 1.0, 2.0, 0.0]),
@@ -144,7 +152,7 @@ mod tests {
                 values: FrameValues::Texts(groups.map(|g| Some(g.to_owned())).to_vec()),
             },
         ]);
-        let of = |rates, within| RatesOf {
+        let of = |rates, within| RatesMeasure {
             rates,
             group: "pair".into(),
             every: Some("1 ms".into()),
@@ -154,12 +162,12 @@ mod tests {
             scheme: None,
             at: BTreeMap::new(),
         };
-        assert_eq!(of(Of::Mean, None).of_frame(&frame, 3), Ok(Some(8.4)));
-        let each = RatesOf { every: None, ..of(Of::Mean, None) };
+        assert_eq!(of(RatesStatistic::Mean, None).of_frame(&frame, 3), Ok(Some(8.4)));
+        let each = RatesMeasure { every: None, ..of(RatesStatistic::Mean, None) };
         assert_eq!(each.of_frame(&frame, 3), Ok(Some(8.4)), "from sample to sample");
-        assert_eq!(of(Of::Converged, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
-        assert_eq!(of(Of::Converged, Some(0.01)).of_frame(&frame, 3), Ok(None));
-        assert_eq!(of(Of::Reached, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
-        assert_eq!(of(Of::Mean, None).of_frame(&frame, 5), Ok(None), "no such run");
+        assert_eq!(of(RatesStatistic::Converged, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
+        assert_eq!(of(RatesStatistic::Converged, Some(0.01)).of_frame(&frame, 3), Ok(None));
+        assert_eq!(of(RatesStatistic::Reached, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
+        assert_eq!(of(RatesStatistic::Mean, None).of_frame(&frame, 5), Ok(None), "no such run");
     }
 }

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
-use super::verdict::Verdict;
-use super::{Claim, ClaimError, Expected, Kind, Vary, rows};
+use super::verdict::ClaimVerdict;
+use super::{Claim, ClaimError, ExperimentClaims, Kind, VarySpec, experiments};
 use crate::figure::number;
 
 /// Experiments of more packet-hops are named for it.
-const LONG: u64 = 10_000_000_000;
+const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;
 
 const HEAD: &str = "\
 # What the papers report, and what comes out here
@@ -35,9 +35,9 @@ factor of 3; a difference as stated. What was chosen after a look at a result is
 /// # Errors
 /// A file of claims is wrong.
 pub fn scorecard() -> Result<String, ClaimError> {
-    let mut papers: Vec<(&str, Vec<(String, Expected)>)> = Vec::new();
-    for row in rows() {
-        let expected = Expected::parse(row.expected, &row.file())?;
+    let mut papers: Vec<(&str, Vec<(String, ExperimentClaims)>)> = Vec::new();
+    for row in experiments() {
+        let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
         match papers.iter_mut().find(|(paper, _)| *paper == row.paper) {
             Some((_, of)) => of.push((row.id(), expected)),
             None => papers.push((row.paper, vec![(row.id(), expected)])),
@@ -56,10 +56,10 @@ pub fn scorecard() -> Result<String, ClaimError> {
             if claims.is_empty() {
                 continue;
             }
-            let with = |v: Option<Verdict>| {
+            let with = |v: Option<ClaimVerdict>| {
                 claims.iter().filter(|c| c.recorded.map(|r| r.verdict) == v).count()
             };
-            let counts = Verdict::ALL.map(|v| with(Some(v)).to_string()).join(" | ");
+            let counts = ClaimVerdict::ALL.map(|v| with(Some(v)).to_string()).join(" | ");
             // Writing to a string cannot fail.
             let (all, open) = (claims.len(), with(None));
             let _ = writeln!(out, "| {paper} | {name} | {all} | {counts} | {open} |");
@@ -76,15 +76,19 @@ pub fn scorecard() -> Result<String, ClaimError> {
             for claim in &expected.claims {
                 out.push_str(&line(claim));
             }
-            for claim in expected.claims.iter().filter(|c| unexplained(c).is_some()) {
-                let _ =
-                    write!(out, "\n- `{}`: {}.", claim.id, unexplained(claim).unwrap_or_default());
+            for claim in expected.claims.iter().filter(|c| failure_reason(c).is_some()) {
+                let _ = write!(
+                    out,
+                    "\n- `{}`: {}.",
+                    claim.id,
+                    failure_reason(claim).unwrap_or_default()
+                );
             }
-            if expected.claims.iter().any(|c| unexplained(c).is_some()) {
+            if expected.claims.iter().any(|c| failure_reason(c).is_some()) {
                 out.push('\n');
             }
             for vary in &expected.vary {
-                out.push_str(&varied(vary));
+                out.push_str(&variation_table(vary));
             }
         }
     }
@@ -94,8 +98,9 @@ pub fn scorecard() -> Result<String, ClaimError> {
 /// How long all of it takes.
 fn cost() -> Result<String, ClaimError> {
     let mut all: Vec<(u64, String)> = Vec::new();
-    for row in rows() {
-        let fail = |e: ScenarioErrors| ClaimError { file: row.file(), message: e.to_string() };
+    for row in experiments() {
+        let fail =
+            |e: ScenarioErrors| ClaimError { file: row.claims_path(), message: e.to_string() };
         let plan = row.scenario().map_err(fail)?.expand().map_err(fail)?;
         all.push((plan.estimate().hops, format!("`{}`", row.id())));
     }
@@ -104,7 +109,7 @@ fn cost() -> Result<String, ClaimError> {
         format!("{} thousand million packet-hops, {hours:.1} hours", hops / 1_000_000_000)
     };
     let whole: u64 = all.iter().map(|(hops, _)| hops).sum();
-    let long: Vec<_> = all.into_iter().filter(|(hops, _)| *hops >= LONG).collect();
+    let long: Vec<_> = all.into_iter().filter(|(hops, _)| *hops >= LONG_EXPERIMENT_HOPS).collect();
     let longest: u64 = long.iter().map(|(hops, _)| hops).sum();
     let names: Vec<String> = long.into_iter().map(|(_, name)| name).collect();
     Ok(format!(
@@ -118,7 +123,7 @@ fn cost() -> Result<String, ClaimError> {
 }
 
 /// What came of varying what the paper leaves open.
-fn varied(vary: &Vary) -> String {
+fn variation_table(vary: &VarySpec) -> String {
     let mut out = format!("\n{}: `{}`", vary.says, vary.key);
     if vary.recorded.is_empty() {
         return out + ", not run yet.\n";
@@ -144,8 +149,8 @@ const KINDS: [(Kind, &str); 6] = [
 ];
 
 /// The reason of a claim that is recorded as anything but reproduced.
-fn unexplained(claim: &Claim) -> Option<&str> {
-    let not = claim.recorded.is_some_and(|r| r.verdict != Verdict::Reproduced);
+fn failure_reason(claim: &Claim) -> Option<&str> {
+    let not = claim.recorded.is_some_and(|r| r.verdict != ClaimVerdict::Reproduced);
     claim.reason.as_deref().filter(|_| not)
 }
 

@@ -8,15 +8,15 @@ use crate::facts::RunFacts;
 
 /// What a run directory says.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct RunData<'a> {
     pub(crate) dir: &'a RunDir,
     pub(crate) runs: &'a [RunFacts],
     pub(crate) seeds: &'a [u64],
 }
 
-impl<'a> Source<'a> {
+impl<'a> RunData<'a> {
     /// The run of each seed of one scheme at one point; `what` needs them.
-    pub(crate) fn of_seeds(
+    pub(crate) fn run_of_each_seed(
         self,
         what: &str,
         scheme: Option<&str>,

@@ -9,33 +9,33 @@ use serde::Deserialize;
 use super::figure::Kind;
 use crate::figure::Dot;
 use crate::theory::dctcp::Sawtooth;
-use crate::theory::{DomainError, dx, path_packets};
+use crate::theory::{DomainError, bdp_packets, dx};
 
 /// An analysis and what it needs.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum Theory {
+pub(super) enum TheoryCurve {
     /// The queue of DCTCP over time, of so many flows with that threshold in packets: DCTCP eq. 3 to 10. Where
     /// in its period it begins says nothing.
-    DctcpQueue { on: Path, k: f64, flows: f64 },
+    DctcpQueue { on: PathParams, k: f64, flows: f64 },
     /// The window of DX without a queue, over the number of flows: DX §IV-C.
-    DxIdeal { on: Path },
+    DxIdeal { on: PathParams },
     /// That with the longest queue that the analysis has.
-    DxSteady { on: Path },
+    DxSteady { on: PathParams },
     /// One window over the other where two flows of DX converge, from these on, in packets.
-    DxConverge { on: Path, start: [f64; 2] },
+    DxConverge { on: PathParams, start: [f64; 2] },
     /// Both windows are the same.
     Fairness {},
     /// What is heard is what is true.
     Truth {},
     /// Both together fill the line and no queue.
-    Efficiency { on: Path },
+    Efficiency { on: PathParams },
 }
 
 /// The line of an analysis.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Path {
+pub(super) struct PathParams {
     rate: String,
     /// The round trip without a queue.
     rtt: String,
@@ -48,7 +48,7 @@ const POINTS: u32 = 800;
 /// Decisions of two flows until they are together.
 const DECISIONS: usize = 4_000;
 
-impl Theory {
+impl TheoryCurve {
     /// What is wrong with it in a figure of that kind.
     pub(super) fn check(&self, kind: Kind) -> Result<(), String> {
         let fits = match self {
@@ -66,13 +66,13 @@ impl Theory {
     /// The curve: at these numbers of flows, or over a horizontal axis from and to (seconds, or packets).
     pub(super) fn dots(&self, flows: &[f64], [from, to]: [f64; 2]) -> Result<Vec<Dot>, String> {
         let wrong = |e: DomainError| e.to_string();
-        let over = |on: &Path, window: fn(f64, f64) -> Result<f64, DomainError>| {
-            let path = on.packets()?;
+        let over = |on: &PathParams, window: fn(f64, f64) -> Result<f64, DomainError>| {
+            let path = on.bdp_packets()?;
             flows.iter().map(|n| Ok(Dot::new(*n, window(path, *n).map_err(wrong)?))).collect()
         };
         match self {
             Self::DctcpQueue { on, k, flows } => {
-                let tooth = Sawtooth::new(on.packets()?, *k, *flows).map_err(wrong)?;
+                let tooth = Sawtooth::new(on.bdp_packets()?, *k, *flows).map_err(wrong)?;
                 let (rtt, step) = (on.rtt()?, (to - from) / f64::from(POINTS));
                 let time = (0..=POINTS).map(|i| f64::from(i) * step);
                 Ok(time.map(|t| Dot::new(from + t, tooth.queue_at(t, rtt))).collect())
@@ -80,29 +80,29 @@ impl Theory {
             Self::DxIdeal { on } => over(on, dx::ideal_window),
             Self::DxSteady { on } => over(on, dx::steady_window),
             Self::DxConverge { on, start } => {
-                let pairs = dx::converge(on.packets()?, *start).map_err(wrong)?;
+                let pairs = dx::converge(on.bdp_packets()?, *start).map_err(wrong)?;
                 Ok(pairs.take(DECISIONS).map(|[a, b]| Dot::new(a, b)).collect())
             }
             Self::Fairness {} | Self::Truth {} => Ok(vec![Dot::new(from, from), Dot::new(to, to)]),
             Self::Efficiency { on } => {
-                let path = dx::ideal_window(on.packets()?, 1.0).map_err(wrong)?;
+                let path = dx::ideal_window(on.bdp_packets()?, 1.0).map_err(wrong)?;
                 Ok(vec![Dot::new(0.0, path), Dot::new(path, 0.0)])
             }
         }
     }
 }
 
-impl Path {
+impl PathParams {
     /// In seconds.
     fn rtt(&self) -> Result<f64, String> {
         parse_duration(&self.rtt).map(|d| d.as_ps() as f64 / 1e12).map_err(|e| e.to_string())
     }
 
     /// C x RTT.
-    fn packets(&self) -> Result<f64, String> {
+    fn bdp_packets(&self) -> Result<f64, String> {
         let rate = parse_rate(&self.rate).map_err(|e| e.to_string())?.as_bps() as f64;
         let packet = parse_bytes(&self.packet).map_err(|e| e.to_string())?.as_u64() as f64;
-        Ok(path_packets(rate, self.rtt()?, packet))
+        Ok(bdp_packets(rate, self.rtt()?, packet))
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     const ON: &str = "on = { rate = \"10 Gbit/s\", rtt = \"200 us\", packet = \"1500 B\" }";
 
-    fn theory(text: &str) -> Theory {
+    fn theory(text: &str) -> TheoryCurve {
         toml::from_str(&format!("{text}\n{ON}")).unwrap()
     }
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn lines_of_a_plane() {
-        let fairness = Theory::Fairness {}.dots(&[], [0.0, 300.0]).unwrap();
+        let fairness = TheoryCurve::Fairness {}.dots(&[], [0.0, 300.0]).unwrap();
         assert_eq!(fairness, [Dot::new(0.0, 0.0), Dot::new(300.0, 300.0)]);
         let efficiency = theory("is = \"efficiency\"").dots(&[], [0.0, 300.0]).unwrap();
         assert!((efficiency[0].y - 166.67).abs() < 0.01);
@@ -149,10 +149,10 @@ mod tests {
             ("is = \"dx-ideal\"\nk = 40", "unknown field `k`"),
             ("is = \"dx-fast\"", "unknown variant `dx-fast`"),
         ] {
-            let error = toml::from_str::<Theory>(&format!("{text}\n{ON}")).unwrap_err();
+            let error = toml::from_str::<TheoryCurve>(&format!("{text}\n{ON}")).unwrap_err();
             assert!(error.to_string().contains(says), "{text}: {error}");
         }
-        let error = toml::from_str::<Theory>("is = \"dx-ideal\"").unwrap_err();
+        let error = toml::from_str::<TheoryCurve>("is = \"dx-ideal\"").unwrap_err();
         assert!(error.to_string().contains("missing field `on`"), "{error}");
         for (text, kind, says) in [
             ("is = \"dx-ideal\"", Kind::Trace, "goes with `kind = \"over\"`"),
@@ -165,7 +165,7 @@ mod tests {
         let converge = theory("is = \"dx-converge\"\nstart = [164.0, 2.0]");
         assert_eq!(converge.check(Kind::Plane), Ok(()));
         let rate = ON.replace("10 Gbit/s", "10 kB");
-        let slow: Theory = toml::from_str(&format!("is = \"efficiency\"\n{rate}")).unwrap();
+        let slow: TheoryCurve = toml::from_str(&format!("is = \"efficiency\"\n{rate}")).unwrap();
         assert!(slow.check(Kind::Plane).is_err());
     }
 }

@@ -3,20 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use lowtide_record::RunDir;
-use lowtide_scenario::Plan;
+use lowtide_scenario::RunPlan;
 use serde::Serialize;
 
-use super::judge::{self, Judged};
-use super::source::Source;
-use super::{Claim, ClaimError, Expected, Quick, Row, Vary, check::Names};
+use super::judge::{self, ClaimResult};
+use super::source::RunData;
+use super::{
+    Claim, ClaimError, Experiment, ExperimentClaims, QuickConfig, VarySpec, check::ExperimentSchema,
+};
 use crate::error::LabError;
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series};
+use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 use crate::plots::Sweep;
 use crate::stored;
 
 /// What came of a claim at one value; an element of `varied` in the answer of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Varied {
+pub struct VariedClaim {
     /// The name of the `[[vary]]`.
     pub vary: String,
     /// The key.
@@ -25,44 +27,56 @@ pub struct Varied {
     pub value: String,
     /// The claim, judged as if the experiment had that value.
     #[serde(flatten)]
-    pub claim: Judged,
+    pub claim: ClaimResult,
 }
 
 /// What came of varying what a paper leaves open.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variation {
     /// What was varied.
-    pub vary: Vary,
+    pub vary: VarySpec,
     /// The run directory.
     pub dir: PathBuf,
     /// The claims at each value.
-    pub varied: Vec<Varied>,
+    pub varied: Vec<VariedClaim>,
 }
 
 /// What the paper of an experiment leaves open, with the runs that vary it.
-pub fn vary(row: &Row) -> Result<Vec<(Vary, Plan)>, LabError> {
-    let mut expected = Expected::parse(row.expected, &row.file())?;
+pub fn variation_plans(row: &Experiment) -> Result<Vec<(VarySpec, RunPlan)>, LabError> {
+    let mut expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
     let all = std::mem::take(&mut expected.vary);
-    let with_plan = |vary: Vary| vary.plan(row, &expected).map(|plan| (vary, plan));
+    let with_plan = |vary: VarySpec| vary.plan(row, &expected).map(|plan| (vary, plan));
     all.into_iter().map(with_plan).collect()
 }
 
 /// What became of the claims of `vary`, from the complete run directory `root` of its plan.
-pub fn varied(row: &Row, vary: Vary, root: &Path) -> Result<Variation, LabError> {
-    let varied = vary.judge(row, &Expected::parse(row.expected, &row.file())?, root)?;
+pub fn judge_variation(
+    row: &Experiment,
+    vary: VarySpec,
+    root: &Path,
+) -> Result<Variation, LabError> {
+    let varied =
+        vary.judge(row, &ExperimentClaims::parse(row.expected, &row.claims_path())?, root)?;
     Ok(Variation { vary, dir: root.to_owned(), varied })
 }
 
-impl Vary {
+impl VarySpec {
     /// The claims, in the order of the list.
-    fn of<'e>(&'e self, expected: &'e Expected) -> impl Iterator<Item = &'e Claim> {
+    fn selected_claims<'e>(
+        &'e self,
+        expected: &'e ExperimentClaims,
+    ) -> impl Iterator<Item = &'e Claim> {
         self.claims.iter().filter_map(|id| expected.claims.iter().find(|c| c.id == *id))
     }
 
     /// The runs.
-    pub(super) fn plan(&self, row: &Row, expected: &Expected) -> Result<Plan, LabError> {
+    pub(super) fn plan(
+        &self,
+        row: &Experiment,
+        expected: &ExperimentClaims,
+    ) -> Result<RunPlan, LabError> {
         let fail = |message: String| ClaimError {
-            file: row.file(),
+            file: row.claims_path(),
             message: format!("[[vary]] `{}`: {message}", self.id),
         };
         let whole = row.scenario()?;
@@ -71,12 +85,12 @@ impl Vary {
         if swept.iter().any(|(key, _)| *key == self.key) {
             return Err(fail(format!("`{}` is swept by the experiment", self.key)).into());
         }
-        let form = Quick::of(&self.set).map_err(fail)?.apply(whole, swept)?;
+        let form = QuickConfig::parse(&self.set).map_err(fail)?.apply(whole, swept)?;
         let plan = form.with_sweep(&self.key, &self.values)?.expand()?;
-        let names = Names::new(&plan);
-        for claim in self.of(expected) {
+        let names = ExperimentSchema::new(&plan);
+        for claim in self.selected_claims(expected) {
             for value in names.values(&self.key) {
-                let at = at(claim, &self.key, value);
+                let at = claim_at(claim, &self.key, value);
                 names.check(&at).map_err(|e| fail(format!("claim `{}`: {e}", claim.id)))?;
             }
         }
@@ -86,20 +100,20 @@ impl Vary {
     /// What came out, from the complete run directory `root` of its plan: by claim, then by value.
     pub(super) fn judge(
         &self,
-        row: &Row,
-        expected: &Expected,
+        row: &Experiment,
+        expected: &ExperimentClaims,
         root: &Path,
-    ) -> Result<Vec<Varied>, LabError> {
+    ) -> Result<Vec<VariedClaim>, LabError> {
         let (dir, finished) = stored::load_open(root)?;
         let manifest = &finished.manifest;
-        let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
+        let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
         let sweep = Sweep::of(&self.key, &manifest.points);
         let mut out = Vec::new();
-        for claim in self.of(expected) {
+        for claim in self.selected_claims(expected) {
             for (_, value) in &sweep.values {
-                let at = at(claim, &self.key, value);
+                let at = claim_at(claim, &self.key, value);
                 let fail = |message: String| ClaimError {
-                    file: row.file(),
+                    file: row.claims_path(),
                     message: format!("[[vary]] `{}`, claim `{}`: {message}", self.id, claim.id),
                 };
                 let values = at.measure.values(source).map_err(fail)?;
@@ -107,7 +121,7 @@ impl Vary {
                 let trials = trials.transpose().map_err(fail)?;
                 let claim = judge::judge(&row.id(), &at, &values, trials.as_deref(), true);
                 let (vary, key) = (self.id.clone(), self.key.clone());
-                out.push(Varied { vary, key, value: value.clone(), claim });
+                out.push(VariedClaim { vary, key, value: value.clone(), claim });
             }
         }
         Ok(out)
@@ -117,12 +131,12 @@ impl Vary {
     pub(super) fn draw(
         &self,
         root: &Path,
-        expected: &Expected,
-        varied: &[Varied],
+        expected: &ExperimentClaims,
+        varied: &[VariedClaim],
     ) -> Result<Figure, LabError> {
         let (_, manifest) = RunDir::open(root)?;
         let sweep = Sweep::of(&self.key, &manifest.points);
-        let panels = self.of(expected).enumerate().map(|(style, claim)| {
+        let panels = self.selected_claims(expected).enumerate().map(|(style, claim)| {
             let of = varied.iter().filter(|v| v.claim.id.ends_with(&format!("/{}", claim.id)));
             let mut points: Vec<Dot> = of
                 .filter_map(|v| {
@@ -134,15 +148,15 @@ impl Vary {
             let ends = points.iter().flat_map(|d| d.interval.unwrap_or([d.y; 2]));
             let label = if claim.unit.is_empty() { "value" } else { &claim.unit };
             let y = Axis::from_zero(label, "measured", ends.chain(claim.reported));
-            let rule = |at| Rule { label: "paper".to_owned(), at, upright: false };
-            let look = if sweep.ordered { Look::Measured } else { Look::Dots };
+            let rule = |at| GuideLine { label: "paper".to_owned(), at, vertical: false };
+            let look = if sweep.ordered { SeriesKind::Measured } else { SeriesKind::Dots };
             let (scheme, part) = (claim.id.clone(), String::new());
             Panel {
                 title: format!("{}: {}", claim.id, claim.says),
                 x: sweep.axis(),
                 y,
-                series: vec![Series { scheme, part, style, look, points }],
-                rules: claim.reported.map(rule).into_iter().collect(),
+                series: vec![PlotSeries { scheme, part, style, kind: look, points }],
+                guide_lines: claim.reported.map(rule).into_iter().collect(),
                 shade: None,
             }
         });
@@ -160,7 +174,7 @@ impl Vary {
 }
 
 /// The same claim, measured at one more value of a key.
-fn at(claim: &Claim, key: &str, value: &str) -> Claim {
+fn claim_at(claim: &Claim, key: &str, value: &str) -> Claim {
     Claim {
         measure: claim.measure.with(key, value),
         trials: claim.trials.as_ref().map(|t| t.with(key, value)),

@@ -12,7 +12,7 @@ use toml::Table;
 /// `[[vary]]` of a file of claims.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Vary {
+pub struct VarySpec {
     /// Its name in the experiment.
     pub id: String,
     /// What it shows, in a sentence.
@@ -28,22 +28,22 @@ pub struct Vary {
     pub set: Table,
     /// What came out when somebody last looked. No run writes it.
     #[serde(default)]
-    pub recorded: Vec<Seen>,
+    pub recorded: Vec<RecordedVariation>,
 }
 
 /// What came out at one value.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct RecordedVariation {
     /// The value of the key.
     pub at: String,
     /// The mean of each claim.
     pub measured: BTreeMap<String, f64>,
 }
 
-impl Vary {
+impl VarySpec {
     /// What is wrong with it, in a file that has claims of these names.
-    pub(super) fn wrong(&self, claims: &[&str]) -> Option<String> {
+    pub(super) fn inconsistency(&self, claims: &[&str]) -> Option<String> {
         let unknown = self.claims.iter().find(|id| !claims.contains(&id.as_str()));
         let stray = self.recorded.iter().find(|seen| {
             !self.values.contains(&seen.at)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a claim came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// Inside its band, with its whole interval.
     Reproduced,
     /// The paper's order, outside the band.
@@ -16,7 +16,7 @@ pub enum Verdict {
     NotReproduced,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// All of them, the best first.
     pub const ALL: [Self; 4] =
         [Self::Reproduced, Self::Direction, Self::Undecided, Self::NotReproduced];

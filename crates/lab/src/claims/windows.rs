@@ -6,20 +6,20 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::Frame;
+use lowtide_record::DataFrame;
 use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
 use super::columns::{numbers, texts};
-use super::source::Source;
+use super::source::RunData;
 
 /// `windows = "correlation"` of a `feedback`. The scenario traces the flows (`[probes] trace`) and samples
 /// its queues often enough.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WindowsOf {
+pub struct WindowsMeasure {
     /// What becomes of all windows of all flows.
-    pub windows: Of,
+    pub windows: WindowsStatistic,
     /// What is held against the queue.
     pub feedback: Feedback,
     /// The queue, as `switch0->switch1`.
@@ -41,7 +41,7 @@ pub struct WindowsOf {
 /// What becomes of windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
+pub enum WindowsStatistic {
     /// Pearson's coefficient of feedback and queue.
     Correlation,
     /// Root of the mean square of feedback less queue, in per cent of a full queue.
@@ -61,40 +61,40 @@ pub enum Feedback {
 }
 
 /// One window: what was heard and what was true, in per cent.
-pub(super) type Pair = (f64, f64);
+pub(super) type FeedbackSample = (f64, f64);
 
 /// A sender after an ACK: time, bytes acknowledged, bytes in flight, alpha.
-type State = (f64, f64, f64, Option<f64>);
+type SenderAckState = (f64, f64, f64, Option<f64>);
 
 /// A packet at the queue: where its payload ends, when it came, how long it waited, whether it was marked.
 #[derive(Clone, Copy, Debug)]
-struct Passage {
+struct QueueTransit {
     end: f64,
-    came: f64,
-    waited: f64,
+    arrived: f64,
+    queueing_delay: f64,
     marked: bool,
 }
 
-impl WindowsOf {
+impl WindowsMeasure {
     pub(super) fn check(&self) -> Result<(), String> {
-        ps_of(&self.from, "from")?;
-        if ps_of(&self.packet, "packet")? > 0.0 && self.full > 0.0 {
+        parse_ps(&self.from, "from")?;
+        if parse_ps(&self.packet, "packet")? > 0.0 && self.full > 0.0 {
             Ok(())
         } else {
             Err("`packet` and `full` are above zero".to_owned())
         }
     }
 
-    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
-        let value = |pairs: Vec<Pair>| match self.windows {
-            Of::Correlation => correlation(&pairs),
-            Of::Rmse => rmse(&pairs),
+    pub(super) fn values(&self, of: RunData<'_>) -> Result<Vec<Option<f64>>, String> {
+        let value = |pairs: Vec<FeedbackSample>| match self.windows {
+            WindowsStatistic::Correlation => correlation(&pairs),
+            WindowsStatistic::Rmse => rmse(&pairs),
         };
         Ok(self.all(of)?.into_iter().map(value).collect())
     }
 
     /// What was heard and what was true in all windows of all flows, for each seed.
-    pub(super) fn all(&self, of: Source<'_>) -> Result<Vec<Vec<Pair>>, String> {
+    pub(super) fn all(&self, of: RunData<'_>) -> Result<Vec<Vec<FeedbackSample>>, String> {
         let frame =
             |table: &str, names: &[&str]| of.dir.frame(table, names).map_err(|e| e.to_string());
         let senders = frame(
@@ -110,15 +110,15 @@ impl WindowsOf {
             &["run", "flow", "packet", "name", "from_sender", "time_ps", "start_ps", "verdict"],
         )?;
         let samples = frame("queue_samples", &["run", "time_ps", "name", "packets"])?;
-        let runs = of.of_seeds("`windows`", self.scheme.as_deref(), &self.at)?;
+        let runs = of.run_of_each_seed("`windows`", self.scheme.as_deref(), &self.at)?;
         let of_run = |run: u32| {
-            let states = states(&senders, run)?;
-            let passages = passages(&segments, &hops, run, &self.queue)?;
+            let states = sender_samples(&senders, run)?;
+            let passages = queue_transits(&segments, &hops, run, &self.queue)?;
             let mut pairs = Vec::new();
-            let lengths = lengths(&samples, run, &self.queue)?;
+            let lengths = queue_lengths(&samples, run, &self.queue)?;
             for (flow, states) in &states {
                 if let Some(passages) = passages.get(flow) {
-                    pairs.extend(self.pairs(states, passages, &lengths)?);
+                    pairs.extend(self.feedback_samples(states, passages, &lengths)?);
                 }
             }
             Ok(pairs)
@@ -127,13 +127,13 @@ impl WindowsOf {
     }
 
     /// The windows of one flow.
-    fn pairs(
+    fn feedback_samples(
         &self,
-        states: &[State],
-        passages: &[Passage],
+        states: &[SenderAckState],
+        passages: &[QueueTransit],
         lengths: &[(f64, f64)],
-    ) -> Result<Vec<Pair>, String> {
-        let (from, packet) = (ps_of(&self.from, "from")?, ps_of(&self.packet, "packet")?);
+    ) -> Result<Vec<FeedbackSample>, String> {
+        let (from, packet) = (parse_ps(&self.from, "from")?, parse_ps(&self.packet, "packet")?);
         let mut out = Vec::new();
         let mut states = states.iter();
         let Some((mut began, mut start, flight, _)) = states.next().copied() else {
@@ -144,7 +144,7 @@ impl WindowsOf {
             if *acked < end {
                 continue;
             }
-            let own: Vec<&Passage> =
+            let own: Vec<&QueueTransit> =
                 passages.iter().filter(|p| p.end > start && p.end <= end).collect();
             if let (Some(first), Some(last), true) = (own.first(), own.last(), began >= from) {
                 let n = own.len() as f64;
@@ -154,11 +154,11 @@ impl WindowsOf {
                     }
                     Feedback::Alpha => alpha.map(|a| a / f64::from(1 << 20) * 100.0),
                     Feedback::Latency => {
-                        let waited = own.iter().map(|p| p.waited).sum::<f64>() / n;
+                        let waited = own.iter().map(|p| p.queueing_delay).sum::<f64>() / n;
                         Some(waited / packet / self.full * 100.0)
                     }
                 };
-                let truth = mean_between(lengths, first.came, last.came);
+                let truth = mean_between(lengths, first.arrived, last.arrived);
                 out.extend(heard.zip(truth.map(|packets| packets / self.full * 100.0)));
             }
             (began, start, end) = (*time, *acked, acked + flight);
@@ -168,23 +168,26 @@ impl WindowsOf {
 }
 
 /// A time in picoseconds; `name` is its key.
-fn ps_of(text: &str, name: &str) -> Result<f64, String> {
+fn parse_ps(text: &str, name: &str) -> Result<f64, String> {
     let time = parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"));
     Ok(time? as f64)
 }
 
-fn rows_of(frame: &Frame, run: u32) -> Result<impl Iterator<Item = usize>, String> {
+fn rows_of(frame: &DataFrame, run: u32) -> Result<impl Iterator<Item = usize>, String> {
     let runs = numbers(frame, "run")?;
     Ok((0..frame.rows()).filter(move |&i| runs[i] == Some(f64::from(run))))
 }
 
 /// By flow, in the order of time.
-fn states(frame: &Frame, run: u32) -> Result<BTreeMap<u64, Vec<State>>, String> {
+fn sender_samples(
+    frame: &DataFrame,
+    run: u32,
+) -> Result<BTreeMap<u64, Vec<SenderAckState>>, String> {
     let of = |name| numbers(frame, name);
     let (flow, time) = (of("flow")?, of("time_ps")?);
     let (acked, flight, alpha) =
         (of("bytes_acked")?, of("in_flight_bytes")?, of("dctcp_alpha_q20")?);
-    let mut out: BTreeMap<u64, Vec<State>> = BTreeMap::new();
+    let mut out: BTreeMap<u64, Vec<SenderAckState>> = BTreeMap::new();
     for i in rows_of(frame, run)? {
         if let (Some(flow), Some(time), Some(acked), Some(flight)) =
             (flow[i], time[i], acked[i], flight[i])
@@ -196,12 +199,12 @@ fn states(frame: &Frame, run: u32) -> Result<BTreeMap<u64, Vec<State>>, String> 
 }
 
 /// The data packets of each flow at the queue, in the order of time.
-fn passages(
-    segments: &Frame,
-    hops: &Frame,
+fn queue_transits(
+    segments: &DataFrame,
+    hops: &DataFrame,
     run: u32,
     queue: &str,
-) -> Result<BTreeMap<u64, Vec<Passage>>, String> {
+) -> Result<BTreeMap<u64, Vec<QueueTransit>>, String> {
     let of = |name| numbers(segments, name);
     let (packet, seq, len) = (of("packet")?, of("seq_bytes")?, of("len_bytes")?);
     let (place, event) = (texts(segments, "place")?, texts(segments, "event")?);
@@ -218,7 +221,7 @@ fn passages(
     let (flow, packet, forward) = (of("flow")?, of("packet")?, of("from_sender")?);
     let (came, left) = (of("time_ps")?, of("start_ps")?);
     let (name, verdict) = (texts(hops, "name")?, texts(hops, "verdict")?);
-    let mut out: BTreeMap<u64, Vec<Passage>> = BTreeMap::new();
+    let mut out: BTreeMap<u64, Vec<QueueTransit>> = BTreeMap::new();
     for i in rows_of(hops, run)? {
         if name[i].as_deref() != Some(queue) || forward[i] != Some(1.0) {
             continue;
@@ -230,7 +233,8 @@ fn passages(
         };
         if let Some(end) = ends.get(&(packet as u64)) {
             let marked = verdict[i].as_deref() == Some("marked");
-            let one = Passage { end: *end, came, waited: left - came, marked };
+            let one =
+                QueueTransit { end: *end, arrived: came, queueing_delay: left - came, marked };
             out.entry(flow as u64).or_default().push(one);
         }
     }
@@ -238,7 +242,7 @@ fn passages(
 }
 
 /// Samples of the queue: time, packets.
-fn lengths(frame: &Frame, run: u32, queue: &str) -> Result<Vec<(f64, f64)>, String> {
+fn queue_lengths(frame: &DataFrame, run: u32, queue: &str) -> Result<Vec<(f64, f64)>, String> {
     let (time, packets) = (numbers(frame, "time_ps")?, numbers(frame, "packets")?);
     let name = texts(frame, "name")?;
     let ours = rows_of(frame, run)?.filter(|&i| name[i].as_deref() == Some(queue));
@@ -252,9 +256,9 @@ fn mean_between(lengths: &[(f64, f64)], from: f64, to: f64) -> Option<f64> {
     Some(within.iter().map(|(_, packets)| packets).sum::<f64>() / within.len() as f64)
 }
 
-fn correlation(pairs: &[Pair]) -> Option<f64> {
+fn correlation(pairs: &[FeedbackSample]) -> Option<f64> {
     let n = pairs.len() as f64;
-    let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+    let mean = |of: fn(&FeedbackSample) -> f64| pairs.iter().map(of).sum::<f64>() / n;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
     let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
     for (a, b) in pairs {
@@ -265,7 +269,7 @@ fn correlation(pairs: &[Pair]) -> Option<f64> {
     (xx > 0.0 && yy > 0.0).then(|| xy / (xx * yy).sqrt())
 }
 
-fn rmse(pairs: &[Pair]) -> Option<f64> {
+fn rmse(pairs: &[FeedbackSample]) -> Option<f64> {
     let squares: f64 = pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum();
     (!pairs.is_empty()).then(|| (squares / pairs.len() as f64).sqrt())
 }
@@ -274,9 +278,9 @@ fn rmse(pairs: &[Pair]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn of(feedback: Feedback) -> WindowsOf {
-        WindowsOf {
-            windows: Of::Rmse,
+    fn of(feedback: Feedback) -> WindowsMeasure {
+        WindowsMeasure {
+            windows: WindowsStatistic::Rmse,
             feedback,
             queue: "q".into(),
             full: 10.0,
@@ -298,7 +302,12 @@ mod tests {
             (9e6, 300.0, 200.0, alpha(0.75)),
             (11e6, 400.0, 200.0, alpha(0.25)),
         ];
-        let one = |end, came: f64, waited, marked| Passage { end, came, waited, marked };
+        let one = |end, came: f64, waited, marked| QueueTransit {
+            end,
+            arrived: came,
+            queueing_delay: waited,
+            marked,
+        };
         let passages = [
             one(100.0, 1e6, 2e6, false),
             one(200.0, 3e6, 4e6, true),
@@ -306,7 +315,7 @@ mod tests {
             one(400.0, 8e6, 1e6, true),
         ];
         let lengths = [(0.0, 9.0), (1e6, 2.0), (2e6, 4.0), (3e6, 6.0), (7e6, 1.0)];
-        let pairs = |feedback| of(feedback).pairs(&states, &passages, &lengths).unwrap();
+        let pairs = |feedback| of(feedback).feedback_samples(&states, &passages, &lengths).unwrap();
         assert_eq!(pairs(Feedback::Marked), [(50.0, 40.0), (100.0, 10.0)]);
         assert_eq!(pairs(Feedback::Alpha), [(75.0, 40.0), (25.0, 10.0)]);
         assert_eq!(pairs(Feedback::Latency), [(30.0, 40.0), (10.0, 10.0)]);
@@ -324,8 +333,8 @@ mod tests {
     #[test]
     fn times_and_sizes_are_checked() {
         assert_eq!(of(Feedback::Marked).check(), Ok(()));
-        let wrong = WindowsOf { packet: "1500 B".into(), ..of(Feedback::Marked) };
+        let wrong = WindowsMeasure { packet: "1500 B".into(), ..of(Feedback::Marked) };
         assert!(wrong.check().unwrap_err().contains("`packet`"));
-        assert!(WindowsOf { full: 0.0, ..of(Feedback::Marked) }.check().is_err());
+        assert!(WindowsMeasure { full: 0.0, ..of(Feedback::Marked) }.check().is_err());
     }
 }

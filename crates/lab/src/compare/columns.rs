@@ -3,30 +3,30 @@
 //! Contract: the differences are those of [`super::compare`]. A cause is a figure of the manifests or of the runs
 //! that differs as well, never a guess without one; where none is found, none is named.
 
-use lowtide_record::Measured;
+use lowtide_record::TimingReport;
 use serde::Serialize;
 
-use super::{Compared, Verdict, Wanted, compare};
+use super::{CompareOptions, ComparedMetric, DifferenceVerdict, compare};
 use crate::error::LabError;
 use crate::facts::{GroupFacts, RunFacts};
-use crate::stored::Finished;
-use crate::subject::Subject;
+use crate::stored::CompletedExperiment;
+use crate::subject::MetricSubject;
 
 /// One metric in every set of results.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Line {
+pub struct MetricRow {
     /// What it is about.
     #[serde(flatten)]
-    pub about: Subject,
+    pub subject: MetricSubject,
     /// Its mean in the first set.
     pub first: Option<f64>,
     /// The others against it, in their order; `None` where one does not have it.
-    pub others: Vec<Option<Compared>>,
+    pub others: Vec<Option<ComparedMetric>>,
 }
 
 /// What may explain differences of a set of results from the first one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Cause {
+pub struct PossibleCause {
     /// Which set, from 1: 0 is the one that all are held against.
     pub column: usize,
     /// The scheme.
@@ -37,34 +37,42 @@ pub struct Cause {
 
 /// Sets of results side by side.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Columns {
+pub struct MultiComparison {
     /// Every metric.
-    pub lines: Vec<Line>,
+    pub lines: Vec<MetricRow>,
     /// What may explain the differences.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<PossibleCause>,
 }
 
 /// The first of `all` beside each of the others.
 ///
 /// # Errors
 /// As [`compare`].
-pub fn columns(all: &[&Finished], wanted: &Wanted) -> Result<Columns, LabError> {
+pub fn compare_to_first(
+    all: &[&CompletedExperiment],
+    wanted: &CompareOptions,
+) -> Result<MultiComparison, LabError> {
     let Some((first, others)) = all.split_first() else {
-        return Ok(Columns { lines: Vec::new(), causes: Vec::new() });
+        return Ok(MultiComparison { lines: Vec::new(), causes: Vec::new() });
     };
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<MetricRow> = Vec::new();
     let mut causes = Vec::new();
     for (i, other) in others.iter().enumerate() {
         let found = compare(&first.results, &other.results, wanted)?;
         let mut schemes: Vec<String> = Vec::new();
         for row in found.rows {
-            let differs = matches!(row.verdict, Verdict::Higher | Verdict::Lower);
-            if differs && !schemes.contains(&row.about.scheme) {
-                schemes.push(row.about.scheme.clone());
+            let differs =
+                matches!(row.verdict, DifferenceVerdict::Higher | DifferenceVerdict::Lower);
+            if differs && !schemes.contains(&row.subject.scheme) {
+                schemes.push(row.subject.scheme.clone());
             }
-            let at = lines.iter().position(|l| l.about == row.about).unwrap_or_else(|| {
-                let about = row.about.clone();
-                lines.push(Line { about, first: row.a, others: vec![None; others.len()] });
+            let at = lines.iter().position(|l| l.subject == row.subject).unwrap_or_else(|| {
+                let about = row.subject.clone();
+                lines.push(MetricRow {
+                    subject: about,
+                    first: row.a,
+                    others: vec![None; others.len()],
+                });
                 lines.len() - 1
             });
             lines[at].first = lines[at].first.or(row.a);
@@ -72,26 +80,26 @@ pub fn columns(all: &[&Finished], wanted: &Wanted) -> Result<Columns, LabError> 
         }
         for scheme in schemes {
             let texts = explain(first, other, &scheme);
-            let cause = |text| Cause { column: i + 1, scheme: scheme.clone(), text };
+            let cause = |text| PossibleCause { column: i + 1, scheme: scheme.clone(), text };
             causes.extend(texts.into_iter().map(cause));
         }
     }
-    Ok(Columns { lines, causes })
+    Ok(MultiComparison { lines, causes })
 }
 
 /// Of so many packets one may be late before it counts.
-const LATE_SHARE: f64 = 0.01;
+const LATE_FRACTION: f64 = 0.01;
 /// A line that is busy for so much less was not filled.
-const IDLE: f64 = 0.02;
+const MIN_UTILISATION_DROP: f64 = 0.02;
 
-fn explain(first: &Finished, other: &Finished, scheme: &str) -> Vec<String> {
+fn explain(first: &CompletedExperiment, other: &CompletedExperiment, scheme: &str) -> Vec<String> {
     let mut out = Vec::new();
-    late(other, scheme, &mut out);
+    explain_lateness(other, scheme, &mut out);
     let runs = [first, other].map(|f| {
         f.results.runs.iter().filter(|r| r.key.scheme == scheme).collect::<Vec<&RunFacts>>()
     });
-    line(&runs, &mut out);
-    counts(&runs, &mut out);
+    explain_utilisation(&runs, &mut out);
+    explain_counters(&runs, &mut out);
     let mut said: Vec<&String> = Vec::new();
     for text in measured(other, scheme).flat_map(|m| &m.differences) {
         if !said.contains(&text) {
@@ -102,15 +110,18 @@ fn explain(first: &Finished, other: &Finished, scheme: &str) -> Vec<String> {
     out
 }
 
-fn measured<'a>(of: &'a Finished, scheme: &str) -> impl Iterator<Item = &'a Measured> {
+fn measured<'a>(
+    of: &'a CompletedExperiment,
+    scheme: &str,
+) -> impl Iterator<Item = &'a TimingReport> {
     let runs = of.manifest.runs.iter().filter(move |r| r.key.scheme == scheme);
     runs.filter_map(|r| r.measured.as_ref()).collect::<Vec<_>>().into_iter()
 }
 
 /// The bottleneck did not keep time.
-fn late(other: &Finished, scheme: &str, out: &mut Vec<String>) {
-    let runs: Vec<&Measured> = measured(other, scheme).collect();
-    let share = |m: &&&Measured| m.behind as f64 > LATE_SHARE * m.packets as f64;
+fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<String>) {
+    let runs: Vec<&TimingReport> = measured(other, scheme).collect();
+    let share = |m: &&&TimingReport| m.behind as f64 > LATE_FRACTION * m.packets as f64;
     let behind = runs.iter().filter(share).count();
     let worst = runs.iter().map(|m| m.late_max_us).max_by(f64::total_cmp);
     if let Some(worst) = worst.filter(|_| behind > 0) {
@@ -140,14 +151,14 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// The busiest line was less busy.
-fn line(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
+fn explain_utilisation(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
     let busiest = |runs: &[&RunFacts]| {
         let of =
             |r: &&RunFacts| r.queues.iter().filter_map(|q| q.utilisation).max_by(f64::total_cmp);
         mean(runs.iter().filter_map(of))
     };
     if let (Some(a), Some(b)) = (busiest(&runs[0]), busiest(&runs[1]))
-        && b < a - IDLE
+        && b < a - MIN_UTILISATION_DROP
     {
         out.push(format!(
             "the busiest line was sending {:.1} % of the time, against {:.1} %: the hosts did not fill it",
@@ -158,7 +169,7 @@ fn line(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
 }
 
 /// What happens to flows more often, or less, in one than in the other.
-fn counts(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
+fn explain_counters(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
     type Read = fn(&RunFacts) -> Option<f64>;
     fn over(run: &RunFacts, of: fn(&GroupFacts) -> Option<u64>) -> Option<f64> {
         run.groups.iter().map(of).sum::<Option<u64>>().map(|n| n as f64)

@@ -15,18 +15,18 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::results::Results;
-use crate::subject::Subject;
+use crate::subject::MetricSubject;
 use crate::summary::{self, group_metrics};
 
-pub use columns::{Cause, Columns, Line, columns};
-use pair::{Pair, Pairs, pairs};
+pub use columns::{MetricRow, MultiComparison, PossibleCause, compare_to_first};
+use pair::{PairedRuns, Pairing, pair_runs};
 
 /// Stands for every metric.
 const ALL: &str = "all";
 
 /// What is compared, and what counts as a difference.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Wanted {
+pub struct CompareOptions {
     /// Names of metrics as in `summary.json`; `all` for every one; the usual ones when empty.
     pub metrics: Vec<String>,
     /// Names of queues; the longest of A on average when empty.
@@ -36,7 +36,7 @@ pub struct Wanted {
     /// A scheme of A and the scheme of B that it is paired with, where their names differ.
     pub schemes: Vec<(String, String)>,
     /// A relative difference whose whole interval lies within this, on both sides of zero, is `same`.
-    pub same: f64,
+    pub same_within: f64,
     /// The share by which a metric may get worse.
     pub fail_above: Option<f64>,
 }
@@ -56,15 +56,15 @@ pub struct Comparison {
     /// Runs of B without a partner.
     pub only_b: Vec<String>,
     /// Every metric of every scheme and point that has pairs.
-    pub rows: Vec<Compared>,
+    pub rows: Vec<ComparedMetric>,
 }
 
 /// One metric of one scheme at one point, on both sides.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Compared {
+pub struct ComparedMetric {
     /// What it is about; the scheme as A calls it.
     #[serde(flatten)]
-    pub about: Subject,
+    pub subject: MetricSubject,
     /// Pairs of seeds.
     pub pairs: usize,
     /// Mean of A over the paired seeds; null unless every pair has both values.
@@ -80,7 +80,7 @@ pub struct Compared {
     /// Its 95 % interval.
     pub relative_ci95: Option<[f64; 2]>,
     /// What it comes to.
-    pub verdict: Verdict,
+    pub verdict: DifferenceVerdict,
     /// Why it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
@@ -91,7 +91,7 @@ pub struct Compared {
 /// What a difference comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum DifferenceVerdict {
     /// No difference in any pair, or the interval lies within what counts as the same.
     Same,
     /// B is higher, with its whole interval.
@@ -102,7 +102,7 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Verdict {
+impl DifferenceVerdict {
     /// As it is printed.
     pub const fn name(self) -> &'static str {
         match self {
@@ -118,15 +118,17 @@ impl Verdict {
 ///
 /// # Errors
 /// They have no run in common, or what is wanted is in neither.
-pub fn compare(a: &Results, b: &Results, wanted: &Wanted) -> Result<Comparison, LabError> {
+pub fn compare(a: &Results, b: &Results, wanted: &CompareOptions) -> Result<Comparison, LabError> {
     check_metrics(&wanted.metrics)?;
-    let Pairs { points, only_a, only_b } = pairs(&a.runs, &b.runs, &wanted.schemes)?;
-    let chosen = Chosen::new(&a.runs, wanted)?;
-    let rows = points.iter().flat_map(|pairs| rows::of(pairs, &chosen, wanted)).collect();
+    let Pairing { points, only_a, only_b } = pair_runs(&a.runs, &b.runs, &wanted.schemes)?;
+    let chosen = Selection::new(&a.runs, wanted)?;
+    let rows =
+        points.iter().flat_map(|pairs| rows::rows_of_point(pairs, &chosen, wanted)).collect();
     let all = || points.iter().flatten();
-    let same_digest = |(a, b): &&Pair<'_>| a.digest == b.digest;
+    let same_digest = |(a, b): &&PairedRuns<'_>| a.digest == b.digest;
     // The digest covers packets; what the tables say beside them it cannot vouch for.
-    let same_figures = |(a, b): &&Pair<'_>| RunFacts { key: a.key.clone(), ..(*b).clone() } == **a;
+    let same_figures =
+        |(a, b): &&PairedRuns<'_>| RunFacts { key: a.key.clone(), ..(*b).clone() } == **a;
     let same = all().filter(same_digest).count();
     let identical = all().filter(same_digest).filter(same_figures).count();
     Ok(Comparison {
@@ -143,7 +145,7 @@ fn check_metrics(names: &[String]) -> Result<(), LabError> {
     let known = || -> Vec<&str> { [group_metrics(), summary::other_metrics()].concat() };
     match names.iter().find(|n| *n != ALL && known().iter().all(|k| k != *n)) {
         None => Ok(()),
-        Some(name) => Err(LabError::Question {
+        Some(name) => Err(LabError::InvalidRequest {
             message: format!("there is no metric `{name}`"),
             help: Some(format!("there are {}, and {ALL}", known().join(", "))),
         }),
@@ -151,14 +153,14 @@ fn check_metrics(names: &[String]) -> Result<(), LabError> {
 }
 
 /// The queues and memories that are compared.
-struct Chosen {
+struct Selection {
     queues: Vec<String>,
     memories: Vec<String>,
 }
 
-impl Chosen {
+impl Selection {
     /// Those that are named, else the longest queue and the fullest memory of `runs`.
-    fn new(runs: &[RunFacts], wanted: &Wanted) -> Result<Self, LabError> {
+    fn new(runs: &[RunFacts], wanted: &CompareOptions) -> Result<Self, LabError> {
         let queues = runs.iter().flat_map(|r| &r.queues).map(|q| (q.name.as_str(), q.mean_packets));
         let memories = runs.iter().flat_map(|r| &r.memories);
         let memories = memories.map(|m| (m.name.as_str(), m.peak_fraction()));
@@ -184,7 +186,7 @@ fn choose(
             known => format!("there are {}", known.join(", ")),
         };
         let message = format!("there is no {what} `{name}`");
-        return Err(LabError::Question { message, help: Some(help) });
+        return Err(LabError::InvalidRequest { message, help: Some(help) });
     }
     if !named.is_empty() {
         return Ok(named.to_vec());

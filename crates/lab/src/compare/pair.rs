@@ -4,12 +4,12 @@ use crate::error::LabError;
 use crate::facts::RunFacts;
 
 /// A run of A and its partner in B.
-pub(super) type Pair<'a> = (&'a RunFacts, &'a RunFacts);
+pub(super) type PairedRuns<'a> = (&'a RunFacts, &'a RunFacts);
 
 /// Runs side by side.
-pub(super) struct Pairs<'a> {
+pub(super) struct Pairing<'a> {
     /// The pairs of each scheme and point that has some, in the order of A.
-    pub(super) points: Vec<Vec<Pair<'a>>>,
+    pub(super) points: Vec<Vec<PairedRuns<'a>>>,
     /// What A has alone.
     pub(super) only_a: Vec<String>,
     /// What B has alone.
@@ -17,14 +17,14 @@ pub(super) struct Pairs<'a> {
 }
 
 /// Pairs by scheme, point and seed; `schemes` names those of B that go with one of another name.
-pub(super) fn pairs<'a>(
+pub(super) fn pair_runs<'a>(
     a: &'a [RunFacts],
     b: &'a [RunFacts],
     schemes: &[(String, String)],
-) -> Result<Pairs<'a>, LabError> {
+) -> Result<Pairing<'a>, LabError> {
     for (of_a, of_b) in schemes {
-        known(a, of_a, "A")?;
-        known(b, of_b, "B")?;
+        check_scheme(a, of_a, "A")?;
+        check_scheme(b, of_b, "B")?;
     }
     let partner = |run: &RunFacts| {
         let named = schemes.iter().find(|(of_a, _)| *of_a == run.key.scheme);
@@ -35,14 +35,14 @@ pub(super) fn pairs<'a>(
                 && other.key.point == run.key.point
         })
     };
-    let mut points: Vec<Vec<Pair<'a>>> = Vec::new();
+    let mut points: Vec<Vec<PairedRuns<'a>>> = Vec::new();
     let mut only_a = Vec::new();
     for run in a {
         let Some(other) = partner(run) else {
             only_a.push(run.key.to_string());
             continue;
         };
-        let same = |(first, _): &Pair<'_>| {
+        let same = |(first, _): &PairedRuns<'_>| {
             first.key.scheme == run.key.scheme && first.key.point == run.key.point
         };
         match points.iter_mut().find(|p| p.first().is_some_and(same)) {
@@ -51,7 +51,7 @@ pub(super) fn pairs<'a>(
         }
     }
     if points.is_empty() {
-        return Err(LabError::Question {
+        return Err(LabError::InvalidRequest {
             message: format!(
                 "no run of A has a partner in B.\nA has {}\nB has {}",
                 contents(a),
@@ -65,14 +65,14 @@ pub(super) fn pairs<'a>(
     }
     let taken = |run: &RunFacts| points.iter().flatten().any(|(_, b)| b.key == run.key);
     let only_b = b.iter().filter(|run| !taken(run)).map(|run| run.key.to_string()).collect();
-    Ok(Pairs { points, only_a, only_b })
+    Ok(Pairing { points, only_a, only_b })
 }
 
-fn known(runs: &[RunFacts], scheme: &str, side: &str) -> Result<(), LabError> {
+fn check_scheme(runs: &[RunFacts], scheme: &str, side: &str) -> Result<(), LabError> {
     if runs.iter().any(|r| r.key.scheme == scheme) {
         return Ok(());
     }
-    Err(LabError::Question {
+    Err(LabError::InvalidRequest {
         message: format!("{side} has no scheme `{scheme}`"),
         help: Some(format!("it has {}", contents(runs))),
     })

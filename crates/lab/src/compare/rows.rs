@@ -1,95 +1,103 @@
 //! The rows of a comparison: which metrics of which things, and what becomes of each.
 
-use super::pair::Pair;
-use super::{ALL, Chosen, Compared, Verdict, Wanted};
+use super::pair::PairedRuns;
+use super::{ALL, CompareOptions, ComparedMetric, DifferenceVerdict, Selection};
 use crate::facts::RunFacts;
 use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
-use crate::subject::Subject;
+use crate::subject::MetricSubject;
 use crate::summary::{
-    CLASS, GROUP, MEMORY, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, Worse, class_names,
+    BUFFER_POOL, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS, Worse, class_names,
 };
 
 /// Metrics of a traffic group where none is named.
-const USUAL_GROUP: [&str; 3] = ["fct_ms.mean", "fct_ms.p99", "goodput_mbps"];
+const DEFAULT_GROUP: [&str; 3] = ["fct_ms.mean", "fct_ms.p99", "goodput_mbps"];
 /// Metrics of the flows in a range of sizes where none is named.
-const USUAL_CLASS: [&str; 2] = ["slowdown.mean", "slowdown.p99"];
+const DEFAULT_CLASS: [&str; 2] = ["slowdown.mean", "slowdown.p99"];
 /// Metrics of queries where none is named.
-const USUAL_QUERY: [&str; 4] =
+const DEFAULT_QUERY: [&str; 4] =
     ["qct_ms.mean", "qct_ms.p99", "timeout_fraction", "deadline_fraction"];
 /// Metrics of a queue where none is named.
-const USUAL_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utilisation"];
+const DEFAULT_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utilisation"];
 /// Metrics of a class of a queue where none is named.
-const USUAL_QUEUE_CLASS: [&str; 3] = ["mean_packets", "p99_packets", "drops"];
+const DEFAULT_QUEUE_CLASS: [&str; 3] = ["mean_packets", "p99_packets", "drops"];
 /// Metrics of a memory where none is named.
-const USUAL_MEMORY: [&str; 1] = ["peak_fraction"];
+const DEFAULT_MEMORY: [&str; 1] = ["peak_fraction"];
 /// Metrics of the whole run where none is named: both count something only where links fail.
-const USUAL_RUN: [&str; 2] = ["cut", "unrouted"];
+const DEFAULT_RUN: [&str; 2] = ["cut", "unrouted"];
 
 /// All rows of one scheme and point.
-pub(super) fn of(pairs: &[Pair<'_>], chosen: &Chosen, wanted: &Wanted) -> Vec<Compared> {
+pub(super) fn rows_of_point(
+    pairs: &[PairedRuns<'_>],
+    chosen: &Selection,
+    wanted: &CompareOptions,
+) -> Vec<ComparedMetric> {
     let mut rows = Vec::new();
     let Some((first, _)) = pairs.first() else { return rows };
     for name in first.groups.iter().map(|g| &g.name) {
-        let of_group = |row| about(row, |a| a.group = Some(name.clone()));
-        let all = table(pairs, GROUP, &USUAL_GROUP, wanted, &|run| run.group(name));
+        let of_group = |row| with_subject(row, |a| a.group = Some(name.clone()));
+        let all = metric_rows(pairs, GROUP, &DEFAULT_GROUP, wanted, &|run| run.group(name));
         rows.extend(all.into_iter().map(of_group));
         let runs = pairs.iter().flat_map(|(a, b)| [*a, *b]);
         for class in class_names(runs, name) {
-            let all =
-                table(pairs, CLASS, &USUAL_CLASS, wanted, &|run| run.group(name)?.class(&class));
-            let of_class = |row| about(of_group(row), |a| a.class = Some(class.clone()));
+            let all = metric_rows(pairs, SIZE_CLASS, &DEFAULT_CLASS, wanted, &|run| {
+                run.group(name)?.class(&class)
+            });
+            let of_class = |row| with_subject(of_group(row), |a| a.class = Some(class.clone()));
             rows.extend(all.into_iter().map(of_class));
         }
     }
     for QueryFacts { name, .. } in &first.queries {
-        let all = table(pairs, QUERY, &USUAL_QUERY, wanted, &|run| run.queries(name));
-        rows.extend(all.into_iter().map(|row| about(row, |a| a.group = Some(name.clone()))));
+        let all = metric_rows(pairs, QUERY, &DEFAULT_QUERY, wanted, &|run| run.queries(name));
+        rows.extend(all.into_iter().map(|row| with_subject(row, |a| a.group = Some(name.clone()))));
     }
     for name in &chosen.queues {
         let Some(queue) = first.queue(name) else { continue };
-        let of_queue = |row| about(row, |a| a.queue = Some(name.clone()));
-        let all = table(pairs, QUEUE, &USUAL_QUEUE, wanted, &|run| run.queue(name));
+        let of_queue = |row| with_subject(row, |a| a.queue = Some(name.clone()));
+        let all = metric_rows(pairs, QUEUE, &DEFAULT_QUEUE, wanted, &|run| run.queue(name));
         rows.extend(all.into_iter().map(of_queue));
         for class in queue.classes.iter().map(|c| &c.name) {
-            let all = table(pairs, QUEUE_CLASS, &USUAL_QUEUE_CLASS, wanted, &|run| {
+            let all = metric_rows(pairs, QUEUE_CLASS, &DEFAULT_QUEUE_CLASS, wanted, &|run| {
                 run.queue(name)?.class(class)
             });
-            let of_class = |row| about(of_queue(row), |a| a.class = Some(class.clone()));
+            let of_class = |row| with_subject(of_queue(row), |a| a.class = Some(class.clone()));
             rows.extend(all.into_iter().map(of_class));
         }
     }
-    for name in chosen.memories.iter().filter(|name| first.memory(name).is_some()) {
-        let all = table(pairs, MEMORY, &USUAL_MEMORY, wanted, &|run| run.memory(name));
-        rows.extend(all.into_iter().map(|row| about(row, |a| a.memory = Some(name.clone()))));
+    for name in chosen.memories.iter().filter(|name| first.buffer_pool(name).is_some()) {
+        let all =
+            metric_rows(pairs, BUFFER_POOL, &DEFAULT_MEMORY, wanted, &|run| run.buffer_pool(name));
+        rows.extend(
+            all.into_iter().map(|row| with_subject(row, |a| a.memory = Some(name.clone()))),
+        );
     }
     let fails = |run: &RunFacts| run.cut + run.unrouted > 0;
     if !wanted.metrics.is_empty() || pairs.iter().any(|(a, b)| fails(a) || fails(b)) {
-        rows.extend(table(pairs, RUN, &USUAL_RUN, wanted, &|run| Some(run)));
+        rows.extend(metric_rows(pairs, RUN, &DEFAULT_RUN, wanted, &|run| Some(run)));
     }
     rows
 }
 
 /// The row with more said of what it is about.
-fn about(mut row: Compared, more: impl FnOnce(&mut Subject)) -> Compared {
-    more(&mut row.about);
+fn with_subject(mut row: ComparedMetric, more: impl FnOnce(&mut MetricSubject)) -> ComparedMetric {
+    more(&mut row.subject);
     row
 }
 
 /// The chosen metrics of what `find` finds in a run.
-fn table<F>(
-    pairs: &[Pair<'_>],
+fn metric_rows<F>(
+    pairs: &[PairedRuns<'_>],
     all: &'static [Metric<F>],
     usual: &[&str],
-    wanted: &Wanted,
+    wanted: &CompareOptions,
     find: &dyn for<'r> Fn(&'r RunFacts) -> Option<&'r F>,
-) -> Vec<Compared> {
+) -> Vec<ComparedMetric> {
     let of = |metric| row(pairs, metric, wanted, &|run| metric.of(find(run)?));
-    pick(all, &wanted.metrics, usual).filter_map(of).collect()
+    select_metrics(all, &wanted.metrics, usual).filter_map(of).collect()
 }
 
 /// The metrics of `all` that are wanted.
-fn pick<'a, F>(
+fn select_metrics<'a, F>(
     all: &'static [Metric<F>],
     names: &'a [String],
     usual: &'a [&str],
@@ -105,9 +113,9 @@ fn pick<'a, F>(
 fn row<F>(
     pairs: &[(&RunFacts, &RunFacts)],
     metric: &Metric<F>,
-    wanted: &Wanted,
+    wanted: &CompareOptions,
     value: &dyn Fn(&RunFacts) -> Option<f64>,
-) -> Option<Compared> {
+) -> Option<ComparedMetric> {
     let (a, b): (Vec<_>, Vec<_>) = pairs.iter().map(|(a, b)| (value(a), value(b))).unzip();
     let asked = wanted.metrics.iter().any(|n| *n == metric.name);
     if !asked && a.iter().chain(&b).all(Option::is_none) {
@@ -124,10 +132,10 @@ fn row<F>(
     let interval =
         over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
     let relative = |[low, high]: [f64; 2]| scale.map(|s| [low / s, high / s]);
-    let (verdict, reason) = judge(&over, interval, interval.and_then(relative), wanted.same);
+    let (verdict, reason) = judge(&over, interval, interval.and_then(relative), wanted.same_within);
     let (first, _) = pairs.first()?;
-    Some(Compared {
-        about: Subject::of(&first.key, metric.name, metric.unit),
+    Some(ComparedMetric {
+        subject: MetricSubject::of(&first.key, metric.name, metric.unit),
         pairs: pairs.len(),
         a: mean_a,
         b: mean_b,
@@ -148,27 +156,27 @@ fn judge(
     interval: Option<[f64; 2]>,
     relative: Option<[f64; 2]>,
     same: f64,
-) -> (Verdict, Option<&'static str>) {
+) -> (DifferenceVerdict, Option<&'static str>) {
     let Some(mean) = over.mean else {
-        return (Verdict::Undecided, Some("not every pair has both values"));
+        return (DifferenceVerdict::Undecided, Some("not every pair has both values"));
     };
     let Some([low, high]) = interval else {
         return if mean.abs() <= 0.0 {
-            (Verdict::Same, None)
+            (DifferenceVerdict::Same, None)
         } else {
-            (Verdict::Undecided, Some("one pair has no interval"))
+            (DifferenceVerdict::Undecided, Some("one pair has no interval"))
         };
     };
     if (low.abs() <= 0.0 && high.abs() <= 0.0)
         || relative.is_some_and(|[low, high]| low >= -same && high <= same)
     {
-        (Verdict::Same, None)
+        (DifferenceVerdict::Same, None)
     } else if low > 0.0 {
-        (Verdict::Higher, None)
+        (DifferenceVerdict::Higher, None)
     } else if high < 0.0 {
-        (Verdict::Lower, None)
+        (DifferenceVerdict::Lower, None)
     } else {
-        (Verdict::Undecided, Some("the interval holds zero"))
+        (DifferenceVerdict::Undecided, Some("the interval holds zero"))
     }
 }
 

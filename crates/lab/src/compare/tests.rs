@@ -1,7 +1,7 @@
-use lowtide_record::{Point, RunKey};
+use lowtide_record::{RunKey, SweepPoint};
 
 use super::*;
-use crate::queues::{MemoryFacts, QueueClassFacts, QueueFacts, Seen};
+use crate::queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};
 
 /// A run with one queue of this mean length, whose line is used by this share.
 fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> RunFacts {
@@ -10,7 +10,7 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
         key: RunKey {
             run: 0,
             scheme: scheme.to_owned(),
-            point: Point(point.into_iter().collect()),
+            point: SweepPoint(point.into_iter().collect()),
             seed,
         },
         digest: format!("{packets}"),
@@ -25,7 +25,7 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
             p99_packets: None,
             p999_packets: None,
             max_packets: None,
-            seen: Seen::default(),
+            seen: ArrivalQueueStats::default(),
             marks: 0,
             drops: 0,
             aqm_drops: 0,
@@ -48,69 +48,75 @@ fn results(values: &[f64]) -> Results {
     Results::new(seeds.map(|(v, seed)| run("dctcp", None, seed, *v, 1.0 - v / 1000.0)).collect())
 }
 
-fn wanted(metric: &str) -> Wanted {
-    Wanted {
+fn wanted(metric: &str) -> CompareOptions {
+    CompareOptions {
         metrics: vec![metric.to_owned()],
-        same: 0.01,
+        same_within: 0.01,
         fail_above: Some(0.05),
-        ..Wanted::default()
+        ..CompareOptions::default()
     }
 }
 
-fn one(a: &[f64], b: &[f64], metric: &str) -> Compared {
+fn one(a: &[f64], b: &[f64], metric: &str) -> ComparedMetric {
     let mut found = compare(&results(a), &results(b), &wanted(metric)).expect("pairs");
     assert_eq!(found.rows.len(), 1);
     found.rows.remove(0)
 }
 
 #[test]
-fn pairs_see_a_difference_that_the_spread_over_seeds_hides() {
+fn pairing_reveals_a_difference_that_the_spread_over_seeds_hides() {
     let a = [10.0, 20.0, 30.0, 40.0];
     let row = one(&a, &[12.0, 22.1, 31.9, 42.0], "mean_packets");
-    assert_eq!((row.verdict, row.fails), (Verdict::Higher, true));
+    assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Higher, true));
     assert!((row.difference.expect("a mean") - 2.0).abs() < 1e-9);
     // Student's t for three degrees of freedom, by hand: s.d. 0.0816, half 3.182 x 0.0816 / 2.
     let [low, high] = row.ci95.expect("an interval");
     assert!((high - low - 2.0 * 0.1299).abs() < 1e-3, "{low} {high}");
     assert!((row.relative.expect("a share") - 0.08).abs() < 1e-9, "over the mean of A, 25");
-    assert_eq!(one(&[12.0, 22.1, 31.9, 42.0], &a, "mean_packets").verdict, Verdict::Lower);
+    assert_eq!(
+        one(&[12.0, 22.1, 31.9, 42.0], &a, "mean_packets").verdict,
+        DifferenceVerdict::Lower
+    );
 }
 
 #[test]
 fn getting_better_never_fails() {
     let (few, many) = ([10.0, 11.0, 12.0], [100.0, 101.0, 102.2]);
     let queue = one(&many, &few, "mean_packets");
-    assert_eq!((queue.verdict, queue.fails), (Verdict::Lower, false), "a shorter queue");
+    assert_eq!((queue.verdict, queue.fails), (DifferenceVerdict::Lower, false), "a shorter queue");
     let used = one(&few, &many, "utilisation");
-    assert_eq!((used.verdict, used.fails), (Verdict::Lower, true), "less of the line");
+    assert_eq!((used.verdict, used.fails), (DifferenceVerdict::Lower, true), "less of the line");
     let used = one(&many, &few, "utilisation");
-    assert_eq!((used.verdict, used.fails), (Verdict::Higher, false));
+    assert_eq!((used.verdict, used.fails), (DifferenceVerdict::Higher, false));
 }
 
 #[test]
 fn what_lies_within_the_limit_does_not_fail() {
     let row = one(&[100.0, 100.0, 100.0], &[104.0, 104.1, 103.9], "mean_packets");
-    assert_eq!((row.verdict, row.fails), (Verdict::Higher, false), "4 % of 5 %");
+    assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Higher, false), "4 % of 5 %");
     let row = one(&[100.0, 100.0, 100.0], &[100.5, 100.6, 100.4], "mean_packets");
-    assert_eq!(row.verdict, Verdict::Same, "half a per cent of one");
+    assert_eq!(row.verdict, DifferenceVerdict::Same, "half a per cent of one");
 }
 
 #[test]
 fn what_is_not_known_is_undecided() {
     let row = one(&[10.0, 10.0, 10.0], &[9.0, 11.0, 12.0], "mean_packets");
-    assert_eq!((row.verdict, row.reason), (Verdict::Undecided, Some("the interval holds zero")));
+    assert_eq!(
+        (row.verdict, row.reason),
+        (DifferenceVerdict::Undecided, Some("the interval holds zero"))
+    );
     let row = one(&[10.0], &[12.0], "mean_packets");
-    assert_eq!((row.verdict, row.fails), (Verdict::Undecided, false), "one pair");
+    assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Undecided, false), "one pair");
     let row = one(&[10.0], &[10.0], "mean_packets");
-    assert_eq!(row.verdict, Verdict::Same);
+    assert_eq!(row.verdict, DifferenceVerdict::Same);
     let row = one(&[10.0, 12.0], &[11.0, 13.0], "p99_packets");
-    assert_eq!((row.verdict, row.a), (Verdict::Undecided, None), "no side has it");
+    assert_eq!((row.verdict, row.a), (DifferenceVerdict::Undecided, None), "no side has it");
 }
 
 #[test]
 fn a_change_from_nothing_is_beyond_every_share() {
     let row = one(&[0.0, 0.0], &[5.0, 5.0], "mean_packets");
-    assert_eq!((row.verdict, row.relative, row.fails), (Verdict::Higher, None, true));
+    assert_eq!((row.verdict, row.relative, row.fails), (DifferenceVerdict::Higher, None, true));
 }
 
 #[test]
@@ -156,11 +162,13 @@ fn nothing_in_common_says_what_each_has() {
     for part in ["schemes sack", "schemes dctcp", "seeds 1", "no sweep"] {
         assert!(error.contains(part), "{part}: {error}");
     }
-    let paired =
-        Wanted { schemes: vec![("sack".to_owned(), "dctcp".to_owned())], ..wanted("mean_packets") };
+    let paired = CompareOptions {
+        schemes: vec![("sack".to_owned(), "dctcp".to_owned())],
+        ..wanted("mean_packets")
+    };
     assert_eq!(compare(&a, &b, &paired).expect("paired by hand").pairs, 1);
     let wanted_fct = wanted("fct");
-    let wrong = Wanted { queues: vec!["prt".to_owned()], ..paired };
+    let wrong = CompareOptions { queues: vec!["prt".to_owned()], ..paired };
     assert!(compare(&a, &b, &wrong).expect_err("a typo").to_string().contains("`prt`"));
     assert!(compare(&a, &b, &wanted_fct).expect_err("no metric").to_string().contains("fct"));
 }
@@ -183,7 +191,7 @@ fn class(name: &str, packets: f64, drops: u64) -> QueueClassFacts {
 
 /// Two seeds with two classes, two memories and what was lost with links.
 fn whole(fast: f64, peak: u64, cut: u64) -> Results {
-    let memory = |name: &str, peak_bytes| MemoryFacts {
+    let memory = |name: &str, peak_bytes| BufferPoolFacts {
         name: name.to_owned(),
         size_bytes: 1_000,
         reserved_bytes: 0,
@@ -201,14 +209,14 @@ fn whole(fast: f64, peak: u64, cut: u64) -> Results {
 
 #[test]
 fn classes_memories_and_the_run_have_rows_of_their_own() {
-    let wanted = Wanted { fail_above: Some(0.05), ..Wanted::default() };
+    let wanted = CompareOptions { fail_above: Some(0.05), ..CompareOptions::default() };
     let found = compare(&whole(4.0, 500, 20), &whole(5.0, 250, 30), &wanted).expect("pairs");
     let row = |class: Option<&str>, memory: Option<&str>, metric: &str| {
-        let of = |r: &&Compared| {
-            r.about.class.as_deref() == class
-                && r.about.memory.as_deref() == memory
-                && r.about.queue.is_some() == (class.is_some() || metric == "utilisation")
-                && r.about.metric == metric
+        let of = |r: &&ComparedMetric| {
+            r.subject.class.as_deref() == class
+                && r.subject.memory.as_deref() == memory
+                && r.subject.queue.is_some() == (class.is_some() || metric == "utilisation")
+                && r.subject.metric == metric
         };
         let mut rows = found.rows.iter().filter(of);
         let row = rows.next().unwrap_or_else(|| panic!("no row of {class:?} {memory:?} {metric}"));
@@ -216,33 +224,34 @@ fn classes_memories_and_the_run_have_rows_of_their_own() {
         (row.a, row.b, row.verdict, row.fails)
     };
     let fast = row(Some("fast"), None, "mean_packets");
-    assert_eq!(fast, (Some(4.0), Some(5.0), Verdict::Higher, true));
+    assert_eq!(fast, (Some(4.0), Some(5.0), DifferenceVerdict::Higher, true));
     let rest = row(Some("rest"), None, "drops");
-    assert_eq!(rest, (Some(3.0), Some(3.0), Verdict::Same, false));
+    assert_eq!(rest, (Some(3.0), Some(3.0), DifferenceVerdict::Same, false));
     let memory = row(None, Some("switch0.0"), "peak_fraction");
-    assert_eq!(memory, (Some(0.5), Some(0.25), Verdict::Lower, false));
+    assert_eq!(memory, (Some(0.5), Some(0.25), DifferenceVerdict::Lower, false));
     assert!(
-        found.rows.iter().all(|r| r.about.memory.as_deref() != Some("switch1.0")),
+        found.rows.iter().all(|r| r.subject.memory.as_deref() != Some("switch1.0")),
         "the fullest"
     );
-    assert_eq!(row(None, None, "cut"), (Some(20.0), Some(30.0), Verdict::Higher, true));
-    assert_eq!(row(None, None, "unrouted"), (Some(7.0), Some(7.0), Verdict::Same, false));
+    assert_eq!(row(None, None, "cut"), (Some(20.0), Some(30.0), DifferenceVerdict::Higher, true));
+    assert_eq!(row(None, None, "unrouted"), (Some(7.0), Some(7.0), DifferenceVerdict::Same, false));
 }
 
 #[test]
 fn a_run_that_lost_nothing_is_silent_unless_asked() {
     let (a, b) = (results(&[1.0, 2.0]), results(&[1.0, 2.0]));
-    let of_run = |wanted: &Wanted| {
+    let of_run = |wanted: &CompareOptions| {
         let rows = compare(&a, &b, wanted).expect("pairs").rows;
-        rows.iter().filter(|r| r.about.group.is_none() && r.about.queue.is_none()).count()
+        rows.iter().filter(|r| r.subject.group.is_none() && r.subject.queue.is_none()).count()
     };
-    assert_eq!(of_run(&Wanted::default()), 0);
+    assert_eq!(of_run(&CompareOptions::default()), 0);
     assert_eq!(of_run(&wanted("unrouted")), 1);
-    let other = Wanted { memories: vec!["switch1.0".to_owned()], ..Wanted::default() };
+    let other =
+        CompareOptions { memories: vec!["switch1.0".to_owned()], ..CompareOptions::default() };
     let rows = compare(&whole(4.0, 500, 0), &whole(4.0, 500, 0), &other).expect("pairs").rows;
-    let named = rows.iter().filter_map(|r| r.about.memory.as_deref()).collect::<Vec<_>>();
+    let named = rows.iter().filter_map(|r| r.subject.memory.as_deref()).collect::<Vec<_>>();
     assert_eq!(named, ["switch1.0"]);
-    let typo = Wanted { memories: vec!["switch9".to_owned()], ..Wanted::default() };
+    let typo = CompareOptions { memories: vec!["switch9".to_owned()], ..CompareOptions::default() };
     let error = compare(&whole(4.0, 1, 0), &whole(4.0, 1, 0), &typo).expect_err("none").to_string();
     assert!(error.contains("no memory `switch9`"), "{error}");
 }

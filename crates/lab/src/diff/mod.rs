@@ -14,28 +14,28 @@ use lowtide_host::{ProbePlan, Setup};
 use lowtide_record::{RunKey, digest_text};
 use serde::Serialize;
 
-pub use overview::{OtherSetting, Overview, RunPair, overview};
-pub use sides::Side;
-pub use witness::Seen;
+pub use overview::{DiffOverview, RunPair, SettingDiff, overview};
+pub use sides::DiffSide;
+pub use witness::EntityAction;
 
 use crate::error::LabError;
-use crate::flow::Choice;
-use search::Instants;
+use crate::flow::FlowSelector;
+use search::SearchResult;
 
 /// Two runs, and where they first differ.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct RunDivergence {
     /// The first one.
     pub a: RunKey,
     /// The other one.
     pub b: RunKey,
     /// `None` if nothing differs to the end of both.
-    pub first: Option<First>,
+    pub first: Option<FirstDivergence>,
 }
 
 /// The first difference of two runs.
 #[derive(Clone, Debug, Serialize)]
-pub struct First {
+pub struct FirstDivergence {
     /// When, in virtual picoseconds. What a port decides as a packet leaves may be noticed here later, when
     /// the next thing happens to the port.
     pub at_ps: u64,
@@ -44,9 +44,9 @@ pub struct First {
     /// Its name.
     pub entity: String,
     /// What the first run does there: at this instant, or the next time that it does something there.
-    pub a: Option<Seen>,
+    pub a: Option<EntityAction>,
     /// What the other run does there.
-    pub b: Option<Seen>,
+    pub b: Option<EntityAction>,
     /// Names of other entities that differ at the same instant.
     pub others: Vec<String>,
 }
@@ -57,44 +57,44 @@ pub struct First {
 /// There is no such run, it cannot be made again, or the two sides have no scheme in common and more than
 /// one each.
 pub fn first_divergence(
-    (a, choose_a): (&Side, &Choice),
-    (b, choose_b): (&Side, &Choice),
-) -> Result<Vec<Comparison>, LabError> {
+    (a, choose_a): (&DiffSide, &FlowSelector),
+    (b, choose_b): (&DiffSide, &FlowSelector),
+) -> Result<Vec<RunDivergence>, LabError> {
     let pairs = sides::pairs((a, choose_a), (b, choose_b))?;
     let mut all = Vec::new();
     for (left, right) in pairs {
-        let (setup_a, setup_b) = (setup(a, left)?, setup(b, right)?);
+        let (setup_a, setup_b) = (run_setup(a, left)?, run_setup(b, right)?);
         let first = compare(&setup_a, &setup_b)
             .map_err(|error| LabError::Run { key: Box::new(left.key.clone()), error })?;
-        if let Found::Same(digest) = &first {
+        if let Divergence::Same(digest) = &first {
             let digest = digest_text(*digest);
-            a.confirm(left, &digest)?;
-            b.confirm(right, &digest)?;
+            a.verify_digest(left, &digest)?;
+            b.verify_digest(right, &digest)?;
         }
         let first = match first {
-            Found::Same(_) => None,
-            Found::Differs(first) => Some(*first),
+            Divergence::Same(_) => None,
+            Divergence::Differs(first) => Some(*first),
         };
-        all.push(Comparison { a: left.key.clone(), b: right.key.clone(), first });
+        all.push(RunDivergence { a: left.key.clone(), b: right.key.clone(), first });
     }
     Ok(all)
 }
 
-fn setup(side: &Side, run: &sides::Run) -> Result<Setup, LabError> {
+fn run_setup(side: &DiffSide, run: &sides::SideRun) -> Result<Setup, LabError> {
     let mut setup = side.specification(run)?.setup()?;
     setup.probes = ProbePlan::default();
     Ok(setup)
 }
 
-enum Found {
+enum Divergence {
     /// To the end, with this digest.
     Same(u64),
-    Differs(Box<First>),
+    Differs(Box<FirstDivergence>),
 }
 
-fn compare(a: &Setup, b: &Setup) -> Result<Found, lowtide_host::RunError> {
-    if let Some((name_a, name_b)) = search::other_names(a, b) {
-        let first = First {
+fn compare(a: &Setup, b: &Setup) -> Result<Divergence, lowtide_host::RunError> {
+    if let Some((name_a, name_b)) = search::first_name_mismatch(a, b) {
+        let first = FirstDivergence {
             at_ps: 0,
             kind: "network",
             entity: format!("{name_a} in the one, {name_b} in the other"),
@@ -102,14 +102,14 @@ fn compare(a: &Setup, b: &Setup) -> Result<Found, lowtide_host::RunError> {
             b: None,
             others: Vec::new(),
         };
-        return Ok(Found::Differs(Box::new(first)));
+        return Ok(Divergence::Differs(Box::new(first)));
     }
-    let instant = match search::first_instant(a, b)? {
-        Instants::Same(digest) => return Ok(Found::Same(digest)),
-        Instants::Differ(instant) => instant,
+    let instant = match search::find_divergence(a, b)? {
+        SearchResult::Same(digest) => return Ok(Divergence::Same(digest)),
+        SearchResult::Differ(instant) => instant,
     };
-    let (seen_a, seen_b) = witness::both(a, b, &instant)?;
-    Ok(Found::Differs(Box::new(First {
+    let (seen_a, seen_b) = witness::first_actions(a, b, &instant)?;
+    Ok(Divergence::Differs(Box::new(FirstDivergence {
         at_ps: instant.at.as_ps(),
         kind: instant.kind(),
         entity: instant.name().to_owned(),

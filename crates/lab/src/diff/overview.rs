@@ -1,20 +1,20 @@
 //! Which settings, digests and tables differ.
 
 use lowtide_host::ProbePlan;
-use lowtide_record::{RunKey, Setting, digest_text};
+use lowtide_record::{ReportedSetting, RunKey, digest_text};
 use serde::Serialize;
 
-use super::sides::{Run, Side, pairs};
+use super::sides::{DiffSide, SideRun, pairs};
 use crate::error::LabError;
-use crate::flow::Choice;
+use crate::flow::FlowSelector;
 
 /// How two sides differ.
 #[derive(Clone, Debug, Serialize)]
-pub struct Overview {
+pub struct DiffOverview {
     /// No digest and no run differs.
     pub same: bool,
     /// Settings that differ.
-    pub settings: Vec<OtherSetting>,
+    pub settings: Vec<SettingDiff>,
     /// Runs side by side.
     pub runs: Vec<RunPair>,
     /// Paths of tables whose content differs or that only one side has; empty unless both sides are
@@ -24,7 +24,7 @@ pub struct Overview {
 
 /// A setting that differs; one value per scheme, a single one if all agree, none where it does not exist.
 #[derive(Clone, Debug, Serialize)]
-pub struct OtherSetting {
+pub struct SettingDiff {
     /// Its section and name.
     pub key: String,
     /// In the first side.
@@ -52,24 +52,25 @@ pub struct RunPair {
 /// # Errors
 /// As for [`super::first_divergence`].
 pub fn overview(
-    (a, choose_a): (&Side, &Choice),
-    (b, choose_b): (&Side, &Choice),
-) -> Result<Overview, LabError> {
-    let everything = |c: &Choice| c.scheme.is_none() && c.seed.is_none() && c.point.is_empty();
+    (a, choose_a): (&DiffSide, &FlowSelector),
+    (b, choose_b): (&DiffSide, &FlowSelector),
+) -> Result<DiffOverview, LabError> {
+    let everything =
+        |c: &FlowSelector| c.scheme.is_none() && c.seed.is_none() && c.point.is_empty();
     let all = a.is_directory() && b.is_directory() && everything(choose_a) && everything(choose_b);
     let runs = if all { all_pairs(a, b) } else { some_pairs((a, choose_a), (b, choose_b))? };
     let tables = if all { tables(a, b) } else { Vec::new() };
     let settings = settings(&a.settings()?, &b.settings()?);
-    Ok(Overview { same: runs.iter().all(|r| r.same), settings, runs, tables })
+    Ok(DiffOverview { same: runs.iter().all(|r| r.same), settings, runs, tables })
 }
 
-fn all_pairs(a: &Side, b: &Side) -> Vec<RunPair> {
+fn all_pairs(a: &DiffSide, b: &DiffSide) -> Vec<RunPair> {
     let same =
         |x: &RunKey, y: &RunKey| (&x.scheme, &x.point, x.seed) == (&y.scheme, &y.point, y.seed);
-    let digest = |side: &Side, key: &RunKey| {
+    let digest = |side: &DiffSide, key: &RunKey| {
         side.runs.iter().find(|r| same(&r.key, key)).and_then(|r| r.digest.clone())
     };
-    let row = |run: &Run| {
+    let row = |run: &SideRun| {
         let (in_a, in_b) = (digest(a, &run.key), digest(b, &run.key));
         let same = in_a.is_some() && in_a == in_b;
         RunPair { run: run.key.clone(), a: in_a, b: in_b, same }
@@ -78,8 +79,11 @@ fn all_pairs(a: &Side, b: &Side) -> Vec<RunPair> {
     a.runs.iter().chain(only_b).map(row).collect()
 }
 
-fn some_pairs(a: (&Side, &Choice), b: (&Side, &Choice)) -> Result<Vec<RunPair>, LabError> {
-    let pair = |(left, right): (&Run, &Run)| {
+fn some_pairs(
+    a: (&DiffSide, &FlowSelector),
+    b: (&DiffSide, &FlowSelector),
+) -> Result<Vec<RunPair>, LabError> {
+    let pair = |(left, right): (&SideRun, &SideRun)| {
         let (in_a, in_b) = (digest(a.0, left)?, digest(b.0, right)?);
         let same = in_a == in_b;
         Ok(RunPair { run: left.key.clone(), a: Some(in_a), b: Some(in_b), same })
@@ -87,7 +91,7 @@ fn some_pairs(a: (&Side, &Choice), b: (&Side, &Choice)) -> Result<Vec<RunPair>, 
     pairs(a, b)?.into_iter().map(pair).collect()
 }
 
-fn digest(side: &Side, run: &Run) -> Result<String, LabError> {
+fn digest(side: &DiffSide, run: &SideRun) -> Result<String, LabError> {
     if let Some(digest) = &run.digest {
         return Ok(digest.clone());
     }
@@ -98,7 +102,7 @@ fn digest(side: &Side, run: &Run) -> Result<String, LabError> {
     Ok(digest_text(outcome.digest))
 }
 
-fn tables(a: &Side, b: &Side) -> Vec<String> {
+fn tables(a: &DiffSide, b: &DiffSide) -> Vec<String> {
     let (a, b) = (a.tables(), b.tables());
     let differs = |path: &str| {
         let hash =
@@ -111,9 +115,9 @@ fn tables(a: &Side, b: &Side) -> Vec<String> {
     paths.into_iter().filter(|p| differs(p)).map(str::to_owned).collect()
 }
 
-fn settings(a: &[Setting], b: &[Setting]) -> Vec<OtherSetting> {
-    let key = |s: &Setting| format!("{}.{}", s.section, s.name);
-    let values = |all: &[Setting], of: &str| {
+fn settings(a: &[ReportedSetting], b: &[ReportedSetting]) -> Vec<SettingDiff> {
+    let key = |s: &ReportedSetting| format!("{}.{}", s.section, s.name);
+    let values = |all: &[ReportedSetting], of: &str| {
         all.iter().find(|s| key(s) == of).map(|s| s.values.clone()).unwrap_or_default()
     };
     let mut keys: Vec<String> = Vec::new();
@@ -125,7 +129,7 @@ fn settings(a: &[Setting], b: &[Setting]) -> Vec<OtherSetting> {
     }
     let row = |key: String| {
         let (a, b) = (values(a, &key), values(b, &key));
-        (a != b).then_some(OtherSetting { key, a, b })
+        (a != b).then_some(SettingDiff { key, a, b })
     };
     keys.into_iter().filter_map(row).collect()
 }

@@ -3,29 +3,29 @@
 //! A digest that differs once differs for good, so the interval is narrowed twice by a thousand, each time
 //! with both runs from their beginning; then both go from event time to event time.
 
-use lowtide_host::{EntityName, RunError, Setup, Steps};
+use lowtide_host::{EntityName, RunError, Setup, SteppedRun};
 use lowtide_units::{Duration, Instant};
 
 /// Into how many parts an interval is cut.
-const PARTS: u64 = 1024;
+const INTERVALS: u64 = 1024;
 
-pub(super) enum Instants {
+pub(super) enum SearchResult {
     /// The runs do not differ; their digest.
     Same(u64),
-    Differ(FirstInstant),
+    Differ(DivergencePoint),
 }
 
 /// The first instant at which digests differ.
-pub(super) struct FirstInstant {
+pub(super) struct DivergencePoint {
     pub(super) at: Instant,
     /// The place of the first entity that differs, in the order of what happened.
-    pub(super) place: usize,
+    pub(super) entity_index: usize,
     pub(super) entity: EntityName,
     /// The others.
     pub(super) others: Vec<String>,
 }
 
-impl FirstInstant {
+impl DivergencePoint {
     pub(super) const fn kind(&self) -> &'static str {
         match self.entity {
             EntityName::Port(..) => "port",
@@ -50,7 +50,7 @@ pub(super) fn after(at: Instant) -> Instant {
 
 /// The first names that differ, where the networks are not the same by number; `nothing` for what only one
 /// of them has.
-pub(super) fn other_names(a: &Setup, b: &Setup) -> Option<(String, String)> {
+pub(super) fn first_name_mismatch(a: &Setup, b: &Setup) -> Option<(String, String)> {
     let names = |setup: &Setup| -> Vec<String> {
         let (plan, mut all) = (&setup.network, setup.network.hosts.clone());
         all.extend(plan.switches.iter().map(|s| s.name.clone()));
@@ -65,18 +65,18 @@ pub(super) fn other_names(a: &Setup, b: &Setup) -> Option<(String, String)> {
     Some((name(&a), name(&b)))
 }
 
-struct Pair<'a> {
-    a: Steps<'a>,
-    b: Steps<'a>,
+struct Lockstep<'a> {
+    a: SteppedRun<'a>,
+    b: SteppedRun<'a>,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> Lockstep<'a> {
     fn new(a: &'a Setup, b: &'a Setup) -> Result<Self, RunError> {
-        Ok(Self { a: Steps::new(a)?, b: Steps::new(b)? })
+        Ok(Self { a: SteppedRun::new(a)?, b: SteppedRun::new(b)? })
     }
-    fn to(&mut self, until: Instant) {
-        self.a.to(until);
-        self.b.to(until);
+    fn advance_to(&mut self, until: Instant) {
+        self.a.run_until(until);
+        self.b.run_until(until);
     }
     /// The places whose digests differ.
     fn differing(&self) -> Vec<usize> {
@@ -85,26 +85,26 @@ impl<'a> Pair<'a> {
     }
     /// The time of the next event of either; `None` when both are over.
     fn next(&self) -> Option<Instant> {
-        self.a.next().into_iter().chain(self.b.next()).min()
+        self.a.next_event_time().into_iter().chain(self.b.next_event_time()).min()
     }
 }
 
-pub(super) fn first_instant(a: &Setup, b: &Setup) -> Result<Instants, RunError> {
+pub(super) fn find_divergence(a: &Setup, b: &Setup) -> Result<SearchResult, RunError> {
     let end = Instant::ZERO + a.end.at.max(b.end.at);
     let (mut from, mut to) = (Instant::ZERO, end);
     let mut suspects = Vec::new();
     for _ in 0..2 {
-        let mut pair = Pair::new(a, b)?;
-        pair.to(from);
+        let mut pair = Lockstep::new(a, b)?;
+        pair.advance_to(from);
         let span = to.saturating_since(from).as_ps();
-        let step = Duration::from_ps(span.div_ceil(PARTS).max(1));
+        let step = Duration::from_ps(span.div_ceil(INTERVALS).max(1));
         let mut at = from;
         loop {
             if pair.next().is_none() {
-                return Ok(same_to_the_end(pair));
+                return Ok(compare_at_end(pair));
             }
             let until = (at + step).min(end);
-            pair.to(until);
+            pair.advance_to(until);
             suspects = pair.differing();
             if !suspects.is_empty() {
                 (from, to) = (at, until);
@@ -113,11 +113,11 @@ pub(super) fn first_instant(a: &Setup, b: &Setup) -> Result<Instants, RunError> 
             at = until;
         }
     }
-    let mut pair = Pair::new(a, b)?;
-    pair.to(from);
+    let mut pair = Lockstep::new(a, b)?;
+    pair.advance_to(from);
     while let Some(at) = pair.next() {
-        let order_a = changes(&mut pair.a, at, &suspects);
-        let order_b = changes(&mut pair.b, at, &suspects);
+        let order_a = changed_entities(&mut pair.a, at, &suspects);
+        let order_b = changed_entities(&mut pair.b, at, &suspects);
         let differs = |place: &usize| pair.a.digest(*place) != pair.b.digest(*place);
         // What happened first in the one, or, where nothing did, in the other.
         let mut order = order_a.iter().chain(&order_b).copied().filter(differs);
@@ -128,39 +128,46 @@ pub(super) fn first_instant(a: &Setup, b: &Setup) -> Result<Instants, RunError> 
             let name = |place: usize| pair.a.entity(place);
             let others = rest.into_iter().filter_map(name).map(|e| text(&e).to_owned()).collect();
             if let Some(entity) = name(place) {
-                return Ok(Instants::Differ(FirstInstant { at, place, entity, others }));
+                return Ok(SearchResult::Differ(DivergencePoint {
+                    at,
+                    entity_index: place,
+                    entity,
+                    others,
+                }));
             }
         }
     }
-    Ok(same_to_the_end(pair))
+    Ok(compare_at_end(pair))
 }
 
 /// Nothing differs among the events; what is brought up to the end of a run still may.
-fn same_to_the_end(mut pair: Pair<'_>) -> Instants {
+fn compare_at_end(mut pair: Lockstep<'_>) -> SearchResult {
     let at = pair.a.now().max(pair.b.now());
     let (digest_a, digest_b) = (pair.a.finish(), pair.b.finish());
     let mut places = pair.differing().into_iter();
     if digest_a == digest_b {
-        return Instants::Same(digest_a);
+        return SearchResult::Same(digest_a);
     }
     let place = places.next().unwrap_or_default();
     let name = |place: usize| pair.a.entity(place);
     let others = places.filter_map(name).map(|e| text(&e).to_owned()).collect();
     match name(place) {
-        Some(entity) => Instants::Differ(FirstInstant { at, place, entity, others }),
-        None => Instants::Same(digest_a),
+        Some(entity) => {
+            SearchResult::Differ(DivergencePoint { at, entity_index: place, entity, others })
+        }
+        None => SearchResult::Same(digest_a),
     }
 }
 
 /// Handles the events at `at`; which of `places` changed, in order. Of one event, hosts come before ports:
 /// what a host sends follows from what it got.
-fn changes(steps: &mut Steps<'_>, at: Instant, places: &[usize]) -> Vec<usize> {
-    let digests = |steps: &Steps<'_>| -> Vec<Option<u64>> {
+fn changed_entities(steps: &mut SteppedRun<'_>, at: Instant, places: &[usize]) -> Vec<usize> {
+    let digests = |steps: &SteppedRun<'_>| -> Vec<Option<u64>> {
         places.iter().map(|p| steps.digest(*p)).collect()
     };
     let mut before = digests(steps);
     let mut order = Vec::new();
-    while steps.one(after(at)) {
+    while steps.step(after(at)) {
         let now = digests(steps);
         let changed = places.iter().zip(before.iter().zip(&now)).rev();
         order.extend(changed.filter(|(_, (b, n))| b != n).map(|(place, _)| *place));

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{Comparison, First, Seen};
+use super::{EntityAction, FirstDivergence, RunDivergence};
 
 /// Names of other entities that are listed.
-const MOST_OTHERS: usize = 6;
+const MAX_OTHERS: usize = 6;
 
-impl Comparison {
+impl RunDivergence {
     /// Some lines: when, where, and what each of the two does there.
     pub fn text(&self) -> String {
         let runs = if self.a.to_string() == self.b.to_string() {
@@ -22,7 +22,7 @@ impl Comparison {
     }
 }
 
-impl First {
+impl FirstDivergence {
     fn text(&self) -> String {
         if self.kind == "network" {
             return format!("the networks differ: {}\n", self.entity);
@@ -30,10 +30,10 @@ impl First {
         let mut text =
             format!("first difference at {}, {} {}\n", time(self.at_ps), self.kind, self.entity);
         for (name, seen) in [("A", &self.a), ("B", &self.b)] {
-            let _ = writeln!(text, "  {name} {}", does(seen.as_ref(), self.at_ps));
+            let _ = writeln!(text, "  {name} {}", action_text(seen.as_ref(), self.at_ps));
         }
         if !self.others.is_empty() {
-            let listed = &self.others[..self.others.len().min(MOST_OTHERS)];
+            let listed = &self.others[..self.others.len().min(MAX_OTHERS)];
             let more = match self.others.len() - listed.len() {
                 0 => String::new(),
                 n => format!(" and {n} more"),
@@ -44,7 +44,7 @@ impl First {
     }
 }
 
-fn does(seen: Option<&Seen>, at_ps: u64) -> String {
+fn action_text(seen: Option<&EntityAction>, at_ps: u64) -> String {
     let Some(seen) = seen else {
         return "does nothing more there to the end of its run".to_owned();
     };
@@ -95,17 +95,20 @@ mod tests {
 
     #[test]
     fn what_comes_later_or_came_before_says_so() {
-        let seen = |at_ps| Seen {
+        let seen = |at_ps| EntityAction {
             at_ps,
             what: "marks",
             packet: Some("p".to_owned()),
             queue_packets: Some(3),
         };
-        assert_eq!(does(Some(&seen(5)), 5), "marks p, which found 3 packets");
+        assert_eq!(action_text(Some(&seen(5)), 5), "marks p, which found 3 packets");
         assert_eq!(
-            does(Some(&seen(7_000)), 5),
+            action_text(Some(&seen(7_000)), 5),
             "does nothing there yet; at 7 ns it marks p, which found 3 packets"
         );
-        assert_eq!(does(Some(&seen(4)), 5), "marks p, which found 3 packets; it came at 4 ps");
+        assert_eq!(
+            action_text(Some(&seen(4)), 5),
+            "marks p, which found 3 packets; it came at 4 ps"
+        );
     }
 }

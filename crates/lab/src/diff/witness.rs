@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_host::{EntityName, RunError, SegmentEvent, Setup, Steps, Trace};
-use lowtide_net::{Decision, HostId, Packet, Passage};
+use lowtide_host::{EntityName, RunError, SegmentEvent, Setup, SteppedRun, Trace};
+use lowtide_net::{HopOutcome, HopRecord, HostId, Packet};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Segment};
 use serde::Serialize;
 
-use super::search::{FirstInstant, after};
+use super::search::{DivergencePoint, after};
 
 /// Something that an entity did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Seen {
+pub struct EntityAction {
     /// When, in virtual picoseconds: when the packet came.
     pub at_ps: u64,
     /// What it did.
@@ -23,35 +23,35 @@ pub struct Seen {
     pub queue_packets: Option<u32>,
 }
 
-/// How long before the instant the record begins, and how long after it, up to [`LOOK_ON`], it ends: what a
+/// How long before the instant the record begins, and how long after it, up to [`LOOK_AHEAD`], it ends: what a
 /// port decides when a packet leaves concerns one that came earlier, and is on record when the packet has left.
 /// The last one is the whole run.
 const LOOK_BACK: [Duration; 4] =
     [Duration::ZERO, Duration::from_ms(1), Duration::from_ms(100), Duration::from_ps(u64::MAX)];
 
-const LOOK_ON: Duration = Duration::from_ms(100);
+const LOOK_AHEAD: Duration = Duration::from_ms(100);
 
 /// How often [`next`] looks at what changed there before it gives up.
-const MOST_CHANGES: u32 = 8;
+const MAX_CHANGES: u32 = 8;
 
 /// What the two runs do at the entity that differs first. Where one of them does nothing, the next thing that
 /// it does there.
-pub(super) fn both(
+pub(super) fn first_actions(
     a: &Setup,
     b: &Setup,
-    instant: &FirstInstant,
-) -> Result<(Option<Seen>, Option<Seen>), RunError> {
-    let place = (instant.place, &instant.entity);
+    instant: &DivergencePoint,
+) -> Result<(Option<EntityAction>, Option<EntityAction>), RunError> {
+    let place = (instant.entity_index, &instant.entity);
     let lost = LOOK_BACK.map(|back| (back, false)).into_iter().chain([(Duration::ZERO, true)]);
     for (back, lost) in lost {
         let from = Instant::from_ps(instant.at.as_ps().saturating_sub(back.as_ps()));
-        let seen_a = rows(a, place, (from, instant.at), lost)?;
-        let seen_b = rows(b, place, (from, instant.at), lost)?;
+        let seen_a = actions_between(a, place, (from, instant.at), lost)?;
+        let seen_b = actions_between(b, place, (from, instant.at), lost)?;
         let longest = seen_a.len().max(seen_b.len());
         let Some(i) = (0..longest).find(|i| seen_a.get(*i) != seen_b.get(*i)) else { continue };
-        let or_next = |seen: &[Seen], setup| match seen.get(i) {
+        let or_next = |seen: &[EntityAction], setup| match seen.get(i) {
             Some(seen) => Ok(Some(seen.clone())),
-            None => next(setup, place, instant.at),
+            None => next_action(setup, place, instant.at),
         };
         return Ok((or_next(&seen_a, a)?, or_next(&seen_b, b)?));
     }
@@ -59,16 +59,21 @@ pub(super) fn both(
 }
 
 /// The first thing that happens at the entity after `at`.
-fn next(setup: &Setup, place: (usize, &EntityName), at: Instant) -> Result<Option<Seen>, RunError> {
-    let mut steps = Steps::new(setup)?;
-    steps.to(after(at));
+fn next_action(
+    setup: &Setup,
+    place: (usize, &EntityName),
+    at: Instant,
+) -> Result<Option<EntityAction>, RunError> {
+    let mut steps = SteppedRun::new(setup)?;
+    steps.run_until(after(at));
     let mut before = steps.digest(place.0);
     let mut changes = 0;
-    while changes < MOST_CHANGES && steps.one(Instant::FAR_FUTURE) {
+    while changes < MAX_CHANGES && steps.step(Instant::FAR_FUTURE) {
         let digest = steps.digest(place.0);
         if digest != before {
             let now = steps.now();
-            if let Some(seen) = rows(setup, place, (now, now), false)?.into_iter().next() {
+            if let Some(seen) = actions_between(setup, place, (now, now), false)?.into_iter().next()
+            {
                 return Ok(Some(seen));
             }
             (before, changes) = (digest, changes + 1);
@@ -79,38 +84,42 @@ fn next(setup: &Setup, place: (usize, &EntityName), at: Instant) -> Result<Optio
 
 /// What happens at the entity from `from` to `at`; at hosts and switches at `at` only. `lost` asks what a port
 /// does at `at` to packets that came before, as its link fails.
-fn rows(
+fn actions_between(
     setup: &Setup,
     (place, entity): (usize, &EntityName),
     (from, at): (Instant, Instant),
     lost: bool,
-) -> Result<Vec<Seen>, RunError> {
-    let mut steps = Steps::new(setup)?;
-    steps.to(from);
+) -> Result<Vec<EntityAction>, RunError> {
+    let mut steps = SteppedRun::new(setup)?;
+    steps.run_until(from);
     let known = steps.record();
-    steps.to(at);
+    steps.run_until(at);
     // Packets that were gone after an event in which the entity did something.
     let mut gone: Vec<Vec<(u64, Packet)>> = Vec::new();
-    let mut there = steps.under_way();
+    let mut there = steps.in_flight();
     let mut digest = steps.digest(place);
-    while steps.one(after(at)) {
-        let now = steps.under_way();
+    while steps.step(after(at)) {
+        let now = steps.in_flight();
         if steps.digest(place) != digest {
             let left = |(n, _): &(u64, Packet)| now.binary_search_by_key(n, |p| p.0).is_err();
             gone.push(there.into_iter().filter(left).collect());
         }
         (there, digest) = (now, steps.digest(place));
     }
-    steps.to(at + at.saturating_since(from).min(LOOK_ON));
-    let names = Names::new(&known, steps.take_record());
+    steps.run_until(at + at.saturating_since(from).min(LOOK_AHEAD));
+    let names = PacketLabels::new(&known, steps.take_record());
     let at_ps = at.as_ps();
-    let plain =
-        |what, number| Seen { at_ps, what, packet: names.packet(number), queue_packets: None };
+    let plain = |what, number| EntityAction {
+        at_ps,
+        what,
+        packet: names.packet(number),
+        queue_packets: None,
+    };
     Ok(match entity {
         EntityName::Host(host, _) => {
-            let of_event = |packets: Vec<(u64, Packet)>| -> Vec<Seen> {
+            let of_event = |packets: Vec<(u64, Packet)>| -> Vec<EntityAction> {
                 let came = packets.into_iter().filter(|(_, p)| p.dst == HostId(*host));
-                let came: Vec<Seen> = came.map(|(n, _)| plain("receives", n)).collect();
+                let came: Vec<EntityAction> = came.map(|(n, _)| plain("receives", n)).collect();
                 if came.is_empty() { vec![plain("retransmission timeout", 0)] } else { came }
             };
             gone.into_iter().flat_map(of_event).collect()
@@ -122,36 +131,36 @@ fn rows(
             gone.into_iter().flatten().map(|(n, _)| plain("loses", n)).collect()
         }
         EntityName::Port(port, _) => {
-            let passages = names.trace.passages.iter().filter(|p| p.port == *port && p.at <= at);
-            let seen = |p: &Passage| Seen {
+            let passages = names.trace.hop_records.iter().filter(|p| p.port == *port && p.at <= at);
+            let seen = |p: &HopRecord| EntityAction {
                 at_ps: p.at.as_ps(),
-                what: decided(p.decision),
+                what: decision_text(p.decision),
                 packet: names.packet(p.packet),
-                queue_packets: Some(p.found.packets),
+                queue_packets: Some(p.backlog.packets),
             };
             passages.map(seen).collect()
         }
     })
 }
 
-const fn decided(decision: Decision) -> &'static str {
+const fn decision_text(decision: HopOutcome) -> &'static str {
     match decision {
-        Decision::Queued => "enqueues",
-        Decision::Marked => "marks",
-        Decision::DroppedByBuffer => "drops (no room)",
-        Decision::DroppedByMarker => "drops (marker)",
-        Decision::Lost => "loses",
+        HopOutcome::Queued => "enqueues",
+        HopOutcome::Marked => "marks",
+        HopOutcome::DroppedByBuffer => "drops (no room)",
+        HopOutcome::DroppedByMarker => "drops (marker)",
+        HopOutcome::Lost => "loses",
     }
 }
 
 /// What packets are called.
-struct Names {
+struct PacketLabels {
     /// Connection and segment by number.
     segments: BTreeMap<u64, (u32, Segment)>,
     trace: Trace,
 }
 
-impl Names {
+impl PacketLabels {
     fn new(known: &[(u64, Packet)], trace: Trace) -> Self {
         let mut segments: BTreeMap<u64, (u32, Segment)> =
             known.iter().map(|(n, p)| (*n, (p.src_conn, p.segment))).collect();

@@ -12,7 +12,7 @@ pub(crate) enum Scale {
     /// Equal steps multiply.
     Log,
     /// Names in a row, the first of which stands at zero.
-    Classes,
+    Categorical,
 }
 
 /// An axis with its range and its named values.
@@ -94,16 +94,16 @@ impl Axis {
     }
 
     /// Classes, from left to right.
-    pub(crate) fn classes(label: &str, column: &str, names: &[String]) -> Self {
+    pub(crate) fn categorical(label: &str, column: &str, names: &[String]) -> Self {
         let ticks = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone()));
         let (label, column) = (label.to_owned(), column.to_owned());
         let high = names.len() as f64 - 0.5;
-        Self { label, column, scale: Scale::Classes, low: -0.5, high, ticks: ticks.collect() }
+        Self { label, column, scale: Scale::Categorical, low: -0.5, high, ticks: ticks.collect() }
     }
 
     /// A value as the CSV file has it: a class by its name.
     pub(crate) fn written(&self, value: f64) -> String {
-        if self.scale == Scale::Classes { self.format_ext(&value) } else { value.to_string() }
+        if self.scale == Scale::Categorical { self.format_ext(&value) } else { value.to_string() }
     }
 
     /// For an axis of which a small part may be shown: as many digits as tell the names apart.
@@ -136,7 +136,7 @@ impl Axis {
     /// Where a value stands: 0 at the low end, 1 at the high end.
     fn share(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {
-            Scale::Linear | Scale::Classes => v,
+            Scale::Linear | Scale::Categorical => v,
             Scale::Log => v.max(self.low).log10(),
         };
         (place(value) - place(self.low)) / (place(self.high) - place(self.low))
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn classes_stand_in_a_row_and_keep_their_names() {
-        let axis = Axis::classes("size", "class", &["short".to_owned(), "long".to_owned()]);
+        let axis = Axis::categorical("size", "class", &["short".to_owned(), "long".to_owned()]);
         assert_eq!((names(&axis), axis.low, axis.high), (vec!["short", "long"], -0.5, 1.5));
         assert_eq!([0.0, 1.0].map(|v| axis.map(&v, (0, 400))), [100, 300]);
         assert_eq!(axis.written(1.0), "long");

@@ -11,11 +11,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::LabError;
 use crate::figure::axis::Scale;
-use crate::figure::palette::{Marker, Style, style};
-use crate::figure::{Figure, Look, Panel, Series};
+use crate::figure::palette::{MarkerShape, Style, style};
+use crate::figure::{Figure, Panel, PlotSeries, SeriesKind};
 
 /// Drawn pixels per pixel of the figure.
-pub(super) const FINE: i32 = 4;
+pub(super) const SUBPIXELS: i32 = 4;
 /// Width of every figure.
 pub(super) const WIDTH: i32 = 800;
 /// Height of the only panel, and of one of several.
@@ -42,7 +42,7 @@ pub(super) const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
 const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
+pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
 /// A place in drawn pixels.
 pub(super) type Pixel = (i32, i32);
 
@@ -68,8 +68,8 @@ pub(super) fn finish(text: &str, title: &str, height: i32) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
          viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" stroke-linejoin=\"round\" \
          stroke-linecap=\"round\">{body}",
-        WIDTH * FINE,
-        height * FINE,
+        WIDTH * SUBPIXELS,
+        height * SUBPIXELS,
     )
 }
 
@@ -78,15 +78,15 @@ fn draw(
     rows: &[Vec<(i32, &str, usize)>],
     (top, each, height): (i32, i32, i32),
     text: &mut String,
-) -> Result<(), Failure> {
-    let size = ((WIDTH * FINE) as u32, (height * FINE) as u32);
+) -> Result<(), DrawError> {
+    let size = ((WIDTH * SUBPIXELS) as u32, (height * SUBPIXELS) as u32);
     let root = SVGBackend::with_string(text, size).into_drawing_area();
     root.fill(&WHITE)?;
-    let at = |x: i32, y: i32| (x * FINE, y * FINE);
+    let at = |x: i32, y: i32| (x * SUBPIXELS, y * SUBPIXELS);
     write(&root, &figure.title, at(LEFT, TITLE_Y), &font(15, INK, true))?;
     // Traces are too dense for dashes; the legend shows them as they are.
     let traces =
-        figure.panels.iter().flat_map(|p| &p.series).any(|s| matches!(s.look, Look::Trace));
+        figure.panels.iter().flat_map(|p| &p.series).any(|s| matches!(s.kind, SeriesKind::Trace));
     for (i, row) in rows.iter().enumerate() {
         let y = LEGEND_Y + 20 * i as i32;
         for (x, name, number) in row {
@@ -97,7 +97,7 @@ fn draw(
                 stroke(&root, line, RGBAColor::from(look.color).mix(0.85), 1.0, THIN)?;
             } else {
                 stroke(&root, line, look.color.into(), 2.0, dash)?;
-                sign(&root, at(x + 15, y), look)?;
+                draw_marker(&root, at(x + 15, y), look)?;
             }
             write(&root, name, at(x + 37, y), &font(13, INK, false))?;
         }
@@ -112,7 +112,8 @@ fn draw(
 /// Whether all that has the style of that number is thin.
 fn is_thin(figure: &Figure, number: usize) -> bool {
     let mut of_it = figure.panels.iter().flat_map(|p| &p.series).filter(|s| s.style == number);
-    of_it.next().is_some_and(|s| s.look == Look::Thin) && of_it.all(|s| s.look == Look::Thin)
+    of_it.next().is_some_and(|s| s.kind == SeriesKind::Thin)
+        && of_it.all(|s| s.kind == SeriesKind::Thin)
 }
 
 /// Rows of the legend: where each name stands.
@@ -138,7 +139,7 @@ const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-
 /// Text that begins at its place and is centred on it vertically.
 pub(super) fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
     // The backend divides sizes by 1.24.
-    let size = f64::from(px * FINE) * 1.24;
+    let size = f64::from(px * SUBPIXELS) * 1.24;
     let style = if bold { FontStyle::Bold } else { FontStyle::Normal };
     let pos = Pos::new(HPos::Left, VPos::Center);
     FontDesc::new(FontFamily::Name(FACES), size, style).color(&color).pos(pos)
@@ -149,20 +150,20 @@ pub(super) fn write(
     text: &str,
     at: Pixel,
     style: &TextStyle<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     area.draw(&Text::new(text, at, style.clone()))
 }
 
-fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Failure> {
+fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), DrawError> {
     let top = if panel.title.is_empty() { 14 } else { 28 };
     let plot = f64::from(WIDTH - LEFT - RIGHT);
     let x = panel.x.clone().thin_names(plot, 12.0 * LETTER);
     let mut chart = ChartBuilder::on(area)
-        .margin_top(top * FINE)
-        .margin_left(10 * FINE)
-        .margin_right(RIGHT * FINE)
-        .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * FINE)
-        .set_label_area_size(LabelAreaPosition::Bottom, 48 * FINE)
+        .margin_top(top * SUBPIXELS)
+        .margin_left(10 * SUBPIXELS)
+        .margin_right(RIGHT * SUBPIXELS)
+        .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * SUBPIXELS)
+        .set_label_area_size(LabelAreaPosition::Bottom, 48 * SUBPIXELS)
         .build_cartesian_2d(x, panel.y.clone())?;
     if let Some((from, to)) = panel.shade {
         let corners = [(from, panel.y.high), (to, panel.y.low)].map(|c| chart.backend_coord(&c));
@@ -170,10 +171,10 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
     }
     chart
         .configure_mesh()
-        .bold_line_style(GRID.stroke_width(FINE as u32))
+        .bold_line_style(GRID.stroke_width(SUBPIXELS as u32))
         .light_line_style(TRANSPARENT)
-        .axis_style(MUTED.stroke_width(FINE as u32))
-        .set_all_tick_mark_size(4 * FINE)
+        .axis_style(MUTED.stroke_width(SUBPIXELS as u32))
+        .set_all_tick_mark_size(4 * SUBPIXELS)
         .label_style(font(12, MUTED, false))
         .axis_desc_style(font(13, INK, false))
         .x_desc(panel.x.label.clone())
@@ -182,8 +183,8 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
     let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
     for (i, series) in panel.series.iter().enumerate() {
         // In a class all stand side by side.
-        let aside = if panel.x.scale == Scale::Classes {
-            (2 * i as i32 - (panel.series.len() as i32 - 1)) * ASIDE * FINE / 2
+        let aside = if panel.x.scale == Scale::Categorical {
+            (2 * i as i32 - (panel.series.len() as i32 - 1)) * ASIDE * SUBPIXELS / 2
         } else {
             0
         };
@@ -193,22 +194,22 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
         };
         draw_series(root, panel, series, &place, i)?;
     }
-    for rule in &panel.rules {
-        let along = |share: f64| if rule.upright { (rule.at, share) } else { (share, rule.at) };
+    for rule in &panel.guide_lines {
+        let along = |share: f64| if rule.vertical { (rule.at, share) } else { (share, rule.at) };
         let (low, high) =
-            if rule.upright { (panel.y.low, panel.y.high) } else { (panel.x.low, panel.x.high) };
+            if rule.vertical { (panel.y.low, panel.y.high) } else { (panel.x.low, panel.x.high) };
         let ends = [along(low), along(high)].map(|(x, y)| place(x, y));
         stroke(root, ends.to_vec(), INK.mix(0.75), 1.0, Some((2, 3)))?;
         let end = ends[1];
-        let (at, pos) = if rule.upright {
-            ((end.0, end.1 - 9 * FINE), Pos::new(HPos::Center, VPos::Center))
+        let (at, pos) = if rule.vertical {
+            ((end.0, end.1 - 9 * SUBPIXELS), Pos::new(HPos::Center, VPos::Center))
         } else {
-            ((end.0 + 6 * FINE, end.1), Pos::new(HPos::Left, VPos::Center))
+            ((end.0 + 6 * SUBPIXELS, end.1), Pos::new(HPos::Left, VPos::Center))
         };
         write(root, &rule.label, at, &font(12, INK, false).pos(pos))?;
     }
     if !panel.title.is_empty() {
-        let at = (LEFT * FINE, (top - 14) * FINE);
+        let at = (LEFT * SUBPIXELS, (top - 14) * SUBPIXELS);
         write(area, &panel.title, at, &font(13, INK, true))?;
     }
     Ok(())
@@ -217,43 +218,43 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
 fn draw_series(
     root: &Area<'_>,
     panel: &Panel,
-    series: &Series,
+    series: &PlotSeries,
     place: &dyn Fn(f64, f64) -> Pixel,
     number: usize,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let look = style(series.style);
     let color: RGBAColor = look.color.into();
     let points: Vec<Pixel> = series.points.iter().map(|d| place(d.x, d.y)).collect();
-    match series.look {
-        Look::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
-        Look::Dots | Look::Cloud => {}
-        Look::Trace => stroke(root, points.clone(), color, 1.5, None)?,
-        Look::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, THIN)?,
-        Look::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
+    match series.kind {
+        SeriesKind::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
+        SeriesKind::Dots | SeriesKind::Cloud => {}
+        SeriesKind::Trace => stroke(root, points.clone(), color, 1.5, None)?,
+        SeriesKind::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, THIN)?,
+        SeriesKind::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
     }
     for dot in &series.points {
         let Some(ends) = dot.interval else { continue };
         let [low, high] = ends.map(|v| place(dot.x, v.clamp(panel.y.low, panel.y.high)));
-        let cap = |(x, y): Pixel| vec![(x - 4 * FINE, y), (x + 4 * FINE, y)];
+        let cap = |(x, y): Pixel| vec![(x - 4 * SUBPIXELS, y), (x + 4 * SUBPIXELS, y)];
         for line in [vec![low, high], cap(low), cap(high)] {
             stroke(root, line, color, 1.5, None)?;
         }
     }
-    let marked: Vec<Pixel> = match series.look {
-        Look::Measured | Look::Dots => points,
-        Look::Trace => {
+    let marked: Vec<Pixel> = match series.kind {
+        SeriesKind::Measured | SeriesKind::Dots => points,
+        SeriesKind::Trace => {
             // Each series marks other places, so that lines on top of each other stay told apart.
             let every = (points.len() / TRACE_MARKS).max(1);
             let first = (every * (1 + 2 * (number % 4)) / 8).min(points.len().saturating_sub(1));
             points.into_iter().skip(first).step_by(every).collect()
         }
-        Look::Cloud => {
-            let small = [5 * FINE / 2, 2 * FINE];
-            return points.into_iter().try_for_each(|at| sign_of(root, at, look, small));
+        SeriesKind::Cloud => {
+            let small = [5 * SUBPIXELS / 2, 2 * SUBPIXELS];
+            return points.into_iter().try_for_each(|at| draw_marker_sized(root, at, look, small));
         }
-        Look::Thin | Look::Steps => Vec::new(),
+        SeriesKind::Thin | SeriesKind::Steps => Vec::new(),
     };
-    marked.into_iter().try_for_each(|at| sign(root, at, look))
+    marked.into_iter().try_for_each(|at| draw_marker(root, at, look))
 }
 
 /// The corners of a staircase through `points`.
@@ -274,37 +275,37 @@ pub(super) fn stroke(
     color: RGBAColor,
     width: f64,
     dash: Option<(i32, i32)>,
-) -> Result<(), Failure> {
-    let line = color.stroke_width((width * f64::from(FINE)) as u32);
+) -> Result<(), DrawError> {
+    let line = color.stroke_width((width * f64::from(SUBPIXELS)) as u32);
     match dash {
         None => area.draw(&PathElement::new(points, line)),
         Some((dash, gap)) => {
-            area.draw(&DashedPathElement::new(points, dash * FINE, gap * FINE, line))
+            area.draw(&DashedPathElement::new(points, dash * SUBPIXELS, gap * SUBPIXELS, line))
         }
     }
 }
 
 /// A marker with a light edge, so that it stands out from lines.
-pub(super) fn sign(area: &Area<'_>, at: Pixel, look: Style) -> Result<(), Failure> {
-    sign_of(area, at, look, [6 * FINE, 4 * FINE])
+pub(super) fn draw_marker(area: &Area<'_>, at: Pixel, look: Style) -> Result<(), DrawError> {
+    draw_marker_sized(area, at, look, [6 * SUBPIXELS, 4 * SUBPIXELS])
 }
 
 /// A marker with these radii, of the edge and of itself.
-pub(super) fn sign_of(
+pub(super) fn draw_marker_sized(
     area: &Area<'_>,
     (x, y): Pixel,
     look: Style,
     [edge, inner]: [i32; 2],
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     for (r, color) in [(edge, WHITE), (inner, look.color)] {
         let corners: &[Pixel] = match look.marker {
-            Marker::Circle => {
+            MarkerShape::Circle => {
                 area.draw(&Circle::new((x, y), r, color.filled()))?;
                 continue;
             }
-            Marker::Square => &[(-9, -9), (9, -9), (9, 9), (-9, 9)],
-            Marker::Triangle => &[(0, -12), (11, 8), (-11, 8)],
-            Marker::Diamond => &[(0, -12), (12, 0), (0, 12), (-12, 0)],
+            MarkerShape::Square => &[(-9, -9), (9, -9), (9, 9), (-9, 9)],
+            MarkerShape::Triangle => &[(0, -12), (11, 8), (-11, 8)],
+            MarkerShape::Diamond => &[(0, -12), (12, 0), (0, 12), (-12, 0)],
         };
         let corners: Vec<Pixel> =
             corners.iter().map(|(dx, dy)| (x + dx * r / 10, y + dy * r / 10)).collect();

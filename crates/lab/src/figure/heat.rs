@@ -9,8 +9,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::number;
-use super::draw::{Area, FINE, Failure, INK, LETTER, MUTED, WIDTH, finish, font, write};
-use super::shades::{Kind, Shades, lightness};
+use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
+use super::shades::{CellKind, ColorScale, lightness};
 use crate::error::LabError;
 
 /// One figure of grids that share their legend.
@@ -25,14 +25,14 @@ pub(crate) struct HeatMap {
     /// What the rows are, and the columns.
     pub(crate) axes: [String; 2],
     /// How values become colours.
-    pub(crate) scale: Shades,
+    pub(crate) scale: ColorScale,
     /// The grids, all with the same rows and columns.
-    pub(crate) grids: Vec<Grid>,
+    pub(crate) grids: Vec<HeatGrid>,
 }
 
 /// One grid.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Grid {
+pub(crate) struct HeatGrid {
     /// What sets it apart from the others; empty when it is alone.
     pub(crate) title: String,
     /// Names of the rows, from the top.
@@ -74,8 +74,8 @@ impl HeatMap {
         Ok(finish(&text, &self.title, layout.height))
     }
 
-    fn draw(&self, layout: &Layout, text: &mut String) -> Result<(), Failure> {
-        let size = ((WIDTH * FINE) as u32, (layout.height * FINE) as u32);
+    fn draw(&self, layout: &Layout, text: &mut String) -> Result<(), DrawError> {
+        let size = ((WIDTH * SUBPIXELS) as u32, (layout.height * SUBPIXELS) as u32);
         let root = SVGBackend::with_string(text, size).into_drawing_area();
         root.fill(&WHITE)?;
         write(&root, &self.title, at(EDGE, 22), &font(15, INK, true))?;
@@ -89,8 +89,8 @@ impl HeatMap {
     }
 
     /// The kinds that occur.
-    fn kinds(&self) -> Vec<Kind> {
-        let Shades::Kinds(kinds) = &self.scale else { return Vec::new() };
+    fn kinds(&self) -> Vec<CellKind> {
+        let ColorScale::Categorical(kinds) = &self.scale else { return Vec::new() };
         let occurs = |i: usize| {
             let mut cells = self.grids.iter().flat_map(|g| &g.cells).flatten();
             cells.any(|v| *v as usize == i)
@@ -98,9 +98,9 @@ impl HeatMap {
         kinds.iter().enumerate().filter(|(i, _)| occurs(*i)).map(|(_, kind)| *kind).collect()
     }
 
-    fn legend(&self, root: &Area<'_>) -> Result<(), Failure> {
+    fn legend(&self, root: &Area<'_>) -> Result<(), DrawError> {
         let plain = font(12, MUTED, false);
-        if let Shades::Kinds(_) = &self.scale {
+        if let ColorScale::Categorical(_) = &self.scale {
             let kinds = self.kinds();
             for ((x, y), kind) in places(&kinds).into_iter().zip(&kinds) {
                 block(root, (x, y - 7), (14, 14), kind.color)?;
@@ -110,7 +110,9 @@ impl HeatMap {
             return Ok(());
         }
         let (low, high, ends) = match &self.scale {
-            Shades::Ramp { low, high, .. } => (*low, *high, [number(*low), number(*high)]),
+            ColorScale::Sequential { low, high, .. } => {
+                (*low, *high, [number(*low), number(*high)])
+            }
             _ => (
                 0.0,
                 1.0,
@@ -130,10 +132,10 @@ impl HeatMap {
     fn grid(
         &self,
         root: &Area<'_>,
-        grid: &Grid,
+        grid: &HeatGrid,
         layout: &Layout,
         (left, top): (i32, i32),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DrawError> {
         if !grid.title.is_empty() {
             write(root, &grid.title, at(left, top + 10), &font(13, INK, true))?;
         }
@@ -178,7 +180,7 @@ const GAP: (i32, i32) = (22, 20);
 
 /// A place of the figure in drawn pixels.
 fn at(x: i32, y: i32) -> (i32, i32) {
-    (x * FINE, y * FINE)
+    (x * SUBPIXELS, y * SUBPIXELS)
 }
 
 fn block(
@@ -186,13 +188,13 @@ fn block(
     from: (i32, i32),
     size: (i32, i32),
     color: RGBColor,
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let corners = [at(from.0, from.1), at(from.0 + size.0, from.1 + size.1)];
     root.draw(&Rectangle::new(corners, color.filled()))
 }
 
 /// Where the kinds stand in the legend.
-fn places(kinds: &[Kind]) -> Vec<(i32, i32)> {
+fn places(kinds: &[CellKind]) -> Vec<(i32, i32)> {
     let (mut x, mut y) = (EDGE, LEGEND_Y);
     let mut out = Vec::new();
     for kind in kinds {
@@ -273,7 +275,7 @@ mod tests {
 
     fn map(columns: usize, grids: usize) -> HeatMap {
         let names = |n: usize| (0..n).map(|i| format!("scheme-{i}")).collect::<Vec<_>>();
-        let grid = Grid {
+        let grid = HeatGrid {
             title: "next to <dctcp>".into(),
             rows: names(3),
             columns: names(columns),
@@ -284,7 +286,7 @@ mod tests {
             title: "Goodput & more".into(),
             caption: String::new(),
             axes: ["sender".into(), "receiver".into()],
-            scale: Shades::Ramp { low: 0.0, high: 100.0, warm: false },
+            scale: ColorScale::Sequential { low: 0.0, high: 100.0, warm: false },
             grids: vec![grid; grids],
         }
     }

@@ -15,9 +15,9 @@ use crate::error::LabError;
 
 pub(crate) use axis::{Axis, bytes_unit, number};
 pub(crate) use draw::to_svg;
-pub(crate) use heat::{Grid, HeatMap};
-pub(crate) use shades::{Kind, Shades};
-pub(crate) use stack::{Curve, CurveLook, Lane, Stack};
+pub(crate) use heat::{HeatGrid, HeatMap};
+pub(crate) use shades::{CellKind, ColorScale};
+pub(crate) use stack::{Curve, CurveKind, Lane, StackedPlot};
 
 /// One figure.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Figure {
 
 /// A figure of any kind, drawn.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Drawn {
+pub(crate) struct FigureFiles {
     /// Name of its files, without an ending.
     pub(crate) id: String,
     /// How to read it.
@@ -47,7 +47,7 @@ pub(crate) struct Drawn {
     pub(crate) csv: String,
 }
 
-impl Drawn {
+impl FigureFiles {
     /// Draws a figure.
     pub(crate) fn of(figure: &Figure) -> Result<Self, LabError> {
         let (id, caption) = (figure.id.clone(), figure.caption.clone());
@@ -55,7 +55,7 @@ impl Drawn {
     }
 
     /// Draws stacked plots.
-    pub(crate) fn of_stack(stack: &Stack) -> Result<Self, LabError> {
+    pub(crate) fn of_stack(stack: &StackedPlot) -> Result<Self, LabError> {
         let (id, caption) = (stack.id.clone(), stack.caption.clone());
         Ok(Self { id, caption, svg: stack.to_svg()?, csv: stack.to_csv() })
     }
@@ -71,16 +71,16 @@ pub(crate) struct Panel {
     /// The vertical axis.
     pub(crate) y: Axis,
     /// What is drawn.
-    pub(crate) series: Vec<Series>,
+    pub(crate) series: Vec<PlotSeries>,
     /// Reference lines.
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) guide_lines: Vec<GuideLine>,
     /// A part of the horizontal axis that does not count (the warm-up).
     pub(crate) shade: Option<(f64, f64)>,
 }
 
 /// One line.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Series {
+pub(crate) struct PlotSeries {
     /// The scheme it belongs to.
     pub(crate) scheme: String,
     /// What it is within the scheme; empty when it is the only one.
@@ -88,14 +88,14 @@ pub(crate) struct Series {
     /// Number of its style.
     pub(crate) style: usize,
     /// How it is drawn.
-    pub(crate) look: Look,
+    pub(crate) kind: SeriesKind,
     /// The values, by their horizontal place.
     pub(crate) points: Vec<Dot>,
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Look {
+pub(crate) enum SeriesKind {
     /// Few points that were measured: dashed line, a marker at each, intervals.
     Measured,
     /// Markers and intervals without a line: the horizontal values have no order.
@@ -123,13 +123,13 @@ pub(crate) struct Dot {
 
 /// A reference line.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct GuideLine {
     /// What it is.
     pub(crate) label: String,
     /// Its value.
     pub(crate) at: f64,
     /// It stands upright, at a horizontal value.
-    pub(crate) upright: bool,
+    pub(crate) vertical: bool,
 }
 
 impl Dot {

@@ -7,7 +7,7 @@ use plotters::style::RGBColor;
 
 /// The sign at a data point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Marker {
+pub(crate) enum MarkerShape {
     /// A disc.
     Circle,
     /// A square.
@@ -26,7 +26,7 @@ pub(crate) struct Style {
     /// Length of dash and gap in pixels; `None` is solid.
     pub(crate) dash: Option<(i32, i32)>,
     /// Sign at data points.
-    pub(crate) marker: Marker,
+    pub(crate) marker: MarkerShape,
 }
 
 const COLORS: [RGBColor; 7] = [
@@ -40,7 +40,8 @@ const COLORS: [RGBColor; 7] = [
 ];
 const DASHES: [Option<(i32, i32)>; 5] =
     [None, Some((8, 4)), Some((3, 3)), Some((14, 4)), Some((6, 8))];
-const MARKERS: [Marker; 4] = [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond];
+const MARKERS: [MarkerShape; 4] =
+    [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
 
 /// The style of the `i`-th scheme. Counts of colours, dashes and markers share no factor in pairs, so
 /// that 140 schemes differ.

@@ -6,9 +6,9 @@ use super::axis::number;
 
 /// How values become colours.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Shades {
+pub(crate) enum ColorScale {
     /// From light to dark between two values.
-    Ramp {
+    Sequential {
         /// At the light end.
         low: f64,
         /// At the dark end.
@@ -17,14 +17,14 @@ pub(crate) enum Shades {
         warm: bool,
     },
     /// Away from a middle on both sides, between zero and one.
-    Balance,
+    Diverging,
     /// The value is the number of a kind.
-    Kinds(Vec<Kind>),
+    Categorical(Vec<CellKind>),
 }
 
 /// One kind of cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct CellKind {
     /// Name, for the legend.
     pub(crate) name: &'static str,
     /// One word, for cells that have room.
@@ -57,7 +57,7 @@ const AWAY: [RGBColor; 5] = [
 const NONE: RGBColor = RGBColor(0xec, 0xee, 0xf0);
 
 /// The colour at `share` of the way through `stops`.
-fn between(stops: &[RGBColor], share: f64) -> RGBColor {
+fn interpolate(stops: &[RGBColor], share: f64) -> RGBColor {
     let place = share.clamp(0.0, 1.0) * (stops.len() - 1) as f64;
     let i = (place as usize).min(stops.len() - 2);
     let (a, b, part) = (stops[i], stops[i + 1], place - i as f64);
@@ -65,17 +65,17 @@ fn between(stops: &[RGBColor], share: f64) -> RGBColor {
     RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-impl Shades {
+impl ColorScale {
     pub(super) fn color(&self, value: Option<f64>) -> RGBColor {
         let Some(value) = value else { return NONE };
         match self {
-            Self::Ramp { low, high, warm } => {
+            Self::Sequential { low, high, warm } => {
                 let stops = if *warm { &WARM } else { &COLD };
                 let share = if high > low { (value - low) / (high - low) } else { 0.0 };
-                between(stops, share)
+                interpolate(stops, share)
             }
-            Self::Balance => between(&AWAY, value),
-            Self::Kinds(kinds) => kinds.get(value as usize).map_or(NONE, |k| k.color),
+            Self::Diverging => interpolate(&AWAY, value),
+            Self::Categorical(kinds) => kinds.get(value as usize).map_or(NONE, |k| k.color),
         }
     }
 
@@ -83,12 +83,12 @@ impl Shades {
     pub(super) fn text(&self, value: Option<f64>, letters: usize) -> String {
         let Some(value) = value else { return "\u{2013}".to_owned() };
         match self {
-            Self::Kinds(kinds) => kinds.get(value as usize).map_or_else(String::new, |k| {
+            Self::Categorical(kinds) => kinds.get(value as usize).map_or_else(String::new, |k| {
                 if k.short.len() <= letters { k.short } else { k.code }.to_owned()
             }),
-            Self::Balance => format!("{:.0}", value * 100.0),
-            Self::Ramp { .. } if value.abs() >= 10.0 => format!("{value:.0}"),
-            Self::Ramp { .. } => number((value * 100.0).round() / 100.0),
+            Self::Diverging => format!("{:.0}", value * 100.0),
+            Self::Sequential { .. } if value.abs() >= 10.0 => format!("{value:.0}"),
+            Self::Sequential { .. } => number((value * 100.0).round() / 100.0),
         }
     }
 }
@@ -108,22 +108,22 @@ mod tests {
     fn letters_stand_out_from_their_cell() {
         for i in 0..=20 {
             for stops in [&COLD[..], &WARM, &AWAY] {
-                let cell = lightness(between(stops, f64::from(i) / 20.0));
+                let cell = lightness(interpolate(stops, f64::from(i) / 20.0));
                 let ink = if cell < 0.52 { 1.0 } else { lightness(INK) };
                 assert!((cell - ink).abs() > 0.35, "{i}: {cell}");
             }
         }
-        assert_eq!(between(&COLD, -1.0), COLD[0]);
-        assert_eq!(between(&COLD, 2.0), COLD[3]);
+        assert_eq!(interpolate(&COLD, -1.0), COLD[0]);
+        assert_eq!(interpolate(&COLD, 2.0), COLD[3]);
     }
 
     #[test]
     fn text_fits_its_cell() {
         let (name, short, code, color) = ("collapsed-window", "collapsed", "co", NONE);
-        let kinds = Shades::Kinds(vec![Kind { name, short, code, color }]);
+        let kinds = ColorScale::Categorical(vec![CellKind { name, short, code, color }]);
         assert_eq!(kinds.text(Some(0.0), 9), "collapsed");
         assert_eq!(kinds.text(Some(0.0), 4), "co");
-        assert_eq!(Shades::Balance.text(Some(0.157), 3), "16");
+        assert_eq!(ColorScale::Diverging.text(Some(0.157), 3), "16");
         assert_eq!(kinds.text(None, 3), "\u{2013}");
     }
 }

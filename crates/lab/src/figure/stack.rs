@@ -11,8 +11,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::draw::{
-    Area, FINE, Failure, GRID, INK, LEFT, LETTER, MUTED, Pixel, WIDTH, finish, font, sign_of,
-    steps, stroke, write,
+    Area, DrawError, GRID, INK, LEFT, LETTER, MUTED, Pixel, SUBPIXELS, WIDTH, draw_marker_sized,
+    finish, font, steps, stroke, write,
 };
 use super::palette::style;
 use super::{Axis, Dot};
@@ -27,7 +27,7 @@ const HEAD: i32 = 30;
 /// Room for the axis on the right.
 const RIGHT: i32 = 66;
 /// Marks of one curve stand at least so many pixels apart.
-const APART: i32 = 2;
+const MIN_MARK_DISTANCE: i32 = 2;
 
 /// Radii of a mark: with its edge, and without.
 const SIGN: [i32; 2] = [15, 13];
@@ -37,7 +37,7 @@ const MANY: usize = 150;
 
 /// Stacked plots.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Stack {
+pub(crate) struct StackedPlot {
     /// Name of its files, without an ending.
     pub(crate) id: String,
     /// What it shows.
@@ -71,7 +71,7 @@ pub(crate) struct Curve {
     /// Number of its style.
     pub(crate) style: usize,
     /// How it is drawn.
-    pub(crate) look: CurveLook,
+    pub(crate) kind: CurveKind,
     /// It belongs to the axis on the right.
     pub(crate) right: bool,
     /// The values, by time.
@@ -80,7 +80,7 @@ pub(crate) struct Curve {
 
 /// How a curve is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum CurveLook {
+pub(crate) enum CurveKind {
     /// A solid staircase: the value holds until the next.
     Steps,
     /// A thin, dashed staircase.
@@ -98,15 +98,15 @@ pub(crate) enum CurveLook {
 impl Curve {
     /// It is drawn as strokes along the bottom.
     fn is_dense(&self) -> bool {
-        match self.look {
-            CurveLook::Marks => self.points.len() > MANY,
-            CurveLook::Strokes => !self.points.is_empty(),
+        match self.kind {
+            CurveKind::Marks => self.points.len() > MANY,
+            CurveKind::Strokes => !self.points.is_empty(),
             _ => false,
         }
     }
 }
 
-impl Stack {
+impl StackedPlot {
     /// The values: one line per point.
     pub(crate) fn to_csv(&self) -> String {
         let mut text = csv::line(["plot", "curve", &self.x.column, "value", "value_is"]);
@@ -140,16 +140,17 @@ impl Stack {
         Ok(finish(&text, &self.title, height))
     }
 
-    fn draw(&self, height: i32, text: &mut String) -> Result<(), Failure> {
-        let size = ((WIDTH * FINE) as u32, (height * FINE) as u32);
+    fn draw(&self, height: i32, text: &mut String) -> Result<(), DrawError> {
+        let size = ((WIDTH * SUBPIXELS) as u32, (height * SUBPIXELS) as u32);
         let root = SVGBackend::with_string(text, size).into_drawing_area();
         root.fill(&WHITE)?;
-        write(&root, &self.title, (LEFT * FINE, 22 * FINE), &font(15, INK, true))?;
+        write(&root, &self.title, (LEFT * SUBPIXELS, 22 * SUBPIXELS), &font(15, INK, true))?;
         let mut top = TOP;
         for (i, lane) in self.lanes.iter().enumerate() {
             let last = i + 1 == self.lanes.len();
             let high = lane_height(i) + if last { BOTTOM } else { 0 };
-            let area = root.clone().shrink((0, top * FINE), (WIDTH * FINE, high * FINE));
+            let area =
+                root.clone().shrink((0, top * SUBPIXELS), (WIDTH * SUBPIXELS, high * SUBPIXELS));
             self.draw_lane(&root, &area, lane, last)?;
             top += high;
         }
@@ -162,21 +163,24 @@ impl Stack {
         area: &Area<'_>,
         lane: &Lane,
         last: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DrawError> {
         let plot = f64::from(WIDTH - LEFT - RIGHT);
         let x = self.x.clone().thin_names(plot, 12.0 * LETTER);
         let mut chart = ChartBuilder::on(area)
-            .margin_top(HEAD * FINE)
-            .margin_left(10 * FINE)
-            .margin_right(RIGHT * FINE)
-            .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * FINE)
-            .set_label_area_size(LabelAreaPosition::Bottom, if last { BOTTOM * FINE } else { 0 })
+            .margin_top(HEAD * SUBPIXELS)
+            .margin_left(10 * SUBPIXELS)
+            .margin_right(RIGHT * SUBPIXELS)
+            .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * SUBPIXELS)
+            .set_label_area_size(
+                LabelAreaPosition::Bottom,
+                if last { BOTTOM * SUBPIXELS } else { 0 },
+            )
             .build_cartesian_2d(x, lane.y.clone())?;
         let mut mesh = chart.configure_mesh();
-        mesh.bold_line_style(GRID.stroke_width(FINE as u32))
+        mesh.bold_line_style(GRID.stroke_width(SUBPIXELS as u32))
             .light_line_style(TRANSPARENT)
-            .axis_style(MUTED.stroke_width(FINE as u32))
-            .set_all_tick_mark_size(4 * FINE)
+            .axis_style(MUTED.stroke_width(SUBPIXELS as u32))
+            .set_all_tick_mark_size(4 * SUBPIXELS)
             .label_style(font(12, MUTED, false))
             .axis_desc_style(font(13, INK, false))
             .y_desc(lane.y.label.clone());
@@ -201,19 +205,19 @@ impl Stack {
             };
             let points: Vec<Pixel> = curve.points.iter().map(place).collect();
             if curve.is_dense() {
-                let y = floor - (3 + 8 * strips) * FINE;
+                let y = floor - (3 + 8 * strips) * SUBPIXELS;
                 points
                     .into_iter()
-                    .map(|(x, _)| x / FINE)
+                    .map(|(x, _)| x / SUBPIXELS)
                     .collect::<BTreeSet<i32>>()
                     .into_iter()
-                    .try_for_each(|x| stroke_at(root, curve, (x * FINE, y)))?;
+                    .try_for_each(|x| stroke_at(root, curve, (x * SUBPIXELS, y)))?;
                 strips += 1;
             } else {
                 draw_curve(root, curve, points)?;
             }
         }
-        legend(root, lane, (left, ceiling - 16 * FINE))
+        legend(root, lane, (left, ceiling - 16 * SUBPIXELS))
     }
 }
 
@@ -227,35 +231,35 @@ fn right_axis(
     axis: &Axis,
     x: i32,
     limit: (i32, i32),
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     stroke(root, vec![(x, limit.0), (x, limit.1)], MUTED.into(), 1.0, None)?;
     for (value, name) in &axis.ticks {
         let y = axis.map(value, limit);
-        stroke(root, vec![(x, y), (x + 4 * FINE, y)], MUTED.into(), 1.0, None)?;
-        write(root, name, (x + 8 * FINE, y), &font(12, MUTED, false))?;
+        stroke(root, vec![(x, y), (x + 4 * SUBPIXELS, y)], MUTED.into(), 1.0, None)?;
+        write(root, name, (x + 8 * SUBPIXELS, y), &font(12, MUTED, false))?;
     }
     let middle = i32::midpoint(limit.0, limit.1);
     let turned = font(13, INK, false)
         .transform(FontTransform::Rotate90)
         .pos(Pos::new(HPos::Center, VPos::Bottom));
-    write(root, &axis.label, (x + 46 * FINE, middle), &turned)
+    write(root, &axis.label, (x + 46 * SUBPIXELS, middle), &turned)
 }
 
-fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), Failure> {
+fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), DrawError> {
     let look = style(curve.style);
     let color: RGBAColor = look.color.into();
-    match curve.look {
-        CurveLook::Steps => stroke(root, steps(&points), color, 1.5, None),
-        CurveLook::Thin => stroke(root, steps(&points), color, 1.2, Some((5, 3))),
-        CurveLook::Dots => {
-            let r = 3 * FINE / 2;
+    match curve.kind {
+        CurveKind::Steps => stroke(root, steps(&points), color, 1.5, None),
+        CurveKind::Thin => stroke(root, steps(&points), color, 1.2, Some((5, 3))),
+        CurveKind::Dots => {
+            let r = 3 * SUBPIXELS / 2;
             points.into_iter().try_for_each(|(x, y)| {
                 root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
             })
         }
-        CurveLook::Ranges => {
-            let r = 3 * FINE / 2;
-            points.chunk_by(|a, b| a.0 / FINE == b.0 / FINE).try_for_each(|column| {
+        CurveKind::Ranges => {
+            let r = 3 * SUBPIXELS / 2;
+            points.chunk_by(|a, b| a.0 / SUBPIXELS == b.0 / SUBPIXELS).try_for_each(|column| {
                 let ys = column.iter().map(|p| p.1);
                 let (low, high) = (ys.clone().min().unwrap_or(0), ys.max().unwrap_or(0));
                 let x = column.first().map_or(0, |p| p.0);
@@ -264,23 +268,26 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
             })
         }
         // Drawn where there are some (`is_dense`).
-        CurveLook::Strokes => Ok(()),
-        CurveLook::Marks => {
-            apart(points).into_iter().try_for_each(|at| sign_of(root, at, look, SIGN))
-        }
+        CurveKind::Strokes => Ok(()),
+        CurveKind::Marks => drop_overlapping(points)
+            .into_iter()
+            .try_for_each(|at| draw_marker_sized(root, at, look, SIGN)),
     }
 }
 
 /// One stroke of a strip, up from `at`.
-fn stroke_at(root: &Area<'_>, curve: &Curve, (x, y): Pixel) -> Result<(), Failure> {
-    stroke(root, vec![(x, y), (x, y - 6 * FINE)], style(curve.style).color.into(), 1.0, None)
+fn stroke_at(root: &Area<'_>, curve: &Curve, (x, y): Pixel) -> Result<(), DrawError> {
+    stroke(root, vec![(x, y), (x, y - 6 * SUBPIXELS)], style(curve.style).color.into(), 1.0, None)
 }
 
 /// Leaves out what would stand on top of the mark before.
-fn apart(points: Vec<Pixel>) -> Vec<Pixel> {
+fn drop_overlapping(points: Vec<Pixel>) -> Vec<Pixel> {
     let mut out: Vec<Pixel> = Vec::new();
     for (x, y) in points {
-        let near = |(a, b): &Pixel| (x - a).abs() < APART * FINE && (y - b).abs() < APART * FINE;
+        let near = |(a, b): &Pixel| {
+            (x - a).abs() < MIN_MARK_DISTANCE * SUBPIXELS
+                && (y - b).abs() < MIN_MARK_DISTANCE * SUBPIXELS
+        };
         if !out.last().is_some_and(near) {
             out.push((x, y));
         }
@@ -289,31 +296,32 @@ fn apart(points: Vec<Pixel>) -> Vec<Pixel> {
 }
 
 /// Title and names on one line above the lane.
-fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), Failure> {
-    let width = |text: &str, px: f64| (text.chars().count() as f64 * px * LETTER) as i32 * FINE;
+fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), DrawError> {
+    let width =
+        |text: &str, px: f64| (text.chars().count() as f64 * px * LETTER) as i32 * SUBPIXELS;
     write(root, &lane.title, (left, y), &font(13, INK, true))?;
-    let mut x = left + width(&lane.title, 14.5) + 22 * FINE;
+    let mut x = left + width(&lane.title, 14.5) + 22 * SUBPIXELS;
     for curve in lane.curves.iter().filter(|c| !c.points.is_empty()) {
         let look = style(curve.style);
-        let (from, to) = ((x, y), (x + 22 * FINE, y));
-        let middle = x + 11 * FINE;
-        match curve.look {
-            CurveLook::Steps => stroke(root, vec![from, to], look.color.into(), 1.5, None)?,
-            CurveLook::Thin => {
+        let (from, to) = ((x, y), (x + 22 * SUBPIXELS, y));
+        let middle = x + 11 * SUBPIXELS;
+        match curve.kind {
+            CurveKind::Steps => stroke(root, vec![from, to], look.color.into(), 1.5, None)?,
+            CurveKind::Thin => {
                 stroke(root, vec![from, to], look.color.into(), 1.2, Some((5, 3)))?;
             }
-            CurveLook::Marks | CurveLook::Strokes if curve.is_dense() => {
+            CurveKind::Marks | CurveKind::Strokes if curve.is_dense() => {
                 for x in [-3, 0, 3] {
-                    stroke_at(root, curve, (middle + x * FINE, y + 3 * FINE))?;
+                    stroke_at(root, curve, (middle + x * SUBPIXELS, y + 3 * SUBPIXELS))?;
                 }
             }
-            CurveLook::Dots | CurveLook::Ranges | CurveLook::Marks | CurveLook::Strokes => {
+            CurveKind::Dots | CurveKind::Ranges | CurveKind::Marks | CurveKind::Strokes => {
                 draw_curve(root, curve, vec![(middle, y)])?;
             }
         }
-        x += 28 * FINE;
+        x += 28 * SUBPIXELS;
         write(root, curve.name, (x, y), &font(12, INK, false))?;
-        x += width(curve.name, 12.5) + 16 * FINE;
+        x += width(curve.name, 12.5) + 16 * SUBPIXELS;
     }
     Ok(())
 }
@@ -325,6 +333,6 @@ mod tests {
     #[test]
     fn marks_do_not_stand_on_each_other() {
         let points = vec![(0, 0), (5, 5), (40, 0), (41, 60)];
-        assert_eq!(apart(points), [(0, 0), (40, 0), (41, 60)]);
+        assert_eq!(drop_overlapping(points), [(0, 0), (40, 0), (41, 60)]);
     }
 }

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use lowtide_record::{TraceHopRow, TraceSegmentRow};
 use lowtide_units::Instant;
 use lowtide_wire::checksum::Checksum;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 
-use super::Traced;
+use super::FlowTrace;
 use crate::error::LabError;
 
 /// Where a capture is taken.
@@ -29,16 +29,16 @@ pub enum Vantage {
 }
 
 /// A packet in the capture: when, its row, and whether it has CE there.
-type Seen<'a> = (u64, &'a TraceSegmentRow, bool);
+type PcapPacket<'a> = (u64, &'a TraceSegmentRow, bool);
 
 /// The flow as a pcapng file.
 ///
 /// # Errors
 /// The trace has no packet at that place.
-pub fn capture(traced: &Traced, vantage: Vantage) -> Result<Vec<u8>, LabError> {
+pub fn capture(traced: &FlowTrace, vantage: Vantage) -> Result<Vec<u8>, LabError> {
     let rows = &traced.tables.segments;
     let flow = &traced.flow;
-    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let mut seen: Vec<PcapPacket<'_>> = Vec::new();
     let place = match vantage {
         Vantage::Sender => "sender",
         Vantage::Receiver => "receiver",
@@ -65,7 +65,7 @@ pub fn capture(traced: &Traced, vantage: Vantage) -> Result<Vec<u8>, LabError> {
         .filter(|h| h.verdict != "queued")
         .filter_map(|h| Some((h.packet?, h)))
         .collect();
-    let mut writer = Writer::new(&format!("lowtide {}", crate::VERSION));
+    let mut writer = PcapngWriter::new(&format!("lowtide {}", crate::VERSION));
     let interface = writer.interface(&name);
     for (at, row, ce) in seen {
         let mut bytes = bytes(&row.header);
@@ -81,14 +81,14 @@ pub fn capture(traced: &Traced, vantage: Vantage) -> Result<Vec<u8>, LabError> {
     Ok(writer.take())
 }
 
-fn nothing(traced: &Traced) -> LabError {
+fn nothing(traced: &FlowTrace) -> LabError {
     let message = format!("flow {} sent nothing, so there is nothing to show", traced.flow.flow);
-    LabError::Choice { message, help: None }
+    LabError::NotFound { message, help: None }
 }
 
 /// The port at which the data of the flow waited longest, not counting that of the sending host; with
 /// no wait anywhere the last one.
-pub(super) fn bottleneck(traced: &Traced) -> Option<&TraceHopRow> {
+pub(super) fn bottleneck(traced: &FlowTrace) -> Option<&TraceHopRow> {
     let flow = traced.flow.flow;
     let data = || traced.tables.hops.iter().filter(|h| h.flow == flow && h.from_sender);
     let own = data().next()?.queue;
@@ -105,7 +105,7 @@ pub(super) fn bottleneck(traced: &Traced) -> Option<&TraceHopRow> {
 }
 
 /// What passes the port: data that leaves it, ACKs that have come over the same link.
-fn at_queue<'a>(traced: &'a Traced, queue: u32, seen: &mut Vec<Seen<'a>>) {
+fn at_queue<'a>(traced: &'a FlowTrace, queue: u32, seen: &mut Vec<PcapPacket<'a>>) {
     let mut ways: BTreeMap<u64, Vec<&TraceHopRow>> = BTreeMap::new();
     for hop in &traced.tables.hops {
         if let Some(packet) = hop.packet {

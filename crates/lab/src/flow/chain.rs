@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 
 use lowtide_record::{TraceHopRow, TraceSegmentRow};
 
-use super::Traced;
+use super::FlowTrace;
 
 /// What a part of the time went into.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Cause {
+pub enum DelayCause {
     /// On a line: the bits of the packet itself, framing included.
     Serialisation,
     /// Under way from the end of a line to the next node, host jitter included.
     Propagation,
     /// In a queue, behind packets of the same flow and direction: the line was sending this flow.
-    Own {
+    OwnQueueing {
         /// The queue.
         queue: String,
     },
     /// In a queue, behind packets of others.
-    Others {
+    CrossTraffic {
         /// The queue.
         queue: String,
     },
@@ -44,44 +44,44 @@ pub enum Cause {
 
 /// A stretch of time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Step {
+pub(super) struct CriticalStep {
     pub(super) from: u64,
     pub(super) to: u64,
-    pub(super) cause: Cause,
+    pub(super) cause: DelayCause,
 }
 
 /// What the chain walks on.
-struct Ground<'a> {
+struct CriticalPathWalker<'a> {
     rows: &'a [TraceSegmentRow],
     /// Place of the sent row, by packet.
     sent: BTreeMap<u64, usize>,
     /// Place of the row at the other end, by packet.
-    came: BTreeMap<u64, usize>,
-    ways: BTreeMap<u64, Vec<&'a TraceHopRow>>,
+    received: BTreeMap<u64, usize>,
+    hops: BTreeMap<u64, Vec<&'a TraceHopRow>>,
     /// Packets that were let in, by queue.
     queues: BTreeMap<u32, Vec<&'a TraceHopRow>>,
-    steps: Vec<Step>,
+    steps: Vec<CriticalStep>,
 }
 
 /// The steps in order of time; empty when the flow delivered nothing. The end is when the last byte
 /// was delivered, or for a flow that did not complete when its last data came in.
-pub(super) fn chain(traced: &Traced) -> Vec<Step> {
+pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
     let rows = traced.tables.segments.as_slice();
-    let mut ground = Ground {
+    let mut ground = CriticalPathWalker {
         rows,
         sent: BTreeMap::new(),
-        came: BTreeMap::new(),
-        ways: BTreeMap::new(),
+        received: BTreeMap::new(),
+        hops: BTreeMap::new(),
         queues: BTreeMap::new(),
         steps: Vec::new(),
     };
     for (i, row) in rows.iter().enumerate() {
-        let places = if row.event == "sent" { &mut ground.sent } else { &mut ground.came };
+        let places = if row.event == "sent" { &mut ground.sent } else { &mut ground.received };
         places.insert(row.packet, i);
     }
     for hop in &traced.tables.hops {
         if let Some(packet) = hop.packet {
-            ground.ways.entry(packet).or_default().push(hop);
+            ground.hops.entry(packet).or_default().push(hop);
         }
         if !hop.verdict.starts_with("dropped") {
             ground.queues.entry(hop.queue).or_default().push(hop);
@@ -95,16 +95,16 @@ pub(super) fn chain(traced: &Traced) -> Vec<Step> {
         ground.walk(last);
     }
     let first = ground.steps.last().map_or(0, |s| s.from);
-    ground.step(traced.flow.start_ps, first, Cause::Application);
+    ground.push_step(traced.flow.start_ps, first, DelayCause::Application);
     ground.steps.reverse();
     ground.steps
 }
 
-impl<'a> Ground<'a> {
+impl<'a> CriticalPathWalker<'a> {
     /// Backwards: the newest step is the earliest one.
-    fn step(&mut self, from: u64, to: u64, cause: Cause) {
+    fn push_step(&mut self, from: u64, to: u64, cause: DelayCause) {
         if from < to {
-            self.steps.push(Step { from, to, cause });
+            self.steps.push(CriticalStep { from, to, cause });
         }
     }
 
@@ -114,15 +114,15 @@ impl<'a> Ground<'a> {
         for _ in 0..=self.rows.len() {
             let row = &self.rows[at];
             if row.event != "sent" {
-                self.way(row);
+                self.walk_hops(row);
                 let Some(&sent) = self.sent.get(&row.packet).filter(|s| **s < at) else { return };
                 at = sent;
                 continue;
             }
             let next = match row.trigger.as_str() {
-                "segment" => row.cause.and_then(|c| self.came.get(&c)).copied(),
+                "segment" => row.cause.and_then(|c| self.received.get(&c)).copied(),
                 "open" => None,
-                _ => self.wait(at),
+                _ => self.walk_wait(at),
             };
             let Some(next) = next.filter(|n| *n < at) else { return };
             at = next;
@@ -131,7 +131,7 @@ impl<'a> Ground<'a> {
 
     /// A timer, or the application, let the segment at place `at` go: what its end saw before, and the
     /// wait since then.
-    fn wait(&mut self, at: usize) -> Option<usize> {
+    fn walk_wait(&mut self, at: usize) -> Option<usize> {
         let row = &self.rows[at];
         let delayed = row.trigger == "delayed-ack";
         let before = self.rows[..at].iter().rposition(|r| {
@@ -141,34 +141,34 @@ impl<'a> Ground<'a> {
             r.place == row.place && earlier && (data || !delayed)
         })?;
         let cause = match row.trigger.as_str() {
-            "delayed-ack" => Cause::DelayedAck,
-            "rto" => Cause::Rto,
-            "loss-probe" => Cause::LossProbe,
-            "reordering" => Cause::Reordering,
-            "application" => Cause::Application,
-            _ => Cause::Timer,
+            "delayed-ack" => DelayCause::DelayedAck,
+            "rto" => DelayCause::Rto,
+            "loss-probe" => DelayCause::LossProbe,
+            "reordering" => DelayCause::Reordering,
+            "application" => DelayCause::Application,
+            _ => DelayCause::Timer,
         };
-        self.step(self.rows[before].time_ps, row.time_ps, cause);
+        self.push_step(self.rows[before].time_ps, row.time_ps, cause);
         Some(before)
     }
 
     /// The way of the packet of `row`, which came in.
-    fn way(&mut self, row: &TraceSegmentRow) {
+    fn walk_hops(&mut self, row: &TraceSegmentRow) {
         let mut until = row.time_ps;
         let hops: Vec<&TraceHopRow> =
-            self.ways.get(&row.packet).into_iter().flatten().rev().copied().collect();
+            self.hops.get(&row.packet).into_iter().flatten().rev().copied().collect();
         for hop in hops {
-            self.step(hop.departure_ps, until, Cause::Propagation);
-            self.step(hop.start_ps, hop.departure_ps, Cause::Serialisation);
-            self.queue(hop);
+            self.push_step(hop.departure_ps, until, DelayCause::Propagation);
+            self.push_step(hop.start_ps, hop.departure_ps, DelayCause::Serialisation);
+            self.walk_queue(hop);
             until = hop.time_ps;
         }
         let sent = self.sent.get(&row.packet).map_or(until, |s| self.rows[*s].time_ps);
-        self.step(sent, until, Cause::Propagation);
+        self.push_step(sent, until, DelayCause::Propagation);
     }
 
     /// Who was sent while the packet of `hop` waited.
-    fn queue(&mut self, hop: &'a TraceHopRow) {
+    fn walk_queue(&mut self, hop: &'a TraceHopRow) {
         let mut until = hop.start_ps;
         let all = self.queues.get(&hop.queue).map_or(&[][..], Vec::as_slice);
         let place = all.partition_point(|h| h.start_ps < hop.start_ps);
@@ -187,8 +187,12 @@ impl<'a> Ground<'a> {
         waits.push((hop.time_ps, until, false));
         for (from, to, own) in waits {
             let queue = hop.name.clone();
-            let cause = if own { Cause::Own { queue } } else { Cause::Others { queue } };
-            self.step(from, to, cause);
+            let cause = if own {
+                DelayCause::OwnQueueing { queue }
+            } else {
+                DelayCause::CrossTraffic { queue }
+            };
+            self.push_step(from, to, cause);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Which run of a directory, and which flow of it.
 
-use lowtide_record::{FlowRow, Manifest, ManifestRun, Point, RunKey};
+use lowtide_record::{FlowRow, Manifest, ManifestRun, RunKey, SweepPoint};
 
 use crate::error::LabError;
 
 /// What was asked for. What is left open: every scheme, the last point, the first seed.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct FlowSelector {
     /// Its number, or its group and place in it: `7`, `short.2`.
     pub flow: String,
     /// The scheme.
@@ -22,7 +22,7 @@ fn refuse(message: String, known: &[String]) -> LabError {
         [] => None,
         known => Some(format!("there are {}", known.join(", "))),
     };
-    LabError::Choice { message, help }
+    LabError::NotFound { message, help }
 }
 
 /// Each value once, where it came first.
@@ -36,17 +36,17 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     all
 }
 
-impl Choice {
+impl FlowSelector {
     /// The runs that it names, one per scheme.
     pub(super) fn runs<'m>(
         &self,
         manifest: &'m Manifest,
     ) -> Result<Vec<&'m ManifestRun>, LabError> {
-        self.pick(&manifest.runs, |run| &run.key)
+        self.select(&manifest.runs, |run| &run.key)
     }
 
     /// The runs that it names among `runs`, which stand in the order of a plan, one per scheme.
-    pub(crate) fn pick<'r, T>(
+    pub(crate) fn select<'r, T>(
         &self,
         runs: &'r [T],
         key: impl Fn(&T) -> &RunKey,
@@ -62,7 +62,7 @@ impl Choice {
             return Err(refuse(format!("no run has the seed {seed}"), &seeds));
         }
         let points = distinct(runs.iter().map(|r| &key(r).point));
-        let at = |p: &&&Point| self.point.iter().all(|(k, v)| p.get(k) == Some(v.as_str()));
+        let at = |p: &&&SweepPoint| self.point.iter().all(|(k, v)| p.get(k) == Some(v.as_str()));
         let Some(point) = points.iter().rfind(at) else {
             let asked: Vec<String> = self.point.iter().map(|(k, v)| format!("{k} = {v}")).collect();
             let known: Vec<String> = points.iter().map(ToString::to_string).collect();
@@ -90,7 +90,7 @@ impl Choice {
             .filter_map(|c| Some((c.first()?.group.clone(), c.len() as u32)))
             .collect();
         let numbers = lowtide_scenario::resolve_flows(&self.flow, &groups)
-            .map_err(|(message, help)| LabError::Choice { message, help })?;
+            .map_err(|(message, help)| LabError::NotFound { message, help })?;
         if numbers.len() != 1 {
             let (group, first) = (&self.flow, numbers.start);
             let answers = flows.get(first as usize).is_some_and(|f| f.role == FlowRow::ANSWERS);
@@ -100,7 +100,7 @@ impl Choice {
             let help = format!(
                 "name one by its place or its number: the first is `{group}.0`, or `{first}`"
             );
-            return Err(LabError::Choice { message, help: Some(help) });
+            return Err(LabError::NotFound { message, help: Some(help) });
         }
         let found = flows.into_iter().nth(numbers.start as usize);
         found.ok_or_else(|| refuse(format!("flow {} has no row in the tables", self.flow), &[]))

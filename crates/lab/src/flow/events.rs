@@ -5,22 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use lowtide_record::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use serde::Serialize;
 
-use super::Traced;
+use super::FlowTrace;
 
 /// Something that happened to one segment, or to the sender.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Event {
+pub struct FlowEvent {
     /// When, picoseconds.
     pub time_ps: u64,
     /// What.
     #[serde(flatten)]
-    pub what: Happening,
+    pub kind: FlowEventKind,
 }
 
 /// A segment as people name it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "segment", rename_all = "kebab-case")]
-pub enum Name {
+pub enum SegmentName {
     /// Data: offsets of its first byte and one past its last.
     Data {
         /// First byte.
@@ -43,12 +43,12 @@ pub enum Name {
 /// The kinds of events.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Happening {
+pub enum FlowEventKind {
     /// A switch set CE.
     Mark {
         /// The segment.
         #[serde(flatten)]
-        segment: Name,
+        segment: SegmentName,
         /// The queue.
         queue: String,
         /// How long it was.
@@ -56,15 +56,15 @@ pub enum Happening {
         /// How long it was.
         queue_bytes: u64,
         /// The ACK that told the sender.
-        echo: Option<Echo>,
+        echo: Option<EceAck>,
         /// What the sender did on that ACK.
-        cut: Option<Cut>,
+        cut: Option<CwndChange>,
     },
     /// A queue had no room, or its marker dropped the packet.
     Loss {
         /// The segment.
         #[serde(flatten)]
-        segment: Name,
+        segment: SegmentName,
         /// The queue.
         queue: String,
         /// How long it was.
@@ -74,7 +74,7 @@ pub enum Happening {
         /// `buffer` or `marker`.
         by: &'static str,
         /// When its bytes were sent again, and why.
-        again: Option<Again>,
+        again: Option<Retransmission>,
     },
     /// The sender changed its window for another reason than a mark named above: `cut`,
     /// `fast-retransmit`, `rto`, `undo`, `loss-probe`.
@@ -83,7 +83,7 @@ pub enum Happening {
         did: String,
         /// How.
         #[serde(flatten)]
-        cut: Cut,
+        cut: CwndChange,
         /// The ACK that made it.
         ack: Option<u64>,
     },
@@ -91,7 +91,7 @@ pub enum Happening {
 
 /// An ACK with ECE.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Echo {
+pub struct EceAck {
     /// Up to where it acknowledges.
     pub ack: u64,
     /// When it was sent.
@@ -102,7 +102,7 @@ pub struct Echo {
 
 /// A change of the window.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Cut {
+pub struct CwndChange {
     /// cwnd before, segments.
     pub cwnd_before: f64,
     /// cwnd after, segments. Where PRR spreads a reduction over the round trip, it is still to come.
@@ -115,7 +115,7 @@ pub struct Cut {
 
 /// A retransmission.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Again {
+pub struct Retransmission {
     /// When.
     pub time_ps: u64,
     /// What made the sender do it; as in the table `trace_segments`.
@@ -123,9 +123,9 @@ pub struct Again {
 }
 
 /// What the events are found in.
-struct Facts<'a> {
+struct EventIndex<'a> {
     sent: BTreeMap<u64, &'a TraceSegmentRow>,
-    came: BTreeMap<u64, &'a TraceSegmentRow>,
+    received: BTreeMap<u64, &'a TraceSegmentRow>,
     /// ACKs with ECE, in order.
     echoes: Vec<&'a TraceSegmentRow>,
     senders: &'a [TraceSenderRow],
@@ -135,7 +135,7 @@ struct Facts<'a> {
 }
 
 /// All events of a flow in order of time.
-pub(super) fn events(traced: &Traced) -> Vec<Event> {
+pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
     let rows = traced.tables.segments.as_slice();
     let all = |sent: bool| {
         rows.iter().filter(move |r| (r.event == "sent") == sent).map(|r| (r.packet, r)).collect()
@@ -146,9 +146,9 @@ pub(super) fn events(traced: &Traced) -> Vec<Event> {
             && r.flags.contains('E')
             && !r.flags.contains('S')
     };
-    let facts = Facts {
+    let facts = EventIndex {
         sent: all(true),
-        came: all(false),
+        received: all(false),
         echoes: rows.iter().filter(echo).collect(),
         senders: &traced.tables.senders,
         cuts: traced
@@ -156,7 +156,7 @@ pub(super) fn events(traced: &Traced) -> Vec<Event> {
             .senders
             .iter()
             .enumerate()
-            .filter(|(_, r)| did(r, "cut"))
+            .filter(|(_, r)| has_event(r, "cut"))
             .filter_map(|(i, r)| Some((r.cause?, i)))
             .collect(),
         rows,
@@ -171,7 +171,7 @@ pub(super) fn events(traced: &Traced) -> Vec<Event> {
             "lost" => facts.loss(hop, "line"),
             _ => None,
         };
-        out.extend(what.map(|what| Event { time_ps: hop.time_ps, what }));
+        out.extend(what.map(|what| FlowEvent { time_ps: hop.time_ps, kind: what }));
     }
     for (i, row) in facts.senders.iter().enumerate() {
         let Some(did) = row.events.as_deref() else { continue };
@@ -181,36 +181,36 @@ pub(super) fn events(traced: &Traced) -> Vec<Event> {
             .filter(|e| *e != "cut" || !told.contains(&i))
             .collect();
         if !parts.is_empty() {
-            let ack = row.cause.and_then(|c| facts.came.get(&c)).and_then(|r| r.ack_bytes);
-            let what = Happening::Sender { did: parts.join(", "), cut: facts.cut(i), ack };
-            out.push(Event { time_ps: row.time_ps, what });
+            let ack = row.cause.and_then(|c| facts.received.get(&c)).and_then(|r| r.ack_bytes);
+            let what = FlowEventKind::Sender { did: parts.join(", "), cut: facts.cut(i), ack };
+            out.push(FlowEvent { time_ps: row.time_ps, kind: what });
         }
     }
     out.sort_by_key(|e| e.time_ps);
     out
 }
 
-fn did(row: &TraceSenderRow, what: &str) -> bool {
+fn has_event(row: &TraceSenderRow, what: &str) -> bool {
     row.events.as_ref().is_some_and(|all| all.split(' ').any(|e| e == what))
 }
 
-fn name(row: &TraceSegmentRow) -> Name {
+fn name(row: &TraceSegmentRow) -> SegmentName {
     if row.len_bytes > 0 {
-        Name::Data { seq: row.seq_bytes, end: row.seq_bytes + u64::from(row.len_bytes) }
+        SegmentName::Data { seq: row.seq_bytes, end: row.seq_bytes + u64::from(row.len_bytes) }
     } else if row.flags.contains(['S', 'F', 'R']) {
-        Name::Control { flags: row.flags.clone() }
+        SegmentName::Control { flags: row.flags.clone() }
     } else {
-        Name::Ack { ack: row.ack_bytes.unwrap_or_default() }
+        SegmentName::Ack { ack: row.ack_bytes.unwrap_or_default() }
     }
 }
 
-impl Facts<'_> {
+impl EventIndex<'_> {
     /// How the sender changed in its row `i`.
-    fn cut(&self, i: usize) -> Cut {
+    fn cut(&self, i: usize) -> CwndChange {
         let row = &self.senders[i];
         let before = i.checked_sub(1).map_or(row, |b| &self.senders[b]);
         let segments = |bytes: u64| bytes as f64 / f64::from(row.mss_bytes.max(1));
-        Cut {
+        CwndChange {
             cwnd_before: segments(before.cwnd_bytes),
             cwnd_after: segments(row.cwnd_bytes),
             ssthresh: row
@@ -221,10 +221,10 @@ impl Facts<'_> {
         }
     }
 
-    fn mark(&self, hop: &TraceHopRow, told: &mut BTreeSet<usize>) -> Option<Happening> {
+    fn mark(&self, hop: &TraceHopRow, told: &mut BTreeSet<usize>) -> Option<FlowEventKind> {
         let packet = hop.packet?;
         let row = self.sent.get(&packet)?;
-        let came = self.came.get(&packet);
+        let came = self.received.get(&packet);
         // Only CE on data is echoed.
         let echo = came.filter(|r| r.place == "receiver" && r.len_bytes > 0).and_then(|came| {
             let first = self.echoes.partition_point(|e| e.time_ps < came.time_ps);
@@ -239,21 +239,21 @@ impl Facts<'_> {
             // One ACK may answer several marks; its cut is told once.
             told.insert(place).then(|| self.cut(place))
         });
-        Some(Happening::Mark {
+        Some(FlowEventKind::Mark {
             segment: name(row),
             queue: hop.name.clone(),
             queue_packets: hop.queue_packets,
             queue_bytes: hop.queue_bytes,
-            echo: echo.map(|e| Echo {
+            echo: echo.map(|e| EceAck {
                 ack: e.ack_bytes.unwrap_or_default(),
                 sent_ps: e.time_ps,
-                received_ps: self.came.get(&e.packet).map(|r| r.time_ps),
+                received_ps: self.received.get(&e.packet).map(|r| r.time_ps),
             }),
             cut,
         })
     }
 
-    fn loss(&self, hop: &TraceHopRow, by: &'static str) -> Option<Happening> {
+    fn loss(&self, hop: &TraceHopRow, by: &'static str) -> Option<FlowEventKind> {
         let row = self.sent.get(&hop.packet?)?;
         let first = self.rows.partition_point(|r| r.time_ps <= hop.time_ps);
         let again = self.rows[first..].iter().find(|r| {
@@ -264,13 +264,13 @@ impl Facts<'_> {
                 && r.seq_bytes <= row.seq_bytes
                 && r.seq_bytes + u64::from(r.len_bytes) > row.seq_bytes
         });
-        Some(Happening::Loss {
+        Some(FlowEventKind::Loss {
             segment: name(row),
             queue: hop.name.clone(),
             queue_packets: hop.queue_packets,
             queue_bytes: hop.queue_bytes,
             by,
-            again: again.map(|r| Again { time_ps: r.time_ps, trigger: r.trigger.clone() }),
+            again: again.map(|r| Retransmission { time_ps: r.time_ps, trigger: r.trigger.clone() }),
         })
     }
 }

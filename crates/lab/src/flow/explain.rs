@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use lowtide_record::{FlowRow, RunKey, TraceSenderRow};
 use serde::Serialize;
 
-use super::chain::{Cause, chain};
-use super::events::{Event, Happening, Name, events};
-use super::{Choice, Traced, traced};
+use super::chain::{DelayCause, critical_path};
+use super::events::{FlowEvent, FlowEventKind, SegmentName, events};
+use super::{FlowSelector, FlowTrace, trace_flows};
 use crate::error::LabError;
 
 /// One flow of one run, explained.
@@ -46,22 +46,22 @@ pub struct Explanation {
     /// to the last data that came in.
     pub total_ps: u64,
     /// The parts; they add up to the total.
-    pub shares: Vec<Share>,
+    pub shares: Vec<DelayShare>,
     /// What kept the sender from sending more, as `trace_senders` has it; these add up to the total too.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<LimitShare>,
     /// Segments that came to the sender with ECE.
     pub echoes: usize,
     /// ACKs that the receiver's delayed-ACK timer released.
     pub delayed_acks: usize,
     /// Marks, losses, cuts, in order of time.
-    pub events: Vec<Event>,
+    pub events: Vec<FlowEvent>,
     #[serde(skip)]
     threshold: Option<String>,
 }
 
 /// A part of the time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Share {
+pub struct DelayShare {
     /// What the sender was doing: `handshake`, `slow-start`, `avoidance`, `recovery`, `timeout`.
     pub phase: &'static str,
     /// What the time went into: `serialisation`, `propagation`, `own-bytes`, `other-flows`,
@@ -75,7 +75,7 @@ pub struct Share {
 
 /// A part of the time by what kept the sender from sending more.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Limit {
+pub struct LimitShare {
     /// `handshake`, and once that is over `application`, `cwnd`, `receive-window`,
     /// `send-buffer` or `host-queue`.
     pub by: String,
@@ -87,8 +87,11 @@ pub struct Limit {
 ///
 /// # Errors
 /// As [`traced`].
-pub fn explain(root: &std::path::Path, choice: &Choice) -> Result<Vec<Explanation>, LabError> {
-    Ok(traced(root, choice)?.iter().map(Explanation::of).collect())
+pub fn explain(
+    root: &std::path::Path,
+    choice: &FlowSelector,
+) -> Result<Vec<Explanation>, LabError> {
+    Ok(trace_flows(root, choice)?.iter().map(Explanation::of).collect())
 }
 
 const PHASES: [(&str, &str); 5] = [
@@ -99,13 +102,13 @@ const PHASES: [(&str, &str); 5] = [
     ("timeout", "after RTO"),
 ];
 
-impl Cause {
+impl DelayCause {
     fn name(&self) -> &'static str {
         match self {
             Self::Serialisation => "serialisation",
             Self::Propagation => "propagation",
-            Self::Own { .. } => "own-bytes",
-            Self::Others { .. } => "other-flows",
+            Self::OwnQueueing { .. } => "own-bytes",
+            Self::CrossTraffic { .. } => "other-flows",
             Self::DelayedAck => "delayed-ack",
             Self::Rto => "rto",
             Self::LossProbe => "loss-probe",
@@ -117,13 +120,13 @@ impl Cause {
 
     fn queue(&self) -> Option<&String> {
         match self {
-            Self::Own { queue } | Self::Others { queue } => Some(queue),
+            Self::OwnQueueing { queue } | Self::CrossTraffic { queue } => Some(queue),
             _ => None,
         }
     }
 }
 
-fn words(share: &Share) -> String {
+fn cause_text(share: &DelayShare) -> String {
     let queue = share.queue.as_deref().unwrap_or_default();
     match share.cause {
         "serialisation" => "on a line".into(),
@@ -141,17 +144,17 @@ fn words(share: &Share) -> String {
 
 impl Explanation {
     /// Explains one traced flow.
-    pub fn of(traced: &Traced) -> Self {
+    pub fn of(traced: &FlowTrace) -> Self {
         let flow = &traced.flow;
-        let steps = chain(traced);
+        let steps = critical_path(traced);
         let phase = phases(traced);
-        let mut sums: BTreeMap<(usize, Cause), u64> = BTreeMap::new();
+        let mut sums: BTreeMap<(usize, DelayCause), u64> = BTreeMap::new();
         for step in &steps {
             for (number, from, to) in split(&phase, step.from, step.to) {
                 *sums.entry((number, step.cause.clone())).or_default() += to - from;
             }
         }
-        let shares = sums.into_iter().map(|((number, cause), time_ps)| Share {
+        let shares = sums.into_iter().map(|((number, cause), time_ps)| DelayShare {
             phase: PHASES[number].0,
             cause: cause.name(),
             queue: cause.queue().cloned(),
@@ -238,7 +241,7 @@ impl Explanation {
             self.events.len()
         )?;
         for event in self.events.iter().take(most) {
-            writeln!(out, "{:>12} ms  {}", ms(event.time_ps), self.line(&event.what))?;
+            writeln!(out, "{:>12} ms  {}", ms(event.time_ps), self.line(&event.kind))?;
         }
         if self.events.len() > most {
             writeln!(out, "{:>12}     and {} more (--all)", "", self.events.len() - most)?;
@@ -250,12 +253,12 @@ impl Explanation {
     fn table(&self, out: &mut String) -> std::fmt::Result {
         let used: Vec<(&str, &str)> =
             PHASES.into_iter().filter(|(p, _)| self.shares.iter().any(|s| s.phase == *p)).collect();
-        let mut causes: Vec<String> = self.shares.iter().map(words).collect();
+        let mut causes: Vec<String> = self.shares.iter().map(cause_text).collect();
         causes.sort_unstable();
         causes.dedup();
         let sum = |phase: Option<&str>, cause: Option<&str>| -> u64 {
-            let of = |s: &&Share| {
-                phase.is_none_or(|p| s.phase == p) && cause.is_none_or(|c| words(s) == c)
+            let of = |s: &&DelayShare| {
+                phase.is_none_or(|p| s.phase == p) && cause.is_none_or(|c| cause_text(s) == c)
             };
             self.shares.iter().filter(of).map(|s| s.time_ps).sum()
         };
@@ -281,9 +284,9 @@ impl Explanation {
         Ok(())
     }
 
-    fn line(&self, what: &Happening) -> String {
+    fn line(&self, what: &FlowEventKind) -> String {
         match what {
-            Happening::Mark { segment, queue, queue_packets, queue_bytes, echo, cut } => {
+            FlowEventKind::Mark { segment, queue, queue_packets, queue_bytes, echo, cut } => {
                 let length = self.length(*queue_packets, *queue_bytes);
                 let mut text = format!("{segment} marked CE at {queue} ({length})");
                 if let Some(echo) = echo {
@@ -298,7 +301,7 @@ impl Explanation {
                 }
                 text
             }
-            Happening::Loss { segment, queue, queue_packets, queue_bytes, by, again } => {
+            FlowEventKind::Loss { segment, queue, queue_packets, queue_bytes, by, again } => {
                 let why = match *by {
                     "buffer" => "no room".to_owned(),
                     _ => "by the marker".to_owned(),
@@ -319,7 +322,7 @@ impl Explanation {
                 }
                 text
             }
-            Happening::Sender { did, cut, ack } => {
+            FlowEventKind::Sender { did, cut, ack } => {
                 let on = ack.map_or_else(String::new, |a| format!(" on ACK {a}"));
                 format!("{did}{on}: {cut}")
             }
@@ -340,7 +343,7 @@ impl Explanation {
     }
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for SegmentName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Data { seq, end } => write!(f, "seq {seq}:{end}"),
@@ -350,7 +353,7 @@ impl std::fmt::Display for Name {
     }
 }
 
-impl std::fmt::Display for super::events::Cut {
+impl std::fmt::Display for super::events::CwndChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "cwnd {:.1} -> {:.1} segments", self.cwnd_before, self.cwnd_after)?;
         if let Some(ssthresh) = self.ssthresh {
@@ -369,7 +372,7 @@ fn kilobytes(bytes: u64) -> String {
 }
 
 /// From when on the sender was in which phase, by number in [`PHASES`].
-fn phases(traced: &Traced) -> Vec<(u64, usize)> {
+fn phases(traced: &FlowTrace) -> Vec<(u64, usize)> {
     let number = |name: &str| PHASES.iter().position(|(p, _)| *p == name).unwrap_or(0);
     let mut out: Vec<(u64, usize)> = vec![(0, 0)];
     for row in &traced.tables.senders {
@@ -381,14 +384,14 @@ fn phases(traced: &Traced) -> Vec<(u64, usize)> {
 
 /// The time between two instants by what the newest row says that the sender was limited by, the longest
 /// part first.
-fn limits(rows: &[TraceSenderRow], from: u64, to: u64) -> Vec<Limit> {
-    let mut out: Vec<Limit> = Vec::new();
+fn limits(rows: &[TraceSenderRow], from: u64, to: u64) -> Vec<LimitShare> {
+    let mut out: Vec<LimitShare> = Vec::new();
     let mut add = |by: &str, from: u64, to: u64| {
         let time_ps = to.saturating_sub(from);
         match out.iter_mut().find(|l| l.by == by) {
             _ if time_ps == 0 => {}
             Some(limit) => limit.time_ps += time_ps,
-            None => out.push(Limit { by: by.to_owned(), time_ps }),
+            None => out.push(LimitShare { by: by.to_owned(), time_ps }),
         }
     };
     let within = |at: u64| at.clamp(from, to);

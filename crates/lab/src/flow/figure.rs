@@ -8,15 +8,17 @@ use lowtide_record::{RunDir, TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 
 use super::capture::bottleneck;
-use super::{Traced, file_name, threshold};
+use super::{FlowTrace, file_name, threshold};
 use crate::error::LabError;
-use crate::figure::{Axis, Curve, CurveLook, Dot, Drawn, Lane, Stack, bytes_unit, thinned};
-use crate::plots::Source;
+use crate::figure::{
+    Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
+};
+use crate::plots::PlotInput;
 use crate::transports;
 
 /// The part of the time that is shown; all of the flow where it is open.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Window {
+pub struct PlotWindow {
     /// From here on, in time of the run.
     pub from: Option<Duration>,
     /// Up to here.
@@ -35,47 +37,50 @@ pub struct Plot {
 }
 
 /// Points of a curve that are drawn.
-const MOST_POINTS: usize = 2400;
+const MAX_POINTS: usize = 2400;
 /// Parts of the time over which the throughput is taken.
 const BINS: u64 = 120;
 /// Flows of one run that a report shows.
-const MOST_FLOWS: usize = 4;
+const MAX_FLOWS: usize = 4;
 
 /// Draws the plots of a flow.
 ///
 /// # Errors
 /// Nothing of the flow lies in the window.
-pub fn plot(traced: &Traced, window: Window) -> Result<Plot, LabError> {
-    let drawn = Drawn::of_stack(&stack(traced, window)?)?;
+pub fn plot(traced: &FlowTrace, window: PlotWindow) -> Result<Plot, LabError> {
+    let drawn = FigureFiles::of_stack(&stack(traced, window)?)?;
     Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv })
 }
 
 /// The plots of the flows that were recorded in a directory, for its report.
-pub(crate) fn recorded(dir: &RunDir, source: Source<'_>) -> Result<Vec<Stack>, LabError> {
+pub(crate) fn recorded_plots(
+    dir: &RunDir,
+    source: PlotInput<'_>,
+) -> Result<Vec<StackedPlot>, LabError> {
     let mut out = Vec::new();
     for run in source.first_seeds() {
         let tables = dir.traces(run.key.run)?;
         let flows: BTreeSet<u32> = tables.segments.iter().map(|r| r.flow).collect();
         let rows = if flows.is_empty() { Vec::new() } else { dir.flows(run.key.run)? };
-        for flow in rows.into_iter().filter(|f| flows.contains(&f.flow)).take(MOST_FLOWS) {
+        for flow in rows.into_iter().filter(|f| flows.contains(&f.flow)).take(MAX_FLOWS) {
             let tables = tables.clone().of_flow(flow.flow);
             let threshold = threshold(source.manifest);
-            let traced = Traced { key: run.key.clone(), flow, tables, threshold };
-            out.push(stack(&traced, Window::default())?);
+            let traced = FlowTrace { key: run.key.clone(), flow, tables, threshold };
+            out.push(stack(&traced, PlotWindow::default())?);
         }
     }
     Ok(out)
 }
 
 /// What the curves are taken from.
-struct Frame {
+struct TimeWindow {
     from: u64,
     to: u64,
     /// Picoseconds per unit of the axis.
     scale: f64,
 }
 
-impl Frame {
+impl TimeWindow {
     fn dot(&self, time: u64, y: f64) -> Dot {
         Dot::new(time as f64 / self.scale, y)
     }
@@ -96,7 +101,7 @@ impl Frame {
         if let Some(last) = out.last().copied() {
             out.push(Dot { x: self.to as f64 / self.scale, ..last });
         }
-        thinned(&out, MOST_POINTS)
+        thinned(&out, MAX_POINTS)
     }
 
     /// Single points within the window.
@@ -108,11 +113,11 @@ impl Frame {
     }
 }
 
-fn curve(name: &'static str, style: usize, look: CurveLook, points: Vec<Dot>) -> Curve {
-    Curve { name, style, look, right: false, points }
+fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) -> Curve {
+    Curve { name, style, kind: look, right: false, points }
 }
 
-fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
+fn stack(traced: &FlowTrace, window: PlotWindow) -> Result<StackedPlot, LabError> {
     let times = traced.tables.segments.iter().map(|r| r.time_ps);
     let first = traced.flow.start_ps;
     let last = times.clone().max().unwrap_or(first);
@@ -122,7 +127,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
     let to = window.to.map_or(last, Duration::as_ps);
     if from >= to || !times.into_iter().any(|t| (from..=to).contains(&t)) {
         let of = |ps: u64| format!("{}", Duration::from_ps(ps));
-        return Err(LabError::Choice {
+        return Err(LabError::NotFound {
             message: format!("flow {} has nothing in that window", traced.flow.flow),
             help: Some(format!("it lasts from {} to {}", of(first), of(last))),
         });
@@ -132,7 +137,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
         5_000_000_000..5_000_000_000_000 => ("ms", 1e9),
         _ => ("s", 1e12),
     };
-    let frame = Frame { from, to, scale };
+    let frame = TimeWindow { from, to, scale };
     let (low, high) = (from as f64 / scale, to as f64 / scale);
     let queue = bottleneck(traced);
     let mut caption = format!(
@@ -148,7 +153,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
         let _ = write!(caption, " Queue: {}, with the packets of all flows.", hop.name);
     }
     let flow = &traced.flow;
-    Ok(Stack {
+    Ok(StackedPlot {
         id: format!("flow-{}-{}", flow.flow, file_name(&traced.key.scheme)),
         title: format!(
             "{}: flow {} ({}, {} to {}), ran {}",
@@ -157,7 +162,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
             flow.group,
             flow.src,
             flow.dst,
-            transports::ran_by(flow)
+            transports::transport_of(flow)
         ),
         caption,
         x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high).precise(),
@@ -170,7 +175,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
     })
 }
 
-fn sequence(traced: &Traced, frame: &Frame) -> Lane {
+fn sequence(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     let rows = traced.tables.segments.as_slice();
     let at_sender = |r: &&TraceSegmentRow| r.place == "sender";
     let inside = |r: &&TraceSegmentRow| (frame.from..=frame.to).contains(&r.time_ps);
@@ -227,62 +232,62 @@ fn sequence(traced: &Traced, frame: &Frame) -> Lane {
         .precise(),
         right: None,
         curves: vec![
-            curve("ACK", 2, CurveLook::Steps, ack_line),
-            curve("data", 0, CurveLook::Dots, thinned(&data, MOST_POINTS)),
-            curve("CE", 22, CurveLook::Marks, ce),
-            curve("ECE", 16, CurveLook::Marks, ece),
-            curve("CWR", 3, CurveLook::Marks, cwr),
-            curve("retransmission", 5, CurveLook::Marks, again),
-            curve("drop", 20, CurveLook::Marks, drops),
+            curve("ACK", 2, CurveKind::Steps, ack_line),
+            curve("data", 0, CurveKind::Dots, thinned(&data, MAX_POINTS)),
+            curve("CE", 22, CurveKind::Marks, ce),
+            curve("ECE", 16, CurveKind::Marks, ece),
+            curve("CWR", 3, CurveKind::Marks, cwr),
+            curve("retransmission", 5, CurveKind::Marks, again),
+            curve("drop", 20, CurveKind::Marks, drops),
         ],
     }
 }
 
 /// A staircase of what the sender thinks.
-fn thought(
-    traced: &Traced,
-    frame: &Frame,
+fn sender_curve(
+    traced: &FlowTrace,
+    frame: &TimeWindow,
     value: impl Fn(&TraceSenderRow) -> Option<f64>,
 ) -> Vec<Dot> {
     let rows = traced.tables.senders.iter().filter(|r| r.cwnd_bytes > 0);
     frame.staircase(rows.filter_map(|r| Some((r.time_ps, value(r)?))))
 }
 
-fn windows(traced: &Traced, frame: &Frame) -> Lane {
+fn windows(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     let kb = |bytes: u64| bytes as f64 / 1e3;
-    let cwnd = thought(traced, frame, |r| Some(kb(r.cwnd_bytes)));
+    let cwnd = sender_curve(traced, frame, |r| Some(kb(r.cwnd_bytes)));
     let most = cwnd.iter().map(|d| d.y).fold(0.0, f64::max);
     // A threshold far above the window would make the window flat.
     let reach = |y: &f64| *y <= most * 1.5;
-    let ssthresh = thought(traced, frame, |r| r.ssthresh_bytes.map(kb).filter(reach));
+    let ssthresh = sender_curve(traced, frame, |r| r.ssthresh_bytes.map(kb).filter(reach));
     Lane {
         title: "Window".to_owned(),
         y: Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().chain(&ssthresh).map(|d| d.y)),
         right: None,
         curves: vec![
-            curve("ssthresh", 3, CurveLook::Thin, ssthresh),
-            curve("cwnd", 0, CurveLook::Steps, cwnd),
+            curve("ssthresh", 3, CurveKind::Thin, ssthresh),
+            curve("cwnd", 0, CurveKind::Steps, cwnd),
         ],
     }
 }
 
-fn round_trips(traced: &Traced, frame: &Frame) -> Lane {
+fn round_trips(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     let ms = |ns: u64| ns as f64 / 1e6;
-    let srtt = thought(traced, frame, |r| r.srtt_ns.map(ms));
-    let rto = thought(traced, frame, |r| Some(ms(r.rto_ns)));
+    let srtt = sender_curve(traced, frame, |r| r.srtt_ns.map(ms));
+    let rto = sender_curve(traced, frame, |r| Some(ms(r.rto_ns)));
     let values: Vec<f64> = srtt.iter().chain(&rto).map(|d| d.y).collect();
     Lane {
         title: "Round trip".to_owned(),
         y: Axis::fitting("Time (ms)", "time_ms", &values),
         right: None,
         curves: vec![
-            curve("RTO", 3, CurveLook::Thin, rto),
-            curve("SRTT", 0, CurveLook::Steps, srtt),
+            curve("RTO", 3, CurveKind::Thin, rto),
+            curve("SRTT", 0, CurveKind::Steps, srtt),
         ],
     }
 }
 
-fn throughput(traced: &Traced, frame: &Frame, queue: Option<&TraceHopRow>) -> Lane {
+fn throughput(traced: &FlowTrace, frame: &TimeWindow, queue: Option<&TraceHopRow>) -> Lane {
     let width = bin(traced, frame);
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
     for row in payloads(traced, frame) {
@@ -304,16 +309,16 @@ fn throughput(traced: &Traced, frame: &Frame, queue: Option<&TraceHopRow>) -> La
             length.iter().map(|d| d.y),
         )),
         curves: vec![
-            Curve { right: true, ..curve("queue", 1, CurveLook::Steps, length) },
-            curve("throughput", 0, CurveLook::Steps, rate),
+            Curve { right: true, ..curve("queue", 1, CurveKind::Steps, length) },
+            curve("throughput", 0, CurveKind::Steps, rate),
         ],
     }
 }
 
 /// Data that came in at the receiver.
 fn payloads<'a>(
-    traced: &'a Traced,
-    frame: &Frame,
+    traced: &'a FlowTrace,
+    frame: &TimeWindow,
 ) -> impl Iterator<Item = &'a TraceSegmentRow> + use<'a> {
     let (from, to) = (frame.from, frame.to);
     traced.tables.segments.iter().filter(move |r| {
@@ -325,13 +330,13 @@ fn payloads<'a>(
 }
 
 /// Over how long the throughput is taken, picoseconds: eight segments on average at least.
-fn bin(traced: &Traced, frame: &Frame) -> u64 {
+fn bin(traced: &FlowTrace, frame: &TimeWindow) -> u64 {
     let span = frame.to - frame.from;
     let segments = payloads(traced, frame).count() as u64;
     (span / BINS).max(span.saturating_mul(8).checked_div(segments).unwrap_or(0)).clamp(1, span)
 }
 
-fn taken_in(hop: &TraceHopRow) -> bool {
+fn was_enqueued(hop: &TraceHopRow) -> bool {
     !hop.verdict.starts_with("dropped") && hop.verdict != "lost"
 }
 
@@ -344,7 +349,7 @@ fn counts_in_service(hops: &[&TraceHopRow]) -> bool {
         }
         let on_line = there.front().is_some_and(|h| h.start_ps <= hop.time_ps);
         let all = there.len();
-        if taken_in(hop) {
+        if was_enqueued(hop) {
             there.push_back(hop);
         }
         on_line && hop.queue_packets as usize == all
@@ -353,7 +358,7 @@ fn counts_in_service(hops: &[&TraceHopRow]) -> bool {
 
 /// The length of a queue whenever it changes. What a packet found is what the port counted; between
 /// packets it shrinks as they are sent.
-fn lengths(traced: &Traced, queue: u32) -> Vec<(u64, f64)> {
+fn lengths(traced: &FlowTrace, queue: u32) -> Vec<(u64, f64)> {
     let hops: Vec<&TraceHopRow> = traced.tables.hops.iter().filter(|h| h.queue == queue).collect();
     let mut out = Vec::new();
     let mut leaving: VecDeque<u64> = VecDeque::new();
@@ -361,7 +366,7 @@ fn lengths(traced: &Traced, queue: u32) -> Vec<(u64, f64)> {
     let next = hops.iter().skip(1).map(|h| h.time_ps).chain([u64::MAX]);
     for (hop, next) in hops.iter().zip(next) {
         let mut length = hop.queue_packets;
-        if taken_in(hop) && (in_service || hop.start_ps > hop.time_ps) {
+        if was_enqueued(hop) && (in_service || hop.start_ps > hop.time_ps) {
             length += 1;
             leaving.push_back(if in_service { hop.departure_ps } else { hop.start_ps });
         }

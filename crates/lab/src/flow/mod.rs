@@ -15,22 +15,22 @@ mod replay;
 
 use std::path::Path;
 
-use lowtide_record::{FlowRow, Manifest, RunDir, RunKey, Setting, TraceTables};
+use lowtide_record::{FlowRow, Manifest, ReportedSetting, RunDir, RunKey, TraceTables};
 
 pub use capture::{Vantage, capture};
-pub use chain::Cause;
-pub use choice::Choice;
-pub use events::{Event, Happening};
-pub use explain::{Explanation, Share, explain};
-pub(crate) use figure::recorded;
-pub use figure::{Plot, Window, plot};
-pub(crate) use replay::{file_name, not_again, others, specification};
+pub use chain::DelayCause;
+pub use choice::FlowSelector;
+pub use events::{FlowEvent, FlowEventKind};
+pub use explain::{DelayShare, Explanation, explain};
+pub(crate) use figure::recorded_plots;
+pub use figure::{Plot, PlotWindow, plot};
+pub(crate) use replay::{extra_scenarios, file_name, not_reproducible, specification};
 
 use crate::error::LabError;
 
 /// A flow of one run with everything that happened to it.
 #[derive(Clone, Debug)]
-pub struct Traced {
+pub struct FlowTrace {
     /// The run.
     pub key: RunKey,
     /// The flow.
@@ -45,7 +45,7 @@ pub struct Traced {
 ///
 /// # Errors
 /// The directory is not complete, there is no such run or flow, or the run cannot be made again.
-pub fn traced(root: &Path, choice: &Choice) -> Result<Vec<Traced>, LabError> {
+pub fn trace_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowTrace>, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     let mut out = Vec::new();
     for run in choice.runs(&manifest)? {
@@ -57,13 +57,13 @@ pub fn traced(root: &Path, choice: &Choice) -> Result<Vec<Traced>, LabError> {
             recorded
         };
         let threshold = threshold(&manifest);
-        out.push(Traced { key: run.key.clone(), flow, tables, threshold });
+        out.push(FlowTrace { key: run.key.clone(), flow, tables, threshold });
     }
     Ok(out)
 }
 
 fn threshold(manifest: &Manifest) -> Option<String> {
-    let find = |s: &&Setting| s.section == "switch.mark" && s.name == "k";
+    let find = |s: &&ReportedSetting| s.section == "switch.mark" && s.name == "k";
     let [k] = manifest.settings.iter().find(find)?.values.as_slice() else { return None };
     Some(k.clone())
 }

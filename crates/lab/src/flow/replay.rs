@@ -4,8 +4,8 @@
 //! comes out is the manifest's; else nothing comes out.
 
 use lowtide_host::ProbePlan;
-use lowtide_record::{Manifest, ManifestRun, Point, RunDir, RunKey, TraceTables, digest_text};
-use lowtide_scenario::{Plan, RunSpec, Scenario};
+use lowtide_record::{Manifest, ManifestRun, RunDir, RunKey, SweepPoint, TraceTables, digest_text};
+use lowtide_scenario::{RunPlan, RunSpec, Scenario};
 
 use crate::error::LabError;
 
@@ -34,7 +34,10 @@ fn names(scheme: &str, point: usize) -> [String; 2] {
 
 /// Runs that do not follow from the written-out scenario `shown` of their scheme (a swept key may be
 /// one that others follow from): those that must be written out beside it, with their names.
-pub(crate) fn others<'p>(plan: &'p Plan, shown: &RunSpec) -> Vec<(String, &'p RunSpec)> {
+pub(crate) fn extra_scenarios<'p>(
+    plan: &'p RunPlan,
+    shown: &RunSpec,
+) -> Vec<(String, &'p RunSpec)> {
     let text = shown.resolved_toml();
     let mut out = Vec::new();
     for (i, point) in plan.points.iter().enumerate() {
@@ -45,7 +48,7 @@ pub(crate) fn others<'p>(plan: &'p Plan, shown: &RunSpec) -> Vec<(String, &'p Ru
         let key = RunKey {
             run: 0,
             scheme: run.scheme.clone(),
-            point: Point(point.clone()),
+            point: SweepPoint(point.clone()),
             seed: run.seed,
         };
         if derive(&text, &key, &run.hash).is_none() {
@@ -57,8 +60,8 @@ pub(crate) fn others<'p>(plan: &'p Plan, shown: &RunSpec) -> Vec<(String, &'p Ru
 }
 
 /// Why `run` cannot be made again.
-pub(crate) fn not_again(manifest: &Manifest, run: &ManifestRun, reason: &str) -> LabError {
-    LabError::NotAgain {
+pub(crate) fn not_reproducible(manifest: &Manifest, run: &ManifestRun, reason: &str) -> LabError {
+    LabError::NotReproducible {
         key: Box::new(run.key.clone()),
         reason: reason.to_owned(),
         version: manifest.version.clone(),
@@ -73,7 +76,7 @@ pub(crate) fn specification(
     run: &ManifestRun,
 ) -> Result<RunSpec, LabError> {
     let point = manifest.points.iter().position(|p| *p == run.key.point).unwrap_or_default();
-    let again = |reason: &str| not_again(manifest, run, reason);
+    let again = |reason: &str| not_reproducible(manifest, run, reason);
     if manifest.backend.is_some() {
         return Err(LabError::Measured { key: Box::new(run.key.clone()) });
     }
@@ -102,7 +105,7 @@ pub(super) fn replay(
     let outcome = lowtide_host::run(&setup, &mut |_| false)
         .map_err(|error| LabError::Run { key: Box::new(run.key.clone()), error })?;
     if digest_text(outcome.digest) != run.digest {
-        return Err(not_again(manifest, run, "it comes out with another digest"));
+        return Err(not_reproducible(manifest, run, "it comes out with another digest"));
     }
     Ok(TraceTables::new(&outcome))
 }

@@ -1,5 +1,5 @@
 use lowtide_net::{Framing, LineSpec, PortSpec, SwitchSpec};
-use lowtide_units::Parts;
+use lowtide_units::Fraction;
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn link(a: NodeId, b: NodeId, (there, back): (u64, u64), framing: Framing) -> Li
         rate: Rate::from_bps(mbps * 1_000_000).unwrap(),
         delay: Duration::from_us(20),
         port: PortSpec::NIC,
-        loss: Parts::ZERO,
+        loss: Fraction::ZERO,
     };
     LinkSpec { a, b, from_a: line(there), from_b: line(back), framing }
 }
@@ -38,7 +38,7 @@ fn plan(switches: u32, links: Vec<LinkSpec>, routing: Routing) -> Blueprint {
 
 /// The ideal time from the first host to the second, in picoseconds.
 fn ideal(plan: &Blueprint, packets: &Packets) -> u64 {
-    Network::new(plan).unwrap().ideal(0, 1, packets).unwrap().as_ps()
+    IdealPaths::new(plan).unwrap().ideal(0, 1, packets).unwrap().as_ps()
 }
 
 /// Two hosts at a switch, each with its own rate.
@@ -77,11 +77,11 @@ fn it_is_a_handshake_and_every_packet_once() {
 }
 
 #[test]
-fn hosts_that_nothing_joins_have_none() {
+fn unconnected_hosts_have_no_ideal_time() {
     let mut star = star([10, 10], Framing::Ip);
-    assert!(Network::new(&star).unwrap().ideal(0, 0, &flow(1, 1)).is_none());
+    assert!(IdealPaths::new(&star).unwrap().ideal(0, 0, &flow(1, 1)).is_none());
     star.links.pop();
-    assert!(Network::new(&star).is_none_or(|mut n| n.ideal(0, 1, &flow(1, 1)).is_none()));
+    assert!(IdealPaths::new(&star).is_none_or(|mut n| n.ideal(0, 1, &flow(1, 1)).is_none()));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn over_equally_short_paths_the_fastest_counts_for_each_size() {
 }
 
 #[test]
-fn the_way_back_is_the_best_of_its_own() {
+fn the_reverse_path_is_the_best_of_its_own() {
     // One spine is fast there and slow back, the other one the other way round.
     let at = NodeId::Switch;
     let links = vec![
@@ -143,9 +143,9 @@ fn sprayed_packets_use_all_lines_of_a_hop_together() {
 }
 
 #[test]
-fn more_paths_than_can_be_told_apart_count_by_the_best_of_each_hop() {
+fn beyond_the_limit_of_paths_the_best_link_of_each_hop_counts() {
     // None is as good as another.
-    let rates: Vec<(u64, u64)> = (1..=MOST as u64 + 1).map(|i| (i, 100 - i)).collect();
+    let rates: Vec<(u64, u64)> = (1..=MAX_PATHS as u64 + 1).map(|i| (i, 100 - i)).collect();
     let most = spines(1_000, &rates[1..], ECMP);
     let all = spines(1_000, &rates, ECMP);
     let (packets, best) = (flow(14_480, 1448), spines(1_000, &[(33, 99)], ECMP));

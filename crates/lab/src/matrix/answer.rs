@@ -6,10 +6,10 @@ use lowtide_units::{Duration, parse_duration};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::cell::{self, Cell, Class, Queue};
-use super::ends::Same;
-use super::mechanism::{Evidence, Mechanism};
-use super::question::{ALONE, PairsQuestion};
+use super::cell::{self, BottleneckStats, FlowStats, MatrixCell};
+use super::ends::EquivalentScheme;
+use super::mechanism::{Mechanism, VerdictEvidence};
+use super::question::{ALONE, PairsRequest};
 use super::thresholds::Thresholds;
 use super::verdict::{Verdict, judge};
 use crate::error::LabError;
@@ -18,7 +18,7 @@ use crate::results::Results;
 
 /// Everything that a matrix says.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Answer {
+pub struct MatrixResult {
     /// `lowtide.matrix/1`.
     pub schema: &'static str,
     /// Version of the tool.
@@ -36,9 +36,9 @@ pub struct Answer {
     /// Next to whom, in order.
     pub neighbours: Vec<String>,
     /// Senders that are left out because another one is the same.
-    pub same_senders: Vec<Same>,
+    pub same_senders: Vec<EquivalentScheme>,
     /// Receivers that are left out because another one is the same.
-    pub same_receivers: Vec<Same>,
+    pub same_receivers: Vec<EquivalentScheme>,
     /// Seeds of each cell.
     pub seeds: usize,
     /// The marking threshold in packets, where there is one.
@@ -66,16 +66,16 @@ pub struct PairRow {
     pub mechanism_id: Option<Mechanism>,
     /// The numbers that decided, by name.
     #[serde(serialize_with = "map")]
-    pub evidence: Evidence,
+    pub evidence: VerdictEvidence,
     /// The bottleneck.
-    pub queue: Queue,
+    pub queue: BottleneckStats,
     /// The pair's flows.
-    pub pair: Class,
+    pub pair: FlowStats,
     /// The neighbour's flows; null when there is none.
-    pub neighbour_flows: Option<Class>,
+    pub neighbour_flows: Option<FlowStats>,
 }
 
-fn map<S: Serializer>(evidence: &Evidence, serializer: S) -> Result<S::Ok, S::Error> {
+fn map<S: Serializer>(evidence: &VerdictEvidence, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(evidence.len()))?;
     for (name, value) in evidence {
         map.serialize_entry(name, value)?;
@@ -83,7 +83,7 @@ fn map<S: Serializer>(evidence: &Evidence, serializer: S) -> Result<S::Ok, S::Er
     map.end()
 }
 
-impl Answer {
+impl MatrixResult {
     /// The row of a pair.
     pub fn pair(&self, sender: &str, receiver: &str, neighbour: Option<&str>) -> Option<&PairRow> {
         self.pairs.iter().find(|p| {
@@ -93,9 +93,9 @@ impl Answer {
 }
 
 impl PairRow {
-    fn new(cell: Cell, k: Option<f64>, thresholds: &Thresholds) -> Self {
+    fn new(cell: MatrixCell, k: Option<f64>, thresholds: &Thresholds) -> Self {
         let finding = judge(&cell, k, thresholds);
-        let Cell { sender, receiver, neighbour, queue, pair, beside } = cell;
+        let MatrixCell { sender, receiver, neighbour, queue, pair, neighbour_flows: beside } = cell;
         Self {
             sender,
             receiver,
@@ -119,13 +119,13 @@ fn warmup_ps(manifest: &Manifest) -> u64 {
 }
 
 /// Judges what the tables of a directory say.
-pub(crate) fn judged(
-    question: &PairsQuestion,
+pub(crate) fn judge_cells(
+    question: &PairsRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
-) -> Result<Answer, LabError> {
-    let windows = cell::windows(dir, &results.runs, warmup_ps(manifest))?;
+) -> Result<MatrixResult, LabError> {
+    let windows = cell::cwnd_samples(dir, &results.runs, warmup_ps(manifest))?;
     let mut rows = Vec::new();
     for runs in
         results.runs.chunk_by(|a, b| a.key.scheme == b.key.scheme && a.key.point == b.key.point)
@@ -135,10 +135,10 @@ pub(crate) fn judged(
         let neighbour = Some(of("neighbour")).filter(|n| *n != ALONE);
         let runs: Vec<&RunFacts> = runs.iter().collect();
         let place = [first.key.scheme.as_str(), of("receiver")];
-        let cell = Cell::new(place, neighbour, &runs, &windows);
+        let cell = MatrixCell::new(place, neighbour, &runs, &windows);
         rows.push(PairRow::new(cell, question.k, &question.thresholds));
     }
-    Ok(Answer {
+    Ok(MatrixResult {
         schema: "lowtide.matrix/1",
         version: manifest.version.clone(),
         scenario: manifest.scenario.clone(),

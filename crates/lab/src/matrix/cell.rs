@@ -20,7 +20,7 @@ pub(crate) const NEIGHBOUR: &str = "neighbour";
 
 /// The bottleneck in one cell.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Queue {
+pub struct BottleneckStats {
     /// Mean length over time, packets.
     pub mean_packets: Option<f64>,
     /// Median length over time, packets.
@@ -39,7 +39,7 @@ pub struct Queue {
 
 /// The flows of the pair, or those of its neighbour.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Class {
+pub struct FlowStats {
     /// Bytes delivered after the warm-up, all flows together.
     pub goodput_mbps: Option<f64>,
     /// Its share of the goodput of pair and neighbour.
@@ -69,7 +69,7 @@ pub struct Class {
 
 /// One pair, alone or next to a neighbour, over all seeds.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Cell {
+pub struct MatrixCell {
     /// Who sends.
     pub sender: String,
     /// Who receives.
@@ -77,27 +77,27 @@ pub struct Cell {
     /// Who shares the bottleneck; `None` when nobody does.
     pub neighbour: Option<String>,
     /// The bottleneck.
-    pub queue: Queue,
+    pub queue: BottleneckStats,
     /// The pair.
-    pub pair: Class,
+    pub pair: FlowStats,
     /// The neighbour's flows.
-    pub beside: Option<Class>,
+    pub neighbour_flows: Option<FlowStats>,
 }
 
 /// Samples of cwnd in bytes after the warm-up, by run and traffic group.
-pub(crate) type Windows = BTreeMap<(u32, String), Vec<u64>>;
+pub(crate) type CwndSamples = BTreeMap<(u32, String), Vec<u64>>;
 
 /// Runs whose samples are read at a time: a whole matrix would not fit into memory.
-const AT_A_TIME: usize = 64;
+const RUNS_PER_BATCH: usize = 64;
 
 /// The windows of `runs` out of their directory.
-pub(crate) fn windows(
+pub(crate) fn cwnd_samples(
     dir: &RunDir,
     runs: &[RunFacts],
     warmup_ps: u64,
-) -> Result<Windows, LabError> {
-    let mut out = Windows::new();
-    for runs in runs.chunks(AT_A_TIME) {
+) -> Result<CwndSamples, LabError> {
+    let mut out = CwndSamples::new();
+    for runs in runs.chunks(RUNS_PER_BATCH) {
         let numbers: Vec<u32> = runs.iter().map(|r| r.key.run).collect();
         for (run, row) in dir.series(&numbers)?.probes {
             let ProbeRow { time_ps, group, cwnd_bytes, .. } = row;
@@ -109,24 +109,24 @@ pub(crate) fn windows(
     Ok(out)
 }
 
-impl Cell {
+impl MatrixCell {
     /// From the runs of one cell, which differ in their seeds only.
     pub(crate) fn new(
         place: [&str; 2],
         neighbour: Option<&str>,
         runs: &[&RunFacts],
-        windows: &Windows,
+        windows: &CwndSamples,
     ) -> Self {
-        let pair = Class::new(PAIR, runs, windows);
-        let beside = neighbour.map(|_| Class::new(NEIGHBOUR, runs, windows));
-        let queue = Queue::new(runs);
+        let pair = FlowStats::new(PAIR, runs, windows);
+        let beside = neighbour.map(|_| FlowStats::new(NEIGHBOUR, runs, windows));
+        let queue = BottleneckStats::new(runs);
         let mut cell = Self {
             sender: place[0].to_owned(),
             receiver: place[1].to_owned(),
             neighbour: neighbour.map(str::to_owned),
             queue,
             pair,
-            beside,
+            neighbour_flows: beside,
         };
         cell.share();
         cell
@@ -134,10 +134,10 @@ impl Cell {
 
     /// Both classes have as many flows, so that half is fair.
     fn share(&mut self) {
-        let of = |class: &Class| class.goodput_mbps.unwrap_or_default();
-        let classes = if self.beside.is_some() { 2.0 } else { 1.0 };
-        let total = of(&self.pair) + self.beside.as_ref().map_or(0.0, of);
-        for class in std::iter::once(&mut self.pair).chain(&mut self.beside) {
+        let of = |class: &FlowStats| class.goodput_mbps.unwrap_or_default();
+        let classes = if self.neighbour_flows.is_some() { 2.0 } else { 1.0 };
+        let total = of(&self.pair) + self.neighbour_flows.as_ref().map_or(0.0, of);
+        for class in std::iter::once(&mut self.pair).chain(&mut self.neighbour_flows) {
             let share = class.goodput_mbps.filter(|_| total > 0.0).map(|g| g / total);
             class.goodput_share = share;
             class.of_fair = share.zip(self.queue.utilisation).map(|(s, u)| s * u * classes);
@@ -161,7 +161,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-impl Queue {
+impl BottleneckStats {
     pub(crate) fn new(runs: &[&RunFacts]) -> Self {
         let queues: Vec<&QueueFacts> = runs.iter().filter_map(|r| bottleneck(r)).collect();
         let of = |read: fn(&QueueFacts) -> Option<f64>| mean(queues.iter().map(|q| read(q)));
@@ -178,13 +178,13 @@ impl Queue {
     }
 }
 
-impl Class {
-    fn new(group: &str, runs: &[&RunFacts], windows: &Windows) -> Self {
+impl FlowStats {
+    fn new(group: &str, runs: &[&RunFacts], windows: &CwndSamples) -> Self {
         let groups: Vec<&GroupFacts> = runs.iter().filter_map(|r| r.group(group)).collect();
         let of = |read: fn(&GroupFacts) -> Option<f64>| mean(groups.iter().map(|g| read(g)));
         // The simulator, which makes these runs, counts everything.
         let all = groups.iter().filter_map(|g| g.signals.as_ref());
-        let signals = all.fold(SignalFacts::default(), SignalFacts::and);
+        let signals = all.fold(SignalFacts::default(), SignalFacts::merge);
         let mut samples: Vec<u64> = runs
             .iter()
             .filter_map(|r| windows.get(&(r.key.run, group.to_owned())))

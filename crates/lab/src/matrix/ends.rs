@@ -16,7 +16,7 @@ use crate::error::LabError;
 
 /// One end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct End {
+pub struct EndpointStack {
     /// As it was written.
     pub name: String,
     profile: Option<String>,
@@ -27,7 +27,7 @@ pub struct End {
 
 /// A scheme that behaves on this side exactly as another one, which stands for both.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Same {
+pub struct EquivalentScheme {
     /// The one that is left out.
     pub name: String,
     /// The one that stands for it.
@@ -44,7 +44,7 @@ const fn table(side: Side) -> &'static str {
     }
 }
 
-impl End {
+impl EndpointStack {
     /// Reads a name. Bundles of `scenario` are schemes too.
     pub fn parse(name: &str, scenario: &Scenario) -> Result<Self, LabError> {
         let mut parts = name.split('+').map(str::trim);
@@ -64,7 +64,7 @@ impl End {
             } else if find_profile(base).is_some() {
                 &mut end.profile
             } else {
-                let bare = bare(base);
+                let bare = module_switches(base);
                 if bare.is_empty() || !end.settings.is_empty() {
                     return Err(unknown(base));
                 }
@@ -72,7 +72,7 @@ impl End {
                 continue;
             };
             if place.replace(base.to_owned()).is_some() {
-                return Err(LabError::Question {
+                return Err(LabError::InvalidRequest {
                     message: format!("`{name}` names two schemes or two profiles"),
                     help: Some("write `profile/scheme`, as `linux/dctcp`".to_owned()),
                 });
@@ -80,15 +80,17 @@ impl End {
         }
         for part in parts {
             let Some((switch, value)) = part.split_once('=') else {
-                return Err(LabError::Question {
+                return Err(LabError::InvalidRequest {
                     message: format!("`+{part}` in `{name}` is not of the form `+switch=value`"),
                     help: Some("for instance `dctcp+cwr=never`".to_owned()),
                 });
             };
             let mut probe = Config::default();
-            switches::set_text(&mut probe, switch, value).map_err(|e| LabError::Question {
-                message: format!("`{name}`: {e}"),
-                help: Some(format!("`lowtide explain {switch}` says what it takes")),
+            switches::set_text(&mut probe, switch, value).map_err(|e| {
+                LabError::InvalidRequest {
+                    message: format!("`{name}`: {e}"),
+                    help: Some(format!("`lowtide explain {switch}` says what it takes")),
+                }
             })?;
             let side = switches::find(switch).map_or(Side::Sender, |s| s.side());
             end.settings.push((table(side), switch.to_owned(), value.to_owned()));
@@ -96,13 +98,13 @@ impl End {
         Ok(end)
     }
 
-    fn of_scheme(name: &str) -> Self {
+    fn from_scheme(name: &str) -> Self {
         let name = name.to_owned();
         Self { name: name.clone(), profile: None, scheme: Some(name), settings: Vec::new() }
     }
 
-    fn of_file(name: &str) -> Self {
-        Self { name: name.to_owned(), profile: None, scheme: None, settings: bare(name) }
+    fn from_module(name: &str) -> Self {
+        Self { name: name.to_owned(), profile: None, scheme: None, settings: module_switches(name) }
     }
 
     /// What it is over `profile`.
@@ -119,7 +121,7 @@ impl End {
     }
 
     /// Gives the hosts of `group` this stack.
-    pub(crate) fn put(&self, scenario: Scenario, group: &str) -> Result<Scenario, LabError> {
+    pub(crate) fn apply_to(&self, scenario: Scenario, group: &str) -> Result<Scenario, LabError> {
         let mut out = scenario;
         if let Some(profile) = &self.profile {
             out = out.with_override(&format!("hosts.{group}.profile"), profile)?;
@@ -137,7 +139,7 @@ impl End {
 fn unknown(name: &str) -> LabError {
     let schemes: Vec<&str> = SCHEMES.iter().map(|s| s.name).collect();
     let profiles: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
-    LabError::Question {
+    LabError::InvalidRequest {
         message: format!("there is no scheme or profile `{name}`"),
         help: Some(format!(
             "schemes: {}; profiles: {}; or both, `profile/scheme`",
@@ -148,7 +150,7 @@ fn unknown(name: &str) -> LabError {
 }
 
 /// The switches of a host that runs a control or a policy which no scheme has the name of.
-fn bare(name: &str) -> Vec<(&'static str, String, String)> {
+fn module_switches(name: &str) -> Vec<(&'static str, String, String)> {
     let (control, policy) = (cc::find(name), ack::find(name));
     let mut out = Vec::new();
     if control.is_some() {
@@ -157,7 +159,7 @@ fn bare(name: &str) -> Vec<(&'static str, String, String)> {
     if policy.is_some() {
         out.push(("receiver", "ack".to_owned(), name.to_owned()));
     }
-    if policy.is_some() || control.is_some_and(|e| e.wants.ecn) {
+    if policy.is_some() || control.is_some_and(|e| e.requires.ecn) {
         out.push(("connection", "ecn".to_owned(), "rfc3168".to_owned()));
     }
     out
@@ -165,7 +167,7 @@ fn bare(name: &str) -> Vec<(&'static str, String, String)> {
 
 /// Every registered scheme that says something about `side`, then the controls (or policies) that no
 /// scheme runs; and those that are left out because another one is the same there.
-pub fn registered(side: Side) -> (Vec<End>, Vec<Same>) {
+pub fn registered(side: Side) -> (Vec<EndpointStack>, Vec<EquivalentScheme>) {
     let (switch, names) = match side {
         Side::Receiver => ("ack", ack::names()),
         _ => ("cc", cc::names()),
@@ -174,13 +176,16 @@ pub fn registered(side: Side) -> (Vec<End>, Vec<Same>) {
         s.name == name || s.settings.iter().any(|a| a.switch == switch && a.value == name)
     };
     let alone = names.into_iter().filter(|n| !SCHEMES.iter().any(|s| runs(s, n)));
-    let schemes = SCHEMES.iter().filter(|s| speaks_of(s, side)).map(|s| End::of_scheme(s.name));
+    let schemes = SCHEMES
+        .iter()
+        .filter(|s| configures_side(s, side))
+        .map(|s| EndpointStack::from_scheme(s.name));
     let (mut ends, mut same) = (Vec::new(), Vec::new());
     let mut seen: Vec<(String, Vec<String>)> = Vec::new();
-    for end in schemes.chain(alone.map(End::of_file)) {
-        let face = face(&end, side);
+    for end in schemes.chain(alone.map(EndpointStack::from_module)) {
+        let face = observable_settings(&end, side);
         if let Some((first, _)) = seen.iter().find(|(_, f)| *f == face) {
-            same.push(Same { name: end.name, as_: first.clone() });
+            same.push(EquivalentScheme { name: end.name, as_: first.clone() });
         } else {
             seen.push((end.name.clone(), face));
             ends.push(end);
@@ -189,12 +194,12 @@ pub fn registered(side: Side) -> (Vec<End>, Vec<Same>) {
     (ends, same)
 }
 
-fn speaks_of(scheme: &Scheme, side: Side) -> bool {
+fn configures_side(scheme: &Scheme, side: Side) -> bool {
     scheme.settings.iter().any(|a| switches::find(a.switch).is_some_and(|s| s.side() == side))
 }
 
 /// What the other end meets: every setting of this side and of the connection, over every profile.
-fn face(end: &End, side: Side) -> Vec<String> {
+fn observable_settings(end: &EndpointStack, side: Side) -> Vec<String> {
     let mut shown = switches::all();
     shown.retain(|s| s.side() == side || s.side() == Side::Connection);
     let configs: Vec<Config> = PROFILES.iter().map(|p| end.config(p)).collect();
@@ -206,8 +211,8 @@ fn face(end: &End, side: Side) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn parse(name: &str) -> Result<End, LabError> {
-        End::parse(name, &Scenario::load("matrix").unwrap())
+    fn parse(name: &str) -> Result<EndpointStack, LabError> {
+        EndpointStack::parse(name, &Scenario::load("matrix").unwrap())
     }
 
     #[test]
@@ -223,7 +228,9 @@ mod tests {
     #[test]
     fn what_is_no_name_is_refused_with_what_there_is() {
         let error = parse("dctpc").unwrap_err();
-        assert!(matches!(&error, LabError::Question { help: Some(h), .. } if h.contains("dctcp")));
+        assert!(
+            matches!(&error, LabError::InvalidRequest { help: Some(h), .. } if h.contains("dctcp"))
+        );
         assert!(parse("dctcp/ecn").unwrap_err().to_string().contains("two schemes"));
         assert!(parse("dctcp+cwr").unwrap_err().to_string().contains("+switch=value"));
         assert!(parse("dctcp+cwr=sometimes").unwrap_err().to_string().contains("cwr"));
@@ -235,10 +242,17 @@ mod tests {
     fn bundles_of_the_file_are_schemes() {
         let text = format!(
             "{}\n[compare.bundles.mine]\nbase = \"dctcp\"\n",
-            lowtide_scenario::list().iter().find(|e| e.name == "matrix").unwrap().text
+            lowtide_scenario::embedded_scenarios()
+                .iter()
+                .find(|e| e.name == "matrix")
+                .unwrap()
+                .text
         );
         let scenario = Scenario::parse(&text, "mine.toml").unwrap();
-        assert_eq!(End::parse("mine", &scenario).unwrap().scheme.as_deref(), Some("mine"));
+        assert_eq!(
+            EndpointStack::parse("mine", &scenario).unwrap().scheme.as_deref(),
+            Some("mine")
+        );
     }
 
     #[test]
@@ -246,15 +260,15 @@ mod tests {
         let end = parse("cubic").unwrap();
         assert_eq!((end.scheme.as_deref(), end.settings.len()), (None, 1));
         let config = end.config(PROFILES[0]);
-        assert_eq!((config.cc, bare("no-such-file").len()), ("cubic", 0));
+        assert_eq!((config.cc, module_switches("no-such-file").len()), ("cubic", 0));
         assert_eq!(parse("rfc/cubic+cut=per-window").unwrap().settings.len(), 2);
     }
 
     #[test]
-    fn everything_registered_is_there_or_stood_for() {
+    fn everything_registered_is_listed_or_has_an_equivalent() {
         for (side, files) in [(Side::Sender, cc::names()), (Side::Receiver, ack::names())] {
             let (ends, same) = registered(side);
-            let schemes = SCHEMES.iter().filter(|s| speaks_of(s, side)).map(|s| s.name);
+            let schemes = SCHEMES.iter().filter(|s| configures_side(s, side)).map(|s| s.name);
             for name in schemes {
                 let own = ends.iter().any(|e| e.name == name);
                 assert!(own != same.iter().any(|s| s.name == name), "{name}");

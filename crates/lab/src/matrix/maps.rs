@@ -5,65 +5,65 @@ use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
-use super::answer::{Answer, PairRow};
+use super::answer::{MatrixResult, PairRow};
 use super::verdict::Verdict;
-use crate::figure::{Grid, HeatMap, Kind, Shades};
+use crate::figure::{CellKind, ColorScale, HeatGrid, HeatMap};
 
 /// One measure of a pair.
-struct Measure {
+struct HeatMapMetric {
     id: &'static str,
     title: &'static str,
     read: fn(&PairRow) -> Option<f64>,
-    look: Look,
+    scale: ColourScale,
 }
 
 /// How its values become colours.
-enum Look {
+enum ColourScale {
     Verdict,
     /// More is better.
-    Good,
+    HigherIsBetter,
     /// More is worse.
-    Bad,
+    LowerIsBetter,
     /// A share of one, with an even one in the middle.
     Balance,
     /// An index between zero and one.
     Index,
 }
 
-const MEASURES: [Measure; 5] = [
-    Measure { id: "verdict", title: "Verdict", read: verdict, look: Look::Verdict },
-    Measure {
+const METRICS: [HeatMapMetric; 5] = [
+    HeatMapMetric { id: "verdict", title: "Verdict", read: verdict, scale: ColourScale::Verdict },
+    HeatMapMetric {
         id: "goodput",
         title: "Goodput of the pair (Mbit/s)",
         read: |p| p.pair.goodput_mbps,
-        look: Look::Good,
+        scale: ColourScale::HigherIsBetter,
     },
-    Measure {
+    HeatMapMetric {
         id: "queue",
         title: "Median queue at the bottleneck (packets)",
         read: |p| p.queue.p50_packets,
-        look: Look::Bad,
+        scale: ColourScale::LowerIsBetter,
     },
-    Measure {
+    HeatMapMetric {
         id: "fairness",
         title: "Fairness between the pair's own flows (Jain's index)",
         read: |p| p.pair.jain,
-        look: Look::Index,
+        scale: ColourScale::Index,
     },
-    Measure {
+    HeatMapMetric {
         id: "retransmissions",
         title: "Bytes that the pair sent again (%)",
         read: |p| p.pair.retransmitted.map(|r| r * 100.0),
-        look: Look::Bad,
+        scale: ColourScale::LowerIsBetter,
     },
 ];
 
 /// Next to a neighbour, fairness is between the two.
-const SHARE: Measure = Measure {
+const SHARE: HeatMapMetric = HeatMapMetric {
     id: "share",
     title: "The pair's share of the goodput (%); 50 is fair",
     read: |p| p.pair.goodput_share,
-    look: Look::Balance,
+    scale: ColourScale::Balance,
 };
 
 fn verdict(row: &PairRow) -> Option<f64> {
@@ -71,7 +71,7 @@ fn verdict(row: &PairRow) -> Option<f64> {
 }
 
 /// The colours of Okabe and Ito, light enough for dark letters.
-fn kinds() -> Vec<Kind> {
+fn verdict_colours() -> Vec<CellKind> {
     let look = |verdict: Verdict| match verdict {
         Verdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
         Verdict::CollapsedWindow => ("co", RGBColor(0xd5, 0x5e, 0x00)),
@@ -81,43 +81,43 @@ fn kinds() -> Vec<Kind> {
     };
     let kind = |verdict: &Verdict| {
         let (code, color) = look(*verdict);
-        Kind { name: verdict.name(), short: verdict.short(), code, color }
+        CellKind { name: verdict.name(), short: verdict.short(), code, color }
     };
     Verdict::ALL.iter().map(kind).collect()
 }
 
-fn scale(look: &Look, values: impl Iterator<Item = f64>) -> Shades {
+fn scale(look: &ColourScale, values: impl Iterator<Item = f64>) -> ColorScale {
     let most = values.fold(0.0, f64::max);
     match look {
-        Look::Verdict => Shades::Kinds(kinds()),
-        Look::Good => Shades::Ramp { low: 0.0, high: most, warm: false },
-        Look::Bad => Shades::Ramp { low: 0.0, high: most, warm: true },
-        Look::Index => Shades::Ramp { low: 0.0, high: 1.0, warm: false },
-        Look::Balance => Shades::Balance,
+        ColourScale::Verdict => ColorScale::Categorical(verdict_colours()),
+        ColourScale::HigherIsBetter => ColorScale::Sequential { low: 0.0, high: most, warm: false },
+        ColourScale::LowerIsBetter => ColorScale::Sequential { low: 0.0, high: most, warm: true },
+        ColourScale::Index => ColorScale::Sequential { low: 0.0, high: 1.0, warm: false },
+        ColourScale::Balance => ColorScale::Diverging,
     }
 }
 
 /// Pairs alone.
-pub(crate) fn alone(answer: &Answer) -> Vec<HeatMap> {
-    MEASURES.iter().map(|m| map(answer, m, &[None])).collect()
+pub(crate) fn alone(answer: &MatrixResult) -> Vec<HeatMap> {
+    METRICS.iter().map(|m| map(answer, m, &[None])).collect()
 }
 
 /// Pairs next to each neighbour.
-pub(crate) fn beside(answer: &Answer) -> Vec<HeatMap> {
+pub(crate) fn with_neighbour(answer: &MatrixResult) -> Vec<HeatMap> {
     if answer.neighbours.is_empty() {
         return Vec::new();
     }
     let neighbours: Vec<Option<&str>> =
         answer.neighbours.iter().map(|n| Some(n.as_str())).collect();
-    let [verdict, goodput, queue, _, again] = &MEASURES;
+    let [verdict, goodput, queue, _, again] = &METRICS;
     [verdict, &SHARE, goodput, queue, again].map(|m| map(answer, m, &neighbours)).into()
 }
 
-fn map(answer: &Answer, measure: &Measure, neighbours: &[Option<&str>]) -> HeatMap {
+fn map(answer: &MatrixResult, measure: &HeatMapMetric, neighbours: &[Option<&str>]) -> HeatMap {
     let is_beside = neighbours.iter().any(Option::is_some);
-    let grids: Vec<Grid> = neighbours
+    let grids: Vec<HeatGrid> = neighbours
         .iter()
-        .map(|neighbour| Grid {
+        .map(|neighbour| HeatGrid {
             title: neighbour.map_or_else(String::new, |n| format!("next to {n}")),
             rows: answer.senders.clone(),
             columns: answer.receivers.clone(),
@@ -130,7 +130,7 @@ fn map(answer: &Answer, measure: &Measure, neighbours: &[Option<&str>]) -> HeatM
         })
         .collect();
     let values = grids.iter().flat_map(|g| &g.cells).flatten().copied();
-    let scale = scale(&measure.look, values);
+    let scale = scale(&measure.scale, values);
     let (id, title) = if is_beside {
         (format!("{}-beside", measure.id), format!("{}, next to each neighbour", measure.title))
     } else {
@@ -146,12 +146,14 @@ fn map(answer: &Answer, measure: &Measure, neighbours: &[Option<&str>]) -> HeatM
     }
 }
 
-fn caption(answer: &Answer, measure: &Measure, beside: bool) -> String {
+fn caption(answer: &MatrixResult, measure: &HeatMapMetric, beside: bool) -> String {
     let mut text = String::new();
     if beside {
         text.push_str("A neighbour is a sender with its own natural receiver. ");
     }
-    if let (Look::Bad, "queue", Some(k)) = (&measure.look, measure.id, answer.k_packets) {
+    if let (ColourScale::LowerIsBetter, "queue", Some(k)) =
+        (&measure.scale, measure.id, answer.k_packets)
+    {
         // Writing to a string cannot fail.
         let _ = write!(text, "The switch marks above K = {k}. ");
     }

@@ -7,7 +7,7 @@
 use lowtide_tcp::cc::{self, Signal};
 use serde::Serialize;
 
-use super::cell::{Cell, Class};
+use super::cell::{FlowStats, MatrixCell};
 use super::thresholds::Thresholds;
 
 /// A mechanism.
@@ -93,10 +93,10 @@ impl Mechanism {
 }
 
 /// Numbers by name, in a fixed order.
-pub type Evidence = Vec<(&'static str, f64)>;
+pub type VerdictEvidence = Vec<(&'static str, f64)>;
 
 /// Puts down what there is of `value`.
-fn note(evidence: &mut Evidence, name: &'static str, value: Option<f64>) {
+fn note(evidence: &mut VerdictEvidence, name: &'static str, value: Option<f64>) {
     evidence.extend(value.map(|v| (name, v)));
 }
 
@@ -109,16 +109,16 @@ fn below(value: Option<f64>, most: f64) -> bool {
 }
 
 /// The latch that nobody clears.
-fn never_cleared(class: &Class, t: &Thresholds) -> bool {
+fn never_cleared(class: &FlowStats, t: &Thresholds) -> bool {
     above(class.ece, t.mechanism.ece) && class.cwr_segments() == Some(0)
 }
 
-fn hears(class: &Class, t: &Thresholds) -> bool {
+fn receives_feedback(class: &FlowStats, t: &Thresholds) -> bool {
     above(class.heard, t.blind_to_congestion.heard)
 }
 
 /// Why the window of the pair is as small as it may be.
-pub(crate) fn of_collapse(cell: &Cell, t: &Thresholds) -> (Mechanism, Evidence) {
+pub(crate) fn explain_collapse(cell: &MatrixCell, t: &Thresholds) -> (Mechanism, VerdictEvidence) {
     let pair = &cell.pair;
     let cuts = pair.signals.ecn_reductions as f64;
     let again = pair.ece_acks().filter(|acks| *acks > 0).map(|acks| cuts / acks as f64);
@@ -137,7 +137,7 @@ pub(crate) fn of_collapse(cell: &Cell, t: &Thresholds) -> (Mechanism, Evidence) 
     } else {
         Mechanism::Unexplained
     };
-    let mut evidence = Evidence::new();
+    let mut evidence = VerdictEvidence::new();
     note(&mut evidence, "window_segments", pair.window_segments);
     note(&mut evidence, "goodput_of_fair", pair.of_fair);
     note(&mut evidence, "ece_ack_share", pair.ece);
@@ -150,14 +150,17 @@ pub(crate) fn of_collapse(cell: &Cell, t: &Thresholds) -> (Mechanism, Evidence) 
 }
 
 /// Why marks do not slow the pair; `None` when they do.
-pub(crate) fn of_blindness(cell: &Cell, t: &Thresholds) -> Option<(Mechanism, Evidence)> {
+pub(crate) fn explain_blindness(
+    cell: &MatrixCell,
+    t: &Thresholds,
+) -> Option<(Mechanism, VerdictEvidence)> {
     let pair = &cell.pair;
     let signals = &pair.signals;
     let mechanism = if below(pair.ect, t.mechanism.ect) {
         Mechanism::NoEct
     } else if signals.marked_bytes == 0 {
         return None;
-    } else if !hears(pair, t) {
+    } else if !receives_feedback(pair, t) {
         match pair.ece_acks() {
             Some(0) => Mechanism::NoEcho,
             Some(_) => Mechanism::EchoNotUnderstood,
@@ -168,7 +171,7 @@ pub(crate) fn of_blindness(cell: &Cell, t: &Thresholds) -> Option<(Mechanism, Ev
     } else {
         return None;
     };
-    let mut evidence = Evidence::new();
+    let mut evidence = VerdictEvidence::new();
     note(&mut evidence, "queue_p50_packets", cell.queue.p50_packets);
     note(&mut evidence, "ect_share", pair.ect);
     note(&mut evidence, "ecn_flows", Some(signals.ecn_flows as f64));
@@ -181,19 +184,19 @@ pub(crate) fn of_blindness(cell: &Cell, t: &Thresholds) -> Option<(Mechanism, Ev
 }
 
 /// A control that yields to queueing delay governed: one that fell back to another does not.
-fn feels_delay(class: &Class) -> bool {
+fn reacts_to_delay(class: &FlowStats) -> bool {
     let entry = class.signals.cc_used.as_deref().and_then(cc::find);
-    entry.is_some_and(|e| e.declares.reacts_to.contains(&Signal::Delay))
+    entry.is_some_and(|e| e.declared.reacts_to.contains(&Signal::Delay))
 }
 
 /// Why `winner` leaves `loser` less than its part.
-pub(crate) fn of_starvation(
-    cell: &Cell,
-    winner: &Class,
-    loser: &Class,
+pub(crate) fn explain_starvation(
+    cell: &MatrixCell,
+    winner: &FlowStats,
+    loser: &FlowStats,
     t: &Thresholds,
-) -> (Mechanism, Evidence) {
-    let unmarked = |class: &Class| below(class.ect, t.mechanism.ect);
+) -> (Mechanism, VerdictEvidence) {
+    let unmarked = |class: &FlowStats| below(class.ect, t.mechanism.ect);
     let alike = winner.marked.zip(loser.marked).is_some_and(|(w, l)| {
         w > 0.0 && l > 0.0 && w / l < t.mechanism.alike && l / w < t.mechanism.alike
     });
@@ -201,13 +204,13 @@ pub(crate) fn of_starvation(
         Mechanism::EceNeverCleared
     } else if unmarked(winner) && above(loser.marked, t.mechanism.marked) {
         Mechanism::UnmarkedHoldsQueue
-    } else if winner.signals.marked_bytes > 0 && !hears(winner, t) {
+    } else if winner.signals.marked_bytes > 0 && !receives_feedback(winner, t) {
         Mechanism::UnheardHoldsQueue
-    } else if feels_delay(loser) && !feels_delay(winner) {
+    } else if reacts_to_delay(loser) && !reacts_to_delay(winner) {
         Mechanism::YieldsToDelay
     } else if unmarked(loser) && cell.queue.aqm_drops > 0 {
         Mechanism::DroppedNotMarked
-    } else if alike && hears(winner, t) && hears(loser, t) {
+    } else if alike && receives_feedback(winner, t) && receives_feedback(loser, t) {
         Mechanism::CutsLess
     } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.alike) {
         Mechanism::MarkedMore
@@ -219,7 +222,7 @@ pub(crate) fn of_starvation(
     } else {
         Mechanism::Unexplained
     };
-    let mut evidence = Evidence::new();
+    let mut evidence = VerdictEvidence::new();
     note(&mut evidence, "starved_goodput_share", loser.goodput_share);
     note(&mut evidence, "queue_p50_packets", cell.queue.p50_packets);
     note(&mut evidence, "starved_window_segments", loser.window_segments);

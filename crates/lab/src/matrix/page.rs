@@ -5,27 +5,27 @@ use std::fmt::Write as _;
 
 use lowtide_record::{Manifest, RunDir};
 
-use super::answer::{Answer, PairRow, judged};
-use super::ends::Same;
+use super::answer::{MatrixResult, PairRow, judge_cells};
+use super::ends::EquivalentScheme;
 use super::maps;
-use super::question::PairsQuestion;
-use super::sheet::{self, Drawn, Frame, Section, Table, json, show};
+use super::question::PairsRequest;
+use super::sheet::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
 use super::verdict::Verdict;
 use crate::error::LabError;
 use crate::figure::HeatMap;
 use crate::results::Results;
 
 /// Cells that a finding names; the tables name all of them.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Judges the tables and writes `matrix.json`, the figures and the report.
-pub(crate) fn present(
-    question: &PairsQuestion,
+pub(crate) fn write_outputs(
+    question: &PairsRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
-) -> Result<(Vec<String>, Answer), LabError> {
-    let answer = judged(question, dir, manifest, results)?;
+) -> Result<(Vec<String>, MatrixResult), LabError> {
+    let answer = judge_cells(question, dir, manifest, results)?;
     let mut files = vec!["matrix.json".to_owned()];
     dir.write("matrix.json", &json(&answer)?)?;
     files.extend(write(dir, manifest, &answer)?);
@@ -33,9 +33,13 @@ pub(crate) fn present(
 }
 
 /// Writes the figures and the report and returns their names.
-fn write(dir: &RunDir, manifest: &Manifest, answer: &Answer) -> Result<Vec<String>, LabError> {
+fn write(
+    dir: &RunDir,
+    manifest: &Manifest,
+    answer: &MatrixResult,
+) -> Result<Vec<String>, LabError> {
     let alone = drawn(&maps::alone(answer))?;
-    let beside = drawn(&maps::beside(answer))?;
+    let beside = drawn(&maps::with_neighbour(answer))?;
     let mut sections = vec![Section {
         title: "Each pair alone".to_owned(),
         text: String::new(),
@@ -59,7 +63,7 @@ fn write(dir: &RunDir, manifest: &Manifest, answer: &Answer) -> Result<Vec<Strin
     };
     let thresholds = toml::to_string(&answer.thresholds)
         .map_err(|e| LabError::Draw { what: "the thresholds".to_owned(), reason: e.to_string() })?;
-    let frame = Frame {
+    let frame = PageMeta {
         lead: format!(
             "{} senders x {} receivers{neighbours} \u{b7} {} {} each",
             answer.senders.len(),
@@ -67,27 +71,28 @@ fn write(dir: &RunDir, manifest: &Manifest, answer: &Answer) -> Result<Vec<Strin
             answer.seeds,
             if answer.seeds == 1 { "seed" } else { "seeds" },
         ),
-        same: same(answer),
-        findings: findings(&answer.pairs).into_iter().map(unbroken).collect(),
+        equivalent_schemes: equivalent_schemes(answer),
+        findings: findings(&answer.pairs).into_iter().map(with_nbsp).collect(),
         thresholds: Some(thresholds),
-        place: "One column per sender, against the last receiver and next to the last neighbour."
-            .to_owned(),
+        settings_note:
+            "One column per sender, against the last receiver and next to the last neighbour."
+                .to_owned(),
     };
     sheet::write(dir, manifest, &frame, &sections)
 }
 
-fn drawn(maps: &[HeatMap]) -> Result<Vec<Drawn>, LabError> {
+fn drawn(maps: &[HeatMap]) -> Result<Vec<PageFigure>, LabError> {
     maps.iter()
         .map(|map| {
             let (id, caption) = (map.id.clone(), map.caption.clone());
-            Ok(Drawn { id, caption, svg: map.to_svg()?, csv: map.to_csv() })
+            Ok(PageFigure { id, caption, svg: map.to_svg()?, csv: map.to_csv() })
         })
         .collect()
 }
 
 /// What was left out because something else stands for it.
-fn same(answer: &Answer) -> Vec<String> {
-    let line = |side: &str, same: &[Same]| {
+fn equivalent_schemes(answer: &MatrixResult) -> Vec<String> {
+    let line = |side: &str, same: &[EquivalentScheme]| {
         let named: Vec<String> = same.iter().map(|s| format!("{} as {}", s.name, s.as_)).collect();
         (!same.is_empty()).then(|| format!("The same as {side}: {}.", named.join(", ")))
     };
@@ -109,10 +114,10 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     }
     found.sort_by_key(|(verdict, _, names)| (*verdict, usize::MAX - names.len()));
     let line = |first: String, why: String, names: &[String]| {
-        let mut which = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
-        if names.len() > MOST_NAMED {
+        let mut which = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if names.len() > MAX_NAMED {
             // Writing to a string cannot fail.
-            let _ = write!(which, " and {} more", names.len() - MOST_NAMED);
+            let _ = write!(which, " and {} more", names.len() - MAX_NAMED);
         }
         [first, why, names.len().to_string(), which]
     };
@@ -135,7 +140,7 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
 }
 
 /// The names of cells do not break at the end of a line.
-fn unbroken(mut finding: [String; 4]) -> [String; 4] {
+fn with_nbsp(mut finding: [String; 4]) -> [String; 4] {
     let [.., which] = &mut finding;
     for sign in [" > ", " | "] {
         *which = which.replace(sign, &sign.replace(' ', "\u{a0}"));
@@ -150,7 +155,7 @@ fn cell_name(row: &PairRow) -> String {
 }
 
 /// Every pair alone, or every pair next to a neighbour that is not healthy.
-fn table(answer: &Answer, beside: bool) -> Table {
+fn table(answer: &MatrixResult, beside: bool) -> PageTable {
     let wanted = |row: &&PairRow| {
         row.neighbour.is_some() == beside && (!beside || row.verdict != Verdict::Healthy)
     };
@@ -166,7 +171,7 @@ fn table(answer: &Answer, beside: bool) -> Table {
             .to_owned()
     };
     let head = head.into_iter().filter(|h| beside || *h != "Share").map(str::to_owned).collect();
-    Table { title, head, names: 3, rows, folded: beside }
+    PageTable { title, head, names: 3, rows, folded: beside }
 }
 
 fn line(row: &PairRow, beside: bool) -> Vec<String> {
@@ -174,10 +179,10 @@ fn line(row: &PairRow, beside: bool) -> Vec<String> {
         cell_name(row),
         row.verdict.name().to_owned(),
         row.mechanism.unwrap_or("\u{2013}").to_owned(),
-        show(row.pair.goodput_mbps),
+        format_number(row.pair.goodput_mbps),
     ];
     if beside {
-        out.push(show(row.pair.goodput_share));
+        out.push(format_number(row.pair.goodput_share));
     }
     let numbers = [
         row.queue.p50_packets,
@@ -186,6 +191,6 @@ fn line(row: &PairRow, beside: bool) -> Vec<String> {
         row.pair.marked,
         row.pair.retransmitted,
     ];
-    out.extend(numbers.map(show));
+    out.extend(numbers.map(format_number));
     out
 }

@@ -1,36 +1,36 @@
 //! Every sender x receiver pair, alone and next to every neighbour: from the question to the answer.
 
-use lowtide_scenario::{Part, Plan, Scenario};
+use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_tcp::switches::Side;
 use lowtide_units::parse_packets;
 
-use super::answer::Answer;
-use super::ask::{ask, one};
+use super::answer::MatrixResult;
+use super::ask::{run_and_report, single_point_plan};
 use super::cell::{NEIGHBOUR, PAIR};
-use super::ends::{self, End, Same};
+use super::ends::{self, EndpointStack, EquivalentScheme};
 use super::page;
-use super::question::{ALONE, PairsQuestion, Question};
+use super::question::{ALONE, PairsRequest, Question};
 use super::thresholds::Thresholds;
 use crate::error::LabError;
-use crate::session::Options;
-use crate::stored::Finished;
+use crate::session::ExecuteOptions;
+use crate::stored::CompletedExperiment;
 
 /// The question.
 #[derive(Clone, Debug)]
-pub struct Pairs {
+pub struct PairMatrix {
     /// The setup, with the host groups `senders`, `receivers`, `neighbour-senders` and
     /// `neighbour-receivers`, and the traffic groups `pair` and `neighbour`.
     pub scenario: Scenario,
-    senders: Vec<End>,
-    receivers: Vec<End>,
-    neighbours: Vec<End>,
-    same_senders: Vec<Same>,
-    same_receivers: Vec<Same>,
+    senders: Vec<EndpointStack>,
+    receivers: Vec<EndpointStack>,
+    neighbours: Vec<EndpointStack>,
+    same_senders: Vec<EquivalentScheme>,
+    same_receivers: Vec<EquivalentScheme>,
     /// When which verdict is given.
     pub thresholds: Thresholds,
 }
 
-impl Pairs {
+impl PairMatrix {
     /// The question with all registered senders and receivers, or with those that are named. Neighbours
     /// are the senders, unless they are named too; `Some(&[])` asks for none.
     pub fn new(
@@ -60,7 +60,7 @@ impl Pairs {
             thresholds,
         };
         if out.senders.is_empty() || out.receivers.is_empty() {
-            return Err(LabError::Question {
+            return Err(LabError::InvalidRequest {
                 message: "a matrix needs a sender and a receiver at least".to_owned(),
                 help: Some("leave --senders and --receivers out to take all".to_owned()),
             });
@@ -69,13 +69,13 @@ impl Pairs {
     }
 
     /// Every run: by sender, receiver, neighbour (none first), seed.
-    pub fn plan(&self) -> Result<Plan, LabError> {
+    pub fn plan(&self) -> Result<RunPlan, LabError> {
         let mut parts = Vec::new();
         let alone = self.scenario.clone().without(&format!("traffic.{NEIGHBOUR}"));
         for sender in &self.senders {
             for receiver in &self.receivers {
                 let pair = |scenario: &Scenario| {
-                    receiver.put(sender.put(scenario.clone(), "senders")?, "receivers")
+                    receiver.apply_to(sender.apply_to(scenario.clone(), "senders")?, "receivers")
                 };
                 let point = |neighbour: &str| {
                     vec![
@@ -84,30 +84,34 @@ impl Pairs {
                     ]
                 };
                 let mut add = |scenario: &Scenario, neighbour: &str| -> Result<(), LabError> {
-                    let plan = one(scenario)?;
-                    parts.push(Part { scheme: sender.name.clone(), point: point(neighbour), plan });
+                    let plan = single_point_plan(scenario)?;
+                    parts.push(PlanPart {
+                        scheme: sender.name.clone(),
+                        point: point(neighbour),
+                        plan,
+                    });
                     Ok(())
                 };
                 add(&pair(&alone)?, ALONE)?;
                 for neighbour in &self.neighbours {
-                    let own = neighbour.put(pair(&self.scenario)?, "neighbour-senders")?;
-                    add(&neighbour.put(own, "neighbour-receivers")?, &neighbour.name)?;
+                    let own = neighbour.apply_to(pair(&self.scenario)?, "neighbour-senders")?;
+                    add(&neighbour.apply_to(own, "neighbour-receivers")?, &neighbour.name)?;
                 }
             }
         }
-        let title = parts.first().map_or_else(String::new, |p: &Part| p.plan.title.clone());
-        let plan = Plan::joined(self.scenario.name(), &title, parts);
+        let title = parts.first().map_or_else(String::new, |p: &PlanPart| p.plan.title.clone());
+        let plan = RunPlan::concat(self.scenario.name(), &title, parts);
         check_groups(&plan)?;
         Ok(plan)
     }
 
-    fn question(&self, plan: &Plan) -> PairsQuestion {
-        let names = |ends: &[End]| ends.iter().map(|e| e.name.clone()).collect();
-        PairsQuestion {
+    fn question(&self, plan: &RunPlan) -> PairsRequest {
+        let names = |ends: &[EndpointStack]| ends.iter().map(|e| e.name.clone()).collect();
+        PairsRequest {
             senders: names(&self.senders),
             receivers: names(&self.receivers),
             neighbours: names(&self.neighbours),
-            k: threshold(plan),
+            k: marking_threshold(plan),
             thresholds: self.thresholds,
             same_receivers: self.same_receivers.clone(),
             same_senders: self.same_senders.clone(),
@@ -115,12 +119,12 @@ impl Pairs {
     }
 }
 
-fn parse(names: &[String], scenario: &Scenario) -> Result<Vec<End>, LabError> {
-    let mut out: Vec<End> = Vec::new();
+fn parse(names: &[String], scenario: &Scenario) -> Result<Vec<EndpointStack>, LabError> {
+    let mut out: Vec<EndpointStack> = Vec::new();
     for name in names {
-        let end = End::parse(name, scenario)?;
+        let end = EndpointStack::parse(name, scenario)?;
         if end.name == ALONE {
-            return Err(LabError::Question {
+            return Err(LabError::InvalidRequest {
                 message: format!("`{ALONE}` is what a run without a neighbour is called"),
                 help: Some("give the bundle another name".to_owned()),
             });
@@ -133,13 +137,13 @@ fn parse(names: &[String], scenario: &Scenario) -> Result<Vec<End>, LabError> {
 }
 
 /// The setup must have the groups that the answer is read from.
-fn check_groups(plan: &Plan) -> Result<(), LabError> {
+fn check_groups(plan: &RunPlan) -> Result<(), LabError> {
     for run in plan.runs.iter().take(2) {
         let groups = run.setup()?.traffic_groups;
         let shared = run.point.iter().any(|(key, v)| key == NEIGHBOUR && v != ALONE);
         for wanted in [PAIR, NEIGHBOUR].into_iter().take(1 + usize::from(shared)) {
             if !groups.iter().any(|g| g == wanted) {
-                return Err(LabError::Question {
+                return Err(LabError::InvalidRequest {
                     message: format!("the setup `{}` has no [traffic.{wanted}]", plan.name),
                     help: Some(
                         "`lowtide matrix --print setup` prints one to start from".to_owned(),
@@ -152,7 +156,7 @@ fn check_groups(plan: &Plan) -> Result<(), LabError> {
 }
 
 /// K of the switches in packets; bytes count as packets of 1500 B.
-fn threshold(plan: &Plan) -> Option<f64> {
+fn marking_threshold(plan: &RunPlan) -> Option<f64> {
     let table: toml::Table = plan.runs.first()?.resolved_toml().parse().ok()?;
     let k = table.get("switch")?.get("mark")?.get("k")?.as_str()?;
     match parse_packets(k) {
@@ -163,12 +167,12 @@ fn threshold(plan: &Plan) -> Option<f64> {
 
 /// Runs what is not in the directory yet, judges, and writes the report.
 pub fn execute(
-    pairs: &Pairs,
-    plan: &Plan,
-    options: &Options<'_>,
-) -> Result<(Finished, Answer), LabError> {
+    pairs: &PairMatrix,
+    plan: &RunPlan,
+    options: &ExecuteOptions<'_>,
+) -> Result<(CompletedExperiment, MatrixResult), LabError> {
     let question = pairs.question(plan);
-    ask(&Question::Pairs(question.clone()), plan, options, |dir, manifest, results| {
-        page::present(&question, dir, manifest, results)
+    run_and_report(&Question::Pairs(question.clone()), plan, options, |dir, manifest, results| {
+        page::write_outputs(&question, dir, manifest, results)
     })
 }

@@ -11,7 +11,7 @@ use crate::report;
 
 /// A table of the page.
 #[derive(Serialize)]
-pub(crate) struct Table {
+pub(crate) struct PageTable {
     pub(crate) title: String,
     pub(crate) head: Vec<String>,
     /// Columns of names, from the left.
@@ -25,12 +25,12 @@ pub(crate) struct Table {
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) text: String,
-    pub(crate) figures: Vec<Drawn>,
-    pub(crate) tables: Vec<Table>,
+    pub(crate) figures: Vec<PageFigure>,
+    pub(crate) tables: Vec<PageTable>,
 }
 
 /// A drawn figure.
-pub(crate) struct Drawn {
+pub(crate) struct PageFigure {
     pub(crate) id: String,
     pub(crate) caption: String,
     pub(crate) svg: String,
@@ -38,19 +38,19 @@ pub(crate) struct Drawn {
 }
 
 /// What stands at the head and the foot of a page of this kind.
-pub(crate) struct Frame {
+pub(crate) struct PageMeta {
     pub(crate) lead: String,
-    pub(crate) same: Vec<String>,
+    pub(crate) equivalent_schemes: Vec<String>,
     pub(crate) findings: Vec<[String; 4]>,
     pub(crate) thresholds: Option<String>,
-    pub(crate) place: String,
+    pub(crate) settings_note: String,
 }
 
 /// Writes the figures of `sections` and the page around them.
 pub(crate) fn write(
     dir: &RunDir,
     manifest: &Manifest,
-    frame: &Frame,
+    frame: &PageMeta,
     sections: &[Section],
 ) -> Result<Vec<String>, LabError> {
     let mut files = Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn write(
             files.push(path);
         }
     }
-    let figure = |figure: &Drawn| {
+    let figure = |figure: &PageFigure| {
         context! {
             id => figure.id.as_str(),
             caption => figure.caption.as_str(),
@@ -84,11 +84,11 @@ pub(crate) fn write(
     let values = context! {
         manifest => Serde(manifest),
         lead => frame.lead.as_str(),
-        same => Serde(&frame.same),
+        same => Serde(&frame.equivalent_schemes),
         findings => Serde(&frame.findings),
         parts,
         thresholds => frame.thresholds.as_deref(),
-        place => frame.place.as_str(),
+        place => frame.settings_note.as_str(),
         deciding => Serde(deciding),
         rest => Serde(rest),
     };
@@ -98,7 +98,7 @@ pub(crate) fn write(
 }
 
 /// A number of a table, in three decimals.
-pub(crate) fn show(value: Option<f64>) -> String {
+pub(crate) fn format_number(value: Option<f64>) -> String {
     value.map_or_else(|| "\u{2013}".to_owned(), |v| number((v * 1000.0).round() / 1000.0))
 }
 

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::error::LabError;
 
 /// The built-in file, comments included.
-pub const THRESHOLDS: &str = include_str!("../../../../scenarios/matrix.verdicts.toml");
+pub const BUILT_IN_THRESHOLDS: &str = include_str!("../../../../scenarios/matrix.verdicts.toml");
 
 /// Version of the format.
 const SCHEMA: i64 = 1;
@@ -21,18 +21,18 @@ pub struct Thresholds {
     /// Version of the format.
     pub schema: u32,
     /// The window is as small as it may be.
-    pub collapsed_window: Collapsed,
+    pub collapsed_window: CollapseThresholds,
     /// Marks do not slow the sender.
-    pub blind_to_congestion: Blind,
+    pub blind_to_congestion: BlindnessThresholds,
     /// Shares of goodput next to a neighbour.
-    pub starves_neighbour: Starves,
+    pub starves_neighbour: StarvationThresholds,
     /// How mechanisms are told apart.
-    pub mechanism: Telling,
+    pub mechanism: MechanismThresholds,
 }
 
 /// Table `[collapsed-window]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Collapsed {
+pub struct CollapseThresholds {
     /// Segments.
     pub window: f64,
     /// Share of the fair part of the line.
@@ -41,7 +41,7 @@ pub struct Collapsed {
 
 /// Table `[blind-to-congestion]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Blind {
+pub struct BlindnessThresholds {
     /// Times K.
     pub queue: f64,
     /// Share of the marked bytes.
@@ -50,14 +50,14 @@ pub struct Blind {
 
 /// Table `[starves-neighbour]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Starves {
+pub struct StarvationThresholds {
     /// Share of the fair part of all goodput.
     pub share: f64,
 }
 
 /// Table `[mechanism]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Telling {
+pub struct MechanismThresholds {
     /// Share of ACKs with ECE.
     pub ece: f64,
     /// Share of bytes with CE.
@@ -75,18 +75,18 @@ pub struct Telling {
 impl Thresholds {
     /// The built-in ones.
     pub fn built_in() -> Result<Self, LabError> {
-        Self::read("", "the built-in thresholds")
+        Self::parse("", "the built-in thresholds")
     }
 
     /// What `text` says over the built-in ones; errors call it `file`.
-    pub fn read(text: &str, file: &str) -> Result<Self, LabError> {
-        let refuse = |message: String, help: &str| LabError::Question {
+    pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
+        let refuse = |message: String, help: &str| LabError::InvalidRequest {
             message: format!("{file}: {message}"),
             help: Some(help.to_owned()),
         };
         let print = "`lowtide matrix --print thresholds` prints a complete file";
         let mut all: Table =
-            THRESHOLDS.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
+            BUILT_IN_THRESHOLDS.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
         let given: Table = text.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
         for (name, value) in given {
             let Some(known) = all.get_mut(&name) else {
@@ -101,7 +101,7 @@ impl Thresholds {
                     return Err(refuse(message, print));
                 }
                 (Value::Table(known), Value::Table(given)) => {
-                    lay(known, &name, given).map_err(|message| refuse(message, print))?;
+                    merge_table(known, &name, given).map_err(|message| refuse(message, print))?;
                 }
                 (_, other) => {
                     let message =
@@ -115,7 +115,7 @@ impl Thresholds {
 }
 
 /// Lays the values of one table over what it has.
-fn lay(known: &mut Table, table: &str, given: Table) -> Result<(), String> {
+fn merge_table(known: &mut Table, table: &str, given: Table) -> Result<(), String> {
     for (key, value) in given {
         let Some(place) = known.get_mut(&key) else {
             let keys: Vec<&str> = known.keys().map(String::as_str).collect();
@@ -141,16 +141,16 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        Thresholds::read(text, "my.toml").unwrap_err().to_string()
+        Thresholds::parse(text, "my.toml").unwrap_err().to_string()
     }
 
     #[test]
     fn a_file_may_state_a_part() {
         let all = Thresholds::built_in().unwrap();
-        let part = Thresholds::read("[collapsed-window]\nwindow = 3\n", "my.toml").unwrap();
-        let collapsed = Collapsed { window: 3.0, ..all.collapsed_window };
+        let part = Thresholds::parse("[collapsed-window]\nwindow = 3\n", "my.toml").unwrap();
+        let collapsed = CollapseThresholds { window: 3.0, ..all.collapsed_window };
         assert_eq!(part, Thresholds { collapsed_window: collapsed, ..all });
-        assert_eq!(Thresholds::read(THRESHOLDS, "built-in").unwrap(), all);
+        assert_eq!(Thresholds::parse(BUILT_IN_THRESHOLDS, "built-in").unwrap(), all);
         assert!(all.starves_neighbour.share < 1.0 && all.mechanism.alike > 1.0);
     }
 

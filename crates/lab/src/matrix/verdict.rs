@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use super::cell::Cell;
-use super::mechanism::{self, Evidence, Mechanism};
+use super::cell::MatrixCell;
+use super::mechanism::{self, Mechanism, VerdictEvidence};
 use super::thresholds::Thresholds;
 
 /// A verdict.
@@ -60,48 +60,51 @@ impl Verdict {
 
 /// A verdict, why, and from which numbers.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Finding {
+pub struct PairFinding {
     /// What.
     pub verdict: Verdict,
     /// Why; `None` for a healthy pair.
     pub mechanism: Option<Mechanism>,
     /// The numbers that decided.
-    pub evidence: Evidence,
+    pub evidence: VerdictEvidence,
 }
 
 /// Judges a cell. `k` is the marking threshold in packets, where the switch has one.
-pub fn judge(cell: &Cell, k: Option<f64>, t: &Thresholds) -> Finding {
-    let found =
-        |verdict, (mechanism, evidence)| Finding { verdict, mechanism: Some(mechanism), evidence };
+pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
+    let found = |verdict, (mechanism, evidence)| PairFinding {
+        verdict,
+        mechanism: Some(mechanism),
+        evidence,
+    };
     if collapsed(cell, t) {
-        let why = mechanism::of_collapse(cell, t);
+        let why = mechanism::explain_collapse(cell, t);
         // Next to a neighbour a small window may be the neighbour's doing.
         let own = [Mechanism::EceNeverCleared, Mechanism::EceLatched];
-        if cell.beside.is_none() || own.contains(&why.0) {
+        if cell.neighbour_flows.is_none() || own.contains(&why.0) {
             return found(Verdict::CollapsedWindow, why);
         }
     }
-    if let Some(beside) = &cell.beside {
+    if let Some(beside) = &cell.neighbour_flows {
         // Two classes: half of all goodput is fair.
         let starved = t.starves_neighbour.share / 2.0;
         let is_starved = |share: Option<f64>| share.is_some_and(|s| s < starved);
         if is_starved(beside.goodput_share) {
-            let why = mechanism::of_starvation(cell, &cell.pair, beside, t);
+            let why = mechanism::explain_starvation(cell, &cell.pair, beside, t);
             return found(Verdict::StarvesNeighbour, why);
         }
         if is_starved(cell.pair.goodput_share) {
-            let why = mechanism::of_starvation(cell, beside, &cell.pair, t);
+            let why = mechanism::explain_starvation(cell, beside, &cell.pair, t);
             return found(Verdict::StarvedByNeighbour, why);
         }
     }
     let high =
         |k: f64| cell.queue.p50_packets.is_some_and(|q| q >= k * t.blind_to_congestion.queue);
     if k.is_some_and(high)
-        && let Some(why) = mechanism::of_blindness(cell, t)
+        && let Some(why) = mechanism::explain_blindness(cell, t)
     {
         return found(Verdict::BlindToCongestion, why);
     }
-    let mut evidence = Evidence::new();
+    let mut evidence = VerdictEvidence::new();
     let numbers = [
         ("goodput_of_fair", cell.pair.of_fair),
         ("window_segments", cell.pair.window_segments),
@@ -109,10 +112,10 @@ pub fn judge(cell: &Cell, k: Option<f64>, t: &Thresholds) -> Finding {
         ("marked_share", cell.pair.marked),
     ];
     evidence.extend(numbers.into_iter().filter_map(|(name, v)| Some((name, v?))));
-    Finding { verdict: Verdict::Healthy, mechanism: None, evidence }
+    PairFinding { verdict: Verdict::Healthy, mechanism: None, evidence }
 }
 
-fn collapsed(cell: &Cell, t: &Thresholds) -> bool {
+fn collapsed(cell: &MatrixCell, t: &Thresholds) -> bool {
     let small = |w: f64| w <= t.collapsed_window.window;
     cell.pair.window_segments.is_some_and(small)
         && cell.pair.of_fair.is_some_and(|g| g < t.collapsed_window.goodput)
@@ -120,13 +123,13 @@ fn collapsed(cell: &Cell, t: &Thresholds) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::{Class, Queue};
+    use super::super::cell::{BottleneckStats, FlowStats};
     use super::*;
     use crate::signals::SignalFacts;
 
     /// Half of the line for each, marked now and then, heard, cut for.
-    fn class() -> Class {
-        Class {
+    fn class() -> FlowStats {
+        FlowStats {
             goodput_mbps: Some(470.0),
             goodput_share: Some(0.5),
             of_fair: Some(1.0),
@@ -144,30 +147,34 @@ mod tests {
                 ecn_reductions: 900,
                 ..SignalFacts::default()
             },
-            ..Class::default()
+            ..FlowStats::default()
         }
     }
 
-    fn cell(pair: Class, beside: Option<Class>, queue: f64) -> Cell {
-        Cell {
+    fn cell(pair: FlowStats, beside: Option<FlowStats>, queue: f64) -> MatrixCell {
+        MatrixCell {
             sender: "a".into(),
             receiver: "b".into(),
             neighbour: beside.as_ref().map(|_| "c".into()),
-            queue: Queue { p50_packets: Some(queue), drops: 5, ..Queue::default() },
+            queue: BottleneckStats {
+                p50_packets: Some(queue),
+                drops: 5,
+                ..BottleneckStats::default()
+            },
             pair,
-            beside,
+            neighbour_flows: beside,
         }
     }
 
-    fn found(cell: &Cell) -> (Verdict, Option<Mechanism>) {
+    fn found(cell: &MatrixCell) -> (Verdict, Option<Mechanism>) {
         let finding = judge(cell, Some(20.0), &Thresholds::built_in().unwrap());
         assert_eq!(finding.mechanism.is_none(), finding.verdict == Verdict::Healthy);
         assert!(!finding.evidence.is_empty() && finding.evidence.iter().all(|e| e.1.is_finite()));
         (finding.verdict, finding.mechanism)
     }
 
-    fn collapsed(change: fn(&mut Class)) -> Mechanism {
-        let mut pair = Class {
+    fn collapsed(change: fn(&mut FlowStats)) -> Mechanism {
+        let mut pair = FlowStats {
             of_fair: Some(0.4),
             window_segments: Some(2.0),
             goodput_share: Some(1.0),
@@ -195,12 +202,12 @@ mod tests {
 
     #[test]
     fn a_small_window_on_a_full_line_is_no_collapse() {
-        let pair = Class { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
+        let pair = FlowStats { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
         assert_eq!(found(&cell(pair, None, 10.0)), (Verdict::Healthy, None));
     }
 
-    fn blind(change: fn(&mut Class)) -> Option<Mechanism> {
-        let mut pair = Class { goodput_share: Some(1.0), ..class() };
+    fn blind(change: fn(&mut FlowStats)) -> Option<Mechanism> {
+        let mut pair = FlowStats { goodput_share: Some(1.0), ..class() };
         change(&mut pair);
         let (verdict, why) = found(&cell(pair, None, 190.0));
         assert_eq!(verdict == Verdict::BlindToCongestion, why.is_some());
@@ -210,19 +217,20 @@ mod tests {
     #[test]
     fn blindness_is_told_by_where_the_mark_gets_lost() {
         assert_eq!(blind(|p| p.ect = Some(0.0)), Some(Mechanism::NoEct));
-        let no_echo = |p: &mut Class| (p.heard, p.signals.ece_acks) = (Some(0.0), 0);
+        let no_echo = |p: &mut FlowStats| (p.heard, p.signals.ece_acks) = (Some(0.0), 0);
         assert_eq!(blind(no_echo), Some(Mechanism::NoEcho));
         assert_eq!(blind(|p| p.heard = Some(0.0)), Some(Mechanism::EchoNotUnderstood));
         assert_eq!(blind(|p| p.signals.ecn_reductions = 0), Some(Mechanism::MarksIgnored));
         assert_eq!(blind(|_| {}), None, "it hears and cuts: the queue is somebody else's");
-        let low = cell(Class { ect: Some(0.0), goodput_share: Some(1.0), ..class() }, None, 30.0);
+        let low =
+            cell(FlowStats { ect: Some(0.0), goodput_share: Some(1.0), ..class() }, None, 30.0);
         assert_eq!(found(&low).0, Verdict::Healthy, "no ECT and a short queue: delay, perhaps");
     }
 
     /// The verdict of a pair with 90 % of the goodput, and that of the same two from the other side.
-    fn starved(change: fn(&mut Class, &mut Class)) -> Mechanism {
-        let mut winner = Class { goodput_share: Some(0.9), of_fair: Some(1.8), ..class() };
-        let mut loser = Class { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
+    fn starved(change: fn(&mut FlowStats, &mut FlowStats)) -> Mechanism {
+        let mut winner = FlowStats { goodput_share: Some(0.9), of_fair: Some(1.8), ..class() };
+        let mut loser = FlowStats { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
         change(&mut winner, &mut loser);
         let (verdict, why) = found(&cell(winner.clone(), Some(loser.clone()), 100.0));
         assert_eq!(verdict, Verdict::StarvesNeighbour);
@@ -240,7 +248,7 @@ mod tests {
         assert_eq!(starved(|_, _| {}), Mechanism::CutsLess);
         assert_eq!(starved(|_, l| l.marked = Some(0.6)), Mechanism::MarkedMore);
         assert_eq!(starved(|w, l| (w.marked, l.rto_count) = (Some(0.6), 2)), Mechanism::Timeouts);
-        let none = |c: &mut Class| {
+        let none = |c: &mut FlowStats| {
             (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
             c.signals.marked_bytes = 0;
         };
@@ -251,8 +259,8 @@ mod tests {
             }
         });
         assert_eq!(losses, Mechanism::OutgrowsAfterLoss);
-        let mut winner = Class { goodput_share: Some(0.9), ..class() };
-        let mut loser = Class { goodput_share: Some(0.1), ..class() };
+        let mut winner = FlowStats { goodput_share: Some(0.9), ..class() };
+        let mut loser = FlowStats { goodput_share: Some(0.1), ..class() };
         none(&mut loser);
         let mut dropped = cell(winner.clone(), Some(loser.clone()), 20.0);
         dropped.queue.aqm_drops = 100;
@@ -267,8 +275,8 @@ mod tests {
     /// CWR on none or many, whatever is echoed.
     #[test]
     fn no_echo_is_read_from_the_bits_of_a_counter() {
-        let with = |change: fn(&mut Class)| {
-            let mut pair = Class { of_fair: Some(0.4), window_segments: Some(2.0), ..class() };
+        let with = |change: fn(&mut FlowStats)| {
+            let mut pair = FlowStats { of_fair: Some(0.4), window_segments: Some(2.0), ..class() };
             change(&mut pair);
             (pair.ece, pair.signals.accecn_flows) = (None, 1);
             judge(&cell(pair, None, 0.0), Some(20.0), &Thresholds::built_in().unwrap())
@@ -285,7 +293,7 @@ mod tests {
             Some(Mechanism::EchoOverstates),
             "the decoder's own count"
         );
-        let deaf = |p: &mut Class| {
+        let deaf = |p: &mut FlowStats| {
             (p.heard, p.ece) = (Some(0.0), None);
             (p.signals.ece_acks, p.signals.accecn_flows) = (0, 1);
         };
@@ -314,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_window_that_the_neighbour_keeps_down_is_not_the_pairs_fault() {
-        let victim = Class {
+        let victim = FlowStats {
             goodput_share: Some(0.02),
             of_fair: Some(0.04),
             window_segments: Some(2.0),
@@ -323,7 +331,7 @@ mod tests {
             ..class()
         };
         let sack =
-            Class { ect: Some(0.0), marked: Some(0.0), goodput_share: Some(0.98), ..class() };
+            FlowStats { ect: Some(0.0), marked: Some(0.0), goodput_share: Some(0.98), ..class() };
         let (verdict, why) = found(&cell(victim.clone(), Some(sack.clone()), 190.0));
         assert_eq!(
             (verdict, why),

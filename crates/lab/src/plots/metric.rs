@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Series};
-use crate::plots::Source;
+use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
+use crate::plots::PlotInput;
 use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;
-use crate::times::Times;
+use crate::times::CompletionTimes;
 
 /// What is measured of a traffic group.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Measure {
+pub(crate) struct PlottedMetric {
     /// The traffic group.
     pub(crate) group: String,
     /// Name of the metric in the summary.
@@ -23,7 +23,7 @@ pub(crate) struct Measure {
     pub(crate) over: &'static str,
 }
 
-impl Measure {
+impl PlottedMetric {
     /// Its unit, to stand behind what it is.
     pub(crate) fn in_unit(&self) -> String {
         if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) }
@@ -40,18 +40,18 @@ impl Measure {
 }
 
 /// Measures that get figures.
-const MOST_MEASURES: usize = 6;
+const MAX_METRICS: usize = 6;
 /// Panels of one figure.
-const MOST_PANELS: usize = 6;
+const MAX_PANELS: usize = 6;
 /// Curves of one panel.
-const MOST_CURVES: usize = 8;
+const MAX_CURVES: usize = 8;
 
 /// The measures of each traffic group: completion time and timeouts of queries; transfer time where flows
 /// have a size, else goodput. The group that the sweep is about comes first.
-pub(crate) fn measures(source: Source<'_>) -> Vec<Measure> {
+pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     let Some(run) = source.at_point().next() else { return Vec::new() };
-    let of = |group: &str| -> Vec<Measure> {
-        let measure = |metric, title, unit, over| Measure {
+    let of = |group: &str| -> Vec<PlottedMetric> {
+        let measure = |metric, title, unit, over| PlottedMetric {
             group: group.to_owned(),
             metric,
             title,
@@ -65,32 +65,33 @@ pub(crate) fn measures(source: Source<'_>) -> Vec<Measure> {
             ];
         }
         let mut sized = source.at_point().filter_map(|r| r.group(group));
-        vec![if sized.any(|g| g.size_bytes.is_some() || g.fct_ms != Times::default()) {
+        vec![if sized.any(|g| g.size_bytes.is_some() || g.fct_ms != CompletionTimes::default()) {
             measure("fct_ms.mean", "Transfer time", "ms", "flows")
         } else {
             measure("goodput_mbps", "Goodput", "Mbit/s", "flows")
         }]
     };
-    let mut out: Vec<Measure> = run.groups.iter().flat_map(|g| of(&g.name)).collect();
+    let mut out: Vec<PlottedMetric> = run.groups.iter().flat_map(|g| of(&g.name)).collect();
     let point = source.point();
-    let swept = |m: &Measure| point.keys().any(|k| k.starts_with(&format!("traffic.{}.", m.group)));
+    let swept =
+        |m: &PlottedMetric| point.keys().any(|k| k.starts_with(&format!("traffic.{}.", m.group)));
     out.sort_by_key(|m| !swept(m));
     out
 }
 
 /// The figures of each traffic group: the schemes against the key with the most values, and where
 /// several keys are swept, each of them along the axis with a curve for every value of the others.
-pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
-    let measures = measures(source);
-    measures.iter().take(MOST_MEASURES).flat_map(|m| of_group(source, m)).collect()
+pub(crate) fn figures(source: PlotInput<'_>) -> Vec<Figure> {
+    let measures = plotted_metrics(source);
+    measures.iter().take(MAX_METRICS).flat_map(|m| of_group(source, m)).collect()
 }
 
-fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
+fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
     let rows: Vec<&SummaryRow> = source
         .results
         .summary
         .iter()
-        .filter(|r| r.about.is_of(&measure.group, measure.metric))
+        .filter(|r| r.subject.is_group_metric(&measure.group, measure.metric))
         .collect();
     let (points, schemes) = (&source.manifest.points, &source.manifest.schemes);
     if points.len() * schemes.len() < 2 {
@@ -120,12 +121,12 @@ fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
     let all = sweeps(points);
     let schemes_named = source.legend(|_| true);
     let Some(first) = all.first() else {
-        return vec![figure(&id, title, "", schemes_named, vec![beside(schemes, &rows, y)])];
+        return vec![figure(&id, title, "", schemes_named, vec![scheme_panel(schemes, &rows, y)])];
     };
     let mut out = Vec::new();
     // One scheme in each panel says less than all curves in one.
     if all.len() == 1 || schemes.len() > 1 {
-        let more = left_out(first.slices.len(), MOST_PANELS);
+        let more = left_out(first.slices.len(), MAX_PANELS);
         let panels = by_slice(first, source, &rows, &y);
         out.push(figure(&id, title.clone(), &more, schemes_named, panels));
     }
@@ -133,7 +134,7 @@ fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
         out.extend(all.iter().map(|sweep| {
             let (names, panels) = by_scheme(sweep, source, &rows, &y);
             let id = format!("{id}-by-{}", file_name(&sweep.key));
-            let more = left_out(sweep.slices.len(), MOST_CURVES);
+            let more = left_out(sweep.slices.len(), MAX_CURVES);
             let legend = names.into_iter().zip(0..).collect();
             figure(&id, format!("{title} against {}", sweep.short()), &more, legend, panels)
         }));
@@ -142,7 +143,7 @@ fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
 }
 
 /// A panel for each combination of the other keys, a curve for each scheme.
-fn by_slice(sweep: &Sweep, source: Source<'_>, rows: &[&SummaryRow], y: &Axis) -> Vec<Panel> {
+fn by_slice(sweep: &Sweep, source: PlotInput<'_>, rows: &[&SummaryRow], y: &Axis) -> Vec<Panel> {
     let panel = |i: usize| {
         let slice = &sweep.slices[i];
         let schemes = source.manifest.schemes.iter().enumerate();
@@ -151,17 +152,17 @@ fn by_slice(sweep: &Sweep, source: Source<'_>, rows: &[&SummaryRow], y: &Axis) -
         };
         panel(slice.to_string(), sweep, y, schemes.map(curve).collect())
     };
-    spread(sweep.slices.len(), MOST_PANELS).into_iter().map(panel).collect()
+    spread(sweep.slices.len(), MAX_PANELS).into_iter().map(panel).collect()
 }
 
 /// A panel for each scheme, a curve for each combination of the other keys; and what the curves are.
 fn by_scheme(
     sweep: &Sweep,
-    source: Source<'_>,
+    source: PlotInput<'_>,
     rows: &[&SummaryRow],
     y: &Axis,
 ) -> (Vec<String>, Vec<Panel>) {
-    let shown = spread(sweep.slices.len(), MOST_CURVES);
+    let shown = spread(sweep.slices.len(), MAX_CURVES);
     let names: Vec<String> = shown.iter().map(|i| sweep.name(*i)).collect();
     let schemes = &source.manifest.schemes;
     let one = |scheme: &String| {
@@ -171,12 +172,12 @@ fn by_scheme(
         let title = if schemes.len() > 1 { scheme.clone() } else { String::new() };
         panel(title, sweep, y, curves.collect())
     };
-    let panels = spread(schemes.len(), MOST_PANELS).into_iter().map(|i| one(&schemes[i])).collect();
+    let panels = spread(schemes.len(), MAX_PANELS).into_iter().map(|i| one(&schemes[i])).collect();
     (names, panels)
 }
 
-fn panel(title: String, sweep: &Sweep, y: &Axis, series: Vec<Series>) -> Panel {
-    Panel { title, x: sweep.axis(), y: y.clone(), series, rules: Vec::new(), shade: None }
+fn panel(title: String, sweep: &Sweep, y: &Axis, series: Vec<PlotSeries>) -> Panel {
+    Panel { title, x: sweep.axis(), y: y.clone(), series, guide_lines: Vec::new(), shade: None }
 }
 
 /// What a figure does not show.
@@ -191,7 +192,7 @@ fn file_name(group: &str) -> String {
     group.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-fn caption(source: Source<'_>, measure: &Measure, rows: &[&SummaryRow]) -> String {
+fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow]) -> String {
     let missing = rows.iter().filter(|r| r.mean.is_none()).count();
     let mut text = match (source.manifest.seeds.len(), measure.unit) {
         (1, "") => "One seed was run, so there is no interval.".to_owned(),
@@ -222,24 +223,24 @@ fn caption(source: Source<'_>, measure: &Measure, rows: &[&SummaryRow]) -> Strin
 }
 
 /// The schemes side by side.
-fn beside(schemes: &[String], rows: &[&SummaryRow], y: Axis) -> Panel {
+fn scheme_panel(schemes: &[String], rows: &[&SummaryRow], y: Axis) -> Panel {
     let ticks: Vec<_> = schemes.iter().enumerate().map(|(i, s)| (i as f64, s.clone())).collect();
     let high = schemes.len() as f64 - 0.5;
     let x = Axis { low: -0.5, high, ..Axis::named("Scheme", "scheme_number", ticks) };
     let series = schemes
         .iter()
         .enumerate()
-        .map(|(i, scheme)| Series {
+        .map(|(i, scheme)| PlotSeries {
             scheme: scheme.clone(),
             part: String::new(),
             style: i,
-            look: Look::Dots,
+            kind: SeriesKind::Dots,
             points: rows
                 .iter()
-                .filter(|r| r.about.scheme == *scheme)
+                .filter(|r| r.subject.scheme == *scheme)
                 .filter_map(|r| Some(Dot { x: i as f64, y: r.mean?, interval: r.ci95 }))
                 .collect(),
         })
         .collect();
-    Panel { title: String::new(), x, y, series, rules: Vec::new(), shade: None }
+    Panel { title: String::new(), x, y, series, guide_lines: Vec::new(), shade: None }
 }

@@ -8,7 +8,7 @@ mod queue;
 mod sweep;
 mod window;
 
-use lowtide_record::{Manifest, Point, RunDir, Setting};
+use lowtide_record::{Manifest, ReportedSetting, RunDir, SweepPoint};
 use lowtide_units::{Duration, parse_duration};
 
 use crate::error::LabError;
@@ -16,24 +16,24 @@ use crate::facts::RunFacts;
 use crate::figure::{Axis, Figure};
 use crate::results::Results;
 
-pub(crate) use metric::measures;
-pub(crate) use queue::busiest;
-pub(crate) use sweep::{Sweep, place_of};
+pub(crate) use metric::plotted_metrics;
+pub(crate) use queue::longest_queue;
+pub(crate) use sweep::{Sweep, axis_position};
 
 /// What a figure is drawn from.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct PlotInput<'a> {
     pub(crate) manifest: &'a Manifest,
     pub(crate) results: &'a Results,
 }
 
 /// All figures of a run directory, the most telling first.
-pub(crate) fn figures(dir: &RunDir, source: Source<'_>) -> Result<Vec<Figure>, LabError> {
+pub(crate) fn figures(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<Figure>, LabError> {
     let mut out = metric::figures(source);
     let first = source.first_seeds();
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
-    if let Some(queue) = busiest(source) {
+    if let Some(queue) = longest_queue(source) {
         out.extend(queue::over_time(source, queue, &series.queue_samples));
         out.extend(queue::distribution(source, queue, &dir.levels(&all)?));
     }
@@ -42,9 +42,9 @@ pub(crate) fn figures(dir: &RunDir, source: Source<'_>) -> Result<Vec<Figure>, L
     Ok(out)
 }
 
-impl<'a> Source<'a> {
+impl<'a> PlotInput<'a> {
     /// The point that figures over time show.
-    pub(crate) fn point(self) -> Point {
+    pub(crate) fn point(self) -> SweepPoint {
         self.manifest.points.last().cloned().unwrap_or_default()
     }
 
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
 
     /// From when on statistics count.
     pub(crate) fn warmup_ps(self) -> u64 {
-        let find = |s: &&Setting| s.section == "run" && s.name == "warmup";
+        let find = |s: &&ReportedSetting| s.section == "run" && s.name == "warmup";
         let setting = self.manifest.settings.iter().find(find);
         let text = setting.and_then(|s| s.values.first());
         text.and_then(|t| parse_duration(t).ok()).map_or(0, Duration::as_ps)
@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
     }
 
     /// Where a figure over time is taken, for its caption.
-    pub(crate) fn place(self) -> String {
+    pub(crate) fn caption_prefix(self) -> String {
         let seed = self.manifest.seeds.first().map_or_else(String::new, u64::to_string);
         let point = self.point();
         if point.is_empty() { format!("Seed {seed}.") } else { format!("At {point}, seed {seed}.") }

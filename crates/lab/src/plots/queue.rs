@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use lowtide_record::{LevelRow, QueueSampleRow};
 use lowtide_units::parse_packets;
 
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series, thinned};
-use crate::plots::{Source, time_axis};
+use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind, thinned};
+use crate::plots::{PlotInput, time_axis};
 
 /// Points of a trace that are drawn.
-const MOST_POINTS: usize = 1200;
+const MAX_POINTS: usize = 1200;
 /// A scheme whose queue stays below this share of the longest one is drawn once more, larger.
 const SMALL: f64 = 0.25;
 
 /// The switch queue that is longest on average, over the schemes at the point shown.
-pub(crate) fn busiest(source: Source<'_>) -> Option<&str> {
+pub(crate) fn longest_queue(source: PlotInput<'_>) -> Option<&str> {
     let runs = source.first_seeds();
     let queues = runs.into_iter().flat_map(|r| &r.queues);
     let longest = queues.filter(|q| q.mean_packets.is_some_and(|m| m > 0.0));
@@ -25,7 +25,7 @@ pub(crate) fn busiest(source: Source<'_>) -> Option<&str> {
 }
 
 /// The marking threshold of the switches, in packets.
-fn threshold(source: Source<'_>) -> Option<u64> {
+fn threshold(source: PlotInput<'_>) -> Option<u64> {
     let find = |name: &str| {
         source.manifest.settings.iter().find(|s| s.section == "switch.mark" && s.name == name)
     };
@@ -34,44 +34,47 @@ fn threshold(source: Source<'_>) -> Option<u64> {
 }
 
 /// The threshold as a reference line, when it lies within `axis`.
-fn rules(source: Source<'_>, axis: &Axis, upright: bool) -> Vec<Rule> {
+fn rules(source: PlotInput<'_>, axis: &Axis, upright: bool) -> Vec<GuideLine> {
     let k = threshold(source).filter(|k| (*k as f64) <= axis.high && *k as f64 >= axis.high / 60.0);
-    k.map(|k| Rule { label: format!("K = {k}"), at: k as f64, upright }).into_iter().collect()
+    k.map(|k| GuideLine { label: format!("K = {k}"), at: k as f64, vertical: upright })
+        .into_iter()
+        .collect()
 }
 
 pub(crate) fn over_time(
-    source: Source<'_>,
+    source: PlotInput<'_>,
     queue: &str,
     samples: &[(u32, QueueSampleRow)],
 ) -> Option<Figure> {
     let end = samples.iter().map(|(_, s)| s.time_ps).max()?;
     let (x, scale) = time_axis(end);
-    let series: Vec<Series> = source
+    let series: Vec<PlotSeries> = source
         .first_seeds()
         .iter()
         .map(|run| {
             let of = samples.iter().filter(|(r, s)| *r == run.key.run && s.name == queue);
             let points: Vec<Dot> =
                 of.map(|(_, s)| Dot::new(s.time_ps as f64 / scale, f64::from(s.packets))).collect();
-            Series {
+            PlotSeries {
                 scheme: run.key.scheme.clone(),
                 part: String::new(),
                 style: source.style(&run.key.scheme),
-                look: Look::Trace,
-                points: thinned(&points, MOST_POINTS),
+                kind: SeriesKind::Trace,
+                points: thinned(&points, MAX_POINTS),
             }
         })
         .collect();
-    let longest = |s: &Series| s.points.iter().map(|p| p.y).fold(0.0, f64::max);
+    let longest = |s: &PlotSeries| s.points.iter().map(|p| p.y).fold(0.0, f64::max);
     let most = series.iter().map(longest).fold(0.0, f64::max);
-    let small: Vec<Series> = series.iter().filter(|s| longest(s) < most * SMALL).cloned().collect();
+    let small: Vec<PlotSeries> =
+        series.iter().filter(|s| longest(s) < most * SMALL).cloned().collect();
     let warmup = source.warmup_ps() as f64 / scale;
-    let panel = |title: String, series: Vec<Series>| {
+    let panel = |title: String, series: Vec<PlotSeries>| {
         let y = Axis::from_zero("Queue (packets)", "queue_packets", series.iter().map(longest));
         Panel {
             title,
             x: x.clone(),
-            rules: rules(source, &y, false),
+            guide_lines: rules(source, &y, false),
             y,
             series,
             shade: (warmup > 0.0).then_some((0.0, warmup.min(x.high))),
@@ -95,7 +98,7 @@ pub(crate) fn over_time(
         title: format!("Queue at {queue} over time"),
         caption: format!(
             "{} Sampled; the statistics below count every moment and every packet.{shade}",
-            source.place()
+            source.caption_prefix()
         ),
         legend: source.legend(|_| true),
         panels,
@@ -103,7 +106,7 @@ pub(crate) fn over_time(
 }
 
 pub(crate) fn distribution(
-    source: Source<'_>,
+    source: PlotInput<'_>,
     queue: &str,
     levels: &[(u32, LevelRow)],
 ) -> Option<Figure> {
@@ -126,7 +129,7 @@ pub(crate) fn distribution(
             points.push(Dot::new(f64::from(*packets), below as f64 / total as f64));
         }
         let (scheme, part) = (scheme.clone(), String::new());
-        series.push(Series { scheme, part, style, look: Look::Steps, points });
+        series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Steps, points });
     }
     if series.is_empty() {
         return None;
@@ -134,7 +137,7 @@ pub(crate) fn distribution(
     let x = length_axis(f64::from(most));
     let panel = Panel {
         title: String::new(),
-        rules: rules_anywhere(source, &x),
+        guide_lines: rules_anywhere(source, &x),
         x,
         y: Axis::linear("Share of the time at or below", "share_of_time", 0.0, 1.0),
         series,
@@ -155,9 +158,9 @@ pub(crate) fn distribution(
     })
 }
 
-fn rules_anywhere(source: Source<'_>, axis: &Axis) -> Vec<Rule> {
+fn rules_anywhere(source: PlotInput<'_>, axis: &Axis) -> Vec<GuideLine> {
     let k = threshold(source).filter(|k| *k as f64 <= axis.high);
-    let rule = |k| Rule { label: format!("K = {k}"), at: k as f64, upright: true };
+    let rule = |k| GuideLine { label: format!("K = {k}"), at: k as f64, vertical: true };
     k.map(rule).into_iter().collect()
 }
 

@@ -1,9 +1,9 @@
 //! Swept keys: what stands along an axis, and what is left to tell curves or panels apart.
 
-use lowtide_record::Point;
+use lowtide_record::SweepPoint;
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 
-use crate::figure::{Axis, Dot, Look, Series};
+use crate::figure::{Axis, Dot, PlotSeries, SeriesKind};
 use crate::summary::SummaryRow;
 
 /// A swept key along the horizontal axis, and what else is swept.
@@ -16,11 +16,11 @@ pub(crate) struct Sweep {
     /// Whether the values are quantities.
     pub(crate) ordered: bool,
     /// The combinations of the other keys.
-    pub(crate) slices: Vec<Point>,
+    pub(crate) slices: Vec<SweepPoint>,
 }
 
 /// Every key with several values; the one with the most first.
-pub(crate) fn sweeps(points: &[Point]) -> Vec<Sweep> {
+pub(crate) fn sweeps(points: &[SweepPoint]) -> Vec<Sweep> {
     let Some(first) = points.first() else { return Vec::new() };
     let mut out: Vec<Sweep> = first
         .keys()
@@ -41,9 +41,9 @@ pub(crate) fn spread(all: usize, most: usize) -> Vec<usize> {
 
 impl Sweep {
     /// The values of `key` at these points.
-    pub(crate) fn of(key: &str, points: &[Point]) -> Self {
+    pub(crate) fn of(key: &str, points: &[SweepPoint]) -> Self {
         let mut found: Vec<&str> = Vec::new();
-        let mut slices: Vec<Point> = Vec::new();
+        let mut slices: Vec<SweepPoint> = Vec::new();
         for point in points {
             let slice = without(point, key);
             if !slices.contains(&slice) {
@@ -85,22 +85,22 @@ impl Sweep {
         style: usize,
         scheme: &str,
         part: String,
-        slice: &Point,
+        slice: &SweepPoint,
         rows: &[&SummaryRow],
-    ) -> Series {
-        let of = rows
-            .iter()
-            .filter(|r| r.about.scheme == scheme && without(&r.about.point, &self.key) == *slice);
+    ) -> PlotSeries {
+        let of = rows.iter().filter(|r| {
+            r.subject.scheme == scheme && without(&r.subject.point, &self.key) == *slice
+        });
         let mut points: Vec<Dot> = of
             .filter_map(|r| {
-                let value = r.about.point.get(&self.key)?;
+                let value = r.subject.point.get(&self.key)?;
                 let x = self.values.iter().find(|(_, name)| name == value)?.0;
                 Some(Dot { x, y: r.mean?, interval: r.ci95 })
             })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let look = if self.ordered { Look::Measured } else { Look::Dots };
-        Series { scheme: scheme.to_owned(), part, style, look, points }
+        let look = if self.ordered { SeriesKind::Measured } else { SeriesKind::Dots };
+        PlotSeries { scheme: scheme.to_owned(), part, style, kind: look, points }
     }
 }
 
@@ -108,12 +108,12 @@ fn last(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-fn without(point: &Point, key: &str) -> Point {
-    Point(point.0.iter().filter(|(k, _)| k != key).cloned().collect())
+fn without(point: &SweepPoint, key: &str) -> SweepPoint {
+    SweepPoint(point.0.iter().filter(|(k, _)| k != key).cloned().collect())
 }
 
 /// Where a value of a swept key stands on an axis, if it is a quantity.
-pub(crate) fn place_of(value: &str) -> Option<f64> {
+pub(crate) fn axis_position(value: &str) -> Option<f64> {
     quantities(&[value])?.first().copied()
 }
 
@@ -134,13 +134,13 @@ fn quantities(values: &[&str]) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
-    fn point(pairs: &[(&str, &str)]) -> Point {
-        Point(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    fn point(pairs: &[(&str, &str)]) -> SweepPoint {
+        SweepPoint(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
     }
 
     #[test]
     fn every_swept_key_goes_along_an_axis_the_longest_first() {
-        let points: Vec<Point> = ["5 pkt", "10 pkt", "20 pkt"]
+        let points: Vec<SweepPoint> = ["5 pkt", "10 pkt", "20 pkt"]
             .iter()
             .flat_map(|k| {
                 ["1 ms", "2 ms"].map(|d| point(&[("a.delay", d), ("k", k), ("one", "x")]))
@@ -160,7 +160,7 @@ mod tests {
         );
         assert_eq!(found[0].name(1), "delay = 2 ms, one = x");
         assert_eq!(found[1].slices.len(), 3);
-        assert_eq!(sweeps(&[Point::default()]), []);
+        assert_eq!(sweeps(&[SweepPoint::default()]), []);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use lowtide_record::ProbeRow;
 
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Series, thinned};
-use crate::plots::{Source, time_axis};
+use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, thinned};
+use crate::plots::{PlotInput, time_axis};
 
 /// Points of a trace that are drawn.
-const MOST_POINTS: usize = 1200;
+const MAX_POINTS: usize = 1200;
 /// Schemes that get a panel.
-const MOST_PANELS: usize = 6;
+const MAX_PANELS: usize = 6;
 
 type Probes = [(u32, ProbeRow)];
 
@@ -28,31 +28,33 @@ fn trace(
     let of = probes.iter().filter(|(r, p)| *r == run && p.flow == flow);
     let points: Vec<Dot> =
         of.filter_map(|(_, p)| Some(Dot::new(p.time_ps as f64 / scale, value(p)?))).collect();
-    thinned(&points, MOST_POINTS)
+    thinned(&points, MAX_POINTS)
 }
 
-pub(crate) fn window(source: Source<'_>, probes: &Probes) -> Option<Figure> {
+pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
     let (flow, group) = first_flow(probes)?;
     let (x, scale) = time_axis(probes.iter().map(|(_, p)| p.time_ps).max()?);
     let mut panels = Vec::new();
-    for run in source.first_seeds().iter().take(MOST_PANELS) {
+    for run in source.first_seeds().iter().take(MAX_PANELS) {
         let (scheme, style) = (&run.key.scheme, source.style(&run.key.scheme));
         let kb = |bytes: u64| bytes as f64 / 1000.0;
         let cwnd = trace(probes, run.key.run, flow, scale, |p| Some(kb(p.cwnd_bytes)));
         let y = Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().map(|d| d.y));
         let mut ssthresh = trace(probes, run.key.run, flow, scale, |p| p.ssthresh_bytes.map(kb));
         ssthresh.retain(|d| d.y <= y.high);
-        let series = |part: &str, look, points| Series {
+        let series = |part: &str, look, points| PlotSeries {
             scheme: scheme.clone(),
             part: part.to_owned(),
             style,
-            look,
+            kind: look,
             points,
         };
-        let series =
-            vec![series("ssthresh", Look::Thin, ssthresh), series("cwnd", Look::Trace, cwnd)];
+        let series = vec![
+            series("ssthresh", SeriesKind::Thin, ssthresh),
+            series("cwnd", SeriesKind::Trace, cwnd),
+        ];
         let (title, rules) = (scheme.clone(), Vec::new());
-        panels.push(Panel { title, x: x.clone(), y, series, rules, shade: None });
+        panels.push(Panel { title, x: x.clone(), y, series, guide_lines: rules, shade: None });
     }
     Some(Figure {
         id: "window-over-time".into(),
@@ -60,14 +62,14 @@ pub(crate) fn window(source: Source<'_>, probes: &Probes) -> Option<Figure> {
         caption: format!(
             "{} Thick: cwnd; thin and dashed: ssthresh, from the first reaction on. Each scheme has a \
              scale of its own.",
-            source.place()
+            source.caption_prefix()
         ),
         legend: source.legend(|s| panels.iter().any(|p| p.title == s)),
         panels,
     })
 }
 
-pub(crate) fn alpha(source: Source<'_>, probes: &Probes) -> Option<Figure> {
+pub(crate) fn alpha(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
     let (flow, group) = first_flow(probes)?;
     let (x, scale) = time_axis(probes.iter().map(|(_, p)| p.time_ps).max()?);
     let mut series = Vec::new();
@@ -78,20 +80,20 @@ pub(crate) fn alpha(source: Source<'_>, probes: &Probes) -> Option<Figure> {
         if !points.is_empty() {
             let (scheme, part) = (run.key.scheme.clone(), String::new());
             let style = source.style(&scheme);
-            series.push(Series { scheme, part, style, look: Look::Trace, points });
+            series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Trace, points });
         }
     }
     if series.is_empty() {
         return None;
     }
     let y = Axis::linear("alpha", "alpha", 0.0, 1.0);
-    let panel = Panel { title: String::new(), x, y, series, rules: Vec::new(), shade: None };
+    let panel = Panel { title: String::new(), x, y, series, guide_lines: Vec::new(), shade: None };
     Some(Figure {
         id: "alpha-over-time".into(),
         title: format!("DCTCP's alpha of flow {flow} (group {group}) over time"),
         caption: format!(
             "{} The sender's estimate of the share of bytes that are marked.",
-            source.place()
+            source.caption_prefix()
         ),
         legend: source.legend(|s| panel.series.iter().any(|x| x.scheme == s)),
         panels: vec![panel],

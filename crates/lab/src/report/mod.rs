@@ -7,15 +7,15 @@ mod queues;
 
 use std::fmt::Write as _;
 
-use lowtide_record::{Manifest, Point, Setting};
+use lowtide_record::{Manifest, ReportedSetting, SweepPoint};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::{Drawn, number};
-use crate::findings::Finding;
-use crate::plots::{Source, measures};
+use crate::figure::{FigureFiles, number};
+use crate::findings::RunFinding;
+use crate::plots::{PlotInput, plotted_metrics};
 use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
@@ -23,7 +23,7 @@ use crate::transports::Transports;
 
 /// A table of the page.
 #[derive(Serialize)]
-struct Grid {
+struct HtmlTable {
     title: String,
     head: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -56,17 +56,17 @@ const DECISIVE: [&str; 22] = [
 ];
 
 /// Findings that the page shows.
-const MOST_FINDINGS: usize = 24;
+const MAX_FINDINGS: usize = 24;
 
-fn shown_findings(source: Source<'_>) -> Vec<String> {
-    source.results.findings.iter().take(MOST_FINDINGS).map(Finding::sentence).collect()
+fn shown_findings(source: PlotInput<'_>) -> Vec<String> {
+    source.results.findings.iter().take(MAX_FINDINGS).map(RunFinding::sentence).collect()
 }
 
 /// The page. `figures` are drawn already.
 pub(crate) fn render(
-    source: Source<'_>,
+    source: PlotInput<'_>,
     transports: &Transports,
-    figures: &[Drawn],
+    figures: &[FigureFiles],
 ) -> Result<String, LabError> {
     let m = source.manifest;
     let figures: Vec<Value> = figures
@@ -93,7 +93,7 @@ pub(crate) fn render(
         differences => Serde(differences(m)),
         tolerance => tolerance(m),
         findings => Serde(shown_findings(source)),
-        more_findings => source.results.findings.len().saturating_sub(MOST_FINDINGS),
+        more_findings => source.results.findings.len().saturating_sub(MAX_FINDINGS),
     };
     fill(include_str!("report.html"), &page)
 }
@@ -117,8 +117,8 @@ fn tolerance(manifest: &Manifest) -> u64 {
 }
 
 /// The settings that decide results most, and the rest.
-pub(crate) fn settings(all: &[Setting]) -> (Vec<&Setting>, Vec<&Setting>) {
-    let decides = |s: &&Setting| {
+pub(crate) fn settings(all: &[ReportedSetting]) -> (Vec<&ReportedSetting>, Vec<&ReportedSetting>) {
+    let decides = |s: &&ReportedSetting| {
         s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
     };
     all.iter().partition(decides)
@@ -161,17 +161,17 @@ const CENSORED: [(&str, &str); 4] = [
     ("lower bound of the mean", "mean_at_least"),
 ];
 
-fn tables(source: Source<'_>) -> Vec<Grid> {
+fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
     let mut out = Vec::new();
-    for m in measures(source) {
-        let of = |what: &str, metric: &str| Grid {
+    for m in plotted_metrics(source) {
+        let of = |what: &str, metric: &str| HtmlTable {
             title: format!("{what} of group {}{}", m.group, m.in_unit()),
             head: head(source),
-            rows: by_point(source, |r| r.about.is_of(&m.group, metric)),
+            rows: by_point(source, |r| r.subject.is_group_metric(&m.group, metric)),
         };
         out.push(of(m.title, m.metric));
         let some_are_cut_off =
-            |r: &SummaryRow| r.about.is_of(&m.group, m.metric) && r.mean.is_none();
+            |r: &SummaryRow| r.subject.is_group_metric(&m.group, m.metric) && r.mean.is_none();
         if let Some(times) = m.metric.strip_suffix(".mean")
             && source.results.summary.iter().any(some_are_cut_off)
         {
@@ -191,7 +191,7 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
 }
 
 /// Flows by their size, where they differ: one table per group at the point shown.
-fn classes(source: Source<'_>) -> Vec<Grid> {
+fn classes(source: PlotInput<'_>) -> Vec<HtmlTable> {
     const METRICS: [(&str, &str); 6] = [
         ("flows", "flows"),
         ("fct_ms.mean", "mean (ms)"),
@@ -202,7 +202,7 @@ fn classes(source: Source<'_>) -> Vec<Grid> {
     ];
     let mut kinds: Vec<(&str, &str)> = Vec::new();
     for row in &source.results.summary {
-        if let (Some(group), Some(class)) = (&row.about.group, &row.about.class)
+        if let (Some(group), Some(class)) = (&row.subject.group, &row.subject.class)
             && !kinds.contains(&(group, class))
         {
             kinds.push((group, class));
@@ -216,9 +216,9 @@ fn classes(source: Source<'_>) -> Vec<Grid> {
             let rows = of_group.iter().flat_map(|(_, class)| {
                 METRICS.iter().map(move |(metric, name)| {
                     let of = |r: &SummaryRow| {
-                        r.about.group.as_deref() == Some(group)
-                            && r.about.class.as_deref() == Some(class)
-                            && r.about.metric == *metric
+                        r.subject.group.as_deref() == Some(group)
+                            && r.subject.class.as_deref() == Some(class)
+                            && r.subject.metric == *metric
                     };
                     at_point(source, format!("{class}, {name}"), &of)
                 })
@@ -229,7 +229,7 @@ fn classes(source: Source<'_>) -> Vec<Grid> {
 }
 
 /// What queries came to: one table per group at the point shown.
-fn queries(source: Source<'_>) -> Vec<Grid> {
+fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
     const METRICS: [(&str, &str); 7] = [
         ("queries", "queries"),
         ("qct_ms.mean", "mean completion (ms)"),
@@ -243,7 +243,7 @@ fn queries(source: Source<'_>) -> Vec<Grid> {
     let table = |group: &QueryFacts| {
         let rows = METRICS.iter().map(|(metric, name)| {
             at_point(source, (*name).to_owned(), &|r: &SummaryRow| {
-                r.about.is_of(&group.name, metric)
+                r.subject.is_group_metric(&group.name, metric)
             })
         });
         grid(source, &format!("Queries of group {}", group.name), rows.collect())
@@ -252,10 +252,10 @@ fn queries(source: Source<'_>) -> Vec<Grid> {
 }
 
 /// A table with a column per scheme, at the point shown.
-fn grid(source: Source<'_>, title: &str, rows: Vec<Vec<String>>) -> Grid {
+fn grid(source: PlotInput<'_>, title: &str, rows: Vec<Vec<String>>) -> HtmlTable {
     let point = source.point();
     let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
-    Grid {
+    HtmlTable {
         title: format!("{title}{at}"),
         head: std::iter::once(String::new()).chain(source.manifest.schemes.clone()).collect(),
         rows,
@@ -263,29 +263,33 @@ fn grid(source: Source<'_>, title: &str, rows: Vec<Vec<String>>) -> Grid {
 }
 
 /// A line of such a table.
-fn at_point(source: Source<'_>, name: String, wanted: &dyn Fn(&SummaryRow) -> bool) -> Vec<String> {
+fn at_point(
+    source: PlotInput<'_>,
+    name: String,
+    wanted: &dyn Fn(&SummaryRow) -> bool,
+) -> Vec<String> {
     let point = source.point();
     let cells = source.manifest.schemes.iter().map(|scheme| {
         let summary = &source.results.summary;
         let found = summary
             .iter()
-            .find(|r| r.about.scheme == *scheme && r.about.point == point && wanted(r));
+            .find(|r| r.subject.scheme == *scheme && r.subject.point == point && wanted(r));
         found.map_or_else(dash, cell)
     });
     std::iter::once(name).chain(cells).collect()
 }
 
-fn head(source: Source<'_>) -> Vec<String> {
+fn head(source: PlotInput<'_>) -> Vec<String> {
     let first = source.point();
     let keys: Vec<&str> = first.keys().collect();
     std::iter::once(keys.join(", ")).chain(source.manifest.schemes.clone()).collect()
 }
 
 /// One row per point, one column per scheme, of the summary rows that `wanted` picks.
-fn by_point(source: Source<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
+fn by_point(source: PlotInput<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
     let rows: Vec<&SummaryRow> = source.results.summary.iter().filter(|r| wanted(r)).collect();
-    let of = |point: &Point, scheme: &String| {
-        let found = rows.iter().find(|r| r.about.point == *point && r.about.scheme == *scheme);
+    let of = |point: &SweepPoint, scheme: &String| {
+        let found = rows.iter().find(|r| r.subject.point == *point && r.subject.scheme == *scheme);
         found.map_or_else(dash, |r| cell(r))
     };
     let points = source.manifest.points.iter();
@@ -323,7 +327,7 @@ mod tests {
     use lowtide_record::RunKey;
 
     use super::*;
-    use crate::subject::Subject;
+    use crate::subject::MetricSubject;
 
     #[test]
     fn a_csv_file_survives_inside_an_address() {
@@ -335,10 +339,10 @@ mod tests {
 
     #[test]
     fn a_cell_says_what_is_known() {
-        let (scheme, point) = ("dctcp".to_owned(), Point::default());
+        let (scheme, point) = ("dctcp".to_owned(), SweepPoint::default());
         let key = RunKey { run: 0, scheme, point, seed: 1 };
         let row = |mean, ci95, seed_independent| SummaryRow {
-            about: Subject::of(&key, "fct_ms.mean", "ms"),
+            subject: MetricSubject::of(&key, "fct_ms.mean", "ms"),
             seeds: 3,
             values: 3,
             mean,

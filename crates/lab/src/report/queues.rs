@@ -5,29 +5,29 @@
 
 use std::collections::BTreeMap;
 
-use super::{Grid, at_point, dash, grid};
+use super::{HtmlTable, at_point, dash, grid};
 use crate::figure::number;
-use crate::plots::{Source, busiest};
+use crate::plots::{PlotInput, longest_queue};
 use crate::queues::QueueFacts;
 use crate::summary::SummaryRow;
 
 /// The most queues that are shown beside each other, and the most memories.
-const MOST: usize = 12;
+const MAX_ROWS: usize = 12;
 
-pub(super) fn grids(source: Source<'_>) -> Vec<Grid> {
+pub(super) fn grids(source: PlotInput<'_>) -> Vec<HtmlTable> {
     let mut out = Vec::new();
-    if let Some(queue) = busiest(source) {
+    if let Some(queue) = longest_queue(source) {
         out.push(longest(source, queue));
         out.extend(classes(source, queue));
     }
-    out.extend(beside_each_other(source));
-    out.extend(memories(source));
-    out.extend(failures(source));
+    out.extend(longest_queues(source));
+    out.extend(buffer_pools(source));
+    out.extend(link_failures(source));
     out
 }
 
 /// The queue that is longest in the mean.
-fn longest(source: Source<'_>, queue: &str) -> Grid {
+fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
     const METRICS: [(&str, &str); 10] = [
         ("mean_packets", "mean"),
         ("p50_packets", "median"),
@@ -42,18 +42,18 @@ fn longest(source: Source<'_>, queue: &str) -> Grid {
     ];
     // Counts that no queue has are not in the summary.
     let some = |metric: &str| {
-        let of = |r: &&SummaryRow| r.about.is_of_queue(queue, metric);
+        let of = |r: &&SummaryRow| r.subject.is_queue_metric(queue, metric);
         source.results.summary.iter().any(|r| of(&r))
     };
     let rows = METRICS.iter().filter(|(metric, _)| some(metric)).map(|(metric, name)| {
-        let of = |r: &SummaryRow| r.about.is_of_queue(queue, metric);
+        let of = |r: &SummaryRow| r.subject.is_queue_metric(queue, metric);
         at_point(source, (*name).to_owned(), &of)
     });
     grid(source, &format!("Queue at {queue}, packets over time"), rows.collect())
 }
 
 /// Its classes, where it has some.
-fn classes(source: Source<'_>, queue: &str) -> Option<Grid> {
+fn classes(source: PlotInput<'_>, queue: &str) -> Option<HtmlTable> {
     const METRICS: [(&str, &str); 5] = [
         ("packets", "packets"),
         ("mean_packets", "mean queue"),
@@ -68,9 +68,9 @@ fn classes(source: Source<'_>, queue: &str) -> Option<Grid> {
         .flat_map(|class| METRICS.iter().map(move |metric| (&class.name, metric)))
         .map(|(class, (metric, name))| {
             let of = |r: &SummaryRow| {
-                r.about.queue.as_deref() == Some(queue)
-                    && r.about.class.as_ref() == Some(class)
-                    && r.about.metric == *metric
+                r.subject.queue.as_deref() == Some(queue)
+                    && r.subject.class.as_ref() == Some(class)
+                    && r.subject.metric == *metric
             };
             at_point(source, format!("{class}, {name}"), &of)
         })
@@ -80,7 +80,7 @@ fn classes(source: Source<'_>, queue: &str) -> Option<Grid> {
 }
 
 /// The queues that are longest in the mean over seeds and schemes, where there are several.
-fn beside_each_other(source: Source<'_>) -> Option<Grid> {
+fn longest_queues(source: PlotInput<'_>) -> Option<HtmlTable> {
     let mut found: BTreeMap<&str, (f64, Vec<&QueueFacts>)> = BTreeMap::new();
     for queue in source.at_point().flat_map(|run| &run.queues) {
         let entry = found.entry(&queue.name).or_default();
@@ -90,7 +90,7 @@ fn beside_each_other(source: Source<'_>) -> Option<Grid> {
     let all = found.len();
     let mut found: Vec<(&str, (f64, Vec<&QueueFacts>))> = found.into_iter().collect();
     found.sort_by(|a, b| b.1.0.total_cmp(&a.1.0).then(a.0.cmp(b.0)));
-    found.truncate(MOST);
+    found.truncate(MAX_ROWS);
     if found.len() < 2 {
         return None;
     }
@@ -136,7 +136,7 @@ fn cell(queues: &[&QueueFacts]) -> String {
 }
 
 /// How full the memories were that queues share, the fullest first.
-fn memories(source: Source<'_>) -> Option<Grid> {
+fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     let mut peaks: BTreeMap<&str, u64> = BTreeMap::new();
     for memory in source.at_point().flat_map(|run| &run.memories) {
         let peak = peaks.entry(&memory.name).or_default();
@@ -145,13 +145,13 @@ fn memories(source: Source<'_>) -> Option<Grid> {
     let all = peaks.len();
     let mut peaks: Vec<(&str, u64)> = peaks.into_iter().collect();
     peaks.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    peaks.truncate(MOST);
+    peaks.truncate(MAX_ROWS);
     let first = source.at_point().next()?;
     let row = |(name, _): &(&str, u64)| {
         let of = |r: &SummaryRow| {
-            r.about.memory.as_deref() == Some(name) && r.about.metric == "peak_bytes"
+            r.subject.memory.as_deref() == Some(name) && r.subject.metric == "peak_bytes"
         };
-        let size = first.memory(name).map_or(0, |m| m.size_bytes);
+        let size = first.buffer_pool(name).map_or(0, |m| m.size_bytes);
         at_point(source, format!("{name}, of {size} B"), &of)
     };
     let rows: Vec<Vec<String>> = peaks.iter().map(row).collect();
@@ -167,10 +167,10 @@ fn memories(source: Source<'_>) -> Option<Grid> {
 }
 
 /// Packets lost to links that failed, where some were.
-fn failures(source: Source<'_>) -> Option<Grid> {
+fn link_failures(source: PlotInput<'_>) -> Option<HtmlTable> {
     const METRICS: [(&str, &str); 2] =
         [("cut", "lost with their link"), ("unrouted", "dropped because there was no way")];
-    let of = |r: &SummaryRow, metric: &str| r.about.is_of_run(metric);
+    let of = |r: &SummaryRow, metric: &str| r.subject.is_run_metric(metric);
     let some = METRICS.iter().any(|(m, _)| source.results.summary.iter().any(|r| of(r, m)));
     let rows = METRICS.iter().map(|(metric, name)| {
         at_point(source, (*name).to_owned(), &|r: &SummaryRow| of(r, metric))

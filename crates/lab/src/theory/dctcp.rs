@@ -5,19 +5,19 @@
 //!
 //! The paper gives two forms of most results: with the alpha that solves eq. 6, and closed ones for a
 //! large W*. Eq. 9 and 12 to 15 follow from the closed ones, so these are what [`Sawtooth`] gives where
-//! nothing else is said. [`Sawtooth::utilisation`], [`Sawtooth::queue_at`] and [`k_to_fill`] are ours: they
+//! nothing else is said. [`Sawtooth::utilisation`], [`Sawtooth::queue_at`] and [`min_k_for_flows`] are ours: they
 //! follow from eq. 3 and 8, the first where the paper only says that the queue runs empty.
 
 use super::DomainError;
-use super::domain::{count, positive, threshold};
+use super::domain::{check_bdp, check_flows, check_threshold};
 
 /// The threshold in packets below which the queue runs empty for some number of flows: C x RTT / 7
 /// (eq. 13). K must be greater.
 ///
 /// # Errors
 /// `path` is not positive.
-pub fn least_k(path: f64) -> Result<f64, DomainError> {
-    Ok(positive(path)? / 7.0)
+pub fn min_k(bdp: f64) -> Result<f64, DomainError> {
+    Ok(check_bdp(bdp)? / 7.0)
 }
 
 /// The number of flows at which eq. 12 has its minimum: (C x RTT + K) / 8. Eq. 13 is the worst case of
@@ -25,8 +25,8 @@ pub fn least_k(path: f64) -> Result<f64, DomainError> {
 ///
 /// # Errors
 /// `path` is not positive, or `k` is negative.
-pub fn worst_flows(path: f64, k: f64) -> Result<f64, DomainError> {
-    Ok((positive(path)? + threshold(k)?) / 8.0)
+pub fn worst_case_flows(bdp: f64, k: f64) -> Result<f64, DomainError> {
+    Ok((check_bdp(bdp)? + check_threshold(k)?) / 8.0)
 }
 
 /// The gain that g must stay below for its average to span a congestion event, in the worst case of one
@@ -34,8 +34,8 @@ pub fn worst_flows(path: f64, k: f64) -> Result<f64, DomainError> {
 ///
 /// # Errors
 /// `path` is not positive, or `k` is negative.
-pub fn most_g(path: f64, k: f64) -> Result<f64, DomainError> {
-    let packets = positive(path)? + threshold(k)?;
+pub fn max_g(bdp: f64, k: f64) -> Result<f64, DomainError> {
+    let packets = check_bdp(bdp)? + check_threshold(k)?;
     Ok(2.0 * core::f64::consts::LN_2 / (2.0 * packets).sqrt())
 }
 
@@ -44,8 +44,8 @@ pub fn most_g(path: f64, k: f64) -> Result<f64, DomainError> {
 ///
 /// # Errors
 /// `path` is not positive, or there are no `flows`.
-pub fn k_to_fill(path: f64, flows: f64) -> Result<f64, DomainError> {
-    let (b, n) = (positive(path)?, count(flows)?);
+pub fn min_k_for_flows(bdp: f64, flows: f64) -> Result<f64, DomainError> {
+    let (b, n) = (check_bdp(bdp)?, check_flows(flows)?);
     // K + N = sqrt(2 N (B + K)) / 2: with x = K + N a square equation, x^2 - N x / 2 = N (B - N) / 2.
     let inner = n * n / 16.0 + n * (b - n) / 2.0;
     if inner < 0.0 {
@@ -57,7 +57,7 @@ pub fn k_to_fill(path: f64, flows: f64) -> Result<f64, DomainError> {
 /// N flows in phase over one line: what DCTCP §3.3 says of their windows and of the queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sawtooth {
-    path: f64,
+    bdp: f64,
     k: f64,
     flows: f64,
 }
@@ -67,17 +67,17 @@ impl Sawtooth {
     ///
     /// # Errors
     /// `path` is not positive, `k` is negative, there is no flow, or W* is below one packet.
-    pub fn new(path: f64, k: f64, flows: f64) -> Result<Self, DomainError> {
-        let (path, k, flows) = (positive(path)?, threshold(k)?, count(flows)?);
-        if path + k < flows {
-            return Err(DomainError::Crowded { flows, packets: path + k });
+    pub fn new(bdp: f64, k: f64, flows: f64) -> Result<Self, DomainError> {
+        let (bdp, k, flows) = (check_bdp(bdp)?, check_threshold(k)?, check_flows(flows)?);
+        if bdp + k < flows {
+            return Err(DomainError::WindowBelowOne { flows, packets: bdp + k });
         }
-        Ok(Self { path, k, flows })
+        Ok(Self { bdp, k, flows })
     }
 
     /// W*, in packets: the window of one flow at which the queue reaches K (before eq. 5).
     pub fn critical_window(&self) -> f64 {
-        (self.path + self.k) / self.flows
+        (self.bdp + self.k) / self.flows
     }
 
     /// Alpha, from 0 to 1, the solution of eq. 6 without its approximation.
@@ -104,7 +104,7 @@ impl Sawtooth {
 
     /// A, in packets: the swing of the queue, in the closed form of eq. 8.
     pub fn amplitude(&self) -> f64 {
-        0.5 * (2.0 * self.flows * (self.path + self.k)).sqrt()
+        0.5 * (2.0 * self.flows * (self.bdp + self.k)).sqrt()
     }
 
     /// A with the exact alpha: N (W* + 1) alpha / 2 (eq. 8, before its approximation).
@@ -114,7 +114,7 @@ impl Sawtooth {
 
     /// `T_C`, the period of the sawtooth in round trips (eq. 9).
     pub fn period(&self) -> f64 {
-        0.5 * (2.0 * (self.path + self.k) / self.flows).sqrt()
+        0.5 * (2.0 * (self.bdp + self.k) / self.flows).sqrt()
     }
 
     /// The longest queue in packets: K + N (eq. 10).
@@ -132,11 +132,11 @@ impl Sawtooth {
     /// by N packets a round trip (eq. 3), which is longer by what waits, so the tooth is bent a little.
     pub fn queue_at(&self, seconds: f64, rtt_seconds: f64) -> f64 {
         // Packets times round trips that have passed when the queue is `q`: the integral of path + q.
-        let sum = |q: f64| self.path * q + q.max(0.0).powi(2) / 2.0;
+        let sum = |q: f64| self.bdp * q + q.max(0.0).powi(2) / 2.0;
         let (low, high) = (sum(self.q_min()), sum(self.q_max()));
-        let passed = seconds / rtt_seconds * self.path * self.flows;
+        let passed = seconds / rtt_seconds * self.bdp * self.flows;
         let now = low + passed.rem_euclid(high - low);
-        (self.path * self.path + 2.0 * now.max(0.0)).sqrt() - self.path
+        (self.bdp * self.bdp + 2.0 * now.max(0.0)).sqrt() - self.bdp
     }
 
     /// The share of the line that is used: 1 while [`Sawtooth::q_min`] is not negative.
@@ -147,7 +147,7 @@ impl Sawtooth {
     pub fn utilisation(&self) -> f64 {
         let gap = (-self.q_min()).max(0.0);
         let top = self.q_max();
-        let could = self.path * (gap + top) + top * top / 2.0;
+        let could = self.bdp * (gap + top) + top * top / 2.0;
         1.0 - gap * gap / 2.0 / could
     }
 
@@ -160,7 +160,7 @@ impl Sawtooth {
 
 #[cfg(test)]
 mod tests {
-    use super::super::path_packets;
+    use super::super::bdp_packets;
     use super::*;
 
     fn close(a: f64, b: f64) {
@@ -172,24 +172,24 @@ mod tests {
 
     #[test]
     fn a_threshold_of_a_seventh_is_the_worst_case_over_all_numbers_of_flows() {
-        let least = least_k(FIG12).unwrap();
-        let worst = worst_flows(FIG12, least).unwrap();
+        let least = min_k(FIG12).unwrap();
+        let worst = worst_case_flows(FIG12, least).unwrap();
         close(worst, FIG12 / 7.0);
         close(Sawtooth::new(FIG12, least, worst).unwrap().q_min(), 0.0);
         for n in 1..=80 {
             let n = f64::from(n);
             assert!(Sawtooth::new(FIG12, least * 1.001, n).unwrap().q_min() > 0.0, "{n} flows");
-            assert!(k_to_fill(FIG12, n).unwrap() <= least + 1e-9, "{n} flows");
+            assert!(min_k_for_flows(FIG12, n).unwrap() <= least + 1e-9, "{n} flows");
         }
         assert!(Sawtooth::new(FIG12, least * 0.9, worst).unwrap().q_min() < 0.0);
-        close(k_to_fill(FIG12, worst).unwrap(), least);
+        close(min_k_for_flows(FIG12, worst).unwrap(), least);
     }
 
     #[test]
     fn twenty_packets_at_10_gbits_are_a_round_trip_of_170_us() {
         // DCTCP §3.5: "a marking threshold as low as 20 packets can be used for 10Gbps".
-        close(path_packets(10e9, 168e-6, 1500.0), 140.0);
-        close(least_k(path_packets(10e9, 168e-6, 1500.0)).unwrap(), 20.0);
+        close(bdp_packets(10e9, 168e-6, 1500.0), 140.0);
+        close(min_k(bdp_packets(10e9, 168e-6, 1500.0)).unwrap(), 20.0);
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         // Eq. 14 with eq. 9 for one flow. Eq. 15 takes ln(1 - g) for -g, which is a little generous: at
         // the bound itself (1 - g)^T_C is just under a half, and the paper's 1/16 is well above it.
         let (path, k) = (FIG12, 40.0);
-        let g = most_g(path, k).unwrap();
+        let g = max_g(path, k).unwrap();
         close(g, 1.386 / (2.0 * (path + k)).sqrt());
         let period = Sawtooth::new(path, k, 1.0).unwrap().period();
         assert!(((1.0 - g).powf(period) - 0.5).abs() < 0.02);
@@ -265,14 +265,14 @@ mod tests {
 
     #[test]
     fn what_the_model_cannot_hold_is_an_error() {
-        assert_eq!(Sawtooth::new(0.0, 1.0, 1.0), Err(DomainError::Path(0.0)));
-        assert!(matches!(Sawtooth::new(f64::NAN, 1.0, 1.0), Err(DomainError::Path(_))));
+        assert_eq!(Sawtooth::new(0.0, 1.0, 1.0), Err(DomainError::Bdp(0.0)));
+        assert!(matches!(Sawtooth::new(f64::NAN, 1.0, 1.0), Err(DomainError::Bdp(_))));
         assert_eq!(Sawtooth::new(10.0, -1.0, 1.0), Err(DomainError::Threshold(-1.0)));
         assert_eq!(Sawtooth::new(10.0, 1.0, 0.0), Err(DomainError::Flows(0.0)));
         assert_eq!(
             Sawtooth::new(10.0, 1.0, 12.0),
-            Err(DomainError::Crowded { flows: 12.0, packets: 11.0 })
+            Err(DomainError::WindowBelowOne { flows: 12.0, packets: 11.0 })
         );
-        assert!(least_k(-1.0).is_err() && most_g(1.0, -1.0).is_err());
+        assert!(min_k(-1.0).is_err() && max_g(1.0, -1.0).is_err());
     }
 }

@@ -5,7 +5,7 @@
 pub enum DomainError {
     /// The line holds nothing, or the number is none.
     #[error("the product of rate and round trip must be a positive number of packets, not {0}")]
-    Path(f64),
+    Bdp(f64),
     /// A threshold below zero.
     #[error("K must be zero packets or more, not {0}")]
     Threshold(f64),
@@ -17,7 +17,7 @@ pub enum DomainError {
         "{flows} flows share {packets:.1} packets (C x RTT + K): below one packet each a window \
          cannot follow DCTCP §3.3"
     )]
-    Crowded {
+    WindowBelowOne {
         /// N.
         flows: f64,
         /// C x RTT + K.
@@ -34,14 +34,14 @@ pub enum DomainError {
     Alpha(f64),
 }
 
-pub(super) fn positive(path: f64) -> Result<f64, DomainError> {
-    if path.is_finite() && path > 0.0 { Ok(path) } else { Err(DomainError::Path(path)) }
+pub(super) fn check_bdp(bdp: f64) -> Result<f64, DomainError> {
+    if bdp.is_finite() && bdp > 0.0 { Ok(bdp) } else { Err(DomainError::Bdp(bdp)) }
 }
 
-pub(super) fn threshold(k: f64) -> Result<f64, DomainError> {
+pub(super) fn check_threshold(k: f64) -> Result<f64, DomainError> {
     if k.is_finite() && k >= 0.0 { Ok(k) } else { Err(DomainError::Threshold(k)) }
 }
 
-pub(super) fn count(flows: f64) -> Result<f64, DomainError> {
+pub(super) fn check_flows(flows: f64) -> Result<f64, DomainError> {
     if flows.is_finite() && flows >= 1.0 { Ok(flows) } else { Err(DomainError::Flows(flows)) }
 }

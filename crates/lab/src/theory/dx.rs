@@ -5,30 +5,30 @@
 //! saw, so what is simulated follows it with `dx.decide = "fresh-round"`.
 
 use super::DomainError;
-use super::domain::{count, positive};
+use super::domain::{check_bdp, check_flows};
 
 /// The window without any queue: C x R / N (§IV-C, "ideal").
 ///
 /// # Errors
 /// `path` is not positive, or there are no `flows`.
-pub fn ideal_window(path: f64, flows: f64) -> Result<f64, DomainError> {
-    Ok(positive(path)? / count(flows)?)
+pub fn ideal_window(bdp: f64, flows: f64) -> Result<f64, DomainError> {
+    Ok(check_bdp(bdp)? / check_flows(flows)?)
 }
 
 /// W*, the window after all flows have grown by a packet: (C x R + N) / N (eq. 3; §IV-C, "theory").
 ///
 /// # Errors
 /// `path` is not positive, or there are no `flows`.
-pub fn steady_window(path: f64, flows: f64) -> Result<f64, DomainError> {
-    Ok(ideal_window(path, flows)? + 1.0)
+pub fn steady_window(bdp: f64, flows: f64) -> Result<f64, DomainError> {
+    Ok(ideal_window(bdp, flows)? + 1.0)
 }
 
 /// V over R for so many flows (eq. 7, with D = R / path).
 ///
 /// # Errors
 /// `path` is not positive, or there are no `flows`.
-pub fn coefficient_of_flows(path: f64, flows: f64) -> Result<f64, DomainError> {
-    Ok((positive(path)? + count(flows)?) / path)
+pub fn coefficient_of_flows(bdp: f64, flows: f64) -> Result<f64, DomainError> {
+    Ok((check_bdp(bdp)? + check_flows(flows)?) / bdp)
 }
 
 /// V over R for who only knows the own window W*: W* / (W* - 1) (eq. 8).
@@ -60,13 +60,13 @@ pub fn next_window(window: f64, delay: f64) -> Result<f64, DomainError> {
 ///
 /// # Errors
 /// `path` is not positive, or a window not above one packet.
-pub fn converge(path: f64, start: [f64; 2]) -> Result<impl Iterator<Item = [f64; 2]>, DomainError> {
-    positive(path)?;
+pub fn converge(bdp: f64, start: [f64; 2]) -> Result<impl Iterator<Item = [f64; 2]>, DomainError> {
+    check_bdp(bdp)?;
     for window in start {
         coefficient(window)?;
     }
     let next = move |[a, b]: &[f64; 2]| {
-        let delay = ((a + b) / path - 1.0).max(0.0);
+        let delay = ((a + b) / bdp - 1.0).max(0.0);
         Some([next_window(*a, delay).ok()?, next_window(*b, delay).ok()?])
     };
     Ok(std::iter::successors(Some(start), next))
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn what_the_model_cannot_hold_is_an_error() {
         assert_eq!(coefficient(1.0), Err(DomainError::Window(1.0)));
-        assert_eq!(ideal_window(0.0, 2.0), Err(DomainError::Path(0.0)));
+        assert_eq!(ideal_window(0.0, 2.0), Err(DomainError::Bdp(0.0)));
         assert_eq!(steady_window(10.0, 0.0), Err(DomainError::Flows(0.0)));
         assert_eq!(next_window(9.0, -0.1), Err(DomainError::Delay(-0.1)));
         assert!(next_window(9.0, f64::NAN).is_err());

@@ -12,6 +12,6 @@ pub use domain::DomainError;
 
 /// C x RTT in packets: how many of `wire_bytes` (framing counted) a line of `rate_bps` sends in
 /// `rtt_seconds`.
-pub fn path_packets(rate_bps: f64, rtt_seconds: f64, wire_bytes: f64) -> f64 {
+pub fn bdp_packets(rate_bps: f64, rtt_seconds: f64, wire_bytes: f64) -> f64 {
     rate_bps * rtt_seconds / (8.0 * wire_bytes)
 }

@@ -1,31 +1,33 @@
 //! The analysis of DCTCP §3.3 beside the simulator, at the places of its figure 12.
 
-use lowtide_lab::advice::{Advice, Check, Question, advise, measure, scenario};
+use lowtide_lab::advice::{
+    SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
+};
 use lowtide_units::{Duration, Rate};
 
 /// K = 40 at 10 Gbit/s and 100 us, as DCTCP fig. 12.
-fn question(flows: u32) -> Question {
-    Question {
+fn question(flows: u32) -> SizingInput {
+    SizingInput {
         rate: Rate::from_gbps(10),
         rtt: Duration::from_us(100),
         flows,
         mtu: 1500,
-        bursts: 0,
+        burst_packets: 0,
         k: Some(40),
         shift_g: Some(4),
     }
 }
 
-fn check(question: &Question, seeds: u64) -> (Advice, Check) {
-    let advice = advise(question).expect("an answer");
+fn check(question: &SizingInput, seeds: u64) -> (Sizing, SimulationCheck) {
+    let advice = recommend(question).expect("an answer");
     let scenario =
-        scenario(question, &advice).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
+        check_scenario(question, &advice).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
     let plan = scenario.expand().expect("a right scenario");
-    let check = measure(question, &advice, &plan, 2).expect("it runs");
+    let check = run_check(question, &advice, &plan, 2).expect("it runs");
     (advice, check)
 }
 
-fn measured(check: &Check, quantity: &str) -> f64 {
+fn measured(check: &SimulationCheck, quantity: &str) -> f64 {
     let row = check.rows.iter().find(|r| r.quantity == quantity).expect("the quantity");
     row.measured.expect("a value")
 }
@@ -52,8 +54,8 @@ fn forty_flows_swing_less_than_the_analysis_and_the_answer_says_so() {
 }
 
 #[test]
-fn a_threshold_of_nothing_costs_throughput_as_foretold() {
-    let (advice, check) = check(&Question { k: Some(0), ..question(4) }, 1);
+fn a_zero_threshold_costs_throughput_as_predicted() {
+    let (advice, check) = check(&SizingInput { k: Some(0), ..question(4) }, 1);
     let predicted = advice.predicted.expect("a steady state").utilisation;
     assert!(predicted < 1.0);
     assert!(measured(&check, "utilisation") < 0.999, "{check:?}");
@@ -61,8 +63,8 @@ fn a_threshold_of_nothing_costs_throughput_as_foretold() {
 
 #[test]
 fn a_round_trip_without_time_on_the_wire_is_refused() {
-    let short = Question { rtt: Duration::from_us(3), ..question(2) };
-    let advice = advise(&short).expect("the analysis does not mind");
-    let error = scenario(&short, &advice).expect_err("three serialisations do not fit");
+    let short = SizingInput { rtt: Duration::from_us(3), ..question(2) };
+    let advice = recommend(&short).expect("the analysis does not mind");
+    let error = check_scenario(&short, &advice).expect_err("three serialisations do not fit");
     assert!(error.to_string().contains("no time on the wire"), "{error}");
 }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use lowtide_lab::capture::{Analysis, Page, Question};
-use lowtide_lab::flow::{Choice, Traced, Vantage, capture, traced};
+use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_lab::flow::{FlowSelector, FlowTrace, Vantage, capture, trace_flows};
 use lowtide_record::TraceSegmentRow;
 use lowtide_scenario::Scenario;
 use serde_json::Value;
@@ -23,17 +23,18 @@ fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
 }
 
 /// The flow `name` of each scheme.
-fn all(dir: &Path, name: &str) -> Vec<Traced> {
-    traced(dir, &Choice { flow: name.to_owned(), ..Choice::default() }).expect("the flow")
+fn all(dir: &Path, name: &str) -> Vec<FlowTrace> {
+    trace_flows(dir, &FlowSelector { flow: name.to_owned(), ..FlowSelector::default() })
+        .expect("the flow")
 }
 
 fn analyze(bytes: &[u8]) -> Value {
-    let analysis = Analysis::of("test", bytes, &Question::default()).expect("a capture");
+    let analysis = Analysis::of("test", bytes, &AnalysisOptions::default()).expect("a capture");
     serde_json::to_value(&analysis).expect("as JSON")
 }
 
 /// The only connection, and the direction of the traced flow's data.
-fn seen(traced: &Traced, vantage: Vantage) -> (Value, Value) {
+fn analyzed_flow(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
     let analysis = analyze(&capture(traced, vantage).expect("packets"));
     let [flow] = analysis["flows"].as_array().expect("flows").as_slice() else {
         panic!("one connection, not {}", analysis["flows"])
@@ -61,7 +62,7 @@ fn paper(row: &str) -> String {
 }
 
 /// What the feedback is called that a receiver of that policy speaks.
-fn spoken(traced: &Traced) -> &str {
+fn expected_feedback(traced: &FlowTrace) -> &str {
     match traced.flow.ack_used.as_str() {
         // Its echo is that of DCTCP; only its timer differs.
         "tdctcp" => "dctcp",
@@ -71,8 +72,8 @@ fn spoken(traced: &Traced) -> &str {
 }
 
 /// What must hold of every capture, whatever happened.
-fn counts(traced: &Traced, vantage: Vantage) -> (Value, Value) {
-    let (c, d) = seen(traced, vantage);
+fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
+    let (c, d) = analyzed_flow(traced, vantage);
     let f = &traced.flow;
     let place = format!("{}, {vantage:?}: {d:#}", traced.key);
     assert_eq!(c["ecn"], f.ecn_mode, "{place}");
@@ -119,7 +120,7 @@ fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
             // Where the sender rarely said CWR, two receivers look the same.
             let of = |key: &str| d["evidence"][key].as_u64().unwrap_or(0);
             let cwr = of("cwr_alone") + of("cwr_and_later") + of("cwr_and_earlier");
-            let spoken = match spoken(&traced) {
+            let spoken = match expected_feedback(&traced) {
                 "dctcp" | "odctcp" if cwr < 3 => "dctcp-or-odctcp",
                 other => other,
             };
@@ -169,7 +170,11 @@ fn losses_and_timeouts_are_counted_exactly_at_the_sender() {
         timeouts += traced.flow.rto_count.unwrap();
         let kind = d["feedback"]["kind"].as_str().expect("a kind");
         let open = ["undecided", "dctcp-or-odctcp"];
-        assert!(kind == spoken(&traced) || open.contains(&kind), "{}: {d:#}", traced.key);
+        assert!(
+            kind == expected_feedback(&traced) || open.contains(&kind),
+            "{}: {d:#}",
+            traced.key
+        );
         let (_, there) = counts(&traced, Vantage::Receiver);
         let lost = there["lost_before_capture_segments"].as_u64();
         assert!(lost <= d["retransmitted_segments"].as_u64(), "{}: {there:#}", traced.key);
@@ -245,7 +250,7 @@ fn receivers_of_a_standard_sender_are_told_apart() {
             let (_, d) = counts(&traced, vantage);
             assert_eq!(
                 d["feedback"]["kind"],
-                spoken(&traced),
+                expected_feedback(&traced),
                 "{}, {vantage:?}: {d:#}",
                 traced.key
             );
@@ -285,7 +290,7 @@ fn a_page_needs_nothing_else_and_shows_what_was_found() {
     run(temp.path(), &paper("fig5.1"), &[("run.seeds", "1"), ("run.duration", "4 s")]);
     let traced = all(temp.path(), "0").remove(0);
     let bytes = capture(&traced, Vantage::Receiver).unwrap();
-    let analysis = Analysis::of("x & y.pcapng", &bytes[..], &Question::default()).unwrap();
+    let analysis = Analysis::of("x & y.pcapng", &bytes[..], &AnalysisOptions::default()).unwrap();
     let page = Page::of(&analysis, &bytes[..]).unwrap();
     for part in [
         "x &amp; y.pcapng",

@@ -3,9 +3,9 @@
 use core::net::Ipv4Addr;
 
 use lowtide_lab::LabError;
-use lowtide_lab::capture::{Analysis, Page, Question};
+use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, Timestamps, packet};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(crate) fn segment(
 }
 
 pub(crate) fn file(packets: &[Packet]) -> Vec<u8> {
-    let mut writer = Writer::new("test");
+    let mut writer = PcapngWriter::new("test");
     let interface = writer.interface("eth0");
     for (us, up, segment) in packets {
         let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
@@ -45,7 +45,8 @@ pub(crate) fn file(packets: &[Packet]) -> Vec<u8> {
 
 pub(crate) fn analyze(bytes: &[u8], flows: &[&str]) -> Result<Value, LabError> {
     let flows = flows.iter().map(|f| (*f).to_owned()).collect();
-    let analysis = Analysis::of("test", bytes, &Question { flows, ..Question::default() })?;
+    let analysis =
+        Analysis::of("test", bytes, &AnalysisOptions { flows, ..AnalysisOptions::default() })?;
     Ok(serde_json::to_value(&analysis).expect("as JSON"))
 }
 
@@ -85,7 +86,7 @@ fn connections_are_numbered_and_named() {
     assert_eq!(numbers(&[":40000"]), [0, 2]);
     assert_eq!(numbers(&["10.0.0.1:40001", "0"]), [0, 1]);
     assert_eq!(numbers(&["10.0.0.2"]), [0, 1, 2]);
-    let Err(LabError::Choice { message, help }) = analyze(&file, &["10.0.0.9", ":22"]) else {
+    let Err(LabError::NotFound { message, help }) = analyze(&file, &["10.0.0.9", ":22"]) else {
         panic!("there is no such connection")
     };
     assert_eq!(message, "no connection of the capture is 10.0.0.9 or :22");
@@ -93,7 +94,7 @@ fn connections_are_numbered_and_named() {
 }
 
 #[test]
-fn a_direction_each_and_the_place_of_the_capture() {
+fn directions_and_the_capture_point() {
     let told = analyze(&file(&exchange(CLIENT, 0)), &[]).expect("one connection");
     let flow = &told["flows"][0];
     assert_eq!(flow["client"], "10.0.0.1:40000");
@@ -116,7 +117,7 @@ fn kinds(packets: &[Packet]) -> Vec<String> {
 }
 
 #[test]
-fn connections_that_do_not_come_about_are_said_so() {
+fn connections_that_are_never_established_are_reported() {
     let s = |up, seq, ack, flags, len| segment(CLIENT, up, seq, ack, flags, len);
     let syn = (0, true, s(true, 99, 0, Flags::SYN, 0));
     let again = (1_000_000, true, syn.2);
@@ -131,7 +132,7 @@ fn connections_that_do_not_come_about_are_said_so() {
 }
 
 #[test]
-fn ecn_that_was_asked_for_or_used_in_vain_is_said_so() {
+fn ecn_that_was_refused_or_never_echoed_is_reported() {
     let mut refused = exchange(CLIENT, 0);
     refused[0].2.flags = Flags::SYN.with_ace(0b011);
     assert_eq!(kinds(&refused), ["ecn-refused"]);
@@ -158,7 +159,7 @@ fn packets_captured_twice_count_once() {
     let plain = file(&once);
     let with_id = |bytes: &[u8], copies: bool| -> Vec<u8> {
         // The packets of a file with identifications, each perhaps twice.
-        let mut writer = Writer::new("test");
+        let mut writer = PcapngWriter::new("test");
         let interface = writer.interface("any");
         let mut reader = lowtide_capture::Reader::new(bytes).expect("a capture");
         let mut id = 0_u16;
@@ -183,10 +184,11 @@ fn packets_captured_twice_count_once() {
 }
 
 #[test]
-fn a_damaged_file_is_told_of_as_far_as_it_goes() {
+fn a_damaged_capture_is_analyzed_up_to_the_damage() {
     let whole = file(&exchange(CLIENT, 0));
     let cut = &whole[..whole.len() - 10];
-    let analysis = Analysis::of("cut.pcapng", cut, &Question::default()).expect("most of it");
+    let analysis =
+        Analysis::of("cut.pcapng", cut, &AnalysisOptions::default()).expect("most of it");
     let broken = analysis.broken().expect("it is cut").to_owned();
     assert!(broken.starts_with("the file is cut short: the block at offset "), "{broken}");
     let text = analysis.text(false);
@@ -207,7 +209,7 @@ fn a_short_connection_long_after_the_first_one_can_be_drawn() {
     // Two hundred days later, for half a millisecond.
     let late = exchange(CLIENT + 1, 18_000_000_000_000);
     let file = file(&[exchange(CLIENT, 0), late].concat());
-    let analysis = Analysis::of("long", &file[..], &Question::default()).expect("a capture");
+    let analysis = Analysis::of("long", &file[..], &AnalysisOptions::default()).expect("a capture");
     let page = Page::of(&analysis, &file[..]).expect("it is drawn");
     assert_eq!(page.html.matches("<figure").count(), 4, "both directions of both");
 }
@@ -247,7 +249,7 @@ fn any_segment() -> impl Strategy<Value = (u64, bool, Segment)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn segments_of_any_kind_are_survived(packets in prop::collection::vec(any_segment(), 0..120)) {
+    fn arbitrary_segments_do_not_panic(packets in prop::collection::vec(any_segment(), 0..120)) {
         let mut time = 0;
         let mut packets = packets;
         for (at, ..) in &mut packets {
@@ -256,7 +258,7 @@ proptest! {
             *at = if time % 11 == 0 { time / 2 } else { time };
         }
         let file = file(&packets);
-        let analysis = Analysis::of("any", &file[..], &Question::default()).expect("a capture");
+        let analysis = Analysis::of("any", &file[..], &AnalysisOptions::default()).expect("a capture");
         let told = serde_json::to_value(&analysis).expect("as JSON");
         prop_assert_eq!(&told["contents"]["segments"], packets.len());
         for d in told["flows"].as_array().into_iter().flatten().flat_map(|f| f["directions"].as_array().into_iter().flatten()) {
@@ -272,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn captures_with_changed_bytes_are_survived(
+    fn captures_with_changed_bytes_do_not_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {
         let mut file = file(&[exchange(CLIENT, 0), exchange(CLIENT + 1, 300)].concat());
@@ -280,7 +282,7 @@ proptest! {
             let at = at.index(file.len());
             file[at] = value;
         }
-        if let Ok(analysis) = Analysis::of("any", &file[..], &Question::default()) {
+        if let Ok(analysis) = Analysis::of("any", &file[..], &AnalysisOptions::default()) {
             prop_assert!(!analysis.text(true).is_empty());
             prop_assert!(Page::of(&analysis, &file[..]).is_ok());
         }

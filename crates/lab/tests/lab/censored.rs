@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use lowtide_lab::{Finding, NEVER_MARKED, Results, UNFINISHED, simulate};
+use lowtide_lab::{NEVER_MARKED, Results, RunFinding, UNFINISHED, simulate};
 use lowtide_scenario::Scenario;
 
 use crate::common::run;
 
 /// Twenty short flows, and some that the end cuts off, each for another reason.
-const CUT: &str = r#"schema = 1
+const CENSORED: &str = r#"schema = 1
 title = "Flows that are cut off"
 [run]
 duration = "100 ms"
@@ -74,8 +74,8 @@ fn results(text: &str) -> Results {
 }
 
 #[test]
-fn a_flow_that_is_cut_off_says_what_it_waited_for() {
-    let results = results(CUT);
+fn a_censored_flow_reports_what_it_waited_for() {
+    let results = results(CENSORED);
     let run = &results.runs[0];
     for (group, what) in
         [("syn", "handshake"), ("cut", "rto"), ("window", "receive-window"), ("long", "sending")]
@@ -101,7 +101,7 @@ fn one_flow_that_does_not_end_leaves_the_percentiles_that_it_cannot_move() {
     // One of 21 flows is cut off.
     let short = "[traffic.short]\nfrom = \"senders\"\nto = \"receivers\"\ncount = 20\n";
     let more = "[traffic.short]\nfrom = [\"senders\", \"far\"]\nto = \"receivers\"\ncount = 21\n";
-    let text = CUT.replace(short, more);
+    let text = CENSORED.replace(short, more);
     let temp = tempfile::tempdir().unwrap();
     let plan = Scenario::parse(&text, "t.toml").and_then(|s| s.expand());
     let done = run(&plan.unwrap_or_else(|e| panic!("{e}")), temp.path());
@@ -114,7 +114,7 @@ fn one_flow_that_does_not_end_leaves_the_percentiles_that_it_cannot_move() {
     assert!(times.mean_at_least.expect("a bound") > 100.0 / 21.0, "{times:?}");
     let row = |metric: &str| {
         let rows = &done.results.summary;
-        rows.iter().find(|r| r.about.is_of("short", metric)).expect(metric).mean
+        rows.iter().find(|r| r.subject.is_group_metric("short", metric)).expect(metric).mean
     };
     assert_eq!(row("fct_ms.mean"), None);
     assert!(row("fct_ms.p50").is_some() && row("fct_ms.mean_at_least").is_some());
@@ -211,7 +211,7 @@ fn a_class_that_never_marked_is_named() {
         .replace("[transport]\n", classes)
         .replace("400 kB", "289600 B");
     let found = results(&text).findings;
-    let of_one = |f: &&Finding| f.queue.as_deref() == Some("switch0->one.0");
+    let of_one = |f: &&RunFinding| f.queue.as_deref() == Some("switch0->one.0");
     let one = found.iter().find(of_one).unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!((one.kind, one.class.as_deref()), (NEVER_MARKED, Some("rest")));
     assert!(one.says.starts_with("queue switch0->one.0, class rest, never marked"), "{}", one.says);

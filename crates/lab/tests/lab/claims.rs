@@ -1,11 +1,11 @@
 //! Experiments of the papers in their reduced form, in two seeds: the effects are there.
 
-use lowtide_lab::claims::{self, Judged, Mode, Row, Verdict};
+use lowtide_lab::claims::{self, ClaimResult, ClaimVerdict, Experiment, ReproduceMode};
 
 use crate::common::run;
 
-fn judged(row: &Row) -> Vec<Judged> {
-    let mode = Mode { quick: true, seeds: Some(2) };
+fn judged(row: &Experiment) -> Vec<ClaimResult> {
+    let mode = ReproduceMode { quick: true, seeds: Some(2) };
     let temp = tempfile::tempdir().expect("it runs");
     run(&claims::plan(row, mode).expect("it runs"), temp.path());
     claims::judge(row, temp.path(), mode).expect("it runs").claims
@@ -14,30 +14,30 @@ fn judged(row: &Row) -> Vec<Judged> {
 #[test]
 fn the_effects_of_the_one_sided_thesis_are_there() {
     // Chapters 4 and 5: the mechanisms. Chapter 7 has times, of which not all are reproduced.
-    let mut rows = claims::find("od");
+    let mut rows = claims::find_experiments("od");
     rows.retain(|row| row.name.starts_with("fig4") || row.name.starts_with("fig5"));
     assert_eq!(rows.len(), 4);
     for row in rows {
         for claim in judged(&row) {
-            assert_eq!(claim.verdict, Verdict::Reproduced, "{claim:?}");
+            assert_eq!(claim.verdict, ClaimVerdict::Reproduced, "{claim:?}");
         }
     }
 }
 
 #[test]
 fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
-    let claims = judged(&claims::find("dctcp-fig19")[0]);
+    let claims = judged(&claims::find_experiments("dctcp-fig19")[0]);
     for id in ["dctcp-none", "dctcp-40-floor"] {
         let claim = claims.iter().find(|c| c.id.ends_with(id)).expect("it runs");
-        assert_eq!(claim.verdict, Verdict::Reproduced, "{claim:?}");
+        assert_eq!(claim.verdict, ClaimVerdict::Reproduced, "{claim:?}");
     }
 }
 
 #[test]
 fn another_directory_is_not_judged_in_silence() {
-    let row = claims::find("od-fig4.1").remove(0);
+    let row = claims::find_experiments("od-fig4.1").remove(0);
     let temp = tempfile::tempdir().expect("it runs");
-    assert!(claims::judge(&row, temp.path(), Mode::default()).is_err());
+    assert!(claims::judge(&row, temp.path(), ReproduceMode::default()).is_err());
 }
 
 /// Two long flows whose queue is held against K, which is then varied.
@@ -62,30 +62,37 @@ set = { "run.duration" = "100 ms", "run.warmup" = "40 ms", "run.seeds" = 2 }
 recorded = [{ at = "10 pkt", measured = { queue = 9 } }]
 "#;
 
-const fn two_flows(expected: &'static str) -> Row {
+const fn two_flows(expected: &'static str) -> Experiment {
     let scenario = include_str!("../../../../scenarios/two-flows-1g.toml");
-    Row { paper: "own", name: "k", scenario, expected, path: None }
+    Experiment { paper: "own", name: "k", scenario, expected, path: None }
 }
 
 #[test]
 fn what_a_paper_leaves_open_is_varied() {
     let row = two_flows(VARIED);
-    let mut all = claims::vary(&row).expect("it is right");
+    let mut all = claims::variation_plans(&row).expect("it is right");
     let (vary, plan) = all.remove(0);
     let temp = tempfile::tempdir().expect("it runs");
     let dir = temp.path().join("out");
     run(&plan, &dir);
-    let found = claims::varied(&row, vary, &dir).expect("it runs");
+    let found = claims::judge_variation(&row, vary, &dir).expect("it runs");
     let values: Vec<_> = found.varied.iter().map(|v| v.value.as_str()).collect();
     assert_eq!(values, ["10 pkt", "40 pkt"]);
     let queues: Vec<f64> = found.varied.iter().filter_map(|v| v.claim.measured).collect();
     let (short, long) = (queues[0], queues[1]);
     assert!((8.0..16.0).contains(&short) && (35.0..46.0).contains(&long), "{queues:?}");
-    assert!(found.varied.iter().all(|v| v.claim.verdict != Verdict::Reproduced), "K is 20 there");
+    assert!(
+        found.varied.iter().all(|v| v.claim.verdict != ClaimVerdict::Reproduced),
+        "K is 20 there"
+    );
 
     // The page draws it, one panel for the claim.
-    let outcome =
-        claims::Outcome { claims: Vec::new(), hops: 0, budget: None, variations: vec![found] };
+    let outcome = claims::ReproductionResult {
+        claims: Vec::new(),
+        hops: 0,
+        hop_budget: None,
+        variations: vec![found],
+    };
     let done = [(row, dir, outcome)];
     let page =
         claims::write_page(temp.path(), &done, false, "lowtide reproduce").expect("it is written");
@@ -105,7 +112,7 @@ fn what_is_varied_must_be_there_and_open() {
     ] {
         assert!(VARIED.contains(from), "{from}");
         let row = two_flows(VARIED.replace(from, to).leak());
-        let error = claims::vary(&row).expect_err(to).to_string();
+        let error = claims::variation_plans(&row).expect_err(to).to_string();
         assert!(error.contains(says), "{to}: {error}");
     }
 }

@@ -1,13 +1,13 @@
 //! More than two sets of results, and what may explain how they differ.
 
-use lowtide_lab::compare::{Verdict, Wanted, columns};
-use lowtide_record::Measured;
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_lab::compare::{CompareOptions, DifferenceVerdict, compare_to_first};
+use lowtide_record::TimingReport;
+use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::common::run;
 
 /// Three seeds of two long flows with this threshold.
-fn plan(k: &str) -> Plan {
+fn plan(k: &str) -> RunPlan {
     let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
     let set = [
         ("traffic.long.size", "400 kB"),
@@ -28,7 +28,7 @@ fn each_is_held_against_the_first_and_a_cause_has_its_figures() {
     let of = |k: &str, name: &str| run(&plan(k), &folder.path().join(name));
     let (first, same, mut other) = (of("20 pkt", "a"), of("20 pkt", "b"), of("200 pkt", "c"));
     for run in &mut other.manifest.runs {
-        run.measured = Some(Measured {
+        run.measured = Some(TimingReport {
             packets: 1000,
             behind: 11,
             late_p99_us: 300.0,
@@ -36,13 +36,14 @@ fn each_is_held_against_the_first_and_a_cause_has_its_figures() {
             stolen_ms: 10.0,
             refused: 2,
             differences: vec!["`delack-timer` is 1 ms in the scenario".to_owned()],
-            ..Measured::default()
+            ..TimingReport::default()
         });
     }
-    let found = columns(&[&first, &same, &other], &Wanted::default()).unwrap();
-    let line = found.lines.iter().find(|l| l.about.metric == "mean_packets").unwrap();
-    let verdicts: Vec<Verdict> = line.others.iter().map(|o| o.as_ref().unwrap().verdict).collect();
-    assert_eq!(verdicts, [Verdict::Same, Verdict::Higher]);
+    let found = compare_to_first(&[&first, &same, &other], &CompareOptions::default()).unwrap();
+    let line = found.lines.iter().find(|l| l.subject.metric == "mean_packets").unwrap();
+    let verdicts: Vec<DifferenceVerdict> =
+        line.others.iter().map(|o| o.as_ref().unwrap().verdict).collect();
+    assert_eq!(verdicts, [DifferenceVerdict::Same, DifferenceVerdict::Higher]);
     assert!(line.others[1].as_ref().unwrap().b > line.first);
     let texts: Vec<&str> = found.causes.iter().map(|c| c.text.as_str()).collect();
     assert!(found.causes.iter().all(|c| (c.column, c.scheme.as_str()) == (2, "ecn")), "{texts:?}");

@@ -4,35 +4,35 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_lab::{Finished, Limits, Options, execute};
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, ResourceLimits, execute};
+use lowtide_scenario::{RunPlan, Scenario};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Two runs at a time into `dir`, told to nobody and never stopped.
-pub(crate) fn options(dir: &Path) -> Options<'_> {
-    Options {
+pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
+    ExecuteOptions {
         dir: dir.to_owned(),
         jobs: 2,
         threads: None,
-        afresh: false,
+        discard_existing: false,
         source: "schema = 1\n",
         command: "lowtide run",
         clock: &|| Duration::ZERO,
         stop: &NEVER,
         progress: &|_| {},
         backend: None,
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
     }
 }
 
 /// Runs all of `plan` into `dir`.
-pub(crate) fn run(plan: &Plan, dir: &Path) -> Finished {
+pub(crate) fn run(plan: &RunPlan, dir: &Path) -> CompletedExperiment {
     execute(plan, &options(dir)).expect("it runs")
 }
 
 /// Three schemes, two sizes, two seeds: twelve short runs.
-pub(crate) fn plan() -> Plan {
+pub(crate) fn plan() -> RunPlan {
     scenario().expand().expect("a right scenario")
 }
 

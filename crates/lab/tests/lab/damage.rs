@@ -1,9 +1,9 @@
 //! Captures that are damaged at random: no panic, no endless work, and numbers that fit the file.
 //! Fixed seeds.
 
-use lowtide_lab::capture::{Analysis, Page, Question};
+use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 
 use crate::transfer::{Transfer, headers, sll2};
 
@@ -30,7 +30,7 @@ fn captures() -> [Vec<u8>; 2] {
         }
     }
     frames.sort_by_key(|f| f.0);
-    let mut writer = Writer::new("test");
+    let mut writer = PcapngWriter::new("test");
     let ids = [writer.interface("a"), writer.interface("b")];
     for (at, device, bytes, len) in &frames {
         writer.packet(ids[*device as usize - 2], Instant::from_ps(at * 1_000_000), bytes, *len, "");
@@ -39,7 +39,7 @@ fn captures() -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn damaged_captures_are_told_of_without_a_panic() {
+fn damaged_captures_are_reported_without_a_panic() {
     let (mut told, mut refused) = (0, 0);
     for (which, whole) in captures().into_iter().enumerate() {
         for seed in 1..=400_u64 {
@@ -61,7 +61,8 @@ fn damaged_captures_are_told_of_without_a_panic() {
                     _ => {}
                 }
             }
-            let Ok(analysis) = Analysis::of("damaged", &file[..], &Question::default()) else {
+            let Ok(analysis) = Analysis::of("damaged", &file[..], &AnalysisOptions::default())
+            else {
                 refused += 1;
                 continue;
             };

@@ -1,21 +1,21 @@
 //! Where two runs first differ.
 
-use lowtide_host::{ProbePlan, SegmentEvent, SegmentRow, Setup, Steps, Trigger, run};
+use lowtide_host::{ProbePlan, SegmentEvent, SegmentRow, Setup, SteppedRun, Trigger, run};
 use lowtide_lab::LabError;
-use lowtide_lab::diff::{Comparison, First, Side, first_divergence, overview};
-use lowtide_lab::flow::Choice;
-use lowtide_net::Decision;
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_lab::diff::{DiffSide, FirstDivergence, RunDivergence, first_divergence, overview};
+use lowtide_lab::flow::FlowSelector;
+use lowtide_net::HopOutcome;
+use lowtide_scenario::{RunPlan, Scenario};
 use lowtide_units::Instant;
 
 use crate::common;
 
 /// Two flows of 1 MB through one port, DCTCP.
-fn plan(settings: &[(&str, &str)]) -> Plan {
+fn plan(settings: &[(&str, &str)]) -> RunPlan {
     plan_of(Scenario::load("first-light").expect("an embedded scenario"), settings)
 }
 
-fn plan_of(scenario: Scenario, settings: &[(&str, &str)]) -> Plan {
+fn plan_of(scenario: Scenario, settings: &[(&str, &str)]) -> RunPlan {
     let all = [("compare.schemes", "dctcp")];
     let all = all.iter().chain(settings);
     let scenario = all.fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
@@ -23,36 +23,41 @@ fn plan_of(scenario: Scenario, settings: &[(&str, &str)]) -> Plan {
 }
 
 /// The same where the link of a host fails after a millisecond, for good.
-fn cut(host: &str, settings: &[(&str, &str)]) -> Plan {
+fn with_link_failure(host: &str, settings: &[(&str, &str)]) -> RunPlan {
     let whole = Scenario::load("first-light").expect("an embedded scenario");
     let failure = format!("[failure.cut]\nlink = \"{host}-switch0\"\ndown = \"1 ms\"\n");
     let text = format!("{}\n{failure}", whole.text());
     plan_of(Scenario::parse(&text, "cut.toml").expect("a right scenario"), settings)
 }
 
-fn setup(plan: &Plan, seed: u64, trace: &[u32]) -> Setup {
+fn setup(plan: &RunPlan, seed: u64, trace: &[u32]) -> Setup {
     let run = plan.runs.iter().find(|r| r.seed == seed).expect("a seed of it");
     let mut setup = run.setup().expect("it was checked");
     setup.probes = ProbePlan { trace: trace.to_vec(), ..ProbePlan::default() };
     setup
 }
 
-fn seed(seed: u64) -> Choice {
-    Choice { seed: Some(seed), ..Choice::default() }
+fn seed(seed: u64) -> FlowSelector {
+    FlowSelector { seed: Some(seed), ..FlowSelector::default() }
 }
 
-fn compare(a: &Plan, of_a: &Choice, b: &Plan, of_b: &Choice) -> Option<First> {
-    let (a, b) = (Side::plan(a.clone()), Side::plan(b.clone()));
+fn compare(
+    a: &RunPlan,
+    of_a: &FlowSelector,
+    b: &RunPlan,
+    of_b: &FlowSelector,
+) -> Option<FirstDivergence> {
+    let (a, b) = (DiffSide::plan(a.clone()), DiffSide::plan(b.clone()));
     let found = first_divergence((&a, of_a), (&b, of_b)).expect("they run");
-    let [Comparison { first, .. }] = &found[..] else { panic!("{found:?}") };
+    let [RunDivergence { first, .. }] = &found[..] else { panic!("{found:?}") };
     first.clone()
 }
 
 /// The first packet that switches decide upon like this in a traced run: when, and at which port.
-fn first_decision(plan: &Plan, decision: Decision) -> (u64, u64, String) {
+fn first_decision(plan: &RunPlan, decision: HopOutcome) -> (u64, u64, String) {
     let outcome = run(&setup(plan, 1, &[0, 1]), &mut |_| false).expect("it runs");
     let trace = outcome.trace.expect("it was traced");
-    let passage = trace.passages.iter().find(|p| p.decision == decision).expect("there is one");
+    let passage = trace.hop_records.iter().find(|p| p.decision == decision).expect("there is one");
     let port = outcome.queues[passage.port as usize].name.clone();
     (passage.at.as_ps(), passage.departure.as_ps(), port)
 }
@@ -62,9 +67,9 @@ fn a_run_in_steps_is_the_run() {
     let plan = plan(&[]);
     let setup = setup(&plan, 1, &[]);
     let whole = run(&setup, &mut |_| false).unwrap();
-    let mut steps = Steps::new(&setup).unwrap();
+    let mut steps = SteppedRun::new(&setup).unwrap();
     for at in [1, 1_000_000_007, 5_000_000_000] {
-        steps.to(Instant::from_ps(at));
+        steps.run_until(Instant::from_ps(at));
     }
     // Being watched changes nothing.
     let under_way = steps.record();
@@ -75,7 +80,7 @@ fn a_run_in_steps_is_the_run() {
         assert_eq!(steps.digest(place), Some(digest));
     }
     assert_eq!(steps.finish(), whole.digest);
-    assert_eq!(steps.next(), None);
+    assert_eq!(steps.next_event_time(), None);
 }
 
 #[test]
@@ -109,7 +114,7 @@ fn seeds_differ_at_the_first_flow_that_one_of_them_starts() {
 #[test]
 fn another_k_differs_at_the_first_packet_that_only_one_marks() {
     let (low, high) = (plan(&[("switch.mark.k", "10 pkt")]), plan(&[]));
-    let (at, _, port) = first_decision(&low, Decision::Marked);
+    let (at, _, port) = first_decision(&low, HopOutcome::Marked);
     let first = compare(&low, &seed(1), &high, &seed(1)).expect("they differ");
     assert_eq!((first.at_ps, first.kind, &first.entity), (at, "port", &port));
     let (a, b) = (first.a.clone().unwrap(), first.b.clone().unwrap());
@@ -125,7 +130,7 @@ fn another_k_differs_at_the_first_packet_that_only_one_marks() {
 fn a_mark_at_dequeue_names_the_packet_that_came_before() {
     let kind = ("switch.mark.kind", "step-dequeue");
     let (low, high) = (plan(&[kind, ("switch.mark.k", "10 pkt")]), plan(&[kind]));
-    let (came, left, port) = first_decision(&low, Decision::Marked);
+    let (came, left, port) = first_decision(&low, HopOutcome::Marked);
     let first = compare(&low, &seed(1), &high, &seed(1)).expect("they differ");
     assert_eq!((first.kind, &first.entity), ("port", &port));
     assert!(came < first.at_ps && first.at_ps <= left, "{came} {left} {first:?}");
@@ -138,7 +143,7 @@ fn a_mark_at_dequeue_names_the_packet_that_came_before() {
 fn a_smaller_buffer_differs_at_its_first_drop() {
     let sack = ("compare.schemes", "sack");
     let (small, large) = (plan(&[sack, ("switch.buffer", "30 pkt")]), plan(&[sack]));
-    let (at, _, port) = first_decision(&small, Decision::DroppedByBuffer);
+    let (at, _, port) = first_decision(&small, HopOutcome::DroppedByBuffer);
     let first = compare(&large, &seed(1), &small, &seed(1)).expect("they differ");
     assert_eq!((first.at_ps, &first.entity), (at, &port));
     assert_eq!(first.a.map(|s| s.what), Some("enqueues"));
@@ -155,7 +160,7 @@ fn a_run_that_ends_earlier_differs_where_the_other_goes_on() {
 }
 
 #[test]
-fn a_host_that_hears_of_a_packet_later_is_named() {
+fn a_host_that_receives_a_packet_later_is_named() {
     let at_once = ("disturbance.host-jitter", "0 s");
     let (exact, late) = (plan(&[at_once]), plan(&[("disturbance.host-jitter", "3 us")]));
     let outcome = run(&setup(&exact, 1, &[0, 1]), &mut |_| false).unwrap();
@@ -175,7 +180,7 @@ fn a_timeout_is_named() {
     // Everything is lost from 1 ms on: nothing happens at the sender but its timer, which differs.
     let with = |rto| {
         let probe = ("transport.sender.tail-loss-probe", "off");
-        cut("receivers.0", &[("transport.sender.rto-min", rto), probe])
+        with_link_failure("receivers.0", &[("transport.sender.rto-min", rto), probe])
     };
     let (soon, later) = (with("5 ms"), with("10 ms"));
     let first = compare(&soon, &seed(1), &later, &seed(1)).expect("they differ");
@@ -195,7 +200,7 @@ fn a_timeout_is_named() {
 
 #[test]
 fn a_link_that_fails_in_one_of_them_differs_when_it_fails() {
-    let cut = cut("senders.0", &[]);
+    let cut = with_link_failure("senders.0", &[]);
     let first = compare(&plan(&[]), &seed(1), &cut, &seed(1)).expect("they differ");
     assert_eq!(first.at_ps, 1_000_000_000);
     assert!(first.entity.contains("senders.0"), "{first:?}");
@@ -217,8 +222,8 @@ fn directories_are_compared_by_settings_digests_and_tables() {
     common::run(&plan(&[]), &dirs[0]);
     common::run(&plan(&[]), &dirs[1]);
     common::run(&plan(&[("switch.mark.k", "10 pkt")]), &dirs[2]);
-    let [a, b, c] = dirs.each_ref().map(|dir| Side::directory(dir).unwrap());
-    let any = Choice::default();
+    let [a, b, c] = dirs.each_ref().map(|dir| DiffSide::directory(dir).unwrap());
+    let any = FlowSelector::default();
 
     let same = overview((&a, &any), (&b, &any)).unwrap();
     assert!(same.same && same.settings.is_empty() && same.tables.is_empty(), "{same:?}");
@@ -230,11 +235,11 @@ fn directories_are_compared_by_settings_digests_and_tables() {
     let keys: Vec<_> = other.settings.iter().map(|s| s.key.as_str()).collect();
     assert_eq!(keys, ["switch.mark.k"]);
     assert!(other.tables.iter().any(|t| t.ends_with("flows.parquet")), "{:?}", other.tables);
-    let plan = Side::plan(plan(&[("switch.mark.k", "10 pkt")]));
+    let plan = DiffSide::plan(plan(&[("switch.mark.k", "10 pkt")]));
     let dirs = first_divergence((&a, &seed(2)), (&c, &seed(2))).unwrap();
     let mixed = first_divergence((&a, &seed(2)), (&plan, &seed(2))).unwrap();
     assert_eq!(dirs[0].first.as_ref().map(|f| f.at_ps), mixed[0].first.as_ref().map(|f| f.at_ps));
 
     let none = first_divergence((&a, &seed(7)), (&b, &any)).unwrap_err();
-    assert!(matches!(none, LabError::Choice { .. }), "{none}");
+    assert!(matches!(none, LabError::NotFound { .. }), "{none}");
 }

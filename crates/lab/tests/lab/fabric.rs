@@ -2,17 +2,20 @@
 
 use std::fs;
 
-use lowtide_lab::flow::{Choice, explain};
+use lowtide_lab::flow::{FlowSelector, explain};
 use lowtide_lab::simulate;
 use lowtide_record::{RunDir, read_table};
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::common::run;
 
 /// An embedded scenario with these overrides and these tables behind it.
-fn plan(name: &str, set: &[(&str, &str)], more: &str) -> Plan {
-    let text =
-        lowtide_scenario::list().iter().find(|s| s.name == name).expect("it is embedded").text;
+fn plan(name: &str, set: &[(&str, &str)], more: &str) -> RunPlan {
+    let text = lowtide_scenario::embedded_scenarios()
+        .iter()
+        .find(|s| s.name == name)
+        .expect("it is embedded")
+        .text;
     let scenario = Scenario::parse(&format!("{text}{more}"), "t.toml").expect("it is right");
     let changed = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
     changed.expand().expect("it is right")
@@ -26,7 +29,7 @@ const FABRIC: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables() {
+fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
     let temp = tempfile::tempdir().unwrap();
     let done = run(&plan("leaf-spine", &FABRIC, ""), temp.path());
     let run = &done.results.runs[0];
@@ -35,7 +38,8 @@ fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables
     assert!(queries.qct_ms.mean.is_some() && queries.timeout_fraction.is_some());
     assert!(queries.deadline_fraction.is_some());
     let mean = |metric: &str| {
-        let found = done.results.summary.iter().find(|r| r.about.is_of("queries", metric));
+        let found =
+            done.results.summary.iter().find(|r| r.subject.is_group_metric("queries", metric));
         found.unwrap_or_else(|| panic!("{metric}")).mean
     };
     assert_eq!(mean("qct_ms.mean"), queries.qct_ms.mean);
@@ -43,11 +47,11 @@ fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables
     assert_eq!(mean("deadline_fraction"), queries.deadline_fraction);
 
     assert_eq!(run.memories.len(), 8, "one for each leaf and each spine");
-    let leaf = run.memory("leaf0.0").unwrap();
+    let leaf = run.buffer_pool("leaf0.0").unwrap();
     assert!(leaf.peak_bytes > 0 && leaf.peak_bytes <= leaf.size_bytes, "{leaf:?}");
     assert_eq!(leaf.size_bytes, 4_000_000);
     let classes = &run.group("background").unwrap().classes;
-    let names: Vec<String> = classes.iter().map(lowtide_lab::ClassFacts::name).collect();
+    let names: Vec<String> = classes.iter().map(lowtide_lab::SizeClassFacts::name).collect();
     assert_eq!(names, ["0 B-100 kB", "100 kB-"], "as the scenario says");
 
     let report = fs::read_to_string(temp.path().join("report.html")).unwrap();
@@ -75,7 +79,7 @@ fn a_connection_of_a_query_can_be_named_and_explained() {
     let (dir, _) = RunDir::open(&done.dir).unwrap();
     let asked = dir.flows(0).unwrap().into_iter().filter(|f| f.role == "answers").nth(2).unwrap();
     for name in ["queries.2".to_owned(), asked.flow.to_string()] {
-        let choice = Choice { flow: name.clone(), ..Choice::default() };
+        let choice = FlowSelector { flow: name.clone(), ..FlowSelector::default() };
         let found = explain(temp.path(), &choice).unwrap_or_else(|e| panic!("{name}: {e}"));
         let [one] = found.as_slice() else { panic!("{name}: {found:?}") };
         assert_eq!((one.flow, one.group.as_str()), (asked.flow, "queries"));
@@ -84,10 +88,10 @@ fn a_connection_of_a_query_can_be_named_and_explained() {
         let head = format!("connection {} (answers to queries, ", asked.flow);
         assert!(one.text(0).starts_with(&head), "{}", one.text(0));
     }
-    let choice = Choice { flow: "queries".to_owned(), ..Choice::default() };
+    let choice = FlowSelector { flow: "queries".to_owned(), ..FlowSelector::default() };
     let many = explain(temp.path(), &choice).unwrap_err().to_string();
     assert!(many.contains("connections, over which its queries are answered"), "{many}");
-    let choice = Choice { flow: "queries.99999".to_owned(), ..Choice::default() };
+    let choice = FlowSelector { flow: "queries.99999".to_owned(), ..FlowSelector::default() };
     let refused = explain(temp.path(), &choice).unwrap_err().to_string();
     assert!(refused.contains("there is no flow 99999 in `queries`"), "{refused}");
 }
@@ -98,7 +102,7 @@ const MORE: &str = "[switch.class.fast]\nservice = \"strict\"\n[switch.class.bul
     [failure.b]\nlink = \"leaf1-spine1\"\ndown = \"300 us\"\n";
 
 #[test]
-fn classes_and_packets_that_links_took_with_them_are_counted() {
+fn classes_and_link_down_drops_are_counted() {
     let temp = tempfile::tempdir().unwrap();
     let done = run(&plan("leaf-spine", &FABRIC, MORE), temp.path());
     let run = &done.results.runs[0];
@@ -106,7 +110,7 @@ fn classes_and_packets_that_links_took_with_them_are_counted() {
     let of_queues: u64 = run.queues.iter().map(|q| q.cut).sum();
     assert!(of_queues > 0 && of_queues <= run.cut, "hosts' own ports have links too");
     let row = |metric: &str| {
-        let of_run = |r: &&lowtide_lab::SummaryRow| r.about.is_of_run(metric);
+        let of_run = |r: &&lowtide_lab::SummaryRow| r.subject.is_run_metric(metric);
         done.results.summary.iter().find(of_run).and_then(|r| r.mean)
     };
     assert_eq!((row("cut"), row("unrouted")), (Some(run.cut as f64), Some(run.unrouted as f64)));
@@ -128,7 +132,7 @@ fn classes_and_packets_that_links_took_with_them_are_counted() {
 }
 
 #[test]
-fn without_disturbances_the_seed_does_not_choose_ways() {
+fn without_disturbances_the_seed_does_not_choose_paths() {
     let fixed = [
         ("disturbance.start-jitter", "0 s"),
         ("disturbance.host-jitter", "0 s"),

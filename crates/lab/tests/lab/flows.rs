@@ -5,7 +5,8 @@ use std::path::Path;
 
 use lowtide_lab::LabError;
 use lowtide_lab::flow::{
-    Choice, Explanation, Happening, Vantage, Window, capture, explain, plot, traced,
+    Explanation, FlowEventKind, FlowSelector, PlotWindow, Vantage, capture, explain, plot,
+    trace_flows,
 };
 use lowtide_record::{RecordError, RunDir, TRACE_TABLES};
 use lowtide_scenario::Scenario;
@@ -31,8 +32,12 @@ fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) 
     common::run(&scenario.expand().expect("a right scenario"), dir).results.digest
 }
 
-fn flow(name: &str, scheme: &str) -> Choice {
-    Choice { flow: name.to_owned(), scheme: Some(scheme.to_owned()), ..Choice::default() }
+fn flow(name: &str, scheme: &str) -> FlowSelector {
+    FlowSelector {
+        flow: name.to_owned(),
+        scheme: Some(scheme.to_owned()),
+        ..FlowSelector::default()
+    }
 }
 
 const SMALL_BUFFER: &[(&str, &str)] = &[("switch.buffer", "30 kB")];
@@ -48,7 +53,8 @@ fn the_parts_of_the_time_add_up_to_it() {
         run(&dir, settings, None);
         for number in 0..12 {
             for traced in
-                traced(&dir, &Choice { scheme: None, ..flow(&number.to_string(), "") }).unwrap()
+                trace_flows(&dir, &FlowSelector { scheme: None, ..flow(&number.to_string(), "") })
+                    .unwrap()
             {
                 let told = Explanation::of(&traced);
                 let place = format!("{name}, flow {number}, {}", told.key);
@@ -79,7 +85,7 @@ fn limited(told: &Explanation, by: &str) -> u64 {
 }
 
 #[test]
-fn what_keeps_the_sender_from_sending_more_is_told() {
+fn the_limits_of_the_sender_are_reported() {
     let temp = tempfile::tempdir().unwrap();
     for (by, settings) in [
         // In a deep buffer half of the flow is under way when the application has no more.
@@ -100,18 +106,18 @@ fn what_keeps_the_sender_from_sending_more_is_told() {
 }
 
 #[test]
-fn what_happened_to_segments_agrees_with_the_counters() {
+fn segment_events_agree_with_the_counters() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), SMALL_BUFFER, None);
     let one = |root: &Path, name: &str, scheme: &str| {
-        let traced = traced(root, &flow(name, scheme)).unwrap().remove(0);
+        let traced = trace_flows(root, &flow(name, scheme)).unwrap().remove(0);
         (Explanation::of(&traced), traced.flow)
     };
     let (told, row) = one(temp.path(), "long.1", "sack");
-    let lost = told.events.iter().filter(|e| matches!(e.what, Happening::Loss { .. })).count();
+    let lost = told.events.iter().filter(|e| matches!(e.kind, FlowEventKind::Loss { .. })).count();
     assert!(lost > 0 && row.bytes_retrans.unwrap() > 0);
     for event in &told.events {
-        if let Happening::Loss { by, queue, again, .. } = &event.what {
+        if let FlowEventKind::Loss { by, queue, again, .. } = &event.kind {
             assert_eq!((*by, queue.as_str()), ("buffer", "switch0->receivers.0"));
             assert!(again.as_ref().unwrap().time_ps > event.time_ps);
         }
@@ -122,8 +128,8 @@ fn what_happened_to_segments_agrees_with_the_counters() {
     let mut marked = 0;
     let mut cuts = 0;
     for event in &told.events {
-        match &event.what {
-            Happening::Mark { segment, queue_packets, echo, cut, .. } => {
+        match &event.kind {
+            FlowEventKind::Mark { segment, queue_packets, echo, cut, .. } => {
                 assert!(*queue_packets > 15, "K is 15 pkt there");
                 let echo = echo.as_ref().filter(|_| segment.to_string().starts_with("seq"));
                 if let Some(echo) = echo {
@@ -132,8 +138,8 @@ fn what_happened_to_segments_agrees_with_the_counters() {
                 }
                 cuts += u64::from(cut.is_some());
             }
-            Happening::Sender { did, .. } => cuts += u64::from(did.contains("cut")),
-            Happening::Loss { .. } => {}
+            FlowEventKind::Sender { did, .. } => cuts += u64::from(did.contains("cut")),
+            FlowEventKind::Loss { .. } => {}
         }
     }
     assert_eq!(cuts, row.ecn_reductions.unwrap());
@@ -146,7 +152,7 @@ fn what_happened_to_segments_agrees_with_the_counters() {
 }
 
 #[test]
-fn recorded_and_made_again_are_the_same() {
+fn recorded_and_rerun_flows_are_equal() {
     let temp = tempfile::tempdir().unwrap();
     let (plain, with) = (temp.path().join("plain"), temp.path().join("with"));
     let digest = run(&plain, &[], None);
@@ -162,16 +168,16 @@ fn recorded_and_made_again_are_the_same() {
     fs::remove_dir_all(with.join("resolved")).unwrap();
     for name in ["0", "5", "short.3"] {
         let choice = flow(name, "dctcp");
-        let (a, b) = (traced(&plain, &choice).unwrap(), traced(&with, &choice).unwrap());
+        let (a, b) = (trace_flows(&plain, &choice).unwrap(), trace_flows(&with, &choice).unwrap());
         let (a, b) = (&a[0], &b[0]);
         assert_eq!(a.flow, b.flow);
         assert_eq!(a.tables.senders.len(), b.tables.senders.len());
         assert_eq!(a.tables.hops.len(), b.tables.hops.len());
         assert_eq!(Explanation::of(a), Explanation::of(b));
-        let both = [a, b].map(|t| plot(t, Window::default()).unwrap());
+        let both = [a, b].map(|t| plot(t, PlotWindow::default()).unwrap());
         assert_eq!(both[0].svg, both[1].svg);
     }
-    let error = traced(&with, &flow("1", "dctcp")).unwrap_err();
+    let error = trace_flows(&with, &flow("1", "dctcp")).unwrap_err();
     assert!(error.to_string().contains("cannot be made again"), "{error}");
     let report = fs::read_to_string(with.join("report.html")).unwrap();
     assert!(report.contains("id=\"flow-0-dctcp\"") && report.contains("id=\"flow-5-sack\""));
@@ -179,13 +185,13 @@ fn recorded_and_made_again_are_the_same() {
 }
 
 #[test]
-fn any_point_can_be_made_again() {
+fn any_point_can_be_rerun() {
     let temp = tempfile::tempdir().unwrap();
     // The profile decides values that the written-out scenario of another point holds fast.
     run(temp.path(), &[], Some(("transport.profile", ["rfc", "linux"])));
     for profile in ["rfc", "linux"] {
         let point = vec![("transport.profile".to_owned(), profile.to_owned())];
-        let choice = Choice { point, seed: Some(2), ..flow("short.0", "sack") };
+        let choice = FlowSelector { point, seed: Some(2), ..flow("short.0", "sack") };
         let told = explain(temp.path(), &choice).unwrap().remove(0);
         assert_eq!(told.key.point.get("transport.profile"), Some(profile));
         assert_eq!((told.key.seed, told.flow), (2, 2));
@@ -193,29 +199,29 @@ fn any_point_can_be_made_again() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_flows_and_runs_are_named() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
     run(&dir, &[], None);
-    let wrong = |choice: Choice| match traced(&dir, &choice).unwrap_err() {
-        LabError::Choice { message, help } => format!("{message}; {}", help.unwrap_or_default()),
+    let wrong = |choice: FlowSelector| match trace_flows(&dir, &choice).unwrap_err() {
+        LabError::NotFound { message, help } => format!("{message}; {}", help.unwrap_or_default()),
         other => panic!("{other}"),
     };
     assert_eq!(wrong(flow("12", "sack")), "there is no flow 12; there are 12, 0 to 11");
     assert!(wrong(flow("short", "sack")).starts_with("`short` has 10 flows"));
     assert_eq!(wrong(flow("0", "dx")), "no scheme `dx` was run; there are sack, dctcp");
-    let seed = Choice { seed: Some(9), ..flow("0", "sack") };
+    let seed = FlowSelector { seed: Some(9), ..flow("0", "sack") };
     assert_eq!(wrong(seed), "no run has the seed 9; there are 1, 2");
     let point = vec![("a".to_owned(), "b".to_owned())];
-    assert!(wrong(Choice { point, ..flow("0", "sack") }).starts_with("no run is at a = b"));
-    let late = Window { from: Some(lowtide_units::Duration::from_secs(9)), to: None };
-    let one = traced(&dir, &flow("0", "sack")).unwrap().remove(0);
+    assert!(wrong(FlowSelector { point, ..flow("0", "sack") }).starts_with("no run is at a = b"));
+    let late = PlotWindow { from: Some(lowtide_units::Duration::from_secs(9)), to: None };
+    let one = trace_flows(&dir, &flow("0", "sack")).unwrap().remove(0);
     assert!(plot(&one, late).unwrap_err().to_string().contains("nothing in that window"));
     // A scenario that means something else by now is not passed off as the run.
     let path = dir.join("resolved/sack.toml");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("k = \"20 pkt\"", "k = \"19 pkt\"")).unwrap();
-    let error = traced(&dir, &flow("0", "sack")).unwrap_err();
+    let error = trace_flows(&dir, &flow("0", "sack")).unwrap_err();
     assert!(matches!(error, LabError::Record(RecordError::Damaged { .. })), "{error}");
     // Nor where the manifest says nothing of it.
     let path = dir.join("manifest.json");
@@ -224,9 +230,9 @@ fn what_is_not_there_is_said() {
     manifest["schema"] = "lowtide.manifest/1".into();
     manifest["files"].as_array_mut().unwrap().retain(|f| f["path"] != "resolved/sack.toml");
     fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
-    let error = traced(&dir, &flow("0", "sack")).unwrap_err();
-    assert!(matches!(error, LabError::NotAgain { .. }), "{error}");
-    let error = traced(temp.path(), &flow("0", "sack")).unwrap_err();
+    let error = trace_flows(&dir, &flow("0", "sack")).unwrap_err();
+    assert!(matches!(error, LabError::NotReproducible { .. }), "{error}");
+    let error = trace_flows(temp.path(), &flow("0", "sack")).unwrap_err();
     assert!(error.to_string().contains("manifest.json"), "{error}");
 }
 
@@ -252,7 +258,7 @@ fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>, u32)> {
 fn captures_hold_the_headers_as_they_were() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), &[], None);
-    let one = traced(temp.path(), &flow("0", "dctcp")).unwrap().remove(0);
+    let one = trace_flows(temp.path(), &flow("0", "dctcp")).unwrap().remove(0);
     let read = |vantage| -> Vec<_> {
         let mut before = 0;
         packets(&capture(&one, vantage).unwrap())

@@ -1,7 +1,7 @@
 //! Figures of captures of any size: the curves are those of the packets, from the first to the
 //! last.
 
-use lowtide_lab::capture::{Analysis, Page, Question};
+use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
 use lowtide_wire::Flags;
 
 use crate::captures::{CLIENT, file, segment};
@@ -38,7 +38,8 @@ fn the_sequence_figure_is_true_for_any_number_of_packets() {
             }
         }
         let bytes = file(&packets);
-        let analysis = Analysis::of("large", &bytes[..], &Question::default()).expect("a capture");
+        let analysis =
+            Analysis::of("large", &bytes[..], &AnalysisOptions::default()).expect("a capture");
         let page = Page::of(&analysis, &bytes[..]).expect("it is drawn");
         let [(_, svg), (_, csv)] = page.figures.as_slice() else {
             panic!("one figure, as SVG and CSV")

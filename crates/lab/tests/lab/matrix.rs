@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lowtide_lab::matrix::{Answer, Mechanism, Pairs, THRESHOLDS, Thresholds, Verdict, execute};
-use lowtide_lab::{Finished, LabError, Options, Progress, report};
+use lowtide_lab::matrix::{
+    BUILT_IN_THRESHOLDS, MatrixResult, Mechanism, PairMatrix, Thresholds, Verdict, execute,
+};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, RunProgress, rerender_report};
 use lowtide_scenario::Scenario;
 
 use crate::common;
@@ -20,28 +22,33 @@ fn names(list: &str) -> Vec<String> {
     list.split(',').filter(|n| !n.is_empty()).map(str::to_owned).collect()
 }
 
-fn pairs(senders: &str, receivers: &str, neighbours: &str, thresholds: &str) -> Pairs {
-    let thresholds = Thresholds::read(thresholds, "test").expect("thresholds");
+fn pairs(senders: &str, receivers: &str, neighbours: &str, thresholds: &str) -> PairMatrix {
+    let thresholds = Thresholds::parse(thresholds, "test").expect("thresholds");
     let [s, r, n] = [senders, receivers, neighbours].map(names);
-    Pairs::new(setup(), Some(&s), Some(&r), Some(&n), thresholds).expect("names")
+    PairMatrix::new(setup(), Some(&s), Some(&r), Some(&n), thresholds).expect("names")
 }
 
 /// The answer, and how many runs were started for it.
-fn ask(pairs: &Pairs, dir: &Path, jobs: usize) -> (Finished, Answer, usize) {
+fn run_matrix(
+    pairs: &PairMatrix,
+    dir: &Path,
+    jobs: usize,
+) -> (CompletedExperiment, MatrixResult, usize) {
     let started = AtomicUsize::new(0);
-    let count = |p: Progress<'_>| {
-        started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    let count = |p: RunProgress<'_>| {
+        started.fetch_add(usize::from(matches!(p, RunProgress::Started(_))), Ordering::Relaxed);
     };
     let source = pairs.scenario.text();
     let command = "lowtide matrix";
-    let options = Options { jobs, source, command, progress: &count, ..common::options(dir) };
+    let options =
+        ExecuteOptions { jobs, source, command, progress: &count, ..common::options(dir) };
     let (finished, answer) =
         execute(pairs, &pairs.plan().expect("a plan"), &options).expect("results");
     (finished, answer, started.into_inner())
 }
 
 fn verdict(
-    answer: &Answer,
+    answer: &MatrixResult,
     pair: [&str; 2],
     neighbour: Option<&str>,
 ) -> (Verdict, Option<Mechanism>) {
@@ -53,7 +60,7 @@ fn verdict(
 fn pairs_that_exist_come_to_the_verdicts_that_the_papers_tell_of() {
     let temp = tempfile::tempdir().unwrap();
     let question = pairs("dctcp,dctcp+cwr=never,ecn,sack", "dctcp,ecn", "dctcp,sack", "");
-    let (_, answer, started) = ask(&question, temp.path(), 2);
+    let (_, answer, started) = run_matrix(&question, temp.path(), 2);
     assert_eq!((started, answer.pairs.len()), (4 * 2 * 3, 4 * 2 * 3));
 
     assert_eq!(verdict(&answer, ["dctcp", "dctcp"], None), (Verdict::Healthy, None));
@@ -92,20 +99,21 @@ fn pairs_that_exist_come_to_the_verdicts_that_the_papers_tell_of() {
 fn other_thresholds_judge_the_same_runs_anew() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
-    let (first, before, started) = ask(&pairs("sack", "sack", "", ""), &dir, 1);
+    let (first, before, started) = run_matrix(&pairs("sack", "sack", "", ""), &dir, 1);
     assert_eq!((started, before.pairs[0].verdict), (1, Verdict::BlindToCongestion));
     let patient = pairs("sack", "sack", "", "[blind-to-congestion]\nqueue = 100\n");
-    let (second, after, started) = ask(&patient, &dir, 1);
+    let (second, after, started) = run_matrix(&patient, &dir, 1);
     assert_eq!((started, after.pairs[0].verdict), (0, Verdict::Healthy));
     assert_eq!((before.digest, &before.pairs[0].pair), (after.digest, &after.pairs[0].pair));
-    let page = |f: &Finished| std::fs::read_to_string(f.dir.join("report.html")).unwrap();
+    let page =
+        |f: &CompletedExperiment| std::fs::read_to_string(f.dir.join("report.html")).unwrap();
     let text = page(&second);
     assert!(text.contains("queue = 100.0"), "the page says by what it was judged");
 
     // The report follows from the tables and the question beside them.
     std::fs::remove_file(dir.join("report.html")).unwrap();
     std::fs::remove_file(dir.join("matrix.json")).unwrap();
-    let again = report(&dir).unwrap();
+    let again = rerender_report(&dir).unwrap();
     assert_eq!(again.manifest.files, second.manifest.files);
     assert_eq!(page(&again), text);
     assert_ne!(again.manifest.files, first.manifest.files);
@@ -116,10 +124,10 @@ fn the_number_of_threads_changes_nothing_and_seeds_are_put_together() {
     let temp = tempfile::tempdir().unwrap();
     let thresholds = Thresholds::built_in().unwrap();
     let [s, n] = [names("dctcp"), names("ecn")];
-    let two =
-        Pairs::new(setup().seeds(2).unwrap(), Some(&s), Some(&s), Some(&n), thresholds).unwrap();
-    let (one, answer, started) = ask(&two, &temp.path().join("one"), 1);
-    let (four, other, _) = ask(&two, &temp.path().join("four"), 4);
+    let two = PairMatrix::new(setup().seeds(2).unwrap(), Some(&s), Some(&s), Some(&n), thresholds)
+        .unwrap();
+    let (one, answer, started) = run_matrix(&two, &temp.path().join("one"), 1);
+    let (four, other, _) = run_matrix(&two, &temp.path().join("four"), 4);
     assert_eq!((&answer, &one.manifest.files), (&other, &four.manifest.files));
     assert_eq!((started, answer.seeds, answer.pairs.len()), (4, 2, 2));
     let shared = answer.pairs[1].neighbour_flows.as_ref().unwrap();
@@ -130,7 +138,7 @@ fn the_number_of_threads_changes_nothing_and_seeds_are_put_together() {
 #[test]
 fn the_answer_has_the_documented_shape() {
     let temp = tempfile::tempdir().unwrap();
-    let (finished, answer, _) = ask(&pairs("dctcp", "ecn", "sack", ""), temp.path(), 1);
+    let (finished, answer, _) = run_matrix(&pairs("dctcp", "ecn", "sack", ""), temp.path(), 1);
     let value = serde_json::to_value(&answer).unwrap();
     let keys =
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
@@ -200,11 +208,11 @@ fn the_answer_has_the_documented_shape() {
 }
 
 #[test]
-fn a_setup_that_cannot_be_asked_is_refused_with_what_it_lacks() {
+fn an_unsuitable_setup_is_refused_with_what_it_lacks() {
     let refused = |scenario: Scenario| -> String {
-        let thresholds = Thresholds::read(THRESHOLDS, "built-in").unwrap();
+        let thresholds = Thresholds::parse(BUILT_IN_THRESHOLDS, "built-in").unwrap();
         let one = names("dctcp");
-        let pairs = Pairs::new(scenario, Some(&one), Some(&one), None, thresholds).unwrap();
+        let pairs = PairMatrix::new(scenario, Some(&one), Some(&one), None, thresholds).unwrap();
         pairs.plan().unwrap_err().to_string()
     };
     let file = |from: &str, to: &str| {
@@ -220,6 +228,6 @@ fn a_setup_that_cannot_be_asked_is_refused_with_what_it_lacks() {
     let swept = setup().with_sweep("switch.mark.k", &names("10 pkt,20 pkt")).unwrap();
     assert!(refused(swept).contains("sweeps something itself"));
     let thresholds = Thresholds::built_in().unwrap();
-    let none = Pairs::new(setup(), Some(&[]), None, None, thresholds).unwrap_err();
-    assert!(matches!(none, LabError::Question { .. }));
+    let none = PairMatrix::new(setup(), Some(&[]), None, None, thresholds).unwrap_err();
+    assert!(matches!(none, LabError::InvalidRequest { .. }));
 }

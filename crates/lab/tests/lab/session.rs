@@ -5,32 +5,35 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use lowtide_lab::{Finished, LabError, Options, Progress, execute, load, report, simulate};
+use lowtide_lab::{
+    CompletedExperiment, ExecuteOptions, LabError, RunProgress, execute, load, rerender_report,
+    simulate,
+};
 use lowtide_record::RecordError;
-use lowtide_scenario::Plan;
+use lowtide_scenario::RunPlan;
 
 use crate::common::{self, plan, scenario};
 
 struct Run<'a> {
     jobs: usize,
     stop: &'a AtomicBool,
-    progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
 }
 
-fn run(dir: &Path, plan: &Plan, how: &Run<'_>) -> Result<Finished, LabError> {
+fn run(dir: &Path, plan: &RunPlan, how: &Run<'_>) -> Result<CompletedExperiment, LabError> {
     let &Run { jobs, stop, progress } = how;
-    execute(plan, &Options { jobs, stop, progress, ..common::options(dir) })
+    execute(plan, &ExecuteOptions { jobs, stop, progress, ..common::options(dir) })
 }
 
-fn quiet(dir: &Path, jobs: usize) -> Result<Finished, LabError> {
+fn quiet(dir: &Path, jobs: usize) -> Result<CompletedExperiment, LabError> {
     run(dir, &plan(), &Run { jobs, stop: &AtomicBool::new(false), progress: &|_| {} })
 }
 
 /// Notes how many runs were kept, and how many began.
-fn note(seen: &Mutex<(usize, usize)>, progress: &Progress<'_>) {
+fn note(seen: &Mutex<(usize, usize)>, progress: &RunProgress<'_>) {
     match progress {
-        Progress::Planned { kept, .. } => seen.lock().expect("no thread panics").0 = *kept,
-        Progress::Started(_) => seen.lock().expect("no thread panics").1 += 1,
+        RunProgress::Planned { kept, .. } => seen.lock().expect("no thread panics").0 = *kept,
+        RunProgress::Started(_) => seen.lock().expect("no thread panics").1 += 1,
         _ => {}
     }
 }
@@ -52,8 +55,8 @@ fn an_interrupted_experiment_continues_where_it_stopped() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
     let (stop, finished) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let progress = |p: Progress<'_>| {
-        if matches!(p, Progress::Finished(_)) && finished.fetch_add(1, Ordering::Relaxed) == 4 {
+    let progress = |p: RunProgress<'_>| {
+        if matches!(p, RunProgress::Finished(_)) && finished.fetch_add(1, Ordering::Relaxed) == 4 {
             stop.store(true, Ordering::Relaxed);
         }
     };
@@ -67,15 +70,15 @@ fn an_interrupted_experiment_continues_where_it_stopped() {
     assert!(!dir.join("report.html").exists());
 
     let seen = Mutex::new((0, 0));
-    let progress = |p: Progress<'_>| note(&seen, &p);
+    let progress = |p: RunProgress<'_>| note(&seen, &p);
     let go = AtomicBool::new(false);
     let continued = run(&dir, &plan(), &Run { jobs: 2, stop: &go, progress: &progress }).unwrap();
     assert_eq!(seen.into_inner().unwrap(), (5, 7));
     assert_eq!(continued.results, simulate(&plan(), 2).unwrap());
 
     let started = AtomicUsize::new(0);
-    let count = |p: Progress<'_>| {
-        started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    let count = |p: RunProgress<'_>| {
+        started.fetch_add(usize::from(matches!(p, RunProgress::Started(_))), Ordering::Relaxed);
     };
     let again = run(&dir, &plan(), &Run { jobs: 2, stop: &go, progress: &count }).unwrap();
     assert_eq!((again.results, started.into_inner()), (continued.results, 0));
@@ -87,7 +90,7 @@ fn more_seeds_keep_the_runs_that_there_are() {
     let (grown, whole) = (temp.path().join("grown"), temp.path().join("whole"));
     let of = |seeds: u64| scenario().seeds(seeds).unwrap().expand().unwrap();
     let seen = Mutex::new((0, 0));
-    let progress = |p: Progress<'_>| note(&seen, &p);
+    let progress = |p: RunProgress<'_>| note(&seen, &p);
     let go = AtomicBool::new(false);
     let how = Run { jobs: 2, stop: &go, progress: &progress };
     let two = run(&grown, &of(2), &how).unwrap().results.runs.len();
@@ -110,7 +113,7 @@ fn the_report_follows_from_the_tables() {
     let before = fs::read_to_string(temp.path().join("report.html")).unwrap();
     fs::remove_file(temp.path().join("report.html")).unwrap();
     fs::remove_dir_all(temp.path().join("figures")).unwrap();
-    let second = report(temp.path()).unwrap();
+    let second = rerender_report(temp.path()).unwrap();
     assert_eq!(second.manifest.files, first.manifest.files);
     let page = fs::read_to_string(temp.path().join("report.html")).unwrap();
     assert_eq!(page, before);

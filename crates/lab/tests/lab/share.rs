@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lowtide_lab::matrix::share::{Move, Share, ShareAnswer, execute};
-use lowtide_lab::{Finished, Options, report, simulate};
+use lowtide_lab::matrix::share::{MovedEnds, PartialDeployment, ShareResult, execute};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, rerender_report, simulate};
 use lowtide_scenario::Scenario;
 
 use crate::common;
@@ -22,20 +22,21 @@ fn setup() -> Scenario {
     short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).expect("a key"))
 }
 
-fn ask(share: &Share, dir: &Path) -> (Finished, ShareAnswer) {
+fn run_share(share: &PartialDeployment, dir: &Path) -> (CompletedExperiment, ShareResult) {
     let (source, command) = (share.scenario.text(), "lowtide matrix --share");
-    let options = Options { source, command, ..common::options(dir) };
+    let options = ExecuteOptions { source, command, ..common::options(dir) };
     execute(share, &share.plan().expect("a plan"), &options).expect("results")
 }
 
 #[test]
-fn the_ends_are_the_pure_runs() {
+fn none_moved_and_all_moved_are_the_pure_runs() {
     let temp = tempfile::tempdir().unwrap();
-    let share = |names| Share::new(setup(), names, 3, Move::Both).unwrap();
-    let (there, answer) = ask(&share(["sack", "dctcp"]), &temp.path().join("there"));
-    let (back, _) = ask(&share(["dctcp", "sack"]), &temp.path().join("back"));
-    let digests =
-        |f: &Finished| f.results.runs.iter().map(|r| r.digest.clone()).collect::<Vec<_>>();
+    let share = |names| PartialDeployment::new(setup(), names, 3, MovedEnds::Both).unwrap();
+    let (there, answer) = run_share(&share(["sack", "dctcp"]), &temp.path().join("there"));
+    let (back, _) = run_share(&share(["dctcp", "sack"]), &temp.path().join("back"));
+    let digests = |f: &CompletedExperiment| {
+        f.results.runs.iter().map(|r| r.digest.clone()).collect::<Vec<_>>()
+    };
     let (there_digests, back_digests) = (digests(&there), digests(&back));
     assert_eq!((there_digests.len(), &there_digests[0]), (4, &back_digests[3]));
     assert_eq!(there_digests[3], back_digests[0]);
@@ -83,8 +84,8 @@ fn one_end_can_move_alone_and_the_answer_has_the_documented_shape() {
     let names = ["dctcp", "dctcp+cwr=never"];
     let setup = setup().with_override("traffic.stayed-short.count", "10").unwrap();
     let setup = setup.with_override("traffic.moved-short.count", "10").unwrap();
-    let share = Share::new(setup, names, 1, Move::Receivers).unwrap();
-    let (finished, answer) = ask(&share, temp.path());
+    let share = PartialDeployment::new(setup, names, 1, MovedEnds::Receivers).unwrap();
+    let (finished, answer) = run_share(&share, temp.path());
     let digests: Vec<&str> = finished.results.runs.iter().map(|r| r.digest.as_str()).collect();
     assert_eq!(digests[0], digests[1], "a receiver never sends CWR: nothing has changed");
 
@@ -119,18 +120,19 @@ fn one_end_can_move_alone_and_the_answer_has_the_documented_shape() {
     }
     let page = std::fs::read_to_string(temp.path().join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("Hosts moved"));
-    assert_eq!(report(temp.path()).unwrap().manifest.files, finished.manifest.files);
+    assert_eq!(rerender_report(temp.path()).unwrap().manifest.files, finished.manifest.files);
 }
 
 #[test]
 fn a_setup_without_the_two_classes_is_refused() {
     let refused = |scenario: Scenario| {
-        let share = Share::new(scenario, ["sack", "dctcp"], 2, Move::Both).unwrap();
+        let share =
+            PartialDeployment::new(scenario, ["sack", "dctcp"], 2, MovedEnds::Both).unwrap();
         share.plan().unwrap_err().to_string()
     };
     let text = refused(Scenario::load("two-flows-1g").unwrap().without("compare"));
     assert!(text.contains("[hosts.stayed-senders]"), "{text}");
     let many = setup().with_override("hosts.moved-senders.count", "2").unwrap();
     assert!(refused(many).contains("must have `count = 1`"));
-    assert!(Share::new(setup(), ["sack", "dctpc"], 2, Move::Both).is_err());
+    assert!(PartialDeployment::new(setup(), ["sack", "dctpc"], 2, MovedEnds::Both).is_err());
 }

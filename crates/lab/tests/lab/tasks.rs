@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lowtide_lab::{
-    LabError, Options, Progress, Task, Tasked, execute, execute_task, load, simulate,
+    ExecuteOptions, LabError, RunProgress, Task, TaskOutcome, execute, execute_task, load, simulate,
 };
 
 use crate::common::{self, plan};
@@ -13,15 +13,15 @@ use crate::common::{self, plan};
 fn with<T>(
     dir: &Path,
     stop: &AtomicBool,
-    progress: &(dyn Fn(Progress<'_>) + Sync),
-    work: impl FnOnce(&Options<'_>) -> T,
+    progress: &(dyn Fn(RunProgress<'_>) + Sync),
+    work: impl FnOnce(&ExecuteOptions<'_>) -> T,
 ) -> T {
-    work(&Options { jobs: 1, stop, progress, ..common::options(dir) })
+    work(&ExecuteOptions { jobs: 1, stop, progress, ..common::options(dir) })
 }
 
-fn task(dir: &Path, index: usize, of: usize) -> Result<Tasked, LabError> {
+fn task(dir: &Path, index: usize, of: usize) -> Result<TaskOutcome, LabError> {
     let go = AtomicBool::new(false);
-    with(dir, &go, &|_| {}, |options| execute_task(&plan(), options, Task { index, of }))
+    with(dir, &go, &|_| {}, |options| execute_task(&plan(), options, Task { index, count: of }))
 }
 
 fn files(dir: &Path) -> Vec<String> {
@@ -35,35 +35,35 @@ fn the_last_task_completes_what_all_of_them_did() {
     let dir = temp.path().join("out");
     for (index, done) in [(2, 4), (0, 8)] {
         match task(&dir, index, 3).unwrap() {
-            Tasked::Waiting { finished, total } => assert_eq!((finished, total), (done, 12)),
-            Tasked::Complete(_) => panic!("task 1 has not run"),
+            TaskOutcome::Waiting { finished, total } => assert_eq!((finished, total), (done, 12)),
+            TaskOutcome::Complete(_) => panic!("task 1 has not run"),
         }
         assert!(load(&dir).is_err());
     }
-    let Tasked::Complete(finished) = task(&dir, 1, 3).unwrap() else { panic!("all have run") };
+    let TaskOutcome::Complete(finished) = task(&dir, 1, 3).unwrap() else { panic!("all have run") };
     assert_eq!(finished.results, simulate(&plan(), 2).unwrap());
     let go = AtomicBool::new(false);
     let whole = with(&temp.path().join("whole"), &go, &|_| {}, |o| execute(&plan(), o)).unwrap();
     assert_eq!(finished.manifest.files, whole.manifest.files, "byte by byte, by their hashes");
     // One that comes late finds it done.
-    assert!(matches!(task(&dir, 0, 3).unwrap(), Tasked::Complete(_)));
+    assert!(matches!(task(&dir, 0, 3).unwrap(), TaskOutcome::Complete(_)));
 }
 
 #[test]
 fn a_task_does_its_own_runs_once() {
     let temp = tempfile::tempdir().unwrap();
     let (go, started) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let count = |p: Progress<'_>| {
-        started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    let count = |p: RunProgress<'_>| {
+        started.fetch_add(usize::from(matches!(p, RunProgress::Started(_))), Ordering::Relaxed);
     };
     for expected in [3, 3] {
-        let task = Task { index: 3, of: 4 };
+        let task = Task { index: 3, count: 4 };
         let done = with(temp.path(), &go, &count, |o| execute_task(&plan(), o, task)).unwrap();
-        assert!(matches!(done, Tasked::Waiting { finished: 3, total: 12 }));
+        assert!(matches!(done, TaskOutcome::Waiting { finished: 3, total: 12 }));
         assert_eq!(started.load(Ordering::Relaxed), expected);
     }
     // More tasks than runs: the last ones have nothing to do.
-    assert!(matches!(task(temp.path(), 40, 50).unwrap(), Tasked::Waiting { finished: 3, .. }));
+    assert!(matches!(task(temp.path(), 40, 50).unwrap(), TaskOutcome::Waiting { finished: 3, .. }));
     // Without an index, the rest is done.
     let whole = with(temp.path(), &go, &count, |o| execute(&plan(), o)).unwrap();
     assert_eq!((whole.results.runs.len(), started.into_inner()), (12, 12));
@@ -89,7 +89,7 @@ fn tasks_at_the_same_time_come_to_one_whole_directory() {
             let all: Vec<_> = (0..=TASKS).map(spawn).collect();
             all.into_iter().map(|t| t.join().expect("no panic")).collect()
         });
-        let complete = ends.iter().filter(|e| matches!(e, Ok(Tasked::Complete(_)))).count();
+        let complete = ends.iter().filter(|e| matches!(e, Ok(TaskOutcome::Complete(_)))).count();
         assert!(complete >= 1, "round {round}: {ends:?}");
         assert!(ends.iter().all(Result::is_ok), "round {round}: {ends:?}");
         let finished = load(&dir).unwrap();

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lowtide_lab::{Finished, LabError, Options, Progress, execute, load, report, simulate, verify};
+use lowtide_lab::{
+    CompletedExperiment, ExecuteOptions, LabError, RunProgress, execute, load, rerender_report,
+    simulate, verify,
+};
 use lowtide_record::RecordError;
-use lowtide_scenario::Plan;
+use lowtide_scenario::RunPlan;
 
 use crate::common::{self, plan, scenario};
 
@@ -18,15 +21,18 @@ fn left_over(dir: &Path) -> Vec<String> {
 }
 
 /// Runs each of `plans` into `dir`, all of them begun together.
-fn together(dir: &Path, plans: &[(&Plan, bool)]) -> Vec<Result<Finished, LabError>> {
+fn run_concurrently(
+    dir: &Path,
+    plans: &[(&RunPlan, bool)],
+) -> Vec<Result<CompletedExperiment, LabError>> {
     let start = Barrier::new(plans.len());
     std::thread::scope(|scope| {
-        let spawn = |&(plan, afresh): &(&'_ Plan, bool)| {
+        let spawn = |&(plan, afresh): &(&'_ RunPlan, bool)| {
             let start = &start;
             let plan = plan.clone();
             scope.spawn(move || {
                 start.wait();
-                execute(&plan, &Options { afresh, ..common::options(dir) })
+                execute(&plan, &ExecuteOptions { discard_existing: afresh, ..common::options(dir) })
             })
         };
         let all: Vec<_> = plans.iter().map(spawn).collect();
@@ -35,13 +41,13 @@ fn together(dir: &Path, plans: &[(&Plan, bool)]) -> Vec<Result<Finished, LabErro
 }
 
 #[test]
-fn whole_runs_into_one_directory_both_end_with_its_results() {
+fn two_full_sessions_into_one_directory_both_complete() {
     let plan = plan();
     let expected = simulate(&plan, 2).unwrap();
     for round in 0..2 {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("out");
-        for end in together(&dir, &[(&plan, false), (&plan, false), (&plan, false)]) {
+        for end in run_concurrently(&dir, &[(&plan, false), (&plan, false), (&plan, false)]) {
             let end = end.unwrap_or_else(|e| panic!("round {round}: {e}"));
             assert_eq!(end.results, expected, "round {round}");
         }
@@ -53,11 +59,11 @@ fn whole_runs_into_one_directory_both_end_with_its_results() {
 
 /// One session removes what another has finished: it does those runs again.
 #[test]
-fn sessions_that_take_runs_from_each_other_end_well() {
+fn sessions_that_compete_for_runs_both_complete() {
     let (two, four) = (plan(), scenario().seeds(4).unwrap().expand().unwrap());
     for round in 0..2 {
         let temp = tempfile::tempdir().unwrap();
-        for end in together(temp.path(), &[(&two, false), (&two, true), (&four, false)]) {
+        for end in run_concurrently(temp.path(), &[(&two, false), (&two, true), (&four, false)]) {
             end.unwrap_or_else(|e| panic!("round {round}: {e}"));
         }
         let dir = load(temp.path()).unwrap();
@@ -67,12 +73,12 @@ fn sessions_that_take_runs_from_each_other_end_well() {
     }
 }
 
-fn started(dir: &Path) -> (Result<Finished, LabError>, usize) {
+fn started(dir: &Path) -> (Result<CompletedExperiment, LabError>, usize) {
     let count = AtomicUsize::new(0);
-    let progress = |p: Progress<'_>| {
-        count.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    let progress = |p: RunProgress<'_>| {
+        count.fetch_add(usize::from(matches!(p, RunProgress::Started(_))), Ordering::Relaxed);
     };
-    let end = execute(&plan(), &Options { progress: &progress, ..common::options(dir) });
+    let end = execute(&plan(), &ExecuteOptions { progress: &progress, ..common::options(dir) });
     (end, count.into_inner())
 }
 
@@ -87,12 +93,13 @@ fn flip(path: &Path) {
 fn interrupted(dir: &Path) -> Vec<PathBuf> {
     let stop = std::sync::atomic::AtomicBool::new(false);
     let ended = AtomicUsize::new(0);
-    let progress = |p: Progress<'_>| {
-        if matches!(p, Progress::Finished(_)) && ended.fetch_add(1, Ordering::Relaxed) == 5 {
+    let progress = |p: RunProgress<'_>| {
+        if matches!(p, RunProgress::Finished(_)) && ended.fetch_add(1, Ordering::Relaxed) == 5 {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let options = Options { jobs: 1, stop: &stop, progress: &progress, ..common::options(dir) };
+    let options =
+        ExecuteOptions { jobs: 1, stop: &stop, progress: &progress, ..common::options(dir) };
     let error = execute(&plan(), &options).expect_err("it fails");
     assert!(matches!(error, LabError::Interrupted { finished: 6, .. }), "{error}");
     let mut parts: Vec<PathBuf> = fs::read_dir(dir.join("partial"))
@@ -124,7 +131,7 @@ fn a_complete_directory_that_is_damaged_is_refused_or_mended() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
     let whole = common::run(&plan(), dir).manifest.files;
-    let is_damaged = |of: &Result<Finished, LabError>, name: &str| match of {
+    let is_damaged = |of: &Result<CompletedExperiment, LabError>, name: &str| match of {
         Err(LabError::Record(e @ RecordError::Damaged { path, .. })) => {
             assert!(path.ends_with(name) && e.to_string().contains("--afresh"), "{e}");
         }
@@ -138,7 +145,7 @@ fn a_complete_directory_that_is_damaged_is_refused_or_mended() {
         // A report cannot be made of it, and vouches for none of it.
         if name.ends_with(".parquet") {
             is_damaged(&load(dir), name);
-            is_damaged(&report(dir), name);
+            is_damaged(&rerender_report(dir), name);
         }
         let damage = verify(dir).unwrap().1;
         assert_eq!(damage.len(), 1, "{name}: {damage:?}");

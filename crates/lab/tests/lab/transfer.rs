@@ -12,11 +12,11 @@ pub(crate) const GAP: u64 = 100;
 
 /// A packet as one place sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passed {
+pub(crate) struct CapturePointPacket {
     /// Microseconds.
     pub(crate) at: u64,
     /// From the client, which sends the data.
-    pub(crate) up: bool,
+    pub(crate) from_client: bool,
     pub(crate) segment: Segment,
     /// Lost behind the sender's side of the path.
     pub(crate) lost: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// What the client's own interface sees.
-    pub(crate) fn at_client(&self) -> Vec<Passed> {
+    pub(crate) fn at_client(&self) -> Vec<CapturePointPacket> {
         let mut out = self.handshake();
         let begin = 2 * ONE_WAY + GAP;
         let mut sent: Vec<(u64, u32, bool)> = (0..self.segments)
@@ -49,7 +49,7 @@ impl Transfer<'_> {
         for (at, i, lost) in sent {
             let mut data = self.segment(at, true, 100 + i * MSS, 500, MSS);
             data.ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-            out.push(Passed { at, up: true, segment: data, lost });
+            out.push(CapturePointPacket { at, from_client: true, segment: data, lost });
             if lost {
                 continue;
             }
@@ -61,13 +61,18 @@ impl Transfer<'_> {
             if i as usize >= next {
                 ack.options.sack.push(data.seq, data.seq.add(u64::from(MSS)));
             }
-            out.push(Passed { at: at + 2 * ONE_WAY, up: false, segment: ack, lost: false });
+            out.push(CapturePointPacket {
+                at: at + 2 * ONE_WAY,
+                from_client: false,
+                segment: ack,
+                lost: false,
+            });
         }
         out.sort_by_key(|p| p.at);
         out
     }
 
-    fn handshake(&self) -> Vec<Passed> {
+    fn handshake(&self) -> Vec<CapturePointPacket> {
         let mut syn = self.segment(0, true, 99, 0, 0);
         syn.flags = Flags::SYN.with_ace(if self.ecn { 0b011 } else { 0 });
         let mut answer = self.segment(2 * ONE_WAY, false, 499, 100, 0);
@@ -76,7 +81,8 @@ impl Transfer<'_> {
             s.options.mss = Some(if self.timestamps { 1012 } else { 1000 });
         }
         let ack = self.segment(2 * ONE_WAY + 10, true, 100, 500, 0);
-        let passed = |at, up, segment| Passed { at, up, segment, lost: false };
+        let passed =
+            |at, up, segment| CapturePointPacket { at, from_client: up, segment, lost: false };
         vec![
             passed(0, true, syn),
             passed(2 * ONE_WAY, false, answer),
@@ -107,8 +113,13 @@ impl Transfer<'_> {
 }
 
 /// Headers of a packet and its length, with the hop limit that `routers` leave of 64.
-pub(crate) fn headers(passed: &Passed, v6: bool, routers: u8, id: u16) -> (Vec<u8>, u32) {
-    let (a, b) = if passed.up { (1, 2) } else { (2, 1) };
+pub(crate) fn headers(
+    passed: &CapturePointPacket,
+    v6: bool,
+    routers: u8,
+    id: u16,
+) -> (Vec<u8>, u32) {
+    let (a, b) = if passed.from_client { (1, 2) } else { (2, 1) };
     let addresses = if v6 {
         let host = |n| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n);
         Addresses::V6 { src: host(a), dst: host(b) }

@@ -1,14 +1,14 @@
 //! `analyze` and the place of a capture: several interfaces, one direction, the middle of a
 //! connection.
 
-use lowtide_lab::capture::{Analysis, Page, Question};
+use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Ecn, Flags};
 use serde_json::Value;
 
 use crate::captures::{CLIENT, analyze, file, segment};
-use crate::transfer::{GAP, MSS, ONE_WAY, Passed, Transfer, headers, sll2};
+use crate::transfer::{CapturePointPacket, GAP, MSS, ONE_WAY, Transfer, headers, sll2};
 
 /// The only connection of a capture.
 fn flow(bytes: &[u8]) -> Value {
@@ -20,7 +20,7 @@ fn flow(bytes: &[u8]) -> Value {
 }
 
 fn text(bytes: &[u8]) -> String {
-    let analysis = Analysis::of("test", bytes, &Question::default()).expect("a capture");
+    let analysis = Analysis::of("test", bytes, &AnalysisOptions::default()).expect("a capture");
     let page = Page::of(&analysis, bytes).expect("it is drawn");
     let text = analysis.text(true);
     // A page says the same.
@@ -40,19 +40,19 @@ fn kinds(flow: &Value) -> Vec<&str> {
 }
 
 /// Packets of one place as a pcapng file with one interface.
-fn plain(packets: &[Passed]) -> Vec<u8> {
-    let packets: Vec<_> = packets.iter().map(|p| (p.at, p.up, p.segment)).collect();
+fn plain(packets: &[CapturePointPacket]) -> Vec<u8> {
+    let packets: Vec<_> = packets.iter().map(|p| (p.at, p.from_client, p.segment)).collect();
     file(&packets)
 }
 
 /// Packets of a router, each at the interface where it comes in and where it leaves, in the order
 /// of time: the interface number, routers passed and the packet. A queue before the second
 /// interface takes up to 40 ms.
-fn router(packets: &[Passed]) -> Vec<(u64, u32, u8, usize)> {
+fn router(packets: &[CapturePointPacket]) -> Vec<(u64, u32, u8, usize)> {
     let mut out = Vec::new();
     for (i, p) in packets.iter().enumerate() {
         let queue = 300 + (i as u64 * 7919) % 40_000;
-        if p.up {
+        if p.from_client {
             out.push((p.at + 50, 2, 0, i));
             if !p.lost {
                 out.push((p.at + 50 + queue, 3, 1, i));
@@ -93,7 +93,7 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
                 (*at, *device, bytes, len)
             })
             .collect();
-        let mut writer = Writer::new("test");
+        let mut writer = PcapngWriter::new("test");
         let ids = [writer.interface("lan"), writer.interface("wan")];
         for (at, device, bytes, len) in &frames {
             let at = Instant::from_ps(at * 1_000_000);
@@ -134,7 +134,7 @@ fn an_interface_that_splits_packets_is_no_second_sender() {
     let mut frames = Vec::new();
     for (i, p) in packets.iter().enumerate() {
         let (bytes, len) = headers(p, false, 0, i as u16);
-        let data = p.up && p.segment.payload_len > 0;
+        let data = p.from_client && p.segment.payload_len > 0;
         let number = (p.segment.seq.raw().wrapping_sub(100)) / MSS;
         if data && number.is_multiple_of(10) {
             let mut large = *p;
@@ -244,7 +244,7 @@ fn timeouts_shorter_than_any_least_rto_are_questioned() {
     assert!((1_000_000..5_000_000).contains(&most), "{timeouts}");
     assert!(kinds(&told).contains(&"implausible-timeouts") && !kinds(&told).contains(&"timeouts"));
     // A stack that really has such a timer can be stated.
-    let question = Question { rto_min_ns: 1_000_000, ..Question::default() };
+    let question = AnalysisOptions { rto_min_ns: 1_000_000, ..AnalysisOptions::default() };
     let analysis = Analysis::of("test", &bytes[..], &question).expect("a capture");
     let told = serde_json::to_value(&analysis).expect("as JSON")["flows"][0].clone();
     assert!(told["directions"][0]["timeouts"]["count"].as_u64() > Some(5), "{told:#}");
@@ -255,7 +255,7 @@ fn timeouts_shorter_than_any_least_rto_are_questioned() {
 fn one_direction_is_neither_a_flood_nor_without_fault() {
     let transfer = Transfer { segments: 60, lost: &[7], timestamps: true, ecn: false };
     let whole = transfer.at_client();
-    let of = |up: bool| whole.iter().filter(|p| p.up == up).copied().collect::<Vec<_>>();
+    let of = |up: bool| whole.iter().filter(|p| p.from_client == up).copied().collect::<Vec<_>>();
     // The data without its ACKs.
     let told = flow(&plain(&of(true)));
     let d = &told["directions"][0];
@@ -282,7 +282,7 @@ fn one_direction_is_neither_a_flood_nor_without_fault() {
     // Without a loss: still not proved.
     let clean = Transfer { lost: &[], ..transfer }.at_client();
     for up in [true, false] {
-        let part: Vec<_> = clean.iter().filter(|p| p.up == up).copied().collect();
+        let part: Vec<_> = clean.iter().filter(|p| p.from_client == up).copied().collect();
         for from in [0, 3] {
             let bytes = plain(&part[from..]);
             let told = flow(&bytes);
@@ -300,7 +300,7 @@ fn marks_are_not_missing_where_no_ack_is_captured() {
     let mut data: Vec<_> = Transfer { segments: 60, ecn: true, ..Transfer::default() }
         .at_client()
         .into_iter()
-        .filter(|p| p.up)
+        .filter(|p| p.from_client)
         .collect();
     for p in data.iter_mut().skip(4) {
         p.segment.ecn = Ecn::Ce;
@@ -367,7 +367,8 @@ fn losses_without_a_mark_are_the_bottlenecks() {
     assert!(what.starts_with("4 segments lost, and not one of 154 "), "{what}");
     // With one mark echoed, without ECN, without ECT, without loss: no such finding.
     let mut marked = packets.clone();
-    marked.iter_mut().filter(|p| !p.up).nth(20).expect("an ACK").segment.flags |= Flags::ECE;
+    marked.iter_mut().filter(|p| !p.from_client).nth(20).expect("an ACK").segment.flags |=
+        Flags::ECE;
     let mut blind = packets;
     for p in &mut blind {
         p.segment.ecn = Ecn::NotEct;
@@ -381,9 +382,9 @@ fn losses_without_a_mark_are_the_bottlenecks() {
 }
 
 #[test]
-fn each_place_says_what_it_cannot_show() {
+fn each_capture_point_reports_its_limits() {
     let whole = Transfer { segments: 60, timestamps: true, ..Transfer::default() }.at_client();
-    let says = |packets: &[Passed], part: &str| {
+    let says = |packets: &[CapturePointPacket], part: &str| {
         let told = flow(&plain(packets));
         let lines = told["visible"]["cannot_tell"].as_array().expect("sentences").clone();
         let found = lines.iter().filter_map(Value::as_str).any(|l| l.contains(part));
@@ -393,13 +394,13 @@ fn each_place_says_what_it_cannot_show() {
     // At the receiver ACKs follow the data at once.
     let mut there = whole.clone();
     for p in &mut there {
-        p.at = if p.up { p.at + ONE_WAY } else { p.at - ONE_WAY + GAP / 2 };
+        p.at = if p.from_client { p.at + ONE_WAY } else { p.at - ONE_WAY + GAP / 2 };
     }
     there.sort_by_key(|p| p.at);
     says(&there, "Captured at the receiver 10.0.0.2:80: bytes in flight");
     let mut middle = whole.clone();
     for p in &mut middle {
-        p.at = if p.up { p.at + ONE_WAY / 2 } else { p.at - ONE_WAY / 2 };
+        p.at = if p.from_client { p.at + ONE_WAY / 2 } else { p.at - ONE_WAY / 2 };
     }
     middle.sort_by_key(|p| p.at);
     says(&middle, "Captured between the ends");
@@ -411,7 +412,7 @@ fn each_place_says_what_it_cannot_show() {
     let mut large = whole;
     large
         .iter_mut()
-        .filter(|p| p.up)
+        .filter(|p| p.from_client)
         .for_each(|p| p.segment.options.mss = p.segment.options.mss.map(|_| 500));
     says(&large, "before segmentation or after aggregation (GSO, GRO)");
 }

@@ -67,7 +67,7 @@ impl Batch {
             self.bytes.resize(2 * room, 0);
         }
         let out = &mut self.bytes[start..room];
-        let len = packet::emit_unfinished(addresses, segment, payload, out)?;
+        let len = packet::emit_partial_checksum(addresses, segment, payload, out)?;
         self.ends.push((start + len, size));
         Ok(())
     }

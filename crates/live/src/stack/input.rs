@@ -1,6 +1,6 @@
 //! What arrives.
 
-use lowtide_tcp::{Arrival, FourTuple, PathReport};
+use lowtide_tcp::{Arrival, FourTuple, IcmpReport};
 #[cfg(test)]
 use lowtide_units::HostStamp;
 use lowtide_units::Instant;
@@ -29,7 +29,8 @@ impl Stack {
     pub(crate) fn take(&mut self, now: Instant, incoming: &Incoming<'_>, batch: &mut Batch) {
         self.counters.received += 1;
         let Incoming { bytes, stamp, segment_size, trusted } = *incoming;
-        let parsed = if trusted { packet::parse_trusted(bytes) } else { packet::parse(bytes) };
+        let parsed =
+            if trusted { packet::parse_without_checksum(bytes) } else { packet::parse(bytes) };
         let (addresses, mut segment, payload) = match parsed {
             Ok(parsed) => parsed,
             Err(WireError::NotTcp { .. }) => return self.icmp(now, bytes, batch),
@@ -46,7 +47,7 @@ impl Stack {
                 return;
             }
         };
-        let (remote, local) = addresses.ends();
+        let (remote, local) = addresses.src_dst();
         // Nothing is answered, not even with RST.
         let dropped = match self.addresses.judge(remote, local) {
             Verdict::Ours => None,
@@ -128,13 +129,13 @@ impl Stack {
             self.counters.martians += 1;
             return;
         }
-        let (local, remote) = error.addresses.ends();
+        let (local, remote) = error.addresses.src_dst();
         let (local_port, remote_port) = (error.src_port, error.dst_port);
         let tuple = FourTuple { local, local_port, remote, remote_port };
         let report = match error.kind {
-            IcmpKind::TooBig { mtu } => PathReport::TooBig { mtu },
-            IcmpKind::Refused => PathReport::Refused,
-            IcmpKind::Soft => return,
+            IcmpKind::TooBig { mtu } => IcmpReport::TooBig { mtu },
+            IcmpKind::HardError => IcmpReport::HardError,
+            IcmpKind::SoftError => return,
         };
         let Some(id) = self.boundary.find(&tuple) else { return };
         if self.boundary.handle_path_report(now, id, error.seq, report) {

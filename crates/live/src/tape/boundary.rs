@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use lowtide_tcp::{
-    Arrival, Config, ConnId, Connection, Endpoint, Event, FourTuple, ListenError, OpenError,
-    PathReport, Transmit, TransmitId,
+    Arrival, Config, ConnId, Connection, Endpoint, Event, FourTuple, IcmpReport, ListenError,
+    OpenError, Transmit, TransmitId,
 };
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Segment, SeqNum};
@@ -157,10 +157,10 @@ impl Boundary {
         now: Instant,
         id: ConnId,
         seq: SeqNum,
-        report: PathReport,
+        report: IcmpReport,
     ) -> bool {
         let conn = self.endpoint.conn(id);
-        let changed = conn.is_some_and(|c| c.handle_path_report(now, seq, report));
+        let changed = conn.is_some_and(|c| c.handle_icmp_report(now, seq, report));
         self.note(now, || (Call::Path { id, seq, report }, Answer::ok(changed)));
         changed
     }

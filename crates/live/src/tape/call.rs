@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use lowtide_tcp::{Config, ConnId, FourTuple, PathReport, Transmit, TransmitId};
+use lowtide_tcp::{Config, ConnId, FourTuple, IcmpReport, Transmit, TransmitId};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
@@ -18,7 +18,7 @@ pub(super) enum Call {
     Connect { local: IpAddr, remote: IpAddr, port: u16, config: Arc<Config> },
     Segment { local: IpAddr, remote: IpAddr, segment: Box<Segment> },
     Reply,
-    Path { id: ConnId, seq: SeqNum, report: PathReport },
+    Path { id: ConnId, seq: SeqNum, report: IcmpReport },
     Timeout { id: ConnId },
     Transmit { id: ConnId },
     Transmitted { id: ConnId, transmit: TransmitId, stamp: HostStamp },
@@ -51,8 +51,8 @@ impl fmt::Display for Call {
             Self::Reply => f.write_str("reply"),
             Self::Path { id, seq, report } => {
                 let mtu = match report {
-                    PathReport::TooBig { mtu } => mtu.to_string(),
-                    PathReport::Refused => "refused".to_owned(),
+                    IcmpReport::TooBig { mtu } => mtu.to_string(),
+                    IcmpReport::HardError => "refused".to_owned(),
                 };
                 write!(f, "path {} {} {mtu}", id.0, seq.raw())
             }
@@ -120,8 +120,8 @@ impl Call {
             "path" => {
                 let seq = SeqNum::new(u32::try_from(number()?).ok()?);
                 let report = match words.next()? {
-                    "refused" => PathReport::Refused,
-                    mtu => PathReport::TooBig { mtu: mtu.parse().ok()? },
+                    "refused" => IcmpReport::HardError,
+                    mtu => IcmpReport::TooBig { mtu: mtu.parse().ok()? },
                 };
                 Self::Path { id, seq, report }
             }

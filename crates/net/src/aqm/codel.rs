@@ -12,25 +12,25 @@
 
 use lowtide_units::{Duration, Instant};
 
-use super::{Aqm, Leaving, Verdict, params};
+use super::{Aqm, AqmVerdict, DequeueInfo, params};
 use crate::CoDelSpec;
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "codel",
     summary: "mark or drop when packets have waited too long for too long",
     spec: "RFC 8289",
     params: &[
         Param {
             name: "target",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: Some("5 ms"),
             doc: "The time in the queue that is acceptable.",
         },
         Param {
             name: "interval",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: Some("100 ms"),
             doc: "How long it may be exceeded: about the longest usual round trip.",
         },
@@ -41,7 +41,7 @@ pub static ENTRY: Entry = Entry {
 
 /// What a drop leaves to the packet behind it, which is looked at in the same instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum After {
+enum AfterDrop {
     /// Nothing was dropped.
     Nothing,
     /// The first drop of an episode: the next packet is sent whatever it waited.
@@ -60,8 +60,8 @@ pub struct CoDel {
     drop_next: Instant,
     count: u64,
     last_count: u64,
-    after: After,
-    largest: u32,
+    after_drop: AfterDrop,
+    max_packet: u32,
 }
 
 impl CoDel {
@@ -74,15 +74,15 @@ impl CoDel {
             drop_next: Instant::ZERO,
             count: 0,
             last_count: 0,
-            after: After::Nothing,
-            largest: 0,
+            after_drop: AfterDrop::Nothing,
+            max_packet: 0,
         }
     }
 
     /// Whether packets have been waiting too long for an interval (RFC 8289 §5.6, `dodequeue`).
-    fn may_drop(&mut self, now: Instant, packet: &Leaving) -> bool {
-        self.largest = self.largest.max(packet.size);
-        if packet.waited < self.spec.target || packet.left.bytes <= u64::from(self.largest) {
+    fn ok_to_drop(&mut self, now: Instant, packet: &DequeueInfo) -> bool {
+        self.max_packet = self.max_packet.max(packet.size);
+        if packet.sojourn < self.spec.target || packet.backlog.bytes <= u64::from(self.max_packet) {
             self.first_above = None;
             return false;
         }
@@ -91,7 +91,7 @@ impl CoDel {
     }
 
     /// `interval / sqrt(count)` later (RFC 8289 §5.6, `control_law`).
-    fn law(&self, at: Instant) -> Instant {
+    fn control_law(&self, at: Instant) -> Instant {
         let square = u128::from(self.spec.interval.as_ps()).pow(2) / u128::from(self.count.max(1));
         at + Duration::from_ps(u64::try_from(square.isqrt()).unwrap_or(u64::MAX))
     }
@@ -103,17 +103,17 @@ impl CoDel {
         self.dropping = true;
         self.count = if more > 1 && recent { more } else { 1 };
         self.last_count = self.count;
-        self.drop_next = self.law(now);
+        self.drop_next = self.control_law(now);
     }
 }
 
 impl Aqm for CoDel {
-    fn on_dequeue(&mut self, now: Instant, packet: &Leaving) -> Verdict {
-        let above = self.may_drop(now, packet);
-        match std::mem::replace(&mut self.after, After::Nothing) {
-            After::First => return Verdict::Forward,
-            After::Later if above => self.drop_next = self.law(self.drop_next),
-            After::Later | After::Nothing => {}
+    fn on_dequeue(&mut self, now: Instant, packet: &DequeueInfo) -> AqmVerdict {
+        let above = self.ok_to_drop(now, packet);
+        match std::mem::replace(&mut self.after_drop, AfterDrop::Nothing) {
+            AfterDrop::First => return AqmVerdict::Forward,
+            AfterDrop::Later if above => self.drop_next = self.control_law(self.drop_next),
+            AfterDrop::Later | AfterDrop::Nothing => {}
         }
         if self.dropping {
             if !above {
@@ -121,32 +121,32 @@ impl Aqm for CoDel {
             } else if now >= self.drop_next {
                 self.count += 1;
                 let verdict = self.spec.signal.verdict(packet.ecn);
-                if verdict == Verdict::Drop {
-                    self.after = After::Later;
+                if verdict == AqmVerdict::Drop {
+                    self.after_drop = AfterDrop::Later;
                 } else {
-                    self.drop_next = self.law(self.drop_next);
+                    self.drop_next = self.control_law(self.drop_next);
                 }
                 return verdict;
             }
-            return Verdict::Forward;
+            return AqmVerdict::Forward;
         }
         if above {
             self.enter(now);
             let verdict = self.spec.signal.verdict(packet.ecn);
-            if verdict == Verdict::Drop {
-                self.after = After::First;
+            if verdict == AqmVerdict::Drop {
+                self.after_drop = AfterDrop::First;
             }
             return verdict;
         }
-        Verdict::Forward
+        AqmVerdict::Forward
     }
 
     fn on_empty(&mut self) {
         self.first_above = None;
-        if self.after == After::Later {
+        if self.after_drop == AfterDrop::Later {
             self.dropping = false;
         }
-        self.after = After::Nothing;
+        self.after_drop = AfterDrop::Nothing;
     }
 }
 

@@ -2,11 +2,11 @@
 
 use lowtide_units::Instant;
 
-use super::{Aqm, Arriving, Verdict};
-use crate::registry::Entry;
+use super::{Aqm, AqmVerdict, EnqueueInfo};
+use crate::registry::RegistryEntry;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "droptail",
     summary: "no marking, loss when the buffer is full",
     spec: "RFC 7567 §2.1",
@@ -19,7 +19,7 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     #[inline]
-    fn on_enqueue(&mut self, _: Instant, _: &Arriving) -> Verdict {
-        Verdict::Forward
+    fn on_enqueue(&mut self, _: Instant, _: &EnqueueInfo) -> AqmVerdict {
+        AqmVerdict::Forward
     }
 }

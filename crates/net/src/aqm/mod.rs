@@ -22,12 +22,12 @@ use lowtide_wire::Ecn;
 
 use crate::limit::Limit;
 use crate::line::Line;
-use crate::registry::Entry;
-use crate::{MarkSpec, NotEct, Occupancy, Signal};
+use crate::registry::RegistryEntry;
+use crate::{CongestionSignal, MarkSpec, NotEct, Occupancy};
 
 /// Every marker, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[
+pub static REGISTRY: &[&RegistryEntry] = &[
     &codel::ENTRY,
     &droptail::ENTRY,
     &phantom::ENTRY,
@@ -40,13 +40,13 @@ pub static REGISTRY: &[&Entry] = &[
 // lowtide:registry list end
 
 /// The marker of that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static RegistryEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
 /// What a marker decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum AqmVerdict {
     /// Let it pass as it is.
     Forward,
     /// Set CE. A packet that has it already counts as marked here too, as in Linux.
@@ -57,36 +57,36 @@ pub enum Verdict {
 
 impl NotEct {
     /// What becomes of a packet of this codepoint that is to be marked.
-    pub const fn verdict(self, ecn: Ecn) -> Verdict {
+    pub const fn verdict(self, ecn: Ecn) -> AqmVerdict {
         match (ecn.is_capable(), self) {
-            (true, _) => Verdict::Mark,
-            (false, Self::Ignore) => Verdict::Forward,
-            (false, Self::Drop) => Verdict::Drop,
+            (true, _) => AqmVerdict::Mark,
+            (false, Self::Ignore) => AqmVerdict::Forward,
+            (false, Self::Drop) => AqmVerdict::Drop,
         }
     }
 }
 
-impl Signal {
+impl CongestionSignal {
     /// What becomes of a packet of this codepoint that was chosen.
-    pub const fn verdict(self, ecn: Ecn) -> Verdict {
+    pub const fn verdict(self, ecn: Ecn) -> AqmVerdict {
         match self {
             Self::Mark(not_ect) => not_ect.verdict(ecn),
-            Self::Drop => Verdict::Drop,
+            Self::Drop => AqmVerdict::Drop,
         }
     }
 }
 
 /// A packet that was admitted, as a marker sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Arriving {
+pub struct EnqueueInfo {
     /// The queue that it found, itself not counted.
-    pub found: Occupancy,
+    pub backlog: Occupancy,
     /// Its IP bytes.
     pub size: u32,
     /// Its codepoint.
     pub ecn: Ecn,
     /// When its first bit will be on the line, as far as is known.
-    pub on_line: Instant,
+    pub tx_start: Instant,
     /// Since when there had been nothing of its queue to send when it came; not before now if there was
     /// something.
     pub idle_since: Instant,
@@ -94,11 +94,11 @@ pub struct Arriving {
 
 /// A packet that the line begins to send, as a marker sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaving {
+pub struct DequeueInfo {
     /// The queue that it leaves behind. The packet itself counts if the port counts what is on the line.
-    pub left: Occupancy,
+    pub backlog: Occupancy,
     /// How long it was in the queue.
-    pub waited: Duration,
+    pub sojourn: Duration,
     /// Its IP bytes.
     pub size: u32,
     /// Its codepoint.
@@ -108,17 +108,17 @@ pub struct Leaving {
 /// A marker. It decides in one of the two places and forwards in the other, where it may look.
 pub trait Aqm {
     /// A packet arrived at `now` and was admitted.
-    fn on_enqueue(&mut self, _now: Instant, _packet: &Arriving) -> Verdict {
-        Verdict::Forward
+    fn on_enqueue(&mut self, _now: Instant, _packet: &EnqueueInfo) -> AqmVerdict {
+        AqmVerdict::Forward
     }
     /// The line is about to send a packet at `now`. One that is dropped is followed at once by the next.
-    fn on_dequeue(&mut self, _now: Instant, _packet: &Leaving) -> Verdict {
-        Verdict::Forward
+    fn on_dequeue(&mut self, _now: Instant, _packet: &DequeueInfo) -> AqmVerdict {
+        AqmVerdict::Forward
     }
     /// What was dropped at dequeue was the last packet of the queue.
     fn on_empty(&mut self) {}
     /// Since the last change the queue was this, and it is until just before `until`.
-    fn pass(&mut self, _until: Instant, _queue: Occupancy) {}
+    fn advance(&mut self, _until: Instant, _queue: Occupancy) {}
 }
 
 /// Any registered marker. An enum, since this is on the path of every packet; those with state are boxed,
@@ -161,7 +161,7 @@ impl Marker {
 impl Marker {
     /// A packet that finds no more than this is let pass whatever its codepoint, and nothing is learned
     /// from it; `None` where each packet is a matter for the marker.
-    pub(crate) const fn passes_up_to(&self) -> Option<Limit> {
+    pub(crate) const fn unmarked_limit(&self) -> Option<Limit> {
         match self {
             Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => Some(Limit::NONE),
             Self::Step(step) => Some(step.k()),
@@ -171,7 +171,7 @@ impl Marker {
 }
 
 impl Aqm for Marker {
-    fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {
+    fn on_enqueue(&mut self, now: Instant, packet: &EnqueueInfo) -> AqmVerdict {
         match self {
             Self::DropTail(m) => m.on_enqueue(now, packet),
             Self::Step(m) => m.on_enqueue(now, packet),
@@ -179,15 +179,15 @@ impl Aqm for Marker {
             Self::Red(m) => m.on_enqueue(now, packet),
             Self::Pi(m) => m.on_enqueue(now, packet),
             Self::Pie(m) => m.on_enqueue(now, packet),
-            Self::StepDequeue(_) | Self::CoDel(_) => Verdict::Forward,
+            Self::StepDequeue(_) | Self::CoDel(_) => AqmVerdict::Forward,
         }
     }
-    fn on_dequeue(&mut self, now: Instant, packet: &Leaving) -> Verdict {
+    fn on_dequeue(&mut self, now: Instant, packet: &DequeueInfo) -> AqmVerdict {
         match self {
             Self::StepDequeue(m) => m.on_dequeue(now, packet),
             Self::CoDel(m) => m.on_dequeue(now, packet),
             Self::Pie(m) => m.on_dequeue(now, packet),
-            _ => Verdict::Forward,
+            _ => AqmVerdict::Forward,
         }
     }
     fn on_empty(&mut self) {
@@ -195,10 +195,10 @@ impl Aqm for Marker {
             m.on_empty();
         }
     }
-    fn pass(&mut self, until: Instant, queue: Occupancy) {
+    fn advance(&mut self, until: Instant, queue: Occupancy) {
         match self {
-            Self::Pi(m) => m.pass(until, queue),
-            Self::Pie(m) => m.pass(until, queue),
+            Self::Pi(m) => m.advance(until, queue),
+            Self::Pie(m) => m.advance(until, queue),
             _ => {}
         }
     }

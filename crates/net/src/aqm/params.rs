@@ -1,11 +1,11 @@
 //! Parameters that several markers have: they mean the same in each.
 
-use crate::registry::{Kind, Param};
+use crate::registry::{Param, ParamFormat};
 
 /// Markers with one threshold on the queue.
 pub(super) const K: Param = Param {
     name: "k",
-    kind: Kind::Length,
+    kind: ParamFormat::Length,
     default: None,
     doc: "The threshold K, in packets or in bytes of IP packets.",
 };
@@ -13,7 +13,7 @@ pub(super) const K: Param = Param {
 /// Markers with a threshold.
 pub(super) const ABOVE_K: Param = Param {
     name: "not-ect",
-    kind: Kind::Choice(&["ignore", "drop"]),
+    kind: ParamFormat::Choice(&["ignore", "drop"]),
     default: Some("ignore"),
     doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
 };
@@ -21,7 +21,7 @@ pub(super) const ABOVE_K: Param = Param {
 /// Markers that choose packets.
 pub(super) const SIGNAL: Param = Param {
     name: "signal",
-    kind: Kind::Choice(&["mark", "drop"]),
+    kind: ParamFormat::Choice(&["mark", "drop"]),
     default: Some("mark"),
     doc: "What is done to the packets that it chooses.",
 };
@@ -29,7 +29,7 @@ pub(super) const SIGNAL: Param = Param {
 /// With [`SIGNAL`].
 pub(super) const CHOSEN: Param = Param {
     name: "not-ect",
-    kind: Kind::Choice(&["ignore", "drop"]),
+    kind: ParamFormat::Choice(&["ignore", "drop"]),
     default: Some("ignore"),
     doc: "Chosen packets that are not ECN-capable pass, or are dropped.",
 };

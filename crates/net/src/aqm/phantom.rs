@@ -10,27 +10,27 @@
 //! there is known when it takes its place, so marking costs no event of its own. Its length counts
 //! framing, as the rate of the line does.
 
-use lowtide_units::{Bytes, Instant, Parts, Rate};
+use lowtide_units::{Bytes, Fraction, Instant, Rate};
 
-use super::{Aqm, Arriving, Verdict, params};
+use super::{Aqm, AqmVerdict, EnqueueInfo, params};
 use crate::NotEct;
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "phantom",
     summary: "mark by a virtual queue that drains at a fraction of the rate of the line",
     spec: "HULL §3.1 (NSDI 2012), DX §VI",
     params: &[
         Param {
             name: "k",
-            kind: Kind::Length,
+            kind: ParamFormat::Length,
             default: None,
             doc: "The threshold K of the virtual queue, in bytes with framing.",
         },
         Param {
             name: "gamma",
-            kind: Kind::Share,
+            kind: ParamFormat::Share,
             default: Some("95 %"),
             doc: "The rate at which it drains, as a share of that of the line.",
         },
@@ -39,7 +39,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// The default of gamma.
-pub const GAMMA: Parts = Parts::from_percent(95);
+pub const GAMMA: Fraction = Fraction::from_percent(95);
 
 /// One byte in the counter: with it a picosecond drains bits per second times parts per billion.
 const BYTE: u128 = 8_000_000_000_000 * 1_000_000_000;
@@ -60,7 +60,13 @@ pub struct Phantom {
 
 impl Phantom {
     /// Marks above `k`, drains at `gamma` times `rate`; a packet has `overhead` bytes of framing.
-    pub const fn new(k: Bytes, gamma: Parts, not_ect: NotEct, rate: Rate, overhead: u64) -> Self {
+    pub const fn new(
+        k: Bytes,
+        gamma: Fraction,
+        not_ect: NotEct,
+        rate: Rate,
+        overhead: u64,
+    ) -> Self {
         let gamma = gamma.as_ppb();
         let gamma = if gamma < 0 { 0 } else { gamma.unsigned_abs() };
         Self {
@@ -75,16 +81,16 @@ impl Phantom {
 }
 
 impl Aqm for Phantom {
-    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        let since = packet.on_line.saturating_since(self.at);
-        self.at = self.at.max(packet.on_line);
+    fn on_enqueue(&mut self, _: Instant, packet: &EnqueueInfo) -> AqmVerdict {
+        let since = packet.tx_start.saturating_since(self.at);
+        self.at = self.at.max(packet.tx_start);
         let drained = self.drain.saturating_mul(u128::from(since.as_ps()));
         self.backlog = self.backlog.saturating_sub(drained);
         let above = self.backlog > self.k;
         let verdict = match (above, packet.ecn.is_capable(), self.not_ect) {
-            (false, _, _) | (true, false, NotEct::Ignore) => Verdict::Forward,
-            (true, true, _) => Verdict::Mark,
-            (true, false, NotEct::Drop) => return Verdict::Drop,
+            (false, _, _) | (true, false, NotEct::Ignore) => AqmVerdict::Forward,
+            (true, true, _) => AqmVerdict::Mark,
+            (true, false, NotEct::Drop) => return AqmVerdict::Drop,
         };
         self.backlog += (u128::from(packet.size) + u128::from(self.overhead)) * BYTE;
         verdict
@@ -101,7 +107,7 @@ mod tests {
 
     /// At 8 Gbit/s a byte takes a nanosecond; packets are of 1000 B, no framing.
     fn phantom(k: u64, gamma: i64) -> Phantom {
-        let gamma = Parts::from_percent(gamma);
+        let gamma = Fraction::from_percent(gamma);
         Phantom::new(Bytes::new(k), gamma, NotEct::Ignore, Rate::from_gbps(8), 0)
     }
 
@@ -109,16 +115,17 @@ mod tests {
         Instant::ZERO + Duration::from_ns(ns)
     }
 
-    fn offer(phantom: &mut Phantom, ns: u64, ecn: Ecn) -> Verdict {
+    fn offer(phantom: &mut Phantom, ns: u64, ecn: Ecn) -> AqmVerdict {
         let found = Occupancy::default();
-        let packet = Arriving { found, size: 1_000, ecn, on_line: at(ns), idle_since: at(0) };
+        let packet =
+            EnqueueInfo { backlog: found, size: 1_000, ecn, tx_start: at(ns), idle_since: at(0) };
         phantom.on_enqueue(at(0), &packet)
     }
 
     /// Of `n` packets that come `gap` ns apart, the first that is marked and how many are.
     fn marks(phantom: &mut Phantom, n: u64, gap: u64) -> (Option<u64>, usize) {
         let marked: Vec<u64> =
-            (0..n).filter(|i| offer(phantom, i * gap, Ecn::Ect0) == Verdict::Mark).collect();
+            (0..n).filter(|i| offer(phantom, i * gap, Ecn::Ect0) == AqmVerdict::Mark).collect();
         (marked.first().copied(), marked.len())
     }
 
@@ -151,7 +158,7 @@ mod tests {
             // A marked packet is taken out again: it was never sent.
             let before = phantom.clone();
             match offer(&mut phantom, i * 1_000, Ecn::Ect0) {
-                Verdict::Mark => phantom = before,
+                AqmVerdict::Mark => phantom = before,
                 _ => passed += 1,
             }
         }
@@ -165,24 +172,24 @@ mod tests {
             offer(&mut phantom, i * 1_000, Ecn::Ect0);
         }
         // Before the eleventh 9 x 500 B are left, and 1000 B of the last: 5500 B go in 11 us.
-        assert_eq!(offer(&mut phantom.clone(), 9_000 + 8_999, Ecn::Ect0), Verdict::Mark);
-        assert_eq!(offer(&mut phantom.clone(), 9_000 + 9_000, Ecn::Ect0), Verdict::Forward);
+        assert_eq!(offer(&mut phantom.clone(), 9_000 + 8_999, Ecn::Ect0), AqmVerdict::Mark);
+        assert_eq!(offer(&mut phantom.clone(), 9_000 + 9_000, Ecn::Ect0), AqmVerdict::Forward);
         offer(&mut phantom, 9_000 + 11_000, Ecn::Ect0);
         assert_eq!(phantom.backlog, 1_000 * BYTE);
     }
 
     #[test]
     fn what_is_not_ecn_capable_passes_or_is_dropped_and_then_does_not_count() {
-        let gamma = Parts::from_percent(50);
+        let gamma = Fraction::from_percent(50);
         for (not_ect, verdict) in
-            [(NotEct::Ignore, Verdict::Forward), (NotEct::Drop, Verdict::Drop)]
+            [(NotEct::Ignore, AqmVerdict::Forward), (NotEct::Drop, AqmVerdict::Drop)]
         {
             let mut phantom = Phantom::new(Bytes::new(0), gamma, not_ect, Rate::from_gbps(8), 0);
-            assert_eq!(offer(&mut phantom, 0, Ecn::NotEct), Verdict::Forward);
+            assert_eq!(offer(&mut phantom, 0, Ecn::NotEct), AqmVerdict::Forward);
             assert_eq!(offer(&mut phantom, 0, Ecn::NotEct), verdict);
             let held = if not_ect == NotEct::Drop { 1_000 } else { 2_000 };
             assert_eq!(phantom.backlog, held * BYTE);
-            assert_eq!(offer(&mut phantom, 0, Ecn::Ect0), Verdict::Mark);
+            assert_eq!(offer(&mut phantom, 0, Ecn::Ect0), AqmVerdict::Mark);
         }
     }
 }

@@ -13,37 +13,37 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::Instant;
 
-use super::{Aqm, Arriving, Verdict, params};
-use crate::registry::{Entry, Kind, Param};
+use super::{Aqm, AqmVerdict, EnqueueInfo, params};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Occupancy, PiSpec};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "pi",
     summary: "mark or drop at random, the probability steered so that the queue has a given length",
     spec: "Hollot, Misra, Towsley, Gong 2001",
     params: &[
         Param {
             name: "a",
-            kind: Kind::Share,
+            kind: ParamFormat::Share,
             default: Some("18220 ppb"),
             doc: "What the error of now adds to the probability, per packet.",
         },
         Param {
             name: "b",
-            kind: Kind::Share,
+            kind: ParamFormat::Share,
             default: Some("18160 ppb"),
             doc: "What the error of a period ago takes off, per packet; below a.",
         },
         Param {
             name: "q-ref",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: None,
             doc: "The length that the queue is to have, in packets.",
         },
         Param {
             name: "period",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: Some("6250 us"),
             doc: "The time between two updates.",
         },
@@ -81,7 +81,7 @@ impl Pi {
 }
 
 impl Aqm for Pi {
-    fn pass(&mut self, until: Instant, queue: Occupancy) {
+    fn advance(&mut self, until: Instant, queue: Occupancy) {
         if self.next >= until {
             return;
         }
@@ -97,11 +97,11 @@ impl Aqm for Pi {
         self.next += spans;
     }
 
-    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
+    fn on_enqueue(&mut self, _: Instant, packet: &EnqueueInfo) -> AqmVerdict {
         if self.rng.chance(self.chance) {
             self.spec.signal.verdict(packet.ecn)
         } else {
-            Verdict::Forward
+            AqmVerdict::Forward
         }
     }
 }

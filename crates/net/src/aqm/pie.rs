@@ -20,67 +20,67 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-use super::{Aqm, Arriving, Leaving, Verdict};
-use crate::registry::{Entry, Kind, Param};
+use super::{Aqm, AqmVerdict, DequeueInfo, EnqueueInfo};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Occupancy, PieSpec, Ratio};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "pie",
     summary: "mark or drop at random, the probability steered so that packets wait a given time",
     spec: "RFC 8033",
     params: &[
         Param {
             name: "target",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: Some("15 ms"),
             doc: "The time in the queue that is wished (QDELAY_REF).",
         },
         Param {
             name: "period",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: Some("15 ms"),
             doc: "The time between two updates (T_UPDATE).",
         },
         Param {
             name: "alpha",
-            kind: Kind::Ratio,
+            kind: ParamFormat::Ratio,
             default: Some("1/8"),
             doc: "What a second above the target adds to the probability at each update.",
         },
         Param {
             name: "beta",
-            kind: Kind::Ratio,
+            kind: ParamFormat::Ratio,
             default: Some("5/4"),
             doc: "What a second more than at the last update adds.",
         },
         Param {
             name: "burst",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: Some("150 ms"),
             doc: "How long nothing is chosen after the queue was calm (MAX_BURST).",
         },
         Param {
             name: "mark-limit",
-            kind: Kind::Share,
+            kind: ParamFormat::Share,
             default: Some("10 %"),
             doc: "From this probability on chosen packets are dropped (MARK_ECNTH).",
         },
         Param {
             name: "mean-packet",
-            kind: Kind::Size,
+            kind: ParamFormat::Size,
             default: Some("1500 B"),
             doc: "A typical packet: a queue of two is left alone (MEAN_PKTSIZE).",
         },
         Param {
             name: "signal",
-            kind: Kind::Choice(&["mark", "drop"]),
+            kind: ParamFormat::Choice(&["mark", "drop"]),
             default: Some("mark"),
             doc: "What is done to the packets that it chooses.",
         },
         Param {
             name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
+            kind: ParamFormat::Choice(&["ignore", "drop"]),
             default: Some("ignore"),
             doc: "Chosen packets that are not ECN-capable pass below `mark-limit`, or are dropped.",
         },
@@ -102,13 +102,13 @@ const TUNING: [(i128, i128); 6] =
 pub struct Pie {
     spec: PieSpec,
     /// Of [`ONE`].
-    chance: i128,
+    drop_prob: i128,
     /// How long the packet waited that the line took last.
-    waited: Duration,
+    qdelay: Duration,
     /// The delay at the last update.
-    old: Duration,
+    qdelay_old: Duration,
     /// What is left of the allowance for bursts.
-    burst: Duration,
+    burst_allowance: Duration,
     next: Instant,
     rng: Rng,
 }
@@ -118,10 +118,10 @@ impl Pie {
     pub fn new(spec: PieSpec, seed: Seed) -> Self {
         Self {
             spec,
-            chance: 0,
-            waited: Duration::ZERO,
-            old: Duration::ZERO,
-            burst: spec.burst,
+            drop_prob: 0,
+            qdelay: Duration::ZERO,
+            qdelay_old: Duration::ZERO,
+            burst_allowance: spec.burst,
             next: Instant::ZERO + spec.period,
             rng: seed.rng(),
         }
@@ -129,47 +129,52 @@ impl Pie {
 
     /// One update (RFC 8033 §4.2, §4.4).
     fn update(&mut self, delay: Duration) {
-        let (now, old) = (i128::from(delay.as_ps()), i128::from(self.old.as_ps()));
+        let (now, old) = (i128::from(delay.as_ps()), i128::from(self.qdelay_old.as_ps()));
         let error = now - i128::from(self.spec.target.as_ps());
-        let step = gained(self.spec.alpha, error) + gained(self.spec.beta, now - old);
-        let small = TUNING.iter().find(|(below, _)| self.chance < ONE / below);
-        self.chance += step / small.map_or(1, |(_, by)| *by);
+        let step = gain_term(self.spec.alpha, error) + gain_term(self.spec.beta, now - old);
+        let small = TUNING.iter().find(|(below, _)| self.drop_prob < ONE / below);
+        self.drop_prob += step / small.map_or(1, |(_, by)| *by);
         if now == 0 && old == 0 {
-            self.chance = self.chance * 98 / 100;
+            self.drop_prob = self.drop_prob * 98 / 100;
         }
-        self.chance = self.chance.clamp(0, ONE);
-        self.burst = self.burst.saturating_sub(self.spec.period);
-        if self.chance == 0 && self.is_calm(delay) && self.is_calm(self.old) {
-            self.burst = self.spec.burst;
+        self.drop_prob = self.drop_prob.clamp(0, ONE);
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.spec.period);
+        if self.drop_prob == 0
+            && self.below_half_target(delay)
+            && self.below_half_target(self.qdelay_old)
+        {
+            self.burst_allowance = self.spec.burst;
         }
-        self.old = delay;
+        self.qdelay_old = delay;
     }
 
-    fn is_calm(&self, delay: Duration) -> bool {
+    fn below_half_target(&self, delay: Duration) -> bool {
         delay < self.spec.target / 2
     }
 
     /// Nothing is chosen, whatever the probability (RFC 8033 §4.1, §4.4).
-    fn spares(&self, found: Occupancy) -> bool {
-        self.burst > Duration::ZERO
-            || (self.is_calm(self.old) && self.chance < ONE / 5)
+    fn bypasses_drop(&self, found: Occupancy) -> bool {
+        self.burst_allowance > Duration::ZERO
+            || (self.below_half_target(self.qdelay_old) && self.drop_prob < ONE / 5)
             || found.bytes <= 2 * self.spec.mean_packet.as_u64()
     }
 }
 
 /// What so many picoseconds add to the probability.
-fn gained(gain: Ratio, ps: i128) -> i128 {
+fn gain_term(gain: Ratio, ps: i128) -> i128 {
     ps * PER_PS * i128::from(gain.num) / i128::from(gain.den.get())
 }
 
 impl Aqm for Pie {
-    fn pass(&mut self, until: Instant, queue: Occupancy) {
-        let delay = if queue.packets == 0 { Duration::ZERO } else { self.waited };
+    fn advance(&mut self, until: Instant, queue: Occupancy) {
+        let delay = if queue.packets == 0 { Duration::ZERO } else { self.qdelay };
         while self.next < until {
-            let before = (self.chance, self.old, self.burst);
+            let before = (self.drop_prob, self.qdelay_old, self.burst_allowance);
             self.update(delay);
             self.next += self.spec.period;
-            if before == (self.chance, self.old, self.burst) && self.next < until {
+            if before == (self.drop_prob, self.qdelay_old, self.burst_allowance)
+                && self.next < until
+            {
                 // At rest: all further updates change nothing.
                 let span = until.saturating_since(self.next).as_ps() - 1;
                 let more = span / self.spec.period.as_ps().max(1);
@@ -178,20 +183,20 @@ impl Aqm for Pie {
         }
     }
 
-    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        let ppb = u64::try_from(self.chance / PER_PPB).unwrap_or_default();
-        if self.spares(packet.found) || !self.rng.chance(ppb) {
-            Verdict::Forward
-        } else if self.chance < i128::from(self.spec.mark_limit.as_ppb()) * PER_PPB {
+    fn on_enqueue(&mut self, _: Instant, packet: &EnqueueInfo) -> AqmVerdict {
+        let ppb = u64::try_from(self.drop_prob / PER_PPB).unwrap_or_default();
+        if self.bypasses_drop(packet.backlog) || !self.rng.chance(ppb) {
+            AqmVerdict::Forward
+        } else if self.drop_prob < i128::from(self.spec.mark_limit.as_ppb()) * PER_PPB {
             self.spec.signal.verdict(packet.ecn)
         } else {
-            Verdict::Drop
+            AqmVerdict::Drop
         }
     }
 
-    fn on_dequeue(&mut self, _: Instant, packet: &Leaving) -> Verdict {
-        self.waited = packet.waited;
-        Verdict::Forward
+    fn on_dequeue(&mut self, _: Instant, packet: &DequeueInfo) -> AqmVerdict {
+        self.qdelay = packet.sojourn;
+        AqmVerdict::Forward
     }
 }
 

@@ -18,49 +18,49 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-use super::{Aqm, Arriving, Verdict, params};
-use crate::registry::{Entry, Kind, Param};
+use super::{Aqm, AqmVerdict, EnqueueInfo, params};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Count, RedSpec};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "red",
     summary: "mark or drop at random, by an average of the queue",
     spec: "Floyd and Jacobson 1993; RFC 7567 §2.2; gentle: Floyd 2000",
     params: &[
         Param {
             name: "min",
-            kind: Kind::Length,
+            kind: ParamFormat::Length,
             default: None,
             doc: "The average below which nothing is marked, in packets or bytes.",
         },
         Param {
             name: "max",
-            kind: Kind::Length,
+            kind: ParamFormat::Length,
             default: None,
             doc: "The average from which on everything is marked, unless gentle.",
         },
         Param {
             name: "max-p",
-            kind: Kind::Share,
+            kind: ParamFormat::Share,
             default: Some("10 %"),
             doc: "The probability just below max.",
         },
         Param {
             name: "weight",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("9"),
             doc: "The average takes in 2^-weight of each new length: 0 (no average) to 24.",
         },
         Param {
             name: "gentle",
-            kind: Kind::Choice(&["false", "true"]),
+            kind: ParamFormat::Choice(&["false", "true"]),
             default: Some("false"),
             doc: "Between max and twice max the probability grows to one instead of jumping there.",
         },
         Param {
             name: "mean-packet",
-            kind: Kind::Size,
+            kind: ParamFormat::Size,
             default: Some("1500 B"),
             doc: "The packet by whose time on the line the average decays while the line is idle.",
         },
@@ -70,7 +70,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// Bits behind the point of the average.
-const POINT: u32 = 32;
+const FRAC_BITS: u32 = 32;
 /// A probability of one.
 const ONE: i128 = 1_000_000_000;
 
@@ -78,7 +78,7 @@ const ONE: i128 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Red {
     spec: RedSpec,
-    /// In the unit of `spec.min`, with [`POINT`] bits behind the point.
+    /// In the unit of `spec.min`, with [`FRAC_BITS`] bits behind the point.
     average: i128,
     min: i128,
     max: i128,
@@ -93,25 +93,25 @@ impl Red {
     /// A typical packet takes `slot` on the line; chance comes from `seed`.
     pub fn new(spec: RedSpec, slot: Duration, seed: Seed) -> Self {
         let scaled = |count| match count {
-            Count::Packets(n) => i128::from(n) << POINT,
-            Count::Bytes(n) => i128::from(n.as_u64()) << POINT,
+            Count::Packets(n) => i128::from(n) << FRAC_BITS,
+            Count::Bytes(n) => i128::from(n.as_u64()) << FRAC_BITS,
         };
         let (min, max) = (scaled(spec.min), scaled(spec.max));
         Self { spec, average: 0, min, max, count: -1, slot, rng: seed.rng() }
     }
 
-    fn note(&mut self, now: Instant, packet: &Arriving) {
+    fn note(&mut self, now: Instant, packet: &EnqueueInfo) {
         let idle = now.saturating_since(packet.idle_since);
         if idle > Duration::ZERO {
             let slots = idle.as_ps() / self.slot.as_ps().max(1);
-            self.average = (self.average * kept(self.spec.weight, slots)) >> POINT;
+            self.average = (self.average * decay(self.spec.weight, slots)) >> FRAC_BITS;
             return;
         }
         let found = match self.spec.min {
-            Count::Packets(_) => i128::from(packet.found.packets),
-            Count::Bytes(_) => i128::from(packet.found.bytes),
+            Count::Packets(_) => i128::from(packet.backlog.packets),
+            Count::Bytes(_) => i128::from(packet.backlog.bytes),
         };
-        self.average += ((found << POINT) - self.average) >> self.spec.weight;
+        self.average += ((found << FRAC_BITS) - self.average) >> self.spec.weight;
     }
 
     /// The probability before it is made uniform, in parts per billion; `None` where all are chosen.
@@ -149,24 +149,24 @@ impl Red {
     }
 }
 
-/// (1 - 2^-weight)^n, with [`POINT`] bits behind the point.
-fn kept(weight: u8, mut n: u64) -> i128 {
-    let mut base = (1_i128 << POINT) - (1_i128 << (POINT - u32::from(weight)));
-    let mut out = 1_i128 << POINT;
+/// (1 - 2^-weight)^n, with [`FRAC_BITS`] bits behind the point.
+fn decay(weight: u8, mut n: u64) -> i128 {
+    let mut base = (1_i128 << FRAC_BITS) - (1_i128 << (FRAC_BITS - u32::from(weight)));
+    let mut out = 1_i128 << FRAC_BITS;
     while n > 0 {
         if n & 1 == 1 {
-            out = (out * base) >> POINT;
+            out = (out * base) >> FRAC_BITS;
         }
-        base = (base * base) >> POINT;
+        base = (base * base) >> FRAC_BITS;
         n >>= 1;
     }
     out
 }
 
 impl Aqm for Red {
-    fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {
+    fn on_enqueue(&mut self, now: Instant, packet: &EnqueueInfo) -> AqmVerdict {
         self.note(now, packet);
-        if self.chooses() { self.spec.signal.verdict(packet.ecn) } else { Verdict::Forward }
+        if self.chooses() { self.spec.signal.verdict(packet.ecn) } else { AqmVerdict::Forward }
     }
 }
 

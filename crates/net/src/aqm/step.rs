@@ -8,13 +8,13 @@
 use lowtide_units::Instant;
 use lowtide_wire::Ecn;
 
-use super::{Aqm, Arriving, Verdict, params};
+use super::{Aqm, AqmVerdict, EnqueueInfo, params};
 use crate::limit::Limit;
-use crate::registry::Entry;
+use crate::registry::RegistryEntry;
 use crate::{Count, NotEct, Occupancy};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "step",
     summary: "mark when the queue that a packet finds is longer than K",
     spec: "DCTCP §3.1, RFC 8257 §3.1",
@@ -40,15 +40,15 @@ impl Step {
     }
 
     /// What becomes of a packet of this codepoint beside this queue.
-    pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> Verdict {
-        if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
+    pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> AqmVerdict {
+        if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { AqmVerdict::Forward }
     }
 }
 
 impl Aqm for Step {
     #[inline]
-    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        self.judge(&packet.found, packet.ecn)
+    fn on_enqueue(&mut self, _: Instant, packet: &EnqueueInfo) -> AqmVerdict {
+        self.judge(&packet.backlog, packet.ecn)
     }
 }
 
@@ -58,28 +58,33 @@ mod tests {
 
     use super::*;
 
-    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
+    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
         let found = Occupancy { packets, bytes };
-        let packet =
-            Arriving { found, size: 1_500, ecn, on_line: Instant::ZERO, idle_since: Instant::ZERO };
+        let packet = EnqueueInfo {
+            backlog: found,
+            size: 1_500,
+            ecn,
+            tx_start: Instant::ZERO,
+            idle_since: Instant::ZERO,
+        };
         Step::new(k, not_ect).on_enqueue(Instant::ZERO, &packet)
     }
 
     #[test]
     fn k_itself_does_not_mark() {
         let (k, pass) = (Count::Packets(20), NotEct::Ignore);
-        assert_eq!(judge(k, pass, 20, u64::MAX, Ecn::Ect0), Verdict::Forward);
-        assert_eq!(judge(k, pass, 21, 0, Ecn::Ect0), Verdict::Mark);
+        assert_eq!(judge(k, pass, 20, u64::MAX, Ecn::Ect0), AqmVerdict::Forward);
+        assert_eq!(judge(k, pass, 21, 0, Ecn::Ect0), AqmVerdict::Mark);
         let k = Count::Bytes(Bytes::new(30_000));
-        assert_eq!(judge(k, pass, u32::MAX, 30_000, Ecn::Ect0), Verdict::Forward);
-        assert_eq!(judge(k, pass, 0, 30_001, Ecn::Ect0), Verdict::Mark);
+        assert_eq!(judge(k, pass, u32::MAX, 30_000, Ecn::Ect0), AqmVerdict::Forward);
+        assert_eq!(judge(k, pass, 0, 30_001, Ecn::Ect0), AqmVerdict::Mark);
     }
 
     #[test]
     fn a_threshold_of_zero_spares_only_the_empty_queue() {
         let k = Count::Packets(0);
-        assert_eq!(judge(k, NotEct::Ignore, 0, 0, Ecn::Ect1), Verdict::Forward);
-        assert_eq!(judge(k, NotEct::Ignore, 1, 40, Ecn::Ect1), Verdict::Mark);
+        assert_eq!(judge(k, NotEct::Ignore, 0, 0, Ecn::Ect1), AqmVerdict::Forward);
+        assert_eq!(judge(k, NotEct::Ignore, 1, 40, Ecn::Ect1), AqmVerdict::Mark);
     }
 
     #[test]
@@ -87,11 +92,11 @@ mod tests {
         let k = Count::Packets(1);
         for not_ect in [NotEct::Ignore, NotEct::Drop] {
             for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
-                assert_eq!(judge(k, not_ect, 2, 0, ecn), Verdict::Mark);
+                assert_eq!(judge(k, not_ect, 2, 0, ecn), AqmVerdict::Mark);
             }
-            assert_eq!(judge(k, not_ect, 1, 0, Ecn::NotEct), Verdict::Forward);
+            assert_eq!(judge(k, not_ect, 1, 0, Ecn::NotEct), AqmVerdict::Forward);
         }
-        assert_eq!(judge(k, NotEct::Ignore, 2, 0, Ecn::NotEct), Verdict::Forward);
-        assert_eq!(judge(k, NotEct::Drop, 2, 0, Ecn::NotEct), Verdict::Drop);
+        assert_eq!(judge(k, NotEct::Ignore, 2, 0, Ecn::NotEct), AqmVerdict::Forward);
+        assert_eq!(judge(k, NotEct::Drop, 2, 0, Ecn::NotEct), AqmVerdict::Drop);
     }
 }

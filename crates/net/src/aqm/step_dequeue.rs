@@ -13,12 +13,12 @@
 use lowtide_units::Instant;
 
 use super::step::{self, Step};
-use super::{Aqm, Leaving, Verdict};
-use crate::registry::Entry;
+use super::{Aqm, AqmVerdict, DequeueInfo};
+use crate::registry::RegistryEntry;
 use crate::{Count, NotEct};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "step-dequeue",
     summary: "mark when the queue that a packet leaves behind is longer than K",
     spec: "DCTCP §3.1 at the other end of the queue; RFC 8257 §3.1 leaves it open",
@@ -37,8 +37,8 @@ impl StepDequeue {
 }
 
 impl Aqm for StepDequeue {
-    fn on_dequeue(&mut self, _: Instant, packet: &Leaving) -> Verdict {
-        self.0.judge(&packet.left, packet.ecn)
+    fn on_dequeue(&mut self, _: Instant, packet: &DequeueInfo) -> AqmVerdict {
+        self.0.judge(&packet.backlog, packet.ecn)
     }
 }
 
@@ -50,22 +50,22 @@ mod tests {
     use super::*;
     use crate::Occupancy;
 
-    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
+    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
         let left = Occupancy { packets, bytes };
-        let packet = Leaving { left, waited: Duration::ZERO, size: 1_500, ecn };
+        let packet = DequeueInfo { backlog: left, sojourn: Duration::ZERO, size: 1_500, ecn };
         StepDequeue::new(k, not_ect).on_dequeue(Instant::ZERO, &packet)
     }
 
     #[test]
     fn k_itself_does_not_mark_and_the_codepoint_decides() {
         let k = Count::Packets(20);
-        assert_eq!(judge(k, NotEct::Ignore, 20, u64::MAX, Ecn::Ect0), Verdict::Forward);
-        assert_eq!(judge(k, NotEct::Ignore, 21, 0, Ecn::Ect0), Verdict::Mark);
-        assert_eq!(judge(k, NotEct::Ignore, 21, 0, Ecn::NotEct), Verdict::Forward);
-        assert_eq!(judge(k, NotEct::Drop, 21, 0, Ecn::NotEct), Verdict::Drop);
-        assert_eq!(judge(k, NotEct::Drop, 21, 0, Ecn::Ce), Verdict::Mark);
+        assert_eq!(judge(k, NotEct::Ignore, 20, u64::MAX, Ecn::Ect0), AqmVerdict::Forward);
+        assert_eq!(judge(k, NotEct::Ignore, 21, 0, Ecn::Ect0), AqmVerdict::Mark);
+        assert_eq!(judge(k, NotEct::Ignore, 21, 0, Ecn::NotEct), AqmVerdict::Forward);
+        assert_eq!(judge(k, NotEct::Drop, 21, 0, Ecn::NotEct), AqmVerdict::Drop);
+        assert_eq!(judge(k, NotEct::Drop, 21, 0, Ecn::Ce), AqmVerdict::Mark);
         let k = Count::Bytes(Bytes::new(30_000));
-        assert_eq!(judge(k, NotEct::Ignore, u32::MAX, 30_000, Ecn::Ect0), Verdict::Forward);
-        assert_eq!(judge(k, NotEct::Ignore, 0, 30_001, Ecn::Ect0), Verdict::Mark);
+        assert_eq!(judge(k, NotEct::Ignore, u32::MAX, 30_000, Ecn::Ect0), AqmVerdict::Forward);
+        assert_eq!(judge(k, NotEct::Ignore, 0, 30_001, Ecn::Ect0), AqmVerdict::Mark);
     }
 }

@@ -19,25 +19,25 @@
 //! memory, up to and with that instant, has given its memory back. `alpha` is an exact ratio; nothing is
 //! rounded.
 
-use super::{Buffer, Room};
+use super::{AdmissionRequest, Buffer};
 use crate::Ratio;
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "dynamic",
     summary: "alpha times the free part of memory that the queues of a switch share",
     spec: "Choudhury and Hahne 1998; DCTCP §2.3.4",
     params: &[
         Param {
             name: "alpha",
-            kind: Kind::Ratio,
+            kind: ParamFormat::Ratio,
             default: None,
             doc: "A queue may hold this times the free shared memory.",
         },
         Param {
             name: "reserved",
-            kind: Kind::Size,
+            kind: ParamFormat::Size,
             default: Some("0 B"),
             doc: "What is always the queue's own.",
         },
@@ -60,7 +60,7 @@ impl Dynamic {
 
 impl Buffer for Dynamic {
     #[inline(never)]
-    fn admits(&self, room: &Room) -> bool {
+    fn admits(&self, room: &AdmissionRequest) -> bool {
         let with_it = room.held + u64::from(room.size);
         let Some(shared) = with_it.checked_sub(self.reserved) else { return true };
         let has = room.held.saturating_sub(self.reserved);
@@ -76,7 +76,7 @@ mod tests {
 
     fn admits(alpha: (u32, u32), reserved: u64, held: u64, free: u64) -> bool {
         let alpha = Ratio::new(alpha.0, alpha.1).unwrap();
-        let room = Room { found: Occupancy::default(), size: 1_000, held, free };
+        let room = AdmissionRequest { backlog: Occupancy::default(), size: 1_000, held, free };
         Dynamic::new(alpha, reserved).admits(&room)
     }
 

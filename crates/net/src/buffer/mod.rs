@@ -10,24 +10,24 @@ pub mod unlimited;
 // lowtide:registry end
 
 use crate::limit::Limit;
-use crate::registry::Entry;
+use crate::registry::RegistryEntry;
 use crate::{BufferSpec, Occupancy};
 
 /// Every admission rule, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dynamic::ENTRY, &static_::ENTRY, &unlimited::ENTRY];
+pub static REGISTRY: &[&RegistryEntry] = &[&dynamic::ENTRY, &static_::ENTRY, &unlimited::ENTRY];
 // lowtide:registry list end
 
 /// The rule of that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static RegistryEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
 /// A packet that asks for memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct AdmissionRequest {
     /// The queue that it found, as the port counts it.
-    pub found: Occupancy,
+    pub backlog: Occupancy,
     /// Its IP bytes.
     pub size: u32,
     /// What its queue holds in memory, the packet on the line included, in bytes.
@@ -39,7 +39,7 @@ pub struct Room {
 /// Decides on admission.
 pub trait Buffer {
     /// True if the packet may enter.
-    fn admits(&self, room: &Room) -> bool;
+    fn admits(&self, room: &AdmissionRequest) -> bool;
 }
 
 /// Any registered rule. An enum, since this is on the path of every packet.
@@ -62,7 +62,7 @@ impl Admission {
     }
     /// A packet that fits here behind the queue that it finds is admitted; `None` where that depends on
     /// other queues.
-    pub(crate) const fn room(&self) -> Option<Limit> {
+    pub(crate) const fn static_limit(&self) -> Option<Limit> {
         match self {
             Self::Dynamic(_) => None,
             Self::Static(b) => Some(b.size()),
@@ -72,7 +72,7 @@ impl Admission {
 }
 
 impl Buffer for Admission {
-    fn admits(&self, room: &Room) -> bool {
+    fn admits(&self, room: &AdmissionRequest) -> bool {
         match self {
             Self::Dynamic(b) => b.admits(room),
             Self::Static(b) => b.admits(room),

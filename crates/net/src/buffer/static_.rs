@@ -1,18 +1,18 @@
 //! A fixed share for each port: a packet enters if the queue and itself fit.
 
-use super::{Buffer, Room};
+use super::{AdmissionRequest, Buffer};
 use crate::Count;
 use crate::limit::Limit;
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "static",
     summary: "a fixed share per port",
     spec: "lowtide",
     params: &[Param {
         name: "size",
-        kind: Kind::Length,
+        kind: ParamFormat::Length,
         default: None,
         doc: "What the queue may hold, in packets or in bytes of IP packets.",
     }],
@@ -38,8 +38,8 @@ impl Static {
 
 impl Buffer for Static {
     #[inline]
-    fn admits(&self, room: &Room) -> bool {
-        self.size.fits(room.found, room.size)
+    fn admits(&self, room: &AdmissionRequest) -> bool {
+        self.size.fits(room.backlog, room.size)
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         let bytes = Static::new(Count::Bytes(Bytes::new(4_500)));
         let room = |packets, bytes, size| {
             let found = Occupancy { packets, bytes };
-            Room { found, size, held: 0, free: 0 }
+            AdmissionRequest { backlog: found, size, held: 0, free: 0 }
         };
         assert!(packets.admits(&room(2, u64::MAX, u32::MAX)));
         assert!(!packets.admits(&room(3, 0, 1)));

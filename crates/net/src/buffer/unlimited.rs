@@ -1,11 +1,15 @@
 //! Memory without end: nothing is lost. For hosts' own ports and closed-form tests.
 
-use super::{Buffer, Room};
-use crate::registry::Entry;
+use super::{AdmissionRequest, Buffer};
+use crate::registry::RegistryEntry;
 
 /// Registration.
-pub static ENTRY: Entry =
-    Entry { name: "unlimited", summary: "every packet is admitted", spec: "lowtide", params: &[] };
+pub static ENTRY: RegistryEntry = RegistryEntry {
+    name: "unlimited",
+    summary: "every packet is admitted",
+    spec: "lowtide",
+    params: &[],
+};
 
 /// Admits everything.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +17,7 @@ pub struct Unlimited;
 
 impl Buffer for Unlimited {
     #[inline]
-    fn admits(&self, _: &Room) -> bool {
+    fn admits(&self, _: &AdmissionRequest) -> bool {
         true
     }
 }

@@ -4,7 +4,7 @@ use crate::{Blueprint, LinkSpec, NodeId};
 
 /// Groups of switches that no cut parts.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct SwitchGroups {
     /// Of each switch, the number of its group.
     pub(super) of: Vec<usize>,
     /// Of each group, what it has to do.
@@ -15,7 +15,7 @@ pub(super) struct Groups {
     pub(super) near: Vec<Vec<usize>>,
 }
 
-impl Groups {
+impl SwitchGroups {
     /// Switches between which there is a link that `may_cut` does not let be cut are one group.
     pub(super) fn new(plan: &Blueprint, work: &[u64], may_cut: impl Fn(&LinkSpec) -> bool) -> Self {
         let mut roots: Vec<usize> = (0..plan.switches.len()).collect();

@@ -14,7 +14,7 @@ use std::fmt;
 
 use lowtide_units::Duration;
 
-use self::groups::Groups;
+use self::groups::SwitchGroups;
 use crate::line::Line;
 use crate::{Blueprint, HostId, LinkSpec, NodeId};
 
@@ -27,8 +27,8 @@ const MOST: u64 = 8;
 
 /// Which part each switch and each host belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cut {
-    parts: usize,
+pub struct Partition {
+    shards: usize,
     switches: Vec<u16>,
     hosts: Vec<u16>,
     lookahead: Duration,
@@ -37,45 +37,46 @@ pub struct Cut {
 /// Why a network is not cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Whole {
+pub enum PartitionError {
     /// There are fewer switches than parts.
-    FewSwitches,
+    TooFewSwitches,
     /// Links between switches have no delay, or classes or drops at dequeue: too few of them can be cut.
-    NoDelay,
+    NoLookahead,
     /// One part would have nearly everything to do.
-    Uneven,
+    Unbalanced,
 }
 
-impl fmt::Display for Whole {
+impl fmt::Display for PartitionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::FewSwitches => "there are too few switches, and a switch is never cut",
-            Self::NoDelay => {
+            Self::TooFewSwitches => "there are too few switches, and a switch is never cut",
+            Self::NoLookahead => {
                 "its links between switches have no delay, or classes or drops at dequeue, and those are \
                  not cut"
             }
-            Self::Uneven => "one of the parts would have nearly everything to do",
+            Self::Unbalanced => "one of the parts would have nearly everything to do",
         })
     }
 }
 
-impl Cut {
+impl Partition {
     /// Cuts `plan` into so many parts, two or more. `work` says how much each host has to do, in units of
     /// what a port has.
     ///
     /// # Errors
     /// Why that cannot be done, or would be of no use.
-    pub fn find(plan: &Blueprint, parts: usize, work: &[u64]) -> Result<Self, Whole> {
+    pub fn find(plan: &Blueprint, parts: usize, work: &[u64]) -> Result<Self, PartitionError> {
         if parts < 2 || plan.switches.len() < parts || parts > usize::from(u16::MAX) {
-            return Err(Whole::FewSwitches);
+            return Err(PartitionError::TooFewSwitches);
         }
         let mut spans: Vec<Duration> = plan.links.iter().filter_map(span).collect();
         spans.sort_unstable();
         spans.dedup();
         let mut best: Option<(u64, Self)> = None;
         for &least in spans.iter().rev() {
-            let groups = Groups::new(plan, work, |link| span(link).is_some_and(|s| s >= least));
-            let Some(places) = spread::spread(&groups, parts) else { continue };
+            let groups =
+                SwitchGroups::new(plan, work, |link| span(link).is_some_and(|s| s >= least));
+            let Some(places) = spread::assign(&groups, parts) else { continue };
             let (heaviest, all) = groups.balance(&places, parts);
             let cut = Self::new(plan, &groups, &places, parts);
             if heaviest * 10 * parts as u64 <= EVEN * all {
@@ -85,11 +86,12 @@ impl Cut {
                 best = Some((heaviest, cut));
             }
         }
-        let why = if spans.is_empty() { Whole::NoDelay } else { Whole::Uneven };
+        let why =
+            if spans.is_empty() { PartitionError::NoLookahead } else { PartitionError::Unbalanced };
         best.map(|(_, cut)| cut).ok_or(why)
     }
 
-    fn new(plan: &Blueprint, groups: &Groups, places: &[u16], parts: usize) -> Self {
+    fn new(plan: &Blueprint, groups: &SwitchGroups, places: &[u16], parts: usize) -> Self {
         let switches: Vec<u16> = groups.of.iter().map(|group| places[*group]).collect();
         let mut hosts = vec![0; plan.hosts.len()];
         for link in &plan.links {
@@ -99,15 +101,15 @@ impl Cut {
                 hosts[host.0 as usize] = switches[switch as usize];
             }
         }
-        let mut cut = Self { parts, switches, hosts, lookahead: Duration::ZERO };
-        let lines = plan.links.iter().filter(|link| cut.cuts(link)).filter_map(span);
+        let mut cut = Self { shards: parts, switches, hosts, lookahead: Duration::ZERO };
+        let lines = plan.links.iter().filter(|link| cut.crosses_shards(link)).filter_map(span);
         cut.lookahead = lines.min().unwrap_or(Duration::MAX);
         cut
     }
 
     /// How many parts there are.
-    pub const fn parts(&self) -> usize {
-        self.parts
+    pub const fn shards(&self) -> usize {
+        self.shards
     }
 
     /// The least time that anything takes from one part to another.
@@ -116,7 +118,7 @@ impl Cut {
     }
 
     /// The part of a node.
-    pub fn part(&self, node: NodeId) -> usize {
+    pub fn shard_of(&self, node: NodeId) -> usize {
         let part = match node {
             NodeId::Host(host) => self.hosts.get(host.0 as usize),
             NodeId::Switch(switch) => self.switches.get(switch as usize),
@@ -142,8 +144,8 @@ impl Cut {
     }
 
     /// Whether the ends of a link are in different parts.
-    pub fn cuts(&self, link: &LinkSpec) -> bool {
-        self.part(link.a) != self.part(link.b)
+    pub fn crosses_shards(&self, link: &LinkSpec) -> bool {
+        self.shard_of(link.a) != self.shard_of(link.b)
     }
 }
 
@@ -151,7 +153,7 @@ impl Cut {
 fn span(link: &LinkSpec) -> Option<Duration> {
     let (NodeId::Switch(_), NodeId::Switch(_)) = (link.a, link.b) else { return None };
     let lines = [&link.from_a, &link.from_b];
-    if lines.iter().any(|l| l.port.classes.is_some() || l.port.mark.is_bound_late()) {
+    if lines.iter().any(|l| l.port.classes.is_some() || l.port.mark.needs_departure_events()) {
         return None;
     }
     let spans = lines.map(|l| Line::new(l.rate, link.framing).serialization(SMALLEST) + l.delay);

@@ -1,6 +1,6 @@
 //! Groups of switches into parts that have about the same to do, with few links between them.
 
-use super::groups::Groups;
+use super::groups::SwitchGroups;
 
 /// How often all groups are looked at for a better place.
 const ROUNDS: usize = 4;
@@ -12,7 +12,7 @@ const ROOM: u64 = 21;
 /// Racks that follow one another in the order of hosts go together: so it is in every topology that is made
 /// from numbers. A switch without hosts goes where most of its links lead, and of several such parts to the
 /// one with the least to do. Then single groups move where they have more links, as long as that is even.
-pub(super) fn spread(groups: &Groups, parts: usize) -> Option<Vec<u16>> {
+pub(super) fn assign(groups: &SwitchGroups, parts: usize) -> Option<Vec<u16>> {
     let mut places: Vec<Option<u16>> = vec![None; groups.work.len()];
     let mut loads = vec![0_u64; parts];
     let all: u64 = groups.homes.iter().map(|g| groups.work[*g]).sum();
@@ -36,7 +36,7 @@ pub(super) fn spread(groups: &Groups, parts: usize) -> Option<Vec<u16>> {
 }
 
 /// Gives a place to all groups that have none, from near to far.
-fn attach(groups: &Groups, places: &mut [Option<u16>], loads: &mut [u64]) {
+fn attach(groups: &SwitchGroups, places: &mut [Option<u16>], loads: &mut [u64]) {
     loop {
         let known = places.to_vec();
         let mut moved = false;
@@ -60,7 +60,7 @@ fn attach(groups: &Groups, places: &mut [Option<u16>], loads: &mut [u64]) {
 }
 
 /// Moves groups to where they have more links; whether any moved.
-fn improve(groups: &Groups, places: &mut [u16], loads: &mut [u64]) -> bool {
+fn improve(groups: &SwitchGroups, places: &mut [u16], loads: &mut [u64]) -> bool {
     let parts = loads.len() as u64;
     let all: u64 = loads.iter().sum();
     let mut moved = false;
@@ -81,7 +81,7 @@ fn improve(groups: &Groups, places: &mut [u16], loads: &mut [u64]) -> bool {
 
 /// How many links a group has to each part.
 fn links(
-    groups: &Groups,
+    groups: &SwitchGroups,
     group: usize,
     parts: usize,
     place: impl Fn(usize) -> Option<u16>,

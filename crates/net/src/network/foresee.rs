@@ -8,8 +8,8 @@
 use std::hint::black_box;
 
 use super::Network;
-use crate::packet::{Moving, PacketId};
-use crate::port::{Far, Port};
+use crate::packet::{PacketId, PacketMeta};
+use crate::port::{FarEnd, Port};
 
 /// So many events are looked at together.
 const MOST: usize = 16;
@@ -19,9 +19,9 @@ const LARGE: usize = 2_048;
 
 /// One event.
 #[derive(Clone, Copy)]
-struct Coming {
+struct PrefetchSlot {
     port: usize,
-    packet: Moving,
+    packet: PacketMeta,
     /// The switch at the far end.
     switch: Option<u32>,
     next: usize,
@@ -29,48 +29,48 @@ struct Coming {
 
 impl Network {
     /// Whether [`Network::foresee`] gains more than it costs.
-    pub fn foresees(&self) -> bool {
+    pub fn wants_prefetch(&self) -> bool {
         self.ports.len() >= LARGE
     }
 
     /// Reads what the events of these ports will, so that it is at hand. Changes nothing.
-    pub fn foresee(&self, mut ports: impl Iterator<Item = u32>) {
-        let none = Coming { port: 0, packet: Moving::default(), switch: None, next: 0 };
+    pub fn prefetch(&self, mut ports: impl Iterator<Item = u32>) {
+        let none = PrefetchSlot { port: 0, packet: PacketMeta::default(), switch: None, next: 0 };
         let mut room = [none; MOST];
         let mut count = 0;
         for (place, port) in room.iter_mut().zip(&mut ports) {
-            place.port = self.place(port) as usize;
+            place.port = self.local_port(port) as usize;
             count += 1;
         }
         let coming = &mut room[..count];
         let mut seen = 0;
         for event in coming.iter() {
-            seen ^= self.ports.get(event.port).map_or(0, Port::peek_far);
+            seen ^= self.ports.get(event.port).map_or(0, Port::prefetch_far_end);
         }
         for event in coming.iter_mut() {
             let Some(port) = self.ports.get(event.port) else { continue };
             let Some(packet) = port.next_to_arrive() else { continue };
             event.packet = *packet;
-            if let Far::Switch(switch) = port.far() {
+            if let FarEnd::Switch(switch) = port.far_end() {
                 event.switch = Some(switch);
             }
         }
         for event in coming.iter() {
             seen ^= match event.switch {
-                Some(switch) => self.routes.peek(switch, &event.packet),
-                None if event.packet.id != PacketId::GONE => self.pool.peek(event.packet.id),
+                Some(switch) => self.routes.prefetch(switch, &event.packet),
+                None if event.packet.id != PacketId::GONE => self.pool.prefetch(event.packet.id),
                 None => 0,
             };
         }
         for event in coming.iter_mut() {
             if let Some(switch) = event.switch {
-                event.next = self.routes.likely(switch, &event.packet) as usize;
-                seen ^= self.ports.get(event.next).map_or(0, Port::peek_far);
+                event.next = self.routes.predicted_port(switch, &event.packet) as usize;
+                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch_far_end);
             }
         }
         for event in coming.iter() {
             if event.switch.is_some() {
-                seen ^= self.ports.get(event.next).map_or(0, Port::peek);
+                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch);
             }
         }
         black_box(seen);

@@ -4,8 +4,8 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::entered::{Entered, Refusal};
-use crate::failure::Change;
+use crate::entered::{DropReason, EnqueueOutcome};
+use crate::failure::LinkChange;
 use crate::packet::PacketId;
 use crate::port::Port;
 
@@ -28,45 +28,45 @@ impl Network {
         // Each step comes once.
         let step = failures.steps.get_mut(index as usize);
         for (link, change) in step.map(|s| std::mem::take(&mut s.1)).unwrap_or_default() {
-            let here = self.link_place(link);
+            let here = self.local_link(link);
             match (change, here) {
-                (Change::Down, Some(here)) => self.cut(now, here),
-                (Change::Up, Some(here)) => {
-                    self.ports[2 * here..=2 * here + 1].iter_mut().for_each(Port::mend);
+                (LinkChange::Down, Some(here)) => self.link_down(now, here),
+                (LinkChange::Up, Some(here)) => {
+                    self.ports[2 * here..=2 * here + 1].iter_mut().for_each(Port::link_up);
                 }
-                (Change::Down | Change::Up, None) => {}
-                (Change::Leave, _) => failures.avoid(link, true),
-                (Change::Return, _) => failures.avoid(link, false),
+                (LinkChange::Down | LinkChange::Up, None) => {}
+                (LinkChange::Leave, _) => failures.avoid(link, true),
+                (LinkChange::Return, _) => failures.avoid(link, false),
             }
-            moved |= matches!(change, Change::Leave | Change::Return);
+            moved |= matches!(change, LinkChange::Leave | LinkChange::Return);
         }
         if moved && let Some(routes) = failures.routes() {
-            self.routes = self.own_routes(routes);
+            self.routes = self.local_routes(routes);
         }
         self.failures = Some(failures);
-        self.forget_lost();
+        self.prune_exports();
     }
 
     /// Packets dropped since the end of the warm-up because a switch had no way to their host.
-    pub fn unrouted(&self) -> u64 {
-        self.failures.as_ref().map_or(0, |f| f.unrouted)
+    pub fn no_route_drops(&self) -> u64 {
+        self.failures.as_ref().map_or(0, |f| f.no_route_drops)
     }
 
     /// Both directions of the link at this place are dead: what they hold is lost. What another part has
     /// handed over had come off the line by now.
-    fn cut(&mut self, now: Instant, link: usize) {
+    fn link_down(&mut self, now: Instant, link: usize) {
         for port in [2 * link, 2 * link + 1] {
             if self.is_inlet(port) {
                 continue;
             }
-            let Some(found) = self.look(now, port as u32) else { continue };
+            let Some(found) = self.queue_at(now, port as u32) else { continue };
             let this = &mut self.ports[port];
-            let (watch, line, memory) = (&mut self.watch, *this.line(), this.memory());
-            this.cut(now, &mut self.pool, |id, size| {
+            let (watch, line, memory) = (&mut self.port_tracer, *this.line(), this.pool());
+            this.link_down(now, &mut self.pool, |id, size| {
                 if let Some(watch) = watch {
-                    let entered = (Entered::Dropped(Refusal::Lost), now);
+                    let entered = (EnqueueOutcome::Dropped(DropReason::Lost), now);
                     let service = line.serialization(size);
-                    watch.passes((now, port as u32), (id, size), found, entered, service);
+                    watch.on_enqueue((now, port as u32), (id, size), found, entered, service);
                 }
             });
             if let Some(memory) = memory {
@@ -77,13 +77,13 @@ impl Network {
 
     /// A packet to whose host a switch has no way is dropped.
     #[cold]
-    pub(super) fn no_way(&mut self, now: Instant, switch: u32, id: PacketId) {
+    pub(super) fn no_route(&mut self, now: Instant, switch: u32, id: PacketId) {
         if let Some(failures) = &mut self.failures {
             if let Some(digest) = failures.digests.get_mut(switch as usize) {
                 digest.update(now.as_ps());
-                digest.update(self.pool.head(id).moving.identity);
+                digest.update(self.pool.state(id).meta.identity);
             }
-            failures.unrouted += u64::from(now >= self.warmup);
+            failures.no_route_drops += u64::from(now >= self.warmup);
         }
         self.pool.discard(id);
     }

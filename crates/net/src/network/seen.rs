@@ -36,10 +36,10 @@ impl Network {
     }
 
     /// The watched packets that are under way, each with its number ([`Network::watch`]).
-    pub fn watched(&self) -> Vec<(u64, Packet)> {
-        let Some(watch) = &self.watch else { return Vec::new() };
-        let packets = self.pool.under_way();
-        let mut all: Vec<_> = packets.map(|(id, packet)| (watch.leaves(id), *packet)).collect();
+    pub fn traced_packets(&self) -> Vec<(u64, Packet)> {
+        let Some(watch) = &self.port_tracer else { return Vec::new() };
+        let packets = self.pool.in_flight();
+        let mut all: Vec<_> = packets.map(|(id, packet)| (watch.trace_id(id), *packet)).collect();
         all.retain(|(number, _)| *number > 0);
         all.sort_unstable_by_key(|(number, _)| *number);
         all
@@ -48,6 +48,6 @@ impl Network {
     /// Bytes of memory that all ports hold: their records, the rings of packets behind them and their
     /// histograms; queues by class and lists of marks to come are not counted.
     pub fn port_memory(&self) -> usize {
-        self.ports.iter().map(Port::held).sum()
+        self.ports.iter().map(Port::memory_bytes).sum()
     }
 }

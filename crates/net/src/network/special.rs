@@ -15,12 +15,12 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::entered::Entered;
-use crate::memory::Found;
-use crate::packet::{Moving, PacketId};
-use crate::port::{Begun, Far};
-use crate::scheduler::Arrived;
-use crate::{MemoryView, Occupancy};
+use crate::entered::EnqueueOutcome;
+use crate::memory::PoolView;
+use crate::packet::{PacketId, PacketMeta};
+use crate::port::{FarEnd, Transmission};
+use crate::scheduler::LineArrival;
+use crate::{BufferPoolStats, Occupancy};
 
 impl Network {
     /// A packet comes to a port that is not plain, or may be watched. When it will have left, if that is known.
@@ -29,42 +29,43 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        packet: Moving,
+        packet: PacketMeta,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         let this = &self.ports[port as usize];
-        let (memory, staged) = (this.memory(), this.is_staged());
+        let (memory, staged) = (this.pool(), this.is_event_port());
         if let Some(memory) = memory
             && this.is_plain_far()
-            && self.watch.is_none()
+            && self.port_tracer.is_none()
         {
             return self.enqueue_shared(now, (port, memory), packet, sched);
         }
         cold_path();
-        self.bring_up(now, port);
-        let mut shared = Found::UNSHARED;
+        self.catch_up(now, port);
+        let mut shared = PoolView::UNSHARED;
         if let Some(memory) = memory {
             if staged {
                 self.ports[port as usize].retire(now);
                 self.settle(now, memory, Some(sched));
-                shared.free = self.memories[memory].free();
+                shared.free = self.buffer_pools[memory].free();
             } else {
-                shared = self.find_memory(now, (port, memory), packet.size, sched);
+                shared = self.pool_view(now, (port, memory), packet.size, sched);
             }
         }
         let departure = if staged {
-            self.take_in_staged(now, port, packet.id, shared.free);
+            self.enqueue_event_port(now, port, packet.id, shared.free);
             self.arm(port, sched);
             None
         } else {
-            let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
-            let (entered, departure) = self.take_in(now, port, packet, shared, sched);
+            let found =
+                if self.port_tracer.is_some() { Some(self.plain_queue(now, port)) } else { None };
+            let (entered, departure) = self.enqueue_plain(now, port, packet, shared, sched);
             if let Some(found) = found {
-                self.note_passage((now, port), packet, found, (entered, departure));
+                self.trace_hop((now, port), packet, found, (entered, departure));
             }
-            let stays = !matches!(entered, Entered::Dropped(_));
+            let stays = !matches!(entered, EnqueueOutcome::Dropped(_));
             if stays {
-                self.ports[port as usize].bind(now, self.pool.head(packet.id));
+                self.ports[port as usize].push_late_mark(now, self.pool.state(packet.id));
             }
             stays.then_some(departure)
         };
@@ -80,53 +81,53 @@ impl Network {
         &mut self,
         now: Instant,
         (port, memory): (u32, usize),
-        packet: Moving,
+        packet: PacketMeta,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        self.count_memory_from(now, memory);
-        let shared = self.find_memory(now, (port, memory), packet.size, sched);
-        let (entered, departure) = self.take_in(now, port, packet, shared, sched);
+        self.start_pool_stats(now, memory);
+        let shared = self.pool_view(now, (port, memory), packet.size, sched);
+        let (entered, departure) = self.enqueue_plain(now, port, packet, shared, sched);
         self.charge(port, memory);
-        (!matches!(entered, Entered::Dropped(_))).then_some(departure)
+        (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
 
     /// What a packet of `size` bytes finds of the memory of a port whose departures are no events.
     #[inline]
-    fn find_memory(
+    fn pool_view(
         &mut self,
         now: Instant,
         (port, memory): (u32, usize),
         size: u32,
         sched: &mut Scheduler,
-    ) -> Found {
+    ) -> PoolView {
         let this = &mut self.ports[port as usize];
         this.retire(now);
-        let free = self.memories[memory].free();
+        let free = self.buffer_pools[memory].free();
         let fits = this.admits(size, free);
-        if fits && !self.memories[memory].would_peak(size) {
-            return Found { free, fits };
+        if fits && !self.buffer_pools[memory].would_peak(size) {
+            return PoolView { free, fits };
         }
         cold_path();
         self.settle(now, memory, Some(sched));
-        let free = self.memories[memory].free();
-        Found { free, fits: self.ports[port as usize].admits(size, free) }
+        let free = self.buffer_pools[memory].free();
+        PoolView { free, fits: self.ports[port as usize].admits(size, free) }
     }
 
-    fn take_in_staged(&mut self, now: Instant, port: u32, id: PacketId, free: u64) {
+    fn enqueue_event_port(&mut self, now: Instant, port: u32, id: PacketId, free: u64) {
         let this = &mut self.ports[port as usize];
-        let head = *self.pool.head(id);
-        let (found, entered) = this.enter_staged(now, &head, free);
-        if let Some(watch) = &mut self.watch {
-            let size = head.moving.size;
+        let head = *self.pool.state(id);
+        let (found, entered) = this.enqueue_event_port(now, &head, free);
+        if let Some(watch) = &mut self.port_tracer {
+            let size = head.meta.size;
             let service = this.line().serialization(size);
-            watch.passes((now, port), (id, size), found, (entered, now + service), service);
+            watch.on_enqueue((now, port), (id, size), found, (entered, now + service), service);
         }
         match entered {
-            Entered::Queued => {}
-            Entered::Marked => self.pool.set_ce(id),
-            Entered::Dropped(_) => return self.pool.discard(id),
+            EnqueueOutcome::Queued => {}
+            EnqueueOutcome::Marked => self.pool.set_ce(id),
+            EnqueueOutcome::Dropped(_) => return self.pool.discard(id),
         }
-        if this.place(now, id, &head) {
+        if this.push_waiting(now, id, &head) {
             self.begin(now, port);
         }
     }
@@ -134,34 +135,34 @@ impl Network {
     /// What a port holds has grown: its memory takes note.
     #[inline]
     pub(super) fn charge(&mut self, port: u32, memory: usize) {
-        let (this, memory) = (&mut self.ports[port as usize], &mut self.memories[memory]);
+        let (this, memory) = (&mut self.ports[port as usize], &mut self.buffer_pools[memory]);
         this.charge(memory);
         let leaves = this.leaves_at();
-        if let (Some(seat), Some(at)) = (this.seat(), leaves)
+        if let (Some(seat), Some(at)) = (this.pool_share(), leaves)
             && !seat.listed
         {
             seat.listed = true;
-            memory.list(port, at);
+            memory.push_busy(port, at);
         }
     }
 
     /// All that left a port of this memory up to and with `now` gives its part back.
     pub(super) fn settle(&mut self, now: Instant, memory: usize, sched: Option<&mut Scheduler>) {
-        self.count_memory_from(now, memory);
+        self.start_pool_stats(now, memory);
         self.settle_until(now, memory, sched);
     }
 
     /// Begins the statistics of a memory if it is time.
-    fn count_memory_from(&mut self, now: Instant, memory: usize) {
-        if !self.memories[memory].counting() && now >= self.warmup {
+    fn start_pool_stats(&mut self, now: Instant, memory: usize) {
+        if !self.buffer_pools[memory].counting() && now >= self.warmup {
             self.settle_until(self.warmup, memory, None);
-            self.memories[memory].start();
+            self.buffer_pools[memory].start();
         }
     }
 
     fn settle_until(&mut self, now: Instant, memory: usize, mut sched: Option<&mut Scheduler>) {
-        while let Some(port) = self.memories[memory].due(now) {
-            if self.ports[port as usize].is_staged() {
+        while let Some(port) = self.buffer_pools[memory].due(now) {
+            if self.ports[port as usize].is_event_port() {
                 self.advance(now, port);
                 if let Some(sched) = sched.as_deref_mut() {
                     self.arm(port, sched);
@@ -170,9 +171,9 @@ impl Network {
                 self.ports[port as usize].retire(now);
             }
             let this = &mut self.ports[port as usize];
-            this.charge(&mut self.memories[memory]);
-            let listed = self.memories[memory].reseat(this.leaves_at());
-            if let Some(seat) = this.seat() {
+            this.charge(&mut self.buffer_pools[memory]);
+            let listed = self.buffer_pools[memory].update_first(this.leaves_at());
+            if let Some(seat) = this.pool_share() {
                 seat.listed = listed;
             }
         }
@@ -180,11 +181,11 @@ impl Network {
 
     /// Brings a port up to `now`, if its departures are events.
     #[inline]
-    fn bring_up(&mut self, now: Instant, port: u32) {
+    fn catch_up(&mut self, now: Instant, port: u32) {
         let this = &self.ports[port as usize];
-        let staged = this.is_staged();
-        if let Some(memory) = this.memory() {
-            self.count_memory_from(now, memory);
+        let staged = this.is_event_port();
+        if let Some(memory) = this.pool() {
+            self.start_pool_stats(now, memory);
         }
         if staged {
             self.advance(now, port);
@@ -201,17 +202,17 @@ impl Network {
     /// The line of a staged port takes its next packet, if there is one.
     fn begin(&mut self, at: Instant, port: u32) {
         let this = &mut self.ports[port as usize];
-        let begun = this.begin(at, &mut self.pool, self.watch.as_deref_mut());
-        let Some(Begun { packet, waited, departure }) = begun else { return };
+        let begun = this.begin(at, &mut self.pool, self.port_tracer.as_deref_mut());
+        let Some(Transmission { packet, sojourn: waited, departure }) = begun else { return };
         let mut arrival = departure + this.delay();
-        if let Far::Host(host) = this.far()
+        if let FarEnd::Host(host) = this.far_end()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {
             arrival = late.delay(arrival, self.host_jitter);
         }
         this.commit(packet, departure, arrival);
-        if self.waits {
-            self.pool.wait(packet.id, waited);
+        if self.measures_queueing {
+            self.pool.add_queueing(packet.id, waited);
         }
     }
 
@@ -230,34 +231,34 @@ impl Network {
         now: Instant,
         port: u32,
         sched: &mut Scheduler,
-    ) -> Option<Arrived> {
-        self.bring_up(now, port);
-        if self.ports[port as usize].is_staged() {
+    ) -> Option<LineArrival> {
+        self.catch_up(now, port);
+        if self.ports[port as usize].is_event_port() {
             let due = self.ports[port as usize].is_due(now);
             let arrived = if due { self.ports[port as usize].arrive() } else { None };
             self.arm(port, sched);
-            return arrived.map(|a| Arrived { next: None, ..a });
+            return arrived.map(|a| LineArrival { next: None, ..a });
         }
         let this = &mut self.ports[port as usize];
         this.retire(now);
         let arrived = this.arrive()?;
-        if this.hand_over() && arrived.packet.id != PacketId::GONE {
+        if this.pop_late_mark() && arrived.packet.id != PacketId::GONE {
             self.pool.set_ce(arrived.packet.id);
-            if let Some(watch) = &mut self.watch {
-                watch.marked(arrived.packet.id);
+            if let Some(watch) = &mut self.port_tracer {
+                watch.on_mark(arrived.packet.id);
             }
         }
         Some(arrived)
     }
 
     /// The queue of a port at `now`.
-    pub(super) fn look(&mut self, now: Instant, port: u32) -> Option<Occupancy> {
+    pub(super) fn queue_at(&mut self, now: Instant, port: u32) -> Option<Occupancy> {
         if self.ports.get(port as usize)?.is_plain() {
             return Some(self.ports[port as usize].queue(now));
         }
-        self.bring_up(now, port);
+        self.catch_up(now, port);
         let this = &mut self.ports[port as usize];
-        Some(if this.is_staged() { this.queue_staged() } else { this.queue(now) })
+        Some(if this.is_event_port() { this.event_port_queue() } else { this.queue(now) })
     }
 
     /// The length of the queue of `class` of `port` at `now`, in packets and IP bytes, as the port counts
@@ -265,16 +266,16 @@ impl Network {
     ///
     /// Looking changes neither the run nor its digest.
     pub fn class_queue_now(&mut self, now: Instant, port: u32, class: u8) -> Option<(u32, u64)> {
-        self.look(now, port)?;
+        self.queue_at(now, port)?;
         let queue = self.ports.get(port as usize)?.class_queue(usize::from(class))?;
         Some((queue.packets, queue.bytes))
     }
 
     /// Brings the figures of a port up to `at`; its memory is there.
     pub(super) fn finish_port(&mut self, at: Instant, port: u32) {
-        if self.ports[port as usize].is_staged() {
+        if self.ports[port as usize].is_event_port() {
             self.advance(at, port);
-            self.ports[port as usize].finish_staged(at);
+            self.ports[port as usize].finish_event_port(at);
         } else {
             self.ports[port as usize].finish(at);
         }
@@ -282,8 +283,8 @@ impl Network {
 
     /// All memories that queues share, by switch, with what they have seen up to
     /// [`Network::finish`].
-    pub fn memories(&self) -> impl Iterator<Item = MemoryView<'_>> {
-        self.memories.iter().map(|memory| MemoryView {
+    pub fn buffer_pools(&self) -> impl Iterator<Item = BufferPoolStats<'_>> {
+        self.buffer_pools.iter().map(|memory| BufferPoolStats {
             switch: self.switches.get(memory.switch).map_or("", String::as_str),
             group: memory.group,
             size: memory.size,

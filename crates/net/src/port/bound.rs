@@ -10,57 +10,64 @@ use lowtide_units::Instant;
 use lowtide_wire::Ecn;
 
 use super::{MARKED_LEAVING, Port, Special};
-use crate::aqm::{Aqm, Leaving, Verdict};
-use crate::packet::{Head, Moving};
+use crate::aqm::{Aqm, AqmVerdict, DequeueInfo};
+use crate::packet::{PacketMeta, PacketState};
 
 /// Packets from their place in the queue to the far end of the line.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bound {
-    ring: VecDeque<Pending>,
+pub(crate) struct LateMark {
+    ring: VecDeque<PendingMark>,
     /// How many of them the line has begun to send.
     begun: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct PendingMark {
     identity: u64,
-    came: Instant,
+    enqueued_at: Instant,
     size: u32,
     ecn: Ecn,
     marked: bool,
 }
 
-impl Bound {
+impl LateMark {
     /// The line died, and so many packets have still to come to its far end.
-    pub(super) fn cut(&mut self, under_way: usize) {
+    pub(super) fn link_down(&mut self, under_way: usize) {
         self.ring.truncate(under_way);
     }
 }
 
 impl Port {
     /// A packet has taken its place, the port having been brought up to `now`.
-    pub(crate) fn bind(&mut self, now: Instant, head: &Head) {
-        let Some(Special { bound: Some(bound), .. }) = self.special.as_deref_mut() else { return };
-        let &Head { moving: Moving { identity, size, .. }, ecn, .. } = head;
-        bound.ring.push_back(Pending { identity, came: now, size, ecn, marked: false });
+    pub(crate) fn push_late_mark(&mut self, now: Instant, head: &PacketState) {
+        let Some(Special { late_mark: Some(bound), .. }) = self.special.as_deref_mut() else {
+            return;
+        };
+        let &PacketState { meta: PacketMeta { identity, size, .. }, ecn, .. } = head;
+        bound.ring.push_back(PendingMark { identity, enqueued_at: now, size, ecn, marked: false });
         if self.fifo.in_system() == 1 {
-            self.next_on_line(now);
+            self.decide_late_mark(now);
         }
     }
     /// The line begins to send the next packet, if there is one.
-    pub(super) fn next_on_line(&mut self, at: Instant) {
-        let Some(Special { bound: Some(bound), .. }) = self.special.as_deref_mut() else { return };
+    pub(super) fn decide_late_mark(&mut self, at: Instant) {
+        let Some(Special { late_mark: Some(bound), .. }) = self.special.as_deref_mut() else {
+            return;
+        };
         if self.fifo.in_system() == 0 {
             return;
         }
         let Some(pending) = bound.ring.get_mut(bound.begun) else { return };
         bound.begun += 1;
         let left = self.fifo.occupancy(self.count_in_service);
-        let &mut Pending { identity, came, size, ecn, .. } = pending;
+        let &mut PendingMark { identity, enqueued_at: came, size, ecn, .. } = pending;
         let waited = at.saturating_since(came);
-        let verdict = self.rules.aqm.on_dequeue(at, &Leaving { left, waited, size, ecn });
+        let verdict = self
+            .rules
+            .aqm
+            .on_dequeue(at, &DequeueInfo { backlog: left, sojourn: waited, size, ecn });
         // One that would drop has departures that are events.
-        if verdict == Verdict::Mark {
+        if verdict == AqmVerdict::Mark {
             pending.marked = true;
             self.counters.judged(verdict);
             self.digest.update(at.as_ps());
@@ -69,8 +76,8 @@ impl Port {
     }
     /// The packet that arrives at the far end is handed over; whether it was marked on the way out. The
     /// port has been brought up to now.
-    pub(crate) fn hand_over(&mut self) -> bool {
-        let Some(Special { bound: Some(bound), .. }) = self.special.as_deref_mut() else {
+    pub(crate) fn pop_late_mark(&mut self) -> bool {
+        let Some(Special { late_mark: Some(bound), .. }) = self.special.as_deref_mut() else {
             return false;
         };
         let Some(pending) = bound.ring.pop_front() else { return false };

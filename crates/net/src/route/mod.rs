@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use lowtide_sim::{Rng, Seed};
 
-use crate::packet::Moving;
+use crate::packet::PacketMeta;
 use crate::{BlueprintError, HostId, Routing};
 
 pub(crate) use edges::Edges;
@@ -23,9 +23,9 @@ use edges::UNREACHED;
 /// that of a set, and two more have a meaning of their own.
 const SET: u32 = 1 << 30;
 /// The rack is on this switch: the port is the other end of the host's.
-const HERE: u32 = u32::MAX - 1;
+const LOCAL: u32 = u32::MAX - 1;
 /// There is no way.
-const NONE: u32 = u32::MAX;
+const UNREACHABLE: u32 = u32::MAX;
 
 /// The most places of the table: half a GiB.
 const MOST_PLACES: usize = 1 << 27;
@@ -33,21 +33,21 @@ const MOST_PLACES: usize = 1 << 27;
 /// How packets find their way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
-    homes: Vec<Home>,
+    attachments: Vec<Attachment>,
     /// Racks, and one more for hosts to which there is no way.
     columns: usize,
     /// Row by row: switch, then rack.
     table: Vec<u32>,
-    sets: Vec<Set>,
+    next_hop_sets: Vec<NextHopSet>,
     /// The ports of all sets, one set after the other.
     members: Vec<u32>,
     /// Per set; empty unless packets are sprayed.
-    turns: Vec<Turn>,
+    spray: Vec<SprayState>,
 }
 
 /// Where a host is.
 #[derive(Clone, Copy, Debug)]
-struct Home {
+struct Attachment {
     rack: u32,
     /// The host's own port.
     nic: u32,
@@ -55,7 +55,7 @@ struct Home {
 
 /// Ports of one switch that lie on equally short ways.
 #[derive(Clone, Copy, Debug)]
-struct Set {
+struct NextHopSet {
     first: u32,
     len: u32,
     /// That of the switch.
@@ -64,7 +64,7 @@ struct Set {
 
 /// Where spraying stands in one set.
 #[derive(Clone, Debug)]
-struct Turn {
+struct SprayState {
     rng: Rng,
     /// Packets of this round that were sent.
     sent: u32,
@@ -75,71 +75,71 @@ struct Turn {
 impl Routes {
     /// The port of `switch` for this packet; `None` if there is no way.
     #[inline]
-    pub(crate) fn port(&mut self, switch: u32, packet: Moving) -> Option<u32> {
-        let home = self.homes[packet.dst.0 as usize];
+    pub(crate) fn port(&mut self, switch: u32, packet: PacketMeta) -> Option<u32> {
+        let home = self.attachments[packet.dst.0 as usize];
         let way = self.table[switch as usize * self.columns + home.rack as usize];
         if way < SET {
             return Some(way);
         }
         match way {
-            HERE => Some(home.nic ^ 1),
-            NONE => None,
+            LOCAL => Some(home.nic ^ 1),
+            UNREACHABLE => None,
             set => Some(self.choose((set - SET) as usize, packet.flow)),
         }
     }
-    /// Reads what [`Self::likely`] will.
+    /// Reads what [`Self::predicted_port`] will.
     #[inline]
-    pub(crate) fn peek(&self, switch: u32, packet: &Moving) -> u64 {
-        let home = self.homes.get(packet.dst.0 as usize).map_or(0, |home| home.rack as usize);
+    pub(crate) fn prefetch(&self, switch: u32, packet: &PacketMeta) -> u64 {
+        let home = self.attachments.get(packet.dst.0 as usize).map_or(0, |home| home.rack as usize);
         self.table.get(switch as usize * self.columns + home).map_or(0, |way| u64::from(*way))
     }
     /// Which port it will be, as far as that can be told without taking it.
     #[inline]
-    pub(crate) fn likely(&self, switch: u32, packet: &Moving) -> u32 {
-        let home = self.homes[packet.dst.0 as usize];
+    pub(crate) fn predicted_port(&self, switch: u32, packet: &PacketMeta) -> u32 {
+        let home = self.attachments[packet.dst.0 as usize];
         let way = self.table[switch as usize * self.columns + home.rack as usize];
         match way {
-            HERE => home.nic ^ 1,
-            _ if way < SET || way == NONE => way,
+            LOCAL => home.nic ^ 1,
+            _ if way < SET || way == UNREACHABLE => way,
             set => {
-                let Set { first, len, salt } = self.sets[(set - SET) as usize];
-                self.members[(first + share(packet.flow, salt, len)) as usize]
+                let NextHopSet { first, len, salt } = self.next_hop_sets[(set - SET) as usize];
+                self.members[(first + ecmp_index(packet.flow, salt, len)) as usize]
             }
         }
     }
     fn choose(&mut self, set: usize, flow: u32) -> u32 {
-        let Set { first, len, salt } = self.sets[set];
-        let which = match self.turns.get_mut(set) {
-            None => share(flow, salt, len),
+        let NextHopSet { first, len, salt } = self.next_hop_sets[set];
+        let which = match self.spray.get_mut(set) {
+            None => ecmp_index(flow, salt, len),
             Some(turn) => turn.next(len),
         };
         self.members[(first + which) as usize]
     }
     /// The host's own port.
     pub(crate) fn nic(&self, host: HostId) -> Option<u32> {
-        self.homes.get(host.0 as usize).map(|home| home.nic)
+        self.attachments.get(host.0 as usize).map(|home| home.nic)
     }
     /// All ports of `switch` on shortest ways to `host`.
     pub(crate) fn ports(&self, switch: u32, host: HostId) -> Vec<u32> {
-        let Some(home) = self.homes.get(host.0 as usize) else { return Vec::new() };
+        let Some(home) = self.attachments.get(host.0 as usize) else { return Vec::new() };
         let at = switch as usize * self.columns + home.rack as usize;
         match self.table.get(at) {
-            None | Some(&NONE) => Vec::new(),
-            Some(&HERE) => vec![home.nic ^ 1],
+            None | Some(&UNREACHABLE) => Vec::new(),
+            Some(&LOCAL) => vec![home.nic ^ 1],
             Some(&port) if port < SET => vec![port],
             Some(set) => {
-                let Set { first, len, .. } = self.sets[(set - SET) as usize];
+                let NextHopSet { first, len, .. } = self.next_hop_sets[(set - SET) as usize];
                 self.members[first as usize..(first + len) as usize].to_vec()
             }
         }
     }
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(self.homes.as_slice())
+        size_of_val(self.attachments.as_slice())
             + size_of_val(self.table.as_slice())
-            + size_of_val(self.sets.as_slice())
+            + size_of_val(self.next_hop_sets.as_slice())
             + size_of_val(self.members.as_slice())
-            + size_of_val(self.turns.as_slice())
+            + size_of_val(self.spray.as_slice())
     }
     /// Finds the ways over all links but those that `avoid` names (by number; links beyond its end
     /// are used).
@@ -151,19 +151,19 @@ impl Routes {
     ) -> Result<Self, BlueprintError> {
         let hosts = edges.hosts;
         let usable = |port: u32| !avoid.get(port as usize / 2).is_some_and(|a| *a);
-        let (homes, racks) = homes(edges, usable);
+        let (homes, racks) = attachments(edges, usable);
         let columns = racks.len() + 1;
         let (switches, most) = (edges.switches(), MOST_PLACES);
         if switches.saturating_mul(columns) > most {
             return Err(BlueprintError::TooManyRoutes { switches, racks: racks.len(), most });
         }
         let mut routes = Self {
-            homes,
+            attachments: homes,
             columns,
-            table: vec![NONE; switches * columns],
-            sets: Vec::new(),
+            table: vec![UNREACHABLE; switches * columns],
+            next_hop_sets: Vec::new(),
             members: Vec::new(),
-            turns: Vec::new(),
+            spray: Vec::new(),
         };
         let mut numbers = BTreeMap::new();
         let mut ports = Vec::new();
@@ -181,32 +181,32 @@ impl Routes {
                 };
                 let mut near = edges.out(node).iter().filter(closer).map(|&(port, _)| port);
                 let way = match routing {
-                    _ if node == rack => HERE,
-                    Routing::Single => near.next().unwrap_or(NONE),
+                    _ if node == rack => LOCAL,
+                    Routing::Single => near.next().unwrap_or(UNREACHABLE),
                     Routing::Ecmp { .. } | Routing::Spray => {
                         ports.clear();
                         ports.extend(near);
-                        routes.way(&ports, &mut numbers)
+                        routes.table_entry(&ports, &mut numbers)
                     }
                 };
                 routes.table[switch * columns + column] = way;
             }
         }
-        routes.spread(edges, routing, salt_seed);
+        routes.init_selection(edges, routing, salt_seed);
         Ok(routes)
     }
     /// What stands in the table for these ports.
-    fn way(&mut self, ports: &[u32], numbers: &mut BTreeMap<Vec<u32>, u32>) -> u32 {
+    fn table_entry(&mut self, ports: &[u32], numbers: &mut BTreeMap<Vec<u32>, u32>) -> u32 {
         match *ports {
-            [] => NONE,
+            [] => UNREACHABLE,
             [port] => port,
             _ => {
                 if let Some(&number) = numbers.get(ports) {
                     return SET + number;
                 }
-                let number = self.sets.len() as u32;
+                let number = self.next_hop_sets.len() as u32;
                 let (first, len) = (self.members.len() as u32, ports.len() as u32);
-                self.sets.push(Set { first, len, salt: 0 });
+                self.next_hop_sets.push(NextHopSet { first, len, salt: 0 });
                 self.members.extend(ports);
                 numbers.insert(ports.to_vec(), number);
                 SET + number
@@ -214,31 +214,31 @@ impl Routes {
         }
     }
     /// Gives each set what it takes to choose.
-    fn spread(&mut self, edges: &Edges, routing: Routing, salt_seed: u64) {
+    fn init_selection(&mut self, edges: &Edges, routing: Routing, salt_seed: u64) {
         match routing {
             Routing::Single => {}
             Routing::Ecmp { polarised } => {
                 let salt = |switch| Seed::derive(salt_seed, "switch", switch, "ecmp salt").value();
                 let owner = edges.owners();
-                for set in &mut self.sets {
+                for set in &mut self.next_hop_sets {
                     let port = self.members[set.first as usize];
                     set.salt = salt(if polarised { 0 } else { owner[port as usize] });
                 }
             }
             Routing::Spray => {
-                let turn = |set: &Set| {
+                let turn = |set: &NextHopSet| {
                     let port = self.members[set.first as usize].into();
                     let mut rng = Seed::derive(salt_seed, "port", port, "spray").rng();
                     let start = rng.below(set.len.into()) as u32;
-                    Turn { rng, sent: 0, start }
+                    SprayState { rng, sent: 0, start }
                 };
-                self.turns = self.sets.iter().map(turn).collect();
+                self.spray = self.next_hop_sets.iter().map(turn).collect();
             }
         }
     }
 }
 
-impl Turn {
+impl SprayState {
     /// Which of `len` links is next.
     fn next(&mut self, len: u32) -> u32 {
         if self.sent == len {
@@ -253,7 +253,7 @@ impl Turn {
 
 /// Which of `len` links the packets of `flow` take at a switch with that salt, each equally likely.
 #[inline]
-fn share(flow: u32, salt: u64, len: u32) -> u32 {
+fn ecmp_index(flow: u32, salt: u64, len: u32) -> u32 {
     const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
     let hash = (u64::from(flow) ^ salt).wrapping_mul(FACTOR);
     let hash = (hash ^ (hash >> 32)).wrapping_mul(FACTOR);
@@ -261,7 +261,7 @@ fn share(flow: u32, salt: u64, len: u32) -> u32 {
 }
 
 /// Where each host is, and the node of each rack's switch.
-fn homes(edges: &Edges, usable: impl Fn(u32) -> bool) -> (Vec<Home>, Vec<usize>) {
+fn attachments(edges: &Edges, usable: impl Fn(u32) -> bool) -> (Vec<Attachment>, Vec<usize>) {
     let mut racks = Vec::new();
     let mut rack_of = BTreeMap::new();
     let mut homes = Vec::with_capacity(edges.hosts);
@@ -273,7 +273,7 @@ fn homes(edges: &Edges, usable: impl Fn(u32) -> bool) -> (Vec<Home>, Vec<usize>)
                 racks.len() as u32 - 1
             })
         });
-        homes.push(Home { rack: known.filter(|_| usable(nic)).unwrap_or(NONE), nic });
+        homes.push(Attachment { rack: known.filter(|_| usable(nic)).unwrap_or(UNREACHABLE), nic });
     }
     let nowhere = racks.len() as u32;
     for home in &mut homes {

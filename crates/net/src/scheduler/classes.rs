@@ -8,7 +8,7 @@ use crate::Service;
 
 /// Whose turn it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns {
+pub(crate) struct ClassScheduler {
     services: Vec<Service>,
     /// By class; zero for strict ones.
     deficits: Vec<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct Turns {
     granted: bool,
 }
 
-impl Turns {
+impl ClassScheduler {
     pub(crate) fn new(services: Vec<Service>) -> Self {
         Self { deficits: vec![0; services.len()], services, turn: 0, granted: false }
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     /// What goes, of classes that each have packets of one size without end, or none.
-    fn order(turns: &mut Turns, sizes: &[Option<u32>], n: usize) -> Vec<usize> {
+    fn order(turns: &mut ClassScheduler, sizes: &[Option<u32>], n: usize) -> Vec<usize> {
         let mut one = || {
             let class = turns.pick(|class| sizes[class])?;
             turns.sent(class, sizes[class]?, false);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn strict_ones_go_first_in_their_order_wherever_they_stand() {
-        let mut turns = Turns::new(vec![dwrr(100), Service::Strict, Service::Strict]);
+        let mut turns = ClassScheduler::new(vec![dwrr(100), Service::Strict, Service::Strict]);
         assert_eq!(order(&mut turns, &[Some(100), Some(9), Some(9)], 3), [1, 1, 1]);
         assert_eq!(order(&mut turns, &[Some(100), None, Some(9)], 2), [2, 2]);
         assert_eq!(order(&mut turns, &[Some(100), None, None], 2), [0, 0]);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_quantum_below_a_packet_takes_several_turns() {
-        let mut turns = Turns::new(vec![dwrr(1), dwrr(500)]);
+        let mut turns = ClassScheduler::new(vec![dwrr(1), dwrr(500)]);
         let got = order(&mut turns, &[Some(1_500), Some(1_500)], 1_002);
         // A packet of the first class for five hundred of the second.
         assert_eq!(got.iter().filter(|c| **c == 0).count(), 2);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn deficits_are_kept_over_a_strict_packet_and_lost_when_empty() {
-        let mut turns = Turns::new(vec![Service::Strict, dwrr(250), dwrr(100)]);
+        let mut turns = ClassScheduler::new(vec![Service::Strict, dwrr(250), dwrr(100)]);
         assert_eq!(order(&mut turns, &[None, Some(100), Some(100)], 1), [1]);
         assert_eq!(order(&mut turns, &[Some(9), Some(100), Some(100)], 1), [0]);
         // Still its turn: one more, and 50 for later; then two, and with those 50 a third one.

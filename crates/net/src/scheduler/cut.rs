@@ -12,7 +12,7 @@ impl Fifo {
     ///
     /// The line finishes what it has begun, and each place on it or in flight keeps its events, so that
     /// whatever comes later cannot arrive earlier; its packet is [`PacketId::GONE`] when it arrives.
-    pub(crate) fn cut(&mut self, now: Instant) -> Vec<(PacketId, u32)> {
+    pub(crate) fn link_down(&mut self, now: Instant) -> Vec<(PacketId, u32)> {
         let begun = self.tail.min(self.line + 1);
         let mask = self.ring.len().wrapping_sub(1);
         let mut lost = Vec::new();
@@ -33,12 +33,12 @@ impl Fifo {
             if let Some(late) = &mut self.late {
                 late.arrivals.truncate(begun.saturating_sub(self.head) as usize);
             }
-            self.free_at = self.place(self.line).departure;
+            self.free_at = self.entry(self.line).departure;
         }
         lost
     }
     /// Packets between their place in the queue and the far end, those that are gone included.
-    pub(crate) const fn under_way(&self) -> usize {
+    pub(crate) const fn in_ring(&self) -> usize {
         (self.tail - self.head) as usize
     }
 }

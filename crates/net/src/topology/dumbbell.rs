@@ -3,28 +3,38 @@
 use lowtide_units::{Duration, Rate};
 
 use super::{HostLine, params};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, Framing, LinkSpec, NodeId, PortSpec};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "dumbbell",
     summary: "two switches with hosts on each, one line between them",
     spec: "lowtide",
     params: &[
-        Param { name: "left", kind: Kind::Hosts, default: None, doc: "The hosts on the left." },
-        Param { name: "right", kind: Kind::Hosts, default: None, doc: "The hosts on the right." },
+        Param {
+            name: "left",
+            kind: ParamFormat::Hosts,
+            default: None,
+            doc: "The hosts on the left.",
+        },
+        Param {
+            name: "right",
+            kind: ParamFormat::Hosts,
+            default: None,
+            doc: "The hosts on the right.",
+        },
         params::RATE,
         params::DELAY,
         Param {
             name: "bottleneck-rate",
-            kind: Kind::Rate,
+            kind: ParamFormat::Rate,
             default: None,
             doc: "Rate of the line between the switches in each direction.",
         },
         Param {
             name: "bottleneck-delay",
-            kind: Kind::Duration,
+            kind: ParamFormat::Duration,
             default: None,
             doc: "Propagation delay between the switches in each direction.",
         },
@@ -32,7 +42,7 @@ pub static ENTRY: Entry = Entry {
         params::PORT,
         Param {
             name: "bottleneck-port",
-            kind: Kind::Port,
+            kind: ParamFormat::Port,
             default: None,
             doc: "The two ports between the switches.",
         },

@@ -3,18 +3,18 @@
 use super::params;
 use super::three_tier::{ThreeTier, build};
 use super::tree::{Check, Layer};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, BlueprintError, Framing};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "fat-tree",
     summary: "k pods of k/2 racks of k/2 hosts, (k/2)^2 core switches",
     spec: "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008, §3",
     params: &[
         Param {
             name: "k",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: None,
             doc: "Ports of every switch: an even number, k^3 / 4 hosts.",
         },

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::params;
 use super::tree::Layer;
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, BlueprintError, Framing, HostId, NodeId};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "graph",
     summary: "hosts, switches and links as they are written down",
     spec: "lowtide",
@@ -16,13 +16,13 @@ pub static ENTRY: Entry = Entry {
         params::HOSTS,
         Param {
             name: "switches",
-            kind: Kind::Switches,
+            kind: ParamFormat::Switches,
             default: None,
             doc: "The names of the switches, in order.",
         },
         Param {
             name: "links",
-            kind: Kind::Links,
+            kind: ParamFormat::Links,
             default: None,
             doc: "The links; a host has exactly one.",
         },

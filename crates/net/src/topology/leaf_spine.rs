@@ -2,43 +2,43 @@
 
 use super::params;
 use super::tree::{Check, Layer, racks};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, BlueprintError, Framing, NodeId};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "leaf-spine",
     summary: "leaf switches with hosts, each connected to every spine switch",
     spec: "lowtide",
     params: &[
         Param {
             name: "leaves",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: None,
             doc: "Leaf switches, `leaf0` and so on; each is a rack.",
         },
         Param {
             name: "spines",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: None,
             doc: "Spine switches, `spine0` and so on.",
         },
         Param {
             name: "hosts-per-leaf",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: None,
             doc: "Hosts on each leaf.",
         },
         Param {
             name: "parallel",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("1"),
             doc: "Links between each leaf and each spine.",
         },
         params::HOST,
         Param {
             name: "fabric",
-            kind: Kind::Layer,
+            kind: ParamFormat::Layer,
             default: None,
             doc: "Links between leaves and spines.",
         },

@@ -19,12 +19,12 @@ pub mod tree;
 
 use lowtide_units::{Duration, Rate};
 
-use crate::registry::Entry;
+use crate::registry::RegistryEntry;
 use crate::{Framing, HostId, LinkSpec, NodeId, PortSpec};
 
 /// Every topology, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[
+pub static REGISTRY: &[&RegistryEntry] = &[
     &dumbbell::ENTRY,
     &fat_tree::ENTRY,
     &graph::ENTRY,
@@ -36,7 +36,7 @@ pub static REGISTRY: &[&Entry] = &[
 // lowtide:registry list end
 
 /// The topology of that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static RegistryEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 

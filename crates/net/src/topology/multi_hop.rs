@@ -2,25 +2,25 @@
 
 use super::tree::Layer;
 use super::{HostLine, params};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, Framing, NodeId, PortSpec, SwitchSpec};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "multi-hop",
     summary: "three switches in a row, senders before the first trunk and behind the second",
     spec: "DCTCP §4.1, figure 17: S1 10, S2 20, S3 10, R1 1, R2 20 hosts at 1 Gbit/s, trunks 10 Gbit/s",
     params: &[
-        Param { name: "s1", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph1`." },
-        Param { name: "s2", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph1`." },
-        Param { name: "s3", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
-        Param { name: "r1", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
-        Param { name: "r2", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
+        Param { name: "s1", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph1`." },
+        Param { name: "s2", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph1`." },
+        Param { name: "s3", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph2`." },
+        Param { name: "r1", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph2`." },
+        Param { name: "r2", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph2`." },
         params::RATE,
         params::DELAY,
         Param {
             name: "trunk",
-            kind: Kind::Layer,
+            kind: ParamFormat::Layer,
             default: None,
             doc: "The links between `triumph1`, `scorpion` and `triumph2`.",
         },

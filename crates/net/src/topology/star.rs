@@ -1,11 +1,11 @@
 //! Every host on one switch, `switch0`.
 
 use super::{HostLine, params};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, Framing, PortSpec};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "star",
     summary: "every host on one switch",
     spec: "lowtide",
@@ -14,7 +14,12 @@ pub static ENTRY: Entry = Entry {
         params::RATE,
         params::DELAY,
         params::FRAMING,
-        Param { name: "port", kind: Kind::Port, default: None, doc: "The ports of the switch." },
+        Param {
+            name: "port",
+            kind: ParamFormat::Port,
+            default: None,
+            doc: "The ports of the switch.",
+        },
     ],
 };
 

@@ -2,49 +2,49 @@
 
 use super::params;
 use super::tree::{Check, Layer, racks};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::{Param, ParamFormat, RegistryEntry};
 use crate::{Blueprint, BlueprintError, Framing, NodeId};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "three-tier",
     summary: "pods of top-of-rack and aggregation switches under a layer of core switches",
     spec: "DX §VI-C, after HULL (NSDI 2012): 192 hosts, 32 ToR, 16 aggregation, 8 core switches",
     params: &[
-        Param { name: "pods", kind: Kind::Number, default: Some("8"), doc: "Pods." },
+        Param { name: "pods", kind: ParamFormat::Number, default: Some("8"), doc: "Pods." },
         Param {
             name: "tors-per-pod",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("4"),
             doc: "Top-of-rack switches of a pod; `tor0` and so on, each is a rack.",
         },
         Param {
             name: "aggs-per-pod",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("2"),
             doc: "Aggregation switches of a pod; `agg0` and so on.",
         },
         Param {
             name: "cores",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("8"),
             doc: "Core switches, `core0` and so on; a multiple of `aggs-per-pod`.",
         },
         Param {
             name: "hosts-per-tor",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("6"),
             doc: "Hosts of a rack.",
         },
         Param {
             name: "tor-uplinks",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("2"),
             doc: "Links from a top-of-rack switch to its pod's aggregation; a multiple of `aggs-per-pod`.",
         },
         Param {
             name: "agg-uplinks",
-            kind: Kind::Number,
+            kind: ParamFormat::Number,
             default: Some("4"),
             doc: "Links from an aggregation switch to the cores; a multiple of `cores / aggs-per-pod`.",
         },

@@ -1,11 +1,11 @@
 //! What is refused, and how it is said.
 
 use lowtide_net::{
-    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, Framing, HostId,
-    LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PieSpec, PortSpec, Ratio, RedSpec,
-    Service, Signal, SwitchSpec,
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count,
+    Framing, HostId, LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PieSpec, PortSpec, Ratio,
+    RedSpec, Service, SwitchSpec,
 };
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 fn host(i: u32) -> NodeId {
     NodeId::Host(HostId(i))
@@ -143,7 +143,7 @@ fn a_hosts_own_port_knows_when_a_packet_leaves() {
     let codel = CoDelSpec {
         target: Duration::from_ms(5),
         interval: Duration::from_ms(100),
-        signal: Signal::Drop,
+        signal: CongestionSignal::Drop,
     };
     let mut plan = Blueprint {
         hosts: vec!["h0".into()],
@@ -182,7 +182,7 @@ fn classes_that_cannot_be() {
     let never = Service::Dwrr { quantum: Bytes::new(0) };
     let never = of_port(port, &[ClassSpec { service: never, ..CLASS }]);
     assert!(never.contains("give it a full packet or more"), "{never}");
-    let (k, gamma) = (Bytes::new(3_000), Parts::from_percent(95));
+    let (k, gamma) = (Bytes::new(3_000), Fraction::from_percent(95));
     let phantom = MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore };
     assert_eq!(marked(phantom), "", "of a whole line it is one");
     let phantom = of_port(port, &[ClassSpec { mark: phantom, ..CLASS }]);
@@ -194,30 +194,36 @@ fn markers_that_cannot_be() {
     let red = RedSpec {
         min: Count::Packets(20),
         max: Count::Packets(60),
-        max_p: Parts::from_percent(10),
+        max_p: Fraction::from_percent(10),
         weight: 9,
         gentle: false,
         mean_packet: Bytes::new(1_500),
-        signal: Signal::Mark(NotEct::Drop),
+        signal: CongestionSignal::Mark(NotEct::Drop),
     };
     assert_eq!(marked(MarkSpec::Red(red)), "");
-    let (kb, zero) = (Count::Bytes(Bytes::new(90_000)), Parts::ZERO);
+    let (kb, zero) = (Count::Bytes(Bytes::new(90_000)), Fraction::ZERO);
     for (bad, help) in [
         (RedSpec { max: kb, ..red }, "write both in one"),
         (RedSpec { max: red.min, ..red }, "raise max"),
         (RedSpec { max_p: zero, ..red }, "above 0 %, at most 100 %"),
-        (RedSpec { max_p: Parts::from_percent(101), ..red }, "above 0 %, at most 100 %"),
+        (RedSpec { max_p: Fraction::from_percent(101), ..red }, "above 0 %, at most 100 %"),
         (RedSpec { weight: 25, ..red }, "a weight beyond 24"),
         (RedSpec { mean_packet: Bytes::new(0), ..red }, "a mean packet of 0 B"),
     ] {
         assert!(marked(MarkSpec::Red(bad)).contains(help), "{}", marked(MarkSpec::Red(bad)));
     }
-    let (a, b) = (Parts::from_ppb(18_220), Parts::from_ppb(18_160));
-    let pi = PiSpec { a, b, q_ref: 50, period: Duration::from_us(6_250), signal: Signal::Drop };
+    let (a, b) = (Fraction::from_ppb(18_220), Fraction::from_ppb(18_160));
+    let pi = PiSpec {
+        a,
+        b,
+        q_ref: 50,
+        period: Duration::from_us(6_250),
+        signal: CongestionSignal::Drop,
+    };
     assert_eq!(marked(MarkSpec::Pi(pi)), "");
     assert!(marked(MarkSpec::Pi(PiSpec { b: a, ..pi })).contains("a above b"));
     assert!(
-        marked(MarkSpec::Pi(PiSpec { b: Parts::from_ppb(-1), ..pi })).contains("b not negative")
+        marked(MarkSpec::Pi(PiSpec { b: Fraction::from_ppb(-1), ..pi })).contains("b not negative")
     );
     assert!(
         marked(MarkSpec::Pi(PiSpec { period: Duration::ZERO, ..pi })).contains("period of zero")
@@ -228,14 +234,14 @@ fn markers_that_cannot_be() {
         alpha: Ratio::new(1, 8).unwrap(),
         beta: Ratio::new(5, 4).unwrap(),
         burst: Duration::from_ms(150),
-        mark_limit: Parts::from_percent(10),
+        mark_limit: Fraction::from_percent(10),
         mean_packet: Bytes::new(1_500),
-        signal: Signal::Drop,
+        signal: CongestionSignal::Drop,
     };
     assert_eq!(marked(MarkSpec::Pie(pie)), "");
     let still = PieSpec { period: Duration::ZERO, ..pie };
     assert!(marked(MarkSpec::Pie(still)).contains("PIE with a period of zero"));
     let (target, interval) = (Duration::from_ms(5), Duration::ZERO);
-    let codel = CoDelSpec { target, interval, signal: Signal::Drop };
+    let codel = CoDelSpec { target, interval, signal: CongestionSignal::Drop };
     assert!(marked(MarkSpec::CoDel(codel)).contains("interval of zero"));
 }

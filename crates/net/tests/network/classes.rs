@@ -1,8 +1,8 @@
 //! Several queues before one line: who is served when, and what is counted for whom.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, Level, MarkSpec, NotEct, Packet,
-    PortSpec, Service, Signal,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count, LevelStats,
+    MarkSpec, NotEct, Packet, PortSpec, Service,
 };
 use lowtide_units::{Bytes, Duration, Instant};
 
@@ -66,7 +66,7 @@ fn shares_follow_the_quanta_within_a_packet() {
 }
 
 #[test]
-fn what_a_turn_leaves_is_kept_and_what_runs_empty_is_not() {
+fn a_deficit_is_kept_until_the_class_runs_empty() {
     let plan = classes(vec![dwrr(150), dwrr(100)]);
     let mut sends: Vec<_> = (0..6).map(|i| (ps(u64::from(i)), of_class(0, 100, i))).collect();
     sends.extend((0..4).map(|i| (ps(u64::from(6 + i)), of_class(1, 100, i))));
@@ -124,7 +124,7 @@ fn each_class_has_its_buffer_its_marker_and_its_figures() {
     assert_eq!((first.max_bytes, second.max_bytes, stats.max_bytes), (300, 600, 900));
     assert_eq!(rig.marked(), [9, 10, 11]);
     // Each class's times add up to those of the port, and the second one is served after the first.
-    let sum = |levels: &[Level]| levels.iter().map(|l| l.time.as_ps()).sum::<u64>();
+    let sum = |levels: &[LevelStats]| levels.iter().map(|l| l.time.as_ps()).sum::<u64>();
     assert_eq!(sum(&first.levels), sum(&stats.levels));
     assert_eq!(sum(&second.levels), sum(&stats.levels));
     let six = second.levels.iter().find(|l| l.packets == 6).unwrap();
@@ -137,7 +137,7 @@ fn a_drop_at_the_head_lets_the_next_one_go_and_frees_its_place() {
     let codel = CoDelSpec {
         target: Duration::from_ns(500),
         interval: Duration::from_ns(1_000),
-        signal: Signal::Drop,
+        signal: CongestionSignal::Drop,
     };
     let port = PortSpec { mark: MarkSpec::CoDel(codel), ..PortSpec::NIC };
     let sends: Vec<_> = (0..40).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
@@ -163,14 +163,16 @@ fn a_drop_at_the_head_lets_the_next_one_go_and_frees_its_place() {
 fn waits_are_those_of_the_queue() {
     let plan = classes(vec![class(Service::Strict), dwrr(1_000)]);
     let mut net = build(&plan);
-    net.measure_waits();
+    net.measure_queueing();
     let mut sched = lowtide_sim::Scheduler::new(lowtide_sim::Seed(1));
     for i in 0..3 {
         net.send(Instant::ZERO, &of_class(1, 100, i), &mut sched);
     }
     let mut waits = Vec::new();
     while let Some((now, entity)) = sched.pop() {
-        waits.extend(net.on_port_event(now, entity.index(), &mut sched).map(|d| d.waited.as_ps()));
+        waits.extend(
+            net.on_port_event(now, entity.index(), &mut sched).map(|d| d.queueing_delay.as_ps()),
+        );
     }
     // In whole nanoseconds: 0, 99.9, 199.8 ns.
     assert_eq!(waits, [0, 99_000, 199_000]);

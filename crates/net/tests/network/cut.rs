@@ -4,7 +4,8 @@ use lowtide_net::topology::fat_tree::fat_tree;
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    Blueprint, CoDelSpec, Cut, Framing, HostId, MarkSpec, NodeId, NotEct, PortSpec, Signal, Whole,
+    Blueprint, CoDelSpec, CongestionSignal, Framing, HostId, MarkSpec, NodeId, NotEct, Partition,
+    PartitionError, PortSpec,
 };
 use lowtide_units::{Duration, Rate};
 
@@ -19,10 +20,11 @@ fn between_switches(plan: &Blueprint) -> impl Iterator<Item = usize> {
 }
 
 /// Cuts and checks what holds for every cut; links that are cut, and hosts of each part.
-fn cut(plan: &Blueprint, parts: usize) -> (Cut, Vec<usize>, Vec<usize>) {
-    let cut = Cut::find(plan, parts, &vec![4; plan.hosts.len()]).expect("a cut");
-    assert_eq!(cut.parts(), parts);
-    let through: Vec<usize> = (0..plan.links.len()).filter(|i| cut.cuts(&plan.links[*i])).collect();
+fn cut(plan: &Blueprint, parts: usize) -> (Partition, Vec<usize>, Vec<usize>) {
+    let cut = Partition::find(plan, parts, &vec![4; plan.hosts.len()]).expect("a cut");
+    assert_eq!(cut.shards(), parts);
+    let through: Vec<usize> =
+        (0..plan.links.len()).filter(|i| cut.crosses_shards(&plan.links[*i])).collect();
     let inner: Vec<usize> = between_switches(plan).collect();
     assert!(through.iter().all(|i| inner.contains(i)), "a host goes with its switch");
     for link in through.iter().map(|i| &plan.links[*i]) {
@@ -49,7 +51,7 @@ fn trees_are_cut_into_equal_parts() {
         assert_eq!((through.len(), &found), (links, &hosts), "{parts}");
         // 40 bytes at 10 Gbit/s, without framing, and 1 us.
         assert_eq!(cut.lookahead(), Duration::from_ns(1_032));
-        let part = |host| cut.part(NodeId::Host(HostId(host)));
+        let part = |host| cut.shard_of(NodeId::Host(HostId(host)));
         assert_eq!(cut.hosts().iter().zip(0..).find(|(p, h)| usize::from(**p) != part(*h)), None);
     }
     let (_, _, hosts) = cut(&fat_tree(&fat(8)).unwrap(), 3);
@@ -89,35 +91,35 @@ fn some_links_are_never_cut() {
     for i in &inner {
         plan.links[*i].from_b.delay = Duration::ZERO;
     }
-    assert_eq!(Cut::find(&plan, 2, &[]), Err(Whole::NoDelay));
+    assert_eq!(Partition::find(&plan, 2, &[]), Err(PartitionError::NoLookahead));
 
     let codel = MarkSpec::CoDel(CoDelSpec {
         target: Duration::from_us(5),
         interval: Duration::from_us(100),
-        signal: Signal::Mark(NotEct::Ignore),
+        signal: CongestionSignal::Mark(NotEct::Ignore),
     });
     let mut late = leaf_spine(&leaves(4, 2, 6, 1)).unwrap();
     for i in &inner {
         late.links[*i].from_a.port = PortSpec { mark: codel, ..PortSpec::NIC };
     }
-    assert_eq!(Cut::find(&late, 2, &[]), Err(Whole::NoDelay));
+    assert_eq!(Partition::find(&late, 2, &[]), Err(PartitionError::NoLookahead));
 }
 
 #[test]
-fn what_cannot_be_cut_says_why() {
+fn networks_that_cannot_be_partitioned_say_why() {
     let one = star(&Star {
         hosts: (0..4).map(|i| host(&format!("h{i}"), 10, Duration::from_us(1))).collect(),
         framing: Framing::Ip,
         port: PortSpec::NIC,
     });
-    assert_eq!(Cut::find(&one, 2, &[]), Err(Whole::FewSwitches));
+    assert_eq!(Partition::find(&one, 2, &[]), Err(PartitionError::TooFewSwitches));
     let mut uneven = leaf_spine(&leaves(2, 1, 2, 1)).unwrap();
-    assert!(Cut::find(&uneven, 2, &[4; 4]).is_ok());
+    assert!(Partition::find(&uneven, 2, &[4; 4]).is_ok());
     // All that there is to do is on one leaf.
-    assert_eq!(Cut::find(&uneven, 2, &[400, 400, 0, 0]), Err(Whole::Uneven));
-    assert_eq!(Cut::find(&uneven, 4, &[]), Err(Whole::FewSwitches));
+    assert_eq!(Partition::find(&uneven, 2, &[400, 400, 0, 0]), Err(PartitionError::Unbalanced));
+    assert_eq!(Partition::find(&uneven, 4, &[]), Err(PartitionError::TooFewSwitches));
     for link in &mut uneven.links {
         link.from_a.rate = Rate::from_gbps(1);
     }
-    assert_eq!(Cut::find(&uneven, 1, &[]), Err(Whole::FewSwitches));
+    assert_eq!(Partition::find(&uneven, 1, &[]), Err(PartitionError::TooFewSwitches));
 }

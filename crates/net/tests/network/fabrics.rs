@@ -131,7 +131,7 @@ fn the_multi_hop_network_of_the_dctcp_paper() {
 }
 
 #[test]
-fn each_hop_of_a_way_to_the_picosecond() {
+fn each_hop_of_a_path_to_the_picosecond() {
     let tree = ThreeTier {
         host: layer(1, 1),
         aggregation: layer(10, 2),
@@ -199,29 +199,29 @@ fn everyone_reaches_everyone_over_the_links_there_should_be() {
     }
 }
 
-fn ways(plan: &Blueprint, routing: Routing) -> impl Fn(u32, u32) -> u64 + use<> {
+fn path_counts(plan: &Blueprint, routing: Routing) -> impl Fn(u32, u32) -> u64 + use<> {
     let net = build(&Blueprint { routing, ..plan.clone() });
-    move |a, b| net.ways(HostId(a), HostId(b))
+    move |a, b| net.path_count(HostId(a), HostId(b))
 }
 
 #[test]
-fn equal_ways_between_pods_are_the_cores() {
+fn equal_paths_between_pods_are_the_cores() {
     let ecmp = Routing::Ecmp { polarised: false };
     for k in [2, 4, 8] {
         let (half, plan) = (k / 2, fat_tree(&fat(k)).unwrap());
-        let of = ways(&plan, ecmp);
+        let of = path_counts(&plan, ecmp);
         let other_pod = half * half;
         assert_eq!(of(0, other_pod), u64::from(half * half), "k = {k}");
         if half > 1 {
             assert_eq!((of(0, 1), of(0, half)), (1, half.into()), "k = {k}");
         }
-        assert_eq!(ways(&plan, Routing::Single)(0, other_pod), 1);
+        assert_eq!(path_counts(&plan, Routing::Single)(0, other_pod), 1);
         assert_eq!(of(0, 0), 0);
     }
-    let of = ways(&three_tier(&hull()).unwrap(), ecmp);
+    let of = path_counts(&three_tier(&hull()).unwrap(), ecmp);
     assert_eq!([of(0, 1), of(0, 6), of(0, 24)], [1, 2, 8]);
     // Over each of three spines two links up and two down.
-    assert_eq!(ways(&leaf_spine(&leaves(2, 3, 1, 2)).unwrap(), Routing::Spray)(0, 1), 12);
+    assert_eq!(path_counts(&leaf_spine(&leaves(2, 3, 1, 2)).unwrap(), Routing::Spray)(0, 1), 12);
 }
 
 fn refused(plan: Result<Blueprint, BlueprintError>) -> String {
@@ -275,6 +275,6 @@ fn routes_of_8192_hosts_fit_in_three_megabytes() {
     let net = build(&plan);
     // A row of 512 racks per switch, four bytes each, is 2.6 MB; sets of links are few.
     assert!(net.route_memory() < 3_000_000, "{}", net.route_memory());
-    assert_eq!(net.ways(HostId(0), HostId(8_191)), 256);
+    assert_eq!(net.path_count(HostId(0), HostId(8_191)), 256);
     assert_eq!(net.next_ports(0, HostId(8_191)).len(), 16);
 }

@@ -52,7 +52,7 @@ fn sends(times: &[u64]) -> Vec<(Instant, Packet)> {
 }
 
 fn cut(rig: &Rig) -> u64 {
-    rig.net.ports().map(|p| p.stats.cut).sum()
+    rig.net.ports().map(|p| p.stats.link_down_drops).sum()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_has_come_off_the_line_arrives_and_nothing_else() {
         let plan = with(chain(), &[failure(MIDDLE, down, None, 1_000_000)]);
         let rig = Rig::quiet(&plan, &burst);
         assert_eq!(rig.seqs(), (0..arrive).collect::<Vec<_>>(), "down at {down}");
-        assert_eq!(rig.port("s0->s1").cut, u64::from(12 - arrive));
+        assert_eq!(rig.port("s0->s1").link_down_drops, u64::from(12 - arrive));
         assert_eq!(cut(&rig), u64::from(12 - arrive));
         let want: Vec<u64> = (0..u64::from(arrive)).map(|i| 1_000 * (4_500 + 500 * i)).collect();
         assert_eq!(rig.times(), want);
@@ -87,7 +87,7 @@ fn the_queue_is_lost_and_the_line_finishes_what_it_began() {
     assert_eq!(rig.times(), [1_000 * (3_500 + 200 + 1_000 + 100 + 1_000)]);
     let middle = rig.port("s0->s1");
     // Packets 0 and 1 were sent, to nobody.
-    assert_eq!((middle.cut, middle.packets, middle.bytes), (4, 3, 1_100));
+    assert_eq!((middle.link_down_drops, middle.packets, middle.bytes), (4, 3, 1_100));
     assert_eq!(middle.busy, Duration::from_ns(2_200));
     assert_eq!(rig.left[4], Some(ns(2_300)));
 }
@@ -99,18 +99,18 @@ fn packets_that_come_to_a_dead_port_are_lost() {
     let rig = Rig::quiet(&plan, &sends(&[8_000, 8_499, 9_000, 15_000, 18_499, 18_501, 20_000]));
     // The first is in flight on the middle at 10000, the second on it.
     assert_eq!(rig.seqs(), [5, 6]);
-    assert_eq!((cut(&rig), rig.net.unrouted()), (5, 0));
+    assert_eq!((cut(&rig), rig.net.no_route_drops()), (5, 0));
 }
 
 #[test]
-fn without_a_way_packets_are_dropped_and_counted() {
+fn without_a_route_packets_are_dropped_and_counted() {
     let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(20_000), 3_000)]);
     // At s0 1500 later: dead from 10000, no route from 13000, works from 20000, route from 23000.
     let rig = Rig::quiet(&plan, &sends(&[5_000, 9_000, 11_499, 11_501, 18_499, 21_499, 21_501]));
     assert_eq!(rig.seqs(), [0, 6]);
-    assert_eq!((cut(&rig), rig.net.unrouted()), (2, 3));
+    assert_eq!((cut(&rig), rig.net.no_route_drops()), (2, 3));
     let never = Rig::quiet(&chain(), &sends(&[5_000]));
-    assert_eq!(never.net.unrouted(), 0);
+    assert_eq!(never.net.no_route_drops(), 0);
 }
 
 #[test]
@@ -119,17 +119,17 @@ fn the_link_of_a_host_can_fail_too() {
     let plan = with(chain(), &[failure(1, 5_000, None, 2_000)]);
     let rig = Rig::quiet(&plan, &sends(&[0, 1_900, 2_500, 5_600, 20_000]));
     assert_eq!(rig.seqs(), [0]);
-    assert_eq!((rig.port("s1->h1").cut, rig.net.unrouted()), (2, 2));
+    assert_eq!((rig.port("s1->h1").link_down_drops, rig.net.no_route_drops()), (2, 2));
     // The sender's: nothing leaves.
     let plan = with(chain(), &[failure(0, 5_000, Some(9_000), 2_000)]);
     let rig = Rig::quiet(&plan, &sends(&[0, 4_700, 6_000, 9_001]));
     assert_eq!(rig.seqs(), [0, 3]);
     assert_eq!(rig.left, [Some(ns(500)), Some(ns(5_200)), None, Some(ns(9_501))]);
-    assert_eq!((rig.port("h0->s0").cut, rig.net.unrouted()), (2, 0));
+    assert_eq!((rig.port("h0->s0").link_down_drops, rig.net.no_route_drops()), (2, 0));
 }
 
 #[test]
-fn traffic_takes_the_other_way_and_comes_back() {
+fn traffic_takes_the_other_path_and_returns() {
     for routing in [Routing::Single, Routing::Ecmp { polarised: false }, Routing::Spray] {
         let plan = leaf_spine(&leaves(2, 2, 1, 1)).unwrap();
         let plan = Blueprint { routing, ..plan };
@@ -170,7 +170,7 @@ fn a_flap_that_is_over_before_it_is_detected_still_moves_the_routes() {
     // At s0 1500 later: routes leave the link at 15000 and come back at 16000.
     let rig = Rig::quiet(&plan, &sends(&[11_000, 13_499, 14_000, 14_501]));
     assert_eq!(rig.seqs(), [0, 1, 3]);
-    assert_eq!((cut(&rig), rig.net.unrouted()), (0, 1));
+    assert_eq!((cut(&rig), rig.net.no_route_drops()), (0, 1));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn figures_start_after_the_warm_up() {
     for (warmup, want) in [(0, (3, 2)), (12_000, (1, 2)), (35_000, (0, 1))] {
         let net = Network::build(&plan, 0, Duration::ZERO, Duration::from_ns(warmup)).unwrap();
         let rig = Rig::run(net, &all, Instant::FAR_FUTURE);
-        assert_eq!((cut(&rig), rig.net.unrouted()), want, "{warmup}");
+        assert_eq!((cut(&rig), rig.net.no_route_drops()), want, "{warmup}");
         assert_eq!(rig.net.in_flight(), 0);
     }
 }
@@ -316,9 +316,9 @@ proptest! {
         };
         let rig = run();
         let entered = sends.iter().filter(|s| s.0 < ns(stop)).count() as u64;
-        let gone: u64 = rig.net.ports().map(|p| p.stats.cut + p.stats.drops + p.stats.aqm_drops).sum();
+        let gone: u64 = rig.net.ports().map(|p| p.stats.link_down_drops + p.stats.drops + p.stats.aqm_drops).sum();
         let left = rig.net.in_flight() as u64;
-        prop_assert_eq!(entered, rig.delivered.len() as u64 + gone + rig.net.unrouted() + left);
+        prop_assert_eq!(entered, rig.delivered.len() as u64 + gone + rig.net.no_route_drops() + left);
         prop_assert!(failures.is_empty() || rig.net.digest() == run().net.digest());
     }
 }
@@ -329,5 +329,5 @@ fn an_empty_plan_has_nothing_to_do() {
     let mut sched = lowtide_sim::Scheduler::new(lowtide_sim::Seed(1));
     net.prime(&mut sched);
     assert!(sched.is_empty());
-    assert_eq!(net.ways(HostId(0), HostId(1)), 1);
+    assert_eq!(net.path_count(HostId(0), HostId(1)), 1);
 }

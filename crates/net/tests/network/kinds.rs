@@ -3,10 +3,10 @@
 //! port one of the second kind.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, Count, MarkSpec, Network, NotEct, Packet, PortSpec,
-    Ratio, RedSpec, Service, Signal,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, CongestionSignal, Count, MarkSpec, Network, NotEct,
+    Packet, PortSpec, Ratio, RedSpec, Service,
 };
-use lowtide_units::{Bytes, Duration, Instant, Parts};
+use lowtide_units::{Bytes, Duration, Fraction, Instant};
 use lowtide_wire::Ecn;
 use proptest::prelude::*;
 
@@ -45,16 +45,16 @@ fn buffer() -> impl Strategy<Value = BufferSpec> {
 
 fn red() -> impl Strategy<Value = MarkSpec> {
     let signal = prop_oneof![
-        Just(Signal::Drop),
-        Just(Signal::Mark(NotEct::Ignore)),
-        Just(Signal::Mark(NotEct::Drop)),
+        Just(CongestionSignal::Drop),
+        Just(CongestionSignal::Mark(NotEct::Ignore)),
+        Just(CongestionSignal::Mark(NotEct::Drop)),
     ];
     (0..4_u64, 1..8_u64, 0..4_u8, any::<bool>(), signal).prop_map(
         |(min, more, weight, gentle, signal)| {
             MarkSpec::Red(RedSpec {
                 min: Count::Packets(min),
                 max: Count::Packets(min + more),
-                max_p: Parts::from_percent(50),
+                max_p: Fraction::from_percent(50),
                 weight,
                 gentle,
                 mean_packet: Bytes::new(500),
@@ -99,7 +99,7 @@ proptest! {
         count_in_service in any::<bool>(),
         memory in 1_200..6_000_u64,
         traffic in traffic(),
-        loss in prop_oneof![Just(Parts::ZERO), Just(Parts::from_percent(10))],
+        loss in prop_oneof![Just(Fraction::ZERO), Just(Fraction::from_percent(10))],
         jitter in prop_oneof![Just(0_u64), 0..200_u64],
         warmup in 0..4_000_000_u64,
         until in prop_oneof![Just(u64::MAX), 0..8_000_000_u64],
@@ -131,7 +131,7 @@ proptest! {
             a.classes.clear();
             prop_assert_eq!(a, b);
         }
-        for (a, b) in one.net.memories().zip(two.net.memories()) {
+        for (a, b) in one.net.buffer_pools().zip(two.net.buffer_pools()) {
             prop_assert_eq!(a, b);
             prop_assert!(a.peak <= a.size);
             prop_assert!(until != u64::MAX || a.held == 0);
@@ -140,7 +140,7 @@ proptest! {
 }
 
 /// Levels that no time and no arrival belongs to are not told apart.
-fn merged(levels: &[lowtide_net::Level]) -> Vec<lowtide_net::Level> {
+fn merged(levels: &[lowtide_net::LevelStats]) -> Vec<lowtide_net::LevelStats> {
     levels.iter().copied().filter(|l| l.time > Duration::ZERO || l.arrivals > 0).collect()
 }
 

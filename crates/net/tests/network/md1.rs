@@ -3,7 +3,7 @@
 //! averages, for the packets too.
 
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{Framing, Level, Network, Packet, PortSpec};
+use lowtide_net::{Framing, LevelStats, Network, Packet, PortSpec};
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
@@ -24,7 +24,7 @@ fn poisson(rng: &mut Rng, rho: f64) -> Vec<(Instant, Packet)> {
     (0..PACKETS).map(send).collect()
 }
 
-fn mean(levels: &[Level], weight: impl Fn(&Level) -> f64) -> f64 {
+fn mean(levels: &[LevelStats], weight: impl Fn(&LevelStats) -> f64) -> f64 {
     let sum: f64 = levels.iter().map(&weight).sum();
     levels.iter().map(|l| f64::from(l.packets) * weight(l)).sum::<f64>() / sum
 }

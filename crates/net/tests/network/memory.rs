@@ -84,7 +84,7 @@ fn groups_of_ports_have_memories_of_their_own() {
     let want = [33_333, 33_333, 33_333, 33_333];
     assert!(held.iter().zip(want).all(|(h, w)| h.abs_diff(w) <= 100), "{held:?}");
     let net = build(&plan);
-    let groups: Vec<_> = net.memories().map(|m| (m.switch, m.group, m.size)).collect();
+    let groups: Vec<_> = net.buffer_pools().map(|m| (m.switch, m.group, m.size)).collect();
     assert_eq!(groups, [("switch0", 0, 100_000), ("switch0", 1, 100_000)]);
 }
 
@@ -95,7 +95,7 @@ fn other_rules_take_nothing_of_the_shared_memory() {
     let sends: Vec<_> = (0..100).map(|i| (ps(u64::from(i)), packet(0, 1, 1_000, i))).collect();
     let rig = Rig::quiet(&plan, &sends);
     assert_eq!(rig.delivered.len(), 100);
-    assert_eq!(rig.net.memories().next().unwrap().peak, 0);
+    assert_eq!(rig.net.buffer_pools().next().unwrap().peak, 0);
 }
 
 /// One stay in memory.
@@ -176,7 +176,7 @@ proptest! {
             got.sort_unstable();
             want.sort_unstable();
             prop_assert_eq!(&got, &want);
-            let memory = rig.net.memories().next().unwrap();
+            let memory = rig.net.buffer_pools().next().unwrap();
             prop_assert_eq!((memory.peak, memory.held), (peak, 0));
         }
     }

@@ -1,7 +1,7 @@
 //! Every figure of a port against a model that knows nothing of rings, cursors or lateness.
 
 use lowtide_net::{
-    BufferSpec, Count, Level, MarkSpec, Network, NotEct, Packet, PortSpec, PortStats,
+    BufferSpec, Count, LevelStats, MarkSpec, Network, NotEct, Packet, PortSpec, PortStats,
 };
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Ecn;
@@ -90,8 +90,9 @@ fn serve(
     steps.retain(|&t| t >= warmup && t <= end);
     steps.sort_unstable();
     steps.dedup();
-    let mut levels: Vec<Level> =
-        (0..=stays.len() as u32).map(|packets| Level { packets, ..Level::default() }).collect();
+    let mut levels: Vec<LevelStats> = (0..=stays.len() as u32)
+        .map(|packets| LevelStats { packets, ..LevelStats::default() })
+        .collect();
     for span in steps.windows(2) {
         let (packets, bytes) = queue(&stays, span[0], with_line);
         levels[packets].time += Duration::from_ps(span[1] - span[0]);

@@ -1,14 +1,14 @@
 //! Lines as pipes: loss, two directions that differ, a phantom queue.
 
 use lowtide_net::{Framing, LineSpec, MarkSpec, Network, NotEct, PortSpec};
-use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 use crate::rig::{OUT, Rig, funnel, packet, ps};
 
 /// A line of the funnel that loses this share.
 fn lossy(percent: i64) -> lowtide_net::Blueprint {
     let mut plan = funnel(PortSpec::NIC);
-    plan.links[1].from_b.loss = Parts::from_percent(percent);
+    plan.links[1].from_b.loss = Fraction::from_percent(percent);
     plan
 }
 
@@ -64,7 +64,7 @@ fn the_two_directions_of_a_link_are_lines_of_their_own() {
 #[test]
 fn a_phantom_queue_marks_by_the_line_and_not_by_the_queue() {
     let k = Bytes::new(3_000);
-    let gamma = Parts::from_percent(95);
+    let gamma = Fraction::from_percent(95);
     let mark = MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore };
     let port = PortSpec { mark, ..PortSpec::NIC };
     // Nearly at once: the real queue is longest at the start, the line is full all the time.

@@ -24,7 +24,7 @@ impl World for Rig {
         let index = entity.index();
         if entity.kind() == SEND_KIND {
             let packet = self.sends[index as usize];
-            let foretold = self.net.would_leave(now, packet.src, packet.size);
+            let foretold = self.net.departure_time(now, packet.src, packet.size);
             let left = self.net.send(now, &packet, sched);
             assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
             self.left[index as usize] = left;
@@ -32,7 +32,7 @@ impl World for Rig {
             self.net.on_link_event(now, index);
         } else {
             assert_eq!(entity.kind(), Network::PORT_KIND);
-            if let Some(Delivery { host, packet, came, .. }) =
+            if let Some(Delivery { host, packet, arrived_at: came, .. }) =
                 self.net.on_port_event(now, index, sched)
             {
                 assert!(came <= now, "no packet is early");

@@ -25,7 +25,7 @@ fn plan(hosts: u32, switches: u32, links: &[(NodeId, NodeId)]) -> Blueprint {
 }
 
 /// The names of the ports that one packet goes through.
-fn way(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
+fn path(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
     let rig = Rig::quiet(plan, &[(ps(0), packet(from, to, 100, 0))]);
     assert_eq!(rig.delivered.len(), 1);
     assert_eq!(rig.delivered[0].1, HostId(to));
@@ -35,7 +35,7 @@ fn way(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
 }
 
 #[test]
-fn the_shortest_way_even_over_later_links() {
+fn the_shortest_path_even_over_later_links() {
     // h0 - s0 - s1 - s2 - s3 - h1, and a short cut s0 - s3.
     let ring = plan(
         2,
@@ -49,12 +49,12 @@ fn the_shortest_way_even_over_later_links() {
             (switch(3), switch(0)),
         ],
     );
-    assert_eq!(way(&ring, 0, 1), ["h0->s0", "s3->h1", "s0->s3"]);
-    assert_eq!(way(&ring, 1, 0), ["s0->h0", "h1->s3", "s3->s0"]);
+    assert_eq!(path(&ring, 0, 1), ["h0->s0", "s3->h1", "s0->s3"]);
+    assert_eq!(path(&ring, 1, 0), ["s0->h0", "h1->s3", "s3->s0"]);
 }
 
 #[test]
-fn of_equal_ways_the_lowest_link() {
+fn of_equal_paths_the_lowest_link() {
     // Two spines; the links to s3 come first at s0, those to s2 first at s1.
     let spines = plan(
         2,
@@ -68,8 +68,8 @@ fn of_equal_ways_the_lowest_link() {
             (switch(3), switch(1)),
         ],
     );
-    assert_eq!(way(&spines, 0, 1), ["h0->s0", "s1->h1", "s0->s3", "s3->s1"]);
-    assert_eq!(way(&spines, 1, 0), ["s0->h0", "h1->s1", "s1->s2", "s2->s0"]);
+    assert_eq!(path(&spines, 0, 1), ["h0->s0", "s1->h1", "s0->s3", "s3->s1"]);
+    assert_eq!(path(&spines, 1, 0), ["s0->h0", "h1->s1", "s1->s2", "s2->s0"]);
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn parallel_links_have_names_of_their_own() {
             (switch(1), switch(0)),
         ],
     );
-    assert_eq!(way(&two, 0, 1), ["h0->s0", "s1->h1", "s0->s1"]);
-    assert_eq!(way(&two, 1, 0), ["s0->h0", "h1->s1", "s1->s0"]);
+    assert_eq!(path(&two, 0, 1), ["h0->s0", "s1->h1", "s0->s1"]);
+    assert_eq!(path(&two, 1, 0), ["s0->h0", "h1->s1", "s1->s0"]);
     let rig = Rig::quiet(&two, &[]);
     let names: Vec<String> = rig.net.ports().map(|p| p.name.to_string()).collect();
     assert_eq!(names[4..], ["s0->s1", "s1->s0", "s1->s0#1", "s0->s1#1"]);
@@ -112,13 +112,13 @@ fn all_pairs_arrive() {
             } else {
                 6
             };
-            assert_eq!(way(&tree, from, to).len(), hops, "{from} to {to}");
+            assert_eq!(path(&tree, from, to).len(), hops, "{from} to {to}");
         }
     }
 }
 
 #[test]
-fn the_ways_through_a_very_long_chain_are_counted() {
+fn the_paths_through_a_very_long_chain_are_counted() {
     // Two links in each of the first seventy gaps: more ways than a number can say.
     let n = 20_000;
     let ends = [(host(0), switch(0)), (host(1), switch(n - 1))];
@@ -132,7 +132,7 @@ fn the_ways_through_a_very_long_chain_are_counted() {
         let routing = Routing::Ecmp { polarised: false };
         let plan = Blueprint { routing, ..plan(2, n, &links) };
         let net = Network::build(&plan, 1, Duration::ZERO, Duration::ZERO).expect("a chain");
-        (net.ways(HostId(0), HostId(1)), net.ways(HostId(1), HostId(0)))
+        (net.path_count(HostId(0), HostId(1)), net.path_count(HostId(1), HostId(0)))
     };
     assert_eq!(chain(0), (1, 1));
     assert_eq!(chain(3), (8, 8));

@@ -116,7 +116,7 @@ fn polarised_switches_of_other_widths_use_a_part() {
 }
 
 #[test]
-fn a_flow_keeps_its_way_and_its_order() {
+fn a_flow_keeps_its_path_and_its_order() {
     let plan = leaf_spine(&leaves(2, 4, 2, 1)).unwrap();
     // Hosts 0 and 1 to host 2, bursts of different sizes, so that queues differ.
     let burst = |i: u32| us(u64::from(i / 40)) + Duration::from_ns(u64::from(i % 40));

@@ -1,6 +1,6 @@
 //! A boundary in time lies after the departures and before the arrivals of its instant.
 
-use lowtide_net::{Level, Network, PortSpec, PortStats};
+use lowtide_net::{LevelStats, Network, PortSpec, PortStats};
 use lowtide_units::{Duration, Instant};
 
 use crate::rig::{OUT, Rig, funnel, packet, ps};
@@ -49,7 +49,7 @@ fn at_the_end_of_the_run_it_is_the_other_way_round() {
 fn half_a_transmission_is_half_busy() {
     let stats = stats(50_100, 150_100);
     assert_eq!(stats.busy, Duration::from_ps(100_000));
-    let level = |packets, ps| Level { packets, time: Duration::from_ps(ps), arrivals: 0 };
+    let level = |packets, ps| LevelStats { packets, time: Duration::from_ps(ps), arrivals: 0 };
     assert_eq!(stats.levels, [level(1, 50_000), level(2, 50_000)]);
 }
 
@@ -63,5 +63,5 @@ fn a_look_before_the_end_of_the_warm_up_moves_nothing() {
     assert_eq!(net.ports().nth(OUT).unwrap().stats, PortStats::default());
     net.finish(ps(100_007));
     let levels = net.ports().nth(OUT).unwrap().stats.levels;
-    assert_eq!(levels, [Level { packets: 0, time: Duration::from_ps(7), arrivals: 0 }]);
+    assert_eq!(levels, [LevelStats { packets: 0, time: Duration::from_ps(7), arrivals: 0 }]);
 }

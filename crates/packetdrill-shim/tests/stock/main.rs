@@ -14,7 +14,7 @@ use lowtide_packetdrill::script::Script;
 
 /// Scripts whose point is an exact instant: packetdrill's clock moves by a microsecond with each look,
 /// so that a pause of one RTO is longer than an RTO, and a second round trip shorter than the least one.
-const AT_AN_EXACT_LIMIT: [&str; 3] = ["cwnd/idle-short.pkt", "tlp/tail-of-two.pkt", "tlp/wrap.pkt"];
+const TIMING_SENSITIVE: [&str; 3] = ["cwnd/idle-short.pkt", "tlp/tail-of-two.pkt", "tlp/wrap.pkt"];
 
 /// Scripts with their names, in order.
 fn scripts() -> Vec<(String, PathBuf)> {
@@ -64,16 +64,16 @@ fn child() {
 
 /// What became of one script.
 #[derive(Debug, PartialEq, Eq)]
-struct Ran {
+struct ScriptRun {
     name: String,
     digest: Option<String>,
     /// The process died of it, or what differed.
     fault: Option<String>,
 }
 
-fn run_all(draw: u16, look: bool) -> Vec<Ran> {
+fn run_all(draw: u16, look: bool) -> Vec<ScriptRun> {
     let names: Vec<String> = scripts().into_iter().map(|(name, _)| name).collect();
-    let mut out: Vec<Ran> = Vec::new();
+    let mut out: Vec<ScriptRun> = Vec::new();
     let mut from = 0;
     loop {
         let output = Command::new(std::env::current_exe().expect("this program"))
@@ -87,7 +87,7 @@ fn run_all(draw: u16, look: bool) -> Vec<Ran> {
         let mut surplus = Vec::new();
         for line in stderr.lines() {
             if let Some(name) = line.strip_prefix("script ") {
-                out.push(Ran { name: name.to_string(), digest: None, fault: None });
+                out.push(ScriptRun { name: name.to_string(), digest: None, fault: None });
                 surplus.clear();
             } else if let Some(digest) = line.strip_prefix("lowtide: packets ") {
                 out.last_mut().expect("a script").digest = Some(digest.to_string());
@@ -107,9 +107,9 @@ fn run_all(draw: u16, look: bool) -> Vec<Ran> {
 }
 
 #[test]
-fn every_script_of_stock_packetdrill_ends_well_and_has_one_digest() {
+fn every_stock_script_passes_with_a_stable_digest() {
     let first = run_all(1, false);
-    let exact = |ran: &&Ran| AT_AN_EXACT_LIMIT.contains(&ran.name.as_str());
+    let exact = |ran: &&ScriptRun| TIMING_SENSITIVE.contains(&ran.name.as_str());
     let faults: Vec<String> = first
         .iter()
         .filter(|ran| !exact(ran))
@@ -130,7 +130,7 @@ fn every_script_of_stock_packetdrill_ends_well_and_has_one_digest() {
 /// The scripts whose closing RST the host challenges (RFC 5961 §3.2). The same answer to an RST of a
 /// script is surplus, and ends the process.
 #[test]
-fn an_answer_to_an_rst_of_the_script_is_surplus() {
+fn challenge_acks_to_a_script_rst_are_unexpected() {
     let aborted: Vec<String> = run_all(1, true)
         .into_iter()
         .filter(|ran| ran.fault.as_ref().is_some_and(|why| why.contains("that no line expects")))

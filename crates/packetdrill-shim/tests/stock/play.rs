@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use lowtide_packetdrill::script::{
-    Action, Call, CallResult, Event, Expr, Function, PacketSpec, Script, TcpOption, When,
+    Action, Call, CallResult, EventTime, Expr, PacketSpec, Script, ScriptEvent, Syscall, TcpOption,
 };
 use lowtide_packetdrill::stack::Errno;
 use lowtide_wire::{Addresses, Flags, packet};
@@ -103,15 +103,15 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn event(&mut self, event: &Event) -> Result<()> {
+    fn event(&mut self, event: &ScriptEvent) -> Result<()> {
         let us = |d: lowtide_units::Duration| d.as_us() as i64;
         let inbound = matches!(&event.action, Action::Packet(p) if p.inbound);
         let (from, to, relative) = match event.when {
-            When::Absolute(at) => (us(at), us(at), false),
-            When::AbsoluteRange(a, b) => (us(a), us(b), false),
-            When::Relative(after) => (us(after), us(after), true),
-            When::RelativeRange(a, b) => (us(a), us(b), true),
-            When::Any => (0, i64::MAX / 2, true),
+            EventTime::Absolute(at) => (us(at), us(at), false),
+            EventTime::AbsoluteRange(a, b) => (us(a), us(b), false),
+            EventTime::Relative(after) => (us(after), us(after), true),
+            EventTime::RelativeRange(a, b) => (us(a), us(b), true),
+            EventTime::Any => (0, i64::MAX / 2, true),
         };
         let base = match self.last {
             _ if !relative => 0,
@@ -216,7 +216,7 @@ impl Player<'_> {
             let Ok((addresses, segment, _)) = packet::parse(&bytes) else {
                 return Err("no packet was sent".to_string());
             };
-            let (src, dst) = addresses.ends();
+            let (src, dst) = addresses.src_dst();
             let (from, to) = ((src, segment.src_port), (dst, segment.dst_port));
             if socket.state == State::SynSent && socket.remote == Some(to) && socket.local.is_none()
             {
@@ -269,10 +269,10 @@ impl Player<'_> {
 
     fn call(&mut self, call: &Call) -> Result<()> {
         let outcome = self.perform(call)?;
-        let makes_fd = matches!(call.function, Function::Socket | Function::Accept);
+        let makes_fd = matches!(call.syscall, Syscall::Socket | Syscall::Accept);
         match (&call.result, outcome) {
             (Some(CallResult::Value(script_fd)), Ok(live)) if makes_fd => {
-                self.new_fd(call.function, *script_fd, live as i32);
+                self.new_fd(call.syscall, *script_fd, live as i32);
                 Ok(())
             }
             (Some(CallResult::Value(wanted)), Ok(got)) if *wanted == got => Ok(()),
@@ -285,9 +285,9 @@ impl Player<'_> {
         }
     }
 
-    fn new_fd(&mut self, function: Function, script_fd: i64, live_fd: i32) {
+    fn new_fd(&mut self, function: Syscall, script_fd: i64, live_fd: i32) {
         let accepted = |s: &Socket| matches!(s.state, State::SynAckSent | State::SynAckAcked);
-        let index = if function == Function::Socket {
+        let index = if function == Syscall::Socket {
             self.sockets.push(Socket::new(State::New));
             self.under_test = Some(self.sockets.len() - 1);
             self.sockets.len() - 1
@@ -312,7 +312,7 @@ impl Player<'_> {
             },
             _ => Err(format!("argument {i} is no number")),
         };
-        if call.function == Function::Socket {
+        if call.syscall == Syscall::Socket {
             return Ok(self.table.socket(self.v6, int(1)? as i32, int(2)? as i32));
         }
         let number = int(0)?;
@@ -322,15 +322,15 @@ impl Player<'_> {
         };
         let fd = self.sockets[index].live_fd;
         let table = &self.table;
-        Ok(match call.function {
-            Function::Bind => table.bind(fd, self.local, self.bind_port),
-            Function::Listen => {
+        Ok(match call.syscall {
+            Syscall::Bind => table.bind(fd, self.local, self.bind_port),
+            Syscall::Listen => {
                 let listened = table.listen(fd, int(1)? as i32);
                 self.sockets[index].state = State::Listening;
                 listened
             }
-            Function::Accept => table.accept(fd),
-            Function::Connect => {
+            Syscall::Accept => table.accept(fd),
+            Syscall::Connect => {
                 let socket = &mut self.sockets[index];
                 if socket.state == State::New {
                     socket.state = State::Connecting;
@@ -338,15 +338,15 @@ impl Player<'_> {
                 }
                 table.connect(fd, self.remote, self.connect_port)
             }
-            Function::Read => table.read(fd, int(2)? as usize, None),
-            Function::Recv => table.read(fd, int(2)? as usize, Some(int(3)? as i32)),
-            Function::Write => table.write(fd, int(2)? as usize, None),
-            Function::Send => table.write(fd, int(2)? as usize, Some(int(3)? as i32)),
-            Function::Fcntl => {
+            Syscall::Read => table.read(fd, int(2)? as usize, None),
+            Syscall::Recv => table.read(fd, int(2)? as usize, Some(int(3)? as i32)),
+            Syscall::Write => table.write(fd, int(2)? as usize, None),
+            Syscall::Send => table.write(fd, int(2)? as usize, Some(int(3)? as i32)),
+            Syscall::Fcntl => {
                 let argument = if call.args.len() == 3 { int(2)? } else { 0 };
                 table.fcntl(fd, int(1)? as i32, argument)
             }
-            Function::Ioctl => {
+            Syscall::Ioctl => {
                 let (result, value) = table.ioctl(fd, int(1)? as u64);
                 let wanted = int(2)?;
                 if result.is_ok() && wanted != i64::from(value) {
@@ -354,13 +354,13 @@ impl Player<'_> {
                 }
                 result
             }
-            Function::Shutdown => table.shutdown(fd, int(1)? as i32),
-            Function::Close => {
+            Syscall::Shutdown => table.shutdown(fd, int(1)? as i32),
+            Syscall::Close => {
                 let closed = table.close(fd);
                 self.sockets[index].closed = true;
                 closed
             }
-            Function::GetSockOpt => {
+            Syscall::GetSockOpt => {
                 let room = int(4)? as usize;
                 let (result, value) = table.get_option(fd, int(1)? as i32, int(2)? as i32, room);
                 let wanted = match arg(3) {
@@ -372,7 +372,7 @@ impl Player<'_> {
                 }
                 result
             }
-            Function::SetSockOpt => {
+            Syscall::SetSockOpt => {
                 let value = match arg(3) {
                     Some(Expr::Text(text)) => text.clone().into_bytes(),
                     Some(Expr::Struct(fields)) => linger(fields)?,
@@ -380,7 +380,7 @@ impl Player<'_> {
                 };
                 table.set_option(fd, int(1)? as i32, int(2)? as i32, &value)
             }
-            Function::Socket | Function::SendTo => return Err("not played here".to_string()),
+            Syscall::Socket | Syscall::SendTo => return Err("not played here".to_string()),
         })
     }
 }

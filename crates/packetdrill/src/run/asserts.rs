@@ -1,8 +1,8 @@
 //! Assertions against the connection that the script speaks of.
 
 use super::peer::Peer;
-use super::report::{Failure, Stop};
-use crate::fields::{self, Value};
+use super::report::{ExecError, ScriptFailure};
+use crate::fields::{self, FieldValue};
 use crate::script::{Comparison, Operand, Script};
 use crate::stack::Stack;
 
@@ -11,14 +11,15 @@ pub(super) fn check(
     stack: &mut Stack,
     peer: &Peer,
     comparison: &Comparison,
-) -> Result<(), Stop> {
+) -> Result<(), ExecError> {
     let Comparison { span, left, operator, right } = comparison;
     let view = peer.tuple().and_then(|tuple| stack.view(&tuple));
-    let failure = |stack: &Stack, message: String| Failure::new(script, span, stack.now(), message);
+    let failure =
+        |stack: &Stack, message: String| ScriptFailure::new(script, span, stack.now(), message);
     let read = |field: &'static fields::Field| match (&view, field.name) {
         (Some(view), _) => Some(field.read(view)),
-        (None, "state") if stack.listens(peer.bind_port()) => Some(Value::Name("LISTEN")),
-        (None, "state") => Some(Value::Name("CLOSED")),
+        (None, "state") if stack.listens(peer.bind_port()) => Some(FieldValue::Name("LISTEN")),
+        (None, "state") => Some(FieldValue::Name("CLOSED")),
         (None, _) => None,
     };
     let Some(value) = read(left) else {
@@ -27,16 +28,16 @@ pub(super) fn check(
     };
     let (wanted, shown) = match right {
         Operand::Field(field) => {
-            let value = read(field).unwrap_or(Value::Absent);
+            let value = read(field).unwrap_or(FieldValue::Absent);
             (value, format!("{} = {value}", field.name))
         }
         Operand::Number(top, bottom) => {
-            let value = Value::Number(*top, *bottom);
+            let value = FieldValue::Number(*top, *bottom);
             (value, value.to_string())
         }
-        Operand::Time(time) => (Value::Time(*time), time.to_string()),
-        Operand::Word("infinite") => (Value::Infinite, "infinite".to_string()),
-        Operand::Word(word) => (Value::Name(word), (*word).to_string()),
+        Operand::Time(time) => (FieldValue::Time(*time), time.to_string()),
+        Operand::Word("infinite") => (FieldValue::Infinite, "infinite".to_string()),
+        Operand::Word(word) => (FieldValue::Name(word), (*word).to_string()),
     };
     match fields::compare(value, wanted) {
         Some(order) if operator.holds(order) => Ok(()),

@@ -1,16 +1,16 @@
 //! A packet that was sent against the line that expects it, field by field.
 
-use super::inbound::pattern;
+use super::inbound::payload_byte;
 use super::notation::{self, flags, list};
-use super::observed::Observed;
-use super::peer::{Peer, Shown, ends};
+use super::observed::ObservedPacket;
+use super::peer::{Peer, ScriptPacket, tuple_of};
 use super::setup::Setup;
 use crate::script::{PacketSpec, TcpOption};
 
 /// One text per field that differs; none when the packet is the one that is expected.
 pub(super) fn differences(
     spec: &PacketSpec,
-    observed: &Observed,
+    observed: &ObservedPacket,
     peer: &mut Peer,
     setup: &Setup,
 ) -> Vec<String> {
@@ -22,7 +22,7 @@ pub(super) fn differences(
         }
     };
     if let Some(expected) = peer.tuple() {
-        let got = ends(observed);
+        let got = tuple_of(observed);
         field("from port", got.local_port.to_string(), expected.local_port.to_string());
         field("to port", got.remote_port.to_string(), expected.remote_port.to_string());
         field("from address", got.local.to_string(), expected.local.to_string());
@@ -34,7 +34,7 @@ pub(super) fn differences(
         field("ECN", notation::ecn(segment.ecn).text().to_string(), ecn.text().to_string());
     }
     field("flags", flags(segment.flags), flags(spec.flags));
-    let Shown(got) = peer.in_script_numbers(observed);
+    let ScriptPacket(got) = peer.in_script_numbers(observed);
     field("sequence number", got.seq.to_string(), spec.seq.to_string());
     field("length", segment.payload_len.to_string(), spec.len.to_string());
     if let (Some(ack), Some(got)) = (spec.ack, got.ack) {
@@ -54,15 +54,15 @@ pub(super) fn differences(
 }
 
 /// The first payload byte that is not what the application wrote there.
-fn wrong_byte(observed: &Observed, peer: &Peer) -> Option<usize> {
+fn wrong_byte(observed: &ObservedPacket, peer: &Peer) -> Option<usize> {
     let first = peer.local_offset(observed.segment.seq.raw())?;
-    let right = |(i, byte): (usize, &u8)| *byte == pattern(first.wrapping_add(i as u32));
+    let right = |(i, byte): (usize, &u8)| *byte == payload_byte(first.wrapping_add(i as u32));
     observed.payload.iter().enumerate().position(|pair| !right(pair))
 }
 
 fn options(
     expected: &[TcpOption],
-    observed: &Observed,
+    observed: &ObservedPacket,
     shown: &[TcpOption],
     peer: &mut Peer,
     setup: &Setup,
@@ -91,7 +91,7 @@ fn options(
             out.push(format!("TSecr: {got_echo}, expected {echo}"));
         }
         let first = peer.first_stamp();
-        let stands_for = peer.stamp(*value, *got_value);
+        let stands_for = peer.map_timestamp(*value, *got_value);
         if stands_for != *got_value {
             let apart = got_value.wrapping_sub(stands_for).cast_signed();
             out.push(format!("TSval: {apart} ticks after the one that was {value} before"));
@@ -110,24 +110,24 @@ fn options(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Options;
+    use crate::run::RunOptions;
     use crate::script::Script;
-    use crate::stack::{Settings, Stack};
+    use crate::stack::{Stack, StackSettings};
 
     #[test]
     fn a_wrong_byte_is_found_where_it_stands() {
         let script = Script::parse("x", "").unwrap();
-        let mut peer = Peer::new(&Setup::read(&script, &Options::default()).unwrap());
-        let mut stack = Stack::new(Settings::default());
+        let mut peer = Peer::new(&Setup::read(&script, &RunOptions::default()).unwrap());
+        let mut stack = Stack::new(StackSettings::default());
         let fd = stack.socket(false);
         let remote = std::net::Ipv4Addr::new(192, 0, 2, 1).into();
         assert!(stack.connect(fd, remote, 8080).is_err(), "it would wait");
-        let syn = Observed::read(&stack.take_packet().unwrap().bytes).unwrap();
-        peer.meet(&syn, None);
+        let syn = ObservedPacket::read(&stack.take_packet().unwrap().bytes).unwrap();
+        peer.on_host_packet(&syn, None);
 
         let mut data = syn;
         data.segment.seq = data.segment.seq.add(1 + 700);
-        data.payload = (700..800).map(pattern).collect();
+        data.payload = (700..800).map(payload_byte).collect();
         assert_eq!(wrong_byte(&data, &peer), None);
         data.payload[42] ^= 1;
         assert_eq!(wrong_byte(&data, &peer), Some(42));

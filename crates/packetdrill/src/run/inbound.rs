@@ -12,13 +12,13 @@ use crate::script::{EcnSpec, PacketSpec, TcpOption};
 
 /// The payload byte at an offset of a stream, in both directions: so every byte that is delivered or
 /// sent shows whether it is the right one.
-pub(super) const fn pattern(offset: u32) -> u8 {
+pub(super) const fn payload_byte(offset: u32) -> u8 {
     (offset.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }
 
 /// The whole IP packet. Its options stand as written, which `wire` would put into its own order.
 pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
-    let tuple = peer.sends(spec.flags, spec.seq);
+    let tuple = peer.tuple_to_send(spec.flags, spec.seq);
     let syn = spec.flags.contains(Flags::SYN);
     let (local, remote) = (peer.local_base(syn), peer.remote_base(syn));
     let seq = spec.seq.wrapping_add(remote);
@@ -28,7 +28,7 @@ pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
     }
     // The payload of a SYN comes after it.
     let first = peer.remote_offset(seq.wrapping_add(u32::from(syn)));
-    let payload: Vec<u8> = (0..spec.len).map(|i| pattern(first.wrapping_add(i))).collect();
+    let payload: Vec<u8> = (0..spec.len).map(|i| payload_byte(first.wrapping_add(i))).collect();
 
     let mut segment = Vec::new();
     segment.extend(tuple.remote_port.to_be_bytes());

@@ -18,46 +18,49 @@ mod setup;
 use lowtide_units::{Duration, Instant};
 
 use crate::command;
-use crate::script::{Action, Event, PacketSpec, Script, ScriptError, TcpOption, When};
-use crate::stack::{Packet, Stack};
-use calls::{Blocked, Calls};
+use crate::script::{Action, EventTime, PacketSpec, Script, ScriptError, ScriptEvent, TcpOption};
+use crate::stack::{SentPacket, Stack};
+use calls::{BlockedCall, DescriptorTable};
 use notation::Notation;
-use observed::Observed;
+use observed::ObservedPacket;
 use peer::Peer;
-pub use report::{Failure, Note, Report};
-use report::{Stop, seconds};
+use report::{ExecError, seconds};
+pub use report::{Note, ScriptFailure, ScriptReport};
 use setup::Setup;
 
 /// How long a packet that may come at any time (`*`) is waited for.
-const PATIENCE: Duration = Duration::from_secs(75);
+const MAX_PACKET_WAIT: Duration = Duration::from_secs(75);
 
 /// What the caller adds to a script.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// A settings string that is laid over the script's own (see [`crate::flags`]).
-    pub flags: Option<String>,
+    pub so_flags: Option<String>,
 }
 
 /// Runs a script to its end or to its first failure.
 ///
 /// # Errors
-/// What is wrong with the script or the settings themselves; a script that fails is a [`Report`].
-pub fn run(script: &Script, options: &Options) -> std::result::Result<Report, ScriptError> {
+/// What is wrong with the script or the settings themselves; a script that fails is a [`ScriptReport`].
+pub fn run(
+    script: &Script,
+    options: &RunOptions,
+) -> std::result::Result<ScriptReport, ScriptError> {
     let setup = Setup::read(script, options)?;
     let mut runner = Runner {
         script,
-        stack: Stack::new(setup.flags.settings.clone()),
+        stack: Stack::new(setup.so_flags.settings.clone()),
         peer: Peer::new(&setup),
-        calls: Calls::default(),
+        calls: DescriptorTable::default(),
         blocked: None,
         last: None,
-        report: Report::new(script, setup.notes.clone()),
+        report: ScriptReport::new(script, setup.notes.clone()),
         setup,
     };
     let failure = match runner.play() {
         Ok(()) => None,
-        Err(Stop::Failure(failure)) => Some(*failure),
-        Err(Stop::Script(error)) => return Err(*error),
+        Err(ExecError::Failure(failure)) => Some(*failure),
+        Err(ExecError::Script(error)) => return Err(*error),
     };
     runner.report.failure = failure;
     runner.report.digest = runner.stack.digest();
@@ -68,7 +71,7 @@ pub fn run(script: &Script, options: &Options) -> std::result::Result<Report, Sc
 /// A packet in the notation of scripts, with its numbers as they are on the wire; `None` when it is no
 /// TCP packet.
 pub fn show(bytes: &[u8]) -> Option<String> {
-    Observed::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())
+    ObservedPacket::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())
 }
 
 struct Runner<'a> {
@@ -76,14 +79,14 @@ struct Runner<'a> {
     setup: Setup,
     stack: Stack,
     peer: Peer,
-    calls: Calls,
-    blocked: Option<Blocked<'a>>,
+    calls: DescriptorTable,
+    blocked: Option<BlockedCall<'a>>,
     /// When the event before was to happen.
     last: Option<Instant>,
-    report: Report,
+    report: ScriptReport,
 }
 
-type Result<T> = std::result::Result<T, Stop>;
+type Result<T> = std::result::Result<T, ExecError>;
 
 impl<'a> Runner<'a> {
     fn play(&mut self) -> Result<()> {
@@ -97,27 +100,27 @@ impl<'a> Runner<'a> {
         self.finish()
     }
 
-    fn failure(&self, event: &Event, message: impl Into<String>) -> Failure {
-        Failure::new(self.script, &event.span, self.stack.now(), message)
+    fn failure(&self, event: &ScriptEvent, message: impl Into<String>) -> ScriptFailure {
+        ScriptFailure::new(self.script, &event.span, self.stack.now(), message)
     }
 
-    fn event(&mut self, event: &'a Event) -> Result<()> {
+    fn event(&mut self, event: &'a ScriptEvent) -> Result<()> {
         let base = self.stack.now();
         let (from, to) = match event.when {
-            When::Absolute(at) => (Instant::ZERO + at, Instant::ZERO + at),
-            When::AbsoluteRange(a, b) => (Instant::ZERO + a, Instant::ZERO + b),
-            When::Relative(after) => (base + after, base + after),
-            When::RelativeRange(a, b) => (base + a, base + b),
-            When::Any => (Instant::ZERO, base + PATIENCE),
+            EventTime::Absolute(at) => (Instant::ZERO + at, Instant::ZERO + at),
+            EventTime::AbsoluteRange(a, b) => (Instant::ZERO + a, Instant::ZERO + b),
+            EventTime::Relative(after) => (base + after, base + after),
+            EventTime::RelativeRange(a, b) => (base + a, base + b),
+            EventTime::Any => (Instant::ZERO, base + MAX_PACKET_WAIT),
         };
         let tolerance = self.tolerance(from);
-        self.last = Some(if event.when == When::Any { base } else { from });
+        self.last = Some(if event.when == EventTime::Any { base } else { from });
         if let Action::Packet(spec) = &event.action
             && !spec.inbound
         {
             return self.outbound(event, spec, from, to, tolerance);
         }
-        self.reach(event, from, tolerance)?;
+        self.advance_to_event(event, from, tolerance)?;
         match &event.action {
             Action::Packet(spec) => {
                 let bytes = inbound::bytes(spec, &mut self.peer);
@@ -135,7 +138,7 @@ impl<'a> Runner<'a> {
             }
             Action::Call(call) => {
                 let until = event.until.map(|until| match event.when {
-                    When::Absolute(_) => Instant::ZERO + until,
+                    EventTime::Absolute(_) => Instant::ZERO + until,
                     _ => base + until,
                 });
                 self.call(event, call, until)
@@ -167,7 +170,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Moves the clock to the time of an event that is not an expected packet.
-    fn reach(&mut self, event: &Event, at: Instant, tolerance: Duration) -> Result<()> {
+    fn advance_to_event(
+        &mut self,
+        event: &ScriptEvent,
+        at: Instant,
+        tolerance: Duration,
+    ) -> Result<()> {
         let now = self.stack.now();
         if at + tolerance < now {
             let message = format!(
@@ -179,8 +187,10 @@ impl<'a> Runner<'a> {
         }
         self.advance(at)?;
         let early = self.stack.peek_packet().filter(|p| p.at + tolerance < at).cloned();
-        match early.filter(|_| self.setup.flags.strict) {
-            Some(packet) => Err(self.surplus(event, &packet, "was sent before this line").into()),
+        match early.filter(|_| self.setup.so_flags.strict) {
+            Some(packet) => {
+                Err(self.unexpected_packet(event, &packet, "was sent before this line").into())
+            }
             None => Ok(()),
         }
     }
@@ -204,7 +214,7 @@ impl<'a> Runner<'a> {
     /// Waits for the packet that a line expects and compares it.
     fn outbound(
         &mut self,
-        event: &Event,
+        event: &ScriptEvent,
         spec: &PacketSpec,
         from: Instant,
         to: Instant,
@@ -222,14 +232,14 @@ impl<'a> Runner<'a> {
             failure.expected = Some(Notation::expected(spec));
             return Err(failure.into());
         };
-        let observed = match Observed::read(&packet.bytes) {
+        let observed = match ObservedPacket::read(&packet.bytes) {
             Ok(observed) => observed,
             Err(error) => {
                 let message = format!("the stack sent what is no packet: {error}");
                 return Err(self.failure(event, message).into());
             }
         };
-        self.peer.meet(&observed, Some(spec));
+        self.peer.on_host_packet(&observed, Some(spec));
         let got = self.peer.in_script_numbers(&observed);
         self.report.trace(packet.at, &got.to_string());
         let mut differs = compare::differences(spec, &observed, &mut self.peer, &self.setup);
@@ -246,7 +256,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let mut failure =
-            Failure::new(self.script, &event.span, packet.at, "another packet was sent");
+            ScriptFailure::new(self.script, &event.span, packet.at, "another packet was sent");
         failure.expected = Some(Notation::expected(spec));
         failure.got = Some(got.to_string());
         failure.differs = differs;
@@ -254,11 +264,16 @@ impl<'a> Runner<'a> {
     }
 
     /// A packet that no line expects.
-    fn surplus(&mut self, event: &Event, packet: &Packet, what: &str) -> Failure {
+    fn unexpected_packet(
+        &mut self,
+        event: &ScriptEvent,
+        packet: &SentPacket,
+        what: &str,
+    ) -> ScriptFailure {
         let mut failure = self.failure(event, format!("a packet that no line expects {what}"));
         failure.at = packet.at;
-        if let Ok(observed) = Observed::read(&packet.bytes) {
-            self.peer.meet(&observed, None);
+        if let Ok(observed) = ObservedPacket::read(&packet.bytes) {
+            self.peer.on_host_packet(&observed, None);
             failure.got = Some(self.peer.in_script_numbers(&observed).to_string());
         }
         failure
@@ -272,8 +287,8 @@ impl<'a> Runner<'a> {
             self.advance(until)?;
             self.expire_blocked(true)?;
         }
-        if let Some(packet) = self.stack.take_packet().filter(|_| self.setup.flags.strict) {
-            return Err(self.surplus(last, &packet, "was sent before the end").into());
+        if let Some(packet) = self.stack.take_packet().filter(|_| self.setup.so_flags.strict) {
+            return Err(self.unexpected_packet(last, &packet, "was sent before the end").into());
         }
         Ok(())
     }

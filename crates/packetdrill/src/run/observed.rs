@@ -8,7 +8,7 @@ use crate::script::TcpOption;
 
 /// A packet taken apart; its numbers are those on the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
+pub(super) struct ObservedPacket {
     pub(super) src: IpAddr,
     pub(super) dst: IpAddr,
     pub(super) segment: Segment,
@@ -17,7 +17,7 @@ pub(super) struct Observed {
     pub(super) payload: Vec<u8>,
 }
 
-impl Observed {
+impl ObservedPacket {
     /// Checksums are checked.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, WireError> {
         let (addresses, segment, payload) = packet::parse(bytes)?;

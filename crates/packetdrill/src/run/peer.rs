@@ -11,7 +11,7 @@ use lowtide_tcp::FourTuple;
 use lowtide_wire::{Flags, Segment};
 
 use super::notation;
-use super::observed::Observed;
+use super::observed::ObservedPacket;
 use super::setup::Setup;
 use crate::script::{PacketSpec, TcpOption};
 
@@ -25,12 +25,12 @@ pub(super) struct Peer {
     bind_port: u16,
     next_port: u16,
     tuple: Option<FourTuple>,
-    numbers: Numbers,
+    seq_mapping: SeqMapping,
 }
 
 /// What was learned of one connection.
 #[derive(Clone, Debug, Default)]
-struct Numbers {
+struct SeqMapping {
     /// The peer's initial sequence number.
     remote_isn: Option<u32>,
     /// That of its last SYN: another connection begins with it if the host answers so.
@@ -38,7 +38,7 @@ struct Numbers {
     /// The host's: as the script writes it, and on the wire.
     local_isn: Option<(u32, u32)>,
     /// TSval of the host: the script's and the one on the wire, in the order in which they came.
-    stamps: Vec<(u32, u32)>,
+    timestamps: Vec<(u32, u32)>,
     by_script: BTreeMap<u32, u32>,
 }
 
@@ -50,7 +50,7 @@ impl Peer {
             bind_port: setup.bind_port,
             next_port: FIRST_PORT,
             tuple: None,
-            numbers: Numbers::default(),
+            seq_mapping: SeqMapping::default(),
         }
     }
 
@@ -65,14 +65,14 @@ impl Peer {
     }
 
     /// The host listens: the next SYN of the peer is another connection.
-    pub(super) fn host_listens(&mut self, port: u16) {
+    pub(super) fn on_listen(&mut self, port: u16) {
         self.bind_port = port;
         self.tuple = None;
-        self.numbers = Numbers::default();
+        self.seq_mapping = SeqMapping::default();
     }
 
     /// The ends of a packet that the peer sends now.
-    pub(super) fn sends(&mut self, flags: Flags, seq: u32) -> FourTuple {
+    pub(super) fn tuple_to_send(&mut self, flags: Flags, seq: u32) -> FourTuple {
         let tuple = *self.tuple.get_or_insert_with(|| {
             let remote_port = self.next_port;
             self.next_port = self.next_port.wrapping_add(1).max(FIRST_PORT);
@@ -84,31 +84,31 @@ impl Peer {
             }
         });
         if flags.contains(Flags::SYN) {
-            self.numbers.remote_isn.get_or_insert(seq);
-            self.numbers.remote_syn = Some(seq);
+            self.seq_mapping.remote_isn.get_or_insert(seq);
+            self.seq_mapping.remote_syn = Some(seq);
         }
         tuple
     }
 
     /// Where the peer's payload that begins at `wire` stands in its stream.
     pub(super) fn remote_offset(&self, wire: u32) -> u32 {
-        wire.wrapping_sub(self.numbers.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
+        wire.wrapping_sub(self.seq_mapping.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
     }
 
     /// Where the host's payload stands in its stream; `None` before its SYN.
     pub(super) fn local_offset(&self, wire: u32) -> Option<u32> {
-        let (_, isn) = self.numbers.local_isn?;
+        let (_, isn) = self.seq_mapping.local_isn?;
         Some(wire.wrapping_sub(isn.wrapping_add(1)))
     }
 
     /// What is added to a number of the peer's stream: from the script to the wire.
     pub(super) fn remote_base(&self, syn: bool) -> u32 {
-        if syn { 0 } else { self.numbers.remote_isn.unwrap_or(0) }
+        if syn { 0 } else { self.seq_mapping.remote_isn.unwrap_or(0) }
     }
 
     /// The same for the host's stream.
     pub(super) fn local_base(&self, syn: bool) -> u32 {
-        let (script, wire) = self.numbers.local_isn.unwrap_or_default();
+        let (script, wire) = self.seq_mapping.local_isn.unwrap_or_default();
         if syn { wire.wrapping_sub(script) } else { wire }
     }
 
@@ -117,7 +117,7 @@ impl Peer {
         if script == 0 {
             return 0;
         }
-        match (self.numbers.by_script.get(&script), self.numbers.stamps.first()) {
+        match (self.seq_mapping.by_script.get(&script), self.seq_mapping.timestamps.first()) {
             (Some(wire), _) => *wire,
             (None, Some((a, b))) => script.wrapping_sub(*a).wrapping_add(*b),
             (None, None) => script,
@@ -125,9 +125,9 @@ impl Peer {
     }
 
     /// The host's TSval as the script would write it.
-    fn stamp_to_script(&self, wire: u32) -> u32 {
-        let seen = self.numbers.stamps.iter().find(|(_, w)| *w == wire);
-        match (seen, self.numbers.stamps.first()) {
+    fn timestamp_to_script(&self, wire: u32) -> u32 {
+        let seen = self.seq_mapping.timestamps.iter().find(|(_, w)| *w == wire);
+        match (seen, self.seq_mapping.timestamps.first()) {
             (Some((script, _)), _) => *script,
             (None, Some((a, b))) => wire.wrapping_sub(*b).wrapping_add(*a),
             (None, None) => wire,
@@ -135,53 +135,54 @@ impl Peer {
     }
 
     /// What stands for the script's TSval on the wire; `wire` itself when it is first seen.
-    pub(super) fn stamp(&mut self, script: u32, wire: u32) -> u32 {
-        let known = *self.numbers.by_script.entry(script).or_insert(wire);
-        if known == wire && !self.numbers.stamps.iter().any(|(s, _)| *s == script) {
-            self.numbers.stamps.push((script, wire));
+    pub(super) fn map_timestamp(&mut self, script: u32, wire: u32) -> u32 {
+        let known = *self.seq_mapping.by_script.entry(script).or_insert(wire);
+        if known == wire && !self.seq_mapping.timestamps.iter().any(|(s, _)| *s == script) {
+            self.seq_mapping.timestamps.push((script, wire));
         }
         known
     }
 
     /// The first TSval that was seen.
     pub(super) fn first_stamp(&self) -> Option<(u32, u32)> {
-        self.numbers.stamps.first().copied()
+        self.seq_mapping.timestamps.first().copied()
     }
 
     /// A packet of the host came: its SYN may begin a connection, and tells its initial number.
-    pub(super) fn meet(&mut self, observed: &Observed, spec: Option<&PacketSpec>) {
+    pub(super) fn on_host_packet(&mut self, observed: &ObservedPacket, spec: Option<&PacketSpec>) {
         let segment = &observed.segment;
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        let ends = ends(observed);
+        let ends = tuple_of(observed);
         if self.tuple != Some(ends) && !segment.flags.contains(Flags::ACK) {
             self.tuple = Some(ends);
-            self.numbers = Numbers::default();
+            self.seq_mapping = SeqMapping::default();
         }
         let as_written = spec.filter(|s| s.flags.contains(Flags::SYN)).map_or(0, |s| s.seq);
         // The SYN that this one acknowledges began another connection between the same ends.
-        let renews = self.numbers.remote_syn.filter(|isn| {
+        let renews = self.seq_mapping.remote_syn.filter(|isn| {
             segment.flags.contains(Flags::ACK)
                 && segment.ack.raw() == isn.wrapping_add(1)
-                && self.numbers.remote_isn != Some(*isn)
+                && self.seq_mapping.remote_isn != Some(*isn)
         });
         if renews.is_some() {
-            self.numbers = Numbers { remote_isn: renews, remote_syn: renews, ..Numbers::default() };
+            self.seq_mapping =
+                SeqMapping { remote_isn: renews, remote_syn: renews, ..SeqMapping::default() };
         }
-        self.numbers.local_isn.get_or_insert((as_written, segment.seq.raw()));
+        self.seq_mapping.local_isn.get_or_insert((as_written, segment.seq.raw()));
     }
 
     /// The packet as the script would write it.
-    pub(super) fn in_script_numbers(&self, observed: &Observed) -> Shown {
-        let Shown(mut spec) = Self::wire_numbers(observed);
+    pub(super) fn in_script_numbers(&self, observed: &ObservedPacket) -> ScriptPacket {
+        let ScriptPacket(mut spec) = Self::wire_numbers(observed);
         let syn = spec.flags.contains(Flags::SYN);
         let remote = self.remote_base(syn);
         spec.seq = spec.seq.wrapping_sub(self.local_base(syn));
         spec.ack = spec.ack.map(|ack| ack.wrapping_sub(remote));
         for option in spec.options.iter_mut().flatten() {
             match option {
-                TcpOption::Timestamps { value, .. } => *value = self.stamp_to_script(*value),
+                TcpOption::Timestamps { value, .. } => *value = self.timestamp_to_script(*value),
                 TcpOption::Sack(blocks) => {
                     for (left, right) in blocks {
                         *left = left.wrapping_sub(remote);
@@ -191,14 +192,14 @@ impl Peer {
                 _ => {}
             }
         }
-        Shown(spec)
+        ScriptPacket(spec)
     }
 
     /// The packet with its numbers as they are.
-    pub(super) fn wire_numbers(observed: &Observed) -> Shown {
+    pub(super) fn wire_numbers(observed: &ObservedPacket) -> ScriptPacket {
         let segment: &Segment = &observed.segment;
         let acks = segment.flags.contains(Flags::ACK);
-        Shown(PacketSpec {
+        ScriptPacket(PacketSpec {
             inbound: false,
             ecn: Some(notation::ecn(segment.ecn)),
             flags: segment.flags,
@@ -213,7 +214,7 @@ impl Peer {
 }
 
 /// The connection of a packet that the host sent.
-pub(super) fn ends(observed: &Observed) -> FourTuple {
+pub(super) fn tuple_of(observed: &ObservedPacket) -> FourTuple {
     FourTuple {
         local: observed.src,
         local_port: observed.segment.src_port,
@@ -223,9 +224,9 @@ pub(super) fn ends(observed: &Observed) -> FourTuple {
 }
 
 /// A packet in the script's notation.
-pub(super) struct Shown(pub(super) PacketSpec);
+pub(super) struct ScriptPacket(pub(super) PacketSpec);
 
-impl std::fmt::Display for Shown {
+impl std::fmt::Display for ScriptPacket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         notation::Notation { spec: &self.0 }.fmt(f)
     }

@@ -10,11 +10,11 @@ use crate::script::{Script, ScriptError};
 
 /// The outcome of one script.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ScriptReport {
     /// Name of the script.
     pub name: String,
     /// Why it failed; `None` when it passed.
-    pub failure: Option<Failure>,
+    pub failure: Option<ScriptFailure>,
     /// What the author should know although nothing failed.
     pub notes: Vec<Note>,
     /// Events that went as written.
@@ -38,7 +38,7 @@ pub struct Note {
 
 /// What went otherwise than written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
+pub struct ScriptFailure {
     /// Name of the script.
     pub name: String,
     /// Its text.
@@ -59,7 +59,7 @@ pub struct Failure {
     pub differs: Vec<String>,
 }
 
-impl Failure {
+impl ScriptFailure {
     pub(super) fn new(
         script: &Script,
         span: &Range<usize>,
@@ -80,7 +80,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ScriptFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {} (at {})", self.name, self.line, self.message, seconds(self.at))?;
         if let Some(expected) = &self.expected {
@@ -98,26 +98,26 @@ impl fmt::Display for Failure {
 
 /// Why a run stops before its end.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum ExecError {
     /// The stack did otherwise than written.
-    Failure(Box<Failure>),
+    Failure(Box<ScriptFailure>),
     /// The script cannot be run.
     Script(Box<ScriptError>),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<ScriptFailure> for ExecError {
+    fn from(failure: ScriptFailure) -> Self {
         Self::Failure(Box::new(failure))
     }
 }
 
-impl From<ScriptError> for Stop {
+impl From<ScriptError> for ExecError {
     fn from(error: ScriptError) -> Self {
         Self::Script(Box::new(error))
     }
 }
 
-impl Report {
+impl ScriptReport {
     pub(super) fn new(script: &Script, notes: Vec<Note>) -> Self {
         Self {
             name: script.name.clone(),

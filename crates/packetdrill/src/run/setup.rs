@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use lowtide_units::Duration;
 
-use super::Options;
+use super::RunOptions;
 use super::report::Note;
-use crate::flags::Flags;
-use crate::script::{Script, ScriptError, Setting};
+use crate::flags::SoFlags;
+use crate::script::{Script, ScriptError, ScriptOption};
 
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
-    pub(super) flags: Flags,
+    pub(super) so_flags: SoFlags,
     pub(super) tolerance: Duration,
     /// Share of the time since the event before that an event may be early or late, in millionths of a
     /// percent.
@@ -27,7 +27,7 @@ pub(super) struct Setup {
 }
 
 /// Options of the program that say nothing about the host under test.
-const WITHOUT_EFFECT: [&str; 9] = [
+const IGNORED_OPTIONS: [&str; 9] = [
     "mss",
     "verbose",
     "debug",
@@ -43,8 +43,8 @@ const KNOWN: &str = "so_flags, tolerance_usecs, tolerance_percent, tcp_ts_tick_u
                      local_ip, remote_ip, bind_port, connect_port";
 
 impl Setup {
-    pub(super) fn read(script: &Script, options: &Options) -> Result<Self, ScriptError> {
-        let flags = Flags::default();
+    pub(super) fn read(script: &Script, options: &RunOptions) -> Result<Self, ScriptError> {
+        let flags = SoFlags::default();
         let mut setup = Self {
             tolerance: Duration::from_ms(4),
             tolerance_percent: 0,
@@ -55,29 +55,29 @@ impl Setup {
             connect_port: 8080,
             tick: None,
             notes: Vec::new(),
-            flags,
+            so_flags: flags,
         };
         let mut local = None;
         let mut remote = None;
         for option in &script.options {
             setup.option(script, option, &mut local, &mut remote)?;
         }
-        if let Some(text) = &options.flags {
-            setup.flags.apply(text).map_err(|error| {
+        if let Some(text) = &options.so_flags {
+            setup.so_flags.apply(text).map_err(|error| {
                 script.error(0..0, format!("in the settings of the caller: {}", error.message))
             })?;
         }
         if setup.v6 {
-            setup.local = IpAddr::V6(setup.flags.settings.local_v6);
+            setup.local = IpAddr::V6(setup.so_flags.settings.local_v6);
             setup.remote = IpAddr::V6(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1));
         } else {
-            setup.local = IpAddr::V4(setup.flags.settings.local_v4);
+            setup.local = IpAddr::V4(setup.so_flags.settings.local_v4);
         }
         setup.local = local.unwrap_or(setup.local);
         setup.remote = remote.unwrap_or(setup.remote);
         match setup.local {
-            IpAddr::V4(ip) => setup.flags.settings.local_v4 = ip,
-            IpAddr::V6(ip) => setup.flags.settings.local_v6 = ip,
+            IpAddr::V4(ip) => setup.so_flags.settings.local_v4 = ip,
+            IpAddr::V6(ip) => setup.so_flags.settings.local_v6 = ip,
         }
         if setup.local.is_ipv6() != setup.v6 || setup.remote.is_ipv6() != setup.v6 {
             let message = "local_ip, remote_ip and ip_version are of different families";
@@ -89,14 +89,14 @@ impl Setup {
     fn option(
         &mut self,
         script: &Script,
-        option: &Setting,
+        option: &ScriptOption,
         local: &mut Option<IpAddr>,
         remote: &mut Option<IpAddr>,
     ) -> Result<(), ScriptError> {
-        let Setting { span, name, value } = option;
+        let ScriptOption { span, name, value } = option;
         let wrong = |message: String| script.error(span.clone(), message);
         match name.as_str() {
-            "so_flags" => self.flags.apply(value).map_err(|error| {
+            "so_flags" => self.so_flags.apply(value).map_err(|error| {
                 // Where the settings string stands within the line.
                 let within = script.text.get(span.clone()).and_then(|line| line.find(value));
                 let start = span.start + within.unwrap_or(0);
@@ -109,7 +109,7 @@ impl Setup {
                 self.tick = (tick > 0).then(|| Duration::from_us(tick));
             }
             "mtu" => {
-                crate::flags::set_switch(&mut self.flags.settings.config, "mtu", value)
+                crate::flags::set_switch(&mut self.so_flags.settings.config, "mtu", value)
                     .map_err(wrong)?;
             }
             "ip_version" => match value.as_str() {
@@ -121,7 +121,7 @@ impl Setup {
             "remote_ip" => *remote = Some(address(value).map_err(wrong)?),
             "bind_port" => self.bind_port = port(value).map_err(wrong)?,
             "connect_port" => self.connect_port = port(value).map_err(wrong)?,
-            other if WITHOUT_EFFECT.contains(&other) => {
+            other if IGNORED_OPTIONS.contains(&other) => {
                 let text = format!("--{other} has no effect here");
                 self.notes.push(Note { line: script.line(span.start), text });
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use lowtide_units::parse_duration;
 
 use super::cursor::{Cursor, Result};
-use crate::fields::{self, Field, Kind, Operand};
+use crate::fields::{self, Field, FieldKind, Operand};
 
 /// One comparison.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Operator {
 }
 
 /// The word `assert` stands here, and no call of that name.
-pub(super) fn stands_here(at: &Cursor<'_>) -> bool {
+pub(super) fn is_assertion(at: &Cursor<'_>) -> bool {
     at.rest().strip_prefix("assert").is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
@@ -82,7 +82,7 @@ pub(super) fn statement(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
             break;
         }
     }
-    if !at.is_over() && at.peek() != Some('\n') {
+    if !at.at_end() && at.peek() != Some('\n') {
         return Err(at.unexpected("`,` or the end of the assertion"));
     }
     Ok(out)
@@ -90,18 +90,18 @@ pub(super) fn statement(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
 
 /// `%{ ... }%`: assertions, one per line or separated by `;`, each with a message after a comma.
 pub(super) fn block(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
-    let start = at.at;
+    let start = at.pos;
     at.expect("%{")?;
-    let inside = at.at;
+    let inside = at.pos;
     let code = at.until("}%", "this block")?;
-    let mut within = Cursor::new(at.name, at.shown, &at.text[..inside + code.len()], inside);
+    let mut within = Cursor::new(at.name, at.source, &at.text[..inside + code.len()], inside);
     let mut out = Vec::new();
     loop {
         skip_python(&mut within);
-        if within.is_over() {
+        if within.at_end() {
             break;
         }
-        let word = within.at;
+        let word = within.pos;
         match within.ident() {
             "assert" => python_assert(&mut within, &mut out)?,
             other => {
@@ -114,7 +114,7 @@ pub(super) fn block(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
         }
     }
     if out.is_empty() {
-        return Err(at.error(start..at.at, "this block asserts nothing"));
+        return Err(at.error(start..at.pos, "this block asserts nothing"));
     }
     Ok(out)
 }
@@ -124,11 +124,11 @@ fn skip_python(at: &mut Cursor<'_>) {
     loop {
         let rest = at.rest();
         let trimmed = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
-        at.at += rest.len() - trimmed.len();
+        at.pos += rest.len() - trimmed.len();
         if !trimmed.starts_with('#') {
             return;
         }
-        at.at += trimmed.find('\n').unwrap_or(trimmed.len());
+        at.pos += trimmed.find('\n').unwrap_or(trimmed.len());
     }
 }
 
@@ -150,9 +150,9 @@ fn python_assert(at: &mut Cursor<'_>, out: &mut Vec<Comparison>) -> Result<()> {
     // What Python would print.
     if at.eat(",") {
         let rest = at.rest();
-        at.at += rest.find(['\n', ';']).unwrap_or(rest.len());
+        at.pos += rest.find(['\n', ';']).unwrap_or(rest.len());
     }
-    if at.is_over() || at.rest().starts_with(['\n', ';', '#']) {
+    if at.at_end() || at.rest().starts_with(['\n', ';', '#']) {
         Ok(())
     } else {
         Err(at.unexpected("the end of the assertion"))
@@ -165,14 +165,14 @@ fn eat_word(at: &mut Cursor<'_>, word: &str) -> bool {
 }
 
 fn comparison(at: &mut Cursor<'_>) -> Result<Comparison> {
-    let start = at.at;
+    let start = at.pos;
     let name = at.ident();
     let Some(left) = fields::find(name) else {
         if name.is_empty() {
             return Err(at.unexpected("the name of a field"));
         }
-        let error = at.error(start..at.at, format!("there is no field `{name}`"));
-        return Err(match fields::refused(name) {
+        let error = at.error(start..at.pos, format!("there is no field `{name}`"));
+        return Err(match fields::unsupported_reason(name) {
             Some(why) => error.help(why),
             None => error.help(format!("fields are {}", fields::names(name.starts_with("tcpi_")))),
         });
@@ -185,15 +185,15 @@ fn comparison(at: &mut Cursor<'_>) -> Result<Comparison> {
     at.eat(text);
     at.skip_blanks()?;
     let right = operand(at, left)?;
-    let words = matches!(left.kind, Kind::Name);
+    let words = matches!(left.kind, FieldKind::Name);
     if words && !matches!(operator, Operator::Equal | Operator::NotEqual) {
-        return Err(at.error(start..at.at, format!("`{name}` is a name: compare by == or !=")));
+        return Err(at.error(start..at.pos, format!("`{name}` is a name: compare by == or !=")));
     }
-    Ok(Comparison { span: start..at.at, left, operator: *operator, right })
+    Ok(Comparison { span: start..at.pos, left, operator: *operator, right })
 }
 
 fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
-    let start = at.at;
+    let start = at.pos;
     if at.peek().is_some_and(|c| c.is_ascii_digit() || c == '.') {
         return number(at, left);
     }
@@ -208,29 +208,29 @@ fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
     if let Some(field) = fields::find(name) {
         if field.kind != left.kind {
             let message = format!("`{}` and `{}` are of different kinds", left.name, field.name);
-            return Err(at.error(start..at.at, message));
+            return Err(at.error(start..at.pos, message));
         }
         return Ok(Operand::Field(field));
     }
     let message = format!("`{name}` is no value of `{}`", left.name);
-    Err(at.error(start..at.at, message).help(fields::expects(left)))
+    Err(at.error(start..at.pos, message).help(fields::expects(left)))
 }
 
 /// `10`, `0.25`, `64/1024`, and with a unit for times.
 fn number(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
-    let start = at.at;
+    let start = at.pos;
     let rest = at.rest();
     let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let text = &rest[..digits];
-    at.at += digits;
+    at.pos += digits;
     let unit = at.ident();
-    let span = start..at.at;
+    let span = start..at.pos;
     let wrong = |message: String| at.error(span.clone(), message).help(fields::expects(left));
-    if left.kind == Kind::Time {
+    if left.kind == FieldKind::Time {
         let time = parse_duration(&format!("{text} {unit}")).map_err(|e| wrong(e.to_string()))?;
         return Ok(Operand::Time(time));
     }
-    if !unit.is_empty() || left.kind == Kind::Name {
+    if !unit.is_empty() || left.kind == FieldKind::Name {
         return Err(wrong(format!("`{text}{unit}` is no value of `{}`", left.name)));
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -242,7 +242,7 @@ fn number(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
     if at.eat("/") {
         let by: u64 = at.number("a number to divide by")?;
         if by == 0 {
-            return Err(at.error(start..at.at, "nothing can be divided by zero"));
+            return Err(at.error(start..at.pos, "nothing can be divided by zero"));
         }
         bottom *= i128::from(by);
     }

@@ -3,36 +3,36 @@
 use std::ops::Range;
 
 use super::cursor::{Cursor, Result};
-use super::{Call, CallResult, Expr, Function};
+use super::{Call, CallResult, Expr, Syscall};
 use crate::stack::Errno;
 
-pub(super) const FUNCTIONS: [(&str, Function); 16] = [
-    ("socket", Function::Socket),
-    ("bind", Function::Bind),
-    ("listen", Function::Listen),
-    ("accept", Function::Accept),
-    ("connect", Function::Connect),
-    ("read", Function::Read),
-    ("recv", Function::Recv),
-    ("write", Function::Write),
-    ("send", Function::Send),
-    ("sendto", Function::SendTo),
-    ("close", Function::Close),
-    ("shutdown", Function::Shutdown),
-    ("fcntl", Function::Fcntl),
-    ("ioctl", Function::Ioctl),
-    ("getsockopt", Function::GetSockOpt),
-    ("setsockopt", Function::SetSockOpt),
+pub(super) const SYSCALLS: [(&str, Syscall); 16] = [
+    ("socket", Syscall::Socket),
+    ("bind", Syscall::Bind),
+    ("listen", Syscall::Listen),
+    ("accept", Syscall::Accept),
+    ("connect", Syscall::Connect),
+    ("read", Syscall::Read),
+    ("recv", Syscall::Recv),
+    ("write", Syscall::Write),
+    ("send", Syscall::Send),
+    ("sendto", Syscall::SendTo),
+    ("close", Syscall::Close),
+    ("shutdown", Syscall::Shutdown),
+    ("fcntl", Syscall::Fcntl),
+    ("ioctl", Syscall::Ioctl),
+    ("getsockopt", Syscall::GetSockOpt),
+    ("setsockopt", Syscall::SetSockOpt),
 ];
 
 pub(super) fn call(at: &mut Cursor<'_>) -> Result<Call> {
-    let start = at.at;
+    let start = at.pos;
     let name = at.ident();
-    let found = FUNCTIONS.iter().find(|(n, _)| *n == name).map(|(_, f)| *f);
+    let found = SYSCALLS.iter().find(|(n, _)| *n == name).map(|(_, f)| *f);
     let Some(function) = found else {
-        let known: Vec<&str> = FUNCTIONS.iter().map(|(n, _)| *n).collect();
+        let known: Vec<&str> = SYSCALLS.iter().map(|(n, _)| *n).collect();
         return Err(at
-            .error(start..at.at, format!("`{name}` is not supported"))
+            .error(start..at.pos, format!("`{name}` is not supported"))
             .help(format!("there are assert and {}", known.join(", "))));
     };
     at.skip_space()?;
@@ -48,10 +48,10 @@ pub(super) fn call(at: &mut Cursor<'_>) -> Result<Call> {
         at.until(")", "this remark")?;
         at.skip_blanks()?;
     }
-    if !at.is_over() && at.peek() != Some('\n') {
+    if !at.at_end() && at.peek() != Some('\n') {
         return Err(at.unexpected("the end of the call"));
     }
-    Ok(Call { function, args, result })
+    Ok(Call { syscall: function, args, result })
 }
 
 fn result(at: &mut Cursor<'_>) -> Result<Option<CallResult>> {
@@ -60,19 +60,19 @@ fn result(at: &mut Cursor<'_>) -> Result<Option<CallResult>> {
     }
     let value = at.integer()?;
     at.skip_blanks()?;
-    let start = at.at;
+    let start = at.pos;
     match (value, at.ident()) {
         (-1, "") => Ok(Some(CallResult::Error(None))),
         (-1, name) => {
             let errno = Errno::named(name).ok_or_else(|| {
-                at.error(start..at.at, format!("`{name}` is no error that a call here can give"))
+                at.error(start..at.pos, format!("`{name}` is no error that a call here can give"))
             })?;
             Ok(Some(CallResult::Error(Some(errno))))
         }
         (_, "") => Ok(Some(CallResult::Value(value))),
         (_, name) => {
             let message = format!("`{name}` after a result that is no error; write -1 {name}");
-            Err(at.error(start..at.at, message))
+            Err(at.error(start..at.pos, message))
         }
     }
 }
@@ -86,9 +86,9 @@ fn arguments(at: &mut Cursor<'_>, end: &str) -> Result<Vec<(Expr, Range<usize>)>
     }
     loop {
         at.skip_space()?;
-        let start = at.at;
+        let start = at.pos;
         let expr = expression(at, 0)?;
-        out.push((expr, start..at.at));
+        out.push((expr, start..at.pos));
         at.skip_space()?;
         if at.eat(end) {
             return Ok(out);
@@ -102,7 +102,7 @@ const DEPTH: u32 = 8;
 
 fn expression(at: &mut Cursor<'_>, depth: u32) -> Result<Expr> {
     if depth > DEPTH {
-        return Err(at.error(at.at..at.at + 1, "brackets stand too deep in each other"));
+        return Err(at.error(at.pos..at.pos + 1, "brackets stand too deep in each other"));
     }
     if at.eat("...") {
         return Ok(Expr::Any);

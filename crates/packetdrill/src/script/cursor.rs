@@ -13,40 +13,40 @@ pub(super) type Result<T> = std::result::Result<T, ScriptError>;
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     pub(super) name: &'a str,
-    pub(super) shown: &'a Arc<str>,
+    pub(super) source: &'a Arc<str>,
     pub(super) text: &'a str,
-    pub(super) at: usize,
+    pub(super) pos: usize,
     /// Where the last blanks and comments began and ended.
     blanks: Range<usize>,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) const fn new(name: &'a str, shown: &'a Arc<str>, text: &'a str, at: usize) -> Self {
-        Self { name, shown, text, at, blanks: 0..0 }
+        Self { name, source: shown, text, pos: at, blanks: 0..0 }
     }
 
     /// The end of what was read, without the blanks and comments behind it.
     pub(super) const fn end(&self) -> usize {
-        if self.at == self.blanks.end { self.blanks.start } else { self.at }
+        if self.pos == self.blanks.end { self.blanks.start } else { self.pos }
     }
 
     pub(super) fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or("")
+        self.text.get(self.pos..).unwrap_or("")
     }
 
     pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    pub(super) fn is_over(&self) -> bool {
-        self.at >= self.text.len()
+    pub(super) fn at_end(&self) -> bool {
+        self.pos >= self.text.len()
     }
 
     /// Takes `what` if it stands here.
     pub(super) fn eat(&mut self, what: &str) -> bool {
         let found = self.rest().starts_with(what);
         if found {
-            self.at += what.len();
+            self.pos += what.len();
         }
         found
     }
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn unexpected(&self, wanted: &str) -> ScriptError {
         let word = self.word();
         let found = if word.is_empty() { "the end of the line" } else { &format!("`{word}`") };
-        self.error(self.at..self.at + word.len(), format!("{found} where {wanted} is expected"))
+        self.error(self.pos..self.pos + word.len(), format!("{found} where {wanted} is expected"))
     }
 
     /// What stands here up to a space, for messages.
@@ -75,14 +75,14 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScriptError {
-        ScriptError::new(self.name, self.shown, span, message)
+        ScriptError::new(self.name, self.source, span, message)
     }
 
     /// Skips spaces and comments within the line.
     pub(super) fn skip_blanks(&mut self) -> Result<()> {
         let start = self.end();
         let skipped = self.skip_all_blanks();
-        self.blanks = start..self.at;
+        self.blanks = start..self.pos;
         skipped
     }
 
@@ -90,13 +90,13 @@ impl<'a> Cursor<'a> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-            self.at += blank;
+            self.pos += blank;
             if self.rest().starts_with("//") {
-                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                self.pos += self.rest().find('\n').unwrap_or(self.rest().len());
             } else if self.rest().starts_with("/*") {
-                let start = self.at;
+                let start = self.pos;
                 match self.rest().find("*/") {
-                    Some(end) => self.at += end + 2,
+                    Some(end) => self.pos += end + 2,
                     None => return Err(self.error(start..start + 2, "this comment has no end")),
                 }
             } else if blank == 0 {
@@ -108,10 +108,10 @@ impl<'a> Cursor<'a> {
     /// Skips spaces, line ends and comments.
     pub(super) fn skip_space(&mut self) -> Result<()> {
         loop {
-            let before = self.at;
+            let before = self.pos;
             self.skip_blanks()?;
             self.eat("\n");
-            if self.at == before {
+            if self.pos == before {
                 return Ok(());
             }
         }
@@ -125,56 +125,56 @@ impl<'a> Cursor<'a> {
         }
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let found = &rest[..end.unwrap_or(rest.len())];
-        self.at += found.len();
+        self.pos += found.len();
         found
     }
 
     fn digits(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        self.at += end;
+        self.pos += end;
         &rest[..end]
     }
 
     /// A whole number that fits into `T`.
     pub(super) fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T> {
-        let start = self.at;
+        let start = self.pos;
         let digits = self.digits();
         if digits.is_empty() {
             return Err(self.unexpected(what));
         }
         digits
             .parse()
-            .map_err(|_| self.error(start..self.at, format!("{digits} does not fit into {what}")))
+            .map_err(|_| self.error(start..self.pos, format!("{digits} does not fit into {what}")))
     }
 
     /// A signed decimal or `0x` number.
     pub(super) fn integer(&mut self) -> Result<i64> {
-        let start = self.at;
+        let start = self.pos;
         let negative = self.eat("-");
         let value = if self.eat("0x") || self.eat("0X") {
             let rest = self.rest();
             let end = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
-            self.at += end;
+            self.pos += end;
             i64::from_str_radix(&rest[..end], 16).ok()
         } else {
             self.digits().parse().ok()
         };
         match value {
             Some(n) => Ok(if negative { -n } else { n }),
-            None => Err(self.error(start..self.at.max(start + 1), "a number is expected here")),
+            None => Err(self.error(start..self.pos.max(start + 1), "a number is expected here")),
         }
     }
 
     /// A time in seconds: `1`, `1.5`, `.1`.
     pub(super) fn seconds(&mut self) -> Result<Duration> {
-        let start = self.at;
+        let start = self.pos;
         let whole = self.digits();
         let mut fraction = "";
         // `0...0.2` is a range: its dots belong to nobody's fraction.
         let point = self.rest().strip_prefix('.');
         if point.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit())) {
-            self.at += 1;
+            self.pos += 1;
             fraction = self.digits();
         }
         if whole.is_empty() && fraction.is_empty() {
@@ -182,7 +182,7 @@ impl<'a> Cursor<'a> {
         }
         let too_fine = || {
             let message = format!("a time is at most {} days, in steps of 1 ps", 213);
-            self.error(start..self.at, message)
+            self.error(start..self.pos, message)
         };
         let padded = format!("{fraction:0<12}");
         if padded.len() > 12 {
@@ -200,13 +200,11 @@ impl<'a> Cursor<'a> {
         let rest = self.rest();
         match rest.find(end) {
             Some(len) => {
-                self.at += len + end.len();
+                self.pos += len + end.len();
                 Ok(&rest[..len])
             }
-            None => {
-                Err(self
-                    .error(self.at..self.at + 1, format!("{what} has no end; close it by `{end}`")))
-            }
+            None => Err(self
+                .error(self.pos..self.pos + 1, format!("{what} has no end; close it by `{end}`"))),
         }
     }
 }

@@ -31,14 +31,14 @@ pub struct Script {
     /// Its text, for messages.
     pub text: Arc<str>,
     /// `--name=value` lines.
-    pub options: Vec<Setting>,
+    pub options: Vec<ScriptOption>,
     /// What happens, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<ScriptEvent>,
 }
 
 /// One `--name=value` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Setting {
+pub struct ScriptOption {
     /// Where it stands.
     pub span: Range<usize>,
     /// The name, without the dashes.
@@ -49,13 +49,13 @@ pub struct Setting {
 
 /// One event.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct ScriptEvent {
     /// Where it stands, its time included.
     pub span: Range<usize>,
     /// Where what happens begins, after the time.
     pub action_at: usize,
     /// When it is to happen.
-    pub when: When,
+    pub when: EventTime,
     /// When a blocking call is to return: as `when`, absolute or relative.
     pub until: Option<Duration>,
     /// What is to happen.
@@ -64,7 +64,7 @@ pub struct Event {
 
 /// The time of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum When {
+pub enum EventTime {
     /// `1.5`: since the start of the script.
     Absolute(Duration),
     /// `+.1`: since the event before.
@@ -169,7 +169,7 @@ pub enum TcpOption {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
     /// Which.
-    pub function: Function,
+    pub syscall: Syscall,
     /// Its arguments, each with where it stands.
     pub args: Vec<(Expr, Range<usize>)>,
     /// What it must return; `None` for anything.
@@ -178,7 +178,7 @@ pub struct Call {
 
 /// The calls that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Function {
+pub enum Syscall {
     /// `socket`.
     Socket,
     /// `bind`.

@@ -10,7 +10,7 @@ const OTHER_PROTOCOLS: [&str; 10] =
     ["icmp", "icmpv6", "udp", "udplite", "sctp", "gre", "mpls", "ipv4", "ipv6", "eth"];
 
 pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
-    let start = at.at;
+    let start = at.pos;
     let inbound = at.eat("<");
     if !inbound {
         at.expect(">")?;
@@ -21,7 +21,7 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
     if at.rest().starts_with('(') {
         let word = at.word();
         let message = format!("`{word}`: fields of the IP header other than ECN are not supported");
-        return Err(at.error(at.at..at.at + word.len(), message));
+        return Err(at.error(at.pos..at.pos + word.len(), message));
     }
     let flags = flags(at)?;
     at.skip_blanks()?;
@@ -40,7 +40,7 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
     let mut seen_options = false;
     loop {
         at.skip_blanks()?;
-        let word = at.at;
+        let word = at.pos;
         if at.rest().starts_with('<') && !seen_options {
             spec.options = options(at)?;
             seen_options = true;
@@ -63,11 +63,11 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
             other => {
                 let message = format!("`{other}` is not supported in a packet");
                 let help = "a packet is: < or >, [ecn], flags, first:last(length), ack, win, urg, <options>";
-                return Err(at.error(word..at.at, message).help(help));
+                return Err(at.error(word..at.pos, message).help(help));
             }
         }
     }
-    if !at.is_over() && at.peek() != Some('\n') {
+    if !at.at_end() && at.peek() != Some('\n') {
         return Err(at.unexpected("the end of the packet"));
     }
     check(at, start, &spec)?;
@@ -76,25 +76,25 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
         if !len.is_multiple_of(4) || len > 40 {
             let message = format!("these options take {len} bytes");
             let help = "a header has room for 40, in whole words of four: align them by nop or eol";
-            return Err(at.error(start..at.at, message).help(help));
+            return Err(at.error(start..at.pos, message).help(help));
         }
     }
     let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
     if !inbound && spec.options.iter().flatten().any(raw) {
         let message =
             "`raw` is for packets that are to be sent; write what is expected by its name";
-        return Err(at.error(start..at.at, message));
+        return Err(at.error(start..at.pos, message));
     }
     if inbound && spec.options.is_none() {
         let message = "`<...>` says nothing about a packet that is to be sent; write its options";
-        return Err(at.error(start..at.at, message));
+        return Err(at.error(start..at.pos, message));
     }
     Ok(spec)
 }
 
 fn check(at: &Cursor<'_>, start: usize, spec: &PacketSpec) -> Result<()> {
     let acks = spec.flags.contains(Flags::ACK);
-    let span = start..at.at;
+    let span = start..at.pos;
     if acks && spec.ack.is_none() {
         return Err(at.error(span, "the flag `.` (ACK) needs `ack` and a number"));
     }
@@ -110,7 +110,7 @@ fn check(at: &Cursor<'_>, start: usize, spec: &PacketSpec) -> Result<()> {
 
 fn ecn(at: &mut Cursor<'_>) -> Result<Option<EcnSpec>> {
     at.expect("[")?;
-    let start = at.at;
+    let start = at.pos;
     let words = at.until("]", "this bracket")?;
     let span = start..start + words.len();
     match words.trim() {
@@ -127,11 +127,11 @@ fn ecn(at: &mut Cursor<'_>) -> Result<Option<EcnSpec>> {
 
 fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
     let word = at.word();
-    let span = at.at..at.at + word.len();
+    let span = at.pos..at.pos + word.len();
     if OTHER_PROTOCOLS.contains(&word) {
         return Err(at.error(span, format!("`{word}` packets are not supported: TCP only")));
     }
-    at.at += word.len();
+    at.pos += word.len();
     if word == "-" {
         return Ok(Flags::NONE);
     }
@@ -172,7 +172,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
 
 /// `first:last(length)`.
 fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
-    let start = at.at;
+    let start = at.pos;
     let seq: u32 = at.number("a sequence number (32 bits)")?;
     at.expect(":")?;
     let end: u32 = at.number("a sequence number (32 bits)")?;
@@ -180,12 +180,12 @@ fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
     let len: u32 = at.number("a length")?;
     at.expect(")")?;
     if len > 65_000 {
-        return Err(at.error(start..at.at, "no packet is as long as that"));
+        return Err(at.error(start..at.pos, "no packet is as long as that"));
     }
     if seq.wrapping_add(len) != end {
         let right = seq.wrapping_add(len);
         let message = format!("{seq} and {len} bytes make {right}, not {end}");
-        return Err(at.error(start..at.at, message).help(format!("write {seq}:{right}({len})")));
+        return Err(at.error(start..at.pos, message).help(format!("write {seq}:{right}({len})")));
     }
     Ok((seq, len))
 }
@@ -215,7 +215,7 @@ fn options(at: &mut Cursor<'_>) -> Result<Option<Vec<TcpOption>>> {
 }
 
 fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
-    let start = at.at;
+    let start = at.pos;
     let name = at.ident();
     at.skip_blanks()?;
     Ok(match name {
@@ -273,16 +273,16 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
 
 /// Bytes as pairs of hexadecimal digits.
 fn hex(at: &mut Cursor<'_>) -> Result<Vec<u8>> {
-    let start = at.at;
+    let start = at.pos;
     let rest = at.rest();
     let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).map_or(rest, |end| &rest[..end]);
-    at.at += digits.len();
+    at.pos += digits.len();
     let pair = |i| digits.get(i..i + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
     let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
     match bytes {
         Some(bytes) if !bytes.is_empty() => Ok(bytes),
         _ => Err(at
-            .error(start..at.at, "this is no row of bytes")
+            .error(start..at.pos, "this is no row of bytes")
             .help("write bytes as pairs of hexadecimal digits: raw fe04beef")),
     }
 }

@@ -11,35 +11,35 @@ pub(super) struct SendBuffer {
     /// The bytes.
     pub(super) bytes: SendRing,
     /// Segments sent and not wholly acknowledged: start to end.
-    flying: BTreeMap<u64, u64>,
+    in_flight: BTreeMap<u64, u64>,
     /// One past the highest byte ever sent.
-    highest: u64,
+    snd_max: u64,
     /// Segments that repeated bytes.
-    pub(super) repeated: u64,
+    pub(super) retransmitted: u64,
 }
 
 impl SendBuffer {
-    pub(super) fn note_sent(&mut self, range: &Range<u64>) {
+    pub(super) fn on_sent(&mut self, range: &Range<u64>) {
         if range.is_empty() {
             return;
         }
-        if range.start < self.highest {
-            self.repeated += 1;
+        if range.start < self.snd_max {
+            self.retransmitted += 1;
         } else {
-            self.flying.insert(range.start, range.end);
+            self.in_flight.insert(range.start, range.end);
         }
-        self.highest = self.highest.max(range.end);
+        self.snd_max = self.snd_max.max(range.end);
     }
 
     /// Everything below `upto` is acknowledged.
-    pub(super) fn forget(&mut self, upto: u64) {
+    pub(super) fn discard_acked(&mut self, upto: u64) {
         self.bytes.forget(upto);
-        self.flying.retain(|_, end| *end > upto);
+        self.in_flight.retain(|_, end| *end > upto);
     }
 
     /// Segments sent and not wholly acknowledged.
     pub(super) fn unacknowledged(&self) -> u64 {
-        self.flying.len() as u64
+        self.in_flight.len() as u64
     }
 }
 
@@ -51,12 +51,12 @@ mod tests {
     fn a_segment_is_outstanding_until_all_of_it_is_acknowledged() {
         let mut buffer = SendBuffer::default();
         buffer.bytes.push(b"abcdef");
-        buffer.note_sent(&(0..3));
-        buffer.note_sent(&(3..6));
+        buffer.on_sent(&(0..3));
+        buffer.on_sent(&(3..6));
         assert_eq!(buffer.unacknowledged(), 2);
-        buffer.forget(4);
+        buffer.discard_acked(4);
         assert_eq!((buffer.unacknowledged(), buffer.bytes.copy(&(4..6))), (1, b"ef".to_vec()));
-        buffer.note_sent(&(3..6));
-        assert_eq!((buffer.repeated, buffer.unacknowledged()), (1, 1));
+        buffer.on_sent(&(3..6));
+        assert_eq!((buffer.retransmitted, buffer.unacknowledged()), (1, 1));
     }
 }

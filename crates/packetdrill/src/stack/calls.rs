@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use super::{Conn, Errno, Kind, Socket, Stack};
+use super::{Conn, Errno, Socket, SocketKind, Stack};
 
 /// Why a call did not succeed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ impl Stack {
             v6,
             nonblocking: false,
             bound: None,
-            kind: Kind::Idle,
+            kind: SocketKind::Idle,
             config: self.settings.config.clone(),
             linger: None,
             read_shut: false,
@@ -77,13 +77,13 @@ impl Stack {
     /// The connection behind a descriptor.
     pub(super) fn stream(&mut self, fd: i32) -> Result<usize> {
         match self.get(fd)?.kind {
-            Kind::Stream { conn, .. } => Ok(conn),
-            Kind::Idle | Kind::Listening { .. } => Err(Errno::ENOTCONN.into()),
+            SocketKind::Stream { conn, .. } => Ok(conn),
+            SocketKind::Idle | SocketKind::Listening { .. } => Err(Errno::ENOTCONN.into()),
         }
     }
 
     /// What to say where a call would have to wait.
-    fn wait(&mut self, fd: i32) -> CallError {
+    fn would_block(&mut self, fd: i32) -> CallError {
         match self.get(fd) {
             Ok(socket) if !socket.nonblocking => CallError::WouldBlock,
             Ok(_) => Errno::EAGAIN.into(),
@@ -121,15 +121,15 @@ impl Stack {
     pub fn listen(&mut self, fd: i32, backlog: usize) -> Result<()> {
         let socket = self.get(fd)?;
         match socket.kind {
-            Kind::Listening { .. } => return Ok(()),
-            Kind::Stream { .. } => return Err(Errno::EINVAL.into()),
-            Kind::Idle => {}
+            SocketKind::Listening { .. } => return Ok(()),
+            SocketKind::Stream { .. } => return Err(Errno::EINVAL.into()),
+            SocketKind::Idle => {}
         }
         let port = socket.bound.map(|(_, port)| port).filter(|p| *p != 0).ok_or(Errno::EINVAL)?;
-        socket.kind = Kind::Listening { port, ready: VecDeque::new() };
+        socket.kind = SocketKind::Listening { port, ready: VecDeque::new() };
         let config = Self::config_of(socket);
         if self.endpoint.listen(port, config, backlog.max(1)).is_err() {
-            self.get(fd)?.kind = Kind::Idle;
+            self.get(fd)?.kind = SocketKind::Idle;
             return Err(Errno::EADDRINUSE.into());
         }
         Ok(())
@@ -139,16 +139,16 @@ impl Stack {
     pub fn accept(&mut self, fd: i32) -> Result<(i32, IpAddr, u16)> {
         let socket = self.get(fd)?;
         let (v6, config) = (socket.v6, socket.config.clone());
-        let Kind::Listening { ready, .. } = &mut socket.kind else {
+        let SocketKind::Listening { ready, .. } = &mut socket.kind else {
             return Err(Errno::EINVAL.into());
         };
-        let Some(conn) = ready.pop_front() else { return Err(self.wait(fd)) };
+        let Some(conn) = ready.pop_front() else { return Err(self.would_block(fd)) };
         let tuple = self.conns[conn].tuple;
         let accepted = Socket {
             v6,
             nonblocking: false,
             bound: Some((tuple.local, tuple.local_port)),
-            kind: Kind::Stream { conn, connecting: false },
+            kind: SocketKind::Stream { conn, connecting: false },
             config,
             linger: None,
             read_shut: false,
@@ -167,15 +167,15 @@ impl Stack {
         let socket = self.get(fd)?;
         let nonblocking = socket.nonblocking;
         match &mut socket.kind {
-            Kind::Listening { .. } => return Err(Errno::EISCONN.into()),
-            Kind::Stream { conn, connecting } => {
+            SocketKind::Listening { .. } => return Err(Errno::EISCONN.into()),
+            SocketKind::Stream { conn, connecting } => {
                 let conn = *conn;
                 if !std::mem::take(connecting) {
                     return Err(Errno::EISCONN.into());
                 }
                 return self.connect_again(fd, conn, nonblocking);
             }
-            Kind::Idle => {}
+            SocketKind::Idle => {}
         }
         if socket.v6 != remote.is_ipv6() {
             return Err(Errno::EAFNOSUPPORT.into());
@@ -193,7 +193,7 @@ impl Stack {
         self.conns.push(Conn::new(tuple, id, None));
         let conn = self.conns.len() - 1;
         let socket = self.get(fd)?;
-        socket.kind = Kind::Stream { conn, connecting: true };
+        socket.kind = SocketKind::Stream { conn, connecting: true };
         socket.bound = Some((local, tuple.local_port));
         self.pump(conn);
         Err(if nonblocking { Errno::EINPROGRESS.into() } else { CallError::WouldBlock })
@@ -206,10 +206,10 @@ impl Stack {
         if self.conns[conn].established {
             return Ok(());
         }
-        if self.conns[conn].over {
+        if self.conns[conn].closed {
             return Err(Errno::ECONNABORTED.into());
         }
-        if let Kind::Stream { connecting, .. } = &mut self.get(fd)?.kind {
+        if let SocketKind::Stream { connecting, .. } = &mut self.get(fd)?.kind {
             *connecting = true;
         }
         Err(if nonblocking { Errno::EALREADY.into() } else { CallError::WouldBlock })
@@ -236,10 +236,10 @@ impl Stack {
         if let Some(error) = conn.error.take() {
             return Err(error.into());
         }
-        if conn.peer_closed || conn.over || read_shut {
+        if conn.peer_closed || conn.closed || read_shut {
             return Ok(bytes);
         }
-        Err(self.wait(fd))
+        Err(self.would_block(fd))
     }
 
     /// Writes as many of `bytes` as the send buffer takes, and says how many.
@@ -252,16 +252,16 @@ impl Stack {
         if let Some(error) = conn.error.take() {
             return Err(error.into());
         }
-        if conn.over || conn.write_shut {
+        if conn.closed || conn.write_shut {
             return Err(Errno::EPIPE.into());
         }
         let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)).filter(|_| conn.established)
         else {
-            return Err(self.wait(fd));
+            return Err(self.would_block(fd));
         };
         let n = bytes.len().min(tcp.send_space() as usize);
         if n == 0 && !bytes.is_empty() {
-            return Err(self.wait(fd));
+            return Err(self.would_block(fd));
         }
         tcp.send(n as u64);
         conn.send.bytes.push(&bytes[..n]);
@@ -272,7 +272,7 @@ impl Stack {
     /// Ends one half or both.
     pub fn shutdown(&mut self, fd: i32, how: Shutdown) -> Result<()> {
         let key = self.stream(fd)?;
-        if self.conns[key].over {
+        if self.conns[key].closed {
             return Err(Errno::ENOTCONN.into());
         }
         if how != Shutdown::Write {
@@ -300,15 +300,15 @@ impl Stack {
     pub fn close(&mut self, fd: i32) -> Result<()> {
         let socket = self.sockets.remove(&fd).ok_or(Errno::EBADF)?;
         match socket.kind {
-            Kind::Idle => {}
-            Kind::Listening { port, ready } => {
+            SocketKind::Idle => {}
+            SocketKind::Listening { port, ready } => {
                 self.endpoint.unlisten(port);
                 for conn in ready {
                     self.abort(conn);
                 }
             }
-            Kind::Stream { conn: key, .. } => {
-                self.conns[key].held = false;
+            SocketKind::Stream { conn: key, .. } => {
+                self.conns[key].owned_by_app = false;
                 if socket.linger == Some(0) || self.conns[key].receive.unread() > 0 {
                     self.abort(key);
                 } else {
@@ -324,17 +324,19 @@ impl Stack {
     /// The error that waits for this socket, taken from it.
     pub(super) fn take_error(&mut self, fd: i32) -> Result<i32> {
         match self.get(fd)?.kind {
-            Kind::Stream { conn, .. } => Ok(self.conns[conn].error.take().map_or(0, Errno::number)),
-            Kind::Idle | Kind::Listening { .. } => Ok(0),
+            SocketKind::Stream { conn, .. } => {
+                Ok(self.conns[conn].error.take().map_or(0, Errno::number))
+            }
+            SocketKind::Idle | SocketKind::Listening { .. } => Ok(0),
         }
     }
 
     /// Bytes that could be read now (FIONREAD, SIOCINQ): none before a connection, EINVAL on a listener.
     pub fn unread(&mut self, fd: i32) -> Result<u64> {
         match self.get(fd)?.kind {
-            Kind::Idle => Ok(0),
-            Kind::Listening { .. } => Err(Errno::EINVAL.into()),
-            Kind::Stream { conn, .. } => Ok(self.conns[conn].receive.unread()),
+            SocketKind::Idle => Ok(0),
+            SocketKind::Listening { .. } => Err(Errno::EINVAL.into()),
+            SocketKind::Stream { conn, .. } => Ok(self.conns[conn].receive.unread()),
         }
     }
 
@@ -342,24 +344,24 @@ impl Stack {
     pub fn readiness(&mut self, fd: i32) -> Result<Readiness> {
         let read_shut = self.get(fd)?.read_shut;
         let key = match &self.get(fd)?.kind {
-            Kind::Idle => return Ok(Readiness { hung_up: true, ..Readiness::default() }),
-            Kind::Listening { ready, .. } => {
+            SocketKind::Idle => return Ok(Readiness { hung_up: true, ..Readiness::default() }),
+            SocketKind::Listening { ready, .. } => {
                 return Ok(Readiness { readable: !ready.is_empty(), ..Readiness::default() });
             }
-            Kind::Stream { conn, .. } => *conn,
+            SocketKind::Stream { conn, .. } => *conn,
         };
         let conn = &self.conns[key];
         let error = conn.error.is_some();
-        let ended = conn.peer_closed || conn.over || read_shut;
+        let ended = conn.peer_closed || conn.closed || read_shut;
         let tcp = conn.id.and_then(|id| self.endpoint.conn(id));
         let room = tcp.map_or(0, lowtide_tcp::Connection::send_space);
         let conn = &self.conns[key];
         Ok(Readiness {
             readable: error || ended || conn.receive.unread() > 0,
-            writable: error || conn.over || conn.write_shut || (conn.established && room > 0),
+            writable: error || conn.closed || conn.write_shut || (conn.established && room > 0),
             error,
-            hung_up: conn.over || (ended && conn.write_shut),
-            peer_closed: conn.peer_closed || conn.over,
+            hung_up: conn.closed || (ended && conn.write_shut),
+            peer_closed: conn.peer_closed || conn.closed,
         })
     }
 }

@@ -7,15 +7,15 @@ use lowtide_wire::{Addresses, Flags, Segment, ipv6, packet, tcp};
 
 /// FNV-1a over every packet as it is, with its time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Digest(u64);
+pub(super) struct PacketDigest(u64);
 
-impl Default for Digest {
+impl Default for PacketDigest {
     fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Digest {
+impl PacketDigest {
     pub(super) const fn value(self) -> u64 {
         self.0
     }
@@ -54,11 +54,11 @@ struct Origin {
     stamp: Option<u32>,
 }
 
-/// As [`Digest`], without the addresses and ports, and with the host's numbers counted from its
+/// As [`PacketDigest`], without the addresses and ports, and with the host's numbers counted from its
 /// initial ones: stock packetdrill draws addresses and ports anew in every run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RelativeDigest {
-    digest: Digest,
+    digest: PacketDigest,
     origins: Vec<Origin>,
 }
 
@@ -73,7 +73,7 @@ impl RelativeDigest {
             self.digest.update(at, direction, &(bytes.len() as u64).to_be_bytes());
             return;
         };
-        let (src, dst) = addresses.ends();
+        let (src, dst) = addresses.src_dst();
         let (from, to) = ((src, segment.src_port), (dst, segment.dst_port));
         let (local, remote) = if direction == Direction::Out { (from, to) } else { (to, from) };
         let index = self.origin(local, remote, direction, &segment);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_draws_does_not_count_and_all_else_does() {
+    fn relative_digest_ignores_random_isn_port_and_timestamps() {
         let drawn = Run { port: 50_123, isn: u32::MAX, stamp: u32::MAX - 1, ..RUN };
         assert_eq!(digest(drawn), digest(RUN));
         let at = Instant::ZERO + lowtide_units::Duration::from_us(1);

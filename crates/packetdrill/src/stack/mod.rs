@@ -26,17 +26,17 @@ use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
 use buffers::SendBuffer;
 pub use calls::{CallError, Readiness, Shutdown};
-use digest::{Digest, Direction, RelativeDigest};
+use digest::{Direction, PacketDigest, RelativeDigest};
 pub use errno::Errno;
 pub use options::{SocketOption, SocketValue};
-pub use view::View;
+pub use view::ConnView;
 
 /// How often timers may fire at one instant before the stack is called stuck.
-const MOST_AT_ONCE: u32 = 10_000;
+const MAX_TIMERS_PER_INSTANT: u32 = 10_000;
 
 /// What a stack is made with.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct StackSettings {
     /// Settings of every socket when it is made.
     pub config: Config,
     /// Sequence numbers, timestamps and ports follow from it.
@@ -49,7 +49,7 @@ pub struct Settings {
     pub local_v6: Ipv6Addr,
 }
 
-impl Default for Settings {
+impl Default for StackSettings {
     /// The `linux` profile with the addresses that packetdrill uses by default.
     fn default() -> Self {
         let linux = lowtide_tcp::profile::find_profile("linux").and_then(|p| p.config().ok());
@@ -65,7 +65,7 @@ impl Default for Settings {
 
 /// A packet that left the host.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Packet {
+pub struct SentPacket {
     /// When it was sent.
     pub at: Instant,
     /// The whole IP packet.
@@ -82,14 +82,14 @@ struct Conn {
     /// The listener to be told when it is established.
     listener: Option<i32>,
     /// An application holds it, or may still accept it.
-    held: bool,
+    owned_by_app: bool,
     send: SendBuffer,
     receive: ReceiveBuffer,
     established: bool,
     peer_closed: bool,
     /// The application will send no more.
     write_shut: bool,
-    over: bool,
+    closed: bool,
     error: Option<Errno>,
     last: Option<Info>,
 }
@@ -100,21 +100,21 @@ impl Conn {
             tuple,
             id: Some(id),
             listener,
-            held: true,
+            owned_by_app: true,
             send: SendBuffer::default(),
             receive: ReceiveBuffer::default(),
             established: false,
             peer_closed: false,
             write_shut: false,
-            over: false,
+            closed: false,
             error: None,
             last: None,
         }
     }
 
     /// As Linux reports it: a reset after the peer's FIN is a broken pipe.
-    fn take_end(&mut self, reason: CloseReason) {
-        self.over = true;
+    fn on_closed(&mut self, reason: CloseReason) {
+        self.closed = true;
         self.error = match reason {
             CloseReason::Normal | CloseReason::Aborted => None,
             CloseReason::Refused => Some(Errno::ECONNREFUSED),
@@ -129,7 +129,7 @@ impl Conn {
 
 /// What a file descriptor stands for.
 #[derive(Debug)]
-enum Kind {
+enum SocketKind {
     Idle,
     Listening {
         port: u16,
@@ -148,7 +148,7 @@ struct Socket {
     v6: bool,
     nonblocking: bool,
     bound: Option<(IpAddr, u16)>,
-    kind: Kind,
+    kind: SocketKind,
     config: Config,
     /// SO_LINGER: seconds.
     linger: Option<u32>,
@@ -160,20 +160,20 @@ struct Socket {
 pub struct Stack {
     now: Instant,
     endpoint: Endpoint,
-    settings: Settings,
+    settings: StackSettings,
     sockets: BTreeMap<i32, Socket>,
     conns: Vec<Conn>,
     pool: ChunkPool,
-    out: VecDeque<Packet>,
-    digest: Digest,
-    relative: RelativeDigest,
+    out: VecDeque<SentPacket>,
+    digest: PacketDigest,
+    relative_digest: RelativeDigest,
     fault: Option<String>,
 }
 
 impl Stack {
     /// A host at instant zero. Segmentation offload is off whatever the settings say: packets are
     /// compared one by one.
-    pub fn new(mut settings: Settings) -> Self {
+    pub fn new(mut settings: StackSettings) -> Self {
         settings.config.tso_segments = 1;
         Self {
             now: Instant::ZERO,
@@ -183,8 +183,8 @@ impl Stack {
             conns: Vec::new(),
             pool: ChunkPool::default(),
             out: VecDeque::new(),
-            digest: Digest::default(),
-            relative: RelativeDigest::default(),
+            digest: PacketDigest::default(),
+            relative_digest: RelativeDigest::default(),
             fault: None,
         }
     }
@@ -212,7 +212,7 @@ impl Stack {
         let mut at_once = 0;
         while let Some(next) = self.next_timer().filter(|t| *t <= to) {
             at_once = if next > self.now { 0 } else { at_once + 1 };
-            if at_once > MOST_AT_ONCE {
+            if at_once > MAX_TIMERS_PER_INSTANT {
                 let at = self.now;
                 self.fault = Some(format!("timers fire without end at {at}"));
                 break;
@@ -258,17 +258,17 @@ impl Stack {
     pub fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         self.hash(Direction::In, bytes);
         let (addresses, mut segment, payload) = packet::parse(bytes)?;
-        let (remote, local) = addresses.ends();
+        let (remote, local) = addresses.src_dst();
         segment.rx.stamp = Some(HostStamp(self.now.since_start().as_ns()));
         self.prepare_isn();
         let arrival = self.endpoint.handle_segment(self.now, local, remote, &segment, None);
         match arrival {
             Arrival::Taken(id, accepted) => {
-                self.take(id, &accepted, bytes.get(payload).unwrap_or(&[]));
+                self.deliver(id, &accepted, bytes.get(payload).unwrap_or(&[]));
             }
             Arrival::Completed(id, accepted) => {
-                self.opened(id, segment.dst_port);
-                self.take(id, &accepted, bytes.get(payload).unwrap_or(&[]));
+                self.add_conn(id, segment.dst_port);
+                self.deliver(id, &accepted, bytes.get(payload).unwrap_or(&[]));
             }
             Arrival::Refused(id, _) => {
                 if let Some(key) = self.key(id) {
@@ -276,7 +276,7 @@ impl Stack {
                 }
             }
             Arrival::Opened(id) => {
-                self.opened(id, segment.dst_port);
+                self.add_conn(id, segment.dst_port);
                 if let Some(key) = self.key(id) {
                     self.pump(key);
                 }
@@ -290,9 +290,9 @@ impl Stack {
     }
 
     /// A connection to the listener on `port` came to be.
-    fn opened(&mut self, id: ConnId, port: u16) {
+    fn add_conn(&mut self, id: ConnId, port: u16) {
         let listener = self.sockets.iter().find_map(|(fd, s)| match s.kind {
-            Kind::Listening { port: own, .. } if own == port => Some(*fd),
+            SocketKind::Listening { port: own, .. } if own == port => Some(*fd),
             _ => None,
         });
         if let Some(tuple) = self.endpoint.tuple(id) {
@@ -301,13 +301,13 @@ impl Stack {
     }
 
     /// A connection took a segment with this payload.
-    fn take(&mut self, id: ConnId, accepted: &Accepted, payload: &[u8]) {
+    fn deliver(&mut self, id: ConnId, accepted: &Accepted, payload: &[u8]) {
         let Some(key) = self.key(id) else { return };
         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
         self.conns[key].receive.keep(&accepted.stream, fresh, &mut self.pool);
         // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
         if !accepted.stream.is_empty()
-            && !self.conns[key].held
+            && !self.conns[key].owned_by_app
             && let Some(conn) = self.endpoint.conn(id)
         {
             conn.abort();
@@ -316,17 +316,17 @@ impl Stack {
     }
 
     /// The oldest packet that left and was not taken.
-    pub fn take_packet(&mut self) -> Option<Packet> {
+    pub fn take_packet(&mut self) -> Option<SentPacket> {
         self.out.pop_front()
     }
 
     /// The oldest packet that left and was not taken, left in place.
-    pub fn peek_packet(&self) -> Option<&Packet> {
+    pub fn peek_packet(&self) -> Option<&SentPacket> {
         self.out.front()
     }
 
     /// Packets that left and were not taken.
-    pub fn waiting(&self) -> usize {
+    pub fn queued_packets(&self) -> usize {
         self.out.len()
     }
 
@@ -338,12 +338,12 @@ impl Stack {
     /// As [`Self::digest`], without what depends on the addresses and ports of a connection: these
     /// themselves, checksums, the host's initial sequence number and the offset of its timestamps.
     pub const fn relative_digest(&self) -> u64 {
-        self.relative.value()
+        self.relative_digest.value()
     }
 
     fn hash(&mut self, direction: Direction, bytes: &[u8]) {
         self.digest.update(self.now, direction, bytes);
-        self.relative.update(self.now, direction, bytes);
+        self.relative_digest.update(self.now, direction, bytes);
     }
 
     /// A fault of the stack itself that no script can provoke, if one was found.
@@ -371,7 +371,7 @@ impl Stack {
             Ok(len) => {
                 bytes.truncate(len);
                 self.hash(Direction::Out, &bytes);
-                self.out.push_back(Packet { at: self.now, bytes });
+                self.out.push_back(SentPacket { at: self.now, bytes });
             }
             Err(error) => self.fault = Some(format!("a segment that is no packet: {error}")),
         }
@@ -386,7 +386,7 @@ impl Stack {
             for i in 0..transmit.segments {
                 let range = transmit.stream_of(i);
                 let payload = self.conns[key].send.bytes.copy(&range);
-                self.conns[key].send.note_sent(&range);
+                self.conns[key].send.on_sent(&range);
                 let mut segment = transmit.segment(i);
                 segment.stamp_departure(HostStamp(now.since_start().as_ns()));
                 self.emit(&tuple, &segment, &payload);
@@ -403,23 +403,23 @@ impl Stack {
                 Event::Established => newly_established = true,
                 Event::Readable { upto } => state.receive.set_readable(upto),
                 Event::PeerClosed => state.peer_closed = true,
-                Event::Closed(reason) => state.take_end(reason),
+                Event::Closed(reason) => state.on_closed(reason),
                 Event::Writable => {}
             }
         }
-        state.send.forget(conn.acked_upto());
+        state.send.discard_acked(conn.acked_upto());
         let info = conn.info();
         state.last = Some(info);
         let done = match info.state {
             State::Closed => true,
             // The endpoint's small table waits, unless an application could still ask.
-            State::TimeWait => !state.held,
+            State::TimeWait => !state.owned_by_app,
             _ => false,
         };
         if newly_established {
             state.established = true;
             if let Some(listener) = state.listener.take() {
-                self.offer(listener, key);
+                self.enqueue_accept(listener, key);
             }
         }
         if done {
@@ -429,15 +429,15 @@ impl Stack {
     }
 
     /// A connection waits to be accepted; without its listener nobody will.
-    fn offer(&mut self, listener: i32, key: usize) {
+    fn enqueue_accept(&mut self, listener: i32, key: usize) {
         match self.sockets.get_mut(&listener).map(|s| &mut s.kind) {
-            Some(Kind::Listening { ready, .. }) => ready.push_back(key),
+            Some(SocketKind::Listening { ready, .. }) => ready.push_back(key),
             _ => self.abort(key),
         }
     }
 
     fn abort(&mut self, key: usize) {
-        self.conns[key].held = false;
+        self.conns[key].owned_by_app = false;
         if let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id)) {
             conn.abort();
             self.pump(key);

@@ -6,11 +6,11 @@ use lowtide_tcp::{IpVersion, State, cc};
 use lowtide_units::Bytes;
 
 use super::calls::CallError;
-use super::{Errno, Kind, Stack};
+use super::{Errno, SocketKind, Stack};
 
 /// What the MTU has over the MSS.
 const fn headers(v6: bool) -> u32 {
-    if v6 { IpVersion::V6.headers() } else { IpVersion::V4.headers() }
+    if v6 { IpVersion::V6.headers_len() } else { IpVersion::V4.headers_len() }
 }
 
 /// A socket option.
@@ -81,7 +81,7 @@ impl Stack {
         option: SocketOption,
         value: &SocketValue,
     ) -> Result<(), CallError> {
-        let early = !matches!(self.get(fd)?.kind, Kind::Stream { .. });
+        let early = !matches!(self.get(fd)?.kind, SocketKind::Stream { .. });
         let number = match value {
             SocketValue::Int(n) => Some(*n),
             _ => None,
@@ -141,7 +141,7 @@ impl Stack {
     /// A listener hands its settings, as they are now, to the connections that come.
     fn renew_listener(&mut self, fd: i32) {
         let Some(socket) = self.sockets.get(&fd) else { return };
-        if let Kind::Listening { port, .. } = socket.kind {
+        if let SocketKind::Listening { port, .. } = socket.kind {
             self.endpoint.reconfigure(port, Arc::new(socket.config.clone()));
         }
     }

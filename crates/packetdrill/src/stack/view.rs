@@ -3,11 +3,11 @@
 use lowtide_tcp::{FourTuple, Info, State};
 use lowtide_units::{Probe, Unit};
 
-use super::{Kind, Stack};
+use super::{SocketKind, Stack};
 
 /// One look at a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct View {
+pub struct ConnView {
     /// What the connection shows, or last showed when it is over.
     pub info: Info,
     /// DCTCP's alpha in units of 2^-20, where the control has one.
@@ -33,7 +33,7 @@ impl Probe for Alpha {
 
 impl Stack {
     /// The newest connection between the two ends, open or over; `None` if there never was one.
-    pub fn view(&mut self, tuple: &FourTuple) -> Option<View> {
+    pub fn view(&mut self, tuple: &FourTuple) -> Option<ConnView> {
         let key = self.conns.iter().rposition(|c| c.tuple == *tuple)?;
         let conn = &self.conns[key];
         let mut alpha = Alpha::default();
@@ -45,11 +45,11 @@ impl Stack {
             info.state = State::Closed;
         }
         let conn = &self.conns[key];
-        Some(View {
+        Some(ConnView {
             info,
             alpha_q20: alpha.0,
             unacknowledged: conn.send.unacknowledged(),
-            retransmitted: conn.send.repeated,
+            retransmitted: conn.send.retransmitted,
             unread: conn.receive.unread(),
         })
     }
@@ -62,14 +62,14 @@ impl Stack {
     /// A socket listens on `port`.
     pub fn listens(&self, port: u16) -> bool {
         let mut kinds = self.sockets.values().map(|s| &s.kind);
-        kinds.any(|kind| matches!(kind, Kind::Listening { port: p, .. } if *p == port))
+        kinds.any(|kind| matches!(kind, SocketKind::Listening { port: p, .. } if *p == port))
     }
 
     /// The port on which a socket listens.
     pub fn listening_port(&self, fd: i32) -> Option<u16> {
         match self.sockets.get(&fd)?.kind {
-            Kind::Listening { port, .. } => Some(port),
-            Kind::Idle | Kind::Stream { .. } => None,
+            SocketKind::Listening { port, .. } => Some(port),
+            SocketKind::Idle | SocketKind::Stream { .. } => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The interpreter: a script that is right passes, and each way of being wrong fails with its reason.
 
-use lowtide_packetdrill::run::{self, Failure, Options, Report};
+use lowtide_packetdrill::run::{self, RunOptions, ScriptFailure, ScriptReport};
 use lowtide_packetdrill::script::Script;
 
 const OPEN: &str = "--so_flags=\"profile=rfc ts=0 iw=10 delack=200ms\"
@@ -14,9 +14,9 @@ const OPEN: &str = "--so_flags=\"profile=rfc ts=0 iw=10 delack=200ms\"
 +0    accept(3, ..., ...) = 4
 ";
 
-fn report(text: &str) -> Report {
+fn report(text: &str) -> ScriptReport {
     let script = Script::parse("x.pkt", text).unwrap_or_else(|error| panic!("{error}"));
-    run::run(&script, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    run::run(&script, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn passes(rest: &str) {
@@ -26,7 +26,7 @@ fn passes(rest: &str) {
     }
 }
 
-fn fails(rest: &str) -> Failure {
+fn fails(rest: &str) -> ScriptFailure {
     report(&format!("{OPEN}{rest}")).failure.unwrap_or_else(|| panic!("passed:\n{rest}"))
 }
 
@@ -165,7 +165,7 @@ fn assertions_say_what_they_found() {
 }
 
 #[test]
-fn overlapping_pieces_are_read_in_their_place() {
+fn overlapping_segments_are_reassembled() {
     passes(
         "+0 write(4, ..., 300) = 300
 +0 > P. 1:301(300) ack 1
@@ -201,7 +201,7 @@ fn numbers_wrap_on_both_sides() {
 }
 
 #[test]
-fn stamps_map_on_first_sight_and_tick_when_asked() {
+fn timestamps_are_mapped_on_first_use_and_ticks_are_checked() {
     let open = OPEN
         .replace("ts=0", "ts=1")
         .replace("<mss 1000,nop,nop,sackOK>", "<mss 1000,sackOK,TS val 70 ecr 0>")
@@ -268,7 +268,7 @@ fn sockets_end_as_on_linux() {
 }
 
 #[test]
-fn a_stranger_is_answered_with_rst_and_a_new_connection_learns_anew() {
+fn unknown_segments_get_rst_and_a_new_connection_resets_the_mapping() {
     let report = report(
         "--tolerance_usecs=0
 0 < . 5:5(0) ack 77 win 100
@@ -319,7 +319,7 @@ fn a_blind_syn_does_not_move_the_numbers() {
 }
 
 #[test]
-fn the_same_over_ipv6() {
+fn data_transfer_over_ipv6() {
     let text = OPEN.replace("--tol", "--ip_version=ipv6\n--tol").replace("mss 1460", "mss 1440");
     let rest = "+0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1\n";
     let report = report(&format!("{text}{rest}"));
@@ -331,7 +331,8 @@ fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
     let text = format!("{OPEN}+0 assert cwnd == 3\n").replace("--tol", "--verbose\n--tol");
     let text = format!("{text}`rm -rf x`\n");
     let script = Script::parse("x.pkt", &text).expect("a script");
-    let report = run::run(&script, &Options { flags: Some("iw=3".to_string()) }).expect("it runs");
+    let report =
+        run::run(&script, &RunOptions { so_flags: Some("iw=3".to_string()) }).expect("it runs");
     assert!(report.passed(), "{:?}", report.failure);
     let notes: Vec<(usize, &str)> =
         report.notes.iter().map(|n| (n.line, n.text.as_str())).collect();
@@ -339,7 +340,8 @@ fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
         notes,
         [(2, "--verbose has no effect here"), (12, "`rm` is not run: no command ever is")]
     );
-    let error = run::run(&script, &Options { flags: Some("iw=x".to_string()) }).expect_err("wrong");
+    let error =
+        run::run(&script, &RunOptions { so_flags: Some("iw=x".to_string()) }).expect_err("wrong");
     assert!(error.message.contains("settings of the caller"), "{}", error.message);
 }
 
@@ -371,7 +373,8 @@ fn the_tolerance_grows_with_the_time_since_the_event_before() {
     }
     for wrong in ["100.1", "-1", "x", ".", "1.0000001", ""] {
         let text = format!("--tolerance_percent={wrong}\n+0 close(3) = ...\n");
-        let parsed = Script::parse("x.pkt", &text).and_then(|s| run::run(&s, &Options::default()));
+        let parsed =
+            Script::parse("x.pkt", &text).and_then(|s| run::run(&s, &RunOptions::default()));
         assert!(parsed.is_err(), "{wrong}");
     }
 }

@@ -1,7 +1,7 @@
 //! The language: what is read, and that everything else is refused by name, at its place.
 
-use lowtide_packetdrill::run::{self, Options};
-use lowtide_packetdrill::script::{Action, PacketSpec, Script, ScriptError, TcpOption, When};
+use lowtide_packetdrill::run::{self, RunOptions};
+use lowtide_packetdrill::script::{Action, EventTime, PacketSpec, Script, ScriptError, TcpOption};
 use lowtide_units::Duration;
 use lowtide_wire::Flags;
 
@@ -11,7 +11,7 @@ fn parse(text: &str) -> Script {
 
 /// What is wrong with a script: found while reading it or while running it.
 fn refusal(text: &str) -> ScriptError {
-    match Script::parse("x.pkt", text).and_then(|s| run::run(&s, &Options::default())) {
+    match Script::parse("x.pkt", text).and_then(|s| run::run(&s, &RunOptions::default())) {
         Err(error) => error,
         Ok(report) => panic!("{text}: accepted, {:?}", report.failure),
     }
@@ -28,26 +28,26 @@ fn packet(text: &str) -> PacketSpec {
 fn times_in_all_forms() {
     let us = Duration::from_us;
     for (text, when) in [
-        ("1.5", When::Absolute(us(1_500_000))),
-        (".5", When::Absolute(us(500_000))),
-        ("+.1", When::Relative(us(100_000))),
-        ("+0", When::Relative(us(0))),
-        ("+0.000001", When::Relative(us(1))),
-        ("*", When::Any),
-        ("1~2.5", When::AbsoluteRange(us(1_000_000), us(2_500_000))),
-        ("+.1~+.2", When::RelativeRange(us(100_000), us(200_000))),
-        ("", When::Relative(us(0))),
+        ("1.5", EventTime::Absolute(us(1_500_000))),
+        (".5", EventTime::Absolute(us(500_000))),
+        ("+.1", EventTime::Relative(us(100_000))),
+        ("+0", EventTime::Relative(us(0))),
+        ("+0.000001", EventTime::Relative(us(1))),
+        ("*", EventTime::Any),
+        ("1~2.5", EventTime::AbsoluteRange(us(1_000_000), us(2_500_000))),
+        ("+.1~+.2", EventTime::RelativeRange(us(100_000), us(200_000))),
+        ("", EventTime::Relative(us(0))),
     ] {
         let script = parse(&format!("{text} > . 1:1(0) ack 1\n"));
         assert_eq!(script.events[0].when, when, "{text}");
     }
     let call = parse("+.1...+.25 read(4, ..., 10) = 10");
-    assert_eq!(call.events[0].when, When::Relative(us(100_000)));
+    assert_eq!(call.events[0].when, EventTime::Relative(us(100_000)));
     assert_eq!(call.events[0].until, Some(us(250_000)));
     let call = parse("0...0.2 read(4, ..., 10) = 10");
     assert_eq!(
         (call.events[0].when, call.events[0].until),
-        (When::Absolute(us(0)), Some(us(200_000)))
+        (EventTime::Absolute(us(0)), Some(us(200_000)))
     );
 }
 
@@ -85,7 +85,7 @@ fn events_without_a_time_and_comments_anywhere() {
 }
 
 #[test]
-fn the_standard_branch_is_chosen_and_places_stay() {
+fn ifdef_standard_is_taken_and_line_numbers_stay() {
     let script = parse(
         "#ifdef STANDARD\n+0 > . 1:1(0) ack 1\n#else\nnonsense here\n#endif\n\
          #ifndef STANDARD\nnonsense\n#endif\n+1 > . 2:2(0) ack 1\n",
@@ -203,7 +203,7 @@ fn no_text_makes_the_reader_panic() {
                0...1 sendto(3, {a = [1, {b = c|d}]}, 0x1f, 0, ..., 0) = -1 EAGAIN (x)\n/*é*/ #endif";
     for text in [seed, odd] {
         for at in text.char_indices().map(|(at, _)| at) {
-            let _ = Script::parse("x", &text[..at]).map(|s| run::run(&s, &Options::default()));
+            let _ = Script::parse("x", &text[..at]).map(|s| run::run(&s, &RunOptions::default()));
             for len in [1, 3, 9, 40] {
                 let Some(end) = (at + len..text.len()).find(|e| text.is_char_boundary(*e)) else {
                     continue;

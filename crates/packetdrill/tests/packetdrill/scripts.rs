@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lowtide_packetdrill::run::{self, Options};
+use lowtide_packetdrill::run::{self, RunOptions};
 use lowtide_packetdrill::script::Script;
 
 fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
@@ -54,7 +54,7 @@ fn every_script_passes_and_runs_alike_twice() {
                 continue;
             }
         };
-        let outcomes = [(); 2].map(|()| run::run(&script, &Options::default()));
+        let outcomes = [(); 2].map(|()| run::run(&script, &RunOptions::default()));
         match &outcomes {
             [Ok(a), Ok(b)] => {
                 assert_eq!((a.digest, a.ended), (b.digest, b.ended), "{name}");

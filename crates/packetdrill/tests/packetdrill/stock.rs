@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lowtide_packetdrill::run::{self, Options};
+use lowtide_packetdrill::run::{self, RunOptions};
 use lowtide_packetdrill::script::Script;
 
 use crate::scripts::{all, name};
@@ -21,7 +21,7 @@ fn what_is_written_for_stock_packetdrill_keeps_its_grammar() {
                 }
                 // It means the same to the interpreter, and to be written once more.
                 let again = Script::parse(&name, &stock).expect("a script");
-                let report = run::run(&again, &Options::default()).expect("a script");
+                let report = run::run(&again, &RunOptions::default()).expect("a script");
                 faults.extend(report.failure.map(|failure| failure.to_string()));
                 assert_eq!(again.for_stock().as_deref(), Ok(stock.as_str()), "{name}");
             }

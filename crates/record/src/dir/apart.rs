@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{RunDir, TABLES};
 use crate::error::RecordError;
-use crate::files::{FileEntry, make_directory, remove_directory, temporary};
+use crate::files::{FileEntry, make_directory, remove_directory, temp_path};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
 use crate::rows::{
@@ -16,7 +16,7 @@ use crate::table::{self, Row};
 use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
 /// A run, the directory in which it grows, and the tables that it has there.
-struct Part<'a> {
+struct SplitRun<'a> {
     run: &'a ManifestRun,
     staging: PathBuf,
     files: Vec<FileEntry>,
@@ -28,10 +28,12 @@ impl RunDir {
     ///
     /// # Errors
     /// A table that cannot be read, or a file that cannot be written. Whatever is not whole by then is not there.
-    pub fn take_apart(&self, runs: &[&ManifestRun]) -> Result<(), RecordError> {
-        let staging = |run: &ManifestRun| temporary(&self.partial(&run.key, &run.hash));
-        let mut parts: Vec<Part<'_>> =
-            runs.iter().map(|run| Part { run, staging: staging(run), files: Vec::new() }).collect();
+    pub fn split_into_partial(&self, runs: &[&ManifestRun]) -> Result<(), RecordError> {
+        let staging = |run: &ManifestRun| temp_path(&self.partial(&run.key, &run.hash));
+        let mut parts: Vec<SplitRun<'_>> = runs
+            .iter()
+            .map(|run| SplitRun { run, staging: staging(run), files: Vec::new() })
+            .collect();
         let done = self.split_and_place(&mut parts);
         if done.is_err() {
             for part in &parts {
@@ -41,7 +43,7 @@ impl RunDir {
         done
     }
 
-    fn split_and_place(&self, parts: &mut [Part<'_>]) -> Result<(), RecordError> {
+    fn split_and_place(&self, parts: &mut [SplitRun<'_>]) -> Result<(), RecordError> {
         for part in &*parts {
             make_directory(&part.staging)?;
         }
@@ -59,14 +61,14 @@ impl RunDir {
         self.split::<TraceSegmentRow>(parts)?;
         self.split::<TraceHopRow>(parts)?;
         self.split::<TraceSenderRow>(parts)?;
-        for Part { run, staging, files } in parts {
+        for SplitRun { run, staging, files } in parts {
             self.commit(run, std::mem::take(files), staging)?;
         }
         Ok(())
     }
 
     /// Gives each run its rows of one table, which stand run by run.
-    fn split<R: Row>(&self, parts: &mut [Part<'_>]) -> Result<(), RecordError> {
+    fn split<R: Row>(&self, parts: &mut [SplitRun<'_>]) -> Result<(), RecordError> {
         let name = format!("{}.parquet", R::TABLE);
         if self.exists(&name) {
             let (path, file) = self.open_table::<R>()?;
@@ -87,13 +89,13 @@ impl RunDir {
 fn split_file(
     (path, file): (&Path, File),
     name: &str,
-    parts: &mut [Part<'_>],
+    parts: &mut [SplitRun<'_>],
 ) -> Result<(), RecordError> {
     // The number of the run that is being written, its place among `parts`, and its table.
     let mut open: Option<(u32, usize, TableWriter)> = None;
-    let finish = |open: Option<(u32, usize, TableWriter)>, parts: &mut [Part<'_>]| {
+    let finish = |open: Option<(u32, usize, TableWriter)>, parts: &mut [SplitRun<'_>]| {
         let Some((_, at, writer)) = open else { return Ok(()) };
-        let entry = writer.finish()?.at(name);
+        let entry = writer.finish()?.into_entry(name);
         if let Some(part) = parts.get_mut(at) {
             part.files.push(entry);
         }
@@ -101,7 +103,7 @@ fn split_file(
     };
     for batch in parquet::batches((path, file), None)? {
         let batch = batch.map_err(|e| RecordError::table(path, &e))?;
-        let stretches = table::stretches(&batch)
+        let stretches = table::run_ranges(&batch)
             .ok_or_else(|| RecordError::table(path, &"the column `run` is missing or wrong"))?;
         for (number, rows) in stretches {
             if open.as_ref().is_none_or(|(of, ..)| *of != number) {

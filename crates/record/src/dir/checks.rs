@@ -11,7 +11,7 @@ use crate::files::{self, FileEntry};
 
 /// The files whose content is known: those that a manifest lists, and those written by this process.
 #[derive(Debug, Default)]
-pub(super) struct Checks {
+pub(super) struct Checksums {
     known: Mutex<BTreeMap<String, Known>>,
     /// What to do about a file that is damaged.
     remedy: String,
@@ -21,14 +21,15 @@ pub(super) struct Checks {
 struct Known {
     entry: FileEntry,
     /// Its content was hashed, on the way in or out.
-    seen: bool,
+    verified: bool,
 }
 
-impl Checks {
+impl Checksums {
     /// Of files that somebody else wrote.
     pub(super) fn of(files: &[FileEntry], remedy: String) -> Self {
-        let known =
-            |entry: &FileEntry| (entry.path.clone(), Known { entry: entry.clone(), seen: false });
+        let known = |entry: &FileEntry| {
+            (entry.path.clone(), Known { entry: entry.clone(), verified: false })
+        };
         Self { known: Mutex::new(files.iter().map(known).collect()), remedy }
     }
 
@@ -38,8 +39,8 @@ impl Checks {
     }
 
     /// Notes what this process has written.
-    pub(super) fn wrote(&self, entry: FileEntry) {
-        self.known().insert(entry.path.clone(), Known { entry, seen: true });
+    pub(super) fn record_written(&self, entry: FileEntry) {
+        self.known().insert(entry.path.clone(), Known { entry, verified: true });
     }
 
     /// Forgets all: the directory is written anew.
@@ -74,18 +75,18 @@ impl Checks {
             }
             opened => opened.map_err(RecordError::io("open", &path))?,
         };
-        let Some(Known { entry, seen: false }) = known else { return Ok(file) };
+        let Some(Known { entry, verified: false }) = known else { return Ok(file) };
         let bytes = file.metadata().map_err(RecordError::io("read", &path))?.len();
         if bytes != entry.bytes {
             return Err(damaged(format!("it has {bytes} bytes, not {}", entry.bytes)));
         }
-        let content = files::content(&mut file).map_err(RecordError::io("read", &path))?;
-        if content.at(relative) != entry {
+        let content = files::hash_file(&mut file).map_err(RecordError::io("read", &path))?;
+        if content.into_entry(relative) != entry {
             return Err(damaged("its content is not what was written".to_owned()));
         }
         file.rewind().map_err(RecordError::io("read", &path))?;
         if let Some(known) = self.known().get_mut(relative) {
-            known.seen = true;
+            known.verified = true;
         }
         Ok(file)
     }

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::Checks;
-use super::{RunDir, TABLES, read_sealed, write_sealed};
+use super::checks::Checksums;
+use super::{RunDir, TABLES, read_hashed, write_hashed};
 use crate::convert::RunTables;
 use crate::error::RecordError;
 use crate::files::{self, FileEntry, is_temporary, make_directory, remove_directory, rename};
-use crate::files::{sync_directory, temporary};
-use crate::key::{Point, RunKey};
+use crate::files::{sync_directory, temp_path};
+use crate::key::{RunKey, SweepPoint};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
 use crate::rows::{
@@ -34,7 +34,7 @@ const REMEDY: &str = "the command that wrote it makes this run again";
 
 /// `run.json`.
 #[derive(Serialize, Deserialize)]
-struct Part {
+struct PartialRun {
     #[serde(flatten)]
     run: ManifestRun,
     /// The tables of the run.
@@ -53,10 +53,10 @@ impl RunDir {
     }
 
     /// Keeps a finished run.
-    pub fn keep(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
+    pub fn save_run(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
         let key = &run.key;
-        let staging = temporary(&self.partial(key, &run.hash));
-        let kept = write_part(&staging, key, tables).and_then(|f| self.commit(run, f, &staging));
+        let staging = temp_path(&self.partial(key, &run.hash));
+        let kept = write_partial(&staging, key, tables).and_then(|f| self.commit(run, f, &staging));
         if kept.is_err() {
             // A half-written part may fill a device that is full already.
             let _ = fs::remove_dir_all(&staging);
@@ -72,53 +72,53 @@ impl RunDir {
         staging: &Path,
     ) -> Result<(), RecordError> {
         let (key, place) = (&run.key, self.partial(&run.key, &run.hash));
-        write_sealed(&staging.join(RUN_FILE), &Part { run: run.clone(), files })?;
+        write_hashed(&staging.join(RUN_FILE), &PartialRun { run: run.clone(), files })?;
         sync_directory(staging)?;
         // Another process may have done the same run; equal hashes are equal runs.
-        if self.is_kept(key, &run.hash) {
+        if self.is_run_intact(key, &run.hash) {
             return remove_directory(staging);
         }
         remove_directory(&place)?;
         match rename(staging, &place) {
-            Err(_) if self.is_kept(key, &run.hash) => remove_directory(staging),
+            Err(_) if self.is_run_intact(key, &run.hash) => remove_directory(staging),
             Err(e) => Err(e),
             Ok(()) => sync_directory(&self.root.join(PARTIAL)),
         }
     }
 
     /// Whether there is a part for a run, damaged or not.
-    pub fn has(&self, key: &RunKey, hash: &str) -> bool {
+    pub fn has_run(&self, key: &RunKey, hash: &str) -> bool {
         self.partial(key, hash).join(RUN_FILE).exists()
     }
 
     /// Whether a run is there, and all its files are as they were written.
-    pub fn is_kept(&self, key: &RunKey, hash: &str) -> bool {
-        self.part(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()
+    pub fn is_run_intact(&self, key: &RunKey, hash: &str) -> bool {
+        self.open_partial(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()
     }
 
     /// A run that another session finished, without its series; `None` when it is not there or damaged, so
     /// that it must be run again.
-    pub fn kept(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
-        let (run, part) = self.part(key, hash).ok()?;
+    pub fn load_run(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
+        let (run, part) = self.open_partial(key, hash).ok()?;
         part.verify(|_| true).ok()?;
         let tables = part.reader().ok()?.take(run.key.run).ok()??;
         Some((ManifestRun { key: key.clone(), ..run }, tables))
     }
 
     /// The part of a run, as a directory of its own.
-    fn part(&self, key: &RunKey, hash: &str) -> Result<(ManifestRun, Self), RecordError> {
+    fn open_partial(&self, key: &RunKey, hash: &str) -> Result<(ManifestRun, Self), RecordError> {
         let root = self.partial(key, hash);
         let path = root.join(RUN_FILE);
-        let Part { run, files } = read_sealed(&path, REMEDY)?;
+        let PartialRun { run, files } = read_hashed(&path, REMEDY)?;
         let listed = |t: &str| files.iter().any(|f| f.path.strip_suffix(".parquet") == Some(t));
         if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
             return Err(RecordError::damaged(&path, "it is of another run", REMEDY));
         }
-        Ok((run, Self { root, checks: Checks::of(&files, REMEDY.to_owned()) }))
+        Ok((run, Self { root, checksums: Checksums::of(&files, REMEDY.to_owned()) }))
     }
 
     /// How many parts there are.
-    pub(super) fn parts(&self) -> usize {
+    pub(super) fn partial_runs(&self) -> usize {
         let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return 0 };
         let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
         paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
@@ -127,12 +127,12 @@ impl RunDir {
     /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
     ///
     /// # Errors
-    /// A part that is gone or damaged ([`RecordError::is_lost_part`]), or a table that cannot be written.
+    /// A part that is gone or damaged ([`RecordError::is_lost_partial`]), or a table that cannot be written.
     pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
         // What an earlier manifest says of the tables ends here.
-        self.checks.clear();
+        self.checksums.clear();
         let part = |run: &ManifestRun| {
-            let (_, part) = self.part(&run.key, &run.hash)?;
+            let (_, part) = self.open_partial(&run.key, &run.hash)?;
             Ok((run.key.clone(), part))
         };
         let parts: Vec<_> = runs.iter().map(part).collect::<Result<_, RecordError>>()?;
@@ -161,25 +161,25 @@ impl RunDir {
         if with.is_empty() && !TABLES.contains(&R::TABLE) {
             return files::remove(&place);
         }
-        let none = Point::default();
+        let none = SweepPoint::default();
         let point = with.first().map_or(&none, |(key, _)| &key.point);
         let mut writer = TableWriter::create(&place, table::schema::<R>(point))?;
         for (key, part) in with {
             let path = part.root.join(&name);
-            for batch in parquet::batches((&path, part.checks.open(&part.root, &name)?), None)? {
+            for batch in parquet::batches((&path, part.checksums.open(&part.root, &name)?), None)? {
                 let batch = batch
                     .and_then(|b| table::renumbered(&b, key.run))
                     .map_err(|e| RecordError::table(&path, &e))?;
                 writer.batch(&batch)?;
             }
         }
-        self.checks.wrote(writer.finish()?.at(name));
+        self.checksums.record_written(writer.finish()?.into_entry(name));
         Ok(())
     }
 }
 
 /// Writes the tables of a run into the directory `staging`.
-fn write_part(
+fn write_partial(
     staging: &Path,
     key: &RunKey,
     tables: &RunTables,
@@ -195,15 +195,15 @@ fn write_part(
         write_rows(staging, key, &tables.delays)?,
         write_rows(staging, key, &tables.queue_samples)?,
     ];
-    files.extend(write_some(staging, key, &tables.queries)?);
-    files.extend(write_some(staging, key, &tables.classes)?);
-    files.extend(write_some(staging, key, &tables.memories)?);
+    files.extend(write_optional(staging, key, &tables.queries)?);
+    files.extend(write_optional(staging, key, &tables.classes)?);
+    files.extend(write_optional(staging, key, &tables.memories)?);
     files.extend(tables.trace.write(staging, key)?);
     Ok(files)
 }
 
 /// Writes a table that is there only where it has rows.
-fn write_some<R: Row>(
+fn write_optional<R: Row>(
     place: &Path,
     key: &RunKey,
     rows: &[R],
@@ -216,12 +216,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::files::journal::{STEPS, Step};
-    use crate::manifest::{Manifest, SCHEMA, Status};
+    use crate::files::journal::{FsOp, STEPS};
+    use crate::manifest::{DirectoryStatus, Manifest, SCHEMA};
 
     fn run() -> ManifestRun {
         ManifestRun {
-            key: RunKey { run: 0, scheme: "dctcp".into(), point: Point::default(), seed: 1 },
+            key: RunKey { run: 0, scheme: "dctcp".into(), point: SweepPoint::default(), seed: 1 },
             hash: "00aa".into(),
             digest: "00bb".into(),
             wall_seconds: 0.0,
@@ -234,7 +234,7 @@ mod tests {
     fn manifest() -> Manifest {
         Manifest {
             schema: SCHEMA.into(),
-            status: Status::Interrupted,
+            status: DirectoryStatus::Interrupted,
             version: "0".into(),
             scenario: "small".into(),
             title: String::new(),
@@ -245,7 +245,7 @@ mod tests {
             digest: None,
             schemes: vec!["dctcp".into()],
             replaced: Vec::new(),
-            points: vec![Point::default()],
+            points: vec![SweepPoint::default()],
             seeds: vec![1],
             settings: Vec::new(),
             wall_seconds: 0.0,
@@ -260,7 +260,7 @@ mod tests {
 
     /// A part with all tables, each of them empty.
     fn keep(dir: &RunDir, run: &ManifestRun) -> PathBuf {
-        let staging = temporary(&dir.partial(&run.key, &run.hash));
+        let staging = temp_path(&dir.partial(&run.key, &run.hash));
         make_directory(&staging).unwrap();
         let files = vec![
             write_rows::<RunRow>(&staging, &run.key, &[]).unwrap(),
@@ -276,11 +276,11 @@ mod tests {
         staging
     }
 
-    fn steps() -> Vec<(Step, PathBuf)> {
+    fn steps() -> Vec<(FsOp, PathBuf)> {
         STEPS.with_borrow_mut(std::mem::take)
     }
 
-    fn at(steps: &[(Step, PathBuf)], step: Step, path: &Path) -> usize {
+    fn at(steps: &[(FsOp, PathBuf)], step: FsOp, path: &Path) -> usize {
         let found = steps.iter().rposition(|(s, p)| *s == step && p == path);
         found.unwrap_or_else(|| panic!("no {step:?} of {}: {steps:?}", path.display()))
     }
@@ -288,24 +288,24 @@ mod tests {
     /// After a power failure a renamed directory may be there without the content of its files, unless each
     /// file and the directory were synced before.
     #[test]
-    fn a_part_reaches_the_device_before_the_rename_that_makes_it_count() {
+    fn a_partial_run_is_synced_before_it_is_renamed_into_place() {
         let temp = tempfile::tempdir().unwrap();
         let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
         steps();
         let staging = keep(&dir, &run());
         let steps = steps();
         let place = dir.partial(&run().key, &run().hash);
-        let counts = at(&steps, Step::Rename, &place);
+        let counts = at(&steps, FsOp::Rename, &place);
         let names = TABLES.map(|t| format!("{t}.parquet"));
-        let whole = at(&steps, Step::SyncDirectory, &staging);
+        let whole = at(&steps, FsOp::SyncDirectory, &staging);
         for name in names.iter().map(String::as_str).chain([RUN_FILE]) {
             let file = staging.join(name);
-            let renamed = at(&steps, Step::Rename, &file);
-            assert!(at(&steps, Step::SyncFile, &file) < renamed, "{name}: {steps:?}");
+            let renamed = at(&steps, FsOp::Rename, &file);
+            assert!(at(&steps, FsOp::SyncFile, &file) < renamed, "{name}: {steps:?}");
             assert!(renamed < whole, "{name}: {steps:?}");
         }
         assert!(whole < counts, "{steps:?}");
-        assert!(counts < at(&steps, Step::SyncDirectory, &temp.path().join(PARTIAL)), "{steps:?}");
+        assert!(counts < at(&steps, FsOp::SyncDirectory, &temp.path().join(PARTIAL)), "{steps:?}");
     }
 
     #[test]
@@ -318,17 +318,17 @@ mod tests {
         dir.write("figures/a.svg", "<svg/>").unwrap();
         dir.finish(manifest(), &["figures/a.svg".into()]).unwrap();
         let steps = steps();
-        let complete = at(&steps, Step::Rename, &temp.path().join("manifest.json"));
+        let complete = at(&steps, FsOp::Rename, &temp.path().join("manifest.json"));
         let before = &steps[..complete];
         let names = TABLES.map(|t| format!("{t}.parquet"));
         for name in names.iter().map(String::as_str).chain(["figures/a.svg"]) {
             let file = temp.path().join(name);
-            let renamed = at(before, Step::Rename, &file);
-            assert!(at(before, Step::SyncFile, &file) < renamed, "{name}: {steps:?}");
+            let renamed = at(before, FsOp::Rename, &file);
+            assert!(at(before, FsOp::SyncFile, &file) < renamed, "{name}: {steps:?}");
             let parent = temp.path().join(Path::new(name).parent().unwrap());
-            assert!(renamed < at(before, Step::SyncDirectory, &parent), "{name}: {steps:?}");
+            assert!(renamed < at(before, FsOp::SyncDirectory, &parent), "{name}: {steps:?}");
         }
-        let after = steps[complete..].iter().any(|(s, _)| *s == Step::SyncDirectory);
+        let after = steps[complete..].iter().any(|(s, _)| *s == FsOp::SyncDirectory);
         assert!(after, "{steps:?}");
     }
 }

@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 pub use cell::Cell;
 
-use crate::key::{Point, RunKey};
+use crate::key::{RunKey, SweepPoint};
 
 /// One column of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -122,7 +122,7 @@ fn field(name: &str, kind: DataType, nullable: bool, unit: &str, description: &s
 }
 
 /// The Arrow schema of a table for runs whose swept keys are those of `point`.
-pub fn schema<R: Row>(point: &Point) -> SchemaRef {
+pub fn schema<R: Row>(point: &SweepPoint) -> SchemaRef {
     let mut fields = vec![
         field(RUN, u32::TYPE, false, "", "Number of the run in the order of the plan."),
         field(SCHEME, String::TYPE, false, "", "Name of the scheme."),
@@ -164,7 +164,7 @@ pub(crate) fn renumbered(
 }
 
 /// The numbers of the runs in a batch, each with the rows that stand together; `None` without the column.
-pub(crate) fn stretches(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
+pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
     let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a))?;
     let mut start = 0;
     let stretch = |same: &[u32]| {
@@ -202,7 +202,7 @@ pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
         .into_iter()
         .zip(schemes)
         .zip(seeds)
-        .map(|((run, scheme), seed)| RunKey { run, scheme, point: Point::default(), seed })
+        .map(|((run, scheme), seed)| RunKey { run, scheme, point: SweepPoint::default(), seed })
         .collect();
     for at in scheme_at + 1..seed_at {
         let name = schema.field(at).name();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_column_that_an_earlier_version_lacks_holds_nulls() {
-        let key = RunKey { run: 7, scheme: "dctcp".into(), point: Point::default(), seed: 1 };
+        let key = RunKey { run: 7, scheme: "dctcp".into(), point: SweepPoint::default(), seed: 1 };
         let row = Small { needed: 5, later: Some("here".into()) };
         let whole = batch(&schema::<Small>(&key.point), &key, std::slice::from_ref(&row)).unwrap();
         assert_eq!(rows::<Small>(&whole), Ok(vec![(7, row)]));

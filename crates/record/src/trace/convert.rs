@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use lowtide_host::{Outcome, SegmentEvent, SegmentRow, SenderRow, Trace, TracedFlow};
-use lowtide_net::{Decision, Passage};
+use lowtide_net::{HopOutcome, HopRecord};
 use lowtide_units::Duration;
 use lowtide_wire::{Addresses, Ecn, Flags, SeqNum, packet};
 
@@ -20,7 +20,7 @@ impl TraceTables {
         let flow = |id: u32| trace.flows.iter().find(|f| f.id == id);
         Self {
             segments: trace.segments.iter().map(|s| segment_row(s, flow(s.flow), trace)).collect(),
-            hops: trace.passages.iter().map(|p| hop_row(p, name(p.port), trace)).collect(),
+            hops: trace.hop_records.iter().map(|p| hop_row(p, name(p.port), trace)).collect(),
             senders: trace.senders.iter().map(sender_row).collect(),
         }
     }
@@ -29,7 +29,7 @@ impl TraceTables {
 fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>, trace: &Trace) -> TraceSegmentRow {
     let s = &row.segment;
     let sent = row.event == SegmentEvent::Sent;
-    let from_sender = row.from_client != trace.answers(row.flow);
+    let from_sender = row.from_client != trace.server_sends(row.flow);
     let acks = s.flags.contains(Flags::ACK);
     // A block lies near the acknowledgement that it comes with.
     let near = |at: SeqNum| row.acked.saturating_add_signed(i64::from(at.diff(s.ack)));
@@ -43,7 +43,7 @@ fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>, trace: &Trace) -> Tr
         event: match row.event {
             SegmentEvent::Sent => "sent",
             SegmentEvent::Received => "received",
-            SegmentEvent::Refused => "refused",
+            SegmentEvent::Rejected => "refused",
         }
         .to_owned(),
         trigger: row.trigger.name().to_owned(),
@@ -86,26 +86,26 @@ fn header(row: &SegmentRow, flow: &TracedFlow) -> String {
     })
 }
 
-fn hop_row(p: &Passage, name: String, trace: &Trace) -> TraceHopRow {
+fn hop_row(p: &HopRecord, name: String, trace: &Trace) -> TraceHopRow {
     let flow = p.src_conn / 2;
     TraceHopRow {
         time_ps: p.at.as_ps(),
         queue: p.port,
         name,
         flow,
-        from_sender: p.src_conn.is_multiple_of(2) != trace.answers(flow),
+        from_sender: p.src_conn.is_multiple_of(2) != trace.server_sends(flow),
         packet: (p.packet > 0).then_some(p.packet),
         size_bytes: p.size,
         verdict: match p.decision {
-            Decision::Queued => "queued",
-            Decision::Marked => "marked",
-            Decision::DroppedByBuffer => "dropped-by-buffer",
-            Decision::DroppedByMarker => "dropped-by-marker",
-            Decision::Lost => "lost",
+            HopOutcome::Queued => "queued",
+            HopOutcome::Marked => "marked",
+            HopOutcome::DroppedByBuffer => "dropped-by-buffer",
+            HopOutcome::DroppedByMarker => "dropped-by-marker",
+            HopOutcome::Lost => "lost",
         }
         .to_owned(),
-        queue_packets: p.found.packets,
-        queue_bytes: p.found.bytes,
+        queue_packets: p.backlog.packets,
+        queue_bytes: p.backlog.bytes,
         start_ps: p.start.as_ps(),
         departure_ps: p.departure.as_ps(),
     }

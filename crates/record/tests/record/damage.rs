@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{self, keys, manifest, outcome, runs, setup};
-use lowtide_record::{RecordError, RunDir, RunTables, Status, TABLES};
+use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES};
 
 fn tables(seed: u64) -> RunTables {
     RunTables::new(&setup(seed), &outcome(seed))
@@ -13,7 +13,7 @@ fn tables(seed: u64) -> RunTables {
 fn complete(root: &Path) {
     let (dir, _) = RunDir::begin(root, &manifest(), false).expect("it works");
     for run in runs() {
-        dir.keep(&run, &tables(run.key.seed)).expect("it works");
+        dir.save_run(&run, &tables(run.key.seed)).expect("it works");
     }
     dir.merge(&runs()).expect("it works");
     dir.write("resolved/sack.toml", "schema = 1\n").expect("it works");
@@ -70,11 +70,11 @@ fn a_flipped_bit_is_noticed_wherever_its_table_is_read() {
     one("flows", &|d| d.flows(0).map(drop));
     one("probes", &|d| d.series(&[0]).map(drop));
     one("queue_levels", &|d| d.levels(&[0]).map(drop));
-    one("queues", &|d| d.take_apart(&[&runs()[0]]));
+    one("queues", &|d| d.split_into_partial(&[&runs()[0]]));
 }
 
 #[test]
-fn cut_missing_and_unlisted_files_are_noticed() {
+fn truncated_missing_and_unlisted_files_are_detected() {
     let temp = tempfile::tempdir().unwrap();
     complete(temp.path());
     let flows = temp.path().join("flows.parquet");
@@ -102,7 +102,7 @@ fn cut_missing_and_unlisted_files_are_noticed() {
 
 /// The manifest declares the hashes of all others, so nothing vouches for it but itself.
 #[test]
-fn no_flipped_bit_of_the_manifest_is_believed() {
+fn every_flipped_bit_of_the_manifest_is_detected() {
     let temp = tempfile::tempdir().unwrap();
     complete(temp.path());
     let path = temp.path().join("manifest.json");
@@ -121,7 +121,7 @@ fn no_flipped_bit_of_the_manifest_is_believed() {
     }
     // The way out that the error names.
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), true).unwrap();
-    assert_eq!(dir.manifest().unwrap().status, Status::Interrupted);
+    assert_eq!(dir.manifest().unwrap().status, DirectoryStatus::Interrupted);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn directories_of_earlier_versions_open_and_are_checked() {
 
 /// The report is made again from tables; what it does not read keeps the hash that it had.
 #[test]
-fn a_new_report_vouches_for_no_damaged_table() {
+fn a_new_report_keeps_the_recorded_hash_of_a_damaged_table() {
     let temp = tempfile::tempdir().unwrap();
     complete(temp.path());
     let delays = temp.path().join("delays.parquet");
@@ -161,11 +161,11 @@ fn a_new_report_vouches_for_no_damaged_table() {
 }
 
 #[test]
-fn a_damaged_part_counts_as_absent_and_its_run_can_be_kept_again() {
+fn a_damaged_partial_run_counts_as_absent_and_can_be_saved_again() {
     let temp = tempfile::tempdir().unwrap();
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
     let (run, key) = (&runs()[1], &keys()[1]);
-    dir.keep(run, &tables(key.seed)).unwrap();
+    dir.save_run(run, &tables(key.seed)).unwrap();
     let place = fs::read_dir(temp.path().join("partial")).unwrap().next().unwrap().unwrap().path();
     let names: Vec<_> = fs::read_dir(&place).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), TABLES.len() + 1);
@@ -179,14 +179,14 @@ fn a_damaged_part_counts_as_absent_and_its_run_can_be_kept_again() {
             }];
         for (i, damage) in damages.iter().enumerate() {
             damage();
-            assert!(dir.kept(key, &run.hash).is_none(), "{name:?}, damage {i}");
-            assert!(!dir.is_kept(key, &run.hash), "{name:?}, damage {i}");
+            assert!(dir.load_run(key, &run.hash).is_none(), "{name:?}, damage {i}");
+            assert!(!dir.is_run_intact(key, &run.hash), "{name:?}, damage {i}");
             let error = dir.merge(std::slice::from_ref(run)).unwrap_err();
-            assert!(error.is_lost_part(), "{name:?}, damage {i}: {error}");
-            dir.keep(run, &tables(key.seed)).unwrap();
-            assert!(dir.kept(key, &run.hash).is_some(), "{name:?}, damage {i}");
+            assert!(error.is_lost_partial(), "{name:?}, damage {i}: {error}");
+            dir.save_run(run, &tables(key.seed)).unwrap();
+            assert!(dir.load_run(key, &run.hash).is_some(), "{name:?}, damage {i}");
         }
     }
     let other = common::key(2, "cubic", "10 kB", 3);
-    assert!(!dir.is_kept(&other, &run.hash));
+    assert!(!dir.is_run_intact(&other, &run.hash));
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{self, keys, manifest, outcome, run, runs, setup};
-use lowtide_record::{RecordError, RunDir, RunTables, Status, TABLES, csv, read_table};
+use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, csv, read_table};
 
 fn tables(seed: u64) -> RunTables {
     RunTables::new(&setup(seed), &outcome(seed))
@@ -15,7 +15,7 @@ fn filled(root: &Path) -> RunDir {
     assert_eq!(before, None);
     // Finished in another order than planned.
     for run in runs().iter().rev() {
-        dir.keep(run, &tables(run.key.seed)).expect("a writable directory");
+        dir.save_run(run, &tables(run.key.seed)).expect("a writable directory");
     }
     dir
 }
@@ -70,7 +70,7 @@ fn a_directory_is_interrupted_until_everything_is_there() {
     assert!(matches!(error, RecordError::Interrupted { finished: 6, wanted: 6, .. }), "{error}");
     dir.merge(&runs()).unwrap();
     dir.write("figures/a.svg", "<svg/>").unwrap();
-    assert_eq!(dir.manifest().unwrap().status, Status::Interrupted);
+    assert_eq!(dir.manifest().unwrap().status, DirectoryStatus::Interrupted);
     // A process that was killed left half-written files behind.
     dir.write("resolved/sack.toml", "").unwrap();
     let left = ["scenario.toml", "figures/a.svg", "resolved/sack.toml"];
@@ -80,7 +80,7 @@ fn a_directory_is_interrupted_until_everything_is_there() {
     }
     dir.finish(manifest(), &["figures/a.svg".into()]).unwrap();
     let (_, done) = RunDir::open(temp.path()).unwrap();
-    assert_eq!(done.status, Status::Complete);
+    assert_eq!(done.status, DirectoryStatus::Complete);
     assert_eq!(done.files.len(), TABLES.len() + 1);
     assert_eq!(done.files.last().unwrap().bytes, 6);
     assert!(!temp.path().join("partial").exists());
@@ -92,7 +92,7 @@ fn a_directory_is_interrupted_until_everything_is_there() {
 
 /// A process that is late merges what another one has merged and removed, or is removing.
 #[test]
-fn who_comes_late_takes_nothing_from_a_complete_directory_and_leaves_nothing() {
+fn a_late_process_leaves_a_complete_directory_unchanged() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(temp.path());
     dir.merge(&runs()).unwrap();
@@ -120,7 +120,7 @@ fn who_comes_late_takes_nothing_from_a_complete_directory_and_leaves_nothing() {
     assert!(error.contains("partial"), "{error}");
     assert_eq!(names(), complete);
     // A run of which it did not know that nobody needs it.
-    dir.keep(&runs()[0], &tables(1)).unwrap();
+    dir.save_run(&runs()[0], &tables(1)).unwrap();
     fs::create_dir(temp.path().join("partial.0123-4.tmp")).unwrap();
     assert_ne!(names(), complete);
     dir.tidy().unwrap();
@@ -132,23 +132,23 @@ fn finished_runs_are_kept_and_broken_ones_run_again() {
     let temp = tempfile::tempdir().unwrap();
     filled(temp.path());
     let (dir, before) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
-    assert_eq!(before.unwrap().status, Status::Interrupted);
-    let (found, kept) = dir.kept(&keys()[2], "00aa").unwrap();
+    assert_eq!(before.unwrap().status, DirectoryStatus::Interrupted);
+    let (found, kept) = dir.load_run(&keys()[2], "00aa").unwrap();
     assert_eq!(found, runs()[2]);
     assert_eq!(kept.flows, tables(3).flows);
-    assert!(dir.kept(&common::key(2, "cubic", "10 kB", 3), "00aa").is_none(), "another scheme");
-    assert!(dir.kept(&keys()[2], "00ab").is_none(), "other physics");
+    assert!(dir.load_run(&common::key(2, "cubic", "10 kB", 3), "00aa").is_none(), "another scheme");
+    assert!(dir.load_run(&keys()[2], "00ab").is_none(), "other physics");
 
     let flows = partial(temp.path(), 2).join("flows.parquet");
     let whole = fs::read(&flows).unwrap();
     fs::write(&flows, &whole[..whole.len() / 2]).unwrap();
-    assert!(dir.kept(&keys()[2], "00aa").is_none(), "half a file");
+    assert!(dir.load_run(&keys()[2], "00aa").is_none(), "half a file");
     fs::remove_file(partial(temp.path(), 1).join("links.parquet")).unwrap();
-    assert!(dir.kept(&keys()[1], "00aa").is_none(), "a file missing");
+    assert!(dir.load_run(&keys()[1], "00aa").is_none(), "a file missing");
 
     let (dir, before) = RunDir::begin(temp.path(), &manifest(), true).unwrap();
     assert_eq!(before, None);
-    assert!(dir.kept(&keys()[0], "00aa").is_none(), "afresh");
+    assert!(dir.load_run(&keys()[0], "00aa").is_none(), "afresh");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_run_keeps_its_rows_when_another_plan_gives_it_another_number() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(temp.path());
     let moved = run(common::key(0, "dctcp", "10 kB", 3));
-    let (found, _) = dir.kept(&moved.key, "00aa").unwrap();
+    let (found, _) = dir.load_run(&moved.key, "00aa").unwrap();
     assert_eq!(found.key.run, 0);
     dir.merge(&[found]).unwrap();
     assert_eq!(dir.keys().unwrap(), [moved.key]);
@@ -164,7 +164,7 @@ fn a_run_keeps_its_rows_when_another_plan_gives_it_another_number() {
 }
 
 #[test]
-fn what_is_not_ours_is_refused() {
+fn directories_with_foreign_files_are_refused() {
     let temp = tempfile::tempdir().unwrap();
     let other = temp.path().join("other");
     fs::create_dir(&other).unwrap();

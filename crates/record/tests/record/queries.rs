@@ -2,7 +2,7 @@
 
 use crate::common::{keys, manifest, outcome, runs, setup};
 use lowtide_host::{FlowStatus, QueryRecord, SegmentEvent, SegmentRow, Trace, Trigger};
-use lowtide_net::{Decision, Occupancy, Passage};
+use lowtide_net::{HopOutcome, HopRecord, Occupancy};
 use lowtide_record::{QUERIES, RecordError, RunDir, RunTables, TABLES, TraceTables, read_table};
 use lowtide_units::Instant;
 use lowtide_wire::Segment;
@@ -12,7 +12,7 @@ fn tables(seed: u64) -> RunTables {
     let mut outcome = outcome(seed);
     let answered = QueryRecord {
         group: 0,
-        asker: 2,
+        query_client: 2,
         number: 0,
         client: 1,
         fan_out: 40,
@@ -52,9 +52,9 @@ fn queries_come_back_as_they_were_and_runs_without_any_have_none() {
     let temp = tempfile::tempdir().unwrap();
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
     for run in runs() {
-        dir.keep(&run, &tables(run.key.seed)).unwrap();
+        dir.save_run(&run, &tables(run.key.seed)).unwrap();
     }
-    let (_, kept) = dir.kept(&keys()[1], "00aa").expect("the run of seed 2");
+    let (_, kept) = dir.load_run(&keys()[1], "00aa").expect("the run of seed 2");
     assert_eq!(kept.queries, tables(2).queries);
     dir.merge(&runs()).unwrap();
     let mut reader = dir.reader().unwrap();
@@ -80,11 +80,11 @@ fn queries_come_back_as_they_were_and_runs_without_any_have_none() {
 }
 
 #[test]
-fn without_askers_there_is_no_such_table_and_the_error_says_why() {
+fn without_query_clients_there_is_no_table_and_the_error_says_why() {
     let temp = tempfile::tempdir().unwrap();
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
     for run in runs() {
-        dir.keep(&run, &tables(1)).unwrap();
+        dir.save_run(&run, &tables(1)).unwrap();
     }
     dir.merge(&runs()).unwrap();
     assert!(!temp.path().join("queries.parquet").exists());
@@ -109,22 +109,22 @@ fn the_sender_of_a_connection_of_queries_is_the_server() {
         acked: 0,
         retransmission: false,
     };
-    let passage = |src_conn| Passage {
+    let passage = |src_conn| HopRecord {
         at,
         port: 0,
         packet: 0,
         src_conn,
         size: 1_500,
-        found: Occupancy::default(),
-        decision: Decision::Queued,
+        backlog: Occupancy::default(),
+        decision: HopOutcome::Queued,
         start: at,
         departure: at,
     };
     let mut outcome = outcome(1);
     outcome.trace = Some(Trace {
-        answers_from: 1,
+        first_query_conn: 1,
         segments: vec![segment(0, true), segment(1, true), segment(1, false)],
-        passages: vec![passage(0), passage(2), passage(3)],
+        hop_records: vec![passage(0), passage(2), passage(3)],
         ..Trace::default()
     });
     let tables = TraceTables::new(&outcome);

@@ -7,19 +7,19 @@ mod queues;
 mod reach;
 
 use lowtide_tcp::Config;
-use lowtide_traffic::workload::{Site, Traffic};
+use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
 
-use crate::complaints::Complaints;
-use crate::files::place;
+use crate::complaints::Diagnostics;
+use crate::files::error_span;
 use crate::flows;
-use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
+use crate::model::{HostGroup, ScenarioModel, TopologyKind, TrafficGroup};
 use crate::network;
-use crate::settings::Setting;
-use crate::tree::{At, Source};
+use crate::settings::SwitchSetting;
+use crate::tree::{SourceSpan, SourceText};
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
-pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+pub(crate) fn check(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnostics<'_>) {
     sides(model, complaints);
     packets(model, configs, complaints);
     let plan = match network::blueprint(model) {
@@ -32,12 +32,12 @@ pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complain
     if complaints.len() == before {
         plan::plan(model, &plan, complaints);
     }
-    let site = Site {
+    let site = WorkloadContext {
         seed: model.run.first_seed,
         end: Instant::ZERO + model.run.duration,
-        hosts: network::facts(&plan),
+        hosts: network::host_infos(&plan),
     };
-    let made = made(model, &site, complaints);
+    let made = generate_traffic(model, &site, complaints);
     times(model, &made, complaints);
     traced(model, &made, complaints);
     if !model.run.allow_mismatch {
@@ -45,7 +45,7 @@ pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complain
     }
 }
 
-fn times(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
+fn times(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'_>) {
     let run = &model.run;
     if run.warmup >= run.duration {
         let message = format!(
@@ -54,10 +54,11 @@ fn times(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
         );
         complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
     }
-    let sized =
-        made.iter().any(|t| !t.askers.is_empty() || t.flows.iter().any(|f| f.size.is_some()));
-    let empty = made.iter().any(|t| t.flows.is_empty() && t.askers.is_empty());
-    if run.end_done && !sized && !empty {
+    let sized = made
+        .iter()
+        .any(|t| !t.query_clients.is_empty() || t.flows.iter().any(|f| f.size.is_some()));
+    let empty = made.iter().any(|t| t.flows.is_empty() && t.query_clients.is_empty());
+    if run.end_when_done && !sized && !empty {
         let message = "every flow is unlimited, so the run can never end by `done`";
         let help = "write `end = \"duration\"` in [run], or give a flow a size";
         complaints.add(run.end_at, message, Some(help.to_owned()));
@@ -70,11 +71,15 @@ fn times(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
             group.name, flow.start, run.duration
         );
         let key = if group.files.is_empty() { "start" } else { "file" };
-        complaints.add(group.place(key), message, Some("start earlier, or run longer".to_owned()));
+        complaints.add(
+            group.span_of(key),
+            message,
+            Some("start earlier, or run longer".to_owned()),
+        );
     }
 }
 
-fn traced(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
+fn traced(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'_>) {
     if model.probes.trace.is_empty() {
         return;
     }
@@ -87,7 +92,11 @@ fn traced(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
 }
 
 /// The traffic of each group with the first seed; complains of what a workload refuses.
-fn made(model: &Model, site: &Site, complaints: &mut Complaints<'_>) -> Vec<Traffic> {
+fn generate_traffic(
+    model: &ScenarioModel,
+    site: &WorkloadContext,
+    complaints: &mut Diagnostics<'_>,
+) -> Vec<Traffic> {
     let mut make = |group: &TrafficGroup| match group.traffic(site) {
         Ok(traffic) => traffic,
         Err(refusal) => {
@@ -96,10 +105,10 @@ fn made(model: &Model, site: &Site, complaints: &mut Complaints<'_>) -> Vec<Traf
             let file =
                 error.and_then(|e| Some((e, group.files.iter().find(|f| f.name == e.file)?)));
             if let Some((error, file)) = file {
-                let at = place(&file.text, error, complaints.source(Source::of(file)));
+                let at = error_span(&file.text, error, complaints.add_source(SourceText::of(file)));
                 complaints.add(at, error.message.clone(), refusal.help);
             } else {
-                let at = refusal.key.map_or(group.at, |key| group.place(key));
+                let at = refusal.key.map_or(group.at, |key| group.span_of(key));
                 complaints.add(at, refusal.message, refusal.help);
             }
             Traffic::default()
@@ -108,7 +117,7 @@ fn made(model: &Model, site: &Site, complaints: &mut Complaints<'_>) -> Vec<Traf
     model.traffic.iter().map(&mut make).collect()
 }
 
-fn sides(model: &Model, complaints: &mut Complaints<'_>) {
+fn sides(model: &ScenarioModel, complaints: &mut Diagnostics<'_>) {
     if model.topology.kind == TopologyKind::Dumbbell {
         for (side, name) in model.topology.kind.sides().iter().enumerate() {
             if model.hosts.iter().all(|g| g.side != side) {
@@ -120,11 +129,11 @@ fn sides(model: &Model, complaints: &mut Complaints<'_>) {
     }
 }
 
-fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+fn packets(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnostics<'_>) {
     let link = model.topology.mtu.as_u64();
-    let mut places: Vec<At> = Vec::new();
+    let mut places: Vec<SourceSpan> = Vec::new();
     for (group, config) in model.hosts.iter().zip(configs) {
-        let at = place_of(model, group, "mtu");
+        let at = setting_span(model, group, "mtu");
         if u64::from(config.mtu) > link && !places.contains(&at) {
             places.push(at);
             let message = format!(
@@ -138,8 +147,8 @@ fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
 }
 
 /// Where a switch of a group is set, as exactly as can be said.
-fn place_of(model: &Model, group: &HostGroup, switch: &str) -> At {
-    let set = |settings: &[Setting]| settings.iter().find(|s| s.name == switch).map(|s| s.at);
+fn setting_span(model: &ScenarioModel, group: &HostGroup, switch: &str) -> SourceSpan {
+    let set = |settings: &[SwitchSetting]| settings.iter().find(|s| s.name == switch).map(|s| s.at);
     set(&group.stack.settings)
         .or_else(|| group.stack.scheme.as_ref().map(|s| s.at))
         .or_else(|| set(&model.transport.settings))

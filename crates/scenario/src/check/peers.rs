@@ -1,32 +1,34 @@
 //! Whether sender and receiver of a flow understand each other's ECN.
 
-use lowtide_tcp::{Config, CwrRule, EcnMode, EcnWish, ack, cc, feedback};
+use lowtide_tcp::{Config, CwrRule, EcnMode, EcnNegotiation, ack, cc, feedback};
 use lowtide_traffic::workload::Traffic;
 
-use super::place_of;
-use crate::complaints::Complaints;
-use crate::model::Model;
+use super::setting_span;
+use crate::complaints::Diagnostics;
+use crate::model::ScenarioModel;
 
 /// Whether each receiver serves the senders that send to it.
 pub(super) fn peers(
-    model: &Model,
+    model: &ScenarioModel,
     made: &[Traffic],
     configs: &[Config],
-    complaints: &mut Complaints<'_>,
+    complaints: &mut Diagnostics<'_>,
 ) {
     for (traffic, made) in model.traffic.iter().zip(made) {
         for (from, to) in pairs(model, made) {
             let (sender, receiver) = (&configs[from], &configs[to]);
             let (from, to) = (&model.hosts[from], &model.hosts[to]);
-            let agreed = sender.ecn.asks() && receiver.ecn != EcnWish::Off;
-            let wants = cc::find(sender.cc).is_some_and(|e| e.wants.ecn);
+            let agreed = sender.ecn.requests_ecn() && receiver.ecn != EcnNegotiation::Off;
+            let wants = cc::find(sender.cc).is_some_and(|e| e.requires.ecn);
             if wants && !agreed {
                 let (group, reason) = match sender.ecn {
-                    EcnWish::Off => (from, format!("[hosts.{}] has `ecn = \"off\"`", from.name)),
-                    EcnWish::Passive | EcnWish::AccEcnPassive => {
+                    EcnNegotiation::Off => {
+                        (from, format!("[hosts.{}] has `ecn = \"off\"`", from.name))
+                    }
+                    EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => {
                         (from, format!("[hosts.{}] only accepts ECN and never asks", from.name))
                     }
-                    EcnWish::Rfc3168 | EcnWish::AccEcn => {
+                    EcnNegotiation::Rfc3168 | EcnNegotiation::AccEcn => {
                         (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name))
                     }
                 };
@@ -38,13 +40,13 @@ pub(super) fn peers(
                     "set `ecn = \"rfc3168\"` for both ends; `run.allow-mismatch = true` runs \
                             it all the same"
                         .to_owned();
-                complaints.add(place_of(model, group, "ecn"), message, Some(help));
+                complaints.add(setting_span(model, group, "ecn"), message, Some(help));
                 continue;
             }
-            let both_accurate = sender.ecn.is_accurate() && receiver.ecn.is_accurate();
+            let both_accurate = sender.ecn.accepts_accecn() && receiver.ecn.accepts_accecn();
             let mode = if both_accurate { EcnMode::AccEcn } else { EcnMode::Classic };
             let decoder = mode.feedback(sender.feedback).and_then(feedback::find);
-            let understands = decoder.map_or(&[][..], |e| e.understands);
+            let understands = decoder.map_or(&[][..], |e| e.ack_policies);
             let echo = mode.ack(receiver.ack);
             if agreed && !understands.is_empty() && !understands.contains(&echo) {
                 let message = format!(
@@ -57,7 +59,7 @@ pub(super) fn peers(
                      the same",
                     understands.join(" or ")
                 );
-                complaints.add(place_of(model, to, "ack"), message, Some(help));
+                complaints.add(setting_span(model, to, "ack"), message, Some(help));
             } else if agreed
                 && sender.cwr == CwrRule::Never
                 && receiver.ack == ack::rfc3168::ENTRY.name
@@ -69,14 +71,14 @@ pub(super) fn peers(
                 );
                 let help = "set `cwr = \"after-reduction\"` for the sender; `run.allow-mismatch = true` \
                             runs it all the same";
-                complaints.add(place_of(model, from, "cwr"), message, Some(help.to_owned()));
+                complaints.add(setting_span(model, from, "cwr"), message, Some(help.to_owned()));
             }
         }
     }
 }
 
 /// The pairs of host groups between which flows, requests or answers go, each once.
-fn pairs(model: &Model, made: &Traffic) -> Vec<(usize, usize)> {
+fn pairs(model: &ScenarioModel, made: &Traffic) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
     let mut add = |from: u32, to: u32| {
         let group = |host| model.group_of(host).map(|(index, _)| usize::from(index));
@@ -87,7 +89,7 @@ fn pairs(model: &Model, made: &Traffic) -> Vec<(usize, usize)> {
         }
     };
     made.flows.iter().for_each(|f| add(f.src, f.dst));
-    for asker in &made.askers {
+    for asker in &made.query_clients {
         for server in &asker.servers {
             add(asker.client, *server);
             add(*server, asker.client);

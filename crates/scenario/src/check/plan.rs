@@ -3,12 +3,12 @@
 use lowtide_net::{Blueprint, BlueprintError, Network};
 use lowtide_units::Duration;
 
-use crate::complaints::Complaints;
-use crate::model::{Model, TopologyKind};
+use crate::complaints::Diagnostics;
+use crate::model::{ScenarioModel, TopologyKind};
 use crate::network;
 
 /// Checks the plan.
-pub(super) fn plan(model: &Model, plan: &Blueprint, complaints: &mut Complaints<'_>) {
+pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
     let Err(error) = Network::build(plan, 0, Duration::ZERO, Duration::ZERO) else { return };
     let graph = model.topology.kind == TopologyKind::Graph;
     let (at, message, help) = match &error {
@@ -28,11 +28,11 @@ pub(super) fn plan(model: &Model, plan: &Blueprint, complaints: &mut Complaints<
             let ends = plan.links.get(*link).map(|link| (plan.name(link.a), plan.name(link.b)));
             let (a, b) = ends.unwrap_or_default();
             let (near, far) = if *back { (b, a) } else { (a, b) };
-            let at = model.switch.of(near).buffer_at;
+            let at = model.switch.for_switch(near).buffer_at;
             (at, format!("the port of `{near}` to `{far}` {reason}"), None)
         }
         BlueprintError::Reserved { name, .. } => {
-            (model.switch.of(name).buffer_at, error.to_string(), None)
+            (model.switch.for_switch(name).buffer_at, error.to_string(), None)
         }
         BlueprintError::FailureOfNoLink { failure, .. }
         | BlueprintError::FailureEndsEarly { failure, .. }
@@ -41,7 +41,7 @@ pub(super) fn plan(model: &Model, plan: &Blueprint, complaints: &mut Complaints<
             (at, overlap(model, &error), None)
         }
         other => {
-            let wrong = network::wrong(&model.topology, other);
+            let wrong = network::locate(&model.topology, other);
             (wrong.at, wrong.message, wrong.help)
         }
     };
@@ -49,7 +49,7 @@ pub(super) fn plan(model: &Model, plan: &Blueprint, complaints: &mut Complaints<
 }
 
 /// What is wrong with failures, by their names.
-fn overlap(model: &Model, error: &BlueprintError) -> String {
+fn overlap(model: &ScenarioModel, error: &BlueprintError) -> String {
     let BlueprintError::FailuresOverlap { first, second } = error else { return error.to_string() };
     let name = |i: &usize| model.failures.get(*i).map_or("", |f| f.name.as_str());
     format!(

@@ -4,27 +4,32 @@ use lowtide_net::{Blueprint, BufferSpec, Count, NodeId};
 use lowtide_units::{Bytes, Rate};
 
 use super::reach::Queue;
-use crate::complaints::Complaints;
+use crate::complaints::Diagnostics;
 use crate::error::suggest;
-use crate::model::{Model, SwitchPort};
+use crate::model::{ScenarioModel, SwitchPort};
 use crate::network;
-use crate::tree::At;
-use crate::value::show;
+use crate::tree::SourceSpan;
+use crate::value::format_count;
 
 /// A queue as it is written.
-struct Written<'a> {
+struct LocatedQueue<'a> {
     queue: Queue<'a>,
-    buffer_at: At,
-    k_at: At,
+    buffer_at: SourceSpan,
+    k_at: SourceSpan,
 }
 
 /// Checks all queues for packets of `full` bytes.
-pub(super) fn queues(model: &Model, plan: &Blueprint, full: u64, complaints: &mut Complaints<'_>) {
+pub(super) fn queues(
+    model: &ScenarioModel,
+    plan: &Blueprint,
+    full: u64,
+    complaints: &mut Diagnostics<'_>,
+) {
     for said in model.switch.each() {
         if !said.name.is_empty()
-            && !plan.switches.iter().any(|s| std::ptr::eq(model.switch.of(&s.name), said))
+            && !plan.switches.iter().any(|s| std::ptr::eq(model.switch.for_switch(&s.name), said))
         {
-            nowhere(said, plan, complaints);
+            report_unknown_switch(said, plan, complaints);
             continue;
         }
         let table = match said.name.as_str() {
@@ -32,11 +37,11 @@ pub(super) fn queues(model: &Model, plan: &Blueprint, full: u64, complaints: &mu
             name => format!("switch.at.{name}"),
         };
         let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *said;
-        let share = share(model, plan, said, &buffer);
+        let share = dynamic_share(model, plan, said, &buffer);
         if model.switch.classes.is_empty() {
             let line = slowest(model, plan, said);
-            let queue = Queue { table: &table, buffer, mark, share, line };
-            Written { queue, buffer_at, k_at }.check(full, complaints);
+            let queue = Queue { table: &table, buffer, mark, dynamic_share: share, line };
+            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
         }
         for class in &model.switch.classes {
             let table = match (class.buffer, class.mark) {
@@ -48,20 +53,20 @@ pub(super) fn queues(model: &Model, plan: &Blueprint, full: u64, complaints: &mu
                 table: &table,
                 buffer: own,
                 mark: class.mark.unwrap_or(mark),
-                share: self::share(model, plan, said, &own),
+                dynamic_share: self::dynamic_share(model, plan, said, &own),
                 // Packets of a class wait for those of others.
                 line: None,
             };
             let buffer_at = if class.buffer.is_some() { class.buffer_at } else { buffer_at };
             let k_at = if class.mark.is_some() { class.k_at } else { k_at };
-            Written { queue, buffer_at, k_at }.check(full, complaints);
+            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
         }
     }
     pipes(model, full, complaints);
 }
 
 /// Complains of a name that no switch has.
-fn nowhere(said: &SwitchPort, plan: &Blueprint, complaints: &mut Complaints<'_>) {
+fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
     let mut names: Vec<&str> = Vec::new();
     for switch in &plan.switches {
         let kind = switch.name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -77,7 +82,12 @@ fn nowhere(said: &SwitchPort, plan: &Blueprint, complaints: &mut Complaints<'_>)
 
 /// What a queue with a dynamic buffer may come to when it is alone: `alpha B / (1 + alpha)` of what is
 /// shared, and what is its own; the most of any switch that this is said of.
-fn share(model: &Model, plan: &Blueprint, said: &SwitchPort, buffer: &BufferSpec) -> Option<u64> {
+fn dynamic_share(
+    model: &ScenarioModel,
+    plan: &Blueprint,
+    said: &SwitchPort,
+    buffer: &BufferSpec,
+) -> Option<u64> {
     let BufferSpec::Dynamic { alpha, reserved } = buffer else { return None };
     let mut ports = vec![0_u32; plan.switches.len()];
     for link in &plan.links {
@@ -90,7 +100,7 @@ fn share(model: &Model, plan: &Blueprint, said: &SwitchPort, buffer: &BufferSpec
         }
     }
     let of = |switch: &&(&lowtide_net::SwitchSpec, u32)| {
-        std::ptr::eq(model.switch.of(&switch.0.name), said)
+        std::ptr::eq(model.switch.for_switch(&switch.0.name), said)
     };
     let all: Vec<_> = plan.switches.iter().zip(ports).collect();
     let fewest = all.iter().filter(of).map(|(_, n)| *n).min()?;
@@ -104,13 +114,13 @@ fn share(model: &Model, plan: &Blueprint, said: &SwitchPort, buffer: &BufferSpec
 }
 
 /// The slowest line behind a queue that is described so, and its framing.
-fn slowest(model: &Model, plan: &Blueprint, said: &SwitchPort) -> Option<(Rate, u64)> {
+fn slowest(model: &ScenarioModel, plan: &Blueprint, said: &SwitchPort) -> Option<(Rate, u64)> {
     let is_said = |node: NodeId| match node {
         NodeId::Host(_) => false,
         NodeId::Switch(at) => plan
             .switches
             .get(at as usize)
-            .is_some_and(|switch| std::ptr::eq(model.switch.of(&switch.name), said)),
+            .is_some_and(|switch| std::ptr::eq(model.switch.for_switch(&switch.name), said)),
     };
     let lines = plan.links.iter().flat_map(|link| {
         let near = [(false, link.a), (true, link.b)].into_iter();
@@ -119,12 +129,12 @@ fn slowest(model: &Model, plan: &Blueprint, said: &SwitchPort) -> Option<(Rate, 
     lines.map(|(rate, link)| (rate, link.framing.overhead())).min_by_key(|(rate, _)| *rate)
 }
 
-impl Written<'_> {
+impl LocatedQueue<'_> {
     /// Whether it holds a packet of `full` bytes and can get long enough for its marker.
-    fn check(&self, full: u64, complaints: &mut Complaints<'_>) {
-        let message = match (self.queue.buffer, self.queue.share) {
+    fn check(&self, full: u64, complaints: &mut Diagnostics<'_>) {
+        let message = match (self.queue.buffer, self.queue.dynamic_share) {
             (BufferSpec::Static(buffer), _) if in_bytes(buffer, full) < full => {
-                format!("a buffer of {} holds no packet of {full} B", show(buffer))
+                format!("a buffer of {} holds no packet of {full} B", format_count(buffer))
             }
             (BufferSpec::Dynamic { .. }, Some(share)) if share < full => format!(
                 "the {} that a port may take when it is alone holds no packet of {full} B",
@@ -151,19 +161,23 @@ const fn in_bytes(count: Count, full: u64) -> u64 {
 }
 
 /// The slowest of these lines that begin at this end of their links, and its framing.
-fn slowest_of(lines: &[network::Line], plan: &Blueprint, end: bool) -> Option<(Rate, u64)> {
+fn slowest_of(
+    lines: &[network::LinkDirection],
+    plan: &Blueprint,
+    end: bool,
+) -> Option<(Rate, u64)> {
     let at_end = lines.iter().filter(|(_, back)| *back == end);
     let links = at_end.filter_map(|(link, _)| plan.links.get(*link));
     links.map(|l| (l.line(end).rate, l.framing.overhead())).min_by_key(|(rate, _)| *rate)
 }
 
 /// Whether the queues of pipes make sense, and no line has two.
-fn pipes(model: &Model, full: u64, complaints: &mut Complaints<'_>) {
+fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
     if model.pipes.is_empty() {
         return;
     }
     // They were laid before: nothing can be wrong with their places.
-    let Ok(plan) = network::bare(model) else { return };
+    let Ok(plan) = network::blueprint_without_pipes(model) else { return };
     let mut taken = Vec::new();
     for pipe in &model.pipes {
         let Ok(lines) = network::lines(pipe, model, &plan) else { continue };
@@ -184,11 +198,11 @@ fn pipes(model: &Model, full: u64, complaints: &mut Complaints<'_>) {
                 table: &format!("pipe.{}", pipe.name),
                 buffer: pipe.buffer.unwrap_or(port.buffer),
                 mark: pipe.mark.unwrap_or(port.mark),
-                share: None,
+                dynamic_share: None,
                 line: line.map(|(rate, framing)| (pipe.rate.unwrap_or(rate), framing)),
             };
             let (buffer_at, k_at) = (pipe.buffer_at, pipe.k_at);
-            Written { queue, buffer_at, k_at }.check(full, complaints);
+            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
             if complaints.len() > before {
                 break;
             }

@@ -11,12 +11,12 @@
 //! result says when a queue never marked and dropped packets (`lowtide_lab::QueueFacts`).
 
 use lowtide_net::{BufferSpec, Count, MarkSpec, PieSpec};
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
-use crate::value::show;
+use crate::value::format_count;
 
 /// IP bytes of the smallest packet: headers of IPv4 and TCP without options.
-const SMALLEST: u64 = 40;
+const MIN_PACKET: u64 = 40;
 
 /// A queue of which all ports have the same buffer and marker.
 pub(super) struct Queue<'a> {
@@ -25,16 +25,16 @@ pub(super) struct Queue<'a> {
     pub(super) buffer: BufferSpec,
     pub(super) mark: MarkSpec,
     /// Bytes that a dynamic buffer may come to where nothing else is queued.
-    pub(super) share: Option<u64>,
+    pub(super) dynamic_share: Option<u64>,
     /// The slowest of its lines, and the framing there; nothing where other queues go before it.
     pub(super) line: Option<(Rate, u64)>,
 }
 
 /// What is wrong and what to write instead.
-pub(super) type Never = (String, String);
+pub(super) type NeverMarks = (String, String);
 
 /// What a threshold is held against, in its unit.
-struct Longest {
+struct MaxQueue {
     /// The longest queue by which a packet is judged.
     most: u64,
     /// The threshold is above all that there is room for.
@@ -43,16 +43,16 @@ struct Longest {
 
 impl Queue<'_> {
     /// Why the marker can never act on packets of at most `full` bytes; nothing where it may.
-    pub(super) fn never_marks(&self, full: u64) -> Option<Never> {
+    pub(super) fn never_marks(&self, full: u64) -> Option<NeverMarks> {
         match self.mark {
             MarkSpec::Step { k, .. } | MarkSpec::StepDequeue { k, .. } => {
-                self.never_exceeds("k", k, full)
+                self.never_above_threshold("k", k, full)
             }
-            MarkSpec::Red(red) => self.never_exceeds("min", red.min, full),
-            MarkSpec::Pi(pi) => self.never_exceeds("q-ref", Count::Packets(pi.q_ref), full),
-            MarkSpec::CoDel(codel) => self.never_waits(codel.target, full, None),
-            MarkSpec::Pie(pie) => self.never_waits(pie.target, full, Some(pie)),
-            MarkSpec::Phantom { gamma, .. } => (gamma >= Parts::ONE).then(|| {
+            MarkSpec::Red(red) => self.never_above_threshold("min", red.min, full),
+            MarkSpec::Pi(pi) => self.never_above_threshold("q-ref", Count::Packets(pi.q_ref), full),
+            MarkSpec::CoDel(codel) => self.never_above_target(codel.target, full, None),
+            MarkSpec::Pie(pie) => self.never_above_target(pie.target, full, Some(pie)),
+            MarkSpec::Phantom { gamma, .. } => (gamma >= Fraction::ONE).then(|| {
                 let message = format!(
                     "a phantom queue that drains as fast as its line (`gamma` = {gamma}) never fills: \
                      nothing would ever be marked"
@@ -65,8 +65,10 @@ impl Queue<'_> {
 
     /// What it may hold, in words; nothing without an end.
     fn room(&self) -> Option<String> {
-        match (self.buffer, self.share) {
-            (BufferSpec::Static(buffer), _) => Some(format!("the buffer of {}", show(buffer))),
+        match (self.buffer, self.dynamic_share) {
+            (BufferSpec::Static(buffer), _) => {
+                Some(format!("the buffer of {}", format_count(buffer)))
+            }
             (BufferSpec::Dynamic { .. }, Some(share)) => {
                 Some(format!("the {} that a port may take when it is alone", Bytes::new(share)))
             }
@@ -74,24 +76,24 @@ impl Queue<'_> {
         }
     }
 
-    fn longest(&self, key: &str, threshold: Count, full: u64) -> Option<Longest> {
+    fn max_queue(&self, key: &str, threshold: Count, full: u64) -> Option<MaxQueue> {
         // PI goes by the length of the queue, the others by what a packet finds.
         let others = u64::from(key != "q-ref");
         let in_bytes = |n: u64| n.saturating_mul(full);
-        Some(match (self.buffer, self.share, threshold) {
+        Some(match (self.buffer, self.dynamic_share, threshold) {
             (BufferSpec::Static(Count::Packets(room)), _, Count::Packets(k)) => {
-                Longest { most: room.saturating_sub(others), above: k > room }
+                MaxQueue { most: room.saturating_sub(others), above: k > room }
             }
             (BufferSpec::Static(Count::Packets(room)), _, Count::Bytes(k)) => {
                 let above = k.as_u64() > in_bytes(room);
-                Longest { most: in_bytes(room.saturating_sub(1)), above }
+                MaxQueue { most: in_bytes(room.saturating_sub(1)), above }
             }
             (BufferSpec::Static(Count::Bytes(room)), _, Count::Bytes(k)) => {
                 let room = room.as_u64();
-                Longest { most: room.saturating_sub(SMALLEST), above: k.as_u64() > room }
+                MaxQueue { most: room.saturating_sub(MIN_PACKET), above: k.as_u64() > room }
             }
             (BufferSpec::Dynamic { .. }, Some(room), Count::Bytes(k)) => {
-                Longest { most: room, above: k.as_u64() > room }
+                MaxQueue { most: room, above: k.as_u64() > room }
             }
             (BufferSpec::Static(Count::Bytes(_)) | BufferSpec::Dynamic { .. }, _, k) => {
                 let (room, Count::Packets(k)) = (self.bytes()?, k) else { return None };
@@ -99,7 +101,7 @@ impl Queue<'_> {
                 // Small packets make longer queues: only what no full packets reach is refused.
                 let most =
                     if above { (room / full.max(1)).saturating_sub(others) } else { u64::MAX };
-                Longest { most, above }
+                MaxQueue { most, above }
             }
             (BufferSpec::Unlimited, _, _) => return None,
         })
@@ -107,24 +109,25 @@ impl Queue<'_> {
 
     /// What it may hold, where that is in bytes.
     fn bytes(&self) -> Option<u64> {
-        match (self.buffer, self.share) {
+        match (self.buffer, self.dynamic_share) {
             (BufferSpec::Static(Count::Bytes(room)), _) => Some(room.as_u64()),
             (BufferSpec::Dynamic { .. }, share) => share,
             _ => None,
         }
     }
 
-    fn never_exceeds(&self, key: &str, threshold: Count, full: u64) -> Option<Never> {
-        let (Longest { most, above }, room) = (self.longest(key, threshold, full)?, self.room()?);
+    fn never_above_threshold(&self, key: &str, threshold: Count, full: u64) -> Option<NeverMarks> {
+        let (MaxQueue { most, above }, room) =
+            (self.max_queue(key, threshold, full)?, self.room()?);
         let (k, of) = match threshold {
-            Count::Packets(k) => (k, (|n| show(Count::Packets(n))) as fn(u64) -> String),
-            Count::Bytes(k) => (k.as_u64(), (|n| show(Count::Bytes(Bytes::new(n)))) as _),
+            Count::Packets(k) => (k, (|n| format_count(Count::Packets(n))) as fn(u64) -> String),
+            Count::Bytes(k) => (k.as_u64(), (|n| format_count(Count::Bytes(Bytes::new(n)))) as _),
         };
         if k < most {
             return None;
         }
         let name = if key == "k" { "K" } else { key };
-        let shown = if key == "q-ref" { k.to_string() } else { show(threshold) };
+        let shown = if key == "q-ref" { k.to_string() } else { format_count(threshold) };
         let message = if above {
             format!("{name} = {shown} is above {room}: nothing would ever be marked")
         } else if key == "q-ref" {
@@ -158,12 +161,12 @@ impl Queue<'_> {
     }
 
     /// The longest that a packet may wait; nothing where that has no bound.
-    fn longest_wait(&self, full: u64) -> Option<Duration> {
+    fn max_sojourn(&self, full: u64) -> Option<Duration> {
         let (rate, framing) = self.line?;
         let (packets, bytes) = match (self.buffer, self.bytes()) {
             // Those before it, and the one in service in place of itself.
             (BufferSpec::Static(Count::Packets(room)), _) => (room, room.saturating_mul(full)),
-            (_, Some(room)) => (room / SMALLEST, room.saturating_add(full)),
+            (_, Some(room)) => (room / MIN_PACKET, room.saturating_add(full)),
             _ => return None,
         };
         let framed = bytes.saturating_add(packets.saturating_add(1).saturating_mul(framing));
@@ -171,11 +174,16 @@ impl Queue<'_> {
     }
 
     /// `target` is a time that no packet waits, for `pie` not even half of it.
-    fn never_waits(&self, target: Duration, full: u64, pie: Option<PieSpec>) -> Option<Never> {
-        let (wait, room) = (self.longest_wait(full)?, self.room()?);
+    fn never_above_target(
+        &self,
+        target: Duration,
+        full: u64,
+        pie: Option<PieSpec>,
+    ) -> Option<NeverMarks> {
+        let (wait, room) = (self.max_sojourn(full)?, self.room()?);
         let (never, largest) = match pie {
             None => (wait < target, wait),
-            Some(pie) => (wait < target / 2 && !may_choose(&pie, wait), wait.saturating_mul(2)),
+            Some(pie) => (wait < target / 2 && !pie_may_mark(&pie, wait), wait.saturating_mul(2)),
         };
         if !never {
             return None;
@@ -200,13 +208,13 @@ impl Queue<'_> {
 }
 
 /// The probability at which PIE chooses packets although they waited less than half of its target.
-const CHOSEN_ANYWAY: Parts = Parts::from_percent(20);
+const PIE_SAFEGUARD_PROB: Fraction = Fraction::from_percent(20);
 
 /// Packets that wait no longer than `wait`, less than half of the target, may still be chosen: the
 /// probability, which then only a growing wait raises, may come to a fifth (RFC 8033 §4.1).
-fn may_choose(pie: &PieSpec, wait: Duration) -> bool {
+fn pie_may_mark(pie: &PieSpec, wait: Duration) -> bool {
     let (num, den) = (u128::from(pie.beta.num), u128::from(pie.beta.den.get()));
     // `beta` is a probability per second; both sides in parts per billion.
     let most = u128::from(wait.as_ps()) * num / den / 1_000;
-    most >= u128::from(CHOSEN_ANYWAY.as_ppb().unsigned_abs())
+    most >= u128::from(PIE_SAFEGUARD_PROB.as_ppb().unsigned_abs())
 }

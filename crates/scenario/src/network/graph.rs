@@ -4,20 +4,21 @@ use lowtide_net::topology::graph::{Graph, GraphLink, graph as build};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{Blueprint, BlueprintError, PortSpec};
 
-use super::{MOST_LINKS, Wrong, names, wrong};
+use super::{LocatedError, MAX_LINKS, locate, names};
 use crate::error::suggest;
-use crate::hosts::{Group, resolve_one};
-use crate::model::{GraphLine, Model, Named};
+use crate::hosts::{NamedHostRange, resolve_one};
+use crate::model::{ParallelLinks, ScenarioModel, SpannedName};
 
 /// Nodes and links of a graph.
-pub(super) fn graph(model: &Model) -> Result<Blueprint, Wrong> {
+pub(super) fn graph(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let t = &model.topology;
-    let groups: Vec<Group<'_>> = model.hosts.iter().map(|g| (g.name.as_str(), g.range)).collect();
+    let groups: Vec<NamedHostRange<'_>> =
+        model.hosts.iter().map(|g| (g.name.as_str(), g.range)).collect();
     for switch in &t.graph.switches {
         if groups.iter().any(|(name, _)| *name == switch.name) {
             let message = format!("`{}` is the name of a host group", switch.name);
             let help = Some("call the switch otherwise".to_owned());
-            return Err(Wrong { at: switch.at, message, help });
+            return Err(LocatedError { at: switch.at, message, help });
         }
     }
     let hosts = names(model);
@@ -27,10 +28,10 @@ pub(super) fn graph(model: &Model) -> Result<Blueprint, Wrong> {
         let [a, b] = ends;
         let (a, b) = (a?, b?);
         if a.len().saturating_mul(b.len()).saturating_mul(line.count as usize)
-            > MOST_LINKS as usize - links.len()
+            > MAX_LINKS as usize - links.len()
         {
-            let message = format!("more than {MOST_LINKS} links");
-            return Err(Wrong { at: line.ends[0].at, message, help: None });
+            let message = format!("more than {MAX_LINKS} links");
+            return Err(LocatedError { at: line.ends[0].at, message, help: None });
         }
         for a in &a {
             for b in &b {
@@ -44,16 +45,16 @@ pub(super) fn graph(model: &Model) -> Result<Blueprint, Wrong> {
     }
     let switches = t.graph.switches.iter().map(|s| s.name.clone()).collect();
     let plan = build(&Graph { hosts, switches, links, framing: t.framing });
-    plan.map_err(|error| about(&error, &lines).unwrap_or_else(|| wrong(t, &error)))
+    plan.map_err(|error| link_error(&error, &lines).unwrap_or_else(|| locate(t, &error)))
 }
 
 /// The names of the nodes that an end of a link means.
 fn nodes(
-    end: &Named,
-    model: &Model,
-    groups: &[Group<'_>],
+    end: &SpannedName,
+    model: &ScenarioModel,
+    groups: &[NamedHostRange<'_>],
     hosts: &[String],
-) -> Result<Vec<String>, Wrong> {
+) -> Result<Vec<String>, LocatedError> {
     let name = end.name.as_str();
     if model.topology.graph.switches.iter().any(|s| s.name == name) {
         return Ok(vec![name.to_owned()]);
@@ -63,24 +64,27 @@ fn nodes(
         let switches = model.topology.graph.switches.iter().map(|s| s.name.as_str());
         let known: Vec<&str> = switches.chain(groups.iter().map(|(name, _)| *name)).collect();
         let message = format!("`{name}` is neither a switch nor a host group");
-        return Err(Wrong { at: end.at, message, help: suggest(name, &known) });
+        return Err(LocatedError { at: end.at, message, help: suggest(name, &known) });
     }
-    let range =
-        resolve_one(name, groups).map_err(|(message, help)| Wrong { at: end.at, message, help })?;
+    let range = resolve_one(name, groups).map_err(|(message, help)| LocatedError {
+        at: end.at,
+        message,
+        help,
+    })?;
     let range = range.first as usize..range.end() as usize;
     Ok(hosts.get(range).unwrap_or_default().to_vec())
 }
 
 /// What the network says of a link, at that link.
-fn about(error: &BlueprintError, lines: &[&GraphLine]) -> Option<Wrong> {
+fn link_error(error: &BlueprintError, lines: &[&ParallelLinks]) -> Option<LocatedError> {
     let at = |link: usize, end: usize| lines.get(link).map(|line| line.ends[end].at);
     match error {
-        BlueprintError::SelfLink { link, name } => Some(Wrong {
+        BlueprintError::SelfLink { link, name } => Some(LocatedError {
             at: at(*link, 1)?,
             message: format!("a link from `{name}` to itself"),
             help: Some("name another end".to_owned()),
         }),
-        BlueprintError::ManyLinks { name, second, .. } => Some(Wrong {
+        BlueprintError::ManyLinks { name, second, .. } => Some(LocatedError {
             at: at(*second, 0)?,
             message: format!("`{name}` has a link already, and a host has one"),
             help: Some("take one of them out, or give more bandwidth to one".to_owned()),

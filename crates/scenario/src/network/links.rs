@@ -2,24 +2,24 @@
 
 use lowtide_net::{Blueprint, NodeId};
 
-use super::Wrong;
+use super::LocatedError;
 use crate::error::nearest;
 use crate::known::BOTTLENECK;
-use crate::model::{Model, Named, TopologyKind};
+use crate::model::{ScenarioModel, SpannedName, TopologyKind};
 
 /// More names than this are not looked through for the nearest one.
-const MOST_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
 
 /// The link that `named` means, the one number `nth` of parallel ones; also whether its end `a` comes
 /// second in the name.
 pub(super) fn find(
     plan: &Blueprint,
-    model: &Model,
-    named: &Named,
+    model: &ScenarioModel,
+    named: &SpannedName,
     nth: u32,
-) -> Result<(usize, bool), Wrong> {
+) -> Result<(usize, bool), LocatedError> {
     let text = named.name.as_str();
-    let fail = |message, help| Err(Wrong { at: named.at, message, help });
+    let fail = |message, help| Err(LocatedError { at: named.at, message, help });
     if text == BOTTLENECK {
         return match model.topology.kind {
             TopologyKind::Dumbbell => Ok((plan.links.len().saturating_sub(1), false)),
@@ -57,7 +57,7 @@ pub(super) fn find(
     let names: Vec<String> = plan
         .links
         .iter()
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .map(|link| format!("{}-{}", plan.name(link.a), plan.name(link.b)))
         .collect();
     let groups = model.hosts.iter().map(|g| g.name.as_str());

@@ -21,34 +21,34 @@ use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
     Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Failure, MarkSpec, NodeId, PortSpec,
 };
-use lowtide_traffic::workload::HostFacts;
+use lowtide_traffic::workload::HostInfo;
 use lowtide_units::Instant;
 
 use crate::fabric;
-use crate::model::{Model, SwitchPort, Topology, TopologyKind};
-use crate::tree::At;
+use crate::model::{ScenarioModel, SwitchPort, Topology, TopologyKind};
+use crate::tree::SourceSpan;
 
-pub(crate) use pipes::{Line, lines};
+pub(crate) use pipes::{LinkDirection, lines};
 
 /// What cannot be, where it is said, and what would be right.
 #[derive(Debug)]
-pub(crate) struct Wrong {
-    pub(crate) at: At,
+pub(crate) struct LocatedError {
+    pub(crate) at: SourceSpan,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
 /// Everything: nodes, links, switches, pipes, routes and failures.
-pub(crate) fn blueprint(model: &Model) -> Result<Blueprint, Wrong> {
-    let mut plan = bare(model)?;
+pub(crate) fn blueprint(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
+    let mut plan = blueprint_without_pipes(model)?;
     for pipe in &model.pipes {
-        pipes::lay(pipe, model, &mut plan)?;
+        pipes::apply_pipe(pipe, model, &mut plan)?;
     }
     Ok(plan)
 }
 
 /// The same without pipes.
-pub(crate) fn bare(model: &Model) -> Result<Blueprint, Wrong> {
+pub(crate) fn blueprint_without_pipes(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let mut plan = match model.topology.kind {
         TopologyKind::Graph => graph::graph(model)?,
         _ => fabric(model)?,
@@ -56,7 +56,7 @@ pub(crate) fn bare(model: &Model) -> Result<Blueprint, Wrong> {
     for (host, name) in plan.hosts.iter_mut().zip(names(model)) {
         *host = name;
     }
-    dress(model, &mut plan);
+    apply_switch_table(model, &mut plan);
     plan.routing = model.routing;
     for outage in &model.failures {
         let link = links::find(&plan, model, &outage.link, outage.nth)?.0;
@@ -68,11 +68,11 @@ pub(crate) fn bare(model: &Model) -> Result<Blueprint, Wrong> {
 }
 
 /// What workloads may know of the hosts.
-pub(crate) fn facts(plan: &Blueprint) -> Arc<[HostFacts]> {
+pub(crate) fn host_infos(plan: &Blueprint) -> Arc<[HostInfo]> {
     let hosts = plan.hosts.iter().zip(plan.racks()).zip(&plan.links);
     // Link `i` is that of host `i`, the host being its first end, in every topology.
     hosts
-        .map(|((name, rack), link)| HostFacts { name: name.clone(), rate: link.from_a.rate, rack })
+        .map(|((name, rack), link)| HostInfo { name: name.clone(), rate: link.from_a.rate, rack })
         .collect()
 }
 
@@ -91,20 +91,20 @@ pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
 }
 
 /// What is wrong with the numbers of a topology by themselves, before its hosts are counted.
-pub(crate) fn misshapen(topology: &Topology) -> Option<Wrong> {
+pub(crate) fn dimension_error(topology: &Topology) -> Option<LocatedError> {
     match topology.kind {
         TopologyKind::FatTree => {
-            of_fat_tree(topology, PortSpec::NIC).check().err().map(|e| wrong(topology, &e))
+            of_fat_tree(topology, PortSpec::NIC).check().err().map(|e| locate(topology, &e))
         }
         _ => None,
     }
 }
 
 /// The most links of a network: more than a k-ary fat tree of 65,536 hosts has.
-const MOST_LINKS: u64 = 500_000;
+const MAX_LINKS: u64 = 500_000;
 
 /// How many links a topology has between its switches, if it counts them.
-fn trunks(t: &Topology) -> u64 {
+fn switch_link_count(t: &Topology) -> u64 {
     let product = |names: &[&str]| {
         names.iter().map(|name| u64::from(t.number(name))).fold(1, u64::saturating_mul)
     };
@@ -125,7 +125,7 @@ fn host(topology: &Topology, port: PortSpec) -> Layer {
 /// Another layer of links.
 fn layer(topology: &Topology, name: &str, port: PortSpec) -> Layer {
     let (rate, delay) = fabric::layer(name).unwrap_or_default();
-    let (rate, delay) = topology.line(rate, delay);
+    let (rate, delay) = topology.rate_and_delay(rate, delay);
     Layer { rate, delay, port }
 }
 
@@ -168,21 +168,22 @@ fn of_three_tier(t: &Topology, port: PortSpec) -> ThreeTier {
 }
 
 /// Nodes and links of every topology but a graph.
-fn fabric(model: &Model) -> Result<Blueprint, Wrong> {
+fn fabric(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let t = &model.topology;
     // Switches get their ports afterwards.
     let (port, framing) = (PortSpec::NIC, t.framing);
-    let links = trunks(t).saturating_add(model.host_count().into());
-    if links > MOST_LINKS {
-        let message = format!("this {} has {links} links, more than {MOST_LINKS}", t.entry.name);
-        return Err(Wrong { at: t.at, message, help: Some("make it smaller".to_owned()) });
+    let links = switch_link_count(t).saturating_add(model.host_count().into());
+    if links > MAX_LINKS {
+        let message = format!("this {} has {links} links, more than {MAX_LINKS}", t.entry.name);
+        return Err(LocatedError { at: t.at, message, help: Some("make it smaller".to_owned()) });
     }
     let plan = match t.kind {
         TopologyKind::Star | TopologyKind::Graph => {
             Ok(star(&Star { hosts: side(model, 0), framing, port }))
         }
         TopologyKind::Dumbbell => {
-            let (bottleneck_rate, bottleneck_delay) = t.line("bottleneck-rate", "bottleneck-delay");
+            let (bottleneck_rate, bottleneck_delay) =
+                t.rate_and_delay("bottleneck-rate", "bottleneck-delay");
             Ok(dumbbell(&Dumbbell {
                 left: side(model, 0),
                 right: side(model, 1),
@@ -202,23 +203,23 @@ fn fabric(model: &Model) -> Result<Blueprint, Wrong> {
         TopologyKind::FatTree => fat_tree(&of_fat_tree(t, port)),
         TopologyKind::ThreeTier => three_tier(&of_three_tier(t, port)),
     };
-    plan.map_err(|error| wrong(t, &error))
+    plan.map_err(|error| locate(t, &error))
 }
 
 /// What the network says of a topology, at the key that it is about.
-pub(crate) fn wrong(topology: &Topology, error: &BlueprintError) -> Wrong {
+pub(crate) fn locate(topology: &Topology, error: &BlueprintError) -> LocatedError {
     match error {
-        BlueprintError::Parameter { topology: name, param, value, need } => Wrong {
-            at: topology.place(param),
+        BlueprintError::Parameter { topology: name, param, value, need } => LocatedError {
+            at: topology.span_of(param),
             message: format!("there is no {name} with {param} = {value}"),
             help: Some(need.clone()),
         },
-        other => Wrong { at: topology.at, message: other.to_string(), help: None },
+        other => LocatedError { at: topology.at, message: other.to_string(), help: None },
     }
 }
 
 /// The names of all hosts, by number.
-fn names(model: &Model) -> Vec<String> {
+fn names(model: &ScenarioModel) -> Vec<String> {
     let mut groups: Vec<_> = model.hosts.iter().collect();
     groups.sort_by_key(|g| g.range.first);
     let names = |g: &crate::model::HostGroup| {
@@ -229,7 +230,7 @@ fn names(model: &Model) -> Vec<String> {
 }
 
 /// The hosts of one side, in the order of the file.
-fn side(model: &Model, side: usize) -> Vec<HostLine> {
+fn side(model: &ScenarioModel, side: usize) -> Vec<HostLine> {
     let groups = model.hosts.iter().filter(|g| g.side == side);
     let line =
         |name: String| HostLine { name, rate: model.topology.rate, delay: model.topology.delay };
@@ -237,11 +238,11 @@ fn side(model: &Model, side: usize) -> Vec<HostLine> {
 }
 
 /// Gives every switch its memory, and its ports their queues.
-fn dress(model: &Model, plan: &mut Blueprint) {
+fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
     let switch = &model.switch;
     let places: Vec<&SwitchPort> = switch.each().collect();
     let of = |name: &str| {
-        let said = switch.of(name);
+        let said = switch.for_switch(name);
         places.iter().position(|p| std::ptr::eq(*p, said)).unwrap_or_default()
     };
     let chosen: Vec<usize> = plan.switches.iter().map(|s| of(&s.name)).collect();
@@ -263,7 +264,7 @@ fn dress(model: &Model, plan: &mut Blueprint) {
 }
 
 /// The port of a switch of which `said` is said, number `place` of what is said.
-fn port(said: &SwitchPort, place: u32, model: &Model) -> PortSpec {
+fn port(said: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
     let count_in_service = said.count_in_service;
     if model.switch.classes.is_empty() {
         return PortSpec { buffer: said.buffer, mark: said.mark, count_in_service, classes: None };
@@ -273,7 +274,7 @@ fn port(said: &SwitchPort, place: u32, model: &Model) -> PortSpec {
 }
 
 /// Its queues where there are classes.
-fn classes(said: &SwitchPort, model: &Model) -> Vec<ClassSpec> {
+fn classes(said: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
     let class = |c: &crate::model::Class| ClassSpec {
         service: c.service,
         buffer: c.buffer.unwrap_or(said.buffer),

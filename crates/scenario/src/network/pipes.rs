@@ -5,14 +5,18 @@
 
 use lowtide_net::{Blueprint, LineSpec};
 
-use super::{Wrong, links};
-use crate::model::{Model, Pipe};
+use super::{LocatedError, links};
+use crate::model::{PipeTable, ScenarioModel};
 
 /// A line of the network: the number of its link, and whether it leads from end `b` to end `a`.
-pub(crate) type Line = (usize, bool);
+pub(crate) type LinkDirection = (usize, bool);
 
 /// The lines on which a pipe is put.
-pub(crate) fn lines(pipe: &Pipe, model: &Model, plan: &Blueprint) -> Result<Vec<Line>, Wrong> {
+pub(crate) fn lines(
+    pipe: &PipeTable,
+    model: &ScenarioModel,
+    plan: &Blueprint,
+) -> Result<Vec<LinkDirection>, LocatedError> {
     let forth = !matches!(pipe.direction.as_str(), "down" | "left");
     let back = !matches!(pipe.direction.as_str(), "up" | "right");
     let mut out = Vec::new();
@@ -33,7 +37,11 @@ pub(crate) fn lines(pipe: &Pipe, model: &Model, plan: &Blueprint) -> Result<Vec<
 }
 
 /// Puts it on its lines.
-pub(super) fn lay(pipe: &Pipe, model: &Model, plan: &mut Blueprint) -> Result<(), Wrong> {
+pub(super) fn apply_pipe(
+    pipe: &PipeTable,
+    model: &ScenarioModel,
+    plan: &mut Blueprint,
+) -> Result<(), LocatedError> {
     for (link, back) in lines(pipe, model, plan)? {
         let Some(link) = plan.links.get_mut(link) else { continue };
         let line = if back { &mut link.from_b } else { &mut link.from_a };
@@ -41,14 +49,14 @@ pub(super) fn lay(pipe: &Pipe, model: &Model, plan: &mut Blueprint) -> Result<()
             let message =
                 format!("[pipe.{}] has one queue where the switch has classes", pipe.name);
             let help = Some("take its buffer and its marker out, or the classes".to_owned());
-            return Err(Wrong { at: pipe.on_at, message, help });
+            return Err(LocatedError { at: pipe.on_at, message, help });
         }
         change(pipe, line);
     }
     Ok(())
 }
 
-fn change(pipe: &Pipe, line: &mut LineSpec) {
+fn change(pipe: &PipeTable, line: &mut LineSpec) {
     line.rate = pipe.rate.unwrap_or(line.rate);
     line.delay = pipe.delay.unwrap_or(line.delay);
     line.loss = pipe.loss;

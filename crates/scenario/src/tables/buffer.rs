@@ -3,30 +3,30 @@
 use lowtide_net::{BufferSpec, Ratio};
 use lowtide_units::Bytes;
 
-use crate::reader::Reader;
-use crate::text::Text;
-use crate::value::{Val, show};
+use crate::reader::TableReader;
+use crate::text::TomlWriter;
+use crate::value::{KeyValue, format_count};
 
 /// The factor of a dynamic buffer where nothing else is said.
 const ALPHA: u32 = 1;
 
 /// What `buffer` says; what a dynamic one does not say is as in `base`.
-pub(super) fn read(r: &mut Reader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
+pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
     match r.value("buffer") {
-        Some((Val::Length(count), _)) => BufferSpec::Static(count),
-        Some((Val::Word("dynamic"), _)) => dynamic(r, base),
+        Some((KeyValue::Length(count), _)) => BufferSpec::Static(count),
+        Some((KeyValue::Keyword("dynamic"), _)) => dynamic(r, base),
         _ => BufferSpec::Unlimited,
     }
 }
 
 /// A dynamic buffer: what is written of it, and else as in `base`.
-pub(super) fn dynamic(r: &mut Reader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
+pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
     let (alpha, reserved) = match base {
         BufferSpec::Dynamic { alpha, reserved } => (Some(alpha), reserved),
         BufferSpec::Unlimited | BufferSpec::Static(_) => (Ratio::new(ALPHA, 1), Bytes::default()),
     };
     let alpha = match r.value("alpha") {
-        Some((Val::Ratio(alpha), _)) => Some(alpha),
+        Some((KeyValue::Ratio(alpha), _)) => Some(alpha),
         _ => alpha,
     };
     let reserved = r.size("reserved").unwrap_or(reserved);
@@ -34,16 +34,16 @@ pub(super) fn dynamic(r: &mut Reader<'_, '_, '_>, base: BufferSpec) -> BufferSpe
 }
 
 /// Writes these keys out.
-pub(super) fn write(out: &mut Text, buffer: &BufferSpec) {
+pub(super) fn write(out: &mut TomlWriter, buffer: &BufferSpec) {
     match buffer {
         BufferSpec::Unlimited => out.text("buffer", "unlimited"),
-        BufferSpec::Static(count) => out.text("buffer", show(*count)),
+        BufferSpec::Static(count) => out.text("buffer", format_count(*count)),
         BufferSpec::Dynamic { alpha, reserved } => {
             out.text("buffer", "dynamic");
-            out.text("alpha", Val::Ratio(*alpha));
+            out.text("alpha", KeyValue::Ratio(*alpha));
             // A size is at least one byte: nothing is what is not written.
             let some = Some(reserved).filter(|r| r.as_u64() > 0);
-            out.some("reserved", some);
+            out.optional("reserved", some);
         }
     }
 }

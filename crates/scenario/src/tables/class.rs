@@ -3,69 +3,69 @@
 use lowtide_net::{BufferSpec, MarkSpec, Service};
 use lowtide_units::Bytes;
 
-use super::file::File;
+use super::file::ReadContext;
 use super::{buffer, mark};
-use crate::keys::Fallback::{Is, Unset};
+use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{Class, SwitchPort};
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::{Names, Ty};
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::{KeyType, NameSet};
 
 /// The least quantum: a full packet, so that a turn sends one.
 const QUANTUM: &str = "1500 B";
 
 /// As many as switches have (eight traffic classes, IEEE 802.1Q).
-const MOST: usize = 8;
+const MAX_CLASSES: usize = 8;
 
 /// `[switch.class.NAME]`.
-pub(crate) static CLASS: Section = Section {
+pub(crate) static CLASS: TableSpec = TableSpec {
     path: &["switch", "class", "*"],
     doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group or of a traffic group names it, and the last one has all other packets.",
     keys: &[
         key(
             "service",
-            Ty::Name(Names::Fixed(&["strict", "dwrr"])),
+            KeyType::Name(NameSet::Fixed(&["strict", "dwrr"])),
             Is("dwrr"),
             "`strict`: before all classes behind it, and before all `dwrr`; `dwrr`: in turns, by deficit weighted round robin.",
         ),
-        key("quantum", Ty::Size, Is(QUANTUM), "IP bytes per turn of `dwrr`: its weight."),
-        key("buffer", Ty::Buffer, Unset("as in `[switch]`"), "What the queue may hold."),
+        key("quantum", KeyType::Size, Is(QUANTUM), "IP bytes per turn of `dwrr`: its weight."),
+        key("buffer", KeyType::Buffer, Unset("as in `[switch]`"), "What the queue may hold."),
         key(
             "alpha",
-            Ty::Ratio,
+            KeyType::Ratio,
             Unset("as in `[switch]`, or `1`"),
             "The factor of a dynamic buffer.",
         ),
         key(
             "reserved",
-            Ty::Size,
+            KeyType::Size,
             Unset("as in `[switch]`, or nothing"),
             "What the queue has for itself beside a dynamic buffer.",
         ),
     ],
     tables: &[&MARK],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[switch.class.NAME.mark]`.
-static MARK: Section = Section {
+static MARK: TableSpec = TableSpec {
     path: &["switch", "class", "*", "mark"],
     doc: "The marker of the class, by its own queue; without this table that of `[switch]`.",
     keys: mark::KEYS,
     tables: &[],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// Reads all classes, of which there may be none.
-pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> {
     if file.root.get(&["switch", "class"]).is_none() {
         return Vec::new();
     }
     let mut out = Vec::new();
     for named in file.groups(&CLASS, "fast") {
-        if out.len() == MOST {
-            let message = format!("a switch has at most {MOST} classes");
+        if out.len() == MAX_CLASSES {
+            let message = format!("a switch has at most {MAX_CLASSES} classes");
             file.complaints.add(named.at, message, Some("put some of them together".to_owned()));
             break;
         }
@@ -73,7 +73,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> 
         let strict = r.text("service").as_deref() == Some("strict");
         if strict && r.has("quantum") {
             let help = "write `service = \"dwrr\"`, or take it out".to_owned();
-            r.complain("quantum", "a strict class has no turns", Some(help));
+            r.report("quantum", "a strict class has no turns", Some(help));
         }
         let quantum = r.size("quantum").unwrap_or(Bytes::new(1_500));
         let service = if strict { Service::Strict } else { Service::Dwrr { quantum } };
@@ -83,15 +83,15 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> 
         for name in ["alpha", "reserved"] {
             if !dynamic && r.has(name) {
                 let help = "write `buffer = \"dynamic\"` beside it".to_owned();
-                r.complain(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
+                r.report(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
             }
         }
         if dynamic && all.memory.is_none() {
             let help = "write `memory = \"4 MiB\"` in [switch]".to_owned();
-            r.complain("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
+            r.report("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
         }
         let (mark, k_at) = if r.has("mark") {
-            let (mark, at) = mark::read(&mut r.below(&MARK));
+            let (mark, at) = mark::read(&mut r.subtable(&MARK));
             (Some(mark), at)
         } else {
             (None, buffer_at)
@@ -103,7 +103,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> 
             file.complaints.add(k_at, message, Some(help));
         }
         if let Some(mark) = &mark {
-            mark::unmarkable(file, &SwitchPort { k_at, ..all.clone() }, mark);
+            mark::report_no_ecn(file, &SwitchPort { k_at, ..all.clone() }, mark);
         }
         out.push(Class { name, service, buffer: own, mark, buffer_at, k_at });
     }
@@ -111,7 +111,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> 
 }
 
 /// Writes one out.
-pub(super) fn write(out: &mut Text, class: &Class) {
+pub(super) fn write(out: &mut TomlWriter, class: &Class) {
     out.table(&format!("switch.class.{}", class.name));
     match class.service {
         Service::Strict => out.text("service", "strict"),

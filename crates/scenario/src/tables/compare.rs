@@ -1,71 +1,71 @@
 //! `[compare]`: what everything is run once for, and the schemes that a file makes itself.
 
-use super::file::File;
+use super::file::ReadContext;
 use super::transport;
-use crate::keys::Fallback::Unset;
+use crate::keys::KeyDefault::Unset;
 use crate::keys::key;
-use crate::model::{Bundle, Named};
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::{Names, Ty};
+use crate::model::{Bundle, SpannedName};
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::{KeyType, NameSet};
 
 /// `[compare]`.
-pub(crate) static COMPARE: Section = Section {
+pub(crate) static COMPARE: TableSpec = TableSpec {
     path: &["compare"],
     doc: "Everything is run once for each of these.",
     keys: &[key(
         "schemes",
-        Ty::NameList(Names::Schemes),
+        KeyType::NameList(NameSet::Schemes),
         Unset("one run, as `[transport]` says"),
         "Names of schemes, or of bundles below.",
     )],
     tables: &[&BUNDLES],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[compare.bundles.NAME]`.
-pub(crate) static BUNDLES: Section = Section {
+pub(crate) static BUNDLES: TableSpec = TableSpec {
     path: &["compare", "bundles", "*"],
     doc: "A scheme of this file's own, which any `scheme` or `schemes` may name.",
     keys: &[
         key(
             "profile",
-            Ty::Name(Names::Profiles),
+            KeyType::Name(NameSet::Profiles),
             Unset("as `transport.profile`"),
             "The stack of all hosts whose group names none.",
         ),
         key(
             "base",
-            Ty::Name(Names::BaseSchemes),
+            KeyType::Name(NameSet::BaseSchemes),
             Unset("the transport as it is"),
             "The scheme that it starts from.",
         ),
     ],
     tables: &[&SET],
-    more: More::Switches,
+    contents: TableContents::Switches,
 };
 
 /// `[compare.bundles.NAME.set]`, which [`crate::surroundings`] reads.
-static SET: Section = Section {
+static SET: TableSpec = TableSpec {
     path: &["compare", "bundles", "*", "set"],
     doc: "What else of the scenario is different where this bundle is compared: quoted dotted keys, as of a sweep, \
           each with one value. A phantom queue that belongs to HULL, a scheme for another group of hosts.",
     keys: &[],
     tables: &[],
-    more: More::Paths,
+    contents: TableContents::Paths,
 };
 
 /// Reads what is compared.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> Vec<Named> {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<SpannedName> {
     let mut r = file.table(&COMPARE);
     let written = r.has("schemes");
     let names = r.names("schemes");
     if names.as_ref().is_some_and(Vec::is_empty) {
         let help = "name a scheme, or take the key out".to_owned();
-        r.complain("schemes", "an empty comparison", Some(help));
+        r.report("schemes", "an empty comparison", Some(help));
     }
-    let named = |(name, at)| Named { name, at };
-    let out: Vec<Named> = names.unwrap_or_default().into_iter().map(named).collect();
+    let named = |(name, at)| SpannedName { name, at };
+    let out: Vec<SpannedName> = names.unwrap_or_default().into_iter().map(named).collect();
     if written {
         let scheme = file.root.get(&["transport", "scheme"]);
         if let Some(node) = scheme {
@@ -82,7 +82,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Vec<Named> {
 }
 
 /// Reads the bundles, of which there may be none.
-pub(super) fn bundles(file: &mut File<'_, '_, '_>) -> Vec<Bundle> {
+pub(super) fn bundles(file: &mut ReadContext<'_, '_, '_>) -> Vec<Bundle> {
     if file.root.get(&["compare", "bundles"]).is_none() {
         return Vec::new();
     }
@@ -102,7 +102,7 @@ pub(super) fn bundles(file: &mut File<'_, '_, '_>) -> Vec<Bundle> {
 }
 
 /// Writes the name of a bundle out; its switches stand in the groups already.
-pub(super) fn write(out: &mut Text, bundle: &Bundle) {
+pub(super) fn write(out: &mut TomlWriter, bundle: &Bundle) {
     out.table(&format!("compare.bundles.{}", bundle.name));
     transport::write_named(out, "profile", bundle.profile.as_ref());
     transport::write_named(out, "base", bundle.base.as_ref());

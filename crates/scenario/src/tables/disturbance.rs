@@ -2,50 +2,55 @@
 
 use lowtide_host::Disturbance;
 
-use super::file::File;
-use crate::keys::Fallback::Is;
+use super::file::ReadContext;
+use crate::keys::KeyDefault::Is;
 use crate::keys::key;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::Ty;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::KeyType;
 
 /// `[disturbance]`.
-pub(crate) static DISTURBANCE: Section = Section {
+pub(crate) static DISTURBANCE: TableSpec = TableSpec {
     path: &["disturbance"],
     doc: "What the seed moves. Without any of it identical hosts lock in phase and all seeds agree.",
     keys: &[
         key(
             "start-jitter",
-            Ty::Time { positive: false },
+            KeyType::Time { positive: false },
             Is("10 us"),
             "Each flow starts up to this much later, uniformly; about as long as a request takes in a host.",
         ),
         key(
             "host-jitter",
-            Ty::Time { positive: false },
+            KeyType::Time { positive: false },
             Is("1 us"),
             "Each packet waits up to this much before a host handles it, uniformly; order is kept.",
         ),
         key(
             "ports",
-            Ty::Bool,
+            KeyType::Bool,
             Is("true"),
             "Initial sequence numbers and ephemeral ports are drawn.",
         ),
-        key("ties", Ty::Bool, Is("true"), "The order of events at the same picosecond is drawn."),
+        key(
+            "ties",
+            KeyType::Bool,
+            Is("true"),
+            "The order of events at the same picosecond is drawn.",
+        ),
         key(
             "salts",
-            Ty::Bool,
+            KeyType::Bool,
             Is("true"),
             "Which of several equal ways a flow takes (`ecmp`), and where `spray` begins, is drawn.",
         ),
     ],
     tables: &[],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// Reads it.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> Disturbance {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Disturbance {
     let mut r = file.table(&DISTURBANCE);
     Disturbance {
         start_jitter: r.time("start-jitter").unwrap_or_default(),
@@ -57,7 +62,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Disturbance {
 }
 
 /// Writes it out.
-pub(super) fn write(out: &mut Text, disturbance: &Disturbance) {
+pub(super) fn write(out: &mut TomlWriter, disturbance: &Disturbance) {
     out.table("disturbance");
     out.text("start-jitter", disturbance.start_jitter);
     out.text("host-jitter", disturbance.host_jitter);

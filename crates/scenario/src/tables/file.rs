@@ -1,19 +1,19 @@
 //! What the tables of one file share while they are read.
 
-use crate::complaints::Complaints;
-use crate::files::Library;
-use crate::keys::Key;
-use crate::known::Known;
-use crate::reader::Reader;
-use crate::section::Section;
-use crate::tree::{At, Data, Node};
+use crate::complaints::Diagnostics;
+use crate::files::FileCache;
+use crate::keys::KeySpec;
+use crate::known::KnownNames;
+use crate::reader::TableReader;
+use crate::section::TableSpec;
+use crate::tree::{SourceSpan, TomlData, TomlNode};
 
 /// One file, at one point of its sweep.
-pub(super) struct File<'a, 'c, 's> {
-    pub(super) root: &'a Node,
-    pub(super) known: &'a Known,
-    pub(super) named: &'a Library<'a>,
-    pub(super) complaints: &'c mut Complaints<'s>,
+pub(super) struct ReadContext<'a, 'c, 's> {
+    pub(super) root: &'a TomlNode,
+    pub(super) known: &'a KnownNames,
+    pub(super) files: &'a FileCache<'a>,
+    pub(super) complaints: &'c mut Diagnostics<'s>,
 }
 
 /// A table whose name people choose.
@@ -21,42 +21,42 @@ pub(super) struct File<'a, 'c, 's> {
 pub(super) struct NamedTable<'a> {
     pub(super) name: &'a str,
     /// Where the name is written.
-    pub(super) at: At,
-    pub(super) node: &'a Node,
+    pub(super) at: SourceSpan,
+    pub(super) node: &'a TomlNode,
 }
 
-impl<'a, 's> File<'a, '_, 's> {
+impl<'a, 's> ReadContext<'a, '_, 's> {
     /// A reader of a table that has no names that people choose.
-    pub(super) fn table(&mut self, section: &'static Section) -> Reader<'a, '_, 's> {
+    pub(super) fn table(&mut self, section: &'static TableSpec) -> TableReader<'a, '_, 's> {
         self.table_with(section, &[])
     }
 
     /// The same, with the keys `more` of its own.
     pub(super) fn table_with(
         &mut self,
-        section: &'static Section,
-        more: &[Key],
-    ) -> Reader<'a, '_, 's> {
-        let at = self.place(section.path);
+        section: &'static TableSpec,
+        more: &[KeySpec],
+    ) -> TableReader<'a, '_, 's> {
+        let at = self.nearest_span(section.path);
         let path = section.path.join(".");
         let table = self.root.get(section.path);
-        Reader::new(section, more, table, at, &path, self.known, &mut *self.complaints)
+        TableReader::new(section, more, table, at, &path, self.known, &mut *self.complaints)
     }
 
-    /// A reader of one of the tables that [`File::groups`] finds; it has the keys `more` of its own.
+    /// A reader of one of the tables that [`ReadContext::groups`] finds; it has the keys `more` of its own.
     pub(super) fn reader(
         &mut self,
-        section: &'static Section,
-        more: &[Key],
+        section: &'static TableSpec,
+        more: &[KeySpec],
         named: NamedTable<'a>,
-    ) -> Reader<'a, '_, 's> {
+    ) -> TableReader<'a, '_, 's> {
         let NamedTable { name, at, node } = named;
-        let path = format!("{}.{name}", above(section).join("."));
-        Reader::new(section, more, Some(node), at, &path, self.known, &mut *self.complaints)
+        let path = format!("{}.{name}", parent_path(section).join("."));
+        TableReader::new(section, more, Some(node), at, &path, self.known, &mut *self.complaints)
     }
 
     /// Where the table at `path` is named, or the nearest one above it that is written.
-    fn place(&self, path: &[&str]) -> At {
+    fn nearest_span(&self, path: &[&str]) -> SourceSpan {
         let mut at = self.root.at;
         let mut node = self.root;
         for key in path {
@@ -69,15 +69,15 @@ impl<'a, 's> File<'a, '_, 's> {
 
     /// The tables of a section with a name that people choose; complains when there are none or a name
     /// is no name.
-    pub(super) fn groups(&mut self, section: &Section, example: &str) -> Vec<NamedTable<'a>> {
-        let path = above(section);
+    pub(super) fn groups(&mut self, section: &TableSpec, example: &str) -> Vec<NamedTable<'a>> {
+        let path = parent_path(section);
         let what = path.join(".");
         let Some(table) = self.root.get(path) else {
             let help = format!("begin one with a line [{what}.{example}]");
             self.complaints.add(self.root.at, format!("there is no [{what}] group"), Some(help));
             return Vec::new();
         };
-        if !matches!(table.data, Data::Table(_)) {
+        if !matches!(table.data, TomlData::Table(_)) {
             let message = format!("`{what}` is {} where a table is wanted", table.kind());
             self.complaints.add(table.at, message, None);
         } else if table.entries().is_empty() {
@@ -100,6 +100,6 @@ impl<'a, 's> File<'a, '_, 's> {
 }
 
 /// The way to the tables of a section with a name that people choose.
-fn above(section: &Section) -> &'static [&'static str] {
+fn parent_path(section: &TableSpec) -> &'static [&'static str] {
     section.path.split_last().map_or(&[], |(_, above)| above)
 }

@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use lowtide_traffic::workload::UserFile;
 
-use super::file::File;
+use super::file::ReadContext;
 use crate::files::FILES;
 use crate::model::TrafficGroup;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::tree::Data;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::tree::TomlData;
 
 /// `[files]`.
-pub(crate) static TABLE: Section = Section {
+pub(crate) static TABLE: TableSpec = TableSpec {
     path: &[FILES],
     doc: "Files that the scenario carries itself, each a text under its quoted name. Whatever names a file finds it here first, and else beside the scenario.",
     keys: &[],
     tables: &[],
-    more: More::Texts,
+    contents: TableContents::Texts,
 };
 
 /// Complains of what is no text.
-pub(super) fn read(file: &mut File<'_, '_, '_>) {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) {
     let Some(table) = file.root.get(TABLE.path) else { return };
-    if !matches!(table.data, Data::Table(_)) {
+    if !matches!(table.data, TomlData::Table(_)) {
         let message = format!("`{FILES}` is {} where a table is wanted", table.kind());
         file.complaints.add(table.at, message, None);
     }
     for entry in table.entries() {
-        if !matches!(entry.node.data, Data::Text(_)) {
+        if !matches!(entry.node.data, TomlData::Text(_)) {
             let message =
                 format!("the file `{}` is {} where a text is wanted", entry.key, entry.node.kind());
             let help = format!("write `\"{}\" = \"\"\"`, its lines, and `\"\"\"`", entry.key);
@@ -39,7 +39,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) {
 }
 
 /// Writes out the files that traffic is made of; a topology is written out where it belongs.
-pub(super) fn write(out: &mut Text, traffic: &[TrafficGroup]) {
+pub(super) fn write(out: &mut TomlWriter, traffic: &[TrafficGroup]) {
     let named: BTreeMap<&str, &Arc<UserFile>> =
         traffic.iter().flat_map(|g| &g.files).map(|f| (f.name.as_str(), f)).collect();
     if named.is_empty() {
@@ -47,6 +47,6 @@ pub(super) fn write(out: &mut Text, traffic: &[TrafficGroup]) {
     }
     out.table(FILES);
     for (name, file) in named {
-        out.long(name, &file.text);
+        out.multiline(name, &file.text);
     }
 }

@@ -2,74 +2,79 @@
 
 use lowtide_units::{Duration, Rate};
 
-use super::file::File;
+use super::file::ReadContext;
 use crate::fabric::{FILE, SWITCHES};
-use crate::keys::Fallback::{Is, Required, Unset};
+use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::key;
-use crate::model::{Graph, GraphLine, Named};
-use crate::reader::Reader;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::tree::{self, At, Data, Node, Source};
-use crate::value::Ty;
+use crate::model::{GraphTable, ParallelLinks, SpannedName};
+use crate::reader::TableReader;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::tree::{self, SourceSpan, SourceText, TomlData, TomlNode};
+use crate::value::KeyType;
 
 /// `[[topology.links]]`.
-pub(crate) static LINKS: Section = Section {
+pub(crate) static LINKS: TableSpec = TableSpec {
     path: &["topology", "links"],
     doc: "Links of a graph, one table for each.",
     keys: &[
         key(
             "ends",
-            Ty::Words("two ends, `[\"senders.0\", \"tor0\"]`"),
+            KeyType::FreeNames("two ends, `[\"senders.0\", \"tor0\"]`"),
             Required,
             "Two ends: switches, or a host. A host group, or a range of one, is a link for each of its hosts.",
         ),
-        key("rate", Ty::Rate, Unset("as `link-rate`"), "Rate, in each direction."),
+        key("rate", KeyType::Rate, Unset("as `link-rate`"), "Rate, in each direction."),
         key(
             "delay",
-            Ty::Time { positive: false },
+            KeyType::Time { positive: false },
             Unset("as `link-delay`"),
             "Propagation delay, one way.",
         ),
         key(
             "count",
-            Ty::Count { min: 1, max: 1_000 },
+            KeyType::Count { min: 1, max: 1_000 },
             Is("1"),
             "How many such links between these ends; a host has one.",
         ),
     ],
     tables: &[],
-    more: More::List,
+    contents: TableContents::List,
 };
 
 /// The top of a file that holds a topology.
-static TOP: Section = Section {
+static TOP: TableSpec = TableSpec {
     path: &[],
     doc: "A graph in a file of its own.",
     keys: &[key(
         SWITCHES,
-        Ty::Words("names of switches, `[\"tor0\", \"tor1\"]`"),
+        KeyType::FreeNames("names of switches, `[\"tor0\", \"tor1\"]`"),
         Required,
         "The names of the switches, in order.",
     )],
     tables: &[&FILE_LINKS],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[[links]]` of such a file.
-static FILE_LINKS: Section =
-    Section { path: &["links"], doc: LINKS.doc, keys: LINKS.keys, tables: &[], more: More::List };
+static FILE_LINKS: TableSpec = TableSpec {
+    path: &["links"],
+    doc: LINKS.doc,
+    keys: LINKS.keys,
+    tables: &[],
+    contents: TableContents::List,
+};
 
 /// Reads what stands in `topology`, or in the file that it names; a link that does not say has this rate
 /// and delay.
 pub(super) fn read(
-    file: &mut File<'_, '_, '_>,
-    topology: &'static Section,
+    file: &mut ReadContext<'_, '_, '_>,
+    topology: &'static TableSpec,
     line: (Rate, Duration),
-) -> Graph {
-    let Some(table) = file.root.get(topology.path) else { return Graph::default() };
+) -> GraphTable {
+    let Some(table) = file.root.get(topology.path) else { return GraphTable::default() };
     let Some(named) = table.entry(FILE) else {
-        return Parts { table, top: topology, links: &LINKS }.read(file, line);
+        return GraphSource { table, top: topology, links: &LINKS }.read(file, line);
     };
     for name in [SWITCHES, LINKS.name()] {
         if let Some(entry) = table.entry(name) {
@@ -80,48 +85,50 @@ pub(super) fn read(
         }
     }
     let at = named.node.at;
-    let Data::Text(name) = &named.node.data else { return Graph::default() };
-    let source = match file.named.get(name) {
-        Ok(file) => Source::of(&file),
+    let TomlData::Text(name) = &named.node.data else { return GraphTable::default() };
+    let source = match file.files.get(name) {
+        Ok(file) => SourceText::of(&file),
         Err(why) => {
             file.complaints.add(at, format!("cannot read `{name}`: {why}"), None);
-            return Graph::default();
+            return GraphTable::default();
         }
     };
-    let index = file.complaints.source(source.clone());
+    let index = file.complaints.add_source(source.clone());
     match tree::parse_file(index, &source) {
-        Ok(table) => Parts { table: &table, top: &TOP, links: &FILE_LINKS }.read(file, line),
+        Ok(table) => GraphSource { table: &table, top: &TOP, links: &FILE_LINKS }.read(file, line),
         Err(found) => {
             for error in found {
                 file.complaints.push(error);
             }
-            Graph::default()
+            GraphTable::default()
         }
     }
 }
 
 /// Where a graph is written.
-struct Parts<'a> {
-    table: &'a Node,
-    top: &'static Section,
-    links: &'static Section,
+struct GraphSource<'a> {
+    table: &'a TomlNode,
+    top: &'static TableSpec,
+    links: &'static TableSpec,
 }
 
-impl Parts<'_> {
-    fn read(&self, file: &mut File<'_, '_, '_>, line: (Rate, Duration)) -> Graph {
-        let mut graph = Graph::default();
+impl GraphSource<'_> {
+    fn read(&self, file: &mut ReadContext<'_, '_, '_>, line: (Rate, Duration)) -> GraphTable {
+        let mut graph = GraphTable::default();
         let at = self.table.entry(SWITCHES).map_or(self.table.at, |e| e.node.at);
         let (more, path) = (self.top.keys_of_kinds(), self.top.name());
         let (known, complaints) = (file.known, &mut *file.complaints);
-        let mut r = Reader::new(self.top, &more, Some(self.table), at, path, known, complaints);
+        let mut r =
+            TableReader::new(self.top, &more, Some(self.table), at, path, known, complaints);
         match r.names(SWITCHES) {
             Some(names) => {
-                graph.switches = names.into_iter().map(|(name, at)| Named { name, at }).collect();
+                graph.switches =
+                    names.into_iter().map(|(name, at)| SpannedName { name, at }).collect();
             }
             None if !path.is_empty() && !r.has(SWITCHES) => {
                 let help = "write `switches = [\"tor0\", \"tor1\"]`, or name a file: \
                             `file = \"topology.toml\"`";
-                r.complain("kind", "a graph needs its `switches`", Some(help.to_owned()));
+                r.report("kind", "a graph needs its `switches`", Some(help.to_owned()));
             }
             None => {}
         }
@@ -134,7 +141,7 @@ impl Parts<'_> {
             file.complaints.add(at, message, Some(help));
             return graph;
         };
-        let Data::List(items) = &entry.node.data else {
+        let TomlData::List(items) = &entry.node.data else {
             let message =
                 format!("`links` is {} where a list of tables is wanted", entry.node.kind());
             let help = format!("begin each with a line [[{}]]", self.links.path.join("."));
@@ -149,24 +156,32 @@ impl Parts<'_> {
 
     fn link(
         &self,
-        file: &mut File<'_, '_, '_>,
-        node: &Node,
+        file: &mut ReadContext<'_, '_, '_>,
+        node: &TomlNode,
         (rate, delay): (Rate, Duration),
-    ) -> Option<GraphLine> {
+    ) -> Option<ParallelLinks> {
         let path = self.links.path.join(".");
         let place = first(node);
-        let mut r =
-            Reader::new(self.links, &[], Some(node), place, &path, file.known, file.complaints);
+        let mut r = TableReader::new(
+            self.links,
+            &[],
+            Some(node),
+            place,
+            &path,
+            file.known,
+            file.complaints,
+        );
         let ends = r.names("ends");
         let (rate, delay) = (r.rate("rate").unwrap_or(rate), r.time("delay").unwrap_or(delay));
         let count = r.count("count") as u32;
-        let ends: Vec<Named> = ends?.into_iter().map(|(name, at)| Named { name, at }).collect();
-        match <[Named; 2]>::try_from(ends) {
-            Ok(ends) => Some(GraphLine { ends, rate, delay, count }),
+        let ends: Vec<SpannedName> =
+            ends?.into_iter().map(|(name, at)| SpannedName { name, at }).collect();
+        match <[SpannedName; 2]>::try_from(ends) {
+            Ok(ends) => Some(ParallelLinks { ends, rate, delay, count }),
             Err(ends) => {
                 let message = format!("a link has two ends, not {}", ends.len());
                 let help = "write `ends = [\"senders.0\", \"tor0\"]`".to_owned();
-                r.complain("ends", message, Some(help));
+                r.report("ends", message, Some(help));
                 None
             }
         }
@@ -174,12 +189,12 @@ impl Parts<'_> {
 }
 
 /// The place of the first thing in a table: a table of a list may have none of its own.
-fn first(node: &Node) -> At {
+fn first(node: &TomlNode) -> SourceSpan {
     node.entries().first().map_or(node.at, |e| e.key_at)
 }
 
 /// Writes switches and links out.
-pub(super) fn write(out: &mut Text, graph: &Graph) {
+pub(super) fn write(out: &mut TomlWriter, graph: &GraphTable) {
     out.list(SWITCHES, graph.switches.iter().map(|s| s.name.as_str()));
     for link in &graph.links {
         out.line("\n[[topology.links]]");

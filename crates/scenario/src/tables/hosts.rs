@@ -2,72 +2,72 @@
 
 use lowtide_tcp::Config;
 
-use super::file::File;
+use super::file::ReadContext;
 use super::{clock, nic, transport};
-use crate::keys::Fallback::{Required, Unset};
+use crate::keys::KeyDefault::{Required, Unset};
 use crate::keys::key;
 use crate::known::BOTTLENECK;
-use crate::model::{HostGroup, Model, Stack, Topology, TopologyKind};
+use crate::model::{HostGroup, ScenarioModel, Topology, TopologyKind, TransportTable};
 use crate::network;
 use crate::range::HostRange;
-use crate::reader::Reader;
-use crate::section::{More, Section};
+use crate::reader::TableReader;
+use crate::section::{TableContents, TableSpec};
 use crate::settings;
-use crate::text::Text;
-use crate::tree::At;
-use crate::value::{Names, Ty, Val};
+use crate::text::TomlWriter;
+use crate::tree::SourceSpan;
+use crate::value::{KeyType, KeyValue, NameSet};
 
 /// `[hosts.NAME]`.
-pub(crate) static HOSTS: Section = Section {
+pub(crate) static HOSTS: TableSpec = TableSpec {
     path: &["hosts", "*"],
     doc: "A group of equal hosts, numbered from zero. What is written here wins over `[transport]`.",
     keys: &[
         key(
             "count",
-            Ty::CountOrRest { min: 1, max: 100_000 },
+            KeyType::CountOrRest { min: 1, max: 100_000 },
             Required,
             "How many hosts; `rest` is what a topology with a fixed number of hosts has left.",
         ),
         key(
             "side",
-            Ty::Name(Names::Fixed(&["left", "right", "s1", "s2", "s3", "r1", "r2"])),
+            KeyType::Name(NameSet::Fixed(&["left", "right", "s1", "s2", "s3", "r1", "r2"])),
             Unset("must be written for a dumbbell and for multi-hop, and only there"),
             "Where they are: `left` or `right` of the bottleneck of a dumbbell; `s1`, `s2` before the first trunk of multi-hop, the others behind the second (DCTCP fig. 17).",
         ),
         key(
             "profile",
-            Ty::Name(Names::Profiles),
+            KeyType::Name(NameSet::Profiles),
             Unset("as `transport.profile`"),
             "The stack of these hosts.",
         ),
         key(
             "scheme",
-            Ty::Name(Names::Schemes),
+            KeyType::Name(NameSet::Schemes),
             Unset("as `transport.scheme`, or the compared one"),
             "A scheme that these hosts keep whatever is compared.",
         ),
         key(
             "host-profile",
-            Ty::Name(Names::HostProfiles),
+            KeyType::Name(NameSet::HostProfiles),
             Unset("as `transport.host-profile`"),
             "What stands between TCP and the line, its clock, and the switches that belong to its hardware, where nothing else is said.",
         ),
         key(
             "class",
-            Ty::Name(Names::Classes),
+            KeyType::Name(NameSet::Classes),
             Unset("the last class, where there are any"),
             "The queue that the packets of these hosts take at the switches, but those of a traffic group with a class of its own.",
         ),
     ],
     tables: &[&clock::CLOCK, &nic::NIC],
-    more: More::Switches,
+    contents: TableContents::Switches,
 };
 
 /// Reads all groups and numbers their hosts.
 pub(super) fn read(
-    file: &mut File<'_, '_, '_>,
+    file: &mut ReadContext<'_, '_, '_>,
     topology: &Topology,
-    transport: &Stack,
+    transport: &TransportTable,
 ) -> Vec<HostGroup> {
     let mut out: Vec<HostGroup> = Vec::new();
     let mut rest = None;
@@ -82,10 +82,10 @@ pub(super) fn read(
         }
         let mut r = file.reader(&HOSTS, &[], named);
         let (count, at) = match r.value("count") {
-            Some((Val::Count(n), at)) => (n as u32, at),
+            Some((KeyValue::Count(n), at)) => (n as u32, at),
             Some((_, at)) => {
                 if rest.replace((out.len(), at)).is_some() {
-                    r.complain("count", "only one group can take the rest", None);
+                    r.report("count", "only one group can take the rest", None);
                 }
                 (0, at)
             }
@@ -110,7 +110,7 @@ pub(super) fn read(
             nic: nic::read(&mut r, base.1),
         });
     }
-    fill(file, topology, &mut out, rest);
+    assign_rest(file, topology, &mut out, rest);
     // One side is numbered after the other, whatever the order of the file.
     let mut first = 0_u32;
     for side in 0..topology.kind.sides().len().max(1) {
@@ -123,7 +123,7 @@ pub(super) fn read(
 }
 
 /// Reads where the hosts of a group are.
-fn side(r: &mut Reader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usize {
+fn side(r: &mut TableReader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usize {
     let side = r.text("side");
     let sides = kind.sides();
     let choice = || {
@@ -134,27 +134,27 @@ fn side(r: &mut Reader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usize {
         if r.has("side") {
             let help = "take it out, or write `kind = \"dumbbell\"` in [topology]";
             let what = if kind == TopologyKind::Star { "a star" } else { "this topology" };
-            r.complain("side", format!("{what} has no sides"), Some(help.to_owned()));
+            r.report("side", format!("{what} has no sides"), Some(help.to_owned()));
         }
         return 0;
     }
     if !r.has("side") {
-        r.complain("side", format!("[hosts.{name}] does not say its side"), Some(choice()));
+        r.report("side", format!("[hosts.{name}] does not say its side"), Some(choice()));
     }
     let Some(side) = side else { return 0 };
     let found = sides.iter().position(|s| *s == side);
     found.unwrap_or_else(|| {
-        r.complain("side", format!("there is no `{side}` in this topology"), Some(choice()));
+        r.report("side", format!("there is no `{side}` in this topology"), Some(choice()));
         0
     })
 }
 
 /// Gives the rest to the group that takes it, and compares with what the topology has.
-fn fill(
-    file: &mut File<'_, '_, '_>,
+fn assign_rest(
+    file: &mut ReadContext<'_, '_, '_>,
     topology: &Topology,
     groups: &mut [HostGroup],
-    rest: Option<(usize, At)>,
+    rest: Option<(usize, SourceSpan)>,
 ) {
     let said: u64 = groups.iter().map(|g| u64::from(g.range.count)).sum();
     // The group has some hosts for the checks that follow, whatever is wrong.
@@ -173,7 +173,7 @@ fn fill(
     if !topology.is_complete() {
         return;
     }
-    if let Some(wrong) = network::misshapen(topology) {
+    if let Some(wrong) = network::dimension_error(topology) {
         return file.complaints.add(wrong.at, wrong.message, wrong.help);
     }
     let name = topology.entry.name;
@@ -197,7 +197,12 @@ fn fill(
 }
 
 /// Writes one group out, with every switch of the configuration that its hosts run with.
-pub(super) fn write(out: &mut Text, group: &HostGroup, config: &Config, model: &Model) {
+pub(super) fn write(
+    out: &mut TomlWriter,
+    group: &HostGroup,
+    config: &Config,
+    model: &ScenarioModel,
+) {
     out.table(&format!("hosts.{}", group.name));
     out.bare("count", group.range.count);
     if let Some(side) = model.topology.kind.sides().get(group.side) {
@@ -206,7 +211,7 @@ pub(super) fn write(out: &mut Text, group: &HostGroup, config: &Config, model: &
     transport::write_named(out, "profile", group.stack.profile.as_ref());
     transport::write_named(out, "scheme", group.stack.scheme.as_ref());
     let class = model.switch.classes.get(usize::from(group.class));
-    out.some("class", class.map(|class| &class.name));
+    out.optional("class", class.map(|class| &class.name));
     clock::write(out, &group.name, &group.clock);
     nic::write(out, &group.name, &group.nic);
     settings::write(out, &format!("hosts.{}", group.name), config);

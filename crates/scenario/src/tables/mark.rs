@@ -2,36 +2,38 @@
 
 use lowtide_net::aqm::{self, phantom::GAMMA};
 use lowtide_net::profiles::{self, SwitchProfile};
-use lowtide_net::registry::Entry;
-use lowtide_net::{CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PieSpec, Ratio, RedSpec, Signal};
-use lowtide_units::{Bytes, Duration, Parts};
+use lowtide_net::registry::RegistryEntry;
+use lowtide_net::{
+    CoDelSpec, CongestionSignal, Count, MarkSpec, NotEct, PiSpec, PieSpec, Ratio, RedSpec,
+};
+use lowtide_units::{Bytes, Duration, Fraction};
 
-use super::file::File;
-use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Key, SHARE, key};
+use super::file::ReadContext;
+use crate::keys::KeyDefault::{Is, Unset};
+use crate::keys::{KeySpec, SHARE, key};
 use crate::model::SwitchPort;
-use crate::reader::Reader;
-use crate::text::Text;
-use crate::tree::At;
-use crate::value::{Names, Ty, Val, show};
+use crate::reader::TableReader;
+use crate::text::TomlWriter;
+use crate::tree::SourceSpan;
+use crate::value::{KeyType, KeyValue, NameSet, format_count};
 
 /// The keys of a marker, wherever it stands.
-pub(super) static KEYS: &[Key] = &[
+pub(super) static KEYS: &[KeySpec] = &[
     key(
         "kind",
-        Ty::Name(Names::Markers),
+        KeyType::Name(NameSet::Markers),
         Is("droptail"),
         "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `step-dequeue`: one that leaves more than `k` behind; `phantom`: by a virtual queue slower than the line (HULL); `red`: at random, by an average; `codel`: after too long a wait (RFC 8289); `pi`: at random, steered to a length; `pie`: at random, steered to a wait (RFC 8033); `droptail`: none.",
     ),
     key(
         "k",
-        Ty::Length,
+        KeyType::Length,
         Unset("must be written for a step and for `phantom`"),
         "The threshold K; for `phantom` in bytes, framing counted.",
     ),
     key(
         "not-ect",
-        Ty::Name(Names::Fixed(&["ignore", "drop"])),
+        KeyType::Name(NameSet::Fixed(&["ignore", "drop"])),
         Is("ignore"),
         "What happens to a packet that would be marked and is not ECN-capable (RFC 8257 §5 warns of `drop`).",
     ),
@@ -43,44 +45,44 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key(
         "min",
-        Ty::Length,
+        KeyType::Length,
         Unset("must be written for `red`"),
         "`red`: below this average nothing is marked.",
     ),
     key(
         "max",
-        Ty::Length,
+        KeyType::Length,
         Unset("must be written for `red`"),
         "`red`: from this average on everything is, unless `gentle`.",
     ),
     key("max-p", SHARE, Unset("`10 %`"), "`red`: the probability just below `max`."),
     key(
         "weight",
-        Ty::Count { min: 0, max: 24 },
+        KeyType::Count { min: 0, max: 24 },
         Unset("`9`"),
         "`red`: the average takes in 2^-`weight` of each new length.",
     ),
     key(
         "gentle",
-        Ty::Bool,
+        KeyType::Bool,
         Unset("`false`"),
         "`red`: from `max` to twice `max` the probability grows to one instead of jumping there.",
     ),
     key(
         "mean-packet",
-        Ty::Size,
+        KeyType::Size,
         Unset("`1500 B`"),
         "A typical packet: for `red` by it the average decays while the line is idle, for `pie` a queue of two is left alone.",
     ),
     key(
         "target",
-        Ty::Time { positive: false },
+        KeyType::Time { positive: false },
         Unset("`5 ms` for `codel`, `15 ms` for `pie`"),
         "`codel`, `pie`: the time in the queue that is acceptable.",
     ),
     key(
         "interval",
-        Ty::Time { positive: true },
+        KeyType::Time { positive: true },
         Unset("`100 ms`"),
         "`codel`: how long it may be exceeded; about the longest usual round trip.",
     ),
@@ -98,31 +100,31 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key(
         "q-ref",
-        Ty::Count { min: 1, max: 1_000_000 },
+        KeyType::Count { min: 1, max: 1_000_000 },
         Unset("must be written for `pi`"),
         "`pi`: the length that the queue is to have, in packets.",
     ),
     key(
         "period",
-        Ty::Time { positive: true },
+        KeyType::Time { positive: true },
         Unset("`6250 us` for `pi`, `15 ms` for `pie`"),
         "`pi`, `pie`: the time between two updates.",
     ),
     key(
         "alpha",
-        Ty::Ratio,
+        KeyType::Ratio,
         Unset("`1/8`"),
         "`pie`: what a second above `target` adds to the probability at each update; for a target of microseconds some hundred times as much.",
     ),
     key(
         "beta",
-        Ty::Ratio,
+        KeyType::Ratio,
         Unset("`5/4`"),
         "`pie`: what a second more than at the last update adds.",
     ),
     key(
         "burst",
-        Ty::Time { positive: false },
+        KeyType::Time { positive: false },
         Unset("`150 ms`"),
         "`pie`: how long nothing is chosen after the queue was calm.",
     ),
@@ -134,14 +136,14 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key(
         "signal",
-        Ty::Name(Names::Fixed(&["mark", "drop"])),
+        KeyType::Name(NameSet::Fixed(&["mark", "drop"])),
         Unset("`mark`"),
         "`red`, `codel`, `pi`, `pie`: what is done to the packets that are chosen.",
     ),
 ];
 
 /// Reads the table of a marker; also where its threshold is written.
-pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
+pub(super) fn read(r: &mut TableReader<'_, '_, '_>) -> (MarkSpec, SourceSpan) {
     let kind = r.text("kind").unwrap_or_default();
     foreign(r, &kind);
     let mark = match kind.as_str() {
@@ -161,8 +163,8 @@ pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
 }
 
 /// Complains of keys that another marker has.
-fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str) {
-    let has = |marker: &Entry, key: &str| marker.params.iter().any(|p| p.name == key);
+fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str) {
+    let has = |marker: &RegistryEntry, key: &str| marker.params.iter().any(|p| p.name == key);
     let own = aqm::find(kind).filter(|marker| !marker.params.is_empty());
     let keys = KEYS.iter().map(|key| key.name).filter(|key| *key != "kind");
     for key in keys.filter(|key| own.is_none_or(|own| !has(own, key))) {
@@ -193,33 +195,33 @@ fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str) {
                 format!("it belongs to {}; take it out", kinds.join(", ")),
             ),
         };
-        r.complain(key, message, Some(help));
+        r.report(key, message, Some(help));
     }
 }
 
-fn not_ect(r: &mut Reader<'_, '_, '_>) -> NotEct {
+fn not_ect(r: &mut TableReader<'_, '_, '_>) -> NotEct {
     if r.text("not-ect").as_deref() == Some("drop") { NotEct::Drop } else { NotEct::Ignore }
 }
 
-fn signal(r: &mut Reader<'_, '_, '_>) -> Signal {
+fn signal(r: &mut TableReader<'_, '_, '_>) -> CongestionSignal {
     if r.text("signal").as_deref() != Some("drop") {
-        return Signal::Mark(not_ect(r));
+        return CongestionSignal::Mark(not_ect(r));
     }
     if r.has("not-ect") {
         let help = "take it out, or write `signal = \"mark\"`".to_owned();
-        r.complain(
+        r.report(
             "not-ect",
             "`not-ect` has no effect where every chosen packet is dropped",
             Some(help),
         );
     }
-    Signal::Drop
+    CongestionSignal::Drop
 }
 
-fn step(r: &mut Reader<'_, '_, '_>, kind: &str) -> MarkSpec {
+fn step(r: &mut TableReader<'_, '_, '_>, kind: &str) -> MarkSpec {
     if !r.has("k") {
         let help = "write `k = \"20 pkt\"` or `k = \"30 kB\"`".to_owned();
-        r.complain("kind", format!("a `{kind}` marker needs its threshold `k`"), Some(help));
+        r.report("kind", format!("a `{kind}` marker needs its threshold `k`"), Some(help));
     }
     let (k, not_ect) = (r.length("k"), not_ect(r));
     let gamma = r.parts("gamma").unwrap_or(GAMMA);
@@ -230,17 +232,17 @@ fn step(r: &mut Reader<'_, '_, '_>, kind: &str) -> MarkSpec {
         (_, Some(Count::Bytes(k))) => MarkSpec::Phantom { k, gamma, not_ect },
         (_, Some(Count::Packets(_))) => {
             let help = "write it in bytes: `k = \"3 kB\"`".to_owned();
-            r.complain("k", "a phantom queue has no packets to count", Some(help));
+            r.report("k", "a phantom queue has no packets to count", Some(help));
             MarkSpec::None
         }
     }
 }
 
-fn red(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
+fn red(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     for name in ["min", "max"] {
         if !r.has(name) {
             let help = "write both, as `min = \"50 pkt\"` and `max = \"150 pkt\"`".to_owned();
-            r.complain("kind", format!("a `red` marker needs its threshold `{name}`"), Some(help));
+            r.report("kind", format!("a `red` marker needs its threshold `{name}`"), Some(help));
         }
     }
     let (Some(min), Some(max)) = (r.length("min"), r.length("max")) else { return MarkSpec::None };
@@ -253,15 +255,19 @@ fn red(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
         let (message, help) = if ordered.is_none() {
             ("`max` is not in the unit of `min`".to_owned(), "write both in one unit")
         } else {
-            let message = format!("`max` of {} is not above `min` of {}", show(max), show(min));
+            let message = format!(
+                "`max` of {} is not above `min` of {}",
+                format_count(max),
+                format_count(min)
+            );
             (message, "raise `max`, or lower `min`")
         };
-        r.complain("max", message, Some(help.to_owned()));
+        r.report("max", message, Some(help.to_owned()));
     }
-    let max_p = r.parts("max-p").unwrap_or(Parts::from_percent(10));
-    if max_p <= Parts::ZERO {
+    let max_p = r.parts("max-p").unwrap_or(Fraction::from_percent(10));
+    if max_p <= Fraction::ZERO {
         let help = "give a share above 0 %, as `max-p = \"10 %\"`".to_owned();
-        r.complain("max-p", "with this probability nothing is marked below `max`", Some(help));
+        r.report("max-p", "with this probability nothing is marked below `max`", Some(help));
     }
     let weight = if r.has("weight") { r.count("weight") as u8 } else { 9 };
     let gentle = r.has("gentle") && r.bool("gentle");
@@ -269,28 +275,24 @@ fn red(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
     MarkSpec::Red(RedSpec { min, max, max_p, weight, gentle, mean_packet, signal: signal(r) })
 }
 
-fn pi(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
+fn pi(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     if !r.has("q-ref") {
         let help =
             "write the length that the queue is to have, in packets: `q-ref = 20`".to_owned();
-        r.complain("kind", "a `pi` marker needs its `q-ref`", Some(help));
+        r.report("kind", "a `pi` marker needs its `q-ref`", Some(help));
     }
     let (a, b) = (r.parts("a").unwrap_or(GAINS.0), r.parts("b").unwrap_or(GAINS.1));
     if b >= a {
         let help = format!("the authors have {} and {}", GAINS.0, GAINS.1);
-        r.complain(
-            "b",
-            format!("gains of {a} and {b} do not settle: `a` is above `b`"),
-            Some(help),
-        );
+        r.report("b", format!("gains of {a} and {b} do not settle: `a` is above `b`"), Some(help));
     }
     let period = r.time("period").unwrap_or(Duration::from_us(6_250));
     MarkSpec::Pi(PiSpec { a, b, q_ref: r.count("q-ref"), period, signal: signal(r) })
 }
 
-fn pie(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
+fn pie(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     let mut gain = |key: &str, (num, den)| match r.value(key) {
-        Some((Val::Ratio(gain), _)) => Some(gain),
+        Some((KeyValue::Ratio(gain), _)) => Some(gain),
         _ => Ratio::new(num, den),
     };
     let (Some(alpha), Some(beta)) = (gain("alpha", (1, 8)), gain("beta", (5, 4))) else {
@@ -302,20 +304,20 @@ fn pie(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
         alpha,
         beta,
         burst: r.time("burst").unwrap_or(Duration::from_ms(150)),
-        mark_limit: r.parts("mark-limit").unwrap_or(Parts::from_percent(10)),
+        mark_limit: r.parts("mark-limit").unwrap_or(Fraction::from_percent(10)),
         mean_packet: r.size("mean-packet").unwrap_or(Bytes::new(1_500)),
         signal: signal(r),
     })
 }
 
 /// `a` and `b` of Hollot et al.
-const GAINS: (Parts, Parts) = (Parts::from_ppb(18_220), Parts::from_ppb(18_160));
+const GAINS: (Fraction, Fraction) = (Fraction::from_ppb(18_220), Fraction::from_ppb(18_160));
 
 /// Writes the keys of a marker out.
-pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
-    let chosen = |out: &mut Text, signal: Signal| match signal {
-        Signal::Drop => out.text("signal", "drop"),
-        Signal::Mark(not_ect) => {
+pub(super) fn write(out: &mut TomlWriter, mark: &MarkSpec) {
+    let chosen = |out: &mut TomlWriter, signal: CongestionSignal| match signal {
+        CongestionSignal::Drop => out.text("signal", "drop"),
+        CongestionSignal::Mark(not_ect) => {
             out.text("signal", "mark");
             write_not_ect(out, not_ect);
         }
@@ -332,8 +334,8 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
         }
         MarkSpec::Red(red) => {
             out.text("kind", "red");
-            out.text("min", show(red.min));
-            out.text("max", show(red.max));
+            out.text("min", format_count(red.min));
+            out.text("max", format_count(red.max));
             out.text("max-p", red.max_p);
             out.bare("weight", red.weight);
             out.bare("gentle", red.gentle);
@@ -358,8 +360,8 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
             out.text("kind", "pie");
             out.text("target", pie.target);
             out.text("period", pie.period);
-            out.text("alpha", Val::Ratio(pie.alpha));
-            out.text("beta", Val::Ratio(pie.beta));
+            out.text("alpha", KeyValue::Ratio(pie.alpha));
+            out.text("beta", KeyValue::Ratio(pie.beta));
             out.text("burst", pie.burst);
             out.text("mark-limit", pie.mark_limit);
             out.text("mean-packet", pie.mean_packet);
@@ -368,18 +370,22 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
     }
 }
 
-fn write_step(out: &mut Text, kind: &str, k: Count, not_ect: NotEct) {
+fn write_step(out: &mut TomlWriter, kind: &str, k: Count, not_ect: NotEct) {
     out.text("kind", kind);
-    out.text("k", show(k));
+    out.text("k", format_count(k));
     write_not_ect(out, not_ect);
 }
 
-fn write_not_ect(out: &mut Text, not_ect: NotEct) {
+fn write_not_ect(out: &mut TomlWriter, not_ect: NotEct) {
     out.text("not-ect", if not_ect == NotEct::Drop { "drop" } else { "ignore" });
 }
 
 /// Complains of a marker where packets cannot be marked.
-pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark: &MarkSpec) {
+pub(super) fn report_no_ecn(
+    file: &mut ReadContext<'_, '_, '_>,
+    switch: &SwitchPort,
+    mark: &MarkSpec,
+) {
     let Some(profile) = switch.profile.filter(|p| !p.ecn) else { return };
     if mark.sets_ce().is_some() {
         let message =

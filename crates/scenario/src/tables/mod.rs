@@ -1,7 +1,7 @@
 //! The tables of a scenario file, one file each: its keys, how it is read, how it is written out.
 //!
 //! Contract: [`ROOT`] and the tables in it are the only list of keys. A new key goes into the file of its
-//! table; a new table is a file with its `Section`, `read` and `write`, a field of [`Model`], and three
+//! table; a new table is a file with its `TableSpec`, `read` and `write`, a field of [`ScenarioModel`], and three
 //! lines here: its place in [`ROOT`], in [`read`] and in [`write`]. Nothing else lists tables.
 
 mod buffer;
@@ -27,26 +27,26 @@ mod transport;
 
 use lowtide_tcp::Config;
 
-use crate::complaints::Complaints;
-use crate::files::Library;
-use crate::keys::Fallback::{Required, Unset};
+use crate::complaints::Diagnostics;
+use crate::files::FileCache;
+use crate::keys::KeyDefault::{Required, Unset};
 use crate::keys::key;
-use crate::known::Known;
-use crate::model::Model;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::tree::Node;
-use crate::value::Ty;
-use file::File;
+use crate::known::KnownNames;
+use crate::model::ScenarioModel;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::tree::TomlNode;
+use crate::value::KeyType;
+use file::ReadContext;
 
 /// The top of the file, and every table, in the order in which they are written out.
-pub(crate) static ROOT: Section = Section {
+pub(crate) static ROOT: TableSpec = TableSpec {
     path: &[],
     doc: "The head of the file.",
     keys: &[
-        key("schema", Ty::Count { min: 1, max: 1 }, Required, "Version of this format: 1."),
-        key("title", Ty::Text, Required, "One line that says what is shown."),
-        key("description", Ty::Text, Unset("nothing"), "One more line."),
+        key("schema", KeyType::Count { min: 1, max: 1 }, Required, "Version of this format: 1."),
+        key("title", KeyType::Text, Required, "One line that says what is shown."),
+        key("description", KeyType::Text, Unset("nothing"), "One more line."),
     ],
     tables: &[
         &run::RUN,
@@ -63,12 +63,12 @@ pub(crate) static ROOT: Section = Section {
         &compare::COMPARE,
         &files::TABLE,
     ],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// Every table, each before those that stand in it.
-pub(crate) fn sections() -> Vec<&'static Section> {
-    fn add(section: &'static Section, out: &mut Vec<&'static Section>) {
+pub(crate) fn sections() -> Vec<&'static TableSpec> {
+    fn add(section: &'static TableSpec, out: &mut Vec<&'static TableSpec>) {
         out.push(section);
         section.tables.iter().for_each(|table| add(table, out));
     }
@@ -80,12 +80,12 @@ pub(crate) fn sections() -> Vec<&'static Section> {
 /// Reads a whole tree. All complaints are found in one go: what is wrong has something in its place, so
 /// that later tables and checks find more. `None` when there are any.
 pub(crate) fn read(
-    root: &Node,
-    known: &Known,
-    library: &Library<'_>,
-    complaints: &mut Complaints<'_>,
-) -> Option<Model> {
-    let file = &mut File { root, known, named: library, complaints };
+    root: &TomlNode,
+    known: &KnownNames,
+    library: &FileCache<'_>,
+    complaints: &mut Diagnostics<'_>,
+) -> Option<ScenarioModel> {
+    let file = &mut ReadContext { root, known, files: library, complaints };
     files::read(file);
     let (title, description) = head(file);
     let run = run::read(file);
@@ -101,7 +101,7 @@ pub(crate) fn read(
     let probes = probes::read(file);
     let compare = compare::read(file);
     let bundles = compare::bundles(file);
-    file.complaints.is_empty().then_some(Model {
+    file.complaints.is_empty().then_some(ScenarioModel {
         title,
         description,
         run,
@@ -120,21 +120,27 @@ pub(crate) fn read(
     })
 }
 
-fn head(file: &mut File<'_, '_, '_>) -> (String, Option<String>) {
+fn head(file: &mut ReadContext<'_, '_, '_>) -> (String, Option<String>) {
     let mut r = file.table(&ROOT);
     r.count("schema");
     (r.text("title").unwrap_or_default(), r.text("description"))
 }
 
 /// Writes the top of the file.
-pub(crate) fn write_head(out: &mut Text, model: &Model) {
+pub(crate) fn write_head(out: &mut TomlWriter, model: &ScenarioModel) {
     out.bare("schema", 1);
     out.text("title", &model.title);
-    out.some("description", model.description.as_ref());
+    out.optional("description", model.description.as_ref());
 }
 
 /// Writes every table out, for one seed and one scheme; `configs` has one configuration per host group.
-pub(crate) fn write(out: &mut Text, model: &Model, configs: &[Config], scheme: &str, seed: u64) {
+pub(crate) fn write(
+    out: &mut TomlWriter,
+    model: &ScenarioModel,
+    configs: &[Config],
+    scheme: &str,
+    seed: u64,
+) {
     run::write(out, &model.run, seed);
     topology::write(out, &model.topology);
     routing::write(out, model.routing);
@@ -161,14 +167,14 @@ pub(crate) fn write(out: &mut Text, model: &Model, configs: &[Config], scheme: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::Fallback::Is;
+    use crate::keys::KeyDefault::Is;
     use crate::tree;
-    use crate::value::Names;
+    use crate::value::NameSet;
     use lowtide_traffic::workload;
 
     #[test]
     fn every_default_is_a_value_of_its_key() {
-        let known = |names: Names| Known::default().list(names);
+        let known = |names: NameSet| KnownNames::default().list(names);
         let mut seen = 0;
         for section in sections() {
             for key in section.all_keys() {

@@ -3,69 +3,77 @@
 use std::sync::Arc;
 
 use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::Measure;
-use lowtide_traffic::workload::{Args, Param, ParamKind, ParamValue, UserFile};
+use lowtide_traffic::cdf::CdfKind;
+use lowtide_traffic::workload::{
+    UserFile, WorkloadArgs, WorkloadParam, WorkloadParamKind, WorkloadParamValue,
+};
 use lowtide_units::Rate;
 
 use crate::error::nearest;
-use crate::files::{Library, place};
-use crate::reader::Reader;
-use crate::text::Text;
-use crate::tree::Source;
-use crate::value::Val;
+use crate::files::{FileCache, error_span};
+use crate::reader::TableReader;
+use crate::text::TomlWriter;
+use crate::tree::SourceText;
+use crate::value::KeyValue;
 
 /// The value of a parameter, and the file that it is from.
 pub(super) fn read(
-    r: &mut Reader<'_, '_, '_>,
-    param: &Param,
-    library: &Library<'_>,
-) -> (ParamValue, Option<Arc<UserFile>>) {
+    r: &mut TableReader<'_, '_, '_>,
+    param: &WorkloadParam,
+    library: &FileCache<'_>,
+) -> (WorkloadParamValue, Option<Arc<UserFile>>) {
     let name = param.name;
     let mut kind = param.kind;
-    if let ParamKind::Optional(inner) = kind {
+    if let WorkloadParamKind::Optional(inner) = kind {
         match r.value(name) {
-            Some((Val::Word("off"), _)) | None => return (ParamValue::Off, None),
+            Some((KeyValue::Keyword("off"), _)) | None => return (WorkloadParamValue::Off, None),
             Some(_) => kind = *inner,
         }
     }
     let value = match kind {
-        ParamKind::Count { .. } => ParamValue::Count(r.count(name)),
-        ParamKind::Size | ParamKind::SizeOrUnlimited => ParamValue::Size(r.size(name)),
-        ParamKind::Time => ParamValue::Time(r.time(name).unwrap_or_default()),
-        ParamKind::Rate => ParamValue::Rate(r.rate(name).unwrap_or(Rate::from_gbps(1))),
-        ParamKind::Parts { min, .. } => ParamValue::Parts(r.parts(name).unwrap_or(min)),
-        ParamKind::Choice(names) => {
+        WorkloadParamKind::Count { .. } => WorkloadParamValue::Count(r.count(name)),
+        WorkloadParamKind::Size | WorkloadParamKind::SizeOrUnlimited => {
+            WorkloadParamValue::Size(r.size(name))
+        }
+        WorkloadParamKind::Time => WorkloadParamValue::Time(r.time(name).unwrap_or_default()),
+        WorkloadParamKind::Rate => {
+            WorkloadParamValue::Rate(r.rate(name).unwrap_or(Rate::from_gbps(1)))
+        }
+        WorkloadParamKind::Parts { min, .. } => {
+            WorkloadParamValue::Parts(r.parts(name).unwrap_or(min))
+        }
+        WorkloadParamKind::Choice(names) => {
             let chosen = r.text(name);
             let chosen = names.iter().find(|n| Some(**n) == chosen.as_deref());
-            ParamValue::Choice(chosen.or(names.first()).copied().unwrap_or_default())
+            WorkloadParamValue::Choice(chosen.or(names.first()).copied().unwrap_or_default())
         }
-        ParamKind::Distribution(measure) => return distribution(r, name, measure, library),
-        ParamKind::File => {
-            let Some(path) = r.text(name) else { return (ParamValue::Off, None) };
+        WorkloadParamKind::Distribution(measure) => return distribution(r, name, measure, library),
+        WorkloadParamKind::File => {
+            let Some(path) = r.text(name) else { return (WorkloadParamValue::Off, None) };
             return match library.get(&path) {
-                Ok(file) => (ParamValue::File(Arc::clone(&file)), Some(file)),
+                Ok(file) => (WorkloadParamValue::File(Arc::clone(&file)), Some(file)),
                 Err(why) => {
                     let help = "paths lead from the scenario's own directory".to_owned();
-                    r.complain(name, format!("cannot read `{path}`: {why}"), Some(help));
-                    (ParamValue::Off, None)
+                    r.report(name, format!("cannot read `{path}`: {why}"), Some(help));
+                    (WorkloadParamValue::Off, None)
                 }
             };
         }
         // One optional parameter in another says nothing more.
-        ParamKind::Optional(_) => ParamValue::Off,
+        WorkloadParamKind::Optional(_) => WorkloadParamValue::Off,
     };
     (value, None)
 }
 
 fn distribution(
-    r: &mut Reader<'_, '_, '_>,
+    r: &mut TableReader<'_, '_, '_>,
     name: &str,
-    measure: Measure,
-    library: &Library<'_>,
-) -> (ParamValue, Option<Arc<UserFile>>) {
-    let Some(text) = r.text(name) else { return (ParamValue::Off, None) };
-    if let Some(cdf) = Cdf::written(&text, measure) {
-        return (ParamValue::Distribution(Arc::new(cdf)), None);
+    measure: CdfKind,
+    library: &FileCache<'_>,
+) -> (WorkloadParamValue, Option<Arc<UserFile>>) {
+    let Some(text) = r.text(name) else { return (WorkloadParamValue::Off, None) };
+    if let Some(cdf) = Cdf::from_text(&text, measure) {
+        return (WorkloadParamValue::Distribution(Arc::new(cdf)), None);
     }
     let file = match library.get(&text) {
         Ok(file) => file,
@@ -79,42 +87,44 @@ fn distribution(
             };
             let message =
                 format!("`{text}` is no distribution, no value with a unit, and no file: {why}");
-            r.complain(name, message, Some(help));
-            return (ParamValue::Off, None);
+            r.report(name, message, Some(help));
+            return (WorkloadParamValue::Off, None);
         }
     };
     match Cdf::parse(&text, measure, &file.text) {
-        Ok(cdf) => (ParamValue::Distribution(Arc::new(cdf)), Some(file)),
+        Ok(cdf) => (WorkloadParamValue::Distribution(Arc::new(cdf)), Some(file)),
         Err(error) => {
-            let at = place(&file.text, &error, r.source(Source::of(&file)));
-            r.complain_at(at, error.message, Some(error.help));
-            (ParamValue::Off, Some(file))
+            let at = error_span(&file.text, &error, r.add_source(SourceText::of(&file)));
+            r.report_at(at, error.message, Some(error.help));
+            (WorkloadParamValue::Off, Some(file))
         }
     }
 }
 
 /// Writes the value of a parameter out.
-pub(super) fn write(out: &mut Text, param: &Param, args: &Args) {
+pub(super) fn write(out: &mut TomlWriter, param: &WorkloadParam, args: &WorkloadArgs) {
     let name = param.name;
     let mut kind = param.kind;
-    if let ParamKind::Optional(inner) = kind {
+    if let WorkloadParamKind::Optional(inner) = kind {
         if !args.is_set(name) {
             return out.text(name, "off");
         }
         kind = *inner;
     }
     match kind {
-        ParamKind::Count { .. } => out.bare(name, args.count(name)),
-        ParamKind::Time => out.text(name, args.time(name)),
-        ParamKind::Rate => out.some(name, args.rate(name)),
-        ParamKind::Parts { .. } => out.some(name, args.parts(name)),
-        ParamKind::Choice(_) => out.some(name, args.choice(name)),
-        ParamKind::Distribution(_) => out.some(name, args.distribution(name).map(|cdf| cdf.name())),
-        ParamKind::File => out.some(name, args.file(name).map(|file| &file.name)),
-        ParamKind::Size | ParamKind::SizeOrUnlimited => match args.size(name) {
+        WorkloadParamKind::Count { .. } => out.bare(name, args.count(name)),
+        WorkloadParamKind::Time => out.text(name, args.time(name)),
+        WorkloadParamKind::Rate => out.optional(name, args.rate(name)),
+        WorkloadParamKind::Parts { .. } => out.optional(name, args.parts(name)),
+        WorkloadParamKind::Choice(_) => out.optional(name, args.choice(name)),
+        WorkloadParamKind::Distribution(_) => {
+            out.optional(name, args.distribution(name).map(|cdf| cdf.name()))
+        }
+        WorkloadParamKind::File => out.optional(name, args.file(name).map(|file| &file.name)),
+        WorkloadParamKind::Size | WorkloadParamKind::SizeOrUnlimited => match args.size(name) {
             Some(size) => out.text(name, size),
             None => out.text(name, "unlimited"),
         },
-        ParamKind::Optional(_) => {}
+        WorkloadParamKind::Optional(_) => {}
     }
 }

@@ -2,44 +2,44 @@
 
 use lowtide_net::BufferSpec;
 
-use super::file::File;
+use super::file::ReadContext;
 use super::{buffer, mark};
-use crate::keys::Fallback::{Is, Required, Unset};
+use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::{SHARE, key};
-use crate::model::{Named, Pipe};
-use crate::reader::Reader;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::{Names, Ty};
+use crate::model::{PipeTable, SpannedName};
+use crate::reader::TableReader;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::{KeyType, NameSet};
 
 /// `[pipe.NAME]`.
-pub(crate) static PIPE: Section = Section {
+pub(crate) static PIPE: TableSpec = TableSpec {
     path: &["pipe", "*"],
     doc: "A line that differs from the others: what is written here replaces what `[topology]` and `[switch]` say.",
     keys: &[
         key(
             "on",
-            Ty::Words("host groups, `bottleneck`, or links by their ends, `leaf0-spine1`"),
+            KeyType::FreeNames("host groups, `bottleneck`, or links by their ends, `leaf0-spine1`"),
             Required,
             "Host groups, the line of each of their hosts; `bottleneck` of a dumbbell; links by their ends, `leaf0-spine1`.",
         ),
         key(
             "direction",
-            Ty::Name(Names::Fixed(&["both", "up", "down", "right", "left"])),
+            KeyType::Name(NameSet::Fixed(&["both", "up", "down", "right", "left"])),
             Is("both"),
             "`up` from the hosts or `down` to them; on a link between its ends `right`, as it is named, or `left`; else `both`.",
         ),
-        key("rate", Ty::Rate, Unset("as the line"), "Rate."),
-        key("delay", Ty::Time { positive: false }, Unset("as the line"), "Propagation delay."),
+        key("rate", KeyType::Rate, Unset("as the line"), "Rate."),
+        key("delay", KeyType::Time { positive: false }, Unset("as the line"), "Propagation delay."),
         key(
             "buffer",
-            Ty::LengthOrUnlimited,
+            KeyType::LengthOrUnlimited,
             Unset("as the port; that of a host has no limit"),
             "What the port may hold.",
         ),
         key(
             "count-in-service",
-            Ty::Bool,
+            KeyType::Bool,
             Unset("as the port"),
             "Whether the packet on the line counts as queued.",
         ),
@@ -51,20 +51,20 @@ pub(crate) static PIPE: Section = Section {
         ),
     ],
     tables: &[&MARK],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[pipe.NAME.mark]`.
-static MARK: Section = Section {
+static MARK: TableSpec = TableSpec {
     path: &["pipe", "*", "mark"],
     doc: "The marker of the pipe; without this table that of the port, of which a host has none.",
     keys: mark::KEYS,
     tables: &[],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// Reads all pipes, of which there may be none.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> Vec<Pipe> {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<PipeTable> {
     if file.root.get(&["pipe"]).is_none() {
         return Vec::new();
     }
@@ -77,9 +77,9 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Vec<Pipe> {
 }
 
 /// Reads one pipe and complains of a direction that its lines do not have.
-fn one(name: &str, r: &mut Reader<'_, '_, '_>, groups: &[String]) -> Pipe {
+fn one(name: &str, r: &mut TableReader<'_, '_, '_>, groups: &[String]) -> PipeTable {
     let on = r.names("on").unwrap_or_default();
-    let on: Vec<Named> = on.into_iter().map(|(name, at)| Named { name, at }).collect();
+    let on: Vec<SpannedName> = on.into_iter().map(|(name, at)| SpannedName { name, at }).collect();
     let direction = r.text("direction").unwrap_or_else(|| "both".to_owned());
     let hosts = on.iter().any(|n| groups.contains(&n.name));
     let middle = on.iter().any(|n| !groups.contains(&n.name));
@@ -90,16 +90,16 @@ fn one(name: &str, r: &mut Reader<'_, '_, '_>, groups: &[String]) -> Pipe {
     };
     if odd {
         let message = format!("there is no `{direction}` on every line of this pipe");
-        r.complain("direction", message, Some(help.to_owned()));
+        r.report("direction", message, Some(help.to_owned()));
     }
     let buffer = r.has("buffer").then(|| buffer::read(r, BufferSpec::Unlimited));
     let (mark, k_at) = if r.has("mark") {
-        let (mark, at) = mark::read(&mut r.below(&MARK));
+        let (mark, at) = mark::read(&mut r.subtable(&MARK));
         (Some(mark), at)
     } else {
         (None, r.at("buffer"))
     };
-    Pipe {
+    PipeTable {
         name: name.to_owned(),
         on,
         direction,
@@ -116,12 +116,12 @@ fn one(name: &str, r: &mut Reader<'_, '_, '_>, groups: &[String]) -> Pipe {
 }
 
 /// Writes one out.
-pub(super) fn write(out: &mut Text, pipe: &Pipe) {
+pub(super) fn write(out: &mut TomlWriter, pipe: &PipeTable) {
     out.table(&format!("pipe.{}", pipe.name));
     out.list("on", pipe.on.iter().map(|n| n.name.as_str()));
     out.text("direction", &pipe.direction);
-    out.some("rate", pipe.rate);
-    out.some("delay", pipe.delay);
+    out.optional("rate", pipe.rate);
+    out.optional("delay", pipe.delay);
     if let Some(buffer) = &pipe.buffer {
         buffer::write(out, buffer);
     }

@@ -2,61 +2,61 @@
 
 use lowtide_units::{Bytes, parse_bytes};
 
-use super::file::File;
-use crate::keys::Fallback::{Is, Unset};
+use super::file::ReadContext;
+use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
-use crate::model::{Probes, TrafficGroup};
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::{MOST, Names, Ty};
+use crate::model::{ProbesTable, TrafficGroup};
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::{KeyType, MAX_COUNT, NameSet};
 
 /// Ends of the ranges of flow sizes where a scenario names none, in bytes: those of DCTCP §4.3.
 const SIZE_CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// `[probes]`.
-pub(crate) static PROBES: Section = Section {
+pub(crate) static PROBES: TableSpec = TableSpec {
     path: &["probes"],
     doc: "What is sampled. It never changes the run.",
     keys: &[
-        key("interval", Ty::TimeOrOff, Is("1 ms"), "Time between samples."),
+        key("interval", KeyType::TimeOrOff, Is("1 ms"), "Time between samples."),
         key(
             "groups",
-            Ty::NameList(Names::Traffic),
+            KeyType::NameList(NameSet::Traffic),
             Unset("all of them"),
             "Traffic groups whose senders are sampled.",
         ),
         key(
             "flows-per-group",
-            Ty::Count { min: 0, max: MOST },
+            KeyType::Count { min: 0, max: MAX_COUNT },
             Is("2"),
             "How many flows of each group, the first ones.",
         ),
-        key("queues", Ty::Bool, Is("true"), "Sample the queues of the switches too."),
+        key("queues", KeyType::Bool, Is("true"), "Sample the queues of the switches too."),
         key(
             "delays",
-            Ty::Bool,
+            KeyType::Bool,
             Is("false"),
             "Set each queueing delay that these flows compute from host stamps beside the true one (table `delays`).",
         ),
         key(
             "trace",
-            Ty::Flows,
+            KeyType::Flows,
             Unset("none"),
             "Flows of which every segment, every change of the sender and every packet on the way is recorded.",
         ),
         key(
             "size-classes",
-            Ty::Sizes,
+            KeyType::Sizes,
             Unset("10 kB, 100 kB, 1 MB and 10 MB (DCTCP §4.3)"),
             "Where the ranges of flow sizes end, each end included, by which summary and report show flows of unequal sizes; the last range has no end. An empty list shows none.",
         ),
     ],
     tables: &[],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// Reads it.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> Probes {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> ProbesTable {
     let known = file.known;
     let index = |name: &str| known.traffic.iter().position(|n| n == name).map(|i| i as u16);
     let mut r = file.table(&PROBES);
@@ -64,7 +64,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Probes {
         Some(names) => names.iter().filter_map(|(name, _)| index(name)).collect(),
         None => (0..known.traffic.len()).map(|i| i as u16).collect(),
     };
-    Probes {
+    ProbesTable {
         interval: r.time("interval"),
         groups,
         flows_per_group: r.count("flows-per-group") as u32,
@@ -79,7 +79,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Probes {
 }
 
 /// Writes it out.
-pub(super) fn write(out: &mut Text, probes: &Probes, traffic: &[TrafficGroup]) {
+pub(super) fn write(out: &mut TomlWriter, probes: &ProbesTable, traffic: &[TrafficGroup]) {
     out.table("probes");
     match probes.interval {
         Some(interval) => out.text("interval", interval),

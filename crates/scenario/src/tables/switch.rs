@@ -5,119 +5,134 @@ use std::num::NonZeroU32;
 use lowtide_net::profiles;
 use lowtide_net::{BufferSpec, MarkSpec};
 
-use super::file::File;
+use super::file::ReadContext;
 use super::{buffer, class, mark};
-use crate::keys::Fallback::{Is, Unset};
+use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{Switch, SwitchPort};
-use crate::reader::Reader;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::{Names, Ty};
+use crate::reader::TableReader;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::{KeyType, NameSet};
 
 /// `[switch]`.
-pub(crate) static SWITCH: Section = Section {
+pub(crate) static SWITCH: TableSpec = TableSpec {
     path: &["switch"],
     doc: "The switches: their memory, and the queues at their output ports.",
     keys: &[
         key(
             "profile",
-            Ty::Name(Names::Switches),
+            KeyType::Name(NameSet::Switches),
             Unset("none"),
             "A switch that there is: its memory, and how ports share it, where nothing else is said here.",
         ),
         key(
             "buffer",
-            Ty::Buffer,
+            KeyType::Buffer,
             Unset("`dynamic` with a profile; must be written without one"),
             "What each port may hold: so much for itself (bytes are those of IP packets), or `dynamic`, `alpha` times the free memory that the ports of a switch share.",
         ),
-        key("alpha", Ty::Ratio, Unset("as the profile, or `1`"), "The factor of a dynamic buffer."),
+        key(
+            "alpha",
+            KeyType::Ratio,
+            Unset("as the profile, or `1`"),
+            "The factor of a dynamic buffer.",
+        ),
         key(
             "reserved",
-            Ty::Size,
+            KeyType::Size,
             Unset("as the profile, or nothing"),
             "What each port has for itself beside the dynamic buffer, taken out of the memory.",
         ),
         key(
             "memory",
-            Ty::Size,
+            KeyType::Size,
             Unset("as the profile; must be written for `dynamic` without one"),
             "The memory that the ports of a switch share.",
         ),
         key(
             "ports-per-memory",
-            Ty::Count { min: 1, max: 100_000 },
+            KeyType::Count { min: 1, max: 100_000 },
             Unset("as the profile, or all ports"),
             "How many ports share one memory of that size: the first so many, the next so many, in the order of the links.",
         ),
         key(
             "count-in-service",
-            Ty::Bool,
+            KeyType::Bool,
             Is("false"),
             "Whether the packet on the line counts as queued, for K and for a static buffer.",
         ),
     ],
     tables: &[&MARK, &class::CLASS, &AT],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[switch.mark]`.
-pub(crate) static MARK: Section = Section {
+pub(crate) static MARK: TableSpec = TableSpec {
     path: &["switch", "mark"],
     doc: "Marking (AQM) at the output ports of the switches.",
     keys: mark::KEYS,
     tables: &[],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[switch.at.NAME]`.
-static AT: Section = Section {
+static AT: TableSpec = TableSpec {
     path: &["switch", "at", "*"],
     doc: "What is different at one switch, `triumph1`, or at all of a kind, `leaf`: the switches whose name is that and a number. What is not written here is as in `[switch]`; a profile replaces memory and buffer of `[switch]`.",
     keys: &[
-        key("profile", Ty::Name(Names::Switches), Unset("none"), "As in `[switch]`."),
+        key("profile", KeyType::Name(NameSet::Switches), Unset("none"), "As in `[switch]`."),
         key(
             "buffer",
-            Ty::Buffer,
+            KeyType::Buffer,
             Unset("as the profile, or as in `[switch]`"),
             "As in `[switch]`.",
         ),
-        key("alpha", Ty::Ratio, Unset("as the profile, or as in `[switch]`"), "As in `[switch]`."),
+        key(
+            "alpha",
+            KeyType::Ratio,
+            Unset("as the profile, or as in `[switch]`"),
+            "As in `[switch]`.",
+        ),
         key(
             "reserved",
-            Ty::Size,
+            KeyType::Size,
             Unset("as the profile, or as in `[switch]`"),
             "As in `[switch]`.",
         ),
-        key("memory", Ty::Size, Unset("as the profile, or as in `[switch]`"), "As in `[switch]`."),
+        key(
+            "memory",
+            KeyType::Size,
+            Unset("as the profile, or as in `[switch]`"),
+            "As in `[switch]`.",
+        ),
         key(
             "ports-per-memory",
-            Ty::Count { min: 1, max: 100_000 },
+            KeyType::Count { min: 1, max: 100_000 },
             Unset("as the profile, or as in `[switch]`"),
             "As in `[switch]`.",
         ),
-        key("count-in-service", Ty::Bool, Unset("as in `[switch]`"), "As in `[switch]`."),
+        key("count-in-service", KeyType::Bool, Unset("as in `[switch]`"), "As in `[switch]`."),
     ],
     tables: &[&AT_MARK],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// `[switch.at.NAME.mark]`.
-static AT_MARK: Section = Section {
+static AT_MARK: TableSpec = TableSpec {
     path: &["switch", "at", "*", "mark"],
     doc: "The marker there; without this table that of `[switch]`.",
     keys: mark::KEYS,
     tables: &[],
-    more: More::Nothing,
+    contents: TableContents::KeysOnly,
 };
 
 /// Reads all of it.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> Switch {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
     let has_classes = file.root.get(&["switch", "class"]).is_some();
     let mut r = file.table(&SWITCH);
     let name = String::new();
-    let at = r.place();
+    let at = r.table_span();
     let mut all = SwitchPort {
         name,
         at,
@@ -132,7 +147,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Switch {
     };
     queues(&mut r, &mut all, true, has_classes);
     (all.mark, all.k_at) = mark::read(&mut file.table(&MARK));
-    mark::unmarkable(file, &all, &all.mark);
+    mark::report_no_ecn(file, &all, &all.mark);
     let mut some = Vec::new();
     if file.root.get(&["switch", "at"]).is_some() {
         for named in file.groups(&AT, "leaf") {
@@ -145,18 +160,18 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Switch {
             }
             queues(&mut r, &mut one, false, has_classes);
             if r.has("mark") {
-                (one.mark, one.k_at) = mark::read(&mut r.below(&AT_MARK));
+                (one.mark, one.k_at) = mark::read(&mut r.subtable(&AT_MARK));
             }
-            mark::unmarkable(file, &one, &one.mark);
+            mark::report_no_ecn(file, &one, &one.mark);
             some.push(one);
         }
     }
     let classes = class::read(file, &all);
-    Switch { all, some, classes }
+    Switch { all, per_switch: some, classes }
 }
 
 /// Reads buffer and memory over what `out` has of them.
-fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_classes: bool) {
+fn queues(r: &mut TableReader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_classes: bool) {
     if let Some(profile) = r.text("profile").and_then(|name| profiles::find(&name)) {
         out.profile = Some(profile);
         out.buffer = profile.buffer();
@@ -169,7 +184,7 @@ fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_cla
         out.buffer_at = r.at("buffer");
     } else if first && !r.has("profile") {
         let help = "write `buffer = \"100 pkt\"`, or a profile: `profile = \"triumph\"`".to_owned();
-        r.complain("buffer", "`buffer` is missing in [switch]", Some(help));
+        r.report("buffer", "`buffer` is missing in [switch]", Some(help));
     } else if matches!(out.buffer, BufferSpec::Dynamic { .. }) {
         out.buffer = buffer::dynamic(r, out.buffer);
     }
@@ -180,13 +195,13 @@ fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_cla
     let dynamic = matches!(out.buffer, BufferSpec::Dynamic { .. });
     if dynamic && out.memory.is_none() {
         let help = "write `memory = \"4 MiB\"`, or a profile: `profile = \"triumph\"`".to_owned();
-        r.complain("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
+        r.report("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
     }
     for name in ["alpha", "reserved", "memory", "ports-per-memory"] {
         let own = matches!(name, "alpha" | "reserved");
         if !dynamic && r.has(name) && (own || !has_classes) {
             let help = "write `buffer = \"dynamic\"`, or take it out".to_owned();
-            r.complain(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
+            r.report(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
         }
     }
     if !dynamic && !has_classes {
@@ -195,13 +210,13 @@ fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_cla
 }
 
 /// Writes all of it out.
-pub(super) fn write(out: &mut Text, switch: &Switch) {
+pub(super) fn write(out: &mut TomlWriter, switch: &Switch) {
     out.table("switch");
     port(out, &switch.all);
     out.table("switch.mark");
     mark::write(out, &switch.all.mark);
     switch.classes.iter().for_each(|class| class::write(out, class));
-    for some in &switch.some {
+    for some in &switch.per_switch {
         out.table(&format!("switch.at.{}", some.name));
         port(out, some);
         out.table(&format!("switch.at.{}.mark", some.name));
@@ -209,9 +224,9 @@ pub(super) fn write(out: &mut Text, switch: &Switch) {
     }
 }
 
-fn port(out: &mut Text, port: &SwitchPort) {
+fn port(out: &mut TomlWriter, port: &SwitchPort) {
     buffer::write(out, &port.buffer);
-    out.some("memory", port.memory);
+    out.optional("memory", port.memory);
     if let Some(ports) = port.ports_per_memory {
         out.bare("ports-per-memory", ports);
     }

@@ -4,51 +4,56 @@ use lowtide_net::Framing;
 use lowtide_net::topology::{self as fabrics, star};
 use lowtide_units::Rate;
 
-use super::file::File;
+use super::file::ReadContext;
 use super::graph;
 use crate::fabric;
-use crate::keys::Fallback::{Is, Required};
-use crate::keys::{Key, key};
+use crate::keys::KeyDefault::{Is, Required};
+use crate::keys::{KeySpec, key};
 use crate::model::{Topology, TopologyKind};
-use crate::reader::Reader;
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::value::{Names, Ty, Val};
+use crate::reader::TableReader;
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::value::{KeyType, KeyValue, NameSet};
 
 /// `[topology]`.
-pub(crate) static TOPOLOGY: Section = Section {
+pub(crate) static TOPOLOGY: TableSpec = TableSpec {
     path: &["topology"],
     doc: "Links and how they are put together. Its other keys belong to its kind.",
     keys: &[
-        key("kind", Ty::Name(Names::Topologies), Required, "How hosts and switches are connected."),
+        key(
+            "kind",
+            KeyType::Name(NameSet::Topologies),
+            Required,
+            "How hosts and switches are connected.",
+        ),
         key(
             "link-rate",
-            Ty::Rate,
+            KeyType::Rate,
             Required,
             "Rate of every host's link, in each direction; of other links where nothing else is said.",
         ),
         key(
             "link-delay",
-            Ty::Time { positive: false },
+            KeyType::Time { positive: false },
             Required,
             "Propagation delay of every host's link, one way; of other links where nothing else is said.",
         ),
         key(
             "framing",
-            Ty::Name(Names::Fixed(&["ethernet", "ip"])),
+            KeyType::Name(NameSet::Fixed(&["ethernet", "ip"])),
             Is("ethernet"),
             "What a packet takes on the line beside its own bytes: `ethernet` 38 B, `ip` nothing.",
         ),
-        key("mtu", Ty::Size, Is("9000 B"), "The largest IP packet that the links carry."),
+        key("mtu", KeyType::Size, Is("9000 B"), "The largest IP packet that the links carry."),
     ],
     tables: &[&graph::LINKS],
-    more: More::Topologies,
+    contents: TableContents::Topologies,
 };
 
 /// Reads it.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> Topology {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
     // The keys of all topologies are known, so that those of another one are refused as what they are.
-    let all: Vec<Key> = TOPOLOGY.keys_of_kinds();
+    let all: Vec<KeySpec> = TOPOLOGY.keys_of_kinds();
     let mut r = file.table_with(&TOPOLOGY, &all);
     let entry = r.text("kind").and_then(|kind| fabrics::find(&kind)).unwrap_or(&star::ENTRY);
     let kind = TopologyKind::of(entry.name);
@@ -71,8 +76,8 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Topology {
         }
         let value = r.value(key.name).map(|(value, _)| value);
         let value = value.or(match key.ty {
-            Ty::Rate => Some(Val::Rate(rate)),
-            Ty::Time { .. } => Some(Val::Time(delay)),
+            KeyType::Rate => Some(KeyValue::Rate(rate)),
+            KeyType::Time { .. } => Some(KeyValue::Time(delay)),
             _ => None,
         });
         values.extend(value.map(|value| (key.name, value, r.at(key.name))));
@@ -83,14 +88,14 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Topology {
 }
 
 /// Complains of what only other topologies have.
-fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str, own: &[Key], all: &[Key]) {
+fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str, own: &[KeySpec], all: &[KeySpec]) {
     let list = graph::LINKS.name();
     let others = all.iter().map(|key| key.name).chain([list]);
     for name in others.filter(|name| own.iter().all(|own| own.name != *name)) {
         if !r.has(name) || (name == list && kind == "graph") {
             continue;
         }
-        let has = |e: &&&lowtide_net::registry::Entry| {
+        let has = |e: &&&lowtide_net::registry::RegistryEntry| {
             fabric::keys(e).iter().any(|key| key.name == name)
                 || (name == list && e.name == "graph")
         };
@@ -98,19 +103,19 @@ fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str, own: &[Key], all: &[Key]) {
             fabrics::REGISTRY.iter().filter(has).map(|e| format!("`kind = \"{}\"`", e.name));
         let kinds: Vec<String> = kinds.collect();
         let help = format!("take it out, or write {}", kinds.join(" or "));
-        r.complain(name, format!("a {kind} has no `{name}`"), Some(help));
+        r.report(name, format!("a {kind} has no `{name}`"), Some(help));
     }
 }
 
 /// Writes it out.
-pub(super) fn write(out: &mut Text, topology: &Topology) {
+pub(super) fn write(out: &mut TomlWriter, topology: &Topology) {
     out.table("topology");
     out.text("kind", topology.entry.name);
     out.text("link-rate", topology.rate);
     out.text("link-delay", topology.delay);
     for (name, value, _) in &topology.values {
         match value {
-            Val::Count(n) => out.bare(name, n),
+            KeyValue::Count(n) => out.bare(name, n),
             value => out.text(name, value),
         }
     }

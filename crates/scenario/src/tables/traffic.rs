@@ -2,63 +2,63 @@
 
 use std::sync::Arc;
 
-use lowtide_traffic::workload::{self, Args, Ends, UserFile};
+use lowtide_traffic::workload::{self, HostSelection, UserFile, WorkloadArgs};
 
-use super::file::File;
+use super::file::ReadContext;
 use super::param;
 use crate::hosts::resolve;
-use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Key, key};
-use crate::model::{HostGroup, Model, TrafficGroup};
-use crate::section::{More, Section};
-use crate::text::Text;
-use crate::tree::{At, Node};
-use crate::value::{Names, Ty};
+use crate::keys::KeyDefault::{Is, Unset};
+use crate::keys::{KeySpec, key};
+use crate::model::{HostGroup, ScenarioModel, TrafficGroup};
+use crate::section::{TableContents, TableSpec};
+use crate::text::TomlWriter;
+use crate::tree::{SourceSpan, TomlNode};
+use crate::value::{KeyType, NameSet};
 
 /// `[traffic.NAME]`.
-pub(crate) static TRAFFIC: Section = Section {
+pub(crate) static TRAFFIC: TableSpec = TableSpec {
     path: &["traffic", "*"],
     doc: "A group of flows, or of queries. Its other keys belong to its kind.",
     keys: &[
-        key("kind", Ty::Name(Names::Workloads), Is("transfers"), "The workload."),
+        key("kind", KeyType::Name(NameSet::Workloads), Is("transfers"), "The workload."),
         key(
             "from",
-            Ty::Hosts,
+            KeyType::Hosts,
             Unset("must be written, but for workloads whose file names the hosts"),
             "The hosts that open connections: those that send, or that ask.",
         ),
         key(
             "to",
-            Ty::Hosts,
+            KeyType::Hosts,
             Unset("must be written, but for workloads whose file names the hosts"),
             "The hosts that receive, or that are asked.",
         ),
         key(
             "class",
-            Ty::Name(Names::Classes),
+            KeyType::Name(NameSet::Classes),
             Unset("that of the host that sends the packet"),
             "The queue that the packets of these connections take at the switches, in both directions.",
         ),
     ],
     tables: &[],
-    more: More::Workloads,
+    contents: TableContents::Workloads,
 };
 
 /// Reads all groups.
-pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<TrafficGroup> {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<TrafficGroup> {
     let groups: Vec<_> = hosts.iter().map(|g| (g.name.as_str(), g.range)).collect();
     let mut out = Vec::new();
     for (index, named) in file.groups(&TRAFFIC, "long").into_iter().enumerate() {
-        let kind = named.node.get(&["kind"]).and_then(Node::scalar);
+        let kind = named.node.get(&["kind"]).and_then(TomlNode::scalar);
         let workload =
             kind.as_deref().and_then(workload::find).unwrap_or(&workload::transfers::ENTRY);
-        let more: Vec<Key> = workload.params.iter().map(Key::of_param).collect();
-        let library = file.named;
+        let more: Vec<KeySpec> = workload.params.iter().map(KeySpec::of_param).collect();
+        let library = file.files;
         let mut r = file.reader(&TRAFFIC, &more, named);
         r.text("kind");
         for end in ["from", "to"] {
-            if workload.ends == Ends::FromTo && !r.has(end) {
-                r.missing(end);
+            if workload.host_selection == HostSelection::FromTo && !r.has(end) {
+                r.report_missing(end);
             }
         }
         let (from, to) = (r.names("from"), r.names("to"));
@@ -72,7 +72,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
         }
         let keys = workload.params.iter().map(|p| p.name).chain(["from", "to"]);
         let places = keys.filter(|key| r.has(key)).map(|key| (key, r.at(key))).collect();
-        let mut list = |names: Option<Vec<(String, At)>>| {
+        let mut list = |names: Option<Vec<(String, SourceSpan)>>| {
             let hosts = resolve(&names.unwrap_or_default(), &groups, file.complaints);
             hosts.unwrap_or_default()
         };
@@ -81,14 +81,14 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
         let class = class.and_then(place).map(|place| place as u8);
         let name = named.name.to_owned();
         let group = index as u16;
-        let args = Args { group, name: name.clone(), sources, destinations, values };
+        let args = WorkloadArgs { group, name: name.clone(), sources, destinations, values };
         out.push(TrafficGroup { name, at: named.at, places, workload, args, class, files });
     }
     out
 }
 
 /// Writes one group out.
-pub(super) fn write(out: &mut Text, group: &TrafficGroup, model: &Model) {
+pub(super) fn write(out: &mut TomlWriter, group: &TrafficGroup, model: &ScenarioModel) {
     out.table(&format!("traffic.{}", group.name));
     out.text("kind", group.workload.name);
     let names = |hosts: &[u32]| -> Vec<String> {
@@ -104,7 +104,7 @@ pub(super) fn write(out: &mut Text, group: &TrafficGroup, model: &Model) {
         }
     }
     let class = group.class.and_then(|class| model.switch.classes.get(usize::from(class)));
-    out.some("class", class.map(|class| &class.name));
+    out.optional("class", class.map(|class| &class.name));
     for param in group.workload.params {
         param::write(out, param, &group.args);
     }

@@ -1,12 +1,12 @@
 //! The scenarios and templates that come with the program.
 
 use lowtide_host::{EndReason, FlowStatus, run};
-use lowtide_scenario::{Estimate, Scenario, TEMPLATES, Template, list, template};
+use lowtide_scenario::{Estimate, Scenario, TEMPLATES, Template, embedded_scenarios, template};
 use lowtide_units::{Bytes, Duration, Rate};
 
 #[test]
 fn every_embedded_scenario_expands_under_its_name() {
-    let names: Vec<_> = list().iter().map(|e| e.name).collect();
+    let names: Vec<_> = embedded_scenarios().iter().map(|e| e.name).collect();
     assert_eq!(
         names,
         [
@@ -29,7 +29,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "two-flows-1g"
         ]
     );
-    for entry in list() {
+    for entry in embedded_scenarios() {
         let plan = Scenario::load(entry.name)
             .unwrap()
             .expand()

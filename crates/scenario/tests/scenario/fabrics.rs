@@ -3,10 +3,10 @@
 use crate::common::BASE;
 use lowtide_host::{EndReason, Setup, run};
 use lowtide_net::{
-    BufferSpec, ClassSet, MarkSpec, NodeId, NotEct, Ratio, Routing, Service, Signal,
+    BufferSpec, ClassSet, CongestionSignal, MarkSpec, NodeId, NotEct, Ratio, Routing, Service,
 };
 use lowtide_scenario::{Estimate, Scenario};
-use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 /// The only run of `text`, whose text written out gives it again.
 #[track_caller]
@@ -97,7 +97,7 @@ fn switches_differ_by_name_and_by_kind() {
     assert_eq!(leaf.buffer, BufferSpec::Dynamic { alpha, reserved: Bytes::new(0) });
     assert_eq!(memory, Some(Bytes::new(4 << 20)));
     assert!(
-        matches!(leaf.mark, MarkSpec::Red(red) if red.signal == Signal::Drop && red.weight == 9)
+        matches!(leaf.mark, MarkSpec::Red(red) if red.signal == CongestionSignal::Drop && red.weight == 9)
     );
     let (spine, memory) = port("spine0");
     assert!(matches!(spine.buffer, BufferSpec::Static(_)));
@@ -185,7 +185,7 @@ fn random_traffic_depends_on_the_seed_and_on_nothing_beside_it() {
         [probes]\ntrace = [\"ask.1\", \"random.0\"]\n";
     let more = only(&asked);
     assert_eq!(more.flows, one.flows);
-    assert_eq!(more.askers.len(), 2);
+    assert_eq!(more.query_clients.len(), 2);
     assert_eq!(more.probes.trace, [53, 2], "connections of askers come after all flows");
 }
 
@@ -294,8 +294,8 @@ fn pie_has_the_defaults_of_its_rfc_and_keeps_the_wait_near_its_target() {
     };
     assert_eq!((pie.target, pie.period), (Duration::from_ms(15), Duration::from_ms(15)));
     assert_eq!((Some(pie.alpha), Some(pie.beta)), (Ratio::new(1, 8), Ratio::new(5, 4)));
-    assert_eq!((pie.burst, pie.mark_limit), (Duration::from_ms(150), Parts::from_percent(10)));
-    assert_eq!(pie.signal, Signal::Mark(NotEct::Ignore));
+    assert_eq!((pie.burst, pie.mark_limit), (Duration::from_ms(150), Fraction::from_percent(10)));
+    assert_eq!(pie.signal, CongestionSignal::Mark(NotEct::Ignore));
     // Flows that would fill 100 packets, 1.2 ms. 300 us are 24 packets; a fiftieth of the RFC's time takes
     // fifty times its gains.
     let setup = with(

@@ -23,7 +23,7 @@ fn setup(switch: &str) -> Setup {
 
 /// The first complaint about `switch`.
 #[track_caller]
-fn complaint(switch: &str) -> String {
+fn error_text(switch: &str) -> String {
     let text = text(switch);
     let plan = Scenario::parse(&text, "t.toml").and_then(|s| s.expand());
     plan.err().unwrap_or_else(|| panic!("it was accepted:\n{switch}")).first().to_string()
@@ -75,7 +75,7 @@ fn the_largest_threshold_that_can_mark_marks_and_the_next_one_does_not() {
                 }
                 let queue = bottleneck(&setup);
                 assert!(queue.marks == 0 && queue.drops > 0, "{}", with(next));
-                let said = complaint(&with(next));
+                let said = error_text(&with(next));
                 for part in [
                     &format!("= {next} is never exceeded in the buffer of {buffer}"),
                     &format!("the largest `{key}` that can mark is {largest}"),
@@ -95,14 +95,14 @@ fn other_units_are_converted_so_that_only_what_is_certain_is_refused() {
     };
     // The smallest packet has 40 B: it may find 29960 B.
     setup(&step("30 kB", "29959 B"));
-    let said = complaint(&step("30 kB", "29960 B"));
+    let said = error_text(&step("30 kB", "29960 B"));
     assert!(said.contains("the largest `k` that can mark is 29959 B"), "{said}");
     // 19 full packets fit, and more small ones.
     setup(&step("29 kB", "19 pkt"));
-    let said = complaint(&step("29 kB", "20 pkt"));
+    let said = error_text(&step("29 kB", "20 pkt"));
     assert!(said.contains("is above the buffer of 29 kB: nothing would ever be marked"), "{said}");
     assert!(said.contains("the largest `k` that can mark is 17 pkt"), "{said}");
-    let said = complaint(&step("1 pkt", "0 pkt"));
+    let said = error_text(&step("1 pkt", "0 pkt"));
     assert!(said.contains("no `k` can mark in it: raise `buffer` of [switch]"), "{said}");
 }
 
@@ -110,7 +110,7 @@ fn other_units_are_converted_so_that_only_what_is_certain_is_refused() {
 fn controllers_that_their_buffer_never_lets_act_are_refused() {
     let mark = |lines: &str| format!("buffer = \"100 pkt\"\n[switch.mark]\n{lines}");
     let refused = |lines: &str, parts: &[&str]| {
-        let said = complaint(&mark(lines));
+        let said = error_text(&mark(lines));
         for part in parts {
             assert!(said.contains(part), "{part} in\n{said}");
         }
@@ -152,7 +152,7 @@ fn a_share_of_memory_that_others_use_as_well_decides_only_what_is_certain() {
         )
     };
     setup(&dynamic("199999 B"));
-    let said = complaint(&dynamic("200 kB"));
+    let said = error_text(&dynamic("200 kB"));
     for part in ["the 200 kB that a port may take when it is alone", "raise `alpha` or `memory`"] {
         assert!(said.contains(part), "{part} in\n{said}");
     }
@@ -161,16 +161,16 @@ fn a_share_of_memory_that_others_use_as_well_decides_only_what_is_certain() {
 #[test]
 fn a_class_and_a_pipe_are_held_to_the_same() {
     let class = "buffer = \"100 pkt\"\n[switch.class.fast]\nbuffer = \"10 pkt\"\n[switch.class.fast.mark]\nkind = \"step\"\nk = \"9 pkt\"";
-    let said = complaint(class);
+    let said = error_text(class);
     assert!(said.contains("lower `k` of [switch.class.fast.mark]"), "{said}");
     let plain = "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
     let pipe = format!(
         "{plain}\n[pipe.p]\non = \"receivers\"\ndirection = \"down\"\nbuffer = \"20 pkt\"\nrate = \"100 Mbit/s\"\n[pipe.p.mark]\n"
     );
-    let said = complaint(&format!("{pipe}kind = \"step\"\nk = \"19 pkt\""));
+    let said = error_text(&format!("{pipe}kind = \"step\"\nk = \"19 pkt\""));
     assert!(said.contains("the largest `k` that can mark is 18 pkt"), "{said}");
     // 20 packets of 1538 B take 2460 us at the rate of the pipe.
     setup(&format!("{pipe}kind = \"codel\"\ntarget = \"2460 us\""));
-    let said = complaint(&format!("{pipe}kind = \"codel\"\ntarget = \"2600 us\""));
+    let said = error_text(&format!("{pipe}kind = \"codel\"\ntarget = \"2600 us\""));
     assert!(said.contains("no packet waits `target` = 2600 us"), "{said}");
 }

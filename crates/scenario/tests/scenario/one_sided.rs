@@ -109,7 +109,7 @@ fn with_cwr_the_window_recovers_against_a_standard_receiver() {
         assert!(goodput(&outcome) > 1.85, "{change:?}: {} Mbit/s", goodput(&outcome));
         // The price (thesis §5.1.2): the latch makes alpha larger than the share of marks.
         let flow = &outcome.flows[0];
-        let share = flow.marked_bytes as f64 / flow.received_bytes as f64;
+        let share = flow.ce_bytes as f64 / flow.received_bytes as f64;
         let late: Vec<f64> = outcome
             .probes
             .iter()

@@ -1,17 +1,17 @@
 //! What is refused of hosts besides their transport, and of their applications.
 
-use crate::common::{BASE, errors, refused};
+use crate::common::{BASE, assert_one_error, errors};
 use lowtide_scenario::Scenario;
 
 /// The base with these lines of `[hosts.senders.TABLE]`.
 #[track_caller]
 fn host(table: &str, lines: &str, meant: &str, parts: &[&str]) {
     let new = format!("[hosts.senders.{table}]\n{lines}\n[hosts.receivers]");
-    refused("[hosts.receivers]", &new, meant, parts);
+    assert_one_error("[hosts.receivers]", &new, meant, parts);
 }
 
 #[test]
-fn clocks_that_cannot_be() {
+fn invalid_clocks() {
     host("clock", "drift = 40", "40", &["has no unit", "\"40 %\""]);
     host("clock", "drift = \"2 %\"", "\"2 %\"", &["`\"-1 %\"` to `\"1 %\"`"]);
     host("clock", "drift-spread = \"-1 ppm\"", "\"-1 ppm\"", &["`\"0 %\"` to `\"1 %\"`"]);
@@ -29,21 +29,26 @@ fn clocks_that_cannot_be() {
 }
 
 #[test]
-fn sources_that_lack_something_or_have_what_they_cannot_use() {
-    refused("size = \"40 MB\"", "size = \"40 MB\"\npause = \"1 s\"", "pause", &["no key `pause`"]);
+fn write_patterns_with_missing_or_useless_keys() {
+    assert_one_error(
+        "size = \"40 MB\"",
+        "size = \"40 MB\"\npause = \"1 s\"",
+        "pause",
+        &["no key `pause`"],
+    );
     let kind = |kind: &str| format!("kind = \"{kind}\"\nsize = \"40 MB\"\n");
     let on_off = kind("on-off") + "burst = \"200 kB\"";
-    refused("size = \"40 MB\"", &on_off, "long", &["`pause` is missing"]);
+    assert_one_error("size = \"40 MB\"", &on_off, "long", &["`pause` is missing"]);
     let rate = kind("rate-limited") + "rate = \"4 Gbit/s\"\narrivals = \"bursts\"";
-    refused("size = \"40 MB\"", &rate, "\"bursts\"", &["one of constant, poisson"]);
+    assert_one_error("size = \"40 MB\"", &rate, "\"bursts\"", &["one of constant, poisson"]);
     let no_rate = kind("rate-limited") + "rate = \"0 bit/s\"";
-    refused("size = \"40 MB\"", &no_rate, "\"0 bit/s\"", &["above zero"]);
+    assert_one_error("size = \"40 MB\"", &no_rate, "\"0 bit/s\"", &["above zero"]);
 }
 
 /// The base with a pipe on the lines of the senders.
 #[track_caller]
 fn pipe(lines: &str, meant: &str, parts: &[&str]) {
-    refused("[traffic.long]", &format!("[pipe.p]\n{lines}\n[traffic.long]"), meant, parts);
+    assert_one_error("[traffic.long]", &format!("[pipe.p]\n{lines}\n[traffic.long]"), meant, parts);
 }
 
 #[test]
@@ -68,9 +73,9 @@ fn pipes_that_lead_nowhere_or_carry_nothing() {
 }
 
 #[test]
-fn markers_that_lack_something_or_have_what_they_cannot_use() {
+fn markers_with_missing_or_useless_keys() {
     let mark = |new: &str, meant: &str, parts: &[&str]| {
-        refused("kind = \"step\"\nk = \"20 pkt\"", new, meant, parts);
+        assert_one_error("kind = \"step\"\nk = \"20 pkt\"", new, meant, parts);
     };
     mark("kind = \"phantom\"\nk = \"2 pkt\"", "\"2 pkt\"", &["no packets to count", "3 kB"]);
     mark("kind = \"phantom\"", "\"phantom\"", &["a `phantom` marker needs its threshold"]);
@@ -80,7 +85,7 @@ fn markers_that_lack_something_or_have_what_they_cannot_use() {
 }
 
 #[test]
-fn nics_that_cannot_be() {
+fn invalid_nics() {
     host("nic", "bucket-rate = \"1 GB/s\"", "\"1 GB/s\"", &["bits per second"]);
     host("nic", "moderation = \"0 us\"", "\"0 us\"", &["above zero"]);
     host("nic", "aggregate-size = \"66 kB\"", "\"66 kB\"", &["no room", "65 kB is the most"]);

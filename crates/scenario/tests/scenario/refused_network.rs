@@ -1,6 +1,6 @@
 //! What is refused of fabrics, graphs, switches, routes and failures.
 
-use crate::common::{BASE, errors, refused};
+use crate::common::{BASE, assert_one_error, errors};
 
 /// The base with another topology, one group of hosts that sends to itself, and `more` behind it.
 fn fabric(topology: &str, count: &str, more: &str) -> String {
@@ -12,7 +12,7 @@ fn fabric(topology: &str, count: &str, more: &str) -> String {
 
 /// `text` gives exactly one error, which points at `meant` and has all of `parts`.
 #[track_caller]
-fn wrong(text: &str, meant: &str, parts: &[&str]) {
+fn assert_error(text: &str, meant: &str, parts: &[&str]) {
     let found = errors(text);
     assert_eq!(found.iter().count(), 1, "{found}");
     let error = found.first();
@@ -29,22 +29,30 @@ const LEAVES: &str = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-l
 #[test]
 fn a_fabric_says_how_many_hosts_it_has() {
     let tree = "kind = \"fat-tree\"\nk = 4";
-    wrong(
+    assert_error(
         &fabric(tree, "12", ""),
         "12",
         &["this fat-tree has 16 hosts", "have 12", "count = \"rest\""],
     );
-    wrong(&fabric("kind = \"three-tier\"", "10", ""), "10", &["has 192 hosts"]);
+    assert_error(&fabric("kind = \"three-tier\"", "10", ""), "10", &["has 192 hosts"]);
     let more = "[hosts.more]\ncount = \"rest\"\n";
-    wrong(&fabric(tree, "16", more), "\"rest\"", &["16 hosts, of which the other groups take 16"]);
-    wrong(&fabric(tree, "\"rest\"", more), "\"rest\"", &["only one group can take the rest"]);
-    refused(
+    assert_error(
+        &fabric(tree, "16", more),
+        "\"rest\"",
+        &["16 hosts, of which the other groups take 16"],
+    );
+    assert_error(
+        &fabric(tree, "\"rest\"", more),
+        "\"rest\"",
+        &["only one group can take the rest"],
+    );
+    assert_one_error(
         "count = 3",
         "count = \"rest\"",
         "\"rest\"",
         &["a star has as many hosts as its groups say"],
     );
-    refused(
+    assert_one_error(
         "count = 3",
         "count = \"all\"",
         "\"all\"",
@@ -53,28 +61,32 @@ fn a_fabric_says_how_many_hosts_it_has() {
 }
 
 #[test]
-fn numbers_that_make_no_fabric() {
-    wrong(
+fn invalid_fabric_dimensions() {
+    assert_error(
         &fabric("kind = \"fat-tree\"\nk = 3", "3", ""),
         "3",
         &["there is no fat-tree with k = 3", "even"],
     );
-    wrong(&fabric("kind = \"fat-tree\"", "16", ""), "topology", &["`k` is missing in [topology]"]);
+    assert_error(
+        &fabric("kind = \"fat-tree\"", "16", ""),
+        "topology",
+        &["`k` is missing in [topology]"],
+    );
     let wide = "kind = \"leaf-spine\"\nleaves = 1000\nspines = 1000\nhosts-per-leaf = 1";
-    wrong(
+    assert_error(
         &fabric(wide, "\"rest\"", ""),
         "\"leaf-spine\"",
         &["has 1001000 links, more than 500000"],
     );
     let odd = "kind = \"three-tier\"\ntor-uplinks = 3";
-    wrong(&fabric(odd, "192", ""), "3", &["tor-uplinks = 3", "multiple of aggs-per-pod"]);
-    refused(
+    assert_error(&fabric(odd, "192", ""), "3", &["tor-uplinks = 3", "multiple of aggs-per-pod"]);
+    assert_one_error(
         "kind = \"star\"",
         "kind = \"star\"\nk = 4",
         "4",
         &["a star has no `k`", "`kind = \"fat-tree\"`"],
     );
-    refused(
+    assert_one_error(
         "kind = \"star\"",
         "kind = \"star\"\nfabric-rate = \"1 Gbit/s\"",
         "\"1 Gbit/s\"",
@@ -85,9 +97,13 @@ fn numbers_that_make_no_fabric() {
 #[test]
 fn sides_that_a_topology_does_not_have() {
     let text = fabric("kind = \"multi-hop\"", "3\nside = \"left\"", "");
-    wrong(&text, "\"left\"", &["there is no `left` in this topology", "`side = \"s1\"`"]);
-    wrong(&fabric("kind = \"multi-hop\"", "3", ""), "senders", &["does not say its side", "r2"]);
-    wrong(&fabric(LEAVES, "8\nside = \"s1\"", ""), "\"s1\"", &["has no sides"]);
+    assert_error(&text, "\"left\"", &["there is no `left` in this topology", "`side = \"s1\"`"]);
+    assert_error(
+        &fabric("kind = \"multi-hop\"", "3", ""),
+        "senders",
+        &["does not say its side", "r2"],
+    );
+    assert_error(&fabric(LEAVES, "8\nside = \"s1\"", ""), "\"s1\"", &["has no sides"]);
 }
 
 const SWITCHES: &str = "kind = \"graph\"\nswitches = [\"a\", \"b\"]";
@@ -100,25 +116,29 @@ fn graph(links: &str) -> String {
 }
 
 #[test]
-fn graphs_that_are_no_networks() {
-    wrong(
+fn invalid_graphs() {
+    assert_error(
         &graph("\"senders\", \"a\""),
         "\"graph\"",
         &["there is no way from", "connect the switches"],
     );
-    wrong(
+    assert_error(
         &graph("\"senders[0..2]\", \"a\"\n\"a\", \"b\""),
         "senders",
         &["`senders.2` has no link"],
     );
     let twice = "\"senders\", \"a\"\n\"a\", \"b\"\n\"senders.1\", \"b\"";
-    wrong(&graph(twice), "\"senders.1\"", &["`senders.1` has a link already"]);
-    wrong(&graph("\"senders\", \"c\""), "\"c\"", &["`c` is neither a switch nor a host group"]);
-    wrong(&graph("\"sendres\", \"a\""), "\"sendres\"", &["did you mean `senders`"]);
-    wrong(&graph("\"senders.7\", \"a\""), "\"senders.7\"", &["beyond the 3 hosts"]);
-    wrong(&graph("\"a\", \"a\""), "\"a\"", &["`a` is listed twice"]);
-    wrong(&graph("\"a\""), "[\"a\"]", &["a link has two ends, not 1"]);
-    wrong(
+    assert_error(&graph(twice), "\"senders.1\"", &["`senders.1` has a link already"]);
+    assert_error(
+        &graph("\"senders\", \"c\""),
+        "\"c\"",
+        &["`c` is neither a switch nor a host group"],
+    );
+    assert_error(&graph("\"sendres\", \"a\""), "\"sendres\"", &["did you mean `senders`"]);
+    assert_error(&graph("\"senders.7\", \"a\""), "\"senders.7\"", &["beyond the 3 hosts"]);
+    assert_error(&graph("\"a\", \"a\""), "\"a\"", &["`a` is listed twice"]);
+    assert_error(&graph("\"a\""), "[\"a\"]", &["a link has two ends, not 1"]);
+    assert_error(
         &fabric(SWITCHES, "3", ""),
         "[\"a\", \"b\"]",
         &["a graph needs its links", "[[topology.links]]"],
@@ -126,7 +146,7 @@ fn graphs_that_are_no_networks() {
     let bare = fabric("kind = \"graph\"", "3", "[[topology.links]]\nends = [\"senders\", \"a\"]\n");
     assert!(errors(&bare).to_string().contains("a graph needs its `switches`"));
     let link = "[[topology.links]]\nends = [\"senders\", \"a\"]\nspeed = \"1 Gbit/s\"\n";
-    wrong(&fabric(SWITCHES, "3", link), "speed", &["no key `speed` in [topology.links]"]);
+    assert_error(&fabric(SWITCHES, "3", link), "speed", &["no key `speed` in [topology.links]"]);
 }
 
 #[test]
@@ -134,25 +154,29 @@ fn failures_of_links_that_are_not_there() {
     let cut = |lines: &str| fabric(LEAVES, "8", &format!("[failure.cut]\n{lines}\n"));
     let down = "down = \"1 s\"";
     let text = cut(&format!("link = \"leaf0-spin1\"\n{down}"));
-    wrong(&text, "\"leaf0-spin1\"", &["no link `leaf0-spin1`", "`leaf0-spine1`"]);
+    assert_error(&text, "\"leaf0-spin1\"", &["no link `leaf0-spin1`", "`leaf0-spine1`"]);
     let text = cut(&format!("link = \"leaf0-leaf1\"\n{down}"));
-    wrong(&text, "\"leaf0-leaf1\"", &["no link between `leaf0` and `leaf1`", "`spine0`, `spine1`"]);
+    assert_error(
+        &text,
+        "\"leaf0-leaf1\"",
+        &["no link between `leaf0` and `leaf1`", "`spine0`, `spine1`"],
+    );
     let text = cut(&format!("link = \"leaf0-spine1\"\nnth = 1\n{down}"));
-    wrong(&text, "\"leaf0-spine1\"", &["no link number 1", "there are 1, numbered 0 to 0"]);
+    assert_error(&text, "\"leaf0-spine1\"", &["no link number 1", "there are 1, numbered 0 to 0"]);
     let text = cut(&format!("link = \"bottleneck\"\n{down}"));
-    wrong(&text, "\"bottleneck\"", &["a leaf-spine has no link called `bottleneck`"]);
+    assert_error(&text, "\"bottleneck\"", &["a leaf-spine has no link called `bottleneck`"]);
     let text = cut(&format!("link = \"leaf0-spine1\"\n{down}\nup = \"1 s\""));
-    wrong(&text, "\"1 s\"", &["fails at 1 s cannot be back at 1 s"]);
-    wrong(&cut("link = \"leaf0-spine1\""), "cut", &["`down` is missing in [failure.cut]"]);
+    assert_error(&text, "\"1 s\"", &["fails at 1 s cannot be back at 1 s"]);
+    assert_error(&cut("link = \"leaf0-spine1\""), "cut", &["`down` is missing in [failure.cut]"]);
     let routing = fabric(LEAVES, "8", "[routing]\nkind = \"spray\"\npolarised = true\n");
-    wrong(&routing, "true", &["`polarised` has no effect on `spray`"]);
+    assert_error(&routing, "true", &["`polarised` has no effect on `spray`"]);
 }
 
 /// The base with other lines in [switch], without a marker.
 #[track_caller]
 fn switch(lines: &str, meant: &str, parts: &[&str]) {
     let old = "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
-    refused(old, lines, meant, parts);
+    assert_one_error(old, lines, meant, parts);
 }
 
 #[test]
@@ -181,7 +205,7 @@ fn memory_that_is_not_there_or_not_used() {
 }
 
 #[test]
-fn switches_that_cannot_mark_or_never_would() {
+fn switches_without_ecn_and_thresholds_never_reached() {
     let old = "profile = \"cat4948\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
     switch(old, "\"20 pkt\"", &["a cat4948 cannot mark: it has no ECN", "triumph"]);
     let high = "profile = \"triumph\"\n[switch.mark]\nkind = \"step\"\nk = \"800 kB\"";

@@ -7,9 +7,9 @@ use lowtide_scenario::{Files, Scenario, ScenarioErrors};
 
 /// A directory with one file, `mine.txt`.
 #[derive(Debug)]
-struct One(String);
+struct OneFile(String);
 
-impl Files for One {
+impl Files for OneFile {
     fn read(&self, name: &str) -> Result<String, String> {
         if name == "mine.txt" { Ok(self.0.clone()) } else { Err("no such file".to_owned()) }
     }
@@ -19,13 +19,13 @@ impl Files for One {
 fn errors(lines: &str, file: &str) -> ScenarioErrors {
     let traffic = BASE.find("[traffic.long]").expect("the base has it");
     let text = format!("{}[traffic.mine]\n{lines}\n", &BASE[..traffic]);
-    let scenario = Scenario::parse_with(&text, "t.toml", Arc::new(One(file.to_owned())));
+    let scenario = Scenario::parse_with(&text, "t.toml", Arc::new(OneFile(file.to_owned())));
     scenario.and_then(|s| s.expand()).expect_err("it was accepted")
 }
 
 /// One error, which points at `meant` in `file` and has all of `parts`.
 #[track_caller]
-fn wrong(found: &ScenarioErrors, file: &str, meant: &str, parts: &[&str]) {
+fn assert_error(found: &ScenarioErrors, file: &str, meant: &str, parts: &[&str]) {
     assert_eq!(found.iter().count(), 1, "{found}");
     let error = found.first();
     let shown = error.to_string();
@@ -39,50 +39,60 @@ fn wrong(found: &ScenarioErrors, file: &str, meant: &str, parts: &[&str]) {
 const POISSON: &str = "kind = \"poisson\"\nfrom = \"senders\"\nto = \"receivers\"\n";
 
 #[test]
-fn distributions_that_are_none() {
+fn invalid_distributions() {
     let sizes =
         |file: &str| errors(&format!("{POISSON}load = \"10 %\"\nsizes = \"mine.txt\""), file);
     let falls = sizes("# mine\n1000 0.2\n2000 0.1\n3000 1\n");
-    wrong(
+    assert_error(
         &falls,
         "mine.txt",
         "0.1",
         &["mine.txt:3:6", "falls from `0.2` to `0.1`", "3 | 2000 0.1"],
     );
-    wrong(&sizes("1000 0.2\n2000 0.9\n"), "mine.txt", "0.9", &["it must reach 1", "mine.txt:2:6"]);
-    wrong(&sizes("2000 0.2\n1000 1\n"), "mine.txt", "1000 1", &["less than that of line 1"]);
-    wrong(&sizes("1000 -0.2\n2000 1\n"), "mine.txt", "-0.2", &["is negative"]);
-    wrong(&sizes("  many 1\n"), "mine.txt", "many", &["mine.txt:1:3", "not a number"]);
+    assert_error(
+        &sizes("1000 0.2\n2000 0.9\n"),
+        "mine.txt",
+        "0.9",
+        &["it must reach 1", "mine.txt:2:6"],
+    );
+    assert_error(&sizes("2000 0.2\n1000 1\n"), "mine.txt", "1000 1", &["less than that of line 1"]);
+    assert_error(&sizes("1000 -0.2\n2000 1\n"), "mine.txt", "-0.2", &["is negative"]);
+    assert_error(&sizes("  many 1\n"), "mine.txt", "many", &["mine.txt:1:3", "not a number"]);
     let unknown = errors(&format!("{POISSON}load = \"10 %\"\nsizes = \"web-search\""), "");
-    wrong(&unknown, "t.toml", "\"web-search\"", &["no such file", "web-search-654kb"]);
+    assert_error(&unknown, "t.toml", "\"web-search\"", &["no such file", "web-search-654kb"]);
 }
 
 #[test]
-fn loads_that_are_none() {
+fn invalid_loads() {
     let sizes = format!("{POISSON}sizes = \"10 kB\"\n");
-    wrong(&errors(&sizes, ""), "t.toml", "mine", &["flows have no rate", "`load` or `flow-rate`"]);
+    assert_error(
+        &errors(&sizes, ""),
+        "t.toml",
+        "mine",
+        &["flows have no rate", "`load` or `flow-rate`"],
+    );
     let twice = format!("{sizes}load = \"10 %\"\nflow-rate = 10");
-    wrong(&errors(&twice, ""), "t.toml", "\"10 %\"", &["two rates"]);
+    assert_error(&errors(&twice, ""), "t.toml", "\"10 %\"", &["two rates"]);
     let bare = format!("{sizes}load = 10");
-    wrong(&errors(&bare, ""), "t.toml", "10", &["`load`", "has no unit"]);
+    assert_error(&errors(&bare, ""), "t.toml", "10", &["`load`", "has no unit"]);
     let many = format!("{sizes}flow-rate = 1000000000");
-    wrong(&errors(&many, ""), "t.toml", "mine", &["4000000"]);
+    assert_error(&errors(&many, ""), "t.toml", "mine", &["4000000"]);
 }
 
 #[test]
-fn flow_lists_that_cannot_be_run() {
+fn invalid_flow_lists() {
     let list = |file: &str| errors("kind = \"flow-list\"\nfile = \"mine.txt\"", file);
     let head = "src,dst,bytes,start\n";
     let row = |row: &str, meant: &str, parts: &[&str]| {
-        wrong(&list(&format!("{head}{row}")), "mine.txt", meant, parts);
+        assert_error(&list(&format!("{head}{row}")), "mine.txt", meant, parts);
     };
     row("senders.0,receivers.0,10 kB,-1\n", "-1", &["mine.txt:2:29", "negative"]);
     row("senders.9,receivers.0,10 kB,0\n", "senders.9", &["mine.txt:2:1", "senders.9"]);
     row("senders.0,receivers.0,10 kB\n", "senders.0,receivers.0,10 kB", &["mine.txt:2"]);
     let late = list(&format!("{head}senders.0,receivers.0,10 kB,5\n"));
-    wrong(&late, "t.toml", "\"mine.txt\"", &["start at 5 s, but the run ends at 3 s"]);
+    assert_error(&late, "t.toml", "\"mine.txt\"", &["start at 5 s, but the run ends at 3 s"]);
     let absent = errors("kind = \"flow-list\"\nfile = \"flows.csv\"", "");
-    wrong(&absent, "t.toml", "\"flows.csv\"", &["cannot read `flows.csv`: no such file"]);
+    assert_error(&absent, "t.toml", "\"flows.csv\"", &["cannot read `flows.csv`: no such file"]);
     let alone = Scenario::parse(
         &format!("{BASE}[traffic.mine]\nkind = \"flow-list\"\nfile = \"flows.csv\"\n"),
         "t.toml",
@@ -94,16 +104,21 @@ fn flow_lists_that_cannot_be_run() {
 #[test]
 fn workloads_need_their_hosts() {
     let queries = |lines: &str| errors(&format!("kind = \"incast\"\n{lines}"), "");
-    wrong(&queries("from = \"senders\""), "t.toml", "mine", &["`to` is missing in [traffic.mine]"]);
+    assert_error(
+        &queries("from = \"senders\""),
+        "t.toml",
+        "mine",
+        &["`to` is missing in [traffic.mine]"],
+    );
     let itself = queries("from = \"receivers\"\nto = \"receivers\"");
-    wrong(&itself, "t.toml", "\"receivers\"", &["[traffic.mine]"]);
+    assert_error(&itself, "t.toml", "\"receivers\"", &["[traffic.mine]"]);
 }
 
 #[test]
 fn a_topology_file_is_read_and_its_errors_are_its_own() {
     let graph = |file: &str| {
         let text = BASE.replace("kind = \"star\"", "kind = \"graph\"\nfile = \"mine.txt\"");
-        let scenario = Scenario::parse_with(&text, "t.toml", Arc::new(One(file.to_owned())));
+        let scenario = Scenario::parse_with(&text, "t.toml", Arc::new(OneFile(file.to_owned())));
         scenario.and_then(|s| s.expand())
     };
     let links =
@@ -113,18 +128,28 @@ fn a_topology_file_is_read_and_its_errors_are_its_own() {
     let again = Scenario::parse(&text, "resolved.toml").unwrap().expand().unwrap();
     assert_eq!(again.runs[0].hash, good.runs[0].hash, "it needs no file\n{text}");
     let other = graph(&format!("switches = [\"tor1\"]\n{links}")).unwrap_err();
-    wrong(&other, "mine.txt", "\"tor0\"", &["mine.txt:3:20", "neither a switch nor a host group"]);
+    assert_error(
+        &other,
+        "mine.txt",
+        "\"tor0\"",
+        &["mine.txt:3:20", "neither a switch nor a host group"],
+    );
     let torn = graph("switches = [").unwrap_err();
     assert!(torn.to_string().contains("mine.txt:1"), "{torn}");
-    wrong(&graph("switches = [\"tor0\"]\n").unwrap_err(), "mine.txt", "[\"tor0\"]", &["[[links]]"]);
+    assert_error(
+        &graph("switches = [\"tor0\"]\n").unwrap_err(),
+        "mine.txt",
+        "[\"tor0\"]",
+        &["[[links]]"],
+    );
     let key = graph(&format!("switchs = 1\nswitches = [\"tor0\"]\n{links}")).unwrap_err();
-    wrong(&key, "mine.txt", "switchs", &["no key `switchs`", "`switches`"]);
+    assert_error(&key, "mine.txt", "switchs", &["no key `switchs`", "`switches`"]);
 }
 
 #[test]
 fn a_class_of_traffic_must_be_one_of_the_switches() {
     let lines = "from = \"senders\"\nto = \"receivers\"\nsize = \"1 MB\"\nclass = \"fast\"";
-    wrong(&errors(lines, ""), "t.toml", "\"fast\"", &["fast", "class"]);
+    assert_error(&errors(lines, ""), "t.toml", "\"fast\"", &["fast", "class"]);
     let lines = format!("{lines}\n[switch.class.quick]\n[switch.class.rest]");
-    wrong(&errors(&lines, ""), "t.toml", "\"fast\"", &["fast", "quick", "rest"]);
+    assert_error(&errors(&lines, ""), "t.toml", "\"fast\"", &["fast", "quick", "rest"]);
 }

@@ -4,10 +4,10 @@ use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
 };
 use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId, NotEct, PortSpec};
-use lowtide_scenario::{Part, Plan, RunSpec, Scenario};
-use lowtide_tcp::EcnWish;
-use lowtide_traffic::Source;
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_scenario::{PlanPart, RunPlan, RunSpec, Scenario};
+use lowtide_tcp::EcnNegotiation;
+use lowtide_traffic::WritePattern;
+use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 const BASE: &str = r#"
 schema = 1
@@ -44,7 +44,7 @@ start = "500 ms"
 size = "10 kB"
 "#;
 
-pub(crate) fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> RunPlan {
     let plan = Scenario::parse(text, "t.toml").and_then(|s| s.expand());
     plan.unwrap_or_else(|e| panic!("{e}"))
 }
@@ -92,7 +92,7 @@ fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
     );
     let setup = only(&text);
     let clock = setup.hosts[2].clock;
-    assert_eq!((clock.offset, clock.drift), (Duration::from_secs(5), Parts::from_ppm(-40)));
+    assert_eq!((clock.offset, clock.drift), (Duration::from_secs(5), Fraction::from_ppm(-40)));
     assert_eq!(clock.noise, NoiseSpec::Stack(STACK_DEVIATION), "what a kernel has");
     assert_eq!(setup.hosts[3].clock, ClockSpec::IDEAL);
     let (rate, burst, poll) = (Rate::from_gbps(1), Bytes::new(9_000), Duration::from_us(50));
@@ -101,7 +101,7 @@ fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
         moderation: Duration::from_us(20),
         aggregation: Some(AggregationSpec {
             interval: Duration::from_us(10),
-            most: Bytes::new(64_000),
+            max_bytes: Bytes::new(64_000),
         }),
         ..NicSpec::default()
     };
@@ -137,11 +137,14 @@ fn pipes_change_the_lines_that_they_name_and_no_others() {
         (middle.from_b.rate, middle.from_b.delay),
         (Rate::from_gbps(1), Duration::from_us(10))
     );
-    assert_eq!((middle.from_b.port.buffer, middle.from_b.loss), (plain.buffer, Parts::ZERO));
+    assert_eq!((middle.from_b.port.buffer, middle.from_b.loss), (plain.buffer, Fraction::ZERO));
     for link in &setup.network.links[..4] {
-        assert_eq!((link.from_a.loss, link.from_b.loss), (Parts::from_ppm(1_000), Parts::ZERO));
+        assert_eq!(
+            (link.from_a.loss, link.from_b.loss),
+            (Fraction::from_ppm(1_000), Fraction::ZERO)
+        );
         assert_eq!(link.from_a.port.buffer, BufferSpec::Unlimited, "a host's own");
-        let (k, gamma) = (Bytes::new(3_000), Parts::from_percent(95));
+        let (k, gamma) = (Bytes::new(3_000), Fraction::from_percent(95));
         assert_eq!(link.from_a.port.mark, MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore });
     }
     assert_eq!(only(&plan(&text).runs[0].resolved_toml()), setup, "written out and read back");
@@ -161,7 +164,7 @@ const PIPED: PortSpec = PortSpec {
 };
 
 #[test]
-fn each_workload_has_its_keys_and_its_source() {
+fn each_workload_has_its_keys_and_its_write_pattern() {
     let text = BASE.replace(
         "[traffic.short]",
         "[traffic.pauses]\nkind = \"on-off\"\nfrom = \"senders\"\nto = \"receivers\"\n\
@@ -172,9 +175,9 @@ fn each_workload_has_its_keys_and_its_source() {
     );
     let setup = only(&text);
     let (burst, pause) = (Bytes::new(200_000), Duration::from_secs(1));
-    assert_eq!(setup.flows[2].source, Source::OnOff { burst, pause });
+    assert_eq!(setup.flows[2].write_pattern, WritePattern::OnOff { burst, pause });
     let (rate, write) = (Rate::from_gbps(4), Bytes::new(1_448));
-    assert_eq!(setup.flows[3].source, Source::Rate { rate, write, poisson: true });
+    assert_eq!(setup.flows[3].write_pattern, WritePattern::Rate { rate, write, poisson: true });
     assert_eq!(only(&plan(&text).runs[0].resolved_toml()), setup, "written out and read back");
 }
 
@@ -227,8 +230,8 @@ fn a_group_keeps_its_own_scheme_and_an_override_wins_over_all() {
     let plan = plan_of(Scenario::parse(&text, "t.toml").unwrap());
     let ecn = plan.runs[1].setup().unwrap();
     assert_eq!(plan.runs[1].scheme, "ecn");
-    assert_eq!(ecn.hosts[0].config.ecn, EcnWish::Rfc3168);
-    assert_eq!(ecn.hosts[3].config.ecn, EcnWish::Off, "its own scheme");
+    assert_eq!(ecn.hosts[0].config.ecn, EcnNegotiation::Rfc3168);
+    assert_eq!(ecn.hosts[3].config.ecn, EcnNegotiation::Off, "its own scheme");
     assert_eq!(ecn.hosts[0].config.ack, "rfc3168");
 
     let scenario = Scenario::parse(&text, "t.toml")
@@ -236,7 +239,9 @@ fn a_group_keeps_its_own_scheme_and_an_override_wins_over_all() {
         .with_override("transport.connection.ecn", "off")
         .unwrap();
     let plan = plan_of(scenario);
-    assert!(plan.runs[1].setup().unwrap().hosts.iter().all(|h| h.config.ecn == EcnWish::Off));
+    assert!(
+        plan.runs[1].setup().unwrap().hosts.iter().all(|h| h.config.ecn == EcnNegotiation::Off)
+    );
 }
 
 #[test]
@@ -244,14 +249,16 @@ fn the_file_itself_is_below_the_compared_scheme_and_above_the_profile() {
     let text =
         with("[transport.connection]\necn = \"off\"\nmtu = 4000\n[compare]\nschemes = [\"ecn\"]\n");
     let setup = only(&text);
-    assert!(setup.hosts.iter().all(|h| h.config.ecn == EcnWish::Rfc3168 && h.config.mtu == 4000));
+    assert!(
+        setup.hosts.iter().all(|h| h.config.ecn == EcnNegotiation::Rfc3168 && h.config.mtu == 4000)
+    );
     let text = text.replace(
         "[hosts.receivers]",
         "[hosts.senders.connection]\necn = \"passive\"\n[hosts.receivers]",
     );
     let setup = only(&text);
-    assert_eq!(setup.hosts[0].config.ecn, EcnWish::Passive);
-    assert_eq!(setup.hosts[3].config.ecn, EcnWish::Rfc3168);
+    assert_eq!(setup.hosts[0].config.ecn, EcnNegotiation::Passive);
+    assert_eq!(setup.hosts[3].config.ecn, EcnNegotiation::Rfc3168);
 }
 
 #[test]
@@ -264,7 +271,7 @@ fn bundles_are_schemes_of_the_file() {
     let (ecn, patient) = (plan.runs[0].setup().unwrap(), plan.runs[1].setup().unwrap());
     assert_eq!(ecn.hosts[0].config.delack_segments, 2);
     assert_eq!(patient.hosts[0].config.delack_segments, 4);
-    assert_eq!(patient.hosts[0].config.ecn, EcnWish::Rfc3168);
+    assert_eq!(patient.hosts[0].config.ecn, EcnNegotiation::Rfc3168);
 }
 
 #[test]
@@ -436,7 +443,7 @@ fn the_hash_is_of_what_decides_a_run() {
 fn a_table_that_is_taken_out_was_never_there() {
     let scenario = || Scenario::parse(BASE, "t.toml").unwrap();
     let (with, without) = (plan(BASE), scenario().without("traffic.short").expand().unwrap());
-    let groups = |plan: &Plan| plan.runs[0].setup().unwrap().traffic_groups;
+    let groups = |plan: &RunPlan| plan.runs[0].setup().unwrap().traffic_groups;
     assert_eq!(
         (groups(&with), groups(&without)),
         (vec!["long".into(), "short".into()], vec!["long".into()])
@@ -448,14 +455,14 @@ fn a_table_that_is_taken_out_was_never_there() {
 
 #[test]
 fn plans_are_put_together_under_new_names() {
-    let part = |scheme: &str, value: &str, text: &str| Part {
+    let part = |scheme: &str, value: &str, text: &str| PlanPart {
         scheme: scheme.to_owned(),
         point: vec![("neighbour".to_owned(), value.to_owned())],
         plan: Scenario::parse(text, "t.toml").unwrap().seeds(2).unwrap().expand().unwrap(),
     };
     let other = BASE.replace("\"40 MB\"", "\"41 MB\"");
     let parts = || vec![part("a", "x", BASE), part("a", "y", &other), part("b", "x", BASE)];
-    let whole = Plan::joined("matrix", "All of it", parts());
+    let whole = RunPlan::concat("matrix", "All of it", parts());
     assert_eq!((whole.name.as_str(), whole.runs.len()), ("matrix", 6));
     assert_eq!((whole.schemes.len(), whole.points.len()), (2, 2));
     let keys: Vec<(&str, &str, u64)> =
@@ -464,9 +471,9 @@ fn plans_are_put_together_under_new_names() {
         [("a", "x", 1), ("a", "x", 2), ("a", "y", 1), ("a", "y", 2), ("b", "x", 1), ("b", "x", 2)];
     assert_eq!(keys, expected);
     assert_eq!(whole.runs[0].hash, plan(BASE).runs[0].hash, "the same run");
-    assert_eq!(Plan::joined("matrix", "Another title", parts()).hash, whole.hash);
-    let renamed = Plan::joined("matrix", "", vec![part("c", "x", BASE)]);
-    assert_ne!(renamed.hash, Plan::joined("matrix", "", vec![part("a", "x", BASE)]).hash);
+    assert_eq!(RunPlan::concat("matrix", "Another title", parts()).hash, whole.hash);
+    let renamed = RunPlan::concat("matrix", "", vec![part("c", "x", BASE)]);
+    assert_ne!(renamed.hash, RunPlan::concat("matrix", "", vec![part("a", "x", BASE)]).hash);
 }
 
 #[test]

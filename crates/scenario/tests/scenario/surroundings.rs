@@ -6,7 +6,7 @@ use lowtide_units::Bytes;
 use crate::runs::{plan, with};
 
 #[test]
-fn a_compared_bundle_sets_its_surroundings() {
+fn a_compared_bundle_sets_other_tables() {
     let bundle = "[compare]\nschemes = [\"dctcp\", \"quiet\"]\n[compare.bundles.quiet]\nbase = \"hull\"\n\
                   [compare.bundles.quiet.set]\n\"switch.mark.kind\" = \"phantom\"\n\
                   \"switch.mark.k\" = \"15 kB\"\n\"traffic.short.count\" = 3\n";

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// So often a thread looks before it goes to sleep: some twenty microseconds.
-const LOOKS: u32 = 1 << 10;
+const SPIN_LIMIT: u32 = 1 << 10;
 
 /// All threads must come before any goes on. Windows are about as long as it takes to wake a thread, so whoever
 /// waits keeps looking for a while. Where others have the processor that takes longer: then it sleeps, so that
@@ -13,74 +13,76 @@ const LOOKS: u32 = 1 << 10;
 #[derive(Debug)]
 pub(super) struct Barrier {
     threads: usize,
-    come: AtomicUsize,
+    arrived: AtomicUsize,
     /// How often all have come.
-    turn: AtomicUsize,
+    generation: AtomicUsize,
     /// One of them will never come.
-    broken: AtomicBool,
+    poisoned: AtomicBool,
     sleepers: AtomicUsize,
-    bed: Mutex<()>,
-    bell: Condvar,
+    sleep_lock: Mutex<()>,
+    condvar: Condvar,
 }
 
 impl Barrier {
     pub(super) const fn new(threads: usize) -> Self {
         Self {
             threads,
-            come: AtomicUsize::new(0),
-            turn: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
+            arrived: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+            poisoned: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
-            bed: Mutex::new(()),
-            bell: Condvar::new(),
+            sleep_lock: Mutex::new(()),
+            condvar: Condvar::new(),
         }
     }
 
     /// Waits for all. False when one of them will not come: then nothing is to be done any more.
     pub(super) fn wait(&self) -> bool {
-        let turn = self.turn.load(Ordering::Acquire);
-        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.come.store(0, Ordering::Relaxed);
+        let turn = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
             // Whoever goes to sleep says so and then looks at the turn, so one of the two sees the other.
-            self.turn.store(turn.wrapping_add(1), Ordering::SeqCst);
+            self.generation.store(turn.wrapping_add(1), Ordering::SeqCst);
             if self.sleepers.load(Ordering::SeqCst) > 0 {
                 self.wake();
             }
         } else {
-            let waits =
-                || self.turn.load(Ordering::SeqCst) == turn && !self.broken.load(Ordering::SeqCst);
+            let waits = || {
+                self.generation.load(Ordering::SeqCst) == turn
+                    && !self.poisoned.load(Ordering::SeqCst)
+            };
             let mut looks = 0;
-            while looks < LOOKS && waits() {
+            while looks < SPIN_LIMIT && waits() {
                 looks += 1;
                 std::hint::spin_loop();
             }
             if waits() {
                 self.sleepers.fetch_add(1, Ordering::SeqCst);
-                let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut bed = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
                 while waits() {
-                    bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
+                    bed = self.condvar.wait(bed).unwrap_or_else(PoisonError::into_inner);
                 }
                 drop(bed);
                 self.sleepers.fetch_sub(1, Ordering::SeqCst);
             }
         }
-        !self.broken.load(Ordering::SeqCst)
+        !self.poisoned.load(Ordering::SeqCst)
     }
 
     #[cold]
     fn wake(&self) {
-        let _bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
-        self.bell.notify_all();
+        let _bed = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.condvar.notify_all();
     }
 }
 
 /// Held by each thread: if it panics, the others do not wait for it.
-pub(super) struct Member<'a>(pub(super) &'a Barrier);
+pub(super) struct PanicGuard<'a>(pub(super) &'a Barrier);
 
-impl Drop for Member<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.broken.store(true, Ordering::SeqCst);
+            self.0.poisoned.store(true, Ordering::SeqCst);
             self.0.wake();
         }
     }
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_goes_on_before_all_have_come() {
+    fn no_thread_passes_before_all_have_arrived() {
         let (barrier, steps) = (Barrier::new(4), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -108,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn who_panics_is_not_waited_for() {
+    fn a_panicking_thread_releases_the_others() {
         let barrier = Barrier::new(2);
         thread::scope(|scope| {
             let other = scope.spawn(|| {
-                let _member = Member(&barrier);
+                let _member = PanicGuard(&barrier);
                 panic!("on purpose");
             });
             assert!(!barrier.wait());

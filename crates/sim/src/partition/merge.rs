@@ -2,25 +2,25 @@
 
 use lowtide_units::Instant;
 
-use super::{Conductor, Region, Share};
+use super::{GlobalWorld, LogicalProcess, ShardWorld};
 use crate::Scheduler;
 use crate::pending::time_of;
 
 /// Handles all events before `until` in order; stops after the one with which `awaited` things are over, and
 /// then says so.
-pub(super) fn merge<R: Region, C: Conductor<R>>(
-    shares: &mut [&mut Share<R>],
+pub(super) fn merge<R: ShardWorld, C: GlobalWorld<R>>(
+    shares: &mut [&mut LogicalProcess<R>],
     (conductor, agenda): (&mut C, &mut Scheduler),
     until: Instant,
     awaited: Option<usize>,
 ) -> bool {
-    let mut over: usize = shares.iter().map(|s| s.region.over()).sum();
+    let mut over: usize = shares.iter().map(|s| s.shard.completed()).sum();
     loop {
         // Who is next, and up to where it stays so.
-        let own = agenda.first_place();
+        let own = agenda.first_key();
         let (mut next, mut first, mut second) = (None, own, None);
         for (i, share) in shares.iter_mut().enumerate() {
-            let key = share.sched.first_place();
+            let key = share.sched.first_key();
             if earlier(key, first) {
                 (next, first, second) = (Some(i), key, first);
             } else if earlier(key, second) {
@@ -32,21 +32,22 @@ pub(super) fn merge<R: Region, C: Conductor<R>>(
         }
         let Some(next) = next else {
             if let Some((now, entity)) = agenda.pop() {
-                let pending = |s: &&mut Share<R>| !s.sched.is_empty() || s.region.waits();
+                let pending =
+                    |s: &&mut LogicalProcess<R>| !s.sched.is_empty() || s.shard.has_exports();
                 let busy = !agenda.is_empty() || shares.iter().any(pending);
                 conductor.handle(now, entity, shares, busy, agenda);
             }
             continue;
         };
-        let Share { region, sched } = &mut *shares[next];
-        let before = region.over();
+        let LogicalProcess { shard: region, sched } = &mut *shares[next];
+        let before = region.completed();
         while let Some((now, entity)) = sched.pop() {
             region.handle(now, entity, sched);
-            let new = region.over() - before;
+            let new = region.completed() - before;
             if awaited.is_some_and(|all| over + new >= all) {
                 return true;
             }
-            let key = sched.first_place();
+            let key = sched.first_key();
             if !earlier(key, second) || key.is_none_or(|key| time_of(key) >= until) {
                 over += new;
                 break;

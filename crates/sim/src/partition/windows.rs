@@ -7,9 +7,9 @@ use std::thread;
 
 use lowtide_units::{Duration, Instant};
 
-use super::barrier::{Barrier, Member};
+use super::barrier::{Barrier, PanicGuard};
 use super::merge::merge;
-use super::{Bounds, Conductor, Ended, Region, Share};
+use super::{GlobalWorld, LogicalProcess, PartitionedRun, RunBounds, ShardWorld};
 use crate::Scheduler;
 use crate::world::{POLL_EVERY, Stop, window};
 
@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_ps(1);
 /// What a region tells the others before they decide on the next window.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Notice {
+struct ShardStatus {
     /// When anything happens next in it, or comes from it.
     next: AtomicU64,
     over: AtomicUsize,
@@ -27,7 +27,7 @@ struct Notice {
     stop: AtomicBool,
 }
 
-impl Default for Notice {
+impl Default for ShardStatus {
     fn default() -> Self {
         Self {
             next: AtomicU64::new(u64::MAX),
@@ -43,12 +43,12 @@ type Letters<M> = Vec<Mutex<Vec<M>>>;
 
 /// What all threads see. Notices and mail are there twice, for turns in alternation: who is ahead by a
 /// turn does not write what another still reads.
-struct Common<'a, R: Region> {
-    bounds: Bounds,
-    shares: Vec<Mutex<&'a mut Share<R>>>,
-    notices: [Vec<Notice>; 2],
+struct Common<'a, R: ShardWorld> {
+    bounds: RunBounds,
+    shares: Vec<Mutex<&'a mut LogicalProcess<R>>>,
+    notices: [Vec<ShardStatus>; 2],
     /// By turn, then from whom.
-    mail: [Vec<Letters<R::Mail>>; 2],
+    mail: [Vec<Letters<R::Message>>; 2],
     barrier: Barrier,
     /// When the conductor's next event is. Written while all others wait for it to be.
     agenda: AtomicU64,
@@ -79,16 +79,16 @@ struct Tally {
 /// conductor. As [`crate::run`] with one world, whatever the regions.
 ///
 /// `should_stop` is asked now and then, on this thread. A panic in any thread becomes one of this thread.
-pub fn run_apart<R: Region, C: Conductor<R>>(
-    shares: &mut [Share<R>],
+pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
+    shares: &mut [LogicalProcess<R>],
     (conductor, agenda): (&mut C, &mut Scheduler),
-    bounds: Bounds,
+    bounds: RunBounds,
     should_stop: &mut dyn FnMut(Instant) -> bool,
-) -> Ended {
+) -> PartitionedRun {
     let count = shares.len();
     let boxes = || (0..count).map(|_| Mutex::new(Vec::new())).collect();
     let letters = || (0..count).map(|_| boxes()).collect();
-    let notices = || (0..count).map(|_| Notice::default()).collect();
+    let notices = || (0..count).map(|_| ShardStatus::default()).collect();
     let common = Common {
         bounds,
         shares: shares.iter_mut().map(Mutex::new).collect(),
@@ -112,12 +112,12 @@ pub fn run_apart<R: Region, C: Conductor<R>>(
             let common = &common;
             scope.spawn(move || common.work::<C>(own, None));
         }
-        common.work(0, Some(Lead { conductor, agenda: &mut *agenda, ask: &mut ask }))
+        common.work(0, Some(Leader { conductor, agenda: &mut *agenda, poll_stop: &mut ask }))
     });
     let scheds = || shares.iter().map(|s| &s.sched).chain([&*agenda]);
     let stop = tally.stop.unwrap_or(Stop::Interrupted);
     let last = scheds().map(Scheduler::now).max().unwrap_or(Instant::ZERO);
-    Ended {
+    PartitionedRun {
         stop,
         at: if stop == Stop::Time { bounds.until } else { last },
         events: scheds().map(Scheduler::events).sum(),
@@ -127,19 +127,19 @@ pub fn run_apart<R: Region, C: Conductor<R>>(
 }
 
 /// What only the first thread has.
-struct Lead<'a, C> {
+struct Leader<'a, C> {
     conductor: &'a mut C,
     agenda: &'a mut Scheduler,
     /// Whether to stop, given the events so far and the time.
-    ask: &'a mut dyn FnMut(u64, Instant) -> bool,
+    poll_stop: &'a mut dyn FnMut(u64, Instant) -> bool,
 }
 
-impl<R: Region> Common<'_, R> {
+impl<R: ShardWorld> Common<'_, R> {
     /// What thread `own` does from begin to end.
-    fn work<C: Conductor<R>>(&self, own: usize, mut lead: Option<Lead<'_, C>>) -> Tally {
-        let _member = Member(&self.barrier);
+    fn work<C: GlobalWorld<R>>(&self, own: usize, mut lead: Option<Leader<'_, C>>) -> Tally {
+        let _member = PanicGuard(&self.barrier);
         let mut tally = Tally::default();
-        let mut outbox: Vec<Vec<R::Mail>> = self.shares.iter().map(|_| Vec::new()).collect();
+        let mut outbox: Vec<Vec<R::Message>> = self.shares.iter().map(|_| Vec::new()).collect();
         let mut done = Instant::ZERO;
         for turn in [0, 1].into_iter().cycle() {
             let agenda = Instant::from_ps(self.agenda.load(Ordering::Acquire));
@@ -148,10 +148,10 @@ impl<R: Region> Common<'_, R> {
             {
                 let mut share = lock(&self.shares[own]);
                 if let Some(lead) = &mut lead {
-                    let stop = (lead.ask)(share.sched.events(), share.sched.now());
+                    let stop = (lead.poll_stop)(share.sched.events(), share.sched.now());
                     self.notices[turn][own].stop.store(stop, Ordering::Release);
                 }
-                self.tell(turn, own, (&mut share, &mut outbox), reach);
+                self.publish_status(turn, own, (&mut share, &mut outbox), reach);
             }
             if !self.barrier.wait() {
                 break;
@@ -168,14 +168,14 @@ impl<R: Region> Common<'_, R> {
                 Next::Window(end) => {
                     let mut share = lock(&self.shares[own]);
                     self.fetch(turn, own, &mut share);
-                    let Share { region, sched } = &mut **share;
+                    let LogicalProcess { shard: region, sched } = &mut **share;
                     window(region, sched, end);
                     tally.windows += 1;
                     done = end;
                 }
                 Next::Merge(end) => {
                     if let Some(lead) = &mut lead {
-                        self.together(turn, lead, end);
+                        self.merge_window(turn, lead, end);
                     }
                     if !self.barrier.wait() {
                         break;
@@ -193,29 +193,29 @@ impl<R: Region> Common<'_, R> {
     }
 
     /// Sends what comes to others before `reach`, and tells what they must know to decide.
-    fn tell(
+    fn publish_status(
         &self,
         turn: usize,
         own: usize,
-        (share, outbox): (&mut Share<R>, &mut [Vec<R::Mail>]),
+        (share, outbox): (&mut LogicalProcess<R>, &mut [Vec<R::Message>]),
         reach: Instant,
     ) {
-        let leaves = share.region.hand_over(reach, &mut |to, mail| outbox[to].push(mail));
+        let leaves = share.shard.export_messages(reach, &mut |to, mail| outbox[to].push(mail));
         for (to, mail) in outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
             mem::swap(&mut *lock(&self.mail[turn][own][to]), mail);
         }
         let next = leaves.into_iter().chain(share.sched.peek_time()).min();
         let notice = &self.notices[turn][own];
         notice.next.store(next.map_or(u64::MAX, Instant::as_ps), Ordering::Release);
-        if self.bounds.awaited.is_some() {
-            notice.over.store(share.region.over(), Ordering::Release);
-            notice.outlasts.store(share.region.outlasts(reach), Ordering::Release);
+        if self.bounds.completions.is_some() {
+            notice.over.store(share.shard.completed(), Ordering::Release);
+            notice.outlasts.store(share.shard.cannot_finish_before(reach), Ordering::Release);
         }
     }
 
     /// All is done that is more than a lookahead before `reach`, and mail is there up to `reach`.
     fn decide(&self, turn: usize, reach: Instant, agenda: Instant) -> Next {
-        let Bounds { until, awaited, .. } = self.bounds;
+        let RunBounds { until, completions: awaited, .. } = self.bounds;
         let notices = &self.notices[turn];
         let next = notices.iter().map(|n| n.next.load(Ordering::Acquire)).min();
         let next = Instant::from_ps(next.unwrap_or(u64::MAX));
@@ -238,24 +238,25 @@ impl<R: Region> Common<'_, R> {
     }
 
     /// Takes in the mail of a share.
-    fn fetch(&self, turn: usize, own: usize, share: &mut Share<R>) {
+    fn fetch(&self, turn: usize, own: usize, share: &mut LogicalProcess<R>) {
         for from in &self.mail[turn] {
             let mut letters = lock(&from[own]);
             for mail in letters.drain(..) {
-                share.region.take_in(mail, &mut share.sched);
+                share.shard.import_message(mail, &mut share.sched);
             }
         }
     }
 
     /// One window for all.
-    fn together<C: Conductor<R>>(&self, turn: usize, lead: &mut Lead<'_, C>, end: Instant) {
+    fn merge_window<C: GlobalWorld<R>>(&self, turn: usize, lead: &mut Leader<'_, C>, end: Instant) {
         let mut all: Vec<_> = self.shares.iter().map(lock).collect();
         for (own, share) in all.iter_mut().enumerate() {
             self.fetch(turn, own, share);
         }
-        let mut shares: Vec<&mut Share<R>> = all.iter_mut().map(|share| &mut ***share).collect();
+        let mut shares: Vec<&mut LogicalProcess<R>> =
+            all.iter_mut().map(|share| &mut ***share).collect();
         let conductor = (&mut *lead.conductor, &mut *lead.agenda);
-        let over = merge(&mut shares, conductor, end, self.bounds.awaited);
+        let over = merge(&mut shares, conductor, end, self.bounds.completions);
         self.done.store(over, Ordering::Release);
         let next = lead.agenda.peek_time().map_or(u64::MAX, Instant::as_ps);
         self.agenda.store(next, Ordering::Release);

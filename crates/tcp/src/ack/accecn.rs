@@ -20,23 +20,23 @@ use alloc::boxed::Box;
 
 use lowtide_units::Instant;
 
-use super::{AckAction, AckPolicy, DelayedAck, Entry, Marks, RxSample, Setup};
+use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeSample, DelayedAck, RxSample};
 use crate::params::{Param, Params};
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 const NAME: &str = "accecn";
 /// The least number of marks that is answered where no data waits for an ACK: with less, two ends that
 /// mark each other's ACKs would never stop.
-const WITHOUT_DATA: u32 = 3;
+const MIN_MARKS_WITHOUT_DATA: u32 = 3;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
     summary: "Accurate ECN receiver: a count of CE packets, acknowledged before it can go round",
     spec: "RFC 9768 §3.2.2.5.1",
     params: &[Param {
         name: "marks-per-ack",
-        kind: Kind::Count { min: 1, max: 7 },
+        kind: ValueKind::Count { min: 1, max: 7 },
         default: "2",
         doc: "Acknowledge at least every so many packets with CE; pure ACKs every third at most.",
         source: "RFC 9768 §3.2.2.5.1: 2 while data waits, 3 without, never more than 7",
@@ -44,15 +44,15 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
     let most = params.count(NAME, "marks-per-ack", 2).clamp(1, 7) as u32;
-    Box::new(AccEcn { delayed: DelayedAck::new(setup), most, marks: 0, ce: false })
+    Box::new(AccEcn { delayed: DelayedAck::new(setup), ce_per_ack: most, marks: 0, ce: false })
 }
 
 #[derive(Debug)]
 struct AccEcn {
     delayed: DelayedAck,
-    most: u32,
+    ce_per_ack: u32,
     /// CE packets since the last ACK.
     marks: u32,
     /// The last packet, with payload or without, met CE.
@@ -63,11 +63,15 @@ impl AckPolicy for AccEcn {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
         self.delayed.on_data(rx)
     }
-    fn on_marks(&mut self, rx: &Marks) -> bool {
+    fn on_ce_sample(&mut self, rx: &CeSample) -> bool {
         let changed = rx.ce > 0 && !self.ce && rx.data;
         self.ce = rx.ce > 0;
         self.marks = self.marks.saturating_add(rx.ce);
-        let most = if rx.ack_owed { self.most } else { self.most.max(WITHOUT_DATA) };
+        let most = if rx.ack_pending {
+            self.ce_per_ack
+        } else {
+            self.ce_per_ack.max(MIN_MARKS_WITHOUT_DATA)
+        };
         changed || (rx.ce > 0 && self.marks >= most)
     }
     fn on_ack_sent(&mut self, _now: Instant) {
@@ -87,40 +91,40 @@ mod tests {
     use crate::value::Value;
 
     fn policy(params: &Params) -> Box<dyn AckPolicy> {
-        build(params, &Setup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true })
+        build(params, &AckSetup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true })
     }
 
-    const DATA: Marks = Marks { ce: 1, data: true, ack_owed: true };
-    const CLEAN: Marks = Marks { ce: 0, data: true, ack_owed: true };
-    const PURE: Marks = Marks { ce: 1, data: false, ack_owed: false };
+    const DATA: CeSample = CeSample { ce: 1, data: true, ack_pending: true };
+    const CLEAN: CeSample = CeSample { ce: 0, data: true, ack_pending: true };
+    const PURE: CeSample = CeSample { ce: 1, data: false, ack_pending: false };
 
     #[test]
     fn the_first_mark_of_a_run_and_every_second_one_after_it() {
         let mut p = policy(&Params::new());
-        assert!(!p.on_marks(&CLEAN));
-        assert!(p.on_marks(&DATA), "changed");
+        assert!(!p.on_ce_sample(&CLEAN));
+        assert!(p.on_ce_sample(&DATA), "changed");
         p.on_ack_sent(Instant::ZERO);
         let run: [bool; 6] = core::array::from_fn(|_| {
-            let now = p.on_marks(&DATA);
+            let now = p.on_ce_sample(&DATA);
             if now {
                 p.on_ack_sent(Instant::ZERO);
             }
             now
         });
         assert_eq!(run, [false, true, false, true, false, true]);
-        assert!(!p.on_marks(&CLEAN), "back to no CE is no reason");
-        assert!(p.on_marks(&DATA), "changed again");
+        assert!(!p.on_ce_sample(&CLEAN), "back to no CE is no reason");
+        assert!(p.on_ce_sample(&DATA), "changed again");
     }
 
     #[test]
     fn a_marked_ack_before_makes_marked_data_no_change() {
         let mut p = policy(&Params::new());
-        assert!(!p.on_marks(&PURE), "only data can trigger by its change");
+        assert!(!p.on_ce_sample(&PURE), "only data can trigger by its change");
         p.on_ack_sent(Instant::ZERO);
-        assert!(!p.on_marks(&DATA));
+        assert!(!p.on_ce_sample(&DATA));
         let mut p = policy(&Params::new());
-        assert!(!p.on_marks(&PURE));
-        assert!(p.on_marks(&DATA), "the second mark since the last ACK");
+        assert!(!p.on_ce_sample(&PURE));
+        assert!(p.on_ce_sample(&DATA), "the second mark since the last ACK");
     }
 
     #[test]
@@ -129,27 +133,27 @@ mod tests {
             let mut params = Params::new();
             params.set(NAME, "marks-per-ack", Value::Count(u64::from(most)));
             let mut p = policy(&params);
-            let first = (1..20).find(|_| p.on_marks(&PURE));
+            let first = (1..20).find(|_| p.on_ce_sample(&PURE));
             assert_eq!(first, Some(most.max(3)));
             p.on_ack_sent(Instant::ZERO);
             // Once data waits, the parameter itself counts.
-            let owed = Marks { ack_owed: true, ..PURE };
-            assert_eq!((1..20).find(|_| p.on_marks(&owed)), Some(most));
+            let owed = CeSample { ack_pending: true, ..PURE };
+            assert_eq!((1..20).find(|_| p.on_ce_sample(&owed)), Some(most));
         }
     }
 
     #[test]
     fn an_aggregated_run_counts_all_its_marks() {
         let mut p = policy(&Params::new());
-        assert!(p.on_marks(&Marks { ce: 20, ..DATA }));
+        assert!(p.on_ce_sample(&CeSample { ce: 20, ..DATA }));
         p.on_ack_sent(Instant::ZERO);
-        assert!(p.on_marks(&Marks { ce: 2, ..DATA }));
+        assert!(p.on_ce_sample(&CeSample { ce: 2, ..DATA }));
     }
 
     #[test]
     fn there_is_no_latch() {
         let mut p = policy(&Params::new());
-        let _ = p.on_marks(&DATA);
+        let _ = p.on_ce_sample(&DATA);
         assert!(!p.echo());
     }
 }

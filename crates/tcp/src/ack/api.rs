@@ -9,7 +9,7 @@ use crate::params::{Param, Params};
 
 /// What every policy is given at ESTABLISHED.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
+pub struct AckSetup {
     /// Acknowledge at least every so many segments (m).
     pub segments: u32,
     /// The longest an ACK waits.
@@ -44,18 +44,18 @@ pub struct RxSample {
     /// An ACK is owed for earlier data.
     pub ack_pending: bool,
     /// RCV.NXT before this segment, as a payload offset.
-    pub rcv_nxt_before: u64,
+    pub prior_rcv_nxt: u64,
 }
 
 /// With Accurate ECN: an accepted segment, with payload or without, after [`AckPolicy::on_data`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Marks {
+pub struct CeSample {
     /// Wire segments with CE that it stands for.
     pub ce: u32,
     /// It carried payload.
     pub data: bool,
     /// An ACK is owed for data, this segment's included.
-    pub ack_owed: bool,
+    pub ack_pending: bool,
 }
 
 /// What to do about an acknowledgement.
@@ -70,13 +70,13 @@ pub enum AckAction {
     /// everything at once with the new echo (RFC 8257 §3.2). With nothing owed it is [`Self::Now`].
     SplitAt {
         /// RCV.NXT before the segment, as a payload offset.
-        prior: u64,
+        prior_rcv_nxt: u64,
     },
 }
 
 /// One registered policy.
 #[derive(Debug)]
-pub struct Entry {
+pub struct AckPolicyEntry {
     /// Name as people write it.
     pub name: &'static str,
     /// One line for lists.
@@ -86,7 +86,7 @@ pub struct Entry {
     /// Its parameters.
     pub params: &'static [Param],
     /// Makes one for a connection.
-    pub build: fn(&Params, &Setup) -> Box<dyn AckPolicy>,
+    pub build: fn(&Params, &AckSetup) -> Box<dyn AckPolicy>,
 }
 
 /// Decides when to acknowledge and what to echo.
@@ -94,7 +94,7 @@ pub trait AckPolicy: fmt::Debug + Send {
     /// A segment with payload arrived and was processed.
     fn on_data(&mut self, rx: &RxSample) -> AckAction;
     /// A segment was accepted on a connection that agreed on Accurate ECN; true asks for an ACK at once.
-    fn on_marks(&mut self, rx: &Marks) -> bool {
+    fn on_ce_sample(&mut self, rx: &CeSample) -> bool {
         let _ = rx;
         false
     }

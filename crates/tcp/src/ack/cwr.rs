@@ -2,26 +2,26 @@
 
 use super::{AckAction, RxSample};
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const ANSWERS: &[&str] = &["as-usual", "at-once"];
 
 /// What a segment with CWR gets.
 pub const CWR_ACK: Param = Param {
     name: "cwr-ack",
-    kind: Kind::Name { allowed: || ANSWERS.to_vec(), refused: &[] },
+    kind: ValueKind::Name { allowed: || ANSWERS.to_vec(), refused: &[] },
     default: "as-usual",
     doc: "Data with CWR is acknowledged as any other, or at once: its sender's window may be small.",
     source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_accept_cwr (at-once)",
 };
 
 /// [`CWR_ACK`] of `owner` says at once.
-pub fn answers_cwr(owner: &str, params: &Params) -> bool {
+pub fn acks_cwr_at_once(owner: &str, params: &Params) -> bool {
     params.get(owner, CWR_ACK.name).and_then(Value::name) == Some("at-once")
 }
 
 /// `action`, made sooner where the segment carries CWR and that is answered at once.
-pub const fn hasten(action: AckAction, rx: &RxSample, answers: bool) -> AckAction {
+pub const fn expedite(action: AckAction, rx: &RxSample, answers: bool) -> AckAction {
     match action {
         AckAction::Delay(_) if answers && rx.cwr && rx.payload > 0 => AckAction::Now,
         other => other,

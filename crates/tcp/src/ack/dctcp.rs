@@ -27,14 +27,15 @@ use alloc::boxed::Box;
 use lowtide_units::Instant;
 
 use super::{
-    AckAction, AckPolicy, CWR_ACK, Entry, FLIP, Flips, RxSample, Setup, answers_cwr, hasten,
+    AckAction, AckPolicy, AckPolicyEntry, AckSetup, CWR_ACK, CeState, FLIP, RxSample,
+    acks_cwr_at_once, expedite,
 };
 use crate::params::Params;
 
 const NAME: &str = "dctcp";
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
     summary: "DCTCP receiver: ECE is the CE of the last segment, a flip is acknowledged at once",
     spec: "RFC 8257 §3.2",
@@ -42,31 +43,31 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
-    let flips = Flips::new(NAME, params, setup);
-    Box::new(Dctcp { flips, answers_cwr: answers_cwr(NAME, params) })
+fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
+    let flips = CeState::new(NAME, params, setup);
+    Box::new(Dctcp { ce_state: flips, acks_cwr_at_once: acks_cwr_at_once(NAME, params) })
 }
 
 #[derive(Debug)]
 struct Dctcp {
-    flips: Flips,
-    answers_cwr: bool,
+    ce_state: CeState,
+    acks_cwr_at_once: bool,
 }
 
 impl AckPolicy for Dctcp {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
-        let action = if self.flips.note(rx) {
-            self.flips.answer(rx)
+        let action = if self.ce_state.update(rx) {
+            self.ce_state.action(rx)
         } else {
-            self.flips.delayed.on_data(rx)
+            self.ce_state.delayed.on_data(rx)
         };
-        hasten(action, rx, self.answers_cwr)
+        expedite(action, rx, self.acks_cwr_at_once)
     }
     fn on_ack_sent(&mut self, _now: Instant) {
-        self.flips.delayed.on_ack_sent();
+        self.ce_state.delayed.on_ack_sent();
     }
     fn echo(&self) -> bool {
-        self.flips.echo()
+        self.ce_state.echo()
     }
 }
 
@@ -80,7 +81,7 @@ mod tests {
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(segments: u32) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments, timer: TIMER, mss: 1000, ecn: true })
+        build(&Params::new(), &AckSetup { segments, timer: TIMER, mss: 1000, ecn: true })
     }
 
     fn data(ce: bool, ack_pending: bool) -> RxSample {
@@ -94,7 +95,7 @@ mod tests {
             ce,
             cwr: false,
             ack_pending,
-            rcv_nxt_before: 7000,
+            prior_rcv_nxt: 7000,
         }
     }
 
@@ -102,7 +103,7 @@ mod tests {
     fn a_flip_with_an_ack_pending_splits_and_without_one_acknowledges_at_once() {
         let mut p = policy(2);
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
-        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior: 7000 });
+        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior_rcv_nxt: 7000 });
         assert!(p.echo());
         p.on_ack_sent(Instant::ZERO);
         assert_eq!(p.on_data(&data(false, false)), AckAction::Now);
@@ -113,7 +114,7 @@ mod tests {
     fn with_one_ack_at_a_flip_what_waits_is_covered_by_the_new_echo() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("new-echo"));
-        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
         assert!(p.echo());
@@ -123,7 +124,7 @@ mod tests {
     fn a_flip_hastens_nothing_where_nothing_waits_if_so_set() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("when-waiting"));
-        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(p.echo());
         assert_eq!(p.on_data(&data(false, true)), AckAction::Now);
@@ -135,7 +136,8 @@ mod tests {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));
-            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+            let mut p =
+                build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
             assert_eq!(p.on_data(&RxSample { cwr: true, ..data(false, false) }), action, "{set}");
             p.on_ack_sent(Instant::ZERO);
             assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER), "no CWR");
@@ -175,7 +177,7 @@ mod tests {
         }
         // And the segment after a split counts anew: the split has acknowledged all before it.
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
-        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior: 7000 });
+        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior_rcv_nxt: 7000 });
         p.on_ack_sent(Instant::ZERO);
         p.on_ack_sent(Instant::ZERO);
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
@@ -212,7 +214,7 @@ mod tests {
     #[test]
     fn without_ecn_agreed_there_is_no_echo() {
         let mut p =
-            build(&Params::new(), &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: false });
+            build(&Params::new(), &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: false });
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(!p.echo());
     }

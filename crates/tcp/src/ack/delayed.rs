@@ -1,17 +1,17 @@
 //! The counting half of delayed acknowledgement (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
 
-use super::{AckAction, RxSample, Setup};
+use super::{AckAction, AckSetup, RxSample};
 
 /// Counts segments since the last ACK and says when one is due.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayedAck {
-    setup: Setup,
+    setup: AckSetup,
     unacked: u32,
 }
 
 impl DelayedAck {
     /// Nothing received yet.
-    pub const fn new(setup: &Setup) -> Self {
+    pub const fn new(setup: &AckSetup) -> Self {
         Self { setup: *setup, unacked: 0 }
     }
     /// Takes a segment in: `Now` with the m-th one, else a delay.

@@ -1,8 +1,8 @@
 //! The two states of a DCTCP receiver, and the ways to acknowledge a flip.
 
-use super::{AckAction, DelayedAck, RxSample, Setup};
+use super::{AckAction, AckSetup, DelayedAck, RxSample};
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 
@@ -10,14 +10,14 @@ const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 /// once with the new echo; or that only where something waits, else with the usual delay.
 pub const FLIP: Param = Param {
     name: "flip",
-    kind: Kind::Name { allowed: || RULES.to_vec(), refused: &[] },
+    kind: ValueKind::Name { allowed: || RULES.to_vec(), refused: &[] },
     default: "split",
     doc: "ACK of a flip: old echo, then new (split); new echo at once; or so only where one waits.",
     source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo); FreeBSD",
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rule {
+enum FlipRule {
     Split,
     NewEcho,
     WhenWaiting,
@@ -25,21 +25,21 @@ enum Rule {
 
 /// DCTCP.CE of RFC 8257 §3.2, and the count of delayed ACKs beside it.
 #[derive(Debug)]
-pub struct Flips {
+pub struct CeState {
     /// Delayed ACKs as usual.
     pub delayed: DelayedAck,
     ecn: bool,
     ce: bool,
-    rule: Rule,
+    rule: FlipRule,
 }
 
-impl Flips {
+impl CeState {
     /// Clean so far; `owner` is the policy that has the parameter [`FLIP`].
-    pub fn new(owner: &str, params: &Params, setup: &Setup) -> Self {
+    pub fn new(owner: &str, params: &Params, setup: &AckSetup) -> Self {
         let rule = match params.get(owner, FLIP.name).and_then(Value::name) {
-            Some("new-echo") => Rule::NewEcho,
-            Some("when-waiting") => Rule::WhenWaiting,
-            _ => Rule::Split,
+            Some("new-echo") => FlipRule::NewEcho,
+            Some("when-waiting") => FlipRule::WhenWaiting,
+            _ => FlipRule::Split,
         };
         Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false, rule }
     }
@@ -47,16 +47,18 @@ impl Flips {
     ///
     /// A segment that is not ECN-capable (a retransmission, where only new data carries ECT) says
     /// nothing about the queue and leaves the state alone, and so does a duplicate.
-    pub fn note(&mut self, rx: &RxSample) -> bool {
+    pub fn update(&mut self, rx: &RxSample) -> bool {
         let flips = self.ecn && rx.ect && !rx.duplicate && rx.ce != self.ce;
         self.ce ^= flips;
         flips
     }
     /// The answer to a flip.
-    pub fn answer(&mut self, rx: &RxSample) -> AckAction {
+    pub fn action(&mut self, rx: &RxSample) -> AckAction {
         match self.rule {
-            Rule::Split if rx.ack_pending => AckAction::SplitAt { prior: rx.rcv_nxt_before },
-            Rule::WhenWaiting if !rx.ack_pending => self.delayed.on_data(rx),
+            FlipRule::Split if rx.ack_pending => {
+                AckAction::SplitAt { prior_rcv_nxt: rx.prior_rcv_nxt }
+            }
+            FlipRule::WhenWaiting if !rx.ack_pending => self.delayed.on_data(rx),
             _ => AckAction::Now,
         }
     }

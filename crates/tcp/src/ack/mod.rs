@@ -15,35 +15,35 @@ pub mod rfc3168;
 pub mod tdctcp;
 // lowtide:registry end
 
-pub use api::{AckAction, AckPolicy, Entry, Marks, RxSample, Setup};
-pub use cwr::{CWR_ACK, answers_cwr, hasten};
+pub use api::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeSample, RxSample};
+pub use cwr::{CWR_ACK, acks_cwr_at_once, expedite};
 pub use delayed::DelayedAck;
-pub use flips::{FLIP, Flips};
+pub use flips::{CeState, FLIP};
 
-use crate::registered::{Added, NameTaken};
+use crate::registered::{AppendList, NameTaken};
 
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] =
+pub static REGISTRY: &[&AckPolicyEntry] =
     &[&accecn::ENTRY, &dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY, &tdctcp::ENTRY];
 // lowtide:registry list end
 
 /// Those that other crates added.
-static ADDED: Added<Entry> = Added::new();
+static ADDED: AppendList<AckPolicyEntry> = AppendList::new();
 
 /// Adds a policy from outside of this crate, for the whole process; to be called before anything
 /// else. Command line, scenario files and errors then know its name as they know the others.
-pub fn register(entry: &'static Entry) -> Result<(), NameTaken> {
+pub fn register(entry: &'static AckPolicyEntry) -> Result<(), NameTaken> {
     ADDED.add(REGISTRY, entry, |e| e.name)
 }
 
 /// Every policy: [`REGISTRY`], then what was added, in the order in which it was.
-pub fn all() -> impl Iterator<Item = &'static Entry> {
+pub fn all() -> impl Iterator<Item = &'static AckPolicyEntry> {
     REGISTRY.iter().copied().chain(ADDED.iter())
 }
 
 /// The policy of that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static AckPolicyEntry> {
     all().find(|e| e.name == name)
 }
 

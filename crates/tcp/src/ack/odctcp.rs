@@ -25,13 +25,13 @@ use alloc::boxed::Box;
 
 use lowtide_units::Instant;
 
-use super::{AckAction, AckPolicy, Entry, FLIP, Flips, RxSample, Setup};
+use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeState, FLIP, RxSample};
 use crate::params::Params;
 
 const NAME: &str = "odctcp";
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
     summary: "one-sided DCTCP receiver: DCTCP's echo, but a segment with CWR is delayed as usual",
     spec: "ODCTCP thesis §5.2",
@@ -39,27 +39,27 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
-    Box::new(Odctcp { flips: Flips::new(NAME, params, setup) })
+fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
+    Box::new(Odctcp { ce_state: CeState::new(NAME, params, setup) })
 }
 
 #[derive(Debug)]
 struct Odctcp {
-    flips: Flips,
+    ce_state: CeState,
 }
 
 impl AckPolicy for Odctcp {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
-        if self.flips.note(rx) && !rx.cwr {
-            return self.flips.answer(rx);
+        if self.ce_state.update(rx) && !rx.cwr {
+            return self.ce_state.action(rx);
         }
-        self.flips.delayed.on_data(rx)
+        self.ce_state.delayed.on_data(rx)
     }
     fn on_ack_sent(&mut self, _now: Instant) {
-        self.flips.delayed.on_ack_sent();
+        self.ce_state.delayed.on_ack_sent();
     }
     fn echo(&self) -> bool {
-        self.flips.echo()
+        self.ce_state.echo()
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
     fn policy(flip: &'static str) -> Box<dyn AckPolicy> {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name(flip));
-        build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true })
+        build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true })
     }
 
     fn data(ce: bool, cwr: bool, ack_pending: bool) -> RxSample {
@@ -89,14 +89,14 @@ mod tests {
             ce,
             cwr,
             ack_pending,
-            rcv_nxt_before: 7000,
+            prior_rcv_nxt: 7000,
         }
     }
 
     #[test]
     fn a_flip_is_answered_by_its_rule_and_not_on_a_segment_with_cwr() {
         for (flip, pending) in
-            [("split", AckAction::SplitAt { prior: 7000 }), ("new-echo", AckAction::Now)]
+            [("split", AckAction::SplitAt { prior_rcv_nxt: 7000 }), ("new-echo", AckAction::Now)]
         {
             let mut p = policy(flip);
             assert_eq!(p.on_data(&data(false, false, false)), AckAction::Delay(TIMER));

@@ -20,15 +20,16 @@ use alloc::boxed::Box;
 use lowtide_units::Instant;
 
 use super::{
-    AckAction, AckPolicy, CWR_ACK, DelayedAck, Entry, RxSample, Setup, answers_cwr, hasten,
+    AckAction, AckPolicy, AckPolicyEntry, AckSetup, CWR_ACK, DelayedAck, RxSample,
+    acks_cwr_at_once, expedite,
 };
 use crate::params::{Param, Params};
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 const NAME: &str = "rfc3168";
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
     summary: "standard ECN receiver: ECE from CE until CWR, delayed ACKs",
     spec: "RFC 3168 §6.1.3",
@@ -36,7 +37,7 @@ pub static ENTRY: Entry = Entry {
         CWR_ACK,
         Param {
             name: "quick-acks",
-            kind: Kind::Count { min: 0, max: 16 },
+            kind: ValueKind::Count { min: 0, max: 16 },
             default: "0",
             doc: "How many ACKs are not delayed from the mark on that sets the latch.",
             source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_check_ce (2)",
@@ -45,12 +46,12 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
     Box::new(Rfc3168 {
         delayed: DelayedAck::new(setup),
         ecn: setup.ecn,
         ece: false,
-        answers_cwr: answers_cwr(NAME, params),
+        acks_cwr_at_once: acks_cwr_at_once(NAME, params),
         quick_acks: params.count(NAME, "quick-acks", 0) as u32,
         quick: 0,
     })
@@ -62,7 +63,7 @@ struct Rfc3168 {
     delayed: DelayedAck,
     ecn: bool,
     ece: bool,
-    answers_cwr: bool,
+    acks_cwr_at_once: bool,
     quick_acks: u32,
     /// ACKs that will not be delayed.
     quick: u32,
@@ -79,7 +80,7 @@ impl AckPolicy for Rfc3168 {
             self.quick = self.quick_acks;
         }
         let action = self.delayed.on_data(rx);
-        if self.quick > 0 { AckAction::Now } else { hasten(action, rx, self.answers_cwr) }
+        if self.quick > 0 { AckAction::Now } else { expedite(action, rx, self.acks_cwr_at_once) }
     }
     fn on_ack_sent(&mut self, _now: Instant) {
         self.delayed.on_ack_sent();
@@ -100,7 +101,7 @@ mod tests {
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(ecn: bool) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments: 2, timer: TIMER, mss: 1000, ecn })
+        build(&Params::new(), &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn })
     }
 
     fn data(ce: bool, cwr: bool) -> RxSample {
@@ -114,7 +115,7 @@ mod tests {
             ce,
             cwr,
             ack_pending: false,
-            rcv_nxt_before: 0,
+            prior_rcv_nxt: 0,
         }
     }
 
@@ -154,7 +155,7 @@ mod tests {
     fn quick_acks_follow_the_mark_that_sets_the_latch_and_no_other() {
         let mut params = Params::new();
         params.set(NAME, "quick-acks", Value::Count(2));
-        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         for (ce, action) in [
             (false, AckAction::Delay(TIMER)),
             (true, AckAction::Now),
@@ -171,7 +172,8 @@ mod tests {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));
-            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+            let mut p =
+                build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
             assert_eq!(p.on_data(&data(false, true)), action, "{set}");
         }
     }

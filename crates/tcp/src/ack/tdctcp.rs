@@ -26,9 +26,9 @@ use alloc::boxed::Box;
 
 use lowtide_units::{Duration, Instant};
 
-use super::{AckAction, AckPolicy, Entry, FLIP, Flips, RxSample, Setup};
+use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeState, FLIP, RxSample};
 use crate::params::{Param, Params};
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 const NAME: &str = "tdctcp";
 /// ln(100) in 32 fraction bits: the 99th percentile of the exponential distribution with rate one.
@@ -38,7 +38,7 @@ const FACTOR_MAX: u64 = 64;
 const GRANULARITY: Duration = Duration::from_ms(10);
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
     summary: "DCTCP receiver whose delayed-ACK timer follows the arrival rate",
     spec: "TDCTCP §IV-C, algorithm 2; RFC 8257 §3.2",
@@ -46,14 +46,14 @@ pub static ENTRY: Entry = Entry {
         FLIP,
         Param {
             name: "factor",
-            kind: Kind::Count { min: 1, max: FACTOR_MAX },
+            kind: ValueKind::Count { min: 1, max: FACTOR_MAX },
             default: "4",
             doc: "The timer in 99th percentiles of the gap between packets.",
             source: "TDCTCP §IV-C: 4, found by trial",
         },
         Param {
             name: "clock-granularity",
-            kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_ms(500) },
+            kind: ValueKind::Duration { min: Duration::ZERO, max: Duration::from_ms(500) },
             default: "10 ms",
             doc: "The least timer; `delack-timer` is the most.",
             source: "TDCTCP §IV-C, its example",
@@ -62,12 +62,12 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
     Box::new(Tdctcp {
-        flips: Flips::new(NAME, params, setup),
+        ce_state: CeState::new(NAME, params, setup),
         factor: params.count(NAME, "factor", FACTOR).clamp(1, FACTOR_MAX),
-        least: params.duration(NAME, "clock-granularity", GRANULARITY),
-        most: setup.timer,
+        timer_min: params.duration(NAME, "clock-granularity", GRANULARITY),
+        timer_max: setup.timer,
         mss: setup.mss,
         first: None,
         bytes: 0,
@@ -76,10 +76,10 @@ fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
 
 #[derive(Debug)]
 struct Tdctcp {
-    flips: Flips,
+    ce_state: CeState,
     factor: u64,
-    least: Duration,
-    most: Duration,
+    timer_min: Duration,
+    timer_max: Duration,
     mss: u32,
     /// When the first segment came.
     first: Option<Instant>,
@@ -101,22 +101,24 @@ impl Tdctcp {
 
     /// Algorithm 2.
     fn timer(&self, now: Instant) -> Duration {
-        let Some(first) = self.first.filter(|_| self.bytes > 0) else { return self.most };
+        let Some(first) = self.first.filter(|_| self.bytes > 0) else { return self.timer_max };
         let elapsed = u128::from(now.saturating_since(first).as_ps());
         // 2^6 x 2^35 x 2^16 x 2^64 fits.
         let scaled = u128::from(self.factor) * LN_100 * u128::from(self.mss.min(65_535)) * elapsed;
         let ps = (scaled / u128::from(self.bytes)) >> 32;
-        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)).max(self.least).min(self.most)
+        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+            .max(self.timer_min)
+            .min(self.timer_max)
     }
 }
 
 impl AckPolicy for Tdctcp {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
         self.count(rx);
-        let action = if self.flips.note(rx) {
-            self.flips.answer(rx)
+        let action = if self.ce_state.update(rx) {
+            self.ce_state.action(rx)
         } else {
-            self.flips.delayed.on_data(rx)
+            self.ce_state.delayed.on_data(rx)
         };
         match action {
             AckAction::Delay(_) => AckAction::Delay(self.timer(rx.now)),
@@ -124,10 +126,10 @@ impl AckPolicy for Tdctcp {
         }
     }
     fn on_ack_sent(&mut self, _now: Instant) {
-        self.flips.delayed.on_ack_sent();
+        self.ce_state.delayed.on_ack_sent();
     }
     fn echo(&self) -> bool {
-        self.flips.echo()
+        self.ce_state.echo()
     }
 }
 
@@ -139,7 +141,7 @@ mod tests {
     const LONGEST: Duration = Duration::from_ms(200);
 
     fn policy(mss: u32) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments: 100, timer: LONGEST, mss, ecn: true })
+        build(&Params::new(), &AckSetup { segments: 100, timer: LONGEST, mss, ecn: true })
     }
 
     fn data(at_us: u64, payload: u32) -> RxSample {
@@ -153,7 +155,7 @@ mod tests {
             ce: false,
             cwr: false,
             ack_pending: false,
-            rcv_nxt_before: 0,
+            prior_rcv_nxt: 0,
         }
     }
 
@@ -190,7 +192,7 @@ mod tests {
         let mut params = Params::new();
         params.set(NAME, "factor", Value::Count(1));
         params.set(NAME, "clock-granularity", Value::Duration(Duration::from_ms(1)));
-        let setup = Setup { segments: 100, timer: Duration::from_ms(50), mss: 1000, ecn: true };
+        let setup = AckSetup { segments: 100, timer: Duration::from_ms(50), mss: 1000, ecn: true };
         let mut p = build(&params, &setup);
         let waits = [0, 1000, 1001, 20_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
         // One percentile: 4.605 ms at a segment per ms; half of that; three segments in 20 ms.
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_count_of_segments_begins_anew_with_each_ack() {
-        let setup = Setup { segments: 2, timer: LONGEST, mss: 1000, ecn: true };
+        let setup = AckSetup { segments: 2, timer: LONGEST, mss: 1000, ecn: true };
         let mut p = build(&Params::new(), &setup);
         assert!(matches!(p.on_data(&data(0, 1000)), AckAction::Delay(_)));
         p.on_ack_sent(Instant::ZERO);
@@ -217,7 +219,7 @@ mod tests {
         let again = RxSample { duplicate: true, in_order: false, ..data(10, 1000) };
         assert_eq!(wait(p.as_mut(), &again), 200_000);
         let marked = RxSample { ce: true, ack_pending: true, ..data(20, 1000) };
-        assert_eq!(p.on_data(&marked), AckAction::SplitAt { prior: 0 });
+        assert_eq!(p.on_data(&marked), AckAction::SplitAt { prior_rcv_nxt: 0 });
         assert!(p.echo());
     }
 }

@@ -28,16 +28,16 @@ pub fn alpha_q20(alpha: u32, shift_g: u32, marked: u64, total: u64) -> u32 {
 pub fn alpha_linux(alpha: u32, shift_g: u32, ce: u64, total: u64) -> u32 {
     let step = alpha >> shift_g.min(SHIFT_G_MAX);
     let kept = alpha - if step == 0 { alpha } else { step };
-    (u128::from(kept) + added_10(shift_g, ce, total)).min(1 << KERNEL_BITS) as u32
+    (u128::from(kept) + scaled_ce_share(shift_g, ce, total)).min(1 << KERNEL_BITS) as u32
 }
 
 /// The rule of FreeBSD (`dctcp_update_alpha`): 10 bits, bytes; alpha sticks below `2^shift_g`.
 pub fn alpha_freebsd(alpha: u32, shift_g: u32, ce: u64, total: u64) -> u32 {
     let kept = alpha - (alpha >> shift_g.min(SHIFT_G_MAX));
-    (u128::from(kept) + added_10(shift_g, ce, total)).min(1 << KERNEL_BITS) as u32
+    (u128::from(kept) + scaled_ce_share(shift_g, ce, total)).min(1 << KERNEL_BITS) as u32
 }
 
-fn added_10(shift_g: u32, ce: u64, total: u64) -> u128 {
+fn scaled_ce_share(shift_g: u32, ce: u64, total: u64) -> u128 {
     (u128::from(ce) << (KERNEL_BITS - shift_g.min(SHIFT_G_MAX))) / u128::from(total.max(1))
 }
 

@@ -10,7 +10,7 @@ use crate::params::{Param, Params};
 
 /// The path as it was when the connection was established.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub struct CcSetup {
     /// Payload bytes of a full segment, options already taken off.
     pub mss: u32,
     /// Initial window, bytes.
@@ -74,7 +74,7 @@ pub struct AckSample {
     /// Bytes delivered from when the newest acknowledged segment left until now, and the time since the
     /// last delivery before it left; none where the application was the limit then. See
     /// [`Self::delivery_rate`].
-    pub flight: Option<(u64, Duration)>,
+    pub rate_sample: Option<(u64, Duration)>,
     /// The sender had nothing more to send, so the window was not the limit.
     pub app_limited: bool,
     /// A round trip ended: data sent after the previous round's end is now acknowledged.
@@ -98,7 +98,7 @@ impl AckSample {
     /// Delivery rate over the newest acknowledged segment's own flight. A division of 128 bits, so it is
     /// made for those who ask.
     pub fn delivery_rate(&self) -> Option<Rate> {
-        let (bytes, span) = self.flight?;
+        let (bytes, span) = self.rate_sample?;
         per_round_trip(bytes, 100, span.as_ps())
     }
 }
@@ -170,7 +170,7 @@ pub enum Signal {
 
 /// What a control needs of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wants {
+pub struct Requirements {
     /// It makes sense with ECN only; without it, it falls back as its file says.
     pub ecn: bool,
     /// It needs host stamps on the wire (DX).
@@ -188,7 +188,7 @@ pub struct Exemption {
 
 /// What a control says of itself; the conformance kit holds it to that.
 #[derive(Clone, Copy, Debug)]
-pub struct Declares {
+pub struct DeclaredProperties {
     /// The signals it reacts to.
     pub reacts_to: &'static [Signal],
     /// Least window after any reaction but an RTO, in segments, when the path's floor allows it.
@@ -201,7 +201,7 @@ pub struct Declares {
 
 /// One registered congestion control.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CcEntry {
     /// Name as people write it.
     pub name: &'static str,
     /// One line for lists.
@@ -211,23 +211,23 @@ pub struct Entry {
     /// Its parameters.
     pub params: &'static [Param],
     /// What it declares.
-    pub declares: Declares,
+    pub declared: DeclaredProperties,
     /// What it needs.
-    pub wants: Wants,
+    pub requires: Requirements,
     /// Makes one for a connection.
-    pub build: fn(&Params, &Path) -> Box<dyn CongestionControl>,
+    pub build: fn(&Params, &CcSetup) -> Box<dyn CongestionControl>,
 }
 
 /// How often a control guessed right that the peer's delayed-ACK timer had released an ACK, where a
 /// simulator tells the truth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DelackTally {
+pub struct DelackDetection {
     /// It had, and the guess said so.
-    pub found: u32,
+    pub true_positives: u32,
     /// It had, and the guess did not say so.
-    pub missed: u32,
+    pub false_negatives: u32,
     /// It had not, and the guess said that it had.
-    pub imagined: u32,
+    pub false_positives: u32,
 }
 
 /// Decides how much may be in flight.
@@ -247,8 +247,8 @@ pub trait CongestionControl: fmt::Debug + Send {
         None
     }
     /// How often it guessed right at delayed-ACK timeouts; all zero for a control that does not guess.
-    fn delack_tally(&self) -> DelackTally {
-        DelackTally::default()
+    fn delack_detection(&self) -> DelackDetection {
+        DelackDetection::default()
     }
     /// It follows the time, too: it is also told of segments that come before this end has sent any data,
     /// which bring no news else. Others are not troubled with those.

@@ -23,11 +23,11 @@ use alloc::boxed::Box;
 use lowtide_units::{Duration, Instant, Probe, Unit};
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
-    Reaction, Signal, Wants, Window,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const NAME: &str = "cubic";
 
@@ -48,18 +48,18 @@ const T_MAX_US: u64 = 1 << 36;
 const EST_BITS: u32 = 16;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
     summary: "cubic growth over time since the last reduction, beta 0.7",
     spec: "RFC 9438",
     params: &[Param {
         name: "fast-convergence",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: "true",
         doc: "Give up more of the plateau when it was not reached again.",
         source: "RFC 9438 §4.7",
     }],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: false,
@@ -69,20 +69,20 @@ pub static ENTRY: Entry = Entry {
             Exemption { rule: "additive-increase", source: "RFC 9438 §4.4, §4.5" },
         ],
     },
-    wants: Wants { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Cubic {
-        window: Window::new(path, BETA),
+        window: CongestionWindow::new(setup, BETA),
         fast_convergence: params.get(NAME, "fast-convergence") != Some(&Value::Bool(false)),
-        curve: Curve { w_max: 0, prior: 0, flat: true, stage: None },
+        curve: Curve { w_max: 0, cwnd_prior: 0, reset_plateau: true, stage: None },
         before_loss: None,
         srtt: None,
-        last_ack: path.now,
-        quiet: false,
-        credit: 0,
+        last_ack: setup.now,
+        was_idle: false,
+        growth_remainder: 0,
     })
 }
 
@@ -92,9 +92,9 @@ struct Curve {
     /// W_max, bytes.
     w_max: u64,
     /// cwnd_prior, bytes.
-    prior: u64,
+    cwnd_prior: u64,
     /// The next stage starts at its own plateau: after slow start without a loss or after a timeout.
-    flat: bool,
+    reset_plateau: bool,
     /// The congestion avoidance stage, from its first ACK.
     stage: Option<Stage>,
 }
@@ -109,12 +109,12 @@ struct Stage {
     /// W_max of this stage, bytes.
     plateau: u64,
     /// W_est in bytes, with [`EST_BITS`] fraction bits.
-    estimate: u128,
+    w_est: u128,
 }
 
 #[derive(Debug)]
 struct Cubic {
-    window: Window,
+    window: CongestionWindow,
     fast_convergence: bool,
     curve: Curve,
     /// The curve before the last loss reaction, for undo (RFC 9438 §4.9).
@@ -122,9 +122,9 @@ struct Cubic {
     srtt: Option<Duration>,
     last_ack: Instant,
     /// Nothing was in flight after the last ACK.
-    quiet: bool,
+    was_idle: bool,
     /// Growth in units of 1/cwnd byte that has not made a whole byte yet.
-    credit: u128,
+    growth_remainder: u128,
 }
 
 impl Cubic {
@@ -136,10 +136,10 @@ impl Cubic {
         } else {
             cwnd
         };
-        self.curve.prior = cwnd;
-        self.curve.flat = false;
+        self.curve.cwnd_prior = cwnd;
+        self.curve.reset_plateau = false;
         self.curve.stage = None;
-        self.credit = 0;
+        self.growth_remainder = 0;
     }
 
     /// RFC 9438 §4.3 to §4.5 for `acked` bytes in congestion avoidance.
@@ -153,13 +153,13 @@ impl Cubic {
         };
         let t = now.saturating_since(stage.start);
         let step = ((u128::from(acked) * u128::from(mss)) << EST_BITS) / u128::from(cwnd.max(1));
-        let reno_again = stage.estimate >> EST_BITS >= u128::from(self.curve.prior);
+        let reno_again = stage.w_est >> EST_BITS >= u128::from(self.curve.cwnd_prior);
         let step =
             if reno_again { step } else { step * u128::from(ALPHA.num) / u128::from(ALPHA.den) };
-        stage.estimate = stage.estimate.saturating_add(step);
+        stage.w_est = stage.w_est.saturating_add(step);
         self.curve.stage = Some(stage);
 
-        let estimate = u64::try_from(stage.estimate >> EST_BITS).unwrap_or(u64::MAX);
+        let estimate = u64::try_from(stage.w_est >> EST_BITS).unwrap_or(u64::MAX);
         if w_cubic(&stage, mss, t) < estimate {
             self.window.raise_to(estimate);
             return;
@@ -167,9 +167,9 @@ impl Cubic {
         let rtt = self.srtt.unwrap_or(Duration::ZERO);
         let most = cwnd.saturating_add(cwnd / 2);
         let target = w_cubic(&stage, mss, t + rtt).clamp(cwnd, most);
-        self.credit += u128::from(target - cwnd) * u128::from(acked);
-        let grown = self.credit / u128::from(cwnd.max(1));
-        self.credit %= u128::from(cwnd.max(1));
+        self.growth_remainder += u128::from(target - cwnd) * u128::from(acked);
+        let grown = self.growth_remainder / u128::from(cwnd.max(1));
+        self.growth_remainder %= u128::from(cwnd.max(1));
         let grown = u64::try_from(grown).unwrap_or(u64::MAX);
         self.window.raise_to(cwnd.saturating_add(grown).min(target));
     }
@@ -177,14 +177,14 @@ impl Cubic {
     /// A stage begins with the window as it is (RFC 9438 §4.2, §4.8).
     fn begin_stage(&mut self, now: Instant) -> Stage {
         let cwnd = self.window.cwnd();
-        self.curve.w_max = if self.curve.flat { cwnd } else { self.curve.w_max.max(cwnd) };
-        self.curve.flat = false;
+        self.curve.w_max = if self.curve.reset_plateau { cwnd } else { self.curve.w_max.max(cwnd) };
+        self.curve.reset_plateau = false;
         let plateau = self.curve.w_max;
         Stage {
             start: now,
             k_us: k_us(plateau - cwnd, self.window.mss()),
             plateau,
-            estimate: u128::from(cwnd) << EST_BITS,
+            w_est: u128::from(cwnd) << EST_BITS,
         }
     }
 
@@ -193,12 +193,12 @@ impl Cubic {
         let since_last = ack.now.saturating_since(self.last_ack);
         if !ack.may_grow && ack.app_limited {
             self.skip(since_last);
-        } else if self.quiet {
+        } else if self.was_idle {
             // All but the round trip of the segment that ended the pause.
             self.skip(since_last - ack.rtt.or(self.srtt).unwrap_or(since_last));
         }
         self.last_ack = ack.now;
-        self.quiet = ack.in_flight == 0;
+        self.was_idle = ack.in_flight == 0;
     }
 
     fn skip(&mut self, span: Duration) {
@@ -275,7 +275,7 @@ impl CongestionControl for Cubic {
                     self.before_loss = Some(self.curve);
                     self.note_reduction();
                 }
-                self.curve.flat = true;
+                self.curve.reset_plateau = true;
                 self.curve.stage = None;
             }
             CongestionEvent::IdleRestart { now, idle } => {

@@ -35,8 +35,8 @@ use lowtide_units::{Probe, Unit};
 
 use super::alpha::Q20_BITS;
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction, Signal,
-    Wants, Window,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
 use crate::params::Params;
 
@@ -46,49 +46,49 @@ use settings::{Arithmetic, NAME, PARAMS, Settings};
 pub(super) use settings::{INITIAL_ALPHA, SHIFT_G};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
     summary: "cut in proportion to the marked share (alpha), loss as NewReno",
     spec: "RFC 8257 §3.3 to §3.5",
     params: PARAMS,
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
         exemptions: &[],
     },
-    wants: Wants { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    Box::new(Dctcp::of(NAME, params, path))
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    Box::new(Dctcp::of(NAME, params, setup))
 }
 
 /// One observation window: what was acknowledged since it began, and how much of that was marked.
 #[derive(Debug, Default)]
 struct Round {
     /// DCTCP.WindowEnd; zero at the start is SND.UNA, as RFC 8257 §3.3 asks.
-    end: u64,
-    total: u64,
-    marked: u64,
+    window_end: u64,
+    acked_bytes: u64,
+    ce_bytes: u64,
     /// The window is void; the next ACK starts a new one.
     restart: bool,
 }
 
 /// Where fast recovery is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Recovery {
+enum RecoveryStage {
     None,
-    Going,
+    Active,
     /// Over with the ACK that comes next.
-    JustOver,
+    JustEnded,
 }
 
 /// The control; others build on it.
 #[derive(Debug)]
 pub(super) struct Dctcp {
-    pub(super) window: Window,
+    pub(super) window: CongestionWindow,
     set: Settings,
     /// In `arithmetic.bits()` fraction bits.
     alpha: u32,
@@ -97,21 +97,21 @@ pub(super) struct Dctcp {
     una: u64,
     /// There was a mark, a loss or a timeout.
     congested: bool,
-    recovery: Recovery,
+    recovery: RecoveryStage,
 }
 
 impl Dctcp {
     /// With the parameters that stand under `owner`.
-    pub(super) fn of(owner: &str, params: &Params, path: &Path) -> Self {
+    pub(super) fn of(owner: &str, params: &Params, setup: &CcSetup) -> Self {
         let set = Settings::read(owner, params);
         Self {
-            window: Window::new(path, Factor::HALF).overshooting(set.overshoots),
+            window: CongestionWindow::new(setup, Factor::HALF).overshooting(set.overshoots),
             alpha: set.initial_alpha,
             set,
             round: Round::default(),
             una: 0,
             congested: false,
-            recovery: Recovery::None,
+            recovery: RecoveryStage::None,
         }
     }
 
@@ -121,7 +121,7 @@ impl Dctcp {
     }
 
     /// Alpha is zero and its observation window begins anew.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset_alpha(&mut self) {
         self.alpha = 0;
         self.round.restart = true;
     }
@@ -130,39 +130,39 @@ impl Dctcp {
     pub(super) fn observe(&mut self, ack: &AckSample) {
         if ack.after_rto {
             // A loss found while a timeout is repaired begins no fast recovery that would end.
-            self.recovery = Recovery::None;
+            self.recovery = RecoveryStage::None;
         }
         if self.round.restart {
-            self.round = Round { end: ack.snd_nxt, ..Round::default() };
+            self.round = Round { window_end: ack.snd_nxt, ..Round::default() };
         }
         let (total, marked) = match self.set.arithmetic {
             Arithmetic::Linux => (u64::from(ack.delivered_segments), u64::from(ack.ce_segments)),
-            Arithmetic::Q20 | Arithmetic::FreeBsd => (ack.acked_bytes, marked_of_acked(ack)),
+            Arithmetic::Q20 | Arithmetic::FreeBsd => (ack.acked_bytes, ce_bytes_of_acked(ack)),
         };
-        self.round.total = self.round.total.saturating_add(total);
-        self.round.marked = self.round.marked.saturating_add(marked);
+        self.round.acked_bytes = self.round.acked_bytes.saturating_add(total);
+        self.round.ce_bytes = self.round.ce_bytes.saturating_add(marked);
         self.una = ack.snd_una;
         let ended = match self.set.arithmetic {
-            Arithmetic::Linux => ack.snd_una >= self.round.end && self.round.total > 0,
+            Arithmetic::Linux => ack.snd_una >= self.round.window_end && self.round.acked_bytes > 0,
             // RFC 8257 §3.3: an ACK up to WindowEnd itself does not end it.
-            Arithmetic::Q20 => ack.snd_una > self.round.end,
+            Arithmetic::Q20 => ack.snd_una > self.round.window_end,
             Arithmetic::FreeBsd => match self.recovery {
-                Recovery::None => ack.snd_una > self.round.end,
-                Recovery::Going => false,
-                Recovery::JustOver => true,
+                RecoveryStage::None => ack.snd_una > self.round.window_end,
+                RecoveryStage::Active => false,
+                RecoveryStage::JustEnded => true,
             },
         };
-        if self.recovery == Recovery::JustOver {
-            self.recovery = Recovery::None;
+        if self.recovery == RecoveryStage::JustEnded {
+            self.recovery = RecoveryStage::None;
         }
         if ended {
             self.estimate();
-            self.round = Round { end: ack.snd_nxt, ..Round::default() };
+            self.round = Round { window_end: ack.snd_nxt, ..Round::default() };
         }
     }
 
     fn estimate(&mut self) {
-        let (marked, total) = (self.round.marked, self.round.total);
+        let (marked, total) = (self.round.ce_bytes, self.round.acked_bytes);
         self.alpha = self.set.arithmetic.estimate(self.alpha, self.set.shift_g, marked, total);
     }
 
@@ -179,7 +179,7 @@ impl Dctcp {
     pub(super) fn cut(&mut self, ack: &AckSample) -> Reaction {
         if self.set.slowstart && !self.congested {
             self.alpha = 1 << self.set.arithmetic.bits();
-            self.round = Round { end: ack.snd_nxt, ..Round::default() };
+            self.round = Round { window_end: ack.snd_nxt, ..Round::default() };
         }
         self.congested = true;
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
@@ -191,31 +191,31 @@ impl Dctcp {
     }
 
     /// What happens to the estimate; alpha itself knows no loss (RFC 8257 §3.5).
-    fn note(&mut self, event: &CongestionEvent) {
+    fn track_event(&mut self, event: &CongestionEvent) {
         match event {
             CongestionEvent::Loss { .. } => {
                 self.congested = true;
-                self.recovery = Recovery::Going;
+                self.recovery = RecoveryStage::Active;
             }
-            CongestionEvent::Recovered { .. } => self.recovery = Recovery::JustOver,
-            CongestionEvent::Undo { .. } => self.recovery = Recovery::None,
+            CongestionEvent::Recovered { .. } => self.recovery = RecoveryStage::JustEnded,
+            CongestionEvent::Undo { .. } => self.recovery = RecoveryStage::None,
             CongestionEvent::Rto { .. } => {
                 self.congested = true;
-                self.recovery = Recovery::None;
+                self.recovery = RecoveryStage::None;
                 match self.set.arithmetic {
                     Arithmetic::Q20 => self.round.restart = true,
                     Arithmetic::Linux => {}
                     Arithmetic::FreeBsd => {
                         self.estimate();
                         let end = self.una.saturating_add(self.window.mss());
-                        self.round = Round { end, ..Round::default() };
+                        self.round = Round { window_end: end, ..Round::default() };
                     }
                 }
             }
             CongestionEvent::IdleRestart { .. } if self.set.idle_resets => {
                 self.alpha = self.set.initial_alpha;
                 // All that was sent is acknowledged: a round ends with the next ACK.
-                self.round = Round { end: self.una, ..Round::default() };
+                self.round = Round { window_end: self.una, ..Round::default() };
                 self.congested = false;
             }
             CongestionEvent::IdleRestart { .. } => {}
@@ -223,7 +223,7 @@ impl Dctcp {
     }
 
     /// The event with the window of data that the settings let it count.
-    fn as_set(&self, event: &CongestionEvent) -> CongestionEvent {
+    fn adjusted_event(&self, event: &CongestionEvent) -> CongestionEvent {
         let mut event = *event;
         match &mut event {
             CongestionEvent::Loss { in_flight, already_reduced, .. } => {
@@ -245,7 +245,7 @@ impl Dctcp {
 ///
 /// RFC 8257 §3.3 ignores SACK: an ACK counts with the bytes by which it advances SND.UNA, or not at
 /// all. The decoder speaks of delivered bytes, so its share is carried over.
-fn marked_of_acked(ack: &AckSample) -> u64 {
+fn ce_bytes_of_acked(ack: &AckSample) -> u64 {
     if ack.delivered_bytes == 0 {
         return if ack.ece { ack.acked_bytes } else { 0 };
     }
@@ -275,8 +275,8 @@ impl CongestionControl for Dctcp {
             self.window.on_event(event);
             return;
         }
-        self.note(event);
-        self.window.on_event(&self.as_set(event));
+        self.track_event(event);
+        self.window.on_event(&self.adjusted_event(event));
     }
     fn cwnd(&self) -> u64 {
         self.window.cwnd()

@@ -41,11 +41,11 @@ use alloc::boxed::Box;
 use lowtide_units::{Duration, Probe, Unit};
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
-    Reaction, Signal, Wants, Window,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const NAME: &str = "dx";
 /// 1.2 us, as the parameter says.
@@ -53,27 +53,27 @@ const HEADROOM_NS: u64 = 1_200;
 const DECIDE: [&str; 2] = ["each-round", "fresh-round"];
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
     summary: "drain the queue that host stamps measure, grow when there is none",
     spec: "DX, ToN 2017: eq. 1, eq. 8, §V-B",
     params: &[
         Param {
             name: "headroom",
-            kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
+            kind: ValueKind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
             default: "1.2 us",
             doc: "A mean queueing delay up to this counts as none.",
             source: "DX §V-B: as large as the error of a measurement; §III: one packet at 10 Gbit/s",
         },
         Param {
             name: "decide",
-            kind: Kind::Name { allowed: || DECIDE.to_vec(), refused: &[] },
+            kind: ValueKind::Name { allowed: || DECIDE.to_vec(), refused: &[] },
             default: "each-round",
             doc: "Whether a decision counts every measurement since the last, or only data sent since.",
             source: "DX §V-B; fresh-round: DX eq. 2 to 6",
         },
     ],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Delay],
         floor_segments: 1,
         proportional: false,
@@ -85,24 +85,24 @@ pub static ENTRY: Entry = Entry {
             Exemption { rule: "recovered-burst", source: "DX §IV-B: the window remains the same" },
         ],
     },
-    wants: Wants { ecn: false, host_stamps: true },
+    requires: Requirements { ecn: false, host_stamps: true },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     let headroom = match params.get(NAME, "headroom") {
         Some(Value::Duration(d)) => d.as_ns(),
         _ => HEADROOM_NS,
     };
     let fresh = params.get(NAME, "decide").and_then(Value::name) == Some(DECIDE[1]);
     Box::new(Dx {
-        window: Window::new(path, Factor::HALF),
+        window: CongestionWindow::new(setup, Factor::HALF),
         headroom,
         fresh,
         round: Round::default(),
         queueing: None,
         base_rtt: 0,
-        kept: Kept::Nothing,
+        deferred_loss: DeferredLoss::Nothing,
     })
 }
 
@@ -125,7 +125,7 @@ impl Round {
 
 /// A loss that was not answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kept {
+enum DeferredLoss {
     Nothing,
     /// Fast retransmit.
     Loss,
@@ -135,7 +135,7 @@ enum Kept {
 
 #[derive(Debug)]
 struct Dx {
-    window: Window,
+    window: CongestionWindow,
     headroom: u64,
     fresh: bool,
     round: Round,
@@ -143,7 +143,7 @@ struct Dx {
     queueing: Option<u64>,
     /// `R`; zero before the first measurement.
     base_rtt: u64,
-    kept: Kept,
+    deferred_loss: DeferredLoss,
 }
 
 impl Dx {
@@ -162,8 +162,8 @@ impl Dx {
             let more = queueing.as_ns().saturating_mul(weight);
             self.round.sum = self.round.sum.saturating_add(more);
             self.round.segments = self.round.segments.saturating_add(weight);
-            if self.kept == Kept::Timeout {
-                self.kept = Kept::Nothing;
+            if self.deferred_loss == DeferredLoss::Timeout {
+                self.deferred_loss = DeferredLoss::Nothing;
             }
         }
         // Where the option does not say it, the round trip of TCP stands in; so does any.
@@ -181,7 +181,7 @@ impl Dx {
         self.queueing = Some(queueing);
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
         if queueing > self.headroom {
-            self.window.cut_to(drained(cwnd, mss, queueing, self.base_rtt));
+            self.window.cut_to(target_window(cwnd, mss, queueing, self.base_rtt));
             return if self.window.cwnd() < cwnd { Reaction::Reduced } else { Reaction::None };
         }
         if ack.may_grow {
@@ -204,7 +204,7 @@ impl Dx {
 }
 
 /// `W (1 - Q / V)` with `V = R W / (W - 1)`: `W - (W - 1) Q / R`, in bytes.
-fn drained(cwnd: u64, mss: u64, queueing: u64, base_rtt: u64) -> u64 {
+fn target_window(cwnd: u64, mss: u64, queueing: u64, base_rtt: u64) -> u64 {
     let above = u128::from(cwnd.saturating_sub(mss));
     let most = u128::from(cwnd);
     let cut = (above * u128::from(queueing)).checked_div(u128::from(base_rtt)).unwrap_or(most);
@@ -229,29 +229,35 @@ impl CongestionControl for Dx {
     fn on_event(&mut self, event: &CongestionEvent) {
         match *event {
             CongestionEvent::Loss { .. } if !self.congested() => {
-                self.kept = Kept::Loss;
+                self.deferred_loss = DeferredLoss::Loss;
                 return;
             }
-            CongestionEvent::Rto { .. } if !self.congested() && self.kept != Kept::Timeout => {
-                self.kept = Kept::Timeout;
+            CongestionEvent::Rto { .. }
+                if !self.congested() && self.deferred_loss != DeferredLoss::Timeout =>
+            {
+                self.deferred_loss = DeferredLoss::Timeout;
                 return;
             }
-            CongestionEvent::Rto { now, in_flight, .. } if self.kept == Kept::Timeout => {
+            CongestionEvent::Rto { now, in_flight, .. }
+                if self.deferred_loss == DeferredLoss::Timeout =>
+            {
                 // The first one was not answered: this is the first that is.
                 self.window.on_event(&CongestionEvent::Rto { now, first: true, in_flight });
-                self.forget();
+                self.reset_measurement();
                 return;
             }
             // The end and the undoing of a reaction that there was not.
             CongestionEvent::Recovered { .. } | CongestionEvent::Undo { .. }
-                if self.kept != Kept::Nothing =>
+                if self.deferred_loss != DeferredLoss::Nothing =>
             {
                 return;
             }
-            CongestionEvent::Rto { .. } | CongestionEvent::IdleRestart { .. } => self.forget(),
+            CongestionEvent::Rto { .. } | CongestionEvent::IdleRestart { .. } => {
+                self.reset_measurement()
+            }
             _ => {}
         }
-        self.kept = Kept::Nothing;
+        self.deferred_loss = DeferredLoss::Nothing;
         self.window.on_event(event);
     }
     fn cwnd(&self) -> u64 {
@@ -269,8 +275,8 @@ impl CongestionControl for Dx {
 
 impl Dx {
     /// What was measured before says nothing of what comes now.
-    fn forget(&mut self) {
-        self.kept = Kept::Nothing;
+    fn reset_measurement(&mut self) {
+        self.deferred_loss = DeferredLoss::Nothing;
         self.queueing = None;
         self.round = Round { end: self.round.end, ..Round::default() };
     }

@@ -29,11 +29,11 @@ use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
 use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Path, Reaction, Signal, Wants,
-    per_round_trip,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Reaction,
+    Requirements, Signal, per_round_trip,
 };
 use crate::params::{Param, Params};
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 const NAME: &str = "hull";
 const INTERVAL: Duration = Duration::from_us(64);
@@ -42,10 +42,10 @@ const BETA: u64 = 16;
 const ASSOCIATE_AFTER: u64 = 8;
 const IDLE: Duration = Duration::from_ms(10);
 /// After so many empty intervals nothing is left of a rate, with the largest `shift-eta` too.
-const MOST_INTERVALS: u64 = 1024;
+const MAX_INTERVALS: u64 = 1024;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
     summary: "DCTCP with HULL's pacer, for switches that mark by a phantom queue",
     spec: "HULL (NSDI 2012) §4.3, RFC 8257 §3.3",
@@ -54,54 +54,54 @@ pub static ENTRY: Entry = Entry {
         INITIAL_ALPHA,
         Param {
             name: "interval",
-            kind: Kind::Duration { min: Duration::from_us(1), max: Duration::from_ms(100) },
+            kind: ValueKind::Duration { min: Duration::from_us(1), max: Duration::from_ms(100) },
             default: "64 us",
             doc: "Time between two estimates of the pacing rate (T_r).",
             source: "HULL (NSDI 2012) §4.3",
         },
         Param {
             name: "shift-eta",
-            kind: Kind::Count { min: 0, max: 6 },
+            kind: ValueKind::Count { min: 0, max: 6 },
             default: "3",
             doc: "Gain of the pacing rate as a power of two: eta = 2^-shift-eta.",
             source: "HULL (NSDI 2012) §4.3: 1/8",
         },
         Param {
             name: "beta",
-            kind: Kind::Count { min: 0, max: 1_000_000 },
+            kind: ValueKind::Count { min: 0, max: 1_000_000 },
             default: "16",
             doc: "Bytes per second that each waiting byte adds to the rate in each interval.",
             source: "HULL (NSDI 2012) §4.3: 16",
         },
         Param {
             name: "associate-after",
-            kind: Kind::Count { min: 0, max: 1_000_000 },
+            kind: ValueKind::Count { min: 0, max: 1_000_000 },
             default: "8",
             doc: "Marked ACKs until a flow is paced; 0 paces from the start.",
             source: "HULL (NSDI 2012) §4.3: each with probability 1/8",
         },
         Param {
             name: "idle",
-            kind: Kind::Duration { min: Duration::from_us(1), max: Duration::from_secs(100) },
+            kind: ValueKind::Duration { min: Duration::from_us(1), max: Duration::from_secs(100) },
             default: "10 ms",
             doc: "Silence after which a flow is not paced any more.",
             source: "HULL (NSDI 2012) §4.3: T_i",
         },
     ],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
         exemptions: &[],
     },
-    wants: Wants { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     let interval = params.duration(NAME, "interval", INTERVAL).max(Duration::from_us(1));
     Box::new(Hull {
-        dctcp: Dctcp::of(NAME, params, path),
+        dctcp: Dctcp::of(NAME, params, setup),
         pacer: Pacer {
             interval,
             shift_eta: params.count(NAME, "shift-eta", SHIFT_ETA).min(6) as u32,
@@ -110,10 +110,10 @@ fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
             idle: params.duration(NAME, "idle", IDLE),
             rate: 0,
             floor: 0,
-            let_go: path.initial_window,
-            arrived: path.initial_window,
-            since: path.now,
-            last: path.now,
+            window_edge: setup.initial_window,
+            arrived: setup.initial_window,
+            since: setup.now,
+            last: setup.now,
             srtt: None,
             marked: 0,
         },
@@ -139,7 +139,7 @@ struct Pacer {
     /// The rate is never below, bits per second.
     floor: u64,
     /// How far the window has ever let data go, as a stream offset.
-    let_go: u64,
+    window_edge: u64,
     /// M: bytes that the window let go since the last estimate.
     arrived: u64,
     /// The last estimate.
@@ -164,8 +164,8 @@ impl Pacer {
         }
         let waiting = if ack.app_limited { 0 } else { cwnd.saturating_sub(ack.in_flight) };
         let edge = ack.snd_nxt.saturating_add(waiting);
-        self.arrived = self.arrived.saturating_add(edge.saturating_sub(self.let_go));
-        self.let_go = self.let_go.max(edge);
+        self.arrived = self.arrived.saturating_add(edge.saturating_sub(self.window_edge));
+        self.window_edge = self.window_edge.max(edge);
         self.estimate(ack.now, waiting);
         let window = self.srtt.and_then(|srtt| per_round_trip(cwnd, 100, srtt.as_ps()));
         self.floor = window.map_or(0, Rate::as_bps);
@@ -181,7 +181,7 @@ impl Pacer {
         let mut arriving = per_round_trip(self.arrived, 100, self.interval.as_ps());
         self.arrived = 0;
         let backlog = waiting.saturating_mul(8).saturating_mul(self.beta);
-        for _ in 0..intervals.min(MOST_INTERVALS) {
+        for _ in 0..intervals.min(MAX_INTERVALS) {
             let arrived = arriving.take().map_or(0, Rate::as_bps);
             self.rate = (self.rate - (self.rate >> self.shift_eta))
                 .saturating_add(arrived >> self.shift_eta)

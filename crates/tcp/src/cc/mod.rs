@@ -24,17 +24,17 @@ pub mod vegas;
 mod abe_of_the_example;
 
 pub use api::{
-    AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
-    Reaction, Signal, Wants,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
+    DelackDetection, Exemption, Reaction, Requirements, Signal,
 };
 pub use rate::per_round_trip;
-pub use window::{Factor, SLOW_START_END, Window, overshoots};
+pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
 
-use crate::registered::{Added, NameTaken};
+use crate::registered::{AppendList, NameTaken};
 
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[
+pub static REGISTRY: &[&CcEntry] = &[
     &cubic::ENTRY,
     &dctcp::ENTRY,
     &dx::ENTRY,
@@ -46,21 +46,21 @@ pub static REGISTRY: &[&Entry] = &[
 // lowtide:registry list end
 
 /// Those that other crates added.
-static ADDED: Added<Entry> = Added::new();
+static ADDED: AppendList<CcEntry> = AppendList::new();
 
 /// Adds a control from outside of this crate, for the whole process; to be called before anything
 /// else. Command line, scenario files and errors then know its name as they know the others.
-pub fn register(entry: &'static Entry) -> Result<(), NameTaken> {
+pub fn register(entry: &'static CcEntry) -> Result<(), NameTaken> {
     ADDED.add(REGISTRY, entry, |e| e.name)
 }
 
 /// Every control: [`REGISTRY`], then what was added, in the order in which it was.
-pub fn all() -> impl Iterator<Item = &'static Entry> {
+pub fn all() -> impl Iterator<Item = &'static CcEntry> {
     REGISTRY.iter().copied().chain(ADDED.iter())
 }
 
 /// The control of that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static CcEntry> {
     all().find(|e| e.name == name)
 }
 

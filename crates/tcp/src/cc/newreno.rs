@@ -21,35 +21,36 @@
 use alloc::boxed::Box;
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction,
-    SLOW_START_END, Signal, Wants, Window, overshoots,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Factor, Reaction, Requirements, SLOW_START_END, Signal, overshoots,
 };
 use crate::params::Params;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: "newreno",
     summary: "slow start and additive increase, halve on loss or ECN",
     spec: "RFC 5681, RFC 6582, RFC 3168 §6.1.2",
     params: &[SLOW_START_END],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: false,
         exemptions: &[],
     },
-    wants: Wants { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    let window = Window::new(path, Factor::HALF).overshooting(overshoots(ENTRY.name, params));
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    let window =
+        CongestionWindow::new(setup, Factor::HALF).overshooting(overshoots(ENTRY.name, params));
     Box::new(NewReno { window })
 }
 
 #[derive(Debug)]
 struct NewReno {
-    window: Window,
+    window: CongestionWindow,
 }
 
 impl CongestionControl for NewReno {
@@ -81,8 +82,8 @@ mod tests {
     const MSS: u64 = 1000;
     const NOW: Instant = Instant::ZERO;
 
-    fn path() -> Path {
-        Path {
+    fn setup() -> CcSetup {
+        CcSetup {
             mss: 1000,
             initial_window: 10 * MSS,
             floor: 2 * MSS,
@@ -93,8 +94,8 @@ mod tests {
         }
     }
 
-    fn control(path: &Path) -> Box<dyn CongestionControl> {
-        build(&Params::new(), path)
+    fn control(setup: &CcSetup) -> Box<dyn CongestionControl> {
+        build(&Params::new(), setup)
     }
 
     fn ack(bytes: u64) -> AckSample {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn slow_start_counts_bytes_up_to_l_and_one_segment_after_a_timeout() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         for (bytes, grows) in [(1000, 1000), (400, 400), (2000, 2000), (9000, 2000)] {
             let before = cc.cwnd();
             let _ = cc.on_ack(&ack(bytes));
@@ -121,7 +122,7 @@ mod tests {
     /// Found by the fault test: a mark, a loss that was none, and a real one in the same window.
     #[test]
     fn a_loss_after_one_that_was_undone_does_not_add_to_the_mark_either() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         let _ = cc.on_ack(&AckSample { ece: true, ..ack(1000) });
         assert_eq!(cc.ssthresh(), 5000);
         cc.on_event(&loss(8000, true));
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_one_segment_per_window_of_bytes() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         cc.on_event(&loss(20 * MSS, false));
         assert_eq!(cc.cwnd(), 10 * MSS);
         // 19 ACKs of half a segment are less than a window, the 20th completes it.
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn slow_start_stops_at_ssthresh_however_acks_are_bundled() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 7 * MSS });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 3500));
         let _ = cc.on_ack(&ack(2000));
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_ecn_cut_halves_cwnd_and_does_not_grow_on_the_same_ack() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         let marked = AckSample { ece: true, ..ack(2000) };
         assert_eq!(cc.on_ack(&marked), Reaction::Reduced);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (5 * MSS, 5 * MSS));
@@ -169,14 +170,14 @@ mod tests {
 
     #[test]
     fn without_ecn_agreed_the_flag_means_nothing() {
-        let mut cc = control(&Path { ecn: false, ..path() });
+        let mut cc = control(&CcSetup { ecn: false, ..setup() });
         assert_eq!(cc.on_ack(&AckSample { ece: true, ..ack(1000) }), Reaction::None);
         assert_eq!(cc.cwnd(), 11 * MSS);
     }
 
     #[test]
     fn a_mark_and_a_loss_in_one_window_halve_once() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         let _ = cc.on_ack(&AckSample { ece: true, ..ack(0) });
         cc.on_event(&loss(9 * MSS, true));
         assert_eq!((cc.cwnd(), cc.ssthresh()), (5 * MSS, 5 * MSS));
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_timeout_leaves_one_segment_and_only_the_first_lowers_ssthresh() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 10 * MSS });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
         cc.on_event(&CongestionEvent::Rto { now: NOW, first: false, in_flight: MSS });
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_cut_below_the_least_ssthresh_grows_by_slow_start_up_to_that() {
-        let floors = Path { floor: MSS, ssthresh_floor: 2 * MSS, ..path() };
+        let floors = CcSetup { floor: MSS, ssthresh_floor: 2 * MSS, ..setup() };
         for cut in [loss(2 * MSS, false), loss(3 * MSS, false)] {
             let mut cc = control(&floors);
             cc.on_event(&cut);
@@ -218,11 +219,11 @@ mod tests {
 
     #[test]
     fn the_end_of_recovery_bounds_the_burst() {
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         cc.on_event(&loss(10 * MSS, false));
         cc.on_event(&CongestionEvent::Recovered { now: NOW, in_flight: 0 });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2 * MSS, 5 * MSS));
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         cc.on_event(&loss(10 * MSS, false));
         cc.on_event(&CongestionEvent::Recovered { now: NOW, in_flight: 9 * MSS });
         assert_eq!(cc.cwnd(), 5 * MSS);
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn undo_restores_the_last_loss_reaction_once() {
         let undo = CongestionEvent::Undo { now: NOW };
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         cc.on_event(&undo);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
         cc.on_event(&loss(10 * MSS, false));
@@ -254,7 +255,7 @@ mod tests {
     #[test]
     fn idle_restart_goes_to_the_initial_window_and_never_up() {
         let idle = CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1) };
-        let mut cc = control(&path());
+        let mut cc = control(&setup());
         for _ in 0..20 {
             let _ = cc.on_ack(&ack(2000));
         }

@@ -32,17 +32,17 @@ use lowtide_units::{Probe, Unit};
 use super::alpha::Q20_BITS;
 use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
-    Reaction, Signal, Wants,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
+    DelackDetection, Exemption, Reaction, Requirements, Signal,
 };
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const NAME: &str = "tdctcp";
 const ORACLE: &str = "oracle";
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
     summary: "DCTCP with an increase of up to two segments, alpha reset after delayed-ACK timeouts",
     spec: "TDCTCP §IV-A, §IV-B",
@@ -51,13 +51,13 @@ pub static ENTRY: Entry = Entry {
         INITIAL_ALPHA,
         Param {
             name: "delack-timeout",
-            kind: Kind::Name { allowed: || alloc::vec!["inferred", ORACLE], refused: &[] },
+            kind: ValueKind::Name { allowed: || alloc::vec!["inferred", ORACLE], refused: &[] },
             default: "inferred",
             doc: "How the sender learns of a delayed-ACK timeout: by our rule, or from the simulator.",
             source: "TDCTCP §IV-B does not say",
         },
     ],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
@@ -66,15 +66,15 @@ pub static ENTRY: Entry = Entry {
             source: "TDCTCP algorithm 1, line 3: up to two segments per round trip",
         }],
     },
-    wants: Wants { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Tdctcp {
-        dctcp: Dctcp::of(NAME, params, path),
+        dctcp: Dctcp::of(NAME, params, setup),
         oracle: params.get(NAME, "delack-timeout").and_then(Value::name) == Some(ORACLE),
-        tally: DelackTally::default(),
+        detection: DelackDetection::default(),
     })
 }
 
@@ -82,7 +82,7 @@ fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
 struct Tdctcp {
     dctcp: Dctcp,
     oracle: bool,
-    tally: DelackTally,
+    detection: DelackDetection,
 }
 
 /// `mss (1 + 1 / (1 + alpha / 2))` with alpha in 2^-20, rounded down.
@@ -97,9 +97,9 @@ impl Tdctcp {
         let guess = ack.delack_suspected;
         let Some(truth) = ack.delack_timeout else { return guess };
         let count = match (truth, guess) {
-            (true, true) => &mut self.tally.found,
-            (true, false) => &mut self.tally.missed,
-            (false, true) => &mut self.tally.imagined,
+            (true, true) => &mut self.detection.true_positives,
+            (true, false) => &mut self.detection.false_negatives,
+            (false, true) => &mut self.detection.false_positives,
             (false, false) => return false,
         };
         *count = count.saturating_add(1);
@@ -111,7 +111,7 @@ impl Tdctcp {
         if ack.may_grow && !ack.ece {
             let increase = increase(self.dctcp.window.mss(), self.dctcp.alpha_q20());
             let rest = self.dctcp.window.slow_start(ack);
-            self.dctcp.window.avoid_by(rest, increase);
+            self.dctcp.window.additive_increase(rest, increase);
         }
     }
 }
@@ -122,7 +122,7 @@ impl CongestionControl for Tdctcp {
             return self.dctcp.on_ack(ack);
         }
         if self.delack_timeout(ack) {
-            self.dctcp.forget();
+            self.dctcp.reset_alpha();
         }
         self.dctcp.observe(ack);
         if ack.ece && ack.may_reduce {
@@ -140,16 +140,16 @@ impl CongestionControl for Tdctcp {
     fn ssthresh(&self) -> u64 {
         self.dctcp.ssthresh()
     }
-    fn delack_tally(&self) -> DelackTally {
-        self.tally
+    fn delack_detection(&self) -> DelackDetection {
+        self.detection
     }
     fn probe(&self, out: &mut dyn Probe) {
         self.dctcp.probe(out);
-        let t = &self.tally;
+        let t = &self.detection;
         for (name, n) in [
-            ("delack-found", t.found),
-            ("delack-missed", t.missed),
-            ("delack-imagined", t.imagined),
+            ("delack-found", t.true_positives),
+            ("delack-missed", t.false_negatives),
+            ("delack-imagined", t.false_positives),
         ] {
             out.value(name, Unit::Count, u64::from(n));
         }

@@ -29,14 +29,14 @@ use alloc::boxed::Box;
 use lowtide_units::{Duration, Probe, Unit};
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction, Signal,
-    Wants, Window,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
+    DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
 use crate::params::{Param, Params};
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 const NAME: &str = "vegas";
-const MOST: u64 = 1000;
+const MAX_SEGMENTS: u64 = 1000;
 
 /// A number of queued segments.
 const fn segments(
@@ -45,11 +45,11 @@ const fn segments(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind: Kind::Count { min: 0, max: MOST }, default, doc, source }
+    Param { name, kind: ValueKind::Count { min: 0, max: MAX_SEGMENTS }, default, doc, source }
 }
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
     summary: "keeps between alpha and beta segments of its own in the queue, by round-trip time",
     spec: "Brakmo and Peterson 1995 §III-B, §III-C",
@@ -68,19 +68,19 @@ pub static ENTRY: Entry = Entry {
         ),
         segments("gamma", "1", "More queued segments than this end slow start.", "ns-2"),
     ],
-    declares: Declares {
+    declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn, Signal::Delay],
         floor_segments: 2,
         proportional: false,
         exemptions: &[],
     },
-    wants: Wants { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    let window = Window::new(path, Factor::HALF);
-    let bytes = |name, default| params.count(NAME, name, default).min(MOST) * window.mss();
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    let window = CongestionWindow::new(setup, Factor::HALF);
+    let bytes = |name, default| params.count(NAME, name, default).min(MAX_SEGMENTS) * window.mss();
     let alpha = bytes("alpha", 1);
     Box::new(Vegas {
         alpha,
@@ -103,7 +103,7 @@ struct Round {
     sum: u128,
     samples: u32,
     /// The most that was in flight, bytes.
-    flight: u64,
+    max_in_flight: u64,
     /// What was measured is void: the next ACK of data begins a new one.
     restart: bool,
 }
@@ -113,10 +113,10 @@ impl Round {
         Self { end, ..Self::default() }
     }
     /// Bytes in flight beyond what the path alone holds; none without a sample.
-    fn queued(&self, base: Duration) -> Option<u64> {
+    fn diff_bytes(&self, base: Duration) -> Option<u64> {
         let mean = self.sum.checked_div(u128::from(self.samples))?;
         let excess = mean.saturating_sub(u128::from(base.as_ps()));
-        let bytes = u128::from(self.flight) * excess;
+        let bytes = u128::from(self.max_in_flight) * excess;
         // The excess is at most the mean.
         bytes.checked_div(mean).map(|bytes| bytes as u64)
     }
@@ -124,7 +124,7 @@ impl Round {
 
 #[derive(Debug)]
 struct Vegas {
-    window: Window,
+    window: CongestionWindow,
     /// Thresholds, bytes.
     alpha: u64,
     beta: u64,
@@ -138,8 +138,8 @@ struct Vegas {
 }
 
 impl Vegas {
-    fn measure(&mut self, ack: &AckSample) {
-        self.round.flight = self.round.flight.max(ack.prior_in_flight);
+    fn on_sample(&mut self, ack: &AckSample) {
+        self.round.max_in_flight = self.round.max_in_flight.max(ack.prior_in_flight);
         if let Some(rtt) = ack.rtt {
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
             self.round.sum += u128::from(rtt.as_ps());
@@ -149,7 +149,7 @@ impl Vegas {
 
     /// What the round trip that ends now says.
     fn decide(&mut self) -> Reaction {
-        let Some(queued) = self.base.and_then(|base| self.round.queued(base)) else {
+        let Some(queued) = self.base.and_then(|base| self.round.diff_bytes(base)) else {
             return Reaction::None;
         };
         let cwnd = self.window.cwnd();
@@ -183,7 +183,7 @@ impl Vegas {
             (false, _) => ack.acked_bytes,
         };
         if self.increase && self.window.cwnd() >= self.window.ssthresh() {
-            self.window.avoid(rest);
+            self.window.congestion_avoidance(rest);
         }
     }
 }
@@ -199,7 +199,7 @@ impl CongestionControl for Vegas {
         if self.round.restart && ack.acked_bytes > 0 {
             self.round = Round::from(ack.snd_nxt);
         }
-        self.measure(ack);
+        self.on_sample(ack);
         let mut reaction = Reaction::None;
         if ended {
             if ack.may_grow {

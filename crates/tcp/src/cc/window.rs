@@ -4,16 +4,16 @@
 //! controls (how far a reaction goes down, how the window grows beyond slow start) is a factor here
 //! or stays in their own file.
 
-use super::{AckSample, CongestionEvent, Path};
+use super::{AckSample, CcSetup, CongestionEvent};
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const ENDS: &[&str] = &["exact", "overshoot"];
 
 /// The parameter of controls that can end slow start in two ways.
 pub const SLOW_START_END: Param = Param {
     name: "slow-start-end",
-    kind: Kind::Name { allowed: || ENDS.to_vec(), refused: &[] },
+    kind: ValueKind::Name { allowed: || ENDS.to_vec(), refused: &[] },
     default: "exact",
     doc: "Slow start stops at ssthresh, or an ACK that finds cwnd not above it counts wholly.",
     source: "RFC 5681 §3.1 leaves cwnd = ssthresh open; FreeBSD newreno_ack_received overshoots",
@@ -46,31 +46,31 @@ impl Factor {
 
 /// cwnd and ssthresh with the reactions of RFC 5681.
 #[derive(Clone, Debug)]
-pub struct Window {
-    path: Path,
+pub struct CongestionWindow {
+    setup: CcSetup,
     beta: Factor,
     overshoots: bool,
     cwnd: u64,
     ssthresh: u64,
     /// Bytes acknowledged since cwnd last grew in congestion avoidance (RFC 3465 §2.1).
-    counted: u64,
+    bytes_counted: u64,
     /// cwnd before the last ECN cut, for a loss in the same window of data.
-    cut_from: Option<u64>,
-    /// cwnd, ssthresh and `cut_from` before the last loss reaction.
+    cwnd_before_cut: Option<u64>,
+    /// cwnd, ssthresh and `cwnd_before_cut` before the last loss reaction.
     undo: Option<(u64, u64, Option<u64>)>,
 }
 
-impl Window {
+impl CongestionWindow {
     /// The window of a new connection; a loss leaves `beta` of what was in flight.
-    pub const fn new(path: &Path, beta: Factor) -> Self {
+    pub const fn new(setup: &CcSetup, beta: Factor) -> Self {
         Self {
-            path: *path,
+            setup: *setup,
             beta,
             overshoots: false,
-            cwnd: path.initial_window,
+            cwnd: setup.initial_window,
             ssthresh: u64::MAX,
-            counted: 0,
-            cut_from: None,
+            bytes_counted: 0,
+            cwnd_before_cut: None,
             undo: None,
         }
     }
@@ -90,15 +90,15 @@ impl Window {
     }
     /// Payload bytes of a full segment.
     pub fn mss(&self) -> u64 {
-        u64::from(self.path.mss)
+        u64::from(self.setup.mss)
     }
     /// The least window after a reaction, bytes.
     pub const fn floor(&self) -> u64 {
-        self.path.floor
+        self.setup.floor
     }
     /// ECN was agreed with the peer.
     pub const fn ecn(&self) -> bool {
-        self.path.ecn
+        self.setup.ecn
     }
     /// What a loss leaves of a window.
     pub const fn beta(&self) -> Factor {
@@ -113,7 +113,7 @@ impl Window {
     pub fn grow(&mut self, ack: &AckSample) {
         if ack.may_grow {
             let rest = self.slow_start(ack);
-            self.avoid(rest);
+            self.congestion_avoidance(rest);
         }
     }
 
@@ -129,7 +129,7 @@ impl Window {
         if over {
             return ack.acked_bytes;
         }
-        let limit = if ack.after_rto { self.mss() } else { self.path.abc_limit };
+        let limit = if ack.after_rto { self.mss() } else { self.setup.abc_limit };
         let counted = ack.acked_bytes.min(limit);
         if self.overshoots {
             self.cwnd = self.cwnd.saturating_add(counted);
@@ -141,15 +141,15 @@ impl Window {
     }
 
     /// Additive increase: one segment per window of acknowledged bytes (RFC 3465 §2.1).
-    pub fn avoid(&mut self, acked_bytes: u64) {
-        self.avoid_by(acked_bytes, self.mss());
+    pub fn congestion_avoidance(&mut self, acked_bytes: u64) {
+        self.additive_increase(acked_bytes, self.mss());
     }
 
     /// The same with another increase than a segment, bytes.
-    pub fn avoid_by(&mut self, acked_bytes: u64, increase: u64) {
-        self.counted = self.counted.saturating_add(acked_bytes);
-        if self.counted >= self.cwnd {
-            self.counted -= self.cwnd;
+    pub fn additive_increase(&mut self, acked_bytes: u64, increase: u64) {
+        self.bytes_counted = self.bytes_counted.saturating_add(acked_bytes);
+        if self.bytes_counted >= self.cwnd {
+            self.bytes_counted -= self.cwnd;
             self.cwnd = self.cwnd.saturating_add(increase);
         }
     }
@@ -164,9 +164,9 @@ impl Window {
     /// A window that stands below the floor (after a timeout) is not raised by a cut. A loss
     /// reaction before it can no longer be undone: the congestion was real.
     pub fn cut_to(&mut self, target: u64) {
-        self.cut_from = Some(self.cwnd);
+        self.cwnd_before_cut = Some(self.cwnd);
         self.undo = None;
-        self.lower_to(target.max(self.path.floor));
+        self.lower_to(target.max(self.setup.floor));
     }
 
     /// Loss, timeout, end of recovery, idle restart and undo.
@@ -176,9 +176,9 @@ impl Window {
                 self.save();
                 // RFC 3168 §6.1.2: one reduction per window of data. Where ECN already cut, the loss
                 // takes the window down to what it alone would have left, and no further.
-                let cut_from = self.cut_from.take().filter(|_| already_reduced);
+                let cut_from = self.cwnd_before_cut.take().filter(|_| already_reduced);
                 let before = cut_from.unwrap_or(in_flight);
-                let target = self.beta.of(before).max(self.path.floor);
+                let target = self.beta.of(before).max(self.setup.floor);
                 self.lower_to(target);
             }
             CongestionEvent::Recovered { in_flight, .. } => {
@@ -189,17 +189,17 @@ impl Window {
             CongestionEvent::Rto { first, in_flight, .. } => {
                 if first {
                     self.save();
-                    let target = self.beta.of(in_flight).max(self.path.floor);
-                    self.ssthresh = target.max(self.path.ssthresh_floor);
+                    let target = self.beta.of(in_flight).max(self.setup.floor);
+                    self.ssthresh = target.max(self.setup.ssthresh_floor);
                 }
                 self.cwnd = self.mss();
-                self.counted = 0;
-                self.cut_from = None;
+                self.bytes_counted = 0;
+                self.cwnd_before_cut = None;
             }
             CongestionEvent::IdleRestart { .. } => {
-                self.cwnd = self.cwnd.min(self.path.initial_window);
-                self.counted = 0;
-                self.cut_from = None;
+                self.cwnd = self.cwnd.min(self.setup.initial_window);
+                self.bytes_counted = 0;
+                self.cwnd_before_cut = None;
                 self.undo = None;
             }
             CongestionEvent::Undo { .. } => {
@@ -207,7 +207,7 @@ impl Window {
                     self.cwnd = self.cwnd.max(cwnd);
                     self.ssthresh = self.ssthresh.max(ssthresh);
                     // The cut before it still counts in its window of data.
-                    self.cut_from = cut_from;
+                    self.cwnd_before_cut = cut_from;
                 }
             }
         }
@@ -215,12 +215,12 @@ impl Window {
 
     /// Both cwnd and ssthresh come down to `target` in one step, ssthresh to its own floor at most.
     fn lower_to(&mut self, target: u64) {
-        self.ssthresh = target.max(self.path.ssthresh_floor);
+        self.ssthresh = target.max(self.setup.ssthresh_floor);
         self.cwnd = self.cwnd.min(target);
-        self.counted = 0;
+        self.bytes_counted = 0;
     }
 
     const fn save(&mut self) {
-        self.undo = Some((self.cwnd, self.ssthresh, self.cut_from));
+        self.undo = Some((self.cwnd, self.ssthresh, self.cwnd_before_cut));
     }
 }

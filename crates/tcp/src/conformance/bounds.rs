@@ -5,24 +5,24 @@ use alloc::vec::Vec;
 
 use lowtide_units::{Duration, Instant};
 
-use super::flow::{Flow, MSS, Mix, PATH, anything};
-use super::{Broken, Subject};
-use crate::cc::{AckSample, CongestionEvent, Path, Reaction};
+use super::flow::{Lcg, MSS, SETUP, SyntheticSender, random_event};
+use super::{RuleFailure, Subject};
+use crate::cc::{AckSample, CcSetup, CongestionEvent, Reaction};
 
-pub(super) fn floor(subject: Subject<'_>) -> Broken {
+pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
     for segments in [1, 2] {
-        let path = Path { floor: segments * MSS, ..PATH };
-        let least = path.floor.min(u64::from(subject.entry.declares.floor_segments) * MSS);
-        let mut flow = Flow::new(subject, &path);
-        let mut mix = Mix::new(segments);
+        let path = CcSetup { floor: segments * MSS, ..SETUP };
+        let least = path.floor.min(u64::from(subject.entry.declared.floor_segments) * MSS);
+        let mut flow = SyntheticSender::new(subject, &path);
+        let mut mix = Lcg::new(segments);
         for i in 0..5000 {
             // Many marks and losses in a row as well as a mixture.
             if i % 100 < 20 {
-                let _ = flow.marked(MSS, true);
+                let _ = flow.marked_ack(MSS, true);
                 let in_flight = flow.cwnd();
                 flow.lose(in_flight);
             } else {
-                let _ = anything(&mut flow, &mut mix, false);
+                let _ = random_event(&mut flow, &mut mix, false);
             }
             let (cwnd, ssthresh) = (flow.cwnd(), flow.cc.ssthresh());
             if cwnd < least || ssthresh < least {
@@ -34,7 +34,7 @@ pub(super) fn floor(subject: Subject<'_>) -> Broken {
         // Below the floor after a timeout, a cut keeps the one segment.
         let in_flight = flow.cwnd();
         flow.rto(true, in_flight);
-        let _ = flow.marked(MSS, true);
+        let _ = flow.marked_ack(MSS, true);
         if flow.cwnd() < MSS {
             return Some(format!("a mark after a timeout leaves {} B", flow.cwnd()));
         }
@@ -42,11 +42,12 @@ pub(super) fn floor(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn limits(subject: Subject<'_>) -> Broken {
+pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
     const HUGE: u64 = u64::MAX;
     for (mss, initial_window) in [(1448, 14_480), (65_495, HUGE - 1), (1, 2)] {
-        let path = Path { mss, initial_window, floor: 2 * u64::from(mss), abc_limit: HUGE, ..PATH };
-        let mut flow = Flow::new(subject, &path);
+        let path =
+            CcSetup { mss, initial_window, floor: 2 * u64::from(mss), abc_limit: HUGE, ..SETUP };
+        let mut flow = SyntheticSender::new(subject, &path);
         for i in 0_u32..60 {
             let huge = i % 2 == 0;
             let bytes = if huge { HUGE } else { u64::from(i) };
@@ -73,7 +74,7 @@ pub(super) fn limits(subject: Subject<'_>) -> Broken {
                 may_grow: true,
                 ..AckSample::default()
             };
-            let step = flow.give(&sample);
+            let step = flow.feed(&sample);
             let wrapped = step.reaction == Reaction::None && step.after < step.before;
             let cut_too_far = step.after < step.before / 3;
             if wrapped || cut_too_far {
@@ -100,12 +101,12 @@ pub(super) fn limits(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn deterministic(subject: Subject<'_>) -> Broken {
+pub(super) fn deterministic(subject: Subject<'_>) -> RuleFailure {
     let [a, b] = [0, 1].map(|_| {
-        let (mut flow, mut mix) = (Flow::new(subject, &PATH), Mix::new(3));
+        let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(3));
         (0..2000)
             .map(|_| {
-                let step = anything(&mut flow, &mut mix, true);
+                let step = random_event(&mut flow, &mut mix, true);
                 (step, flow.cwnd(), flow.cc.ssthresh(), flow.cc.pacing_rate())
             })
             .collect::<Vec<_>>()

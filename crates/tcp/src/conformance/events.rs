@@ -2,20 +2,20 @@
 
 use alloc::format;
 
-use super::flow::{Flow, MSS, PATH, RTT, declares, near};
-use super::{Broken, Subject};
+use super::flow::{MSS, RTT, SETUP, SyntheticSender, declares, near};
+use super::{RuleFailure, Subject};
 use crate::cc::{CongestionEvent, Signal};
 
 /// A control with about a hundred segments in its window.
-fn grown(subject: Subject<'_>) -> Flow {
-    let mut flow = Flow::new(subject, &PATH);
+fn grown(subject: Subject<'_>) -> SyntheticSender {
+    let mut flow = SyntheticSender::new(subject, &SETUP);
     for _ in 0..90 {
-        let _ = flow.clean();
+        let _ = flow.clean_ack();
     }
     flow
 }
 
-pub(super) fn loss_halves(subject: Subject<'_>) -> Broken {
+pub(super) fn loss_halves(subject: Subject<'_>) -> RuleFailure {
     if !declares(subject, Signal::Loss) {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn loss_halves(subject: Subject<'_>) -> Broken {
                 flow.observe_round(0);
             }
             let in_flight = flow.cwnd() / share;
-            let half = (in_flight / 2).max(PATH.floor);
+            let half = (in_flight / 2).max(SETUP.floor);
             flow.lose(in_flight);
             let (cwnd, ssthresh) = (flow.cwnd(), flow.cc.ssthresh());
             if !near(ssthresh, half, MSS) || cwnd > ssthresh {
@@ -48,7 +48,7 @@ pub(super) fn loss_halves(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn one_reduction(subject: Subject<'_>) -> Broken {
+pub(super) fn one_reduction(subject: Subject<'_>) -> RuleFailure {
     if !declares(subject, Signal::Loss) || !declares(subject, Signal::Ecn) {
         return None;
     }
@@ -61,7 +61,7 @@ pub(super) fn one_reduction(subject: Subject<'_>) -> Broken {
             flow
         });
         let in_flight = both.cwnd();
-        let _ = both.marked(MSS, true);
+        let _ = both.marked_ack(MSS, true);
         let now = both.now;
         both.event(&CongestionEvent::Loss { now, in_flight, already_reduced: true });
         alone.lose(in_flight);
@@ -76,7 +76,7 @@ pub(super) fn one_reduction(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn recovered_burst(subject: Subject<'_>) -> Broken {
+pub(super) fn recovered_burst(subject: Subject<'_>) -> RuleFailure {
     for segments in [0, 1, 5, 1000] {
         let mut flow = grown(subject);
         let before = flow.cwnd();
@@ -84,7 +84,7 @@ pub(super) fn recovered_burst(subject: Subject<'_>) -> Broken {
         let in_flight = segments * MSS;
         let now = flow.now;
         flow.event(&CongestionEvent::Recovered { now, in_flight });
-        let bound = flow.cc.ssthresh().min(in_flight.max(MSS) + MSS).max(PATH.floor);
+        let bound = flow.cc.ssthresh().min(in_flight.max(MSS) + MSS).max(SETUP.floor);
         if flow.cwnd() > bound {
             return Some(format!(
                 "recovery ends with {in_flight} B in flight and cwnd {}, more than {bound}",
@@ -95,7 +95,7 @@ pub(super) fn recovered_burst(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn rto(subject: Subject<'_>) -> Broken {
+pub(super) fn rto(subject: Subject<'_>) -> RuleFailure {
     let mut flow = grown(subject);
     let before = flow.cwnd();
     flow.rto(true, before);
@@ -110,18 +110,18 @@ pub(super) fn rto(subject: Subject<'_>) -> Broken {
     }
     // Slow start follows: the window is back at ssthresh after a few round trips.
     for _ in 0..2 * ssthresh / MSS {
-        let _ = flow.clean();
+        let _ = flow.clean_ack();
     }
     (flow.cwnd() < ssthresh).then(|| format!("no slow start after a timeout: {} B", flow.cwnd()))
 }
 
-pub(super) fn idle_restart(subject: Subject<'_>) -> Broken {
-    let idle = |flow: &mut Flow| {
+pub(super) fn idle_restart(subject: Subject<'_>) -> RuleFailure {
+    let idle = |flow: &mut SyntheticSender| {
         let (cwnd, ssthresh) = (flow.cwnd(), flow.cc.ssthresh());
         flow.now += RTT * 100;
         let now = flow.now;
         flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 100 });
-        let bound = cwnd.min(PATH.initial_window);
+        let bound = cwnd.min(SETUP.initial_window);
         (flow.cwnd() > bound || flow.cc.ssthresh() < ssthresh).then(|| {
             format!(
                 "after idle cwnd {cwnd} is {} (bound {bound}), ssthresh {ssthresh} is {}",
@@ -137,19 +137,19 @@ pub(super) fn idle_restart(subject: Subject<'_>) -> Broken {
 }
 
 /// How the window is reduced from what is in flight.
-type Reduce<'a> = &'a dyn Fn(&mut Flow, u64);
+type Reduce<'a> = &'a dyn Fn(&mut SyntheticSender, u64);
 
-pub(super) fn undo(subject: Subject<'_>) -> Broken {
-    let undo = |flow: &mut Flow| {
+pub(super) fn undo(subject: Subject<'_>) -> RuleFailure {
+    let undo = |flow: &mut SyntheticSender| {
         let now = flow.now;
         flow.event(&CongestionEvent::Undo { now });
     };
-    let timeouts = |flow: &mut Flow, in_flight: u64| {
+    let timeouts = |flow: &mut SyntheticSender, in_flight: u64| {
         flow.rto(true, in_flight);
         flow.rto(false, MSS);
     };
     let cases: [(&str, Reduce<'_>); 3] =
-        [("a loss", &Flow::lose), ("two timeouts", &timeouts), ("nothing", &|_, _| {})];
+        [("a loss", &SyntheticSender::lose), ("two timeouts", &timeouts), ("nothing", &|_, _| {})];
     for (what, reduce) in cases {
         let mut flow = grown(subject);
         let before = (flow.cwnd(), flow.cc.ssthresh());

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use lowtide_units::{Duration, Instant};
 
 use super::Subject;
-use crate::cc::{AckSample, CongestionControl, CongestionEvent, Path, Reaction, Signal};
+use crate::cc::{AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction, Signal};
 
 /// Segment size, bytes: a full Ethernet frame with timestamps.
 pub(super) const MSS: u64 = 1448;
@@ -13,7 +13,7 @@ pub(super) const MSS: u64 = 1448;
 pub(super) const RTT: Duration = Duration::from_ms(100);
 
 /// The path that rules start from.
-pub(super) const PATH: Path = Path {
+pub(super) const SETUP: CcSetup = CcSetup {
     mss: MSS as u32,
     initial_window: 10 * MSS,
     floor: 2 * MSS,
@@ -25,32 +25,36 @@ pub(super) const PATH: Path = Path {
 
 /// What one ACK did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Step {
+pub(super) struct AckOutcome {
     pub(super) before: u64,
     pub(super) after: u64,
     pub(super) reaction: Reaction,
 }
 
 /// A control and the sequence space and clock around it.
-pub(super) struct Flow {
+pub(super) struct SyntheticSender {
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) now: Instant,
     una: u64,
     nxt: u64,
 }
 
-impl Flow {
-    pub(super) fn new(subject: Subject<'_>, path: &Path) -> Self {
-        Self { cc: (subject.entry.build)(subject.params, path), now: path.now, una: 0, nxt: 0 }
+impl SyntheticSender {
+    pub(super) fn new(subject: Subject<'_>, setup: &CcSetup) -> Self {
+        Self { cc: (subject.entry.build)(subject.params, setup), now: setup.now, una: 0, nxt: 0 }
     }
 
     /// In congestion avoidance, with a window of about `segments`; `None` when a loss does not get
     /// the control there.
-    pub(super) fn avoiding(subject: Subject<'_>, path: &Path, segments: u64) -> Option<Self> {
-        let mut flow = Self::new(subject, path);
+    pub(super) fn in_congestion_avoidance(
+        subject: Subject<'_>,
+        setup: &CcSetup,
+        segments: u64,
+    ) -> Option<Self> {
+        let mut flow = Self::new(subject, setup);
         let mut acks = 0;
         while flow.cwnd() < 2 * segments * MSS {
-            let _ = flow.clean();
+            let _ = flow.clean_ack();
             acks += 1;
             if acks > 100 * segments {
                 return None;
@@ -92,20 +96,20 @@ impl Flow {
     }
 
     /// Hands `sample` to the control.
-    pub(super) fn give(&mut self, sample: &AckSample) -> Step {
+    pub(super) fn feed(&mut self, sample: &AckSample) -> AckOutcome {
         let before = self.cwnd();
         let reaction = self.cc.on_ack(sample);
-        Step { before, after: self.cwnd(), reaction }
+        AckOutcome { before, after: self.cwnd(), reaction }
     }
 
     /// One clean ACK of one segment.
-    pub(super) fn clean(&mut self) -> Step {
+    pub(super) fn clean_ack(&mut self) -> AckOutcome {
         let sample = self.sample(MSS);
-        self.give(&sample)
+        self.feed(&sample)
     }
 
     /// One ACK of `bytes` that reports a mark; `may_reduce` as the cut rule would say.
-    pub(super) fn marked(&mut self, bytes: u64, may_reduce: bool) -> Step {
+    pub(super) fn marked_ack(&mut self, bytes: u64, may_reduce: bool) -> AckOutcome {
         let sample = self.sample(bytes);
         let sample = AckSample {
             ece: true,
@@ -114,7 +118,7 @@ impl Flow {
             may_reduce,
             ..sample
         };
-        self.give(&sample)
+        self.feed(&sample)
     }
 
     /// As many ACKs of one segment as the window holds, `marks` of every ten of them marked and
@@ -131,7 +135,7 @@ impl Flow {
                 may_reduce: false,
                 ..sample
             };
-            let _ = self.give(&sample);
+            let _ = self.feed(&sample);
         }
     }
 
@@ -153,7 +157,7 @@ impl Flow {
 
 /// The control declares to react to `signal`.
 pub(super) fn declares(subject: Subject<'_>, signal: Signal) -> bool {
-    subject.entry.declares.reacts_to.contains(&signal)
+    subject.entry.declared.reacts_to.contains(&signal)
 }
 
 /// `value` is within `slack` of `ideal`.
@@ -162,9 +166,9 @@ pub(super) fn near(value: u64, ideal: u64, slack: u64) -> bool {
 }
 
 /// A fixed sequence of pseudo-random numbers, to mix ACKs and events.
-pub(super) struct Mix(u64);
+pub(super) struct Lcg(u64);
 
-impl Mix {
+impl Lcg {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -176,7 +180,11 @@ impl Mix {
 }
 
 /// One step of a mixture of everything that can happen; timeouts only with `timeouts`.
-pub(super) fn anything(flow: &mut Flow, mix: &mut Mix, timeouts: bool) -> Option<Step> {
+pub(super) fn random_event(
+    flow: &mut SyntheticSender,
+    mix: &mut Lcg,
+    timeouts: bool,
+) -> Option<AckOutcome> {
     let in_flight = flow.cwnd();
     let now = flow.now;
     match mix.below(40) {
@@ -186,12 +194,12 @@ pub(super) fn anything(flow: &mut Flow, mix: &mut Mix, timeouts: bool) -> Option
         3 => flow.event(&CongestionEvent::Undo { now }),
         4 => flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 10 }),
         5 if timeouts => flow.rto(mix.below(2) == 0, in_flight),
-        6..=15 => return Some(flow.marked(MSS, mix.below(2) == 0)),
+        6..=15 => return Some(flow.marked_ack(MSS, mix.below(2) == 0)),
         _ => {
             let sample = flow.sample(MSS * (1 + mix.below(3)));
             let may_grow = mix.below(4) > 0;
             let sample = AckSample { may_grow, app_limited: !may_grow, ..sample };
-            return Some(flow.give(&sample));
+            return Some(flow.feed(&sample));
         }
     }
     None

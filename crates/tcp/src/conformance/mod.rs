@@ -4,7 +4,7 @@
 //! returns every rule that it breaks. It runs over every registered control in the tests of this
 //! crate, and a control in a crate of one's own is checked the same way, with
 //! `assert_eq!(check(&ENTRY), [])`. A rule that a control breaks on purpose stands in
-//! [`Declares::exemptions`](crate::cc::Declares) with its source; an exemption whose rule is not
+//! [`DeclaredProperties::exemptions`](crate::cc::Declares) with its source; an exemption whose rule is not
 //! really broken is itself a violation. Arithmetic that overflows panics where the build checks for
 //! that, so run the kit in such a build (the default of `cargo test`).
 
@@ -19,7 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::cc::Entry;
+use crate::cc::CcEntry;
 use crate::params::Params;
 
 /// One rule.
@@ -28,21 +28,21 @@ pub struct Rule {
     /// Name, as exemptions use it.
     pub name: &'static str,
     /// What it asks for.
-    pub says: &'static str,
+    pub requirement: &'static str,
     /// Where that is written.
     pub source: &'static str,
-    check: fn(Subject<'_>) -> Broken,
+    check: fn(Subject<'_>) -> RuleFailure,
 }
 
 /// The control under test and its parameters.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
-    entry: &'a Entry,
+    entry: &'a CcEntry,
     params: &'a Params,
 }
 
 /// What broke the rule, if anything did.
-type Broken = Option<String>;
+type RuleFailure = Option<String>;
 
 /// One broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -193,21 +193,21 @@ const fn rule(
     name: &'static str,
     says: &'static str,
     source: &'static str,
-    check: fn(Subject<'_>) -> Broken,
+    check: fn(Subject<'_>) -> RuleFailure,
 ) -> Rule {
-    Rule { name, says, source, check }
+    Rule { name, requirement: says, source, check }
 }
 
 /// Every rule that `entry` breaks without an exemption, and every exemption that it does not need,
 /// with all parameters at their defaults.
-pub fn check(entry: &Entry) -> Vec<Violation> {
+pub fn check(entry: &CcEntry) -> Vec<Violation> {
     check_with(entry, &Params::new())
 }
 
 /// [`check`] with parameters.
-pub fn check_with(entry: &Entry, params: &Params) -> Vec<Violation> {
+pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
     let subject = Subject { entry, params };
-    let exempt = |name| entry.declares.exemptions.iter().find(|e| e.rule == name);
+    let exempt = |name| entry.declared.exemptions.iter().find(|e| e.rule == name);
     let mut out = Vec::new();
     for rule in RULES {
         match ((rule.check)(subject), exempt(rule.name)) {
@@ -219,7 +219,7 @@ pub fn check_with(entry: &Entry, params: &Params) -> Vec<Violation> {
             (Some(_), Some(_)) | (None, None) => {}
         }
     }
-    for e in entry.declares.exemptions {
+    for e in entry.declared.exemptions {
         if RULES.iter().all(|rule| rule.name != e.rule) {
             let detail = format!("there is no rule `{}`", e.rule);
             out.push(Violation { rule: EXEMPTION, detail });

@@ -4,34 +4,34 @@ use alloc::format;
 
 use lowtide_units::Duration;
 
-use super::flow::{Flow, MSS, Mix, PATH, RTT, anything, declares, near};
-use super::{Broken, Subject};
-use crate::cc::{AckSample, Path, Reaction, Signal};
+use super::flow::{Lcg, MSS, RTT, SETUP, SyntheticSender, declares, near, random_event};
+use super::{RuleFailure, Subject};
+use crate::cc::{AckSample, CcSetup, Reaction, Signal};
 
 /// Rounds after which an estimate has settled.
 const SETTLE: usize = 400;
 
 /// A hundred ACKs, with the signal or without.
-type Drive<'a> = &'a dyn Fn(&mut Flow, bool);
+type Drive<'a> = &'a dyn Fn(&mut SyntheticSender, bool);
 
-pub(super) fn signals(subject: Subject<'_>) -> Broken {
-    let ecn = |flow: &mut Flow, on: bool| {
+pub(super) fn signals(subject: Subject<'_>) -> RuleFailure {
+    let ecn = |flow: &mut SyntheticSender, on: bool| {
         for _ in 0..100 {
-            let _ = if on { flow.marked(MSS, true) } else { flow.clean() };
+            let _ = if on { flow.marked_ack(MSS, true) } else { flow.clean_ack() };
         }
     };
-    let delay = |flow: &mut Flow, on: bool| {
+    let delay = |flow: &mut SyntheticSender, on: bool| {
         for i in 0..100 {
             let sample = flow.sample(MSS);
             // First a path without a queue, as that is what a delay is compared with.
             let queue = if on && i >= 20 { RTT } else { Duration::ZERO };
             let (queueing_delay, rtt) = (Some(queue), Some(RTT + queue));
-            let _ = flow.give(&AckSample { rtt, queueing_delay, ..sample });
+            let _ = flow.feed(&AckSample { rtt, queueing_delay, ..sample });
         }
     };
-    let loss = |flow: &mut Flow, on: bool| {
+    let loss = |flow: &mut SyntheticSender, on: bool| {
         for _ in 0..100 {
-            let _ = flow.clean();
+            let _ = flow.clean_ack();
         }
         if on {
             let in_flight = flow.cwnd();
@@ -42,7 +42,7 @@ pub(super) fn signals(subject: Subject<'_>) -> Broken {
         [(Signal::Ecn, &ecn), (Signal::Delay, &delay), (Signal::Loss, &loss)];
     for (signal, drive) in cases {
         let [with, without] = [true, false].map(|on| {
-            let mut flow = Flow::new(subject, &PATH);
+            let mut flow = SyntheticSender::new(subject, &SETUP);
             drive(&mut flow, on);
             flow.cwnd()
         });
@@ -59,14 +59,14 @@ pub(super) fn signals(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn one_cut(subject: Subject<'_>) -> Broken {
-    let mut flow = Flow::new(subject, &PATH);
+pub(super) fn one_cut(subject: Subject<'_>) -> RuleFailure {
+    let mut flow = SyntheticSender::new(subject, &SETUP);
     for _ in 0..100 {
-        let _ = flow.clean();
+        let _ = flow.clean_ack();
     }
-    let _ = flow.marked(MSS, true);
+    let _ = flow.marked_ack(MSS, true);
     for i in 0..100 {
-        let step = flow.marked(MSS, false);
+        let step = flow.marked_ack(MSS, false);
         if step.reaction == Reaction::Reduced || step.after < step.before {
             return Some(format!(
                 "marked ACK {i} cuts without permission: {} -> {} B",
@@ -77,12 +77,12 @@ pub(super) fn one_cut(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn clean_ack(subject: Subject<'_>) -> Broken {
-    let mut flow = Flow::new(subject, &PATH);
+pub(super) fn clean_ack(subject: Subject<'_>) -> RuleFailure {
+    let mut flow = SyntheticSender::new(subject, &SETUP);
     for i in 0..200 {
         // Marks on every tenth ACK, permission on every one.
         let marked = i % 10 == 0;
-        let step = if marked { flow.marked(MSS, true) } else { flow.clean() };
+        let step = if marked { flow.marked_ack(MSS, true) } else { flow.clean_ack() };
         if !marked && (step.reaction == Reaction::Reduced || step.after < step.before) {
             return Some(format!(
                 "ACK {i} has no mark and cuts: {} -> {} B",
@@ -93,26 +93,30 @@ pub(super) fn clean_ack(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn cut_or_grow(subject: Subject<'_>) -> Broken {
+pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
     let grew = |what: &str, before: u64, after: u64| {
         Some(format!("{what}: reduced, and {before} -> {after} B"))
     };
     // A long clean time first, so that an estimate is near zero and a cut small; then an ACK that
     // alone is worth a segment of growth.
-    for mut flow in
-        [Some(Flow::new(subject, &PATH)), Flow::avoiding(subject, &PATH, 10)].into_iter().flatten()
+    for mut flow in [
+        Some(SyntheticSender::new(subject, &SETUP)),
+        SyntheticSender::in_congestion_avoidance(subject, &SETUP, 10),
+    ]
+    .into_iter()
+    .flatten()
     {
         for _ in 0..SETTLE {
             flow.observe_round(0);
         }
-        let step = flow.marked(flow.cwnd(), true);
+        let step = flow.marked_ack(flow.cwnd(), true);
         if step.reaction == Reaction::Reduced && step.after > step.before {
             return grew("a mark after a clean time", step.before, step.after);
         }
     }
-    let (mut flow, mut mix) = (Flow::new(subject, &PATH), Mix::new(7));
+    let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(7));
     for i in 0..5000 {
-        if let Some(step) = anything(&mut flow, &mut mix, true)
+        if let Some(step) = random_event(&mut flow, &mut mix, true)
             && step.reaction == Reaction::Reduced
             && step.after > step.before
         {
@@ -122,10 +126,10 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn reports_cuts(subject: Subject<'_>) -> Broken {
-    let (mut flow, mut mix) = (Flow::new(subject, &PATH), Mix::new(11));
+pub(super) fn reports_cuts(subject: Subject<'_>) -> RuleFailure {
+    let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(11));
     for i in 0..5000 {
-        if let Some(step) = anything(&mut flow, &mut mix, true)
+        if let Some(step) = random_event(&mut flow, &mut mix, true)
             && step.reaction == Reaction::None
             && step.after < step.before
         {
@@ -135,19 +139,19 @@ pub(super) fn reports_cuts(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn ecn_halves(subject: Subject<'_>) -> Broken {
-    if subject.entry.declares.proportional || !declares(subject, Signal::Ecn) {
+pub(super) fn ecn_halves(subject: Subject<'_>) -> RuleFailure {
+    if subject.entry.declared.proportional || !declares(subject, Signal::Ecn) {
         return None;
     }
     for clean_rounds in [0, SETTLE] {
-        let mut flow = Flow::new(subject, &PATH);
+        let mut flow = SyntheticSender::new(subject, &SETUP);
         for _ in 0..40 {
-            let _ = flow.clean();
+            let _ = flow.clean_ack();
         }
         for _ in 0..clean_rounds {
             flow.observe_round(0);
         }
-        let step = flow.marked(MSS, true);
+        let step = flow.marked_ack(MSS, true);
         if !near(step.after, step.before / 2, MSS) {
             return Some(format!("a mark takes {} to {} B", step.before, step.after));
         }
@@ -155,20 +159,20 @@ pub(super) fn ecn_halves(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn proportional(subject: Subject<'_>) -> Broken {
-    if !subject.entry.declares.proportional {
+pub(super) fn proportional(subject: Subject<'_>) -> RuleFailure {
+    if !subject.entry.declared.proportional {
         return None;
     }
     // Marks of every ten ACKs, and the share of the window that a cut takes then, in 1/1000.
     for (marks, least, most) in [(10, 480, 510), (5, 200, 300), (0, 0, 20)] {
-        let mut flow = Flow::new(subject, &PATH);
+        let mut flow = SyntheticSender::new(subject, &SETUP);
         for _ in 0..190 {
-            let _ = flow.clean();
+            let _ = flow.clean_ack();
         }
         for _ in 0..SETTLE {
             flow.observe_round(marks);
         }
-        let step = flow.marked(MSS, true);
+        let step = flow.marked_ack(MSS, true);
         let taken = (step.before - step.after.min(step.before)) * 1000 / step.before;
         if !(least..=most).contains(&taken) {
             return Some(format!(
@@ -180,12 +184,15 @@ pub(super) fn proportional(subject: Subject<'_>) -> Broken {
     None
 }
 
-pub(super) fn no_ecn(subject: Subject<'_>) -> Broken {
-    let path = Path { ecn: false, ..PATH };
-    let (mut told, mut plain) = (Flow::new(subject, &path), Flow::new(subject, &path));
+pub(super) fn no_ecn(subject: Subject<'_>) -> RuleFailure {
+    let path = CcSetup { ecn: false, ..SETUP };
+    let (mut told, mut plain) =
+        (SyntheticSender::new(subject, &path), SyntheticSender::new(subject, &path));
     for i in 0..500 {
-        let (a, b) =
-            (if i % 3 == 0 { told.marked(MSS, true) } else { told.clean() }, plain.clean());
+        let (a, b) = (
+            if i % 3 == 0 { told.marked_ack(MSS, true) } else { told.clean_ack() },
+            plain.clean_ack(),
+        );
         if a != b {
             return Some(format!("ACK {i}: {a:?} with a mark, {b:?} without"));
         }

@@ -2,7 +2,7 @@
 
 use lowtide_units::{Duration, Instant};
 
-use super::Measured;
+use super::DelaySample;
 
 /// One-way time and round trip without queues (DX §III, "One-way queuing delay").
 ///
@@ -13,47 +13,47 @@ use super::Measured;
 pub(crate) struct Baseline {
     slack: Duration,
     lifetime: Duration,
-    least: Option<Least>,
+    minimum: Option<PathMinimum>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Least {
+struct PathMinimum {
     /// Nanoseconds; below zero when noise says so.
     rtt: i32,
     /// Nanoseconds between two clocks, modulo 2^32.
-    there: u32,
+    one_way: u32,
     /// When the round trip was last at its least.
-    met_at: Instant,
+    seen_at: Instant,
 }
 
 impl Baseline {
     pub(crate) const fn new(slack: Duration, lifetime: Duration) -> Self {
-        Self { slack, lifetime, least: None }
+        Self { slack, lifetime, minimum: None }
     }
 
     /// One packet (or the mean of some) took `there`, and its acknowledgement `back`, each between two
     /// clocks in nanoseconds modulo 2^32.
-    pub(crate) fn take(&mut self, now: Instant, there: u32, back: u32) -> Measured {
+    pub(crate) fn on_sample(&mut self, now: Instant, there: u32, back: u32) -> DelaySample {
         let rtt = there.wrapping_add(back).cast_signed();
         let slack = i32::try_from(self.slack.as_ns()).unwrap_or(i32::MAX);
-        let current = self.least.filter(|least| {
-            self.lifetime == Duration::ZERO || now.saturating_since(least.met_at) <= self.lifetime
+        let current = self.minimum.filter(|least| {
+            self.lifetime == Duration::ZERO || now.saturating_since(least.seen_at) <= self.lifetime
         });
         let least = match current {
             Some(least) if rtt > least.rtt.saturating_add(slack) => least,
             found => {
                 let rtt = found.map_or(rtt, |least| least.rtt.min(rtt));
-                Least { rtt, there, met_at: now }
+                PathMinimum { rtt, one_way: there, seen_at: now }
             }
         };
-        self.least = Some(least);
-        let above = there.wrapping_sub(least.there).cast_signed().max(0);
-        Measured { queueing: span(above), base_rtt: span(least.rtt.max(0)) }
+        self.minimum = Some(least);
+        let above = there.wrapping_sub(least.one_way).cast_signed().max(0);
+        DelaySample { queueing: non_negative(above), base_rtt: non_negative(least.rtt.max(0)) }
     }
 }
 
 /// Nanoseconds that are not below zero.
-const fn span(ns: i32) -> Duration {
+const fn non_negative(ns: i32) -> Duration {
     Duration::from_ns(ns.unsigned_abs() as u64)
 }
 
@@ -90,12 +90,12 @@ mod tests {
             let there = self.far(arrived).wrapping_sub(at as u32);
             let back = (heard as u32).wrapping_sub(self.far(left));
             let now = Instant::ZERO + Duration::from_ns(heard);
-            self.baseline.take(now, there, back).queueing.as_ns()
+            self.baseline.on_sample(now, there, back).queueing.as_ns()
         }
     }
 
     #[test]
-    fn clocks_may_stand_anywhere() {
+    fn any_clock_offset_works() {
         // DX fig. 6 has 5 s; 2^31 ns is as far apart as 32 bits can say.
         for offset in [0, 5_000_000_000, -5_000_000_000, 1 << 31, -(1 << 31)] {
             let mut path = Path::new(offset, 0);
@@ -158,9 +158,9 @@ mod tests {
             path.baseline.lifetime = lifetime;
             // Noise: 500 ns less than there can be.
             path.measure(0, 0, 0);
-            let lucky = path.baseline.least.as_mut().unwrap();
+            let lucky = path.baseline.minimum.as_mut().unwrap();
             lucky.rtt -= 500;
-            lucky.there = lucky.there.wrapping_sub(500);
+            lucky.one_way = lucky.one_way.wrapping_sub(500);
             assert_eq!(path.measure(9_000_000, 0, 0), 500);
             path.measure(20_000_000, 0, 0);
             assert_eq!(path.measure(20_500_000, 0, 0), after);

@@ -1,44 +1,46 @@
 //! What a receiver of data keeps until it acknowledges.
 
-use crate::config::EchoRule;
+use crate::config::DelayEchoRule;
 
 /// The stamps of segments that arrived and are not acknowledged yet.
 #[derive(Clone, Debug)]
-pub(crate) struct Echoes {
-    rule: EchoRule,
+pub(crate) struct PendingEcho {
+    rule: DelayEchoRule,
     /// `t1` of the newest.
     sent: u32,
     /// One-way time of the first, and what the others had more than it, in all.
-    first: u32,
-    more: i64,
+    first_one_way: u32,
+    excess_sum: i64,
     /// How many; zero is nothing to echo.
     segments: u32,
 }
 
-impl Echoes {
-    pub(crate) const fn new(rule: EchoRule) -> Self {
-        Self { rule, sent: 0, first: 0, more: 0, segments: 0 }
+impl PendingEcho {
+    pub(crate) const fn new(rule: DelayEchoRule) -> Self {
+        Self { rule, sent: 0, first_one_way: 0, excess_sum: 0, segments: 0 }
     }
 
     /// `segments` arrived, of which the newest left at `sent`; `arrived` less `sent` is what they took
     /// in the mean.
     pub(crate) fn add(&mut self, sent: u32, arrived: u32, segments: u32) {
         let took = arrived.wrapping_sub(sent);
-        if self.segments == 0 || self.rule == EchoRule::Newest {
-            (self.first, self.more, self.segments) = (took, 0, 0);
+        if self.segments == 0 || self.rule == DelayEchoRule::Newest {
+            (self.first_one_way, self.excess_sum, self.segments) = (took, 0, 0);
         }
         self.sent = sent;
-        let more = i64::from(took.wrapping_sub(self.first).cast_signed());
-        self.more = self.more.saturating_add(more * i64::from(segments));
+        let more = i64::from(took.wrapping_sub(self.first_one_way).cast_signed());
+        self.excess_sum = self.excess_sum.saturating_add(more * i64::from(segments));
         self.segments = self.segments.saturating_add(segments);
     }
 
     /// `t1` and `t2` to echo, both zero without any: `t1` of the newest, and `t2` so far behind it as
     /// one-way time was in the mean. That is all that anyone computes with.
     pub(crate) fn take(&mut self) -> (u32, u32) {
-        let Some(more) = self.more.checked_div(i64::from(self.segments)) else { return (0, 0) };
+        let Some(more) = self.excess_sum.checked_div(i64::from(self.segments)) else {
+            return (0, 0);
+        };
         self.segments = 0;
-        let arrived = self.sent.wrapping_add(self.first).wrapping_add(more as u32);
+        let arrived = self.sent.wrapping_add(self.first_one_way).wrapping_add(more as u32);
         // Both at zero would say that there is nothing; a nanosecond more does not matter.
         (self.sent, if (self.sent, arrived) == (0, 0) { 1 } else { arrived })
     }
@@ -48,8 +50,8 @@ impl Echoes {
 mod tests {
     use super::*;
 
-    fn echo(rule: EchoRule, arrivals: &[(u32, u32, u32)]) -> (u32, u32) {
-        let mut echoes = Echoes::new(rule);
+    fn echo(rule: DelayEchoRule, arrivals: &[(u32, u32, u32)]) -> (u32, u32) {
+        let mut echoes = PendingEcho::new(rule);
         for (sent, arrived, n) in arrivals {
             echoes.add(*sent, *arrived, *n);
         }
@@ -61,15 +63,15 @@ mod tests {
     #[test]
     fn one_ack_for_several_echoes_their_mean_or_the_newest() {
         let two = [(1_000, 11_000, 1), (2_200, 13_800, 1)];
-        assert_eq!(echo(EchoRule::Mean, &two), (2_200, 2_200 + 10_800));
-        assert_eq!(echo(EchoRule::Newest, &two), (2_200, 13_800));
-        assert_eq!(echo(EchoRule::Mean, &[]), (0, 0));
+        assert_eq!(echo(DelayEchoRule::Mean, &two), (2_200, 2_200 + 10_800));
+        assert_eq!(echo(DelayEchoRule::Newest, &two), (2_200, 13_800));
+        assert_eq!(echo(DelayEchoRule::Mean, &[]), (0, 0));
     }
 
     #[test]
     fn aggregated_segments_weigh_as_many() {
         let three = [(0, 100, 1), (10, 510, 3)];
-        assert_eq!(echo(EchoRule::Mean, &three), (10, 10 + 400));
+        assert_eq!(echo(DelayEchoRule::Mean, &three), (10, 10 + 400));
     }
 
     #[test]
@@ -77,13 +79,13 @@ mod tests {
         // The far clock is 2 s behind: one-way times are far below zero.
         let behind = |at: u32| at.wrapping_sub(2_000_000_000);
         let times = [(u32::MAX - 999, behind(9_000), 1), (1, behind(12_001), 1)];
-        let (sent, arrived) = echo(EchoRule::Mean, &times);
+        let (sent, arrived) = echo(DelayEchoRule::Mean, &times);
         assert_eq!(sent, 1);
         assert_eq!(arrived.wrapping_sub(sent).wrapping_add(2_000_000_000), 11_000);
     }
 
     #[test]
     fn a_pair_of_zeros_is_still_an_echo() {
-        assert_eq!(echo(EchoRule::Newest, &[(0, 0, 1)]), (0, 1));
+        assert_eq!(echo(DelayEchoRule::Newest, &[(0, 0, 1)]), (0, 1));
     }
 }

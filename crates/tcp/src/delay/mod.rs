@@ -5,7 +5,7 @@
 //! queued. Only differences of stamps of one clock are used, modulo 2^32 ns, so that clocks may stand
 //! anywhere and drift: the same one-way time is wrong by the same offset, and the least one is taken off.
 //!
-//! - *The receiver of data* ([`Echoes`]) keeps `t1` and `t2` of what it has not acknowledged yet and
+//! - *The receiver of data* ([`PendingEcho`]) keeps `t1` and `t2` of what it has not acknowledged yet and
 //!   sends them back with `t3`. What lies between `t2` and `t3` is its own delay and does not count.
 //! - *The sender of data* ([`Baseline`]) has `t4` from its driver: `(t2 - t1) + (t4 - t3)` is a round trip
 //!   without hosts, on which drift has no hold, and `t2 - t1` less its baseline the queueing delay.
@@ -29,7 +29,7 @@ use lowtide_units::{Duration, Instant};
 use lowtide_wire::{DelayStamps, Segment};
 
 pub(crate) use baseline::Baseline;
-pub(crate) use echoes::Echoes;
+pub(crate) use echoes::PendingEcho;
 pub use spacing::Spacing;
 
 use crate::config::Config;
@@ -47,7 +47,7 @@ pub enum DelayMode {
 
 /// What one ACK tells of the way that its data took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct DelaySample {
     /// Time in queues on the way there.
     pub(crate) queueing: Duration,
     /// The least round trip so far, hosts taken off.
@@ -56,23 +56,23 @@ pub(crate) struct Measured {
 
 /// Both halves of one connection; there is none where the option is not in use.
 #[derive(Clone, Debug)]
-pub(crate) struct Delay {
-    echoes: Echoes,
+pub(crate) struct DelayState {
+    echoes: PendingEcho,
     baseline: Baseline,
-    last: Option<Measured>,
+    last: Option<DelaySample>,
 }
 
-impl Delay {
+impl DelayState {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            echoes: Echoes::new(config.delay_echo),
+            echoes: PendingEcho::new(config.delay_echo),
             baseline: Baseline::new(config.delay_slack, config.delay_lifetime),
             last: None,
         }
     }
 
     /// The option of a segment that goes out; `t3` is the driver's. What it echoes is echoed once.
-    pub(crate) fn stamps(&mut self) -> DelayStamps {
+    pub(crate) fn next_option(&mut self) -> DelayStamps {
         let (sent, arrived) = self.echoes.take();
         DelayStamps { sent, arrived, left: 0 }
     }
@@ -87,19 +87,19 @@ impl Delay {
 
     /// An acknowledgement arrived: what its echo says, if it has one.
     #[inline(never)]
-    pub(crate) fn on_ack(&mut self, now: Instant, seg: &Segment) -> Option<Measured> {
+    pub(crate) fn on_ack(&mut self, now: Instant, seg: &Segment) -> Option<DelaySample> {
         let stamps = seg.options.delay()?;
         let at = seg.rx.stamp?.0 as u32;
         let (sent, arrived) = stamps.echo()?;
         let there = arrived.wrapping_sub(sent);
         let back = at.wrapping_sub(stamps.left);
-        let measured = self.baseline.take(now, there, back);
+        let measured = self.baseline.on_sample(now, there, back);
         self.last = Some(measured);
         Some(measured)
     }
 
     /// What the last echo said.
-    pub(crate) const fn last(&self) -> Option<Measured> {
+    pub(crate) const fn last(&self) -> Option<DelaySample> {
         self.last
     }
 }

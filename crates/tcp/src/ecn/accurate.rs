@@ -7,20 +7,20 @@
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
 /// What r.cep and s.cep begin with (RFC 9768 §3.2.1).
-const INITIAL: u8 = 5;
-/// Packets of data that can bring a counter from [`INITIAL`] to zero modulo 8, if a packet of the
+const INITIAL_CEP: u8 = 5;
+/// Packets of data that can bring a counter from [`INITIAL_CEP`] to zero modulo 8, if a packet of the
 /// handshake was marked as well.
 const MARKS_TO_ZERO: u32 = 2;
 
 /// What AE, CWR and ECE of a SYN ask for (RFC 9768 table 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+pub(super) enum SynEcnRequest {
     Nothing,
     Classic,
     Accurate,
 }
 
-impl Ask {
+impl SynEcnRequest {
     /// Five patterns that nobody sends today count as AccECN (RFC 9768 §3.1.3).
     pub(super) const fn of_syn(flags: Flags) -> Self {
         match flags.ace() {
@@ -42,7 +42,7 @@ impl Ask {
 
 /// What a SYN-ACK answers to a SYN that asked for AccECN (RFC 9768 table 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(super) enum SynAckEcnReply {
     /// None, or the flags come from a stack that copies reserved bits.
     Nothing,
     Classic,
@@ -51,7 +51,7 @@ pub(super) enum Answer {
     Accurate(Option<Codepoint>),
 }
 
-impl Answer {
+impl SynAckEcnReply {
     pub(super) const fn of_syn_ack(flags: Flags) -> Self {
         match flags.ace() {
             0b000 | 0b111 => Self::Nothing,
@@ -83,7 +83,7 @@ const fn decode(ace: u8) -> Option<Codepoint> {
 
 /// A pure ACK without SACK blocks that must go first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Bare {
+enum AckWithoutSack {
     No,
     /// With the counter: it answers marked ACKs only (RFC 9768 §3.2.2.5.1).
     Counter,
@@ -93,16 +93,16 @@ enum Bare {
 
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of the handshake")]
 #[derive(Clone, Debug)]
-pub(super) struct Accurate {
+pub(super) struct AccEcnState {
     /// r.cep.
-    received: u64,
+    r_cep: u64,
     /// s.cep modulo 8.
-    reported: u8,
+    s_cep: u8,
     /// The ECN field of the last SYN or SYN-ACK that arrived.
-    arrived: Codepoint,
+    handshake_ecn: Codepoint,
     /// A SYN arrived that asks for classic ECN, and one that asks for this.
     classic_syn: bool,
-    own_syn: bool,
+    accecn_syn: bool,
     /// Our SYN or SYN-ACK left with ECT, and without.
     sent_ect: bool,
     sent_not_ect: bool,
@@ -111,36 +111,36 @@ pub(super) struct Accurate {
     /// A SYN-ACK with CE was counted.
     syn_ack_counted: bool,
     /// The next ACE field has the handshake encoding and was read already.
-    read: bool,
+    handshake_ace_read: bool,
     /// An ACE counter has come.
-    begun: bool,
+    ace_seen: bool,
     /// We asked and the peer answered, so we are the one with the handshake encoding.
     client: bool,
     /// No ECT any more.
-    pub(super) mute: bool,
+    pub(super) ect_disabled: bool,
     /// What the peer reports means nothing.
-    deaf: bool,
-    bare: Bare,
+    feedback_disabled: bool,
+    ack_without_sack: AckWithoutSack,
 }
 
-impl Accurate {
+impl AccEcnState {
     pub(super) const fn new() -> Self {
         Self {
-            received: INITIAL as u64,
-            reported: INITIAL,
-            arrived: Codepoint::NotEct,
+            r_cep: INITIAL_CEP as u64,
+            s_cep: INITIAL_CEP,
+            handshake_ecn: Codepoint::NotEct,
             classic_syn: false,
-            own_syn: false,
+            accecn_syn: false,
             sent_ect: false,
             sent_not_ect: false,
             handshake_marked: false,
             syn_ack_counted: false,
-            read: false,
-            begun: false,
+            handshake_ace_read: false,
+            ace_seen: false,
             client: false,
-            mute: false,
-            deaf: false,
-            bare: Bare::No,
+            ect_disabled: false,
+            feedback_disabled: false,
+            ack_without_sack: AckWithoutSack::No,
         }
     }
 
@@ -152,89 +152,89 @@ impl Accurate {
 
     /// A SYN arrived. False when SYNs of this handshake asked for both kinds of ECN, so that nobody can
     /// know what the other believes: it must be reset (RFC 9768 §3.1.5).
-    pub(super) fn hear_syn(&mut self, ask: Ask, field: Codepoint) -> bool {
-        self.arrived = field;
-        self.classic_syn |= ask == Ask::Classic;
-        self.own_syn |= ask == Ask::Accurate;
-        !(self.classic_syn && self.own_syn)
+    pub(super) fn on_syn(&mut self, ask: SynEcnRequest, field: Codepoint) -> bool {
+        self.handshake_ecn = field;
+        self.classic_syn |= ask == SynEcnRequest::Classic;
+        self.accecn_syn |= ask == SynEcnRequest::Accurate;
+        !(self.classic_syn && self.accecn_syn)
     }
 
     /// Flags of a SYN-ACK that agrees: the ECN field of the last SYN.
     pub(super) const fn syn_ack_flags(&self) -> Flags {
-        Flags::NONE.with_ace(encode(self.arrived))
+        Flags::NONE.with_ace(encode(self.handshake_ecn))
     }
 
     /// The SYN-ACK that agrees arrived, maybe again.
-    pub(super) fn hear_syn_ack(&mut self, reported: Option<Codepoint>, field: Codepoint) {
-        self.arrived = field;
+    pub(super) fn on_syn_ack(&mut self, reported: Option<Codepoint>, field: Codepoint) {
+        self.handshake_ecn = field;
         // Once however often it comes, because the peer can count it only once (§3.2.2.2).
         if field == Codepoint::Ce && !self.syn_ack_counted {
             self.syn_ack_counted = true;
-            self.received += 1;
+            self.r_cep += 1;
         }
         if let Some(reported) = reported {
-            self.compare(reported);
+            self.check_ecn_mangling(reported);
         }
     }
 
     /// We asked and were answered: the ACK says how the SYN-ACK arrived (RFC 9768 §3.2.2.1).
-    pub(super) const fn answer_as_client(&mut self) {
+    pub(super) const fn schedule_handshake_ack(&mut self) {
         self.client = true;
-        self.bare = Bare::Handshake;
+        self.ack_without_sack = AckWithoutSack::Handshake;
     }
 
     /// The SYN-ACK came again, and an ACK goes in answer.
-    pub(super) fn hear_syn_ack_again(&mut self, flags: Flags, field: Codepoint) {
-        if self.client && matches!(Answer::of_syn_ack(flags), Answer::Accurate(_)) {
+    pub(super) fn on_syn_ack_retransmitted(&mut self, flags: Flags, field: Codepoint) {
+        if self.client && matches!(SynAckEcnReply::of_syn_ack(flags), SynAckEcnReply::Accurate(_)) {
             // Its flags were read the first time (RFC 9768 §3.1.5).
-            self.hear_syn_ack(None, field);
-            self.bare = Bare::Handshake;
+            self.on_syn_ack(None, field);
+            self.ack_without_sack = AckWithoutSack::Handshake;
         }
     }
 
     /// The ACE field of a pure ACK without SACK blocks in SYN-RECEIVED (RFC 9768 table 4).
-    pub(super) fn hear_handshake_ack(&mut self, ace: u8) {
-        self.read = true;
+    pub(super) fn on_handshake_ack(&mut self, ace: u8) {
+        self.handshake_ace_read = true;
         match decode(ace) {
-            Some(field) => self.compare(field),
-            None if ace == 0 => self.distrust(),
+            Some(field) => self.check_ecn_mangling(field),
+            None if ace == 0 => self.disable_feedback(),
             None => {}
         }
-        self.reported = INITIAL + u8::from(ace == encode(Codepoint::Ce));
+        self.s_cep = INITIAL_CEP + u8::from(ace == encode(Codepoint::Ce));
     }
 
     /// The ECN field of our SYN or SYN-ACK arrived so. A change that no queue makes (RFC 3168 §18, RFC
     /// 9768 §3.2.2.3) ends ECT; marks that are reported still count.
-    fn compare(&mut self, arrived: Codepoint) {
+    fn check_ecn_mangling(&mut self, arrived: Codepoint) {
         let possible = if arrived.is_capable() { self.sent_ect } else { self.sent_not_ect };
-        self.mute |= !possible;
+        self.ect_disabled |= !possible;
         self.handshake_marked |= arrived == Codepoint::Ce;
     }
 
     /// The field is zeroed on its way, or the peer does not count.
-    const fn distrust(&mut self) {
-        self.mute = true;
-        self.deaf = true;
+    const fn disable_feedback(&mut self) {
+        self.ect_disabled = true;
+        self.feedback_disabled = true;
     }
 
     /// That many packets with CE arrived.
-    pub(super) fn receive(&mut self, marks: u32) {
-        self.received += u64::from(marks);
+    pub(super) fn on_ce_packets(&mut self, marks: u32) {
+        self.r_cep += u64::from(marks);
     }
 
     /// CE packets that arrived, the SYN apart.
     pub(super) const fn received(&self) -> u64 {
-        self.received - INITIAL as u64
+        self.r_cep - INITIAL_CEP as u64
     }
 
     /// The counter as it goes on the wire.
     pub(super) const fn ace(&self) -> u8 {
-        (self.received & 7) as u8
+        (self.r_cep & 7) as u8
     }
 
     /// How far the peer's counter is ahead of what it said last, modulo 8.
-    pub(super) const fn ahead(&self, flags: Flags) -> u8 {
-        if self.deaf { 0 } else { flags.ace().wrapping_sub(self.reported) & 7 }
+    pub(super) const fn raw_ace_delta(&self, flags: Flags) -> u8 {
+        if self.feedback_disabled { 0 } else { flags.ace().wrapping_sub(self.s_cep) & 7 }
     }
 
     /// Takes the counter of a segment in. `fresh`: no later one has been read (RFC 9768 appendix A.1).
@@ -242,40 +242,40 @@ impl Accurate {
     /// The first one must not be zero (§3.2.2.4), unless so many packets are delivered by it that their
     /// marks can have brought it there.
     #[inline(never)]
-    pub(super) fn take(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
-        if core::mem::take(&mut self.read) {
+    pub(super) fn ace_delta(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
+        if core::mem::take(&mut self.handshake_ace_read) {
             return 0;
         }
-        if !core::mem::replace(&mut self.begun, true)
+        if !core::mem::replace(&mut self.ace_seen, true)
             && flags.ace() == 0
             && delivered < MARKS_TO_ZERO
         {
-            self.distrust();
+            self.disable_feedback();
         }
         if !fresh {
             return 0;
         }
-        let ahead = self.ahead(flags);
-        self.reported = flags.ace();
+        let ahead = self.raw_ace_delta(flags);
+        self.s_cep = flags.ace();
         ahead
     }
 
     /// An ACK that answers ACKs goes without SACK blocks (RFC 9768 §3.2.2.5.1).
-    pub(super) fn owe_bare(&mut self) {
-        if self.bare == Bare::No {
-            self.bare = Bare::Counter;
+    pub(super) fn schedule_ack_without_sack(&mut self) {
+        if self.ack_without_sack == AckWithoutSack::No {
+            self.ack_without_sack = AckWithoutSack::Counter;
         }
     }
 
-    pub(super) fn owes_bare(&self) -> bool {
-        self.bare != Bare::No
+    pub(super) fn ack_without_sack_due(&self) -> bool {
+        self.ack_without_sack != AckWithoutSack::No
     }
 
     /// The ACE field of the bare ACK that goes out, where it is not the counter.
-    pub(super) fn take_bare(&mut self) -> Option<u8> {
-        match core::mem::replace(&mut self.bare, Bare::No) {
-            Bare::Handshake => Some(encode(self.arrived)),
-            Bare::No | Bare::Counter => None,
+    pub(super) fn take_ack_without_sack(&mut self) -> Option<u8> {
+        match core::mem::replace(&mut self.ack_without_sack, AckWithoutSack::No) {
+            AckWithoutSack::Handshake => Some(encode(self.handshake_ecn)),
+            AckWithoutSack::No | AckWithoutSack::Counter => None,
         }
     }
 }

@@ -1,12 +1,12 @@
 use super::*;
 
-fn state(wish: EcnWish, ect: EctClass) -> EcnState {
+fn state(wish: EcnNegotiation, ect: EctClass) -> EcnState {
     EcnState::new(&Config { ecn: wish, ect, ..Config::default() })
 }
 
 /// Both sides said yes.
 fn agreed(config: &Config) -> EcnState {
-    let mut ecn = EcnState::new(&Config { ecn: EcnWish::Rfc3168, ..config.clone() });
+    let mut ecn = EcnState::new(&Config { ecn: EcnNegotiation::Rfc3168, ..config.clone() });
     ecn.syn_flags();
     ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE, Codepoint::NotEct);
     assert!(ecn.is_on());
@@ -25,9 +25,9 @@ fn one_plain_syn_on_either_side_forbids_ect() {
         ("s", "sp", false, false),
         ("sp", "sp", false, false),
     ] {
-        let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
+        let mut ecn = state(EcnNegotiation::Rfc3168, EctClass::Data);
         for c in sent.chars() {
-            ecn.asks = if c == 's' { Ask::Classic } else { Ask::Nothing };
+            ecn.requested = if c == 's' { SynEcnRequest::Classic } else { SynEcnRequest::Nothing };
             ecn.syn_flags();
         }
         for c in heard.chars() {
@@ -49,7 +49,7 @@ fn ect_classes() {
         let got = [Syn, NewData, Retransmission, Control].map(|c| ecn.codepoint(c).is_capable());
         assert_eq!(got, expected, "{ect:?}");
     }
-    let mut off = state(EcnWish::Rfc3168, EctClass::All);
+    let mut off = state(EcnNegotiation::Rfc3168, EctClass::All);
     assert!(!off.codepoint(NewData).is_capable(), "not agreed");
     assert!(!off.codepoint(SynAck).is_capable(), "not asked");
     assert!(off.on_syn(Flags::ECE | Flags::CWR, Codepoint::NotEct));
@@ -58,7 +58,7 @@ fn ect_classes() {
 
 #[test]
 fn one_cut_per_window_at_or_past_the_point() {
-    for (recut, at_point) in [(Recut::AtPoint, true), (Recut::PastPoint, false)] {
+    for (recut, at_point) in [(CutRoundEnd::AtPoint, true), (CutRoundEnd::PastPoint, false)] {
         let mut ecn = agreed(&Config { recut, ..Config::default() });
         assert!(ecn.may_reduce(0));
         ecn.on_reduced(10_000);
@@ -70,7 +70,7 @@ fn one_cut_per_window_at_or_past_the_point() {
 
 #[test]
 fn cwr_is_owed_once_and_only_where_agreed() {
-    let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
+    let mut ecn = state(EcnNegotiation::Rfc3168, EctClass::Data);
     ecn.on_reduced(1);
     assert!(!ecn.take_cwr(), "no ECN agreed");
     let mut ecn = agreed(&Config::default());
@@ -95,7 +95,7 @@ fn growth_freezes_as_the_switch_says() {
     assert!(!make(FreezeGrowth::Round).frozen(101, false));
     let mut at_point = agreed(&Config {
         freeze_growth: FreezeGrowth::Round,
-        recut: Recut::AtPoint,
+        recut: CutRoundEnd::AtPoint,
         ..Config::default()
     });
     at_point.on_cut(100);

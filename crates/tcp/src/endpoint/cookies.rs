@@ -172,7 +172,7 @@ impl Endpoint {
         let ts_base = self.cookie_ts_base(now, &ends, &config);
         let syn = kept.syn(seg, seg.seq);
         // The SYN-ACK of a connection, which is forgotten at once.
-        let mut conn = Connection::accept(config, now, &syn, isn, ts_base).over(ip);
+        let mut conn = Connection::accept(config, now, &syn, isn, ts_base).with_ip_version(ip);
         let Some(mut reply) = conn.poll_transmit(now).map(|t| t.header) else {
             return Arrival::BacklogFull;
         };
@@ -206,7 +206,8 @@ impl Endpoint {
         let kept = decode_cookie(&self.secrets, now, &ends, seq, (isn, options))?;
         let ts_base = self.cookie_ts_base(now, &ends, &config);
         let syn = kept.syn(seg, seq);
-        let mut conn = Connection::accept(config, now, &syn, isn, ts_base).over(ends.ip_version());
+        let mut conn =
+            Connection::accept(config, now, &syn, isn, ts_base).with_ip_version(ends.ip_version());
         // The SYN-ACK has been sent, nobody knows when.
         conn.poll_transmit(now)?;
         conn.forget_syn_time();

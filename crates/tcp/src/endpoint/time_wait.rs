@@ -14,7 +14,7 @@ use lowtide_wire::{Flags, Segment, SeqNum};
 use super::{Endpoint, FourTuple};
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::defence::{AckThrottle, Throttle, TimeWaitReset};
+use crate::defence::{AckThrottle, ChallengeAckLimiter, TimeWaitReset};
 use crate::timestamps::TimestampState;
 
 /// Most entries of one endpoint: four per port of a host.
@@ -26,7 +26,7 @@ pub(super) struct Entry {
     rcv_nxt: SeqNum,
     ts: Option<TimestampState>,
     config: Arc<Config>,
-    throttle: Throttle,
+    throttle: ChallengeAckLimiter,
     until: Instant,
 }
 
@@ -37,7 +37,7 @@ impl Entry {
             rcv_nxt: conn.rcv.seq(conn.rcv.nxt),
             ts: conn.ts,
             config: Arc::clone(&conn.config),
-            throttle: conn.throttle,
+            throttle: conn.challenge_ack_limiter,
             until: conn.timers.time_wait,
         }
     }
@@ -219,7 +219,7 @@ mod tests {
             rcv_nxt: SeqNum::new(1000),
             ts: recent.map(|r| TimestampState::new(granularity, 0, r, now)),
             config: Arc::new(config.clone()),
-            throttle: Throttle::default(),
+            throttle: ChallengeAckLimiter::default(),
             until: now + config.time_wait,
         }
     }

@@ -25,9 +25,9 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const NAME: &str = "accecn";
 /// The values of the field.
@@ -38,44 +38,50 @@ const MEAN_BITS: u32 = 4;
 const GAIN_SHIFT: u32 = 4;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: NAME,
     summary: "Accurate ECN: a count of CE packets modulo 8 on each ACK",
     spec: "RFC 9768 §3.2.2",
     params: &[Param {
         name: "wrap",
-        kind: Kind::Name { allowed: || Wrap::ALL.map(|(n, _)| n).to_vec(), refused: &[] },
+        kind: ValueKind::Name {
+            allowed: || WrapAssumption::ALL.map(|(n, _)| n).to_vec(),
+            refused: &[],
+        },
         default: "likely",
         doc: "When the count may have gone round: assume that it did (`safest`), only where ACKs usually \
               cover less than half a cycle (`likely`), or never (`least`).",
         source: "RFC 9768 §3.2.2.5.2; appendix A.2.1 has both `safest` and `likely`",
     }],
-    understands: &[],
+    ack_policies: &[],
     build,
 };
 
 fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
     let name = params.get(NAME, "wrap").and_then(Value::name);
-    let wrap = Wrap::ALL.iter().find(|(n, _)| Some(*n) == name).map_or(Wrap::Likely, |(_, w)| *w);
+    let wrap = WrapAssumption::ALL
+        .iter()
+        .find(|(n, _)| Some(*n) == name)
+        .map_or(WrapAssumption::Likely, |(_, w)| *w);
     Box::new(AccEcn { wrap, mean: CYCLE << MEAN_BITS })
 }
 
 /// What is assumed of a count that may have gone round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wrap {
+enum WrapAssumption {
     Safest,
     Likely,
     Least,
 }
 
-impl Wrap {
+impl WrapAssumption {
     const ALL: [(&'static str, Self); 3] =
         [("safest", Self::Safest), ("likely", Self::Likely), ("least", Self::Least)];
 }
 
 #[derive(Debug)]
 struct AccEcn {
-    wrap: Wrap,
+    wrap: WrapAssumption,
     /// Packets that an ACK of new data delivers, moving mean; a stretch counts as two cycles at most. Long
     /// until ACKs are seen to be short.
     mean: u32,
@@ -88,7 +94,7 @@ impl AccEcn {
         self.mean < (CYCLE / 2) << MEAN_BITS
     }
 
-    fn note(&mut self, packets: u32) {
+    fn update_mean(&mut self, packets: u32) {
         let sample = packets.min(2 * CYCLE) << MEAN_BITS;
         self.mean = self.mean + (sample >> GAIN_SHIFT) - (self.mean >> GAIN_SHIFT);
     }
@@ -101,19 +107,19 @@ const fn safest(least: u32, packets: u32) -> u32 {
 
 impl FeedbackDecoder for AccEcn {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
-        let (least, packets) = (u32::from(ack.ce_ahead), ack.delivered_segments);
+        let (least, packets) = (u32::from(ack.ace_delta), ack.delivered_segments);
         let assume = match self.wrap {
-            Wrap::Safest => true,
-            Wrap::Likely => self.stretch_is_rare(),
-            Wrap::Least => false,
+            WrapAssumption::Safest => true,
+            WrapAssumption::Likely => self.stretch_is_rare(),
+            WrapAssumption::Least => false,
         };
         if packets > 0 {
-            self.note(packets);
+            self.update_mean(packets);
         }
-        let marked = if assume { safest(least, packets) } else { least };
-        let counted = u64::from(marked.min(packets));
+        let ce_segments = if assume { safest(least, packets) } else { least };
+        let counted = u64::from(ce_segments.min(packets));
         let bytes = (ack.delivered_bytes * counted).checked_div(u64::from(packets)).unwrap_or(0);
-        CeFeedback { bytes, segments: marked, congested: marked > 0 }
+        CeFeedback { ce_bytes: bytes, ce_segments: ce_segments, congested: ce_segments > 0 }
     }
 }
 
@@ -129,7 +135,7 @@ mod tests {
 
     fn view(ce_ahead: u8, packets: u32) -> AckView {
         AckView {
-            ce_ahead,
+            ace_delta: ce_ahead,
             delivered_segments: packets,
             delivered_bytes: u64::from(packets) * 1000,
             acked_bytes: u64::from(packets) * 1000,
@@ -142,10 +148,10 @@ mod tests {
     fn the_examples_of_appendix_a_2_1() {
         let mut d = decoder("safest");
         for (ahead, packets, marked) in [(2, 9, 2), (2, 10, 10), (0, 7, 0), (0, 8, 8), (7, 14, 7)] {
-            assert_eq!(d.on_ack(&view(ahead, packets)).segments, marked, "{ahead} of {packets}");
+            assert_eq!(d.on_ack(&view(ahead, packets)).ce_segments, marked, "{ahead} of {packets}");
         }
         // More marks than packets: the count is right, what was delivered is not all.
-        assert_eq!(d.on_ack(&view(3, 1)).segments, 3);
+        assert_eq!(d.on_ack(&view(3, 1)).ce_segments, 3);
     }
 
     /// Every count of marks up to what is delivered, and every count that was lost before.
@@ -153,7 +159,7 @@ mod tests {
     fn the_safest_count_is_between_the_truth_and_what_was_delivered() {
         for packets in 0..40_u32 {
             for truth in 0..=packets {
-                let seen = decoder("safest").on_ack(&view((truth % 8) as u8, packets)).segments;
+                let seen = decoder("safest").on_ack(&view((truth % 8) as u8, packets)).ce_segments;
                 assert!(truth <= seen && seen <= packets, "{truth} of {packets}: {seen}");
                 assert_eq!(seen % 8, truth % 8);
                 if packets < truth % 8 + 8 {
@@ -166,25 +172,25 @@ mod tests {
     #[test]
     fn a_long_ack_means_lost_ones_only_where_acks_are_short() {
         let mut d = decoder("likely");
-        assert_eq!(d.on_ack(&view(1, 20)).segments, 1, "nothing is usual yet");
+        assert_eq!(d.on_ack(&view(1, 20)).ce_segments, 1, "nothing is usual yet");
         let mut d = decoder("likely");
         for _ in 0..200 {
             let _ = d.on_ack(&view(0, 2));
         }
-        assert_eq!(d.on_ack(&view(1, 20)).segments, 17);
+        assert_eq!(d.on_ack(&view(1, 20)).ce_segments, 17);
         for _ in 0..200 {
             let _ = d.on_ack(&view(0, 20));
         }
-        assert_eq!(d.on_ack(&view(1, 20)).segments, 1);
-        assert_eq!(decoder("least").on_ack(&view(1, 20)).segments, 1);
+        assert_eq!(d.on_ack(&view(1, 20)).ce_segments, 1);
+        assert_eq!(decoder("least").on_ack(&view(1, 20)).ce_segments, 1);
     }
 
     #[test]
     fn the_mean_settles_and_stays() {
-        let mut d = AccEcn { wrap: Wrap::Likely, mean: 0 };
+        let mut d = AccEcn { wrap: WrapAssumption::Likely, mean: 0 };
         for (packets, settled) in [(2, 2), (44, 16), (1, 1)] {
             for _ in 0..300 {
-                d.note(packets);
+                d.update_mean(packets);
             }
             let mean = (d.mean + (1 << MEAN_BITS >> 1)) >> MEAN_BITS;
             assert!(mean.abs_diff(settled) <= 1, "{packets}: {}", d.mean);
@@ -197,7 +203,7 @@ mod tests {
         let of = |d: &mut Box<dyn FeedbackDecoder>, ahead, packets, bytes| {
             let ack = AckView { delivered_bytes: bytes, ..view(ahead, packets) };
             let f = d.on_ack(&ack);
-            (f.segments, f.bytes, f.congested)
+            (f.ce_segments, f.ce_bytes, f.congested)
         };
         assert_eq!(of(&mut d, 0, 2, 2000), (0, 0, false));
         assert_eq!(of(&mut d, 1, 2, 2000), (1, 1000, true));

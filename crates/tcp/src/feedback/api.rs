@@ -12,7 +12,7 @@ pub struct AckView {
     /// The ECE flag.
     pub ece: bool,
     /// With Accurate ECN: how far the peer's count of CE packets is ahead of what it said last, 0 to 7.
-    pub ce_ahead: u8,
+    pub ace_delta: u8,
     /// Bytes newly delivered with this ACK, SACKed ones included.
     pub delivered_bytes: u64,
     /// Segments newly delivered with this ACK.
@@ -27,26 +27,26 @@ pub struct AckView {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CeFeedback {
     /// Bytes that met CE.
-    pub bytes: u64,
+    pub ce_bytes: u64,
     /// Segments that met CE.
-    pub segments: u32,
+    pub ce_segments: u32,
     /// The ACK reports congestion at all.
     pub congested: bool,
 }
 
 impl CeFeedback {
     /// ECE speaks for all that its ACK delivers, and for nothing else.
-    pub(crate) fn whole_ack(ack: &AckView) -> Self {
+    pub(crate) fn from_whole_ack(ack: &AckView) -> Self {
         if !ack.ece {
             return Self::default();
         }
-        Self { bytes: ack.delivered_bytes, segments: ack.delivered_segments, congested: true }
+        Self { ce_bytes: ack.delivered_bytes, ce_segments: ack.delivered_segments, congested: true }
     }
 }
 
 /// One registered decoder.
 #[derive(Debug)]
-pub struct Entry {
+pub struct FeedbackEntry {
     /// Name as people write it.
     pub name: &'static str,
     /// One line for lists.
@@ -56,7 +56,7 @@ pub struct Entry {
     /// Its parameters.
     pub params: &'static [Param],
     /// The acknowledgement policies whose echo it understands; empty means any.
-    pub understands: &'static [&'static str],
+    pub ack_policies: &'static [&'static str],
     /// Makes one for a connection on which ECN was agreed.
     pub build: fn(&Params) -> Box<dyn FeedbackDecoder>,
 }

@@ -15,29 +15,29 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 use crate::params::Params;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: "dctcp",
     summary: "exact echo: what an ACK with ECE delivers was marked, nothing else",
     spec: "RFC 8257 §3.3",
     params: &[],
-    understands: &["dctcp", "odctcp", "tdctcp"],
+    ack_policies: &["dctcp", "odctcp", "tdctcp"],
     build,
 };
 
 fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
-    Box::new(Runs)
+    Box::new(DctcpEcho)
 }
 
 #[derive(Debug)]
-struct Runs;
+struct DctcpEcho;
 
-impl FeedbackDecoder for Runs {
+impl FeedbackDecoder for DctcpEcho {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
-        CeFeedback::whole_ack(ack)
+        CeFeedback::from_whole_ack(ack)
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
             ..AckView::default()
         };
         let mut decoder = build(&Params::new());
-        let marked = CeFeedback { bytes: 2500, segments: 3, congested: true };
+        let marked = CeFeedback { ce_bytes: 2500, ce_segments: 3, congested: true };
         let seen = [true, false, true].map(|ece| decoder.on_ack(&view(ece)));
         assert_eq!(seen, [marked, CeFeedback::default(), marked]);
     }

@@ -21,45 +21,45 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 use crate::params::Params;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: "freebsd",
     summary: "exact echo, corrected by one MSS at each flip",
     spec: "FreeBSD cc_dctcp.c",
     params: &[],
-    understands: &["dctcp", "odctcp", "rfc3168"],
+    ack_policies: &["dctcp", "odctcp", "rfc3168"],
     build,
 };
 
 fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
-    Box::new(Repaired { marked: false })
+    Box::new(FlipCorrected { last_ece: false })
 }
 
 #[derive(Debug)]
-struct Repaired {
+struct FlipCorrected {
     /// The last ACK that delivered something carried ECE.
-    marked: bool,
+    last_ece: bool,
 }
 
-impl FeedbackDecoder for Repaired {
+impl FeedbackDecoder for FlipCorrected {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
-        let mut seen = CeFeedback::whole_ack(ack);
+        let mut seen = CeFeedback::from_whole_ack(ack);
         if ack.delivered_bytes == 0 {
             return seen;
         }
-        let flipped = ack.ece != self.marked;
-        self.marked = ack.ece;
+        let flipped = ack.ece != self.last_ece;
+        self.last_ece = ack.ece;
         let mss = u64::from(ack.mss);
         if flipped && ack.delivered_bytes > mss {
             if ack.ece {
-                seen.bytes = ack.delivered_bytes - mss;
-                seen.segments = ack.delivered_segments.saturating_sub(1);
+                seen.ce_bytes = ack.delivered_bytes - mss;
+                seen.ce_segments = ack.delivered_segments.saturating_sub(1);
             } else {
-                seen.bytes = mss;
-                seen.segments = 1;
+                seen.ce_bytes = mss;
+                seen.ce_segments = 1;
             }
         }
         seen
@@ -84,7 +84,7 @@ mod tests {
             .map(|ack| {
                 let feedback = decoder.on_ack(&view(ack));
                 assert_eq!(feedback.congested, ack.1, "the echo itself is not corrected");
-                (feedback.bytes, feedback.segments)
+                (feedback.ce_bytes, feedback.ce_segments)
             })
             .collect()
     }

@@ -20,64 +20,64 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const NAME: &str = "one-sided";
 const COUNTS: &[&str] = &["latched", "first"];
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: NAME,
     summary: "one-sided DCTCP sender: the share of a standard receiver's latched echo",
     spec: "ODCTCP thesis §5.1",
     params: &[Param {
         name: "count",
-        kind: Kind::Name { allowed: || COUNTS.to_vec(), refused: &[] },
+        kind: ValueKind::Name { allowed: || COUNTS.to_vec(), refused: &[] },
         default: "latched",
         doc: "What counts as marked: all under a latched ECE, or its first ACK only.",
         source: "ODCTCP thesis §5.1.2 (latched); first is lowtide's",
     }],
-    understands: &[],
+    ack_policies: &[],
     build,
 };
 
 fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
     let first_only = params.get(NAME, "count").and_then(Value::name) == Some("first");
-    Box::new(OneSided { first_only, told: None, acked: 0 })
+    Box::new(OneSided { first_only, counted_until: None, acked: 0 })
 }
 
 #[derive(Debug)]
 struct OneSided {
     first_only: bool,
     /// ECE was counted: until where it is no news. `u64::MAX` before CWR is out.
-    told: Option<u64>,
+    counted_until: Option<u64>,
     /// Bytes acknowledged cumulatively so far.
     acked: u64,
 }
 
 impl FeedbackDecoder for OneSided {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
-        let seen = CeFeedback::whole_ack(ack);
+        let seen = CeFeedback::from_whole_ack(ack);
         if !self.first_only {
             return seen;
         }
         self.acked += ack.acked_bytes;
-        if self.told.is_some_and(|until| self.acked >= until) || !ack.ece {
-            self.told = None;
+        if self.counted_until.is_some_and(|until| self.acked >= until) || !ack.ece {
+            self.counted_until = None;
         }
-        if self.told.is_some() {
+        if self.counted_until.is_some() {
             // Congestion it is, but the same as before.
-            return CeFeedback { bytes: 0, segments: 0, ..seen };
+            return CeFeedback { ce_bytes: 0, ce_segments: 0, ..seen };
         }
         if ack.ece && ack.delivered_bytes > 0 {
-            self.told = Some(u64::MAX);
+            self.counted_until = Some(u64::MAX);
         }
         seen
     }
     fn on_cwr_sent(&mut self, snd_nxt: u64) {
-        if let Some(until) = &mut self.told {
+        if let Some(until) = &mut self.counted_until {
             *until = snd_nxt;
         }
     }
@@ -103,7 +103,7 @@ mod tests {
             ..AckView::default()
         });
         assert_eq!(feedback.congested, ece);
-        feedback.bytes
+        feedback.ce_bytes
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use lowtide_units::{Duration, Instant};
 
 use super::{AckView, FeedbackDecoder};
-use crate::ack::{self, AckAction, RxSample, Setup};
+use crate::ack::{self, AckAction, AckSetup, RxSample};
 use crate::params::Params;
 use crate::value::Value;
 
@@ -12,7 +12,7 @@ const MSS: u32 = 1000;
 const SEGMENTS: u32 = 12;
 
 /// What the decoder makes of an ACK of so many segments.
-fn tell(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
+fn decode(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
     decoder
         .on_ack(&AckView {
             ece,
@@ -21,14 +21,14 @@ fn tell(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
             mss: MSS,
             ..AckView::default()
         })
-        .segments
+        .ce_segments
 }
 
 /// Marked segments as the sender counts them, for marks at the bits of `pattern`.
 fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
     let mut params = Params::new();
     params.set("dctcp", "flip", Value::Name(flip));
-    let setup = Setup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true };
+    let setup = AckSetup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true };
     let mut policy = (ack::find("dctcp").unwrap().build)(&params, &setup);
     let mut decoder = (super::find(decoder).unwrap().build)(&params);
     let (mut waiting, mut sum) = (0, 0);
@@ -44,17 +44,18 @@ fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
             ce: pattern >> i & 1 == 1,
             cwr: false,
             ack_pending: waiting > 0,
-            rcv_nxt_before: u64::from(i * MSS),
+            prior_rcv_nxt: u64::from(i * MSS),
         });
         match action {
             AckAction::Delay(_) => waiting += 1,
             AckAction::Now => {
-                sum += tell(&mut *decoder, waiting + 1, policy.echo());
+                sum += decode(&mut *decoder, waiting + 1, policy.echo());
                 waiting = 0;
                 policy.on_ack_sent(Instant::ZERO);
             }
             AckAction::SplitAt { .. } => {
-                sum += tell(&mut *decoder, waiting, old) + tell(&mut *decoder, 1, policy.echo());
+                sum +=
+                    decode(&mut *decoder, waiting, old) + decode(&mut *decoder, 1, policy.echo());
                 waiting = 0;
                 policy.on_ack_sent(Instant::ZERO);
             }
@@ -62,7 +63,7 @@ fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
     }
     if waiting > 0 {
         // The timer.
-        sum += tell(&mut *decoder, waiting, policy.echo());
+        sum += decode(&mut *decoder, waiting, policy.echo());
     }
     sum
 }

@@ -15,16 +15,16 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 use crate::params::Params;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: "rfc3168",
     summary: "latched echo: congestion from the first ECE until CWR",
     spec: "RFC 3168 §6.1.2",
     params: &[],
-    understands: &[],
+    ack_policies: &[],
     build,
 };
 
@@ -37,7 +37,7 @@ struct Latched;
 
 impl FeedbackDecoder for Latched {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
-        CeFeedback::whole_ack(ack)
+        CeFeedback::from_whole_ack(ack)
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
             ..AckView::default()
         };
         let mut decoder = build(&Params::new());
-        let marked = CeFeedback { bytes: 2500, segments: 3, congested: true };
+        let marked = CeFeedback { ce_bytes: 2500, ce_segments: 3, congested: true };
         let seen = [true, false, true].map(|ece| decoder.on_ack(&view(ece)));
         assert_eq!(seen, [marked, CeFeedback::default(), marked]);
     }

@@ -5,7 +5,7 @@ use lowtide_wire::SeqNum;
 
 use super::{Hostile, ISN, profile};
 use crate::config::{Config, RecoveryRule, Reduction};
-use crate::path::PathReport;
+use crate::path::IcmpReport;
 use crate::sender::Sender;
 
 #[test]
@@ -36,20 +36,20 @@ fn reports_of_the_path_mtu_keep_to_the_least_mss_and_to_the_most_segments() {
     let mut peer = Hostile::open(config, 1460);
     peer.conn.send(10_000);
     peer.sends_all();
-    let report = PathReport::TooBig { mtu: 600 };
-    assert!(peer.conn.handle_path_report(peer.now, SeqNum::new(ISN + 1), report));
+    let report = IcmpReport::TooBig { mtu: 600 };
+    assert!(peer.conn.handle_icmp_report(peer.now, SeqNum::new(ISN + 1), report));
     assert_eq!(peer.mss(), 988);
 
     // One byte less with each report: pieces of a byte remain of every segment.
     let config = Config { send_buffer: Bytes::new(400_000), ..profile("linux") };
     let mut peer = Hostile::open(config, 1460);
     let una = peer.fill(200);
-    let most = 2 * Sender::most_segments(peer.conn.config());
+    let most = 2 * Sender::max_segments(peer.conn.config());
     let mut believed = 0;
     for mtu in (552..1500).rev() {
-        let report = PathReport::TooBig { mtu };
+        let report = IcmpReport::TooBig { mtu };
         let seq = SeqNum::new(ISN + 1).add(una);
-        believed += u32::from(peer.conn.handle_path_report(peer.now, seq, report));
+        believed += u32::from(peer.conn.handle_icmp_report(peer.now, seq, report));
         assert!(peer.conn.snd.board.len() <= most, "{} at {mtu}", peer.conn.snd.board.len());
     }
     assert!((2..64).contains(&believed), "{believed}");
@@ -60,8 +60,8 @@ fn reports_of_the_path_mtu_keep_to_the_least_mss_and_to_the_most_segments() {
     peer.conn.send(1000);
     peer.sends_all();
     let believed = (552..1500).rev().filter(|mtu| {
-        let report = PathReport::TooBig { mtu: *mtu };
-        peer.conn.handle_path_report(peer.now, SeqNum::new(ISN + 1), report)
+        let report = IcmpReport::TooBig { mtu: *mtu };
+        peer.conn.handle_icmp_report(peer.now, SeqNum::new(ISN + 1), report)
     });
     assert_eq!(believed.count(), 64);
 }
@@ -70,11 +70,11 @@ fn reports_of_the_path_mtu_keep_to_the_least_mss_and_to_the_most_segments() {
 fn short_segments_in_flight_are_bounded_by_the_send_buffer() {
     let config = Config { nagle: false, send_buffer: Bytes::new(1_000_000), ..profile("linux") };
     let mut peer = Hostile::open(config, 1460);
-    let most = Sender::most_segments(peer.conn.config());
+    let most = Sender::max_segments(peer.conn.config());
     assert_eq!(most, 1954);
     // The window is open for far more.
     let una = peer.fill(500);
-    peer.conn.withdraw();
+    peer.conn.discard_unsent();
     let mut una = una;
     while una < peer.conn.sent_upto() {
         una = (una + 2 * peer.mss()).min(peer.conn.sent_upto());

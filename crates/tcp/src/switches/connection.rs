@@ -6,15 +6,15 @@ use super::field::{
     Names, name_of, names, number, set_bool, set_count, set_duration, set_name, span,
 };
 use super::{Side, Switch, later};
-use crate::config::EcnWish;
-use crate::value::{Kind, Value};
+use crate::config::EcnNegotiation;
+use crate::value::{Value, ValueKind};
 
-const ECN: Names<EcnWish> = &[
-    ("off", EcnWish::Off),
-    ("rfc3168", EcnWish::Rfc3168),
-    ("passive", EcnWish::Passive),
-    ("accecn", EcnWish::AccEcn),
-    ("accecn-passive", EcnWish::AccEcnPassive),
+const ECN: Names<EcnNegotiation> = &[
+    ("off", EcnNegotiation::Off),
+    ("rfc3168", EcnNegotiation::Rfc3168),
+    ("passive", EcnNegotiation::Passive),
+    ("accecn", EcnNegotiation::AccEcn),
+    ("accecn-passive", EcnNegotiation::AccEcnPassive),
 ];
 
 pub(super) const CONNECTION: [Switch; 11] = [
@@ -40,7 +40,7 @@ pub(super) const CONNECTION: [Switch; 11] = [
     Switch {
         name: "ecn",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(ECN), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ECN), refused: &[] },
         doc: "Whether ECN is asked for and accepted, only accepted (passive), or neither; accurate or \
               as in RFC 3168.",
         source: "RFC 3168 §6.1.1, RFC 9768 §3.1",
@@ -50,7 +50,7 @@ pub(super) const CONNECTION: [Switch; 11] = [
     Switch {
         name: "ecn-fallback",
         side: Side::Connection,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "After one lost SYN (two that ask for AccECN, two AccECN SYN-ACKs) the next goes without ECN: a \
               box on the path may drop them.",
         source: "RFC 3168 §6.1.1.1, RFC 9768 §3.1.4.1 and §3.2.3.2.2",
@@ -60,7 +60,7 @@ pub(super) const CONNECTION: [Switch; 11] = [
     Switch {
         name: "timestamps",
         side: Side::Connection,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Offer and use timestamps, with PAWS.",
         source: "RFC 7323 §3, §5",
         get: |c| Value::Bool(c.timestamps),
@@ -78,7 +78,7 @@ pub(super) const CONNECTION: [Switch; 11] = [
     Switch {
         name: "sack",
         side: Side::Connection,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Offer and use selective acknowledgements.",
         source: "RFC 2018",
         get: |c| Value::Bool(c.sack),
@@ -87,7 +87,7 @@ pub(super) const CONNECTION: [Switch; 11] = [
     Switch {
         name: "window-scaling",
         side: Side::Connection,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Offer and use window scaling; without it 65535 B is the largest window.",
         source: "RFC 7323 §2",
         get: |c| Value::Bool(c.window_scaling),

@@ -6,7 +6,7 @@ use super::field::{Names, name_of, names, set_count, set_duration, set_name, spa
 use super::{Side, Switch};
 use crate::config::{IsnRule, SynCookies, TimestampOffset};
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const ISN: Names<IsnRule> = &[("rfc6528", IsnRule::Rfc6528), ("random", IsnRule::Random)];
 const TIMESTAMP_OFFSET: Names<TimestampOffset> = &[
@@ -38,7 +38,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "isn",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(ISN), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ISN), refused: &[] },
         doc: "How the initial sequence number is chosen: clock and keyed hash, or drawn.",
         source: "RFC 6528 §3, RFC 9293 §3.4.1",
         get: |c| name_of(ISN, c.isn),
@@ -56,7 +56,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "timestamp-offset",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(TIMESTAMP_OFFSET), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(TIMESTAMP_OFFSET), refused: &[] },
         doc: "Where the clock of TSval begins: a keyed hash of the connection or of the two hosts, \
               drawn, or at zero.",
         source: "RFC 7323 §5.4",
@@ -66,7 +66,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "syn-cookies",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(SYN_COOKIES), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(SYN_COOKIES), refused: &[] },
         doc: "Whether a listener with as many half-open connections as may be answers SYNs without \
               state; on in `lowtide live`.",
         source: "RFC 4987 §3.6; Linux net.ipv4.tcp_syncookies",
@@ -76,7 +76,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "rst-accept",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(RST_ACCEPT), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(RST_ACCEPT), refused: &[] },
         doc: "Which RST ends the connection: one exactly at RCV.NXT, or each in the window.",
         source: "RFC 5961 §3.2, RFC 9293 §3.10.7.4",
         get: |c| name_of(RST_ACCEPT, c.rst_accept),
@@ -85,7 +85,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "syn-answer",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(SYN_ANSWER), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(SYN_ANSWER), refused: &[] },
         doc: "What a SYN in a synchronised state gets: a challenge ACK, or a RST if in the window.",
         source: "RFC 5961 §4.2, RFC 9293 §3.10.7.4",
         get: |c| name_of(SYN_ANSWER, c.syn_answer),
@@ -94,7 +94,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "ack-accept",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(ACK_ACCEPT), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ACK_ACCEPT), refused: &[] },
         doc: "How old an acknowledgement number may be: the largest window offered, the same but \
               nothing never sent, or any.",
         source: "RFC 5961 §5.2",
@@ -104,7 +104,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "challenge-ack-limit",
         side: Side::Connection,
-        kind: Kind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 0, max: 1_000_000 },
+        kind: ValueKind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 0, max: 1_000_000 },
         doc: "The most challenge ACKs of one connection in one interval; `none` lets an ACK storm (see \
               `ack-throttle`) go on.",
         source: "RFC 5961 §7",
@@ -132,7 +132,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "ack-throttle",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(ACK_THROTTLE), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ACK_THROTTLE), refused: &[] },
         doc: "Which ACKs the limit counts: challenges, or also answers to unacceptable empty segments. With \
               `challenges` two forged segments make both ends answer each other's ACKs without end; on real \
               packets it is always `empty`.",
@@ -143,7 +143,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "time-wait-reset",
         side: Side::Connection,
-        kind: Kind::Name { allowed: || names(TIME_WAIT_RESET), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(TIME_WAIT_RESET), refused: &[] },
         doc: "What a RST does in TIME-WAIT: nothing, or it ends the wait.",
         source: "RFC 1337 §3, RFC 9293 §3.10.7.4",
         get: |c| name_of(TIME_WAIT_RESET, c.time_wait_reset),

@@ -4,16 +4,17 @@ use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_bool, set_duration, set_name, span};
 use super::{Side, Switch};
-use crate::config::EchoRule;
-use crate::value::{Kind, Value};
+use crate::config::DelayEchoRule;
+use crate::value::{Value, ValueKind};
 
-const ECHO: Names<EchoRule> = &[("mean", EchoRule::Mean), ("newest", EchoRule::Newest)];
+const ECHO: Names<DelayEchoRule> =
+    &[("mean", DelayEchoRule::Mean), ("newest", DelayEchoRule::Newest)];
 
 pub(super) const DELAY: [Switch; 4] = [
     Switch {
         name: "delay-option",
         side: Side::Connection,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Offer and use the delay option: host stamps on every segment, 16 bytes of header.",
         source: "DX §V-B; RFC 6994 for its identifier",
         get: |c| Value::Bool(c.delay_option),
@@ -22,7 +23,7 @@ pub(super) const DELAY: [Switch; 4] = [
     Switch {
         name: "delay-echo",
         side: Side::Receiver,
-        kind: Kind::Name { allowed: || names(ECHO), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ECHO), refused: &[] },
         doc: "What an ACK of several segments echoes: their mean one-way time or the newest's.",
         source: "DX §V-A: mean under LRO, newest under delayed ACK",
         get: |c| name_of(ECHO, c.delay_echo),

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use lowtide_units::{Bytes, Duration};
 
-use crate::value::{Kind, Value, ValueError};
+use crate::value::{Value, ValueError, ValueKind};
 
 /// The names of the variants of one enum.
 pub(super) type Names<T> = &'static [(&'static str, T)];
@@ -65,11 +65,11 @@ fn put<T>(slot: &mut T, new: Option<T>, value: &Value) -> Result<(), ValueError>
 }
 
 /// A span from `min` to `max`.
-pub(super) const fn span(min: Duration, max: Duration) -> Kind {
-    Kind::Duration { min, max }
+pub(super) const fn span(min: Duration, max: Duration) -> ValueKind {
+    ValueKind::Duration { min, max }
 }
 
 /// A number from `min` to `max`.
-pub(super) const fn number(min: u64, max: u64) -> Kind {
-    Kind::Count { min, max }
+pub(super) const fn number(min: u64, max: u64) -> ValueKind {
+    ValueKind::Count { min, max }
 }

@@ -2,7 +2,7 @@
 //! by name with the reason, so that nobody takes an absent feature for a present one.
 
 use crate::config::Config;
-use crate::value::{Kind, Value, ValueError};
+use crate::value::{Value, ValueError, ValueKind};
 
 use super::{Side, Switch};
 
@@ -12,7 +12,7 @@ macro_rules! later {
         Switch {
             name: $name,
             side: $side,
-            kind: Kind::Name { allowed: || alloc::vec![$only], refused: $refused },
+            kind: ValueKind::Name { allowed: || alloc::vec![$only], refused: $refused },
             doc: $doc,
             source: $source,
             get: |_| Value::Name($only),

@@ -4,7 +4,7 @@ use lowtide_units::Duration;
 
 use super::field::{number, set_bool, set_count, set_duration, span};
 use super::{Side, Switch, later};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 /// The longest idle time and timeout, a week.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -13,7 +13,7 @@ pub(super) const LIVENESS: [Switch; 7] = [
     Switch {
         name: "keep-alive",
         side: Side::Connection,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Whether a connection on which nothing happens is probed.",
         source: "RFC 9293 §3.8.4 (MUST-25: off by default)",
         get: |c| Value::Bool(c.keep_alive),

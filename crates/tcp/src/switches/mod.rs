@@ -24,7 +24,7 @@ use core::fmt;
 
 use crate::config::Config;
 use crate::params::Param;
-use crate::value::{Kind, Value, ValueError};
+use crate::value::{Value, ValueError, ValueKind};
 use crate::{ack, cc, feedback};
 
 /// Which end of a connection a switch belongs to.
@@ -46,7 +46,7 @@ pub struct Switch {
     /// Whose behaviour it changes.
     pub side: Side,
     /// What it accepts.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// One sentence, with the unit.
     pub doc: &'static str,
     /// Where the choice comes from (`RFC 6298 §2.4`).
@@ -126,7 +126,7 @@ impl Setting {
         }
     }
     /// What it accepts.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> ValueKind {
         match self {
             Self::Switch(s) => s.kind,
             Self::Param { param, .. } => param.kind,

@@ -5,13 +5,13 @@ use lowtide_units::Duration;
 use super::field::{number, set_bool, set_bytes, set_count, set_duration, set_registered, span};
 use super::{Side, Switch};
 use crate::ack;
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 pub(super) const RECEIVER: [Switch; 5] = [
     Switch {
         name: "ack",
         side: Side::Receiver,
-        kind: Kind::Name { allowed: ack::names, refused: &[] },
+        kind: ValueKind::Name { allowed: ack::names, refused: &[] },
         doc: "Acknowledgement policy: when to acknowledge and what to echo.",
         source: "RFC 3168 §6.1.3, RFC 8257 §3.2",
         get: |c| Value::Name(c.ack),
@@ -38,7 +38,7 @@ pub(super) const RECEIVER: [Switch; 5] = [
     Switch {
         name: "receive-buffer",
         side: Side::Receiver,
-        kind: Kind::Bytes { min: 1, max: 1 << 30 },
+        kind: ValueKind::Bytes { min: 1, max: 1 << 30 },
         doc: "Receive buffer in bytes; it bounds the window that is offered.",
         source: "RFC 9293 §3.8.6; RFC 7323 §2.2 bounds it at 1 GiB",
         get: |c| Value::Bytes(c.receive_buffer),
@@ -47,7 +47,7 @@ pub(super) const RECEIVER: [Switch; 5] = [
     Switch {
         name: "dsack",
         side: Side::Receiver,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Report duplicate segments in the first SACK block.",
         source: "RFC 2883",
         get: |c| Value::Bool(c.dsack),

@@ -8,10 +8,10 @@ use super::field::{
 };
 use super::{Side, Switch};
 use crate::config::{
-    CutRule, CwrRule, EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, PacingRule,
-    RecoveryRule, Recut, Reduction, RtoMinApplies, UndoRule,
+    CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, PacingRule,
+    RecoveryRule, Reduction, RtoMinApplies, UndoRule,
 };
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 use crate::{cc, feedback};
 
 const ECT: Names<EctClass> =
@@ -20,7 +20,8 @@ const CWR: Names<CwrRule> =
     &[("never", CwrRule::Never), ("after-reduction", CwrRule::AfterReduction)];
 const CUT: Names<CutRule> =
     &[("per-window", CutRule::PerWindow), ("per-marked-ack", CutRule::PerMarkedAck)];
-const RECUT: Names<Recut> = &[("at-point", Recut::AtPoint), ("past-point", Recut::PastPoint)];
+const RECUT: Names<CutRoundEnd> =
+    &[("at-point", CutRoundEnd::AtPoint), ("past-point", CutRoundEnd::PastPoint)];
 const HANDSHAKE_RTT: Names<HandshakeRtt> =
     &[("karn", HandshakeRtt::Karn), ("timestamps", HandshakeRtt::Timestamps)];
 const FREEZE: Names<FreezeGrowth> = &[
@@ -50,7 +51,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "cc",
         side: Side::Sender,
-        kind: Kind::Name { allowed: cc::names, refused: &[] },
+        kind: ValueKind::Name { allowed: cc::names, refused: &[] },
         doc: "Congestion control: how much may be in flight.",
         source: "RFC 5681",
         get: |c| Value::Name(c.cc),
@@ -59,7 +60,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "feedback",
         side: Side::Sender,
-        kind: Kind::Name { allowed: feedback::names, refused: &[] },
+        kind: ValueKind::Name { allowed: feedback::names, refused: &[] },
         doc: "Feedback decoder: what the sender makes of the echoed ECN bits.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
         get: |c| Value::Name(c.feedback),
@@ -68,7 +69,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "ect",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(ECT), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ECT), refused: &[] },
         doc: "Which packets of an ECN connection carry ECT(0).",
         source: "RFC 3168 §6.1.4 to §6.1.6, RFC 8257 §3.6",
         get: |c| name_of(ECT, c.ect),
@@ -77,7 +78,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "cwr",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(CWR), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(CWR), refused: &[] },
         doc: "When CWR is set.",
         source: "RFC 3168 §6.1.2",
         get: |c| name_of(CWR, c.cwr),
@@ -86,7 +87,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "cut",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(CUT), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(CUT), refused: &[] },
         doc: "How often ECN may cut the window.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
         get: |c| name_of(CUT, c.cut),
@@ -95,7 +96,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "recut",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(RECUT), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(RECUT), refused: &[] },
         doc: "Whether the next ECN cut needs SND.UNA at the SND.NXT of the last one, or past it.",
         source: "RFC 3168 §6.1.2 leaves it open",
         get: |c| name_of(RECUT, c.recut),
@@ -104,7 +105,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "freeze-growth",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(FREEZE), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(FREEZE), refused: &[] },
         doc: "When the window may not grow because of an ECN reaction.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.4",
         get: |c| name_of(FREEZE, c.freeze_growth),
@@ -131,7 +132,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "initial-window",
         side: Side::Sender,
-        kind: Kind::NameOrCount { allowed: || names(INITIAL_WINDOW), min: 1, max: 1000 },
+        kind: ValueKind::NameOrCount { allowed: || names(INITIAL_WINDOW), min: 1, max: 1000 },
         doc: "The window at the start and the bound after idle: by RFC, or in segments.",
         source: "RFC 6928 §2, RFC 3390 §1",
         get: |c| match c.initial_window {
@@ -151,7 +152,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "abc-limit",
         side: Side::Sender,
-        kind: Kind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 1, max: 65_535 },
+        kind: ValueKind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 1, max: 65_535 },
         doc: "Bytes per ACK that count in slow start, in segments (L); none counts them all.",
         source: "RFC 3465 §2.2",
         get: |c| match c.abc_limit {
@@ -166,7 +167,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "idle-restart",
         side: Side::Sender,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Restart from the initial window when nothing was sent for one RTO.",
         source: "RFC 5681 §4.1",
         get: |c| Value::Bool(c.idle_restart),
@@ -175,7 +176,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "recovery",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(RECOVERY), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(RECOVERY), refused: &[] },
         doc: "How losses are found: by SACK, by time (rack), by duplicate ACKs (newreno, always so \
               without SACK).",
         source: "RFC 6675, RFC 8985, RFC 6582",
@@ -185,7 +186,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "reduction",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(REDUCTION), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(REDUCTION), refused: &[] },
         doc: "How the window comes down after a loss or an ECN cut: at once or over a round trip.",
         source: "RFC 5681 §3.2, RFC 3168 §6.1.2, RFC 9937",
         get: |c| name_of(REDUCTION, c.reduction),
@@ -194,7 +195,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "tail-loss-probe",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(ON_OFF), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(ON_OFF), refused: &[] },
         doc: "Whether a probe is sent when the tail of a flight stays unacknowledged; needs SACK.",
         source: "RFC 8985 §7",
         get: |c| name_of(ON_OFF, c.tail_loss_probe),
@@ -230,7 +231,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "handshake-rtt",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(HANDSHAKE_RTT), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(HANDSHAKE_RTT), refused: &[] },
         doc: "The round-trip sample of a handshake that was repeated: none, so that data starts with an RTO of 3 s, or that of its timestamps.",
         source: "RFC 6298 §5.7",
         get: |c| name_of(HANDSHAKE_RTT, c.handshake_rtt),
@@ -239,7 +240,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "undo",
         side: Side::Sender,
-        kind: Kind::Name {
+        kind: ValueKind::Name {
             allowed: || names(UNDO),
             refused: &[
                 ("dsack", "detection by DSACK (RFC 3708) comes later; eifel needs timestamps"),
@@ -254,7 +255,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "limited-transmit",
         side: Side::Sender,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Send new data on the first two duplicate ACKs.",
         source: "RFC 3042",
         get: |c| Value::Bool(c.limited_transmit),
@@ -263,7 +264,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "nagle",
         side: Side::Sender,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         doc: "Hold back small segments while data is outstanding.",
         source: "RFC 9293 §3.7.4",
         get: |c| Value::Bool(c.nagle),
@@ -272,7 +273,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "pacing",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(PACING), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(PACING), refused: &[] },
         doc: "How data is spaced: at once, at the rate that the control states (at once without one), \
               or else at 1.2 windows per round trip (2 in slow start).",
         source: "HULL (NSDI 2012) §4.3; Linux tcp_update_pacing_rate",
@@ -300,7 +301,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "rto-min-applies",
         side: Side::Sender,
-        kind: Kind::Name { allowed: || names(RTO_MIN_APPLIES), refused: &[] },
+        kind: ValueKind::Name { allowed: || names(RTO_MIN_APPLIES), refused: &[] },
         doc: "Whether the minimum bounds the whole timeout or its variance term.",
         source: "RFC 6298 §2.4; Linux tcp_rtt_estimator",
         get: |c| name_of(RTO_MIN_APPLIES, c.rto_min_applies),
@@ -354,7 +355,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "send-buffer",
         side: Side::Sender,
-        kind: Kind::Bytes { min: 1, max: 1 << 40 },
+        kind: ValueKind::Bytes { min: 1, max: 1 << 40 },
         doc: "Bytes that the application may have unsent or unacknowledged.",
         source: "RFC 9293 §3.9.1",
         get: |c| Value::Bytes(c.send_buffer),

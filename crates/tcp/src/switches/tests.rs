@@ -45,16 +45,16 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
 }
 
 /// All names of a kind, and its smallest and largest value.
-fn samples(kind: Kind) -> Vec<Value> {
+fn samples(kind: ValueKind) -> Vec<Value> {
     match kind {
-        Kind::Bool => vec![Value::Bool(false), Value::Bool(true)],
-        Kind::Count { min, max } => vec![Value::Count(min), Value::Count(max)],
-        Kind::Bytes { min, max } => {
+        ValueKind::Bool => vec![Value::Bool(false), Value::Bool(true)],
+        ValueKind::Count { min, max } => vec![Value::Count(min), Value::Count(max)],
+        ValueKind::Bytes { min, max } => {
             [min, max].map(|n| Value::Bytes(lowtide_units::Bytes::new(n))).to_vec()
         }
-        Kind::Duration { min, max } => vec![Value::Duration(min), Value::Duration(max)],
-        Kind::Name { allowed, .. } => allowed().into_iter().map(Value::Name).collect(),
-        Kind::NameOrCount { allowed, min, max } => {
+        ValueKind::Duration { min, max } => vec![Value::Duration(min), Value::Duration(max)],
+        ValueKind::Name { allowed, .. } => allowed().into_iter().map(Value::Name).collect(),
+        ValueKind::NameOrCount { allowed, min, max } => {
             let mut out: Vec<_> = allowed().into_iter().map(Value::Name).collect();
             out.extend([Value::Count(min), Value::Count(max)]);
             out

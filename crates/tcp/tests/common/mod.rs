@@ -10,9 +10,9 @@ mod pair;
 mod script;
 mod steps;
 
-pub(crate) use origin::{Origin, everywhere};
-pub(crate) use packet::{Frame, Opts, Packet};
-pub(crate) use pair::{Fate, Pair, Side, Trip};
+pub(crate) use origin::{Origin, at_every_origin};
+pub(crate) use packet::{Opts, Packet, SeqBase};
+pub(crate) use pair::{LinkAction, Pair, SentSegment, Side};
 pub(crate) use script::Script;
 
 use lowtide_tcp::Config;

@@ -31,7 +31,7 @@ const ORIGINS: [Origin; 6] = [
 ];
 
 /// Runs `test` at every origin; a failure names the one at which it failed.
-pub(crate) fn everywhere(mut test: impl FnMut(Origin)) {
+pub(crate) fn at_every_origin(mut test: impl FnMut(Origin)) {
     struct Name(Origin);
     impl Drop for Name {
         fn drop(&mut self) {

@@ -16,14 +16,14 @@ use super::Origin;
 
 /// Whose numbers count: sequence numbers of the sender, acknowledgements of the receiver.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct SeqBase {
     seq: SeqNum,
     ack: SeqNum,
     ts_value: u32,
     ts_echo: u32,
 }
 
-impl Frame {
+impl SeqBase {
     /// Packets of the side under test.
     pub(crate) fn outgoing(o: &Origin) -> Self {
         Self { seq: o.isn, ack: o.irs, ts_value: o.ts_local, ts_echo: o.ts_remote }
@@ -125,7 +125,7 @@ impl Packet {
     }
 
     /// The packet as it goes to the connection, with `window` where none is written.
-    pub(crate) fn to_segment(&self, frame: &Frame, window: u16) -> Segment {
+    pub(crate) fn to_segment(&self, frame: &SeqBase, window: u16) -> Segment {
         let at = |base: SeqNum, n: i64| base.add(n as u64);
         let opts = self.opts.clone().unwrap_or_default();
         let mut options = Options {
@@ -154,7 +154,7 @@ impl Packet {
     }
 
     /// A segment in relative numbers, complete.
-    pub(crate) fn from_segment(seg: &Segment, frame: &Frame) -> Self {
+    pub(crate) fn from_segment(seg: &Segment, frame: &SeqBase) -> Self {
         let rel = |base: SeqNum, n: SeqNum| i64::from(n.diff(base));
         let acks = seg.flags.contains(Flags::ACK);
         let o = &seg.options;

@@ -7,7 +7,7 @@ use lowtide_tcp::{Config, Connection, Event};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Segment};
 
-use super::{Frame, Origin, Packet};
+use super::{Origin, Packet, SeqBase};
 
 /// One of the two ends; the first opens actively.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Side {
 
 /// A segment on its way.
 #[derive(Clone, Debug)]
-pub(crate) struct Trip {
+pub(crate) struct SentSegment {
     /// Who sent it.
     pub(crate) from: Side,
     /// How many this side sent before.
@@ -29,7 +29,7 @@ pub(crate) struct Trip {
     pub(crate) sent_at: Instant,
 }
 
-impl Trip {
+impl SentSegment {
     /// It carries payload.
     pub(crate) fn has_data(&self) -> bool {
         self.seg.payload_len > 0
@@ -38,15 +38,15 @@ impl Trip {
 
 /// What the link does with a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum LinkAction {
     Pass,
     Drop,
     /// CE, when it is ECN-capable; else it passes.
     Mark,
     /// It comes that much later than the others.
-    Late(Duration),
+    Delay(Duration),
     /// It comes twice.
-    Twice,
+    Duplicate,
 }
 
 /// Two connections, the link between them and everything that was sent.
@@ -55,15 +55,15 @@ pub(crate) struct Pair {
     pub(crate) b: Option<Connection>,
     pub(crate) now: Instant,
     /// Every segment that was sent, with what became of it.
-    pub(crate) trace: Vec<(Trip, Fate)>,
+    pub(crate) trace: Vec<(SentSegment, LinkAction)>,
     pub(crate) events: Vec<(Side, Event)>,
     /// A side reads what it has as soon as it can.
     pub(crate) reads: [bool; 2],
     origin: Origin,
     config_b: Arc<Config>,
     delay: Duration,
-    link: Box<dyn FnMut(&Trip) -> Fate>,
-    flying: BTreeMap<(Instant, u64), (Side, Segment)>,
+    link: Box<dyn FnMut(&SentSegment) -> LinkAction>,
+    in_flight: BTreeMap<(Instant, u64), (Side, Segment)>,
     counter: u64,
     sent: [usize; 2],
 }
@@ -81,8 +81,8 @@ impl Pair {
             origin: o,
             config_b: Arc::new(b.clone()),
             delay,
-            link: Box::new(|_| Fate::Pass),
-            flying: BTreeMap::new(),
+            link: Box::new(|_| LinkAction::Pass),
+            in_flight: BTreeMap::new(),
             counter: 0,
             sent: [0; 2],
         }
@@ -97,7 +97,7 @@ impl Pair {
     }
 
     /// Decides what becomes of each segment from here on.
-    pub(crate) fn link(&mut self, link: impl FnMut(&Trip) -> Fate + 'static) {
+    pub(crate) fn link(&mut self, link: impl FnMut(&SentSegment) -> LinkAction + 'static) {
         self.link = Box::new(link);
     }
 
@@ -135,26 +135,26 @@ impl Pair {
 
     fn carry(&mut self, from: Side, seg: Segment) {
         let frame = match from {
-            Side::A => Frame::outgoing(&self.origin),
-            Side::B => Frame::incoming(&self.origin),
+            Side::A => SeqBase::outgoing(&self.origin),
+            Side::B => SeqBase::incoming(&self.origin),
         };
         let index = self.sent[from as usize];
         self.sent[from as usize] += 1;
         let packet = Packet::from_segment(&seg, &frame);
-        let trip = Trip { from, index, seg, packet, sent_at: self.now };
+        let trip = SentSegment { from, index, seg, packet, sent_at: self.now };
         let fate = (self.link)(&trip);
         self.trace.push((trip, fate));
         let to = if from == Side::A { Side::B } else { Side::A };
         let mut seg = seg;
         let mut at = self.now + self.delay;
         match fate {
-            Fate::Drop => return,
-            Fate::Mark if seg.ecn.is_capable() => seg.ecn = Ecn::Ce,
-            Fate::Late(more) => at += more,
-            Fate::Pass | Fate::Mark | Fate::Twice => {}
+            LinkAction::Drop => return,
+            LinkAction::Mark if seg.ecn.is_capable() => seg.ecn = Ecn::Ce,
+            LinkAction::Delay(more) => at += more,
+            LinkAction::Pass | LinkAction::Mark | LinkAction::Duplicate => {}
         }
-        for _ in 0..if fate == Fate::Twice { 2 } else { 1 } {
-            self.flying.insert((at, self.counter), (to, seg));
+        for _ in 0..if fate == LinkAction::Duplicate { 2 } else { 1 } {
+            self.in_flight.insert((at, self.counter), (to, seg));
             self.counter += 1;
         }
     }
@@ -176,13 +176,13 @@ impl Pair {
     fn step(&mut self, until: Instant) -> bool {
         self.pump(Side::A);
         self.pump(Side::B);
-        let packet = self.flying.keys().next().map(|k| k.0);
+        let packet = self.in_flight.keys().next().map(|k| k.0);
         let timers = [self.a.poll_timeout(), self.b.as_ref().and_then(Connection::poll_timeout)];
         let next = packet.into_iter().chain(timers.into_iter().flatten()).min();
         let Some(at) = next.filter(|at| *at <= until) else { return false };
         self.now = at.max(self.now);
         if packet == Some(at) {
-            if let Some((_, (to, seg))) = self.flying.pop_first() {
+            if let Some((_, (to, seg))) = self.in_flight.pop_first() {
                 self.arrive(to, &seg);
             }
             return true;
@@ -217,7 +217,7 @@ impl Pair {
     }
 
     /// Segments of one side as they were sent.
-    pub(crate) fn sent_by(&self, side: Side) -> impl Iterator<Item = &Trip> {
+    pub(crate) fn sent_by(&self, side: Side) -> impl Iterator<Item = &SentSegment> {
         self.trace.iter().map(|(t, _)| t).filter(move |t| t.from == side)
     }
 

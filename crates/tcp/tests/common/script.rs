@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use lowtide_tcp::{Accepted, Config, Connection, EcnWish, Event, SegmentError};
+use lowtide_tcp::{Accepted, Config, Connection, EcnNegotiation, Event, SegmentError};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
-use super::{Frame, Opts, Origin, Packet, ms};
+use super::{Opts, Origin, Packet, SeqBase, ms};
 
 /// One connection and what it did so far. Every packet that it sends must be expected, at the time
 /// at which it is sent, before anything else happens; see [`Script::run`] for the notation.
@@ -52,7 +52,7 @@ impl Script {
 
     /// A passive open by this SYN; the SYN-ACK waits to be expected.
     pub(crate) fn passive(o: Origin, config: &Config, syn: &str) -> Self {
-        let mut seg = Packet::parse(syn).to_segment(&Frame::incoming(&o), u16::MAX);
+        let mut seg = Packet::parse(syn).to_segment(&SeqBase::incoming(&o), u16::MAX);
         (seg.src_port, seg.dst_port) = (2, 1);
         let config = Arc::new(config.clone());
         let conn = Connection::accept(config, Instant::ZERO, &seg, o.isn, o.ts_local);
@@ -66,7 +66,7 @@ impl Script {
         let mut opts = vec!["mss 1460"];
         opts.extend(config.sack.then_some("sackOK"));
         opts.extend(config.window_scaling.then_some("wscale 0"));
-        let ecn = if config.ecn == EcnWish::Rfc3168 { "E" } else { "" };
+        let ecn = if config.ecn == EcnNegotiation::Rfc3168 { "E" } else { "" };
         Self::opened(o, config, &format!("S.{ecn} 0:0(0) ack 1 <{}>", opts.join(",")))
     }
 
@@ -88,7 +88,7 @@ impl Script {
         opts.extend(config.sack.then_some("sackOK"));
         opts.extend(config.window_scaling.then_some("wscale 0"));
         opts.extend(config.timestamps.then_some("TS val 0 ecr 0"));
-        let ecn = if config.ecn == EcnWish::Off { "" } else { "EW" };
+        let ecn = if config.ecn == EcnNegotiation::Off { "" } else { "EW" };
         let syn = format!("S{ecn} 0:0(0) win 65535 <{}>", opts.join(","));
         let mut script = Self::passive(o, config, &syn);
         script.timestamps = config.timestamps;
@@ -118,7 +118,7 @@ impl Script {
                 let seg = t.segment(i);
                 let range = t.stream_of(i);
                 assert_eq!(range.end - range.start, u64::from(seg.payload_len), "{t:?}");
-                let packet = Packet::from_segment(&seg, &Frame::outgoing(&self.origin));
+                let packet = Packet::from_segment(&seg, &SeqBase::outgoing(&self.origin));
                 if let Some(Opts { ts: Some((value, _)), .. }) = packet.opts {
                     self.last_ts = value;
                 }
@@ -130,9 +130,9 @@ impl Script {
     }
 
     /// Everything sent was expected.
-    pub(crate) fn quiet(&self) {
+    pub(crate) fn expect_nothing(&self) {
         if let Some(seg) = self.queue.front() {
-            let got = Packet::from_segment(seg, &Frame::outgoing(&self.origin));
+            let got = Packet::from_segment(seg, &SeqBase::outgoing(&self.origin));
             self.fail(&format!("expected nothing\n     got {got}"));
         }
     }
@@ -152,7 +152,7 @@ impl Script {
         let Some(seg) = self.queue.pop_front() else {
             self.fail(&format!("expected {want}\n     got nothing"));
         };
-        let mut got = Packet::from_segment(&seg, &Frame::outgoing(&self.origin));
+        let mut got = Packet::from_segment(&seg, &SeqBase::outgoing(&self.origin));
         let shown = got.clone();
         if psh_open {
             got.flags = got.flags.without(Flags::PSH);
@@ -168,13 +168,13 @@ impl Script {
     }
 
     pub(super) fn inject_packet(&mut self, mut packet: Packet) -> Result<(), SegmentError> {
-        self.quiet();
+        self.expect_nothing();
         let opts = packet.opts.get_or_insert_default();
         if self.timestamps && opts.ts.is_none() && !opts.no_ts {
             let clock = self.now.since_start().as_ms() as i64;
             opts.ts = Some((clock, self.last_ts));
         }
-        let mut seg = packet.to_segment(&Frame::incoming(&self.origin), self.window);
+        let mut seg = packet.to_segment(&SeqBase::incoming(&self.origin), self.window);
         (seg.src_port, seg.dst_port) = (2, 1);
         self.note(&format!("< {packet}"));
         let result = self.conn.handle_segment(self.now, &seg);
@@ -187,11 +187,11 @@ impl Script {
 
     /// Time goes on to `target`. What timers send before that is unexpected.
     pub(crate) fn advance(&mut self, target: Instant) {
-        self.quiet();
+        self.expect_nothing();
         let mut rounds = 0;
         while let Some(at) = self.conn.poll_timeout().filter(|at| *at <= target) {
             if at < target {
-                self.quiet();
+                self.expect_nothing();
             }
             self.now = at.max(self.now);
             self.conn.handle_timeout(self.now);
@@ -202,7 +202,7 @@ impl Script {
             }
         }
         if self.now < target {
-            self.quiet();
+            self.expect_nothing();
             self.now = target;
         }
     }
@@ -214,7 +214,7 @@ impl Script {
 
     /// The application does something, and the driver polls.
     pub(crate) fn app(&mut self, act: impl FnOnce(&mut Connection)) {
-        self.quiet();
+        self.expect_nothing();
         act(&mut self.conn);
         self.pump();
     }
@@ -223,7 +223,7 @@ impl Script {
 impl Drop for Script {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.quiet();
+            self.expect_nothing();
         }
     }
 }

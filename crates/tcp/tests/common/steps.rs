@@ -1,6 +1,6 @@
 //! The lines of a transcript.
 
-use lowtide_tcp::{CloseReason, Event, PathReport};
+use lowtide_tcp::{CloseReason, Event, IcmpReport};
 use lowtide_units::{Probe, Unit, parse_duration};
 
 use super::{Packet, Script};
@@ -30,7 +30,7 @@ impl Script {
                 self.step(step);
             }
         }
-        self.quiet();
+        self.expect_nothing();
     }
 
     fn step(&mut self, step: &str) {
@@ -60,9 +60,9 @@ impl Script {
             }
             "too-big" => {
                 let (seq, mtu) = args.split_once(' ').expect("too-big SEQ MTU");
-                self.report(seq, PathReport::TooBig { mtu: amount(mtu) as u32 });
+                self.report(seq, IcmpReport::TooBig { mtu: amount(mtu) as u32 });
             }
-            "refused" => self.report(args, PathReport::Refused),
+            "refused" => self.report(args, IcmpReport::HardError),
             "event" => {
                 let got = self.events.pop_front().map_or("none".to_owned(), |e| name(&e));
                 if got != args {
@@ -88,10 +88,10 @@ impl Script {
         }
     }
 
-    fn report(&mut self, seq: &str, report: PathReport) {
+    fn report(&mut self, seq: &str, report: IcmpReport) {
         let (seq, now) = (self.origin.isn.add(amount(seq)), self.now);
         self.app(|c| {
-            c.handle_path_report(now, seq, report);
+            c.handle_icmp_report(now, seq, report);
         });
     }
 
@@ -136,7 +136,7 @@ impl Script {
             "cuts" => info.counters.ecn_reductions.to_string(),
             "probes" => info.counters.loss_probes.to_string(),
             "probe-repairs" => info.counters.loss_probe_recoveries.to_string(),
-            "ce" => info.counters.delivered_ce.to_string(),
+            "ce" => info.counters.delivered_ce_bytes.to_string(),
             "challenges" => info.counters.challenge_acks.to_string(),
             "throttled" => info.counters.throttled_acks.to_string(),
             "unread" => self.conn.unread().to_string(),

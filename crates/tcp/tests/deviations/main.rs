@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lowtide_tcp::Kind;
+use lowtide_tcp::ValueKind;
 use lowtide_tcp::profile::{Profile, find_profile};
 use lowtide_tcp::switches::{self, Setting, Side};
 
@@ -25,7 +25,7 @@ fn cell(text: &str) -> String {
 fn row(setting: &Setting, profiles: &[&Profile]) -> String {
     let name = setting.name();
     let mut meaning = setting.doc().to_owned();
-    if let Kind::Name { refused, .. } = setting.kind() {
+    if let ValueKind::Name { refused, .. } = setting.kind() {
         for (value, why) in refused {
             let _ = write!(meaning, " Not here: `{value}`, {why}.");
         }

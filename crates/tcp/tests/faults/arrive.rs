@@ -43,7 +43,7 @@ impl World {
             Arrival::Taken(id, accepted) => {
                 let end = self.end_of(side, id);
                 if packet.genuine {
-                    self.ends[end].watch.arrived(&seg, true);
+                    self.ends[end].invariants.arrived(&seg, true);
                 }
                 self.inspect(end);
                 if seg.flags.contains(Flags::RST) {
@@ -56,7 +56,7 @@ impl World {
                 self.tally.rejected += 1;
                 let end = self.end_of(side, id);
                 if packet.genuine {
-                    self.ends[end].watch.arrived(&seg, false);
+                    self.ends[end].invariants.arrived(&seg, false);
                 }
                 self.inspect(end);
                 self.pump(end);
@@ -71,7 +71,10 @@ impl World {
             Arrival::TimeWait => self.tally.time_waits += 1,
             Arrival::Cookie | Arrival::Completed(..) => panic!("{arrival:?}: cookies are off"),
             Arrival::BacklogFull => {
-                assert!(self.case.pairs.len() > self.case.backlog || !self.case.calm, "why?");
+                assert!(
+                    self.case.pairs.len() > self.case.backlog || !self.case.must_complete,
+                    "why?"
+                );
                 self.tally.backlog_full += 1;
             }
         }
@@ -100,7 +103,7 @@ impl World {
             let kept = payload.get(skip..skip + (stop - start) as usize);
             let e = &mut self.ends[end];
             e.inbox.place(start, kept.expect("no more than there is"));
-            e.watch.kept(segments);
+            e.invariants.count_unacked(segments);
         }
     }
 

@@ -9,7 +9,7 @@ use lowtide_units::{Duration, Instant};
 
 use crate::config;
 use crate::draw::Draw;
-use crate::games::Games;
+use crate::games::Middlebox;
 use crate::link::Faults;
 
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
@@ -26,18 +26,18 @@ pub(crate) enum Size {
 
 /// Who else puts segments on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Hostile {
+pub(crate) enum Attacker {
     /// Nobody.
     No,
     /// Somebody who knows the ports and not the sequence numbers: nothing may come of it.
     Blind,
     /// A peer that lies: nothing is certain but that the host survives.
-    Insider,
+    LyingPeer,
 }
 
 /// How bad the links are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Weather {
+pub(crate) enum Impairment {
     /// They lose, delay and damage nothing: no retransmission timer fires.
     Perfect,
     /// Where nobody aborts everything ends well.
@@ -106,7 +106,7 @@ pub(crate) struct PairPlan {
     pub(crate) ports: [u16; 2],
     pub(crate) ends: [EndPlan; 2],
     /// A second connection between the same ports follows the first.
-    pub(crate) sequel: bool,
+    pub(crate) reuses_ports: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -114,33 +114,33 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
     pub(crate) numbers: [Numbers; 2],
     pub(crate) faults: [Faults; 2],
-    pub(crate) weather: Weather,
-    pub(crate) hostile: Hostile,
+    pub(crate) impairment: Impairment,
+    pub(crate) attacker: Attacker,
     /// What the box on each link plays.
-    pub(crate) games: [Option<Games>; 2],
+    pub(crate) middleboxes: [Option<Middlebox>; 2],
     pub(crate) pairs: Vec<PairPlan>,
     /// How much later than asked for the driver looks at a timer.
     pub(crate) lateness: Duration,
     /// How many half-open connections a listener keeps.
     pub(crate) backlog: usize,
     /// The weather is good and nobody aborts: everything must end well.
-    pub(crate) calm: bool,
+    pub(crate) must_complete: bool,
 }
 
 impl Case {
     pub(crate) fn draw(size: Size, seed: u64) -> Self {
         let mut d = Draw::new(seed, 0, "case");
         let hostile = match d.below(20) {
-            0..=2 => Hostile::Blind,
-            3..=4 => Hostile::Insider,
-            _ => Hostile::No,
+            0..=2 => Attacker::Blind,
+            3..=4 => Attacker::LyingPeer,
+            _ => Attacker::No,
         };
         let weather = match d.below(20) {
-            0 | 1 => Weather::Perfect,
-            2..=12 => Weather::Mild,
-            _ => Weather::Heavy,
+            0 | 1 => Impairment::Perfect,
+            2..=12 => Impairment::Mild,
+            _ => Impairment::Heavy,
         };
-        let hostile = if weather == Weather::Perfect { Hostile::No } else { hostile };
+        let hostile = if weather == Impairment::Perfect { Attacker::No } else { hostile };
         let delay = d.micros(5, 20_000);
         let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, weather));
         let count = d.pick(&[1, 1, 1, 2, 3, 4]);
@@ -149,13 +149,13 @@ impl Case {
             let pair = PairPlan::draw(&mut d, index, delay, weather);
             let sequel = pair.open == Open::Client && pair.ports[0] != 0 && d.permille(300);
             // It may meet a TIME-WAIT that lets its SYN in late.
-            let sequel = sequel && weather != Weather::Perfect;
+            let sequel = sequel && weather != Impairment::Perfect;
             pairs.push(pair.clone());
             if sequel {
-                pairs.push(PairPlan { sequel: true, ..pair });
+                pairs.push(PairPlan { reuses_ports: true, ..pair });
             }
         }
-        let lateness = if weather != Weather::Perfect && d.permille(200) {
+        let lateness = if weather != Impairment::Perfect && d.permille(200) {
             d.micros(1, 3_000)
         } else {
             Duration::ZERO
@@ -177,9 +177,10 @@ impl Case {
                 pair.cut_short(&mut g);
             }
         }
-        let plays = |g: &mut Draw| weather != Weather::Perfect && g.permille(300);
-        let games = [(); 2].map(|()| if plays(&mut g) { Some(Games::draw(&mut g)) } else { None });
-        if weather != Weather::Perfect {
+        let plays = |g: &mut Draw| weather != Impairment::Perfect && g.permille(300);
+        let games =
+            [(); 2].map(|()| if plays(&mut g) { Some(Middlebox::draw(&mut g)) } else { None });
+        if weather != Impairment::Perfect {
             for end in pairs.iter_mut().flat_map(|p| &mut p.ends) {
                 if g.permille(30) {
                     end.reads = Reads::Hoard;
@@ -187,9 +188,10 @@ impl Case {
             }
         }
         pairs.iter_mut().for_each(PairPlan::shorten);
-        let backlog = if shared && weather != Weather::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
-        let calm = weather != Weather::Heavy
-            && hostile != Hostile::Insider
+        let backlog =
+            if shared && weather != Impairment::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
+        let calm = weather != Impairment::Heavy
+            && hostile != Attacker::LyingPeer
             && pairs.iter().all(|p| {
                 p.open == Open::Client
                     && p.ends
@@ -197,7 +199,18 @@ impl Case {
                         .all(|e| !matches!(e.close, Close::Abort(_) | Close::Vanish(_)) && !e.early)
             });
         let numbers = [(); 2].map(|()| numbers(&mut d));
-        Self { seed, numbers, faults, weather, hostile, games, pairs, lateness, backlog, calm }
+        Self {
+            seed,
+            numbers,
+            faults,
+            impairment: weather,
+            attacker: hostile,
+            middleboxes: games,
+            pairs,
+            lateness,
+            backlog,
+            must_complete: calm,
+        }
     }
 }
 
@@ -227,7 +240,7 @@ fn numbers(d: &mut Draw) -> Numbers {
 }
 
 impl PairPlan {
-    fn draw(d: &mut Draw, index: u16, delay: Duration, weather: Weather) -> Self {
+    fn draw(d: &mut Draw, index: u16, delay: Duration, weather: Impairment) -> Self {
         let open = if d.permille(120) { Open::Simultaneous } else { Open::Client };
         let first = Instant::ZERO + d.micros(1, 50_000);
         let second = match d.below(4) {
@@ -246,7 +259,7 @@ impl PairPlan {
         if ends.iter().all(|e| e.close == Close::AfterPeer) {
             ends[d.below(2) as usize].close = Close::Written;
         }
-        Self { open, at, ports, ends, sequel: false }
+        Self { open, at, ports, ends, reuses_ports: false }
     }
 
     /// A few segments one way, and mostly fewer the other way.
@@ -278,7 +291,7 @@ impl PairPlan {
 }
 
 impl EndPlan {
-    fn draw(d: &mut Draw, delay: Duration, weather: Weather) -> Self {
+    fn draw(d: &mut Draw, delay: Duration, weather: Impairment) -> Self {
         let config = Arc::new(config::draw(d, weather));
         let mss = u64::from(config.mtu - 40);
         let total = match d.below(10) {

@@ -1,21 +1,21 @@
 //! Random settings of one end.
 
 use lowtide_tcp::{
-    AckAccept, AckThrottle, Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth,
-    HandshakeRtt, InitialWindow, IsnRule, PacingRule, Params, RecoveryRule, Recut, Reduction,
-    RstAccept, RtoMinApplies, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule,
-    Value, ack, cc, feedback,
+    AckAccept, AckThrottle, Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation,
+    EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, IsnRule, PacingRule, Params, RecoveryRule,
+    Reduction, RstAccept, RtoMinApplies, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset,
+    UndoRule, Value, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
-use crate::case::Weather;
+use crate::case::Impairment;
 use crate::draw::Draw;
 
 /// Any value that a person may set, the usual ones more often.
-pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
-    let heavy = weather == Weather::Heavy;
+pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
+    let heavy = weather == Impairment::Heavy;
     // On a perfect path these say that no timer fires without need.
-    let patient = weather == Weather::Perfect;
+    let patient = weather == Impairment::Perfect;
     let buffer = |d: &mut Draw| {
         Bytes::new(match d.below(20) {
             0 => d.doublings(1, 500),
@@ -30,19 +30,19 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         feedback: d.pick(&names.1),
         ack: d.pick(&names.2),
         ecn: d.pick(&[
-            EcnWish::Off,
-            EcnWish::Rfc3168,
-            EcnWish::Rfc3168,
-            EcnWish::Passive,
-            EcnWish::AccEcn,
-            EcnWish::AccEcn,
-            EcnWish::AccEcn,
-            EcnWish::AccEcnPassive,
+            EcnNegotiation::Off,
+            EcnNegotiation::Rfc3168,
+            EcnNegotiation::Rfc3168,
+            EcnNegotiation::Passive,
+            EcnNegotiation::AccEcn,
+            EcnNegotiation::AccEcn,
+            EcnNegotiation::AccEcn,
+            EcnNegotiation::AccEcnPassive,
         ]),
         ect: d.pick(&[EctClass::Data, EctClass::All, EctClass::AllButSyn]),
         cwr: d.pick(&[CwrRule::Never, CwrRule::AfterReduction]),
         cut: d.pick(&[CutRule::PerWindow, CutRule::PerWindow, CutRule::PerMarkedAck]),
-        recut: d.pick(&[Recut::AtPoint, Recut::PastPoint]),
+        recut: d.pick(&[CutRoundEnd::AtPoint, CutRoundEnd::PastPoint]),
         freeze_growth: d.pick(&[FreezeGrowth::Off, FreezeGrowth::EceAcks, FreezeGrowth::Round]),
         window_floor: d.range(1, 2) as u32,
         ssthresh_floor: d.range(1, 2) as u32,
@@ -116,7 +116,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
         undo: d.pick(&[UndoRule::Off, UndoRule::Eifel]),
         delay_option: d.permille(300),
-        delay_echo: d.pick(&[EchoRule::Mean, EchoRule::Newest]),
+        delay_echo: d.pick(&[DelayEchoRule::Mean, DelayEchoRule::Newest]),
         delay_slack: d.pick(&[Duration::ZERO, Duration::from_ns(50)]),
         delay_lifetime: d.pick(&[Duration::ZERO, Duration::from_ms(10)]),
         ecn_fallback: d.flip(),

@@ -14,7 +14,7 @@ struct Cut {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Cuts {
+pub(crate) struct ReductionChecker {
     reductions: u64,
     losses: u64,
     timeouts: u64,
@@ -25,10 +25,10 @@ pub(crate) struct Cuts {
     loss: Option<Cut>,
 }
 
-impl Cuts {
+impl ReductionChecker {
     /// The connection was given a segment or the time, and has not sent since. `acked` is its SND.UNA,
     /// `sent` one past the last offset sent.
-    pub(crate) fn look(&mut self, info: &Info, config: &Config, acked: u64, sent: u64) {
+    pub(crate) fn before_send(&mut self, info: &Info, config: &Config, acked: u64, sent: u64) {
         // A FIN is in neither: the one byte of slack.
         let open = |cut: &Cut| acked + 1 < cut.point;
         let c = &info.counters;
@@ -82,7 +82,7 @@ impl Cuts {
     }
 
     /// The connection has sent what it may; an idle restart lowers cwnd then.
-    pub(crate) fn sent(&mut self, info: &Info, acked: u64, sack: bool) {
+    pub(crate) fn after_send(&mut self, info: &Info, acked: u64, sack: bool) {
         // Without SACK the duplicates say what left the network, and only PRR counts them.
         for cut in self.mark.iter().filter(|cut| sack && acked + 1 < cut.point) {
             // A few segments go whatever happens, and what goes again counts twice.

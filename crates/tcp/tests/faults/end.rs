@@ -6,7 +6,7 @@ use lowtide_units::{Duration, Instant};
 use crate::buffers::{ReceiveBuffer, SendBuffer};
 use crate::case::{Close, EndPlan, Reads};
 use crate::pattern::Pattern;
-use crate::watch::Watch;
+use crate::watch::InvariantChecker;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Closing {
@@ -24,7 +24,7 @@ pub(crate) struct End {
     pub(crate) plan: EndPlan,
     pub(crate) out: SendBuffer,
     pub(crate) inbox: ReceiveBuffer,
-    pub(crate) watch: Watch,
+    pub(crate) invariants: InvariantChecker,
     /// The application thinks that it may write.
     writable: bool,
     /// It asked for room, was told zero, and waits for [`Event::Writable`].
@@ -63,7 +63,7 @@ impl End {
             id,
             out: SendBuffer::new(patterns[side]),
             inbox: ReceiveBuffer::new(patterns[1 - side], limit),
-            watch: Watch::new(!honest),
+            invariants: InvariantChecker::new(!honest),
             writable: true,
             waits_for_room: false,
             established: false,

@@ -9,7 +9,7 @@ use crate::tally::Tally;
 
 /// Chances are per mille and per segment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Games {
+pub(crate) struct Middlebox {
     /// The box tires of it, so that everything can end well.
     until: Instant,
     /// Makes the window smaller than it is, down to nothing.
@@ -22,7 +22,7 @@ pub(crate) struct Games {
     trim: u32,
 }
 
-impl Games {
+impl Middlebox {
     pub(crate) fn draw(d: &mut Draw) -> Self {
         let mut chance = |most| if d.flip() { d.range(1, most) as u32 } else { 0 };
         Self {
@@ -35,7 +35,7 @@ impl Games {
     }
 
     /// What goes on the wire instead of `seg`, which acknowledges no less than `acked` before did.
-    pub(crate) fn play(
+    pub(crate) fn process(
         &self,
         d: &mut Draw,
         now: Instant,

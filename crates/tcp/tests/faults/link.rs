@@ -3,7 +3,7 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Ecn;
 
-use crate::case::Weather;
+use crate::case::Impairment;
 use crate::draw::Draw;
 use crate::tally::Tally;
 
@@ -29,8 +29,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn draw(d: &mut Draw, delay: Duration, weather: Weather) -> Self {
-        let heavy = weather == Weather::Heavy;
+    pub(crate) fn draw(d: &mut Draw, delay: Duration, weather: Impairment) -> Self {
+        let heavy = weather == Impairment::Heavy;
         let worst = if heavy { 300 } else { 100 };
         let chance = |d: &mut Draw, worst: u32| match d.below(3) {
             0 => 0,
@@ -72,7 +72,7 @@ impl Faults {
             mark_above: d.micros(10, 10_000),
             blackouts,
         };
-        if weather != Weather::Perfect {
+        if weather != Impairment::Perfect {
             return drawn;
         }
         Self { loss: 0, duplicate: 0, reorder: 0, corrupt: 0, byte_time: 0, ..drawn }
@@ -100,7 +100,7 @@ impl Link {
     }
 
     /// The ECN codepoint after the path. CE only comes upon what is ECN-capable.
-    pub(crate) fn colour(&mut self, now: Instant, ecn: Ecn, tally: &mut Tally) -> Ecn {
+    pub(crate) fn remark_ecn(&mut self, now: Instant, ecn: Ecn, tally: &mut Tally) -> Ecn {
         if !ecn.is_capable() {
             return ecn;
         }

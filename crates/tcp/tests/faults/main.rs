@@ -47,7 +47,7 @@ fn run(size: Size, seed: u64) -> Tally {
     }
     let result = catch_unwind(AssertUnwindSafe(|| {
         world.run();
-        world.verdict();
+        world.check_final_state();
     }));
     world.tally.measure();
     if let Err(why) = result {

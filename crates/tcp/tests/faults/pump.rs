@@ -1,11 +1,11 @@
 //! The driver's duties after every call: send what is to be sent, hear what is to be heard, let the
 //! application act, see when to come back.
 
-use lowtide_tcp::{EcnMode, EcnWish, State};
+use lowtide_tcp::{EcnMode, EcnNegotiation, State};
 use lowtide_units::HostStamp;
 use lowtide_wire::{Addresses, Flags, Segment, packet};
 
-use crate::case::{ADDRESSES, Hostile, Reads};
+use crate::case::{ADDRESSES, Attacker, Reads};
 use crate::draw::Draw;
 use crate::forge;
 use crate::world::{Job, Packet, World};
@@ -58,7 +58,7 @@ impl World {
             let Some(t) = conn.poll_transmit(self.now) else { break };
             let mtu = conn.config().mtu;
             conn.on_transmitted(t.id, HostStamp(self.now.as_ps() / 1000));
-            e.watch.transmits(&t, &conn.info(), &e.plan.config, e.inbox.read_upto());
+            e.invariants.transmits(&t, &conn.info(), &e.plan.config, e.inbox.read_upto());
             if t.header.payload_len > 0 {
                 let ahead = t.stream.end - acked;
                 assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
@@ -107,10 +107,10 @@ impl World {
         if self.trace {
             println!("{} {side} > {}", self.now, brief(seg));
         }
-        let games = self.case.games[side].clone();
+        let games = self.case.middleboxes[side].clone();
         let last_ack = self.last_acks[pair][side];
         let played = match games {
-            Some(g) => g.play(&mut self.draw, self.now, seg, last_ack, &mut self.tally),
+            Some(g) => g.process(&mut self.draw, self.now, seg, last_ack, &mut self.tally),
             None => vec![*seg],
         };
         if seg.flags.contains(Flags::ACK) && !seg.flags.contains(Flags::RST) {
@@ -119,17 +119,17 @@ impl World {
         for seg in &played {
             self.transmit(pair, side, seg, payload, segments, true);
         }
-        let chance = match self.case.hostile {
-            Hostile::No => 0,
-            Hostile::Blind => 150,
-            Hostile::Insider => 100,
+        let chance = match self.case.attacker {
+            Attacker::No => 0,
+            Attacker::Blind => 150,
+            Attacker::LyingPeer => 100,
         };
         if self.forgeries_left > 0 && self.draw.permille(chance) {
             self.forgeries_left -= 1;
             self.tally.forged += 1;
             let d = &mut self.draw;
-            let forged = match self.case.hostile {
-                Hostile::Insider => forge::insider(d, seg),
+            let forged = match self.case.attacker {
+                Attacker::LyingPeer => forge::insider(d, seg),
                 _ => forge::blind(d, seg),
             };
             let payload = forge::payload(d, &forged, payload);
@@ -148,7 +148,7 @@ impl World {
     ) {
         let link = &mut self.links[side];
         let mut seg = *seg;
-        seg.ecn = link.colour(self.now, seg.ecn, &mut self.tally);
+        seg.ecn = link.remark_ecn(self.now, seg.ecn, &mut self.tally);
         let [src, dst] = [ADDRESSES[side], ADDRESSES[1 - side]];
         let mut bytes = vec![0; packet::MAX_HEADERS_LEN + payload.len()];
         let len = packet::emit(&Addresses::V4 { src, dst }, &seg, payload, &mut bytes);
@@ -170,7 +170,7 @@ impl World {
     pub(crate) fn inspect(&mut self, end: usize) {
         let e = &mut self.ends[end];
         if let Some(conn) = self.hosts[e.side].conn(e.id) {
-            e.watch.inspect(&conn.info(), &e.plan.config, conn.acked_upto());
+            e.invariants.before_send(&conn.info(), &e.plan.config, conn.acked_upto());
         }
     }
 
@@ -185,23 +185,23 @@ impl World {
         let e = &mut self.ends[end];
         let conn = self.hosts[e.side].conn(e.id).expect("it is not released");
         let info = conn.info();
-        e.watch.rests(&info, conn.acked_upto());
+        e.invariants.after_send(&info, conn.acked_upto());
         e.timeout = conn.poll_timeout().map(|at| at + self.case.lateness);
         assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
         let readable = e.inbox.read_upto() + e.inbox.readable();
-        if info.state.is_synchronised() && e.watch.owes_ack(readable, &e.plan.config) {
+        if info.state.is_synchronised() && e.invariants.ack_due(readable, &e.plan.config) {
             let latest = now + e.plan.config.delack_timer + self.case.lateness;
             assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is owed for too long");
         }
         if info.state.can_receive() {
-            e.watch.offers_room(readable, e.inbox.readable(), info.mss, &e.plan.config);
+            e.invariants.check_window_opens(readable, e.inbox.readable(), info.mss, &e.plan.config);
         }
         if info.ecn != EcnMode::Off && e.honest {
             let wishes = self.case.pairs[e.pair].ends.each_ref().map(|e| e.config.ecn);
-            let accurate = wishes.iter().all(|w| w.is_accurate());
+            let accurate = wishes.iter().all(|w| w.accepts_accecn());
             assert!(
-                !wishes.contains(&EcnWish::Off)
-                    && wishes.iter().any(|w| w.asks())
+                !wishes.contains(&EcnNegotiation::Off)
+                    && wishes.iter().any(|w| w.requests_ecn())
                     && (info.ecn == EcnMode::AccEcn) == accurate,
                 "{:?} out of {wishes:?}",
                 info.ecn
@@ -226,7 +226,7 @@ impl World {
         }
         if self.draw.permille(20) {
             let size = format!("{conn:?}").len() as u64;
-            let held = e.watch.sent.saturating_sub(e.out.base()) + 2;
+            let held = e.invariants.sent.saturating_sub(e.out.base()) + 2;
             assert!(size <= 100_000 + 200 * held, "{size} characters of state");
         }
         if e.is_over() && (info.state == State::Closed || !e.plan.keep_time_wait) {
@@ -256,9 +256,9 @@ impl World {
             self.tally.ce_reported += counters.delivered_ce_segs;
         }
         self.tally.retransmitted_bytes += counters.bytes_retrans;
-        self.tally.closed_windows += e.watch.closed_windows;
-        self.tally.sequence_wraps += u64::from(e.watch.wrapped());
-        self.tally.timestamp_wraps += u64::from(e.watch.stamps_wrapped);
+        self.tally.closed_windows += e.invariants.closed_windows;
+        self.tally.sequence_wraps += u64::from(e.invariants.wrapped());
+        self.tally.timestamp_wraps += u64::from(e.invariants.stamps_wrapped);
         self.tally.bytes_read += e.inbox.read_upto();
         self.tally.hoards += u64::from(e.plan.reads == Reads::Hoard);
         self.tally.outcome(e.reason.expect("it is over"), e.reset_by_predecessor());
@@ -266,7 +266,7 @@ impl World {
         e.released = true;
         e.timeout = None;
         let (next, side) = (e.pair + 1, e.side);
-        let follows = side == 0 && self.case.pairs.get(next).is_some_and(|p| p.sequel);
+        let follows = side == 0 && self.case.pairs.get(next).is_some_and(|p| p.reuses_ports);
         let begun = self.ends.iter().any(|e| e.pair == next && e.side == 0);
         if follows && !begun {
             self.tally.sequels += 1;

@@ -3,16 +3,16 @@
 use lowtide_tcp::{CloseReason, SynAnswer};
 use lowtide_units::Duration;
 
-use crate::case::{Hostile, Open, PairPlan, Weather};
+use crate::case::{Attacker, Impairment, Open, PairPlan};
 use crate::end::End;
 use crate::world::World;
 
 impl World {
-    pub(crate) fn verdict(&mut self) {
+    pub(crate) fn check_final_state(&mut self) {
         for end in &self.ends {
             assert!(end.released, "connection {} of side {} is left", end.pair, end.side);
             if end.honest {
-                self.judge(end);
+                self.check_end(end);
             }
         }
         for pair in 0..self.case.pairs.len() {
@@ -20,10 +20,10 @@ impl World {
             if self.case.pairs[pair].open == Open::Simultaneous && both(0) && both(1) {
                 self.tally.simultaneous += 1;
             }
-            if self.case.calm {
+            if self.case.must_complete {
                 // A SYN may meet a TIME-WAIT that outlasts it; a RST of the connection before may meet
                 // one that takes all that are in its window (RFC 793), which RFC 5961 §3 repairs.
-                let spoilt = self.case.pairs[pair].sequel
+                let spoilt = self.case.pairs[pair].reuses_ports
                     && self.ends.iter().any(|e| {
                         let waited = e.side == 0 && e.reason == Some(CloseReason::TimedOut);
                         e.pair == pair && (waited || e.reset_by_predecessor())
@@ -54,20 +54,20 @@ impl World {
     }
 
     fn no_reaction_without_cause(&mut self) {
-        if self.case.hostile != Hostile::No {
+        if self.case.attacker != Attacker::No {
             return;
         }
         let sack = |p: &PairPlan| p.ends.iter().all(|e| e.config.sack);
         let all_sack = self.case.pairs.iter().all(sack);
         let t = &mut self.tally;
         // Where ACKs got lost a counter may have gone round unseen (RFC 9768 §3.2.2.5.2).
-        let guesses = self.case.weather != Weather::Perfect && t.accurate > 0;
+        let guesses = self.case.impairment != Impairment::Perfect && t.accurate > 0;
         assert!(
             t.marked > 0 || t.ecn_reductions == 0 || guesses,
             "reduced, and nothing was marked"
         );
         // What a process that dies leaves behind is repeated until somebody answers.
-        if self.case.weather == Weather::Perfect && t.vanished == 0 {
+        if self.case.impairment == Impairment::Perfect && t.vanished == 0 {
             t.spotless += 1;
             assert_eq!(t.retransmission_timeouts, 0, "a timer fired, and nothing was lost");
             // After a window probe that was taken, ACKs under way are one byte old. They are answered,
@@ -83,7 +83,7 @@ impl World {
         self.case.pairs[pair].ends[side].total
     }
 
-    fn judge(&self, end: &End) {
+    fn check_end(&self, end: &End) {
         let peers = || self.ends.iter().filter(|e| e.pair == end.pair && e.side != end.side);
         let name = format!("side {} of connection {}", end.side, end.pair);
         if end.peer_closed {

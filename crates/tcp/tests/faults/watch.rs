@@ -3,13 +3,13 @@
 use lowtide_tcp::{Config, EcnMode, Info, Transmit};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
-use crate::board::Board;
-use crate::cuts::Cuts;
+use crate::board::ReferenceScoreboard;
+use crate::cuts::ReductionChecker;
 
 /// Facts that only ever move one way, and the promises of both sides.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct InvariantChecker {
     /// A peer lies: its sequence numbers and windows bind nobody.
     lies: bool,
     /// Our and the peer's initial sequence number.
@@ -38,12 +38,12 @@ pub(crate) struct Watch {
     stamp: Option<u32>,
     /// SACK was offered by this side and by the peer.
     sack: [bool; 2],
-    board: Board,
-    cuts: Cuts,
+    board: ReferenceScoreboard,
+    reductions: ReductionChecker,
     pub(crate) stamps_wrapped: bool,
 }
 
-impl Watch {
+impl InvariantChecker {
     pub(crate) fn new(lies: bool) -> Self {
         Self { lies, ..Self::default() }
     }
@@ -86,26 +86,26 @@ impl Watch {
     }
 
     /// The connection was given something and has not sent since.
-    pub(crate) fn inspect(&mut self, info: &Info, config: &Config, acked: u64) {
+    pub(crate) fn before_send(&mut self, info: &Info, config: &Config, acked: u64) {
         if !self.lies {
-            self.board.timeouts(info.counters.rto_count);
+            self.board.on_timeouts(info.counters.rto_count);
             self.board.acknowledge(acked);
-            self.cuts.look(info, config, acked, self.sent);
+            self.reductions.before_send(info, config, acked, self.sent);
         }
     }
 
     /// It has sent what it may.
-    pub(crate) fn rests(&mut self, info: &Info, acked: u64) {
-        self.cuts.sent(info, acked, self.sack == [true; 2]);
+    pub(crate) fn after_send(&mut self, info: &Info, acked: u64) {
+        self.reductions.after_send(info, acked, self.sack == [true; 2]);
     }
 
     /// That many wire segments with new data came in.
-    pub(crate) fn kept(&mut self, segments: u32) {
+    pub(crate) fn count_unacked(&mut self, segments: u32) {
         self.unacked += segments;
     }
 
     /// In-order data that is not acknowledged yet, the first of it at most a delayed ACK ago.
-    pub(crate) fn owes_ack(&self, readable: u64, config: &Config) -> bool {
+    pub(crate) fn ack_due(&self, readable: u64, config: &Config) -> bool {
         let owes = !self.lies && self.ack_out < readable as i64;
         let most = config.delack_segments;
         assert!(!owes || self.unacked < most, "{} segments, no ACK", self.unacked);
@@ -114,7 +114,7 @@ impl Watch {
 
     /// The window that we offer does not stay shut when there is room for more than a little
     /// (RFC 9293 §3.8.6.2.2). An ACK that is owed will say so soon.
-    pub(crate) fn offers_room(&self, readable: u64, unread: u64, mss: u32, config: &Config) {
+    pub(crate) fn check_window_opens(&self, readable: u64, unread: u64, mss: u32, config: &Config) {
         let buffer = config.receive_buffer.as_u64();
         let little = i64::from(mss).min(buffer as i64 / 2).max(1);
         let offered = self.edge_out - readable as i64;
@@ -132,7 +132,7 @@ impl Watch {
         let syn = h.flags.contains(Flags::SYN);
         assert!(!h.ecn.is_capable() || syn || info.ect, "ECT that was not agreed");
         if info.ecn == EcnMode::AccEcn {
-            self.counts(h, info);
+            self.check_ace(h, info);
         } else {
             let cwr = h.flags.contains(Flags::CWR);
             assert!(!cwr || syn || info.ecn == EcnMode::Classic, "CWR that was not agreed");
@@ -195,12 +195,12 @@ impl Watch {
                 self.board.transmit(start as u64, end, t.mss);
             }
         }
-        self.promises(h, config, read_upto);
+        self.check_advertised_window(h, config, read_upto);
     }
 
     /// With Accurate ECN the ACE field is the count of CE packets since five, whatever the segment; on
     /// pure ACKs of a SYN-ACK it tells how that arrived (RFC 9768 §3.2.2).
-    fn counts(&self, h: &Segment, info: &Info) {
+    fn check_ace(&self, h: &Segment, info: &Info) {
         if h.flags.intersects(Flags::SYN | Flags::RST) || self.lies {
             return;
         }
@@ -222,7 +222,7 @@ impl Watch {
     }
 
     /// What our ACK number and window say.
-    fn promises(&mut self, h: &Segment, config: &Config, read_upto: u64) {
+    fn check_advertised_window(&mut self, h: &Segment, config: &Config, read_upto: u64) {
         assert!(h.flags.contains(Flags::ACK), "no ACK on {h:?}");
         let irs = self.irs.expect("acknowledges before the peer's SYN");
         let ack = i64::from(h.ack.diff(irs.add(1)));

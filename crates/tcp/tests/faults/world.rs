@@ -8,7 +8,7 @@ use lowtide_tcp::{ConnId, Endpoint, OpenError};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::case::{ADDRESSES, Case, Hostile, Numbers, Open};
+use crate::case::{ADDRESSES, Attacker, Case, Numbers, Open};
 use crate::draw::Draw;
 use crate::end::End;
 use crate::link::Link;
@@ -16,12 +16,12 @@ use crate::pattern::Pattern;
 use crate::tally::Tally;
 
 /// Longer than any pause, blackout and backed-off timeout of a case together.
-const PATIENCE: Duration = Duration::from_secs(400);
+const STALL_TIMEOUT: Duration = Duration::from_secs(400);
 /// More steps than any case needs.
-const MOST_STEPS: u64 = 400_000;
+const MAX_STEPS: u64 = 400_000;
 /// Two ends that lost each other's sequence numbers acknowledge each other for ever (RFC 5961 §10
 /// limits that, RFC 9293 does not): lies bring that about, and it is cut short.
-const MOST_STEPS_OF_LIARS: u64 = 20_000;
+const MAX_STEPS_LYING_PEER: u64 = 20_000;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
@@ -108,8 +108,8 @@ impl World {
     fn start(&mut self) {
         for pair in 0..self.case.pairs.len() {
             let plan = self.case.pairs[pair].clone();
-            self.tally.calm += u64::from(self.case.calm);
-            if plan.sequel {
+            self.tally.calm += u64::from(self.case.must_complete);
+            if plan.reuses_ports {
                 continue;
             }
             if plan.open == Open::Client {
@@ -137,8 +137,8 @@ impl World {
         let mut steps = 0_u64;
         loop {
             steps += 1;
-            let lies = self.case.hostile == Hostile::Insider && !self.giving_up;
-            if steps > if lies { MOST_STEPS_OF_LIARS } else { MOST_STEPS } {
+            let lies = self.case.attacker == Attacker::LyingPeer && !self.giving_up;
+            if steps > if lies { MAX_STEPS_LYING_PEER } else { MAX_STEPS } {
                 assert!(lies, "it does not end");
                 self.give_up();
                 steps = 0;
@@ -148,12 +148,12 @@ impl World {
                 .min();
             let job = self.jobs.peek().map(|Reverse((at, ..))| *at);
             let Some(at) = timer.map(|t| t.0).into_iter().chain(job).min() else {
-                if !self.lose_patience(Instant::FAR_FUTURE) {
+                if !self.give_up_stalled(Instant::FAR_FUTURE) {
                     break;
                 }
                 continue;
             };
-            if self.lose_patience(at) {
+            if self.give_up_stalled(at) {
                 continue;
             }
             assert!(at >= self.now, "time goes back");
@@ -189,7 +189,7 @@ impl World {
                 self.begin(pair, side, id, None);
             }
             Err(OpenError::InUse(_)) => {
-                assert!(self.case.pairs[pair].sequel, "the port is free");
+                assert!(self.case.pairs[pair].reuses_ports, "the port is free");
                 self.tally.ports_in_use += 1;
                 // TIME-WAIT: try again later.
                 self.progress[pair] = self.now;
@@ -203,10 +203,10 @@ impl World {
     pub(crate) fn begin(&mut self, pair: usize, side: usize, id: ConnId, syn: Option<&Segment>) {
         let patterns = [0, 1].map(|side| Pattern::new(self.case.seed, pair, side));
         let plan = self.case.pairs[pair].ends[side].clone();
-        let honest = self.case.hostile != Hostile::Insider;
+        let honest = self.case.attacker != Attacker::LyingPeer;
         let mut end = End::new(self.now, (pair, side), id, plan, patterns, honest);
         if let Some(syn) = syn {
-            end.watch.arrived(syn, true);
+            end.invariants.arrived(syn, true);
         }
         self.ends.push(end);
         let live = self.ends.iter().filter(|e| e.side == side && !e.released).count();
@@ -224,18 +224,18 @@ impl World {
 
     /// Gives up pairs on which nothing happened for long before `at`. That may only be when one end
     /// is gone and the other has nothing to send, so cannot know. True when there were any.
-    fn lose_patience(&mut self, at: Instant) -> bool {
-        let late = |w: &Self, e: &End| !e.is_over() && w.progress[e.pair] + PATIENCE < at;
+    fn give_up_stalled(&mut self, at: Instant) -> bool {
+        let late = |w: &Self, e: &End| !e.is_over() && w.progress[e.pair] + STALL_TIMEOUT < at;
         let Some(end) = (0..self.ends.len()).find(|i| late(self, &self.ends[*i])) else {
             return false;
         };
         let (pair, side) = (self.ends[end].pair, self.ends[end].side);
-        self.now = self.now.max(self.progress[pair] + PATIENCE);
+        self.now = self.now.max(self.progress[pair] + STALL_TIMEOUT);
         self.progress[pair] = self.now;
         let peer_lives = self.ends.iter().any(|e| e.pair == pair && e.side != side && !e.is_over());
-        let lies = self.case.hostile == Hostile::Insider;
+        let lies = self.case.attacker == Attacker::LyingPeer;
         assert!(lies || !peer_lives, "both ends of connection {pair} live and nothing happens");
-        assert!(!self.case.calm, "an end of connection {pair} is left alone");
+        assert!(!self.case.must_complete, "an end of connection {pair} is left alone");
         self.tally.abandoned += 1;
         self.abort(end);
         true

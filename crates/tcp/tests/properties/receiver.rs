@@ -81,7 +81,7 @@ proptest! {
         // Half of the streams pass the end of the sequence space.
         let irs = SeqNum::new(if wrap { 0_u32.wrapping_sub(irs % SPACE as u32) } else { irs });
         let now = Instant::ZERO + Duration::from_ms(1);
-        let config = Config { dsack, ecn: lowtide_tcp::EcnWish::Off, ..Config::default() };
+        let config = Config { dsack, ecn: lowtide_tcp::EcnNegotiation::Off, ..Config::default() };
         let mut conn = accepted(irs, config);
         let mut map = Map { there: vec![false; SPACE], arrivals: Vec::new() };
         let mut kept = vec![false; SPACE];

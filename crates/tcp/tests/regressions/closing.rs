@@ -7,7 +7,7 @@ use lowtide_tcp::{Arrival, CloseReason, Config, Endpoint, Event};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
-use crate::lone::{Lone, plain};
+use crate::lone::{SingleConnection, plain};
 
 /// Both ends in TIME-WAIT, the state that a simultaneous close leaves.
 #[test]
@@ -62,7 +62,7 @@ fn two_ends_in_time_wait_have_nothing_to_say_to_each_other() {
 #[test]
 fn a_reset_in_last_ack_is_only_harmless_when_all_data_got_through() {
     for (acked, reason) in [(99, CloseReason::Reset), (100, CloseReason::Normal)] {
-        let mut c = Lone::established(plain());
+        let mut c = SingleConnection::established(plain());
         c.conn.send(100);
         c.arrives(0, 0, 0, Flags::FIN).unwrap();
         c.conn.close();
@@ -75,7 +75,7 @@ fn a_reset_in_last_ack_is_only_harmless_when_all_data_got_through() {
 
 #[test]
 fn a_fin_waits_for_the_window_and_no_longer() {
-    let mut c = Lone::established(plain());
+    let mut c = SingleConnection::established(plain());
     c.conn.send(100);
     c.sends_all();
     c.window = 0;
@@ -95,8 +95,9 @@ fn a_fin_waits_for_the_window_and_no_longer() {
 }
 
 #[test]
-fn a_peer_that_has_closed_hears_of_no_window() {
-    let mut c = Lone::established(Config { receive_buffer: Bytes::new(1000), ..plain() });
+fn no_window_update_after_the_peers_fin() {
+    let mut c =
+        SingleConnection::established(Config { receive_buffer: Bytes::new(1000), ..plain() });
     c.arrives(0, 1000, 0, Flags::NONE).unwrap();
     assert_eq!(c.sends_all().len(), 1);
     c.conn.read(500);

@@ -4,11 +4,11 @@ use lowtide_tcp::{CloseReason, Config, Event};
 use lowtide_units::{Bytes, Duration};
 use lowtide_wire::Flags;
 
-use crate::lone::{Lone, plain};
+use crate::lone::{SingleConnection, plain};
 
 #[test]
 fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
-    let mut c = Lone::established(Config { send_buffer: Bytes::new(2000), ..plain() });
+    let mut c = SingleConnection::established(Config { send_buffer: Bytes::new(2000), ..plain() });
     c.conn.send(1000);
     assert_eq!(c.sends_all().len(), 1);
     c.arrives(0, 0, 1000, Flags::NONE).unwrap();
@@ -26,7 +26,7 @@ fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
 
 #[test]
 fn a_fin_is_no_unread_byte() {
-    let mut c = Lone::established(plain());
+    let mut c = SingleConnection::established(plain());
     c.arrives(0, 100, 0, Flags::FIN).unwrap();
     assert_eq!(c.conn.unread(), 100);
     c.conn.read(100);
@@ -34,8 +34,8 @@ fn a_fin_is_no_unread_byte() {
 }
 
 #[test]
-fn what_follows_our_fin_lies_in_no_stream() {
-    let mut c = Lone::established(plain());
+fn data_acknowledged_beyond_our_fin_is_rejected() {
+    let mut c = SingleConnection::established(plain());
     c.conn.send(10);
     c.conn.close();
     assert_eq!(c.sends_all().last().map(|t| t.stream.clone()), Some(0..10));
@@ -49,14 +49,14 @@ fn no_timer_outlives_the_connection() {
     // An ACK is owed, and would be for as long as this timer says.
     let timer = Duration::from_ms(200);
     let delayed = Config { delack_segments: 2, delack_timer: timer, ..plain() };
-    let mut aborted = Lone::established(delayed.clone());
+    let mut aborted = SingleConnection::established(delayed.clone());
     aborted.arrives(0, 100, 0, Flags::NONE).unwrap();
     assert!(aborted.conn.poll_timeout().is_some());
     aborted.conn.abort();
     assert!(aborted.sends().is_some_and(|t| t.header.flags.contains(Flags::RST)));
     assert_eq!(aborted.conn.poll_timeout(), None);
 
-    let mut reset = Lone::established(delayed);
+    let mut reset = SingleConnection::established(delayed);
     reset.arrives(0, 100, 0, Flags::NONE).unwrap();
     reset.arrives(100, 0, 0, Flags::RST).unwrap();
     assert_eq!(reset.conn.poll_timeout(), None);

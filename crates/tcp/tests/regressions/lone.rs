@@ -10,7 +10,7 @@ use lowtide_wire::{Flags, Options, Segment, SeqNum};
 const ISN: u32 = 1000;
 const IRS: u32 = u32::MAX - 100;
 
-pub(crate) struct Lone {
+pub(crate) struct SingleConnection {
     pub(crate) conn: Connection,
     pub(crate) now: Instant,
     /// The window field of the segments that arrive.
@@ -29,7 +29,7 @@ pub(crate) fn plain() -> Config {
     }
 }
 
-impl Lone {
+impl SingleConnection {
     /// An established connection that was opened actively, with an MSS of 1000 B.
     pub(crate) fn established(config: Config) -> Self {
         Self::opened(config, 65_535)

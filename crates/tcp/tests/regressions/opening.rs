@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lowtide_tcp::{Accepted, Config, Connection, EcnMode, EcnWish, Event};
+use lowtide_tcp::{Accepted, Config, Connection, EcnMode, EcnNegotiation, Event};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Options, Segment, SeqNum};
 
@@ -14,7 +14,7 @@ fn at_ms(ms: u64) -> Instant {
 
 #[test]
 fn the_window_and_ece_of_a_crossing_syn_ack_are_those_of_a_syn() {
-    let config = Config { window_scaling: true, ecn: EcnWish::Rfc3168, ..plain() };
+    let config = Config { window_scaling: true, ecn: EcnNegotiation::Rfc3168, ..plain() };
     let mut c = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(99), 0);
     assert!(c.poll_transmit(at_ms(0)).is_some());
     let syn = Segment {

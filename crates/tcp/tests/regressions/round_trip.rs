@@ -3,11 +3,11 @@
 use lowtide_units::Duration;
 use lowtide_wire::Flags;
 
-use crate::lone::{Lone, plain};
+use crate::lone::{SingleConnection, plain};
 
 /// A connection with 3000 B to send, a closed window, and a window probe on its way.
-fn probing() -> Lone {
-    let mut c = Lone::opened(plain(), 0);
+fn probing() -> SingleConnection {
+    let mut c = SingleConnection::opened(plain(), 0);
     c.conn.send(3000);
     assert!(c.sends().is_none());
     c.now = c.conn.poll_timeout().expect("the persist timer");

@@ -3,12 +3,12 @@
 use lowtide_tcp::{Config, InitialWindow};
 use lowtide_wire::Flags;
 
-use crate::lone::{Lone, plain};
+use crate::lone::{SingleConnection, plain};
 
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     let config = Config { sack: true, initial_window: InitialWindow::Segments(10), ..plain() };
-    let mut c = Lone::established(config);
+    let mut c = SingleConnection::established(config);
     c.conn.send(60_000);
     assert_eq!(c.sends_all().len(), 10);
     // The first segment is lost, and its retransmission too; SACKs let new data go.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use lowtide_tcp::{Config, Connection, EcnWish, InitialWindow};
+use lowtide_tcp::{Config, Connection, EcnNegotiation, InitialWindow};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
-use crate::lone::{Lone, plain};
+use crate::lone::{SingleConnection, plain};
 
 #[test]
 fn a_retransmission_that_acknowledges_brings_its_window_along() {
-    let mut c = Lone::opened(plain(), 3000);
+    let mut c = SingleConnection::opened(plain(), 3000);
     c.conn.send(9000);
     assert_eq!(c.sends_all().len(), 3);
     c.window = 3000;
@@ -27,7 +27,7 @@ fn a_retransmission_that_acknowledges_brings_its_window_along() {
 fn the_older_of_two_split_acks_offers_the_same_edge() {
     let receive_buffer = Bytes::new(10_000);
     let config = Config {
-        ecn: EcnWish::Rfc3168,
+        ecn: EcnNegotiation::Rfc3168,
         ack: "dctcp",
         delack_segments: 2,
         receive_buffer,
@@ -56,7 +56,8 @@ fn the_older_of_two_split_acks_offers_the_same_edge() {
 
 #[test]
 fn an_ack_from_the_right_edge_counts() {
-    let mut c = Lone::established(Config { receive_buffer: Bytes::new(3000), ..plain() });
+    let mut c =
+        SingleConnection::established(Config { receive_buffer: Bytes::new(3000), ..plain() });
     c.conn.send(500);
     assert_eq!(c.sends_all().len(), 1);
     // The peer has sent 0..3000, all that was offered, and it was lost.
@@ -70,7 +71,7 @@ fn an_ack_from_the_right_edge_counts() {
 #[test]
 fn sack_blocks_fit_the_mtu() {
     for (mtu, blocks) in [(1500, 4), (68, 3), (59, 1)] {
-        let mut c = Lone::established(Config { mtu, sack: true, ..plain() });
+        let mut c = SingleConnection::established(Config { mtu, sack: true, ..plain() });
         for hole in 1..=4 {
             c.arrives(20 * hole, 10, 0, Flags::NONE).unwrap();
             let ack = c.sends().expect("an ACK at once").header;
@@ -83,7 +84,8 @@ fn sack_blocks_fit_the_mtu() {
 #[test]
 fn the_first_burst_after_idle_keeps_to_the_restart_window() {
     let initial_window = InitialWindow::Segments(2);
-    let mut c = Lone::established(Config { tso_segments: 8, initial_window, ..plain() });
+    let mut c =
+        SingleConnection::established(Config { tso_segments: 8, initial_window, ..plain() });
     c.conn.send(12_000);
     while let Some(last) = c.sends_all().last() {
         c.later(Duration::from_ms(1));
@@ -99,7 +101,7 @@ fn the_first_burst_after_idle_keeps_to_the_restart_window() {
 
 #[test]
 fn crossing_window_probes_do_not_lock_both_ends() {
-    let mut c = Lone::opened(Config { receive_buffer: Bytes::new(1000), ..plain() }, 0);
+    let mut c = SingleConnection::opened(Config { receive_buffer: Bytes::new(1000), ..plain() }, 0);
     c.conn.send(3000);
     assert!(c.sends().is_none());
     c.now = c.conn.poll_timeout().expect("the persist timer");

@@ -34,7 +34,7 @@ pub(crate) fn all() -> BTreeMap<String, String> {
     }
     for e in feedback::REGISTRY {
         let module = Module::of("feedback", e.name);
-        let serves = match e.understands {
+        let serves = match e.ack_policies {
             [] => "Any receiver's echo can be read this way.\n".to_owned(),
             names => format!(
                 "It understands the echo of {}.\n",
@@ -119,9 +119,9 @@ fn settings(list: &[Assignment]) -> String {
     out
 }
 
-fn control(e: &cc::Entry) -> String {
+fn control(e: &cc::CcEntry) -> String {
     let module = Module::of("cc", e.name);
-    let d = &e.declares;
+    let d = &e.declared;
     let signals = d.reacts_to.iter().map(|s| {
         match s {
             Signal::Loss => "loss",
@@ -134,11 +134,11 @@ fn control(e: &cc::Entry) -> String {
     if d.proportional {
         says += " An ECN cut is proportional to the marked share.";
     }
-    if e.wants.ecn {
+    if e.requires.ecn {
         says +=
             " It makes sense with ECN only; without ECN it does what *What it does* says of that.";
     }
-    if e.wants.host_stamps {
+    if e.requires.host_stamps {
         says += " It needs host stamps on the wire.";
     }
     let floor = d.floor_segments;

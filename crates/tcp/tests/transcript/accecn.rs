@@ -1,12 +1,12 @@
 //! What the counter of Accurate ECN does once it was agreed: it is sent, acknowledged in time, read.
 
-use lowtide_tcp::{Config, EcnMode, EcnWish, EctClass, UndoRule};
+use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, UndoRule};
 use lowtide_units::Duration;
 
-use crate::common::{Fate, Origin, Pair, Script, Side, everywhere, ms, plain};
+use crate::common::{LinkAction, Origin, Pair, Script, Side, at_every_origin, ms, plain};
 
 fn accurate() -> Config {
-    Config { ecn: EcnWish::AccEcn, ack: "accecn", feedback: "accecn", sack: true, ..plain() }
+    Config { ecn: EcnNegotiation::AccEcn, ack: "accecn", feedback: "accecn", sack: true, ..plain() }
 }
 
 /// Opened actively: the peer counts from 5.
@@ -16,7 +16,7 @@ fn client(o: Origin, config: &Config) -> Script {
 
 #[test]
 fn the_counter_goes_round() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let one = Config { delack_segments: 1, ..accurate() };
         let mut t = client(o, &one);
         let letters = ["AW", "AWE", "", "E", "W", "WE", "A", "AE", "AW"];
@@ -33,7 +33,7 @@ fn the_counter_goes_round() {
 
 #[test]
 fn the_counter_is_on_every_segment_and_there_is_no_cwr() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = client(o, &Config { nagle: false, ..accurate() });
         t.run(
             "< [ce] .AE 1:1001(1000) ack 1
@@ -57,7 +57,7 @@ fn the_counter_is_on_every_segment_and_there_is_no_cwr() {
 
 #[test]
 fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = client(o, &Config { dsack: false, ..accurate() });
         t.run(
             "< [ce] .AE 1:1001(1000) ack 1
@@ -89,7 +89,7 @@ fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
 
 #[test]
 fn marked_acks_are_answered_by_every_third_and_only_where_sack_tells_them_apart() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = client(o, &accurate());
         t.run(
             "< [ce] .AE 1:1(0) ack 1
@@ -111,7 +111,7 @@ fn marked_acks_are_answered_by_every_third_and_only_where_sack_tells_them_apart(
 
 #[test]
 fn an_answer_to_acks_has_no_sack_blocks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = client(o, &accurate());
         t.run(
             "< .AE 1001:2001(1000) ack 1
@@ -124,7 +124,7 @@ fn an_answer_to_acks_has_no_sack_blocks() {
 
 #[test]
 fn offloaded_segments_keep_the_counter() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = client(o, &Config { tso_segments: 4, ..accurate() });
         t.run(
             "< [ce] .AE 1:1001(1000) ack 1
@@ -140,7 +140,7 @@ fn offloaded_segments_keep_the_counter() {
 
 #[test]
 fn over_a_classic_peer_the_sender_obeys_the_latch() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { cc: "dctcp", ect: EctClass::All, ..accurate() };
         let mut t = Script::opened(o, &config, "[ect0] S.E 0:0(0) ack 1 <mss 1000,sackOK>");
         t.run(
@@ -182,7 +182,7 @@ fn the_count_is_never_below_the_truth() {
     let mut exact = 0;
     let mut above = 0;
     for seed in 0..150 {
-        everywhere(|o| {
+        at_every_origin(|o| {
             let mut draw = random(seed);
             let (marked, lost) =
                 ([0, 30, 300, 1000][draw(4) as usize], [0, 0, 300, 700][draw(4) as usize]);
@@ -198,15 +198,15 @@ fn the_count_is_never_below_the_truth() {
             let mut dice = random(seed + 1000);
             pair.link(move |t| {
                 if t.has_data() && t.from == Side::A {
-                    return if dice(1000) < marked { Fate::Mark } else { Fate::Pass };
+                    return if dice(1000) < marked { LinkAction::Mark } else { LinkAction::Pass };
                 }
                 // The handshake and what comes late arrives.
                 let fate = if (2..60).contains(&t.index) { dice(1000) } else { 1000 };
                 match fate {
-                    f if f < lost => Fate::Drop,
-                    f if f < lost + lost / 10 => Fate::Late(Duration::from_ms(3)),
-                    f if f < lost + lost / 5 => Fate::Twice,
-                    _ => Fate::Pass,
+                    f if f < lost => LinkAction::Drop,
+                    f if f < lost + lost / 10 => LinkAction::Delay(Duration::from_ms(3)),
+                    f if f < lost + lost / 5 => LinkAction::Duplicate,
+                    _ => LinkAction::Pass,
                 }
             });
             pair.a.send(300_000);
@@ -227,7 +227,7 @@ fn the_count_is_never_below_the_truth() {
 
 #[test]
 fn rfc4015_3_step_8_marks_that_are_assumed_are_reason_enough_to_undo_nothing() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut config = Config {
             timestamps: true,
             undo: UndoRule::Eifel,

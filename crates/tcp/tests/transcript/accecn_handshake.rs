@@ -1,15 +1,15 @@
 //! What SYN, SYN-ACK and the last ACK agree on with Accurate ECN (RFC 9768 §3.1, §3.2.2.1).
 
-use lowtide_tcp::{Config, EcnMode, EcnWish, EctClass, State};
+use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, State};
 
-use crate::common::{Fate, Pair, Script, Side, everywhere, ms, plain};
+use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
-fn wish(ecn: EcnWish) -> Config {
+fn wish(ecn: EcnNegotiation) -> Config {
     Config { ecn, ..plain() }
 }
 
 fn accurate() -> Config {
-    wish(EcnWish::AccEcn)
+    wish(EcnNegotiation::AccEcn)
 }
 
 /// AE, CWR and ECE as the letters of a packet.
@@ -23,7 +23,7 @@ const FIELDS: [(&str, u8); 4] = [("noecn", 0b010), ("ect1", 0b011), ("ect0", 0b1
 
 #[test]
 fn table_2_what_the_client_makes_of_each_syn_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (answer, mode, ect) in [
             (0b000, "Off", false),
             (0b001, "Classic", true),
@@ -60,7 +60,7 @@ fn table_2_what_the_client_makes_of_each_syn_ack() {
 
 #[test]
 fn table_2_an_ect_syn_may_arrive_as_it_was_or_marked_and_not_without_ect() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let all = Config { ect: EctClass::All, ..accurate() };
         // Of two kinds of ECT a network may make one another; CE makes the window one segment.
         for (answer, ect, cwnd) in [
@@ -86,8 +86,8 @@ fn table_2_an_ect_syn_may_arrive_as_it_was_or_marked_and_not_without_ect() {
 
 #[test]
 fn table_2_what_the_server_answers_to_each_syn() {
-    everywhere(|o| {
-        for ecn in [EcnWish::AccEcn, EcnWish::AccEcnPassive] {
+    at_every_origin(|o| {
+        for ecn in [EcnNegotiation::AccEcn, EcnNegotiation::AccEcnPassive] {
             for syn in 0..8 {
                 for (field, encoded) in FIELDS {
                     let (answer, mode, ack) = match syn {
@@ -113,7 +113,7 @@ fn table_2_what_the_server_answers_to_each_syn() {
 
 #[test]
 fn table_4_what_the_server_makes_of_the_last_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for class in [EctClass::Data, EctClass::All] {
             let config = Config { ect: class, ..accurate() };
             for bits in 0..8_u8 {
@@ -151,7 +151,7 @@ fn table_4_what_the_server_makes_of_the_last_ack() {
 
 #[test]
 fn table_4_is_for_pure_acks_only() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // The last ACK got lost: what comes first is data, with the counter; CE on the SYN-ACK is in it.
         Script::passive(o, &accurate(), "SEWA 0:0(0) <mss 1460>").run(
             "> S.W 0:0(0) ack 1 <mss 1000>
@@ -195,7 +195,7 @@ fn table_4_is_for_pure_acks_only() {
 
 #[test]
 fn the_pure_ack_goes_before_data_that_waits() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::active(o, &accurate());
         t.run(
             "> SEWA 0:0(0) <mss 1000>
@@ -209,7 +209,7 @@ fn the_pure_ack_goes_before_data_that_waits() {
 
 #[test]
 fn a_syn_ack_that_comes_again_is_answered_by_how_it_came_this_time() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &accurate()).run(
             "> SEWA 0:0(0) <mss 1000>
              +10ms < [noecn] S.W 0:0(0) ack 1 <mss 1460>
@@ -232,7 +232,7 @@ fn a_syn_ack_that_comes_again_is_answered_by_how_it_came_this_time() {
 
 #[test]
 fn a_lost_syn_asks_once_more_and_then_does_without() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &Config { ect: EctClass::All, ..accurate() }).run(
             "> [ect0] SEWA 0:0(0) <mss 1000>
              +1s > [ect0] SEWA 0:0(0) <mss 1000>
@@ -261,7 +261,7 @@ fn a_lost_syn_asks_once_more_and_then_does_without() {
 
 #[test]
 fn a_lost_syn_ack_agrees_once_more_and_then_not_but_the_mode_stays() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &accurate(), "[ect0] SEWA 0:0(0) <mss 1460>").run(
             "> S.A 0:0(0) ack 1 <mss 1000>
              +1s > S.A 0:0(0) ack 1 <mss 1000>
@@ -285,7 +285,7 @@ fn a_lost_syn_ack_agrees_once_more_and_then_not_but_the_mode_stays() {
 
 #[test]
 fn the_first_syn_decides_and_the_last_one_is_fed_back() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &accurate(), "[ect0] SEWA 0:0(0) <mss 1460>").run(
             "> S.A 0:0(0) ack 1 <mss 1000>
              +500ms < [ce] SEWA 0:0(0) <mss 1460> -> BadHandshake
@@ -310,7 +310,7 @@ fn the_first_syn_decides_and_the_last_one_is_fed_back() {
 
 #[test]
 fn syns_of_both_kinds_are_reset() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (first, answer, second) in [("SEWA", "S.W", "SEW"), ("SEW", "S.E", "SA")] {
             Script::passive(o, &accurate(), &format!("{first} 0:0(0) <mss 1460>")).run(&format!(
                 "> {answer} 0:0(0) ack 1 <mss 1000>
@@ -320,7 +320,7 @@ fn syns_of_both_kinds_are_reset() {
             ));
         }
         // A host without AccECN sees the same flags twice.
-        Script::passive(o, &wish(EcnWish::Rfc3168), "SEWA 0:0(0) <mss 1460>").run(
+        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "SEWA 0:0(0) <mss 1460>").run(
             "> S.E 0:0(0) ack 1 <mss 1000>
              +500ms < SEW 0:0(0) <mss 1460> -> BadHandshake
              > S.E 0:0(0) ack 1 <mss 1000>",
@@ -330,15 +330,15 @@ fn syns_of_both_kinds_are_reset() {
 
 #[test]
 fn simultaneous_open() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (ecn, syn, peer, answer, peer_answer, agreed, ack, ect) in [
-            (EcnWish::AccEcn, "SEWA", "SEWA", "S.W", "S.W", "AccEcn", ".AE", true),
-            (EcnWish::AccEcn, "SEWA", "SEW", "S.E", "S.E", "Classic", ".", true),
-            (EcnWish::AccEcn, "SEWA", "S", "S.", "S.", "Off", ".", false),
+            (EcnNegotiation::AccEcn, "SEWA", "SEWA", "S.W", "S.W", "AccEcn", ".AE", true),
+            (EcnNegotiation::AccEcn, "SEWA", "SEW", "S.E", "S.E", "Classic", ".", true),
+            (EcnNegotiation::AccEcn, "SEWA", "S", "S.", "S.", "Off", ".", false),
             // It is in its mode; the peer may not be.
-            (EcnWish::AccEcn, "SEWA", "SEWA", "S.W", "S.", "AccEcn", ".AE", false),
+            (EcnNegotiation::AccEcn, "SEWA", "SEWA", "S.W", "S.", "AccEcn", ".AE", false),
             // A host that asked for nothing gave its answer already.
-            (EcnWish::AccEcnPassive, "S", "SEWA", "S.", "S.", "Off", ".", false),
+            (EcnNegotiation::AccEcnPassive, "S", "SEWA", "S.", "S.", "Off", ".", false),
         ] {
             Script::active(o, &wish(ecn)).run(&format!(
                 "> {syn} 0:0(0) <mss 1000>
@@ -355,10 +355,10 @@ fn simultaneous_open() {
 
 #[test]
 fn every_wish_meets_every_wish() {
-    use EcnWish::{AccEcn, AccEcnPassive, Off, Passive, Rfc3168};
+    use EcnNegotiation::{AccEcn, AccEcnPassive, Off, Passive, Rfc3168};
     for client in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
         for server in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
-            everywhere(|o| {
+            at_every_origin(|o| {
                 let mut pair = Pair::new(o, &wish(client), &wish(server), ms(5));
                 pair.a.send(10_000);
                 pair.run_until(ms(20_000), |p| p.a.acked_upto() == 10_000);
@@ -379,16 +379,16 @@ fn every_wish_meets_every_wish() {
 fn nobody_sets_ect_without_feedback_whatever_is_lost() {
     // Every pattern of losses among eight of the first twelve packets.
     for lost in 0..256_u32 {
-        everywhere(|o| {
+        at_every_origin(|o| {
             let config = Config { ect: EctClass::All, ..accurate() };
             let mut pair = Pair::new(o, &config, &config, ms(5));
             let mut seen = 0;
             pair.link(move |_| {
                 seen += 1;
                 if seen <= 12 && seen % 3 != 0 && lost >> (seen - 1 - seen / 3) & 1 == 1 {
-                    Fate::Drop
+                    LinkAction::Drop
                 } else {
-                    Fate::Mark
+                    LinkAction::Mark
                 }
             });
             pair.a.send(20_000);

@@ -4,12 +4,12 @@
 use lowtide_tcp::{AckAccept, AckThrottle, Config, RstAccept, SynAnswer, TimeWaitReset};
 use lowtide_units::Duration;
 
-use crate::common::{Script, everywhere, ms, plain};
+use crate::common::{Script, at_every_origin, ms, plain};
 
 /// The window that we offer is 65535 B from 1 on.
 #[test]
 fn rfc5961_3_2_a_reset_in_the_window_but_not_at_rcv_nxt_is_challenged() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for at in [2, 1000, 32_768, 65_535] {
             Script::established(o, &plain()).run(&format!(
                 "event established
@@ -29,7 +29,7 @@ fn rfc5961_3_2_a_reset_in_the_window_but_not_at_rcv_nxt_is_challenged() {
 
 #[test]
 fn rfc5961_3_2_a_reset_outside_the_window_is_dropped_in_silence() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for at in [0, -1, 65_537, 2_000_000_000, -2_000_000_000] {
             Script::established(o, &plain()).run(&format!(
                 "< R {at}:{at}(0) -> OutOfWindow
@@ -45,7 +45,7 @@ fn rfc5961_3_2_a_reset_outside_the_window_is_dropped_in_silence() {
 /// exact one.
 #[test]
 fn rfc5961_3_2_an_honest_reset_behind_a_hole_needs_a_second_one() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "event established
              < R 1001:1001(0) -> BadReset
@@ -58,7 +58,7 @@ fn rfc5961_3_2_an_honest_reset_behind_a_hole_needs_a_second_one() {
 
 #[test]
 fn rfc5961_3_2_resets_in_every_state_after_the_syn() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (steps, una, rcv) in [
             ("close\n> F. 1:1(0) ack 1", 2, 1),
             ("close\n> F. 1:1(0) ack 1\n< . 1:1(0) ack 2", 2, 1),
@@ -89,7 +89,7 @@ fn rfc5961_3_2_resets_in_every_state_after_the_syn() {
 
 #[test]
 fn rfc793_by_choice_any_reset_in_the_window_ends_the_connection() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { rst_accept: RstAccept::InWindow, ..plain() };
         Script::established(o, &config).run(
             "event established
@@ -102,7 +102,7 @@ fn rfc793_by_choice_any_reset_in_the_window_ends_the_connection() {
 
 #[test]
 fn rfc5961_4_2_a_syn_is_challenged_wherever_it_lies() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for at in [1, 2, 60_000, 0, -1, 70_000, 2_000_000_000, -2_000_000_000] {
             for flags in ["S", "S.", "SEW"] {
                 let ack = if flags == "S." { " ack 1" } else { "" };
@@ -122,7 +122,7 @@ fn rfc5961_4_2_a_syn_is_challenged_wherever_it_lies() {
 /// PAWS comes after: a host that restarted has other timestamps, or none.
 #[test]
 fn rfc5961_4_2_a_syn_is_challenged_whatever_its_timestamp() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { timestamps: true, ..plain() };
         Script::established(o, &config).run(
             "+1s < S 5000:5000(0) <mss 1460,nots> -> UnexpectedSyn
@@ -136,7 +136,7 @@ fn rfc5961_4_2_a_syn_is_challenged_whatever_its_timestamp() {
 /// A peer that restarted: its SYN draws the challenge, which draws a RST, which ends this side.
 #[test]
 fn rfc5961_4_2_a_half_open_connection_ends_by_the_answer_to_the_challenge() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run("event established\nsend 100\n> P. 1:101(100) ack 1");
         t.run("< S -500000:-500000(0) <mss 1460> -> UnexpectedSyn\n> . 101:101(0) ack 1");
@@ -146,7 +146,7 @@ fn rfc5961_4_2_a_half_open_connection_ends_by_the_answer_to_the_challenge() {
 
 #[test]
 fn rfc5961_4_2_a_syn_in_each_closing_state() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (steps, state, seq, ack) in [
             ("close\n> F. 1:1(0) ack 1", "FinWait1", 2, 1),
             ("close\n> F. 1:1(0) ack 1\n< . 1:1(0) ack 2", "FinWait2", 2, 1),
@@ -168,7 +168,7 @@ fn rfc5961_4_2_a_syn_in_each_closing_state() {
 
 #[test]
 fn rfc793_by_choice_a_syn_in_the_window_resets() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { syn_answer: SynAnswer::Reset, ..plain() };
         Script::established(o, &config).run(
             "event established
@@ -186,7 +186,7 @@ fn rfc793_by_choice_a_syn_in_the_window_resets() {
 /// Blind data: a sequence number in the window is easy to guess, an acknowledgement number is not.
 #[test]
 fn rfc5961_5_2_data_with_an_old_acknowledgement_is_refused() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.window = 3000;
         t.run(
@@ -217,7 +217,7 @@ fn rfc5961_5_2_data_with_an_old_acknowledgement_is_refused() {
 /// A timestamp from the future would make PAWS refuse the peer's own segments for 24 days.
 #[test]
 fn rfc5961_5_2_a_refused_segment_leaves_no_timestamp() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { timestamps: true, ..plain() };
         Script::established(o, &config).run(
             "+1s < P. 1:11(10) ack 2000000 <TS val 900000 ecr 0> -> AckOfUnsent
@@ -234,7 +234,7 @@ fn rfc5961_5_2_a_refused_segment_leaves_no_timestamp() {
 
 #[test]
 fn linux_refuses_acknowledgements_of_what_was_never_sent() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { ack_accept: AckAccept::SentWindow, ..plain() };
         Script::established(o, &config).run(
             "send 1000
@@ -251,7 +251,7 @@ fn linux_refuses_acknowledgements_of_what_was_never_sent() {
 
 #[test]
 fn rfc793_by_choice_data_needs_no_fresh_acknowledgement() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { ack_accept: AckAccept::Any, ..plain() };
         Script::established(o, &config).run(
             "< P. 1:11(10) ack -2000000000
@@ -267,7 +267,7 @@ fn rfc793_by_choice_data_needs_no_fresh_acknowledgement() {
 /// nobody resets because of a SYN.
 #[test]
 fn a_syn_with_a_reset_and_a_syn_in_time_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "< SR 5:5(0) -> BadReset
              > . 1:1(0) ack 1
@@ -289,7 +289,7 @@ fn a_syn_with_a_reset_and_a_syn_in_time_wait() {
 
 #[test]
 fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         for n in 0..10 {
             t.run(match n % 3 {
@@ -322,7 +322,7 @@ fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
 /// cannot answer each other's answers without end.
 #[test]
 fn linux_answers_one_stray_ack_in_500_ms_and_all_data() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config {
             challenge_ack_limit: 1,
             challenge_ack_interval: ms(500),
@@ -353,7 +353,7 @@ fn linux_answers_one_stray_ack_in_500_ms_and_all_data() {
 
 #[test]
 fn no_limit_and_a_limit_of_zero() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { challenge_ack_limit: u32::MAX, ..plain() };
         let mut t = Script::established(o, &config);
         for _ in 0..100 {
@@ -370,7 +370,7 @@ fn no_limit_and_a_limit_of_zero() {
 
 #[test]
 fn rfc1337_3_a_reset_in_time_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let steps = "close
              > F. 1:1(0) ack 1
              < F. 1:1(0) ack 2
@@ -391,7 +391,7 @@ fn rfc1337_3_a_reset_in_time_wait() {
 /// Only the FIN that was taken lengthens TIME-WAIT.
 #[test]
 fn rfc9293_3_10_7_4_a_made_up_fin_does_not_lengthen_time_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { time_wait: Duration::from_secs(10), ..plain() };
         Script::established(o, &config).run(
             "close

@@ -2,11 +2,11 @@
 
 use lowtide_tcp::{CloseReason, Config, Event, State};
 
-use crate::common::{Fate, Pair, Script, Side, everywhere, ms, plain};
+use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
 #[test]
 fn rfc9293_3_6_active_close() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "event established
              close
@@ -30,7 +30,7 @@ fn rfc9293_3_6_active_close() {
 
 #[test]
 fn rfc9293_3_6_passive_close() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "event established
              < F. 1:1(0) ack 1
@@ -55,7 +55,7 @@ fn rfc9293_3_6_passive_close() {
 
 #[test]
 fn rfc9293_3_6_fin_and_ack_of_the_fin_in_one_segment() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "close
              > F. 1:1(0) ack 1
@@ -68,7 +68,7 @@ fn rfc9293_3_6_fin_and_ack_of_the_fin_in_one_segment() {
 
 #[test]
 fn rfc9293_3_6_simultaneous_close() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "close
              > F. 1:1(0) ack 1
@@ -84,7 +84,7 @@ fn rfc9293_3_6_simultaneous_close() {
 
 #[test]
 fn rfc9293_3_6_fin_with_the_last_data() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.app(|c| {
             c.send(1500);
@@ -110,7 +110,7 @@ fn rfc9293_3_6_fin_with_the_last_data() {
 
 #[test]
 fn rfc9293_3_6_what_comes_after_close_is_ignored_by_send() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run(
             "close
@@ -125,7 +125,7 @@ fn rfc9293_3_6_what_comes_after_close_is_ignored_by_send() {
 
 #[test]
 fn rfc6298_5_a_lost_fin_is_sent_again() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "close
              > F. 1:1(0) ack 1
@@ -140,7 +140,7 @@ fn rfc6298_5_a_lost_fin_is_sent_again() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_repeated_fin_restarts_time_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "close
              > F. 1:1(0) ack 1
@@ -161,7 +161,7 @@ fn rfc9293_3_10_7_4_a_repeated_fin_restarts_time_wait() {
 
 #[test]
 fn rfc1337_a_reset_does_not_end_time_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "close
              > F. 1:1(0) ack 1
@@ -176,7 +176,7 @@ fn rfc1337_a_reset_does_not_end_time_wait() {
 
 #[test]
 fn rfc9293_3_6_half_close_lets_the_other_direction_flow() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run(
             "close
@@ -198,7 +198,7 @@ fn rfc9293_3_6_half_close_lets_the_other_direction_flow() {
 
 #[test]
 fn rfc9293_3_6_half_close_of_the_peer_while_we_send() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run(
             "send 3000
@@ -219,7 +219,7 @@ fn rfc9293_3_6_half_close_of_the_peer_while_we_send() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_fin_beyond_a_gap_waits() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "< FP. 1001:2001(1000) ack 1
              > . 1:1(0) ack 1
@@ -240,7 +240,7 @@ fn rfc9293_3_10_7_4_a_fin_beyond_a_gap_waits() {
 
 #[test]
 fn rfc9293_3_10_7_4_data_before_the_fin_may_arrive_after_it() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "< F. 1001:1001(0) ack 1
              > . 1:1(0) ack 1
@@ -255,7 +255,7 @@ fn rfc9293_3_10_7_4_data_before_the_fin_may_arrive_after_it() {
 
 #[test]
 fn rfc9293_3_10_7_4_peer_closes_while_our_fin_waits_behind_data() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { initial_window: lowtide_tcp::InitialWindow::Segments(1), ..plain() };
         let mut t = Script::established(o, &config);
         t.app(|c| {
@@ -278,7 +278,7 @@ fn rfc9293_3_10_7_4_peer_closes_while_our_fin_waits_behind_data() {
 
 #[test]
 fn rfc9293_3_10_5_abort() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run(
             "event established
@@ -300,7 +300,7 @@ fn rfc9293_3_10_5_abort() {
 
 #[test]
 fn rfc9293_3_10_5_abort_while_an_ack_is_delayed_leaves_no_timer() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { delack_segments: 2, ..plain() };
         Script::established(o, &config).run(
             "< . 1:501(500) ack 1
@@ -314,7 +314,7 @@ fn rfc9293_3_10_5_abort_while_an_ack_is_delayed_leaves_no_timer() {
 
 #[test]
 fn rfc9293_3_8_3_unanswered_data_ends_the_connection() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { retries: 2, ..plain() };
         let mut t = Script::established(o, &config);
         t.run(
@@ -335,13 +335,13 @@ fn rfc9293_3_6_both_ends_close_whatever_is_lost() {
     // A closes, B closes when it hears; or both close at once. Each packet of the close lost once.
     for simultaneous in [false, true] {
         for lost in 0..8 {
-            everywhere(|o| {
+            at_every_origin(|o| {
                 let mut pair = Pair::new(o, &plain(), &plain(), ms(10));
                 pair.run(ms(100));
                 let mut seen = 0;
                 pair.link(move |_| {
                     seen += 1;
-                    if seen == lost + 1 { Fate::Drop } else { Fate::Pass }
+                    if seen == lost + 1 { LinkAction::Drop } else { LinkAction::Pass }
                 });
                 pair.a.send(1500);
                 pair.a.close();
@@ -372,7 +372,7 @@ fn rfc9293_3_6_both_ends_close_whatever_is_lost() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_fin_beyond_the_window_or_below_data_is_not_taken() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let small = Config { receive_buffer: lowtide_units::Bytes::new(1500), ..plain() };
         Script::established(o, &small).run(
             "< F. 1:2001(2000) ack 1
@@ -397,7 +397,7 @@ fn rfc9293_3_10_7_4_a_fin_beyond_the_window_or_below_data_is_not_taken() {
 
 #[test]
 fn rfc9293_3_8_6_a_fin_takes_its_place_in_the_window_of_the_peer() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              send 1000

@@ -3,7 +3,7 @@
 use lowtide_tcp::scheme::{apply, find_scheme};
 use lowtide_tcp::{Config, switches};
 
-use crate::common::{Origin, Script, everywhere, plain};
+use crate::common::{Origin, Script, at_every_origin, plain};
 
 fn dctcp() -> Config {
     let mut config = plain();
@@ -12,7 +12,7 @@ fn dctcp() -> Config {
 }
 
 /// Ten segments are out, more wait.
-fn ten_out(o: Origin, config: &Config) -> Script {
+fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 90000\n> [ect0] . 1:1001(1000) ack 1 * 10");
     t
@@ -20,8 +20,8 @@ fn ten_out(o: Origin, config: &Config) -> Script {
 
 #[test]
 fn rfc8257_3_3_alpha_is_one_at_first_so_the_first_mark_halves() {
-    everywhere(|o| {
-        ten_out(o, &dctcp()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &dctcp()).run(
             "is alpha 1024
              < E. 1:1(0) ack 1001
              is alpha 1024
@@ -39,7 +39,7 @@ fn rfc8257_3_3_alpha_is_one_at_first_so_the_first_mark_halves() {
         let mut config = dctcp();
         switches::set_text(&mut config, "dctcp.initial-alpha", "0").expect("a switch");
         // From zero one ACK is a round of its own: 1/16, and a 32nd comes off.
-        ten_out(o, &config).run(
+        ten_in_flight(o, &config).run(
             "< E. 1:1(0) ack 1001
              is alpha 64
              is cwnd 9688",
@@ -49,8 +49,8 @@ fn rfc8257_3_3_alpha_is_one_at_first_so_the_first_mark_halves() {
 
 #[test]
 fn rfc8257_3_3_alpha_takes_the_ack_in_before_the_cut() {
-    everywhere(|o| {
-        ten_out(o, &dctcp()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &dctcp()).run(
             "< E. 1:1(0) ack 1001
              is cwnd 5000
              // The round ends with the first ACK beyond 10001.
@@ -74,8 +74,8 @@ fn rfc8257_3_3_alpha_takes_the_ack_in_before_the_cut() {
 
 #[test]
 fn rfc8257_3_3_alpha_goes_to_zero_without_marks() {
-    everywhere(|o| {
-        let mut t = ten_out(o, &dctcp());
+    at_every_origin(|o| {
+        let mut t = ten_in_flight(o, &dctcp());
         let mut una = 1;
         let mut last = 1024;
         for _ in 0..6 {
@@ -93,17 +93,17 @@ fn rfc8257_3_3_alpha_goes_to_zero_without_marks() {
 
 #[test]
 fn rfc8257_3_5_a_loss_halves_whatever_alpha_is() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut config = dctcp();
         switches::set_text(&mut config, "dctcp.initial-alpha", "100").expect("a switch");
-        ten_out(o, &config).run(
+        ten_in_flight(o, &config).run(
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > [ect0] . 1:1001(1000) ack 1
              is cwnd 5000
              is ssthresh 5000
              is alpha 100",
         );
-        ten_out(o, &config).run(
+        ten_in_flight(o, &config).run(
             "+1s > [ect0] . 1:1001(1000) ack 1
              is cwnd 1000
              is ssthresh 5000
@@ -114,7 +114,7 @@ fn rfc8257_3_5_a_loss_halves_whatever_alpha_is() {
 
 #[test]
 fn rfc8257_3_without_ecn_it_is_newreno() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::opened(o, &dctcp(), "S. 0:0(0) ack 1 <mss 1460,sackOK>");
         t.run(
             "send 90000

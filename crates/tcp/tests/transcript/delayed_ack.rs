@@ -3,7 +3,7 @@
 
 use lowtide_tcp::Config;
 
-use crate::common::{Script, everywhere, ms, plain};
+use crate::common::{Script, at_every_origin, ms, plain};
 
 fn every(segments: u32) -> Config {
     Config { delack_segments: segments, delack_timer: ms(200), ..plain() }
@@ -11,7 +11,7 @@ fn every(segments: u32) -> Config {
 
 #[test]
 fn rfc9293_3_8_6_3_every_second_segment_is_acknowledged() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &every(2)).run(
             "< . 1:1001(1000) ack 1
              is timer 200ms
@@ -28,7 +28,7 @@ fn rfc9293_3_8_6_3_every_second_segment_is_acknowledged() {
 
 #[test]
 fn rfc9293_3_8_6_3_the_timer_runs_from_the_first_segment() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &every(4)).run(
             "< . 1:1001(1000) ack 1
              +150ms < . 1001:2001(1000) ack 1
@@ -45,7 +45,7 @@ fn rfc9293_3_8_6_3_the_timer_runs_from_the_first_segment() {
 
 #[test]
 fn rfc9293_3_8_6_3_data_takes_the_ack_along() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &every(2)).run(
             "< . 1:1001(1000) ack 1
              +10ms send 100
@@ -61,7 +61,7 @@ fn rfc9293_3_8_6_3_data_takes_the_ack_along() {
 
 #[test]
 fn rfc5681_4_2_a_gap_its_filling_a_duplicate_and_a_fin_are_acknowledged_at_once() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &every(2)).run(
             "< . 1001:2001(1000) ack 1
              > . 1:1(0) ack 1
@@ -87,7 +87,7 @@ fn rfc5681_4_2_a_gap_its_filling_a_duplicate_and_a_fin_are_acknowledged_at_once(
 
 #[test]
 fn rfc9293_3_8_6_3_an_ack_of_our_data_is_not_acknowledged() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &every(1)).run(
             "send 1000
              > P. 1:1001(1000) ack 1
@@ -100,7 +100,7 @@ fn rfc9293_3_8_6_3_an_ack_of_our_data_is_not_acknowledged() {
 
 #[test]
 fn rfc9293_3_8_6_3_a_window_update_takes_the_delayed_ack_along() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { receive_buffer: lowtide_units::Bytes::new(2000), ..every(2) };
         Script::established(o, &config).run(
             "< . 1:1001(1000) ack 1
@@ -113,7 +113,7 @@ fn rfc9293_3_8_6_3_a_window_update_takes_the_delayed_ack_along() {
 
 #[test]
 fn rfc9293_3_8_6_2_2_a_window_that_the_field_cannot_say_is_no_update() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // The buffer holds 4 MB; without scaling 65535 B are offered before and after.
         Script::established(o, &every(2)).run(
             "< . 1:1001(1000) ack 1

@@ -1,17 +1,17 @@
 //! The echo of CE: the latch of RFC 3168 §6.1.3, and the two states of RFC 8257 §3.2.
 
-use lowtide_tcp::{Config, EcnWish};
+use lowtide_tcp::{Config, EcnNegotiation};
 
-use crate::common::{Origin, Script, everywhere, ms, plain};
+use crate::common::{Origin, Script, at_every_origin, ms, plain};
 
 fn latch() -> Config {
-    Config { ecn: EcnWish::Passive, ..plain() }
+    Config { ecn: EcnNegotiation::Passive, ..plain() }
 }
 
 /// A DCTCP receiver that acknowledges every m-th segment.
 fn dctcp(o: Origin, m: u32) -> Script {
     let config = Config {
-        ecn: EcnWish::Passive,
+        ecn: EcnNegotiation::Passive,
         ack: "dctcp",
         delack_segments: m,
         delack_timer: ms(40),
@@ -22,7 +22,7 @@ fn dctcp(o: Origin, m: u32) -> Script {
 
 #[test]
 fn rfc3168_6_1_3_ece_on_every_ack_until_cwr() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::accepted(o, &latch()).run(
             "< [ect0] . 1:1001(1000) ack 1
              > . 1:1(0) ack 1001
@@ -41,7 +41,7 @@ fn rfc3168_6_1_3_ece_on_every_ack_until_cwr() {
 
 #[test]
 fn rfc3168_erratum_3639_cwr_is_looked_at_before_ce() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::accepted(o, &latch()).run(
             "< [ce] . 1:1001(1000) ack 1
              > E. 1:1(0) ack 1001
@@ -55,7 +55,7 @@ fn rfc3168_erratum_3639_cwr_is_looked_at_before_ce() {
 
 #[test]
 fn rfc3168_6_1_3_marks_do_not_hasten_delayed_acks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::accepted(o, &Config { delack_segments: 2, ..latch() }).run(
             "< [ce] . 1:1001(1000) ack 1
              < [ect0] . 1001:2001(1000) ack 1
@@ -66,7 +66,7 @@ fn rfc3168_6_1_3_marks_do_not_hasten_delayed_acks() {
 
 #[test]
 fn rfc3168_6_1_5_ce_on_control_packets_and_old_data_is_ignored() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let lines = "< [ce] . 1:1(0) ack 1
              < [ect0] . 1:1001(1000) ack 1
              > . 1:1(0) ack 1001
@@ -93,7 +93,7 @@ fn rfc3168_6_1_5_ce_on_control_packets_and_old_data_is_ignored() {
 
 #[test]
 fn rfc8257_3_6_ce_on_a_syn_is_ignored() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &latch(), "[ce] SEW 0:0(0) <mss 1460>").run(
             "> SE. 0:0(0) ack 1 <mss 1000>
              +1ms < . 1:1(0) ack 1
@@ -105,7 +105,7 @@ fn rfc8257_3_6_ce_on_a_syn_is_ignored() {
 
 #[test]
 fn rfc8257_3_2_a_flip_acknowledges_what_waits_with_the_old_echo_first() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ect0] . 1:1001(1000) ack 1
              is timer 40ms
@@ -126,7 +126,7 @@ fn rfc8257_3_2_a_flip_acknowledges_what_waits_with_the_old_echo_first() {
 
 #[test]
 fn rfc8257_3_2_a_flip_with_nothing_waiting_is_acknowledged_at_once() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ect0] . 1:1001(1000) ack 1
              < [ect0] . 1001:2001(1000) ack 1
@@ -141,7 +141,7 @@ fn rfc8257_3_2_a_flip_with_nothing_waiting_is_acknowledged_at_once() {
 
 #[test]
 fn rfc8257_3_2_a_run_of_marks_is_acknowledged_every_m_segments() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ce] . 1:1001(1000) ack 1
              > E. 1:1(0) ack 1001
@@ -169,7 +169,7 @@ fn rfc8257_3_2_a_run_of_marks_is_acknowledged_every_m_segments() {
 
 #[test]
 fn conformance_10_4_no_older_ack_after_data_that_carried_it() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ect0] . 1:1001(1000) ack 1
              send 100
@@ -187,7 +187,7 @@ fn conformance_10_4_no_older_ack_after_data_that_carried_it() {
 
 #[test]
 fn rfc8257_3_2_flips_beyond_a_gap() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "// Out of order and CE: at once, with the new echo.
              < [ce] . 1001:2001(1000) ack 1
@@ -209,7 +209,7 @@ fn rfc8257_3_2_flips_beyond_a_gap() {
 
 #[test]
 fn conformance_10_10_duplicates_and_segments_without_ect_leave_the_state_alone() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ce] . 1:1001(1000) ack 1
              > E. 1:1(0) ack 1001
@@ -227,7 +227,7 @@ fn conformance_10_10_duplicates_and_segments_without_ect_leave_the_state_alone()
 
 #[test]
 fn rfc8257_3_2_the_last_segment_flips_and_closes() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ect0] . 1:1001(1000) ack 1
              < [ce] FP. 1001:2001(1000) ack 1
@@ -240,9 +240,9 @@ fn rfc8257_3_2_the_last_segment_flips_and_closes() {
 
 #[test]
 fn rfc8257_3_2_the_split_ack_offers_the_window_as_the_new_one_does() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config {
-            ecn: EcnWish::Passive,
+            ecn: EcnNegotiation::Passive,
             ack: "dctcp",
             delack_segments: 2,
             receive_buffer: lowtide_units::Bytes::new(10_000),
@@ -261,7 +261,7 @@ fn rfc8257_3_2_the_split_ack_offers_the_window_as_the_new_one_does() {
 #[test]
 fn rfc8257_3_2_a_fin_without_data_leaves_the_state_alone() {
     for mark in ["ce", "ect0"] {
-        everywhere(|o| {
+        at_every_origin(|o| {
             let mut t = dctcp(o, 2);
             t.run(
                 "< [ce] . 1:1001(1000) ack 1

@@ -1,15 +1,15 @@
 //! ECN at the sender: what carries ECT, how an echo cuts, and CWR (RFC 3168 §6.1.2 to §6.1.6).
 
-use lowtide_tcp::{Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, Recut};
+use lowtide_tcp::{Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth};
 
-use crate::common::{Origin, Script, everywhere, plain};
+use crate::common::{Origin, Script, at_every_origin, plain};
 
 fn ecn() -> Config {
-    Config { ecn: EcnWish::Rfc3168, ..plain() }
+    Config { ecn: EcnNegotiation::Rfc3168, ..plain() }
 }
 
 /// Ten segments are out, more wait.
-fn ten_out(o: Origin, config: &Config) -> Script {
+fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 40000\n> [ect0] . 1:1001(1000) ack 1 * 10");
     t
@@ -17,8 +17,8 @@ fn ten_out(o: Origin, config: &Config) -> Script {
 
 #[test]
 fn rfc3168_6_1_2_one_cut_and_one_cwr_for_each_window_of_data() {
-    everywhere(|o| {
-        ten_out(o, &ecn()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &ecn()).run(
             "< E. 1:1(0) ack 1001
              is cwnd 5000
              is ssthresh 5000
@@ -47,9 +47,9 @@ fn rfc3168_6_1_2_one_cut_and_one_cwr_for_each_window_of_data() {
 
 #[test]
 fn rfc3168_6_1_2_the_switches_of_the_cut() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let cuts = |config: &Config| {
-            let mut t = ten_out(o, config);
+            let mut t = ten_in_flight(o, config);
             for ack in [1001, 2001, 10001] {
                 t.inject(&format!("E. 1:1(0) ack {ack}")).expect("an ACK");
                 while t.drop_sent() {}
@@ -57,14 +57,14 @@ fn rfc3168_6_1_2_the_switches_of_the_cut() {
             t.fact("cuts")
         };
         assert_eq!(cuts(&ecn()), "1");
-        assert_eq!(cuts(&Config { recut: Recut::AtPoint, ..ecn() }), "2");
+        assert_eq!(cuts(&Config { recut: CutRoundEnd::AtPoint, ..ecn() }), "2");
         assert_eq!(cuts(&Config { cut: CutRule::PerMarkedAck, ..ecn() }), "3");
     });
 }
 
 #[test]
 fn rfc3168_6_1_2_the_window_does_not_grow_on_an_echo() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // After the cut 5000 B are a window; each rule of growth, with the echo on and off.
         for (freeze, marked, clean) in [
             (FreezeGrowth::Off, 6000, 6000),
@@ -72,7 +72,7 @@ fn rfc3168_6_1_2_the_window_does_not_grow_on_an_echo() {
             (FreezeGrowth::Round, 5000, 5000),
         ] {
             for (flags, cwnd) in [("E.", marked), (".", clean)] {
-                let mut t = ten_out(o, &Config { freeze_growth: freeze, ..ecn() });
+                let mut t = ten_in_flight(o, &Config { freeze_growth: freeze, ..ecn() });
                 t.run("< E. 1:1(0) ack 1001\nis cwnd 5000");
                 t.inject(&format!("{flags} 1:1(0) ack 6001")).expect("an ACK");
                 assert_eq!(t.fact("cwnd"), cwnd.to_string(), "{freeze:?} {flags}");
@@ -84,8 +84,8 @@ fn rfc3168_6_1_2_the_window_does_not_grow_on_an_echo() {
 
 #[test]
 fn rfc3168_6_1_5_no_ect_and_no_cwr_on_a_retransmission() {
-    everywhere(|o| {
-        ten_out(o, &ecn()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &ecn()).run(
             "< . 1:1(0) ack 1
              > [ect0] . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
@@ -99,7 +99,7 @@ fn rfc3168_6_1_5_no_ect_and_no_cwr_on_a_retransmission() {
              < . 1:1(0) ack 1
              > [ect0] . 13001:14001(1000) ack 1",
         );
-        ten_out(o, &ecn()).run(
+        ten_in_flight(o, &ecn()).run(
             "+1s > [noecn] . 1:1001(1000) ack 1
              < . 1:1(0) ack 10001
              > [ect0] W. 10001:11001(1000) ack 1
@@ -110,7 +110,7 @@ fn rfc3168_6_1_5_no_ect_and_no_cwr_on_a_retransmission() {
 
 #[test]
 fn rfc3168_6_1_4_and_6_1_6_no_ect_on_acks_fin_and_probes() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (class, other) in
             [(EctClass::Data, "noecn"), (EctClass::AllButSyn, "ect0"), (EctClass::All, "ect0")]
         {
@@ -136,9 +136,9 @@ fn rfc3168_6_1_4_and_6_1_6_no_ect_on_acks_fin_and_probes() {
 
 #[test]
 fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // The mark first: the loss finds the window cut already.
-        ten_out(o, &ecn()).run(
+        ten_in_flight(o, &ecn()).run(
             "< E. 1:1(0) ack 1001
              is cwnd 5000
              < . 1:1(0) ack 1001 * 2
@@ -151,10 +151,10 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
         // The loss first: echoes until the end of recovery do nothing.
         for config in [
             ecn(),
-            Config { recut: Recut::AtPoint, ..ecn() },
+            Config { recut: CutRoundEnd::AtPoint, ..ecn() },
             Config { cut: CutRule::PerMarkedAck, ..ecn() },
         ] {
-            ten_out(o, &config).run(
+            ten_in_flight(o, &config).run(
                 "< . 1:1(0) ack 1
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
@@ -175,8 +175,8 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
 
 #[test]
 fn rfc3168_6_1_2_cwr_never_where_the_switch_says_so() {
-    everywhere(|o| {
-        ten_out(o, &Config { cwr: CwrRule::Never, ..ecn() }).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { cwr: CwrRule::Never, ..ecn() }).run(
             "< E. 1:1(0) ack 1001
              < E. 1:1(0) ack 6001
              > [ect0] . 10001:11001(1000) ack 1",
@@ -186,7 +186,7 @@ fn rfc3168_6_1_2_cwr_never_where_the_switch_says_so() {
 
 #[test]
 fn rfc3168_6_1_2_an_echo_that_was_not_agreed_on_means_nothing() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::opened(o, &ecn(), "S. 0:0(0) ack 1 <mss 1460>");
         t.run(
             "send 5000
@@ -204,7 +204,7 @@ fn rfc3168_6_1_2_an_echo_that_was_not_agreed_on_means_nothing() {
 
 #[test]
 fn rfc3168_6_1_2_cwr_waits_for_data_a_fin_alone_is_none() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &ecn()).run(
             "send 1000
              > [ect0] P. 1:1001(1000) ack 1

@@ -11,7 +11,7 @@ use lowtide_tcp::{
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
-use crate::common::{Frame, Origin, Packet, everywhere, ms, plain};
+use crate::common::{Origin, Packet, SeqBase, at_every_origin, ms, plain};
 
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -41,7 +41,7 @@ impl Host {
         let opts = packet.opts.get_or_insert_default();
         // The peer's clock; it is not looked at where timestamps are off.
         opts.ts = opts.ts.or(Some((500, 0)));
-        let seg = packet.to_segment(&Frame::incoming(&self.origin), 60_000);
+        let seg = packet.to_segment(&SeqBase::incoming(&self.origin), 60_000);
         Segment { src_port: self.peer_port, dst_port: to, ..seg }
     }
 
@@ -66,7 +66,7 @@ impl Host {
         if t.header.flags.contains(Flags::SYN) {
             self.origin.isn = t.header.seq;
         }
-        let mut packet = Packet::from_segment(&t.header, &Frame::outgoing(&self.origin));
+        let mut packet = Packet::from_segment(&t.header, &SeqBase::outgoing(&self.origin));
         (packet.ecn, packet.win, packet.opts) = (None, None, None);
         packet.to_string()
     }
@@ -105,7 +105,7 @@ impl Host {
 
 #[test]
 fn rfc9293_3_10_7_2_a_listener_opens_connections() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         let first = host.established();
         assert!(matches!(host.arrives(80, "P. 1:101(100) ack 1"), Arrival::Taken(..)));
@@ -134,7 +134,7 @@ fn rfc9293_3_10_7_2_a_listener_opens_connections() {
 
 #[test]
 fn rfc9293_3_10_7_1_strangers_are_reset_as_their_ack_asks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let (irs, isn) = (o.irs, o.isn);
         let zero = SeqNum::new(0);
         let with_ack = Flags::RST | Flags::ACK;
@@ -165,7 +165,7 @@ fn rfc9293_3_10_7_1_strangers_are_reset_as_their_ack_asks() {
 
 #[test]
 fn the_backlog_counts_connections_that_are_not_established() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 1);
         let first = host.opens();
         host.peer_port = 2001;
@@ -180,7 +180,7 @@ fn the_backlog_counts_connections_that_are_not_established() {
 
 #[test]
 fn rfc9293_3_6_1_time_wait_outlives_its_connection() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         host.time_wait();
         host.now += ms(30_000);
@@ -205,7 +205,7 @@ fn rfc9293_3_6_1_time_wait_outlives_its_connection() {
 
 #[test]
 fn rfc9293_3_6_1_a_newer_syn_ends_time_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         host.time_wait();
         assert!(matches!(host.arrives(80, "S 3:3(0) <mss 1460>"), Arrival::Opened(_)));
@@ -215,7 +215,7 @@ fn rfc9293_3_6_1_a_newer_syn_ends_time_wait() {
 
 #[test]
 fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (stamp, opened) in [(501, true), (500, false), (499, false)] {
             let mut host = Host::with(o, 8, Config { timestamps: true, ..plain() });
             host.time_wait();
@@ -232,7 +232,7 @@ fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
 /// any place in the window will do; RFC 5961 §3.2 wants RCV.NXT itself.
 #[test]
 fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for rst_accept in [RstAccept::InWindow, RstAccept::Exact] {
             let config = Config { rst_accept, time_wait_reset: TimeWaitReset::End, ..plain() };
             let mut host = Host::with(o, 8, config);
@@ -266,7 +266,7 @@ fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
 
 #[test]
 fn rfc9293_3_10_1_active_opens_and_what_is_in_use() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         let config = Arc::new(plain());
         let open = |host: &mut Host, port| {
@@ -291,7 +291,7 @@ fn rfc9293_3_10_1_active_opens_and_what_is_in_use() {
 
 #[test]
 fn a_released_connection_is_a_stranger_and_its_slot_is_used_again() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         let id = host.established();
         host.endpoint.release(host.now, id);
@@ -304,7 +304,7 @@ fn a_released_connection_is_a_stranger_and_its_slot_is_used_again() {
 
 #[test]
 fn a_wrong_hint_does_not_mislead() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         let first = host.established();
         host.peer_port += 1;

@@ -1,13 +1,13 @@
 //! How the window begins, grows and goes back after idle (RFC 5681 §3.1, §4.1, RFC 3465, RFC 6928).
 
-use lowtide_tcp::{Config, EcnWish, InitialWindow};
+use lowtide_tcp::{Config, EcnNegotiation, InitialWindow};
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 #[test]
 fn rfc6928_and_rfc3390_the_initial_window() {
     use InitialWindow::{Rfc3390, Rfc6928, Segments};
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (rule, mss, bytes) in [
             (Rfc6928, 1460, 14_600),
             (Rfc6928, 100, 1000),
@@ -27,7 +27,7 @@ fn rfc6928_and_rfc3390_the_initial_window() {
 
 #[test]
 fn rfc3465_2_slow_start_counts_bytes_up_to_l() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 100000
              > . 1:1001(1000) ack 1 * 10
@@ -61,8 +61,8 @@ fn rfc3465_2_slow_start_counts_bytes_up_to_l() {
 
 #[test]
 fn rfc3465_2_1_congestion_avoidance_adds_a_segment_per_window_of_bytes() {
-    everywhere(|o| {
-        let mut t = Script::established(o, &Config { ecn: EcnWish::Rfc3168, ..plain() });
+    at_every_origin(|o| {
+        let mut t = Script::established(o, &Config { ecn: EcnNegotiation::Rfc3168, ..plain() });
         t.run(
             "send 100000
              > . 1:1001(1000) ack 1 * 10
@@ -92,7 +92,7 @@ fn rfc3465_2_1_congestion_avoidance_adds_a_segment_per_window_of_bytes() {
 
 #[test]
 fn rfc7661_a_window_that_is_not_used_does_not_grow() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // The application has no more.
         Script::established(o, &plain()).run(
             "send 5000
@@ -115,7 +115,7 @@ fn rfc7661_a_window_that_is_not_used_does_not_grow() {
 
 #[test]
 fn rfc5681_4_1_after_an_idle_timeout_the_window_starts_again() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (idle, restart, cwnd) in
             [("+1001ms", true, 10_000), ("+999ms", true, 11_000), ("+1001ms", false, 11_000)]
         {
@@ -140,7 +140,7 @@ fn rfc5681_4_1_after_an_idle_timeout_the_window_starts_again() {
 
 #[test]
 fn rfc5681_4_1_the_restart_never_raises_the_window() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 1000
              > P. 1:1001(1000) ack 1

@@ -2,11 +2,11 @@
 
 use lowtide_tcp::{Config, Event, State};
 
-use crate::common::{Fate, Pair, Script, Side, everywhere, modern, ms, plain};
+use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, modern, ms, plain};
 
 #[test]
 fn rfc9293_3_5_active_open() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) win 65535 <mss 1000>
              is state SynSent
@@ -24,7 +24,7 @@ fn rfc9293_3_5_active_open() {
 
 #[test]
 fn rfc9293_3_5_passive_open() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &plain(), "S 0:0(0) win 7000 <mss 1460>").run(
             "> S. 0:0(0) ack 1 win 65535 <mss 1000>
              is state SynReceived
@@ -41,7 +41,7 @@ fn rfc9293_3_5_passive_open() {
 
 #[test]
 fn rfc9293_3_5_data_and_fin_on_the_last_ack_of_the_handshake() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &plain(), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              +5ms < FP. 1:301(300) ack 1
@@ -56,7 +56,7 @@ fn rfc9293_3_5_data_and_fin_on_the_last_ack_of_the_handshake() {
 
 #[test]
 fn rfc9293_3_5_data_given_before_the_handshake_leaves_with_its_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::active(o, &plain());
         t.run(
             "> S 0:0(0) <mss 1000>
@@ -69,7 +69,7 @@ fn rfc9293_3_5_data_given_before_the_handshake_leaves_with_its_ack() {
 
 #[test]
 fn rfc9293_3_10_7_2_payload_on_a_syn_is_not_taken() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &plain(), "S 0:100(100) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              +5ms < P. 1:101(100) ack 1
@@ -80,7 +80,7 @@ fn rfc9293_3_10_7_2_payload_on_a_syn_is_not_taken() {
 
 #[test]
 fn rfc9293_3_5_figure_7_simultaneous_open() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              +20ms < S 0:0(0) win 3000 <mss 700>
@@ -104,7 +104,7 @@ fn rfc9293_3_5_figure_7_simultaneous_open() {
 
 #[test]
 fn rfc7323_2_2_the_window_of_the_syn_ack_of_a_simultaneous_open_is_not_scaled() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { window_scaling: true, ..plain() };
         Script::active(o, &config).run(
             "> S 0:0(0) <mss 1000,wscale 6>
@@ -121,7 +121,7 @@ fn rfc7323_2_2_the_window_of_the_syn_ack_of_a_simultaneous_open_is_not_scaled() 
 
 #[test]
 fn rfc9293_3_5_simultaneous_open_ends_with_any_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              +20ms < S 0:0(0) <mss 700>
@@ -141,11 +141,13 @@ fn rfc9293_3_5_simultaneous_open_of_two_with_losses() {
         |_, index| index == 1,
         |from, index| from == Side::A && index == 0,
     ];
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (case, lost) in cases.iter().enumerate() {
             let mut pair = Pair::simultaneous(o, &modern(), &modern(), ms(10));
             let lost = *lost;
-            pair.link(move |t| if lost(t.from, t.index) { Fate::Drop } else { Fate::Pass });
+            pair.link(
+                move |t| if lost(t.from, t.index) { LinkAction::Drop } else { LinkAction::Pass },
+            );
             pair.a.send(5_000);
             pair.conn(Side::B).send(3_000);
             pair.run_until(ms(5_000), |p| {
@@ -165,7 +167,7 @@ fn rfc9293_3_5_simultaneous_open_of_two_with_losses() {
 
 #[test]
 fn rfc9293_3_5_1_a_lost_last_ack_is_repeated_for_a_repeated_syn_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "+1s < S. 0:0(0) ack 1 <mss 1460> -> UnexpectedSyn
              > . 1:1(0) ack 1
@@ -176,7 +178,7 @@ fn rfc9293_3_5_1_a_lost_last_ack_is_repeated_for_a_repeated_syn_ack() {
 
 #[test]
 fn rfc9293_3_10_4_close_in_syn_sent() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              close
@@ -190,7 +192,7 @@ fn rfc9293_3_10_4_close_in_syn_sent() {
 
 #[test]
 fn rfc9293_3_10_4_close_in_syn_received_waits_for_established() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &plain(), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              send 100
@@ -207,7 +209,7 @@ fn rfc9293_3_10_4_close_in_syn_received_waits_for_established() {
 
 #[test]
 fn rfc9293_3_10_5_abort_before_established() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              abort

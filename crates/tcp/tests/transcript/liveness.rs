@@ -3,7 +3,7 @@
 use lowtide_tcp::Config;
 use lowtide_units::{Bytes, Duration};
 
-use crate::common::{Script, everywhere, ms, plain};
+use crate::common::{Script, at_every_origin, ms, plain};
 
 fn keep_alive() -> Config {
     Config {
@@ -21,7 +21,7 @@ fn user_timeout(timeout: Duration) -> Config {
 
 #[test]
 fn rfc9293_3_8_4_keep_alive_is_off_unless_asked_for() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         assert!(!Config::default().keep_alive, "MUST-25");
         assert!(Config::default().keep_alive_idle >= Duration::from_secs(7200), "MUST-28");
         Script::established(o, &plain()).run("+6000min is timer none\nis state Established");
@@ -30,7 +30,7 @@ fn rfc9293_3_8_4_keep_alive_is_off_unless_asked_for() {
 
 #[test]
 fn rfc9293_3_8_4_an_idle_peer_is_probed_and_its_answer_ends_that() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &keep_alive()).run(
             "is timer 100s
              +100s > . 0:0(0) ack 1
@@ -49,7 +49,7 @@ fn rfc9293_3_8_4_an_idle_peer_is_probed_and_its_answer_ends_that() {
 /// MUST-29: no single probe without an answer is the end.
 #[test]
 fn rfc9293_3_8_4_a_silent_peer_is_given_up_after_the_last_probe() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &keep_alive()).run(
             "event established
              +100s > . 0:0(0) ack 1
@@ -68,7 +68,7 @@ fn rfc9293_3_8_4_a_silent_peer_is_given_up_after_the_last_probe() {
 /// After data and a FIN the probe repeats the last sequence number: SND.NXT - 1.
 #[test]
 fn rfc9293_3_8_4_the_probe_after_data_and_in_fin_wait_2() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &keep_alive()).run(
             "+50s send 100
              > P. 1:101(100) ack 1
@@ -89,7 +89,7 @@ fn rfc9293_3_8_4_the_probe_after_data_and_in_fin_wait_2() {
 /// MUST-26: only when nothing of ours is outstanding, else the retransmission timer sees to it.
 #[test]
 fn rfc9293_3_8_4_no_probe_while_data_is_outstanding_or_waits() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { retries: 0, rto_initial: Duration::from_secs(60), ..keep_alive() };
         let mut t = Script::established(o, &config);
         t.window = 0;
@@ -110,7 +110,7 @@ fn rfc9293_3_8_4_no_probe_while_data_is_outstanding_or_waits() {
 
 #[test]
 fn rfc9293_3_8_4_time_wait_is_not_probed() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { keep_alive_idle: Duration::from_secs(5), ..keep_alive() };
         Script::established(o, &config).run(
             "close
@@ -126,7 +126,7 @@ fn rfc9293_3_8_4_time_wait_is_not_probed() {
 /// Whatever an acceptable segment brings, it is a sign of life; what strangers send is none.
 #[test]
 fn rfc9293_3_8_4_what_counts_as_heard() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &keep_alive()).run(
             "+60s < P. 1:11(10) ack 1
              > . 1:1(0) ack 11
@@ -160,7 +160,7 @@ fn rfc9293_3_8_4_what_counts_as_heard() {
 
 #[test]
 fn a_user_timeout_takes_the_place_of_the_probe_count() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // Longer than three probes; it is looked at when a probe is due.
         let config = Config { user_timeout: Duration::from_secs(150), ..keep_alive() };
         Script::established(o, &config).run(
@@ -186,7 +186,7 @@ fn a_user_timeout_takes_the_place_of_the_probe_count() {
 
 #[test]
 fn rfc5482_2_unacknowledged_data_ends_the_connection_in_time() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &user_timeout(ms(1500))).run(
             "event established
              +60min send 1000
@@ -206,7 +206,7 @@ fn rfc5482_2_unacknowledged_data_ends_the_connection_in_time() {
 /// What counts is progress: each acknowledgement of new data begins the time anew, a duplicate not.
 #[test]
 fn rfc5482_2_progress_begins_the_time_anew() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &user_timeout(ms(300))).run(
             "event established
              send 2000
@@ -234,7 +234,7 @@ fn rfc5482_2_progress_begins_the_time_anew() {
 /// Retries last for ever while a peer answers window probes. The user timeout does not.
 #[test]
 fn a_closed_window_is_bounded_even_if_the_peer_answers() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &user_timeout(Duration::from_secs(1)));
         t.window = 0;
         t.run("event established\n< . 1:1(0) ack 1\n+1s send 100\nis timer 200ms");
@@ -276,7 +276,7 @@ fn a_closed_window_is_bounded_even_if_the_peer_answers() {
 
 #[test]
 fn rfc9293_3_10_8_the_user_timeout_in_every_state() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = user_timeout(ms(100));
         let mut t = Script::active(o, &config);
         t.run("> S 0:0(0) <mss 1000>\nis timer 100ms\n+100ms is state Closed\nevent user-timeout");
@@ -314,7 +314,7 @@ fn rfc9293_3_10_8_the_user_timeout_in_every_state() {
 /// R2 (RFC 9293 §3.8.3) as a count, without a user timeout.
 #[test]
 fn rfc9293_3_8_3_r2_ends_retransmission() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { retries: 2, rto_min: ms(200), ..plain() };
         Script::established(o, &config).run(
             "event established

@@ -2,7 +2,7 @@
 
 use lowtide_tcp::{Config, InitialWindow};
 
-use crate::common::{Origin, Script, everywhere, ms, plain};
+use crate::common::{Origin, Script, at_every_origin, ms, plain};
 
 fn probing() -> Config {
     Config { sack: true, tail_loss_probe: true, ..plain() }
@@ -30,7 +30,7 @@ fn tail_lost(o: Origin) -> Script {
 /// Linux tcp_schedule_loss_probe: slack beside several segments only, and whole jiffies.
 #[test]
 fn rfc8985_7_2_a_coarse_clock_rounds_the_probe_timer_up() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let linux = Config { loss_timer_slack: ms(2), loss_timer_granularity: ms(8), ..probing() };
         Script::established(o, &linux).run(
             "send 2000
@@ -45,7 +45,7 @@ fn rfc8985_7_2_a_coarse_clock_rounds_the_probe_timer_up() {
 
 #[test]
 fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_answered_like_any_other() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         tail_lost(o).run(
             "+10ms < . 1:1(0) ack 5001
              // Which of the two arrived, or both, is not known yet.
@@ -67,7 +67,7 @@ fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_answered_like_any_other() {
 
 #[test]
 fn rfc8985_7_4_a_dsack_or_a_plain_duplicate_says_that_nothing_was_lost() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for second in ["< . 1:1(0) ack 5001 <sack 4001:5001>", "< . 1:1(0) ack 5001"] {
             let mut t = tail_lost(o);
             t.run("+10ms < . 1:1(0) ack 5001");
@@ -86,7 +86,7 @@ fn rfc8985_7_4_a_dsack_or_a_plain_duplicate_says_that_nothing_was_lost() {
 
 #[test]
 fn rfc8985_7_3_a_probe_is_new_data_where_there_is_some() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let initial_window = InitialWindow::Segments(2);
         let mut t = Script::established(o, &Config { initial_window, ..probing() });
         t.run(
@@ -118,7 +118,7 @@ fn rfc8985_7_3_a_probe_is_new_data_where_there_is_some() {
 
 #[test]
 fn rfc8985_7_3_not_beyond_the_window_of_the_peer_and_whatever_nagle_says() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { nagle: true, ..probing() };
         let mut t = Script::opened(o, &config, "S. 0:0(0) ack 1 win 2500 <mss 1460,sackOK>");
         t.window = 2500;
@@ -141,7 +141,7 @@ fn rfc8985_7_3_not_beyond_the_window_of_the_peer_and_whatever_nagle_says() {
 
 #[test]
 fn rfc8985_7_3_a_second_probe_needs_a_round_trip_measured_since_the_first() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         tail_lost(o).run(
             "+10ms < . 1:1(0) ack 5001
              < . 1:1(0) ack 5001
@@ -165,7 +165,7 @@ fn rfc8985_7_3_a_second_probe_needs_a_round_trip_measured_since_the_first() {
 
 #[test]
 fn rfc8985_7_2_not_while_a_hole_is_known_and_not_without_sack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &probing());
         t.run(
             "send 3000
@@ -190,7 +190,7 @@ fn rfc8985_7_2_not_while_a_hole_is_known_and_not_without_sack() {
 
 #[test]
 fn rfc8985_7_2_the_probe_comes_before_the_retransmission_timer_and_starts_it_again() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { rto_min: ms(1), ..probing() });
         t.run(
             "is rto 30ms
@@ -216,7 +216,7 @@ fn rfc8985_7_2_the_probe_comes_before_the_retransmission_timer_and_starts_it_aga
 
 #[test]
 fn rfc8985_7_3_a_fin_is_a_tail_too() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &probing());
         t.run(
             "send 2000
@@ -237,7 +237,7 @@ fn rfc8985_7_3_a_fin_is_a_tail_too() {
 
 #[test]
 fn rfc8985_7_3_a_probe_with_the_last_data_closes_as_well() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let initial_window = InitialWindow::Segments(2);
         let mut t = Script::established(o, &Config { initial_window, ..probing() });
         t.run(
@@ -254,7 +254,7 @@ fn rfc8985_7_3_a_probe_with_the_last_data_closes_as_well() {
 
 #[test]
 fn rfc2883_4_a_block_without_a_byte_is_no_dsack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         tail_lost(o).run(
             "+10ms < . 1:1(0) ack 5001
              send 2000

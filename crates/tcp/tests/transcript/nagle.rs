@@ -2,7 +2,7 @@
 
 use lowtide_tcp::Config;
 
-use crate::common::{Pair, Script, Side, everywhere, ms, plain};
+use crate::common::{Pair, Script, Side, at_every_origin, ms, plain};
 
 fn nagle() -> Config {
     Config { nagle: true, ..plain() }
@@ -10,7 +10,7 @@ fn nagle() -> Config {
 
 #[test]
 fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_what_is_out() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &nagle()).run(
             "// Nothing is outstanding: at once.
              send 100
@@ -37,7 +37,7 @@ fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_what_is_out() {
 
 #[test]
 fn rfc9293_3_7_4_nothing_waits_behind_a_close() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &nagle()).run(
             "send 100
              > P. 1:101(100) ack 1
@@ -50,7 +50,7 @@ fn rfc9293_3_7_4_nothing_waits_behind_a_close() {
 
 #[test]
 fn rfc9293_3_7_4_without_nagle_every_write_leaves() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 100
              > P. 1:101(100) ack 1
@@ -65,7 +65,7 @@ fn rfc9293_3_7_4_without_nagle_every_write_leaves() {
 
 #[test]
 fn rfc9293_3_7_4_nagle_and_delayed_acks_wait_for_each_other() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let patient = Config { delack_segments: 2, delack_timer: ms(200), ..plain() };
         for (config, second) in [(nagle(), 220), (plain(), 0)] {
             let mut pair = Pair::new(o, &config, &patient, ms(10));

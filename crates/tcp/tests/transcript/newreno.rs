@@ -3,10 +3,10 @@
 
 use lowtide_tcp::Config;
 
-use crate::common::{Fate, Origin, Pair, Script, everywhere, ms, plain};
+use crate::common::{LinkAction, Origin, Pair, Script, at_every_origin, ms, plain};
 
 /// Ten segments are out, more wait.
-fn ten_out(o: Origin, config: &Config) -> Script {
+fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 30000\n> . 1:1001(1000) ack 1 * 10");
     t
@@ -14,8 +14,8 @@ fn ten_out(o: Origin, config: &Config) -> Script {
 
 #[test]
 fn rfc3042_2_the_first_two_duplicates_let_one_new_segment_go_each() {
-    everywhere(|o| {
-        ten_out(o, &plain()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &plain()).run(
             "< . 1:1(0) ack 1
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
@@ -27,7 +27,7 @@ fn rfc3042_2_the_first_two_duplicates_let_one_new_segment_go_each() {
              is cwnd 12000
              > . 12001:13001(1000) ack 1 * 4",
         );
-        ten_out(o, &Config { limited_transmit: false, ..plain() }).run(
+        ten_in_flight(o, &Config { limited_transmit: false, ..plain() }).run(
             "< . 1:1(0) ack 1
              < . 1:1(0) ack 1
              < . 1:1(0) ack 1
@@ -38,7 +38,7 @@ fn rfc3042_2_the_first_two_duplicates_let_one_new_segment_go_each() {
 
 #[test]
 fn rfc3042_2_never_beyond_the_window_of_the_peer() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::opened(o, &plain(), "S. 0:0(0) ack 1 win 10000 <mss 1460>");
         t.window = 10_000;
         t.run(
@@ -54,8 +54,8 @@ fn rfc3042_2_never_beyond_the_window_of_the_peer() {
 
 #[test]
 fn rfc5681_3_2_one_loss() {
-    everywhere(|o| {
-        ten_out(o, &plain()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &plain()).run(
             "< . 1:1(0) ack 1
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
@@ -89,9 +89,9 @@ fn rfc5681_3_2_one_loss() {
 
 #[test]
 fn rfc6582_3_2_two_losses_by_a_partial_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // 1:1001 and 4001:5001 are lost.
-        ten_out(o, &plain()).run(
+        ten_in_flight(o, &plain()).run(
             "< . 1:1(0) ack 1
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
@@ -123,10 +123,10 @@ fn rfc6582_3_2_two_losses_by_a_partial_ack() {
 
 #[test]
 fn rfc6582_3_2_no_second_fast_retransmit_below_recover() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // All duplicates of retransmissions that were not needed: nothing beyond `recover` was
         // acknowledged yet.
-        let mut t = ten_out(o, &plain());
+        let mut t = ten_in_flight(o, &plain());
         t.run(
             "+1s > . 1:1001(1000) ack 1
              +10ms < . 1:1(0) ack 10001
@@ -153,8 +153,8 @@ fn rfc6582_3_2_no_second_fast_retransmit_below_recover() {
 
 #[test]
 fn rfc5681_2_what_is_no_duplicate() {
-    everywhere(|o| {
-        let mut t = ten_out(o, &plain());
+    at_every_origin(|o| {
+        let mut t = ten_in_flight(o, &plain());
         t.run(
             "// Payload, another window, a SYN or FIN, nothing out.
              < . 1:101(100) ack 1
@@ -178,8 +178,8 @@ fn rfc5681_2_what_is_no_duplicate() {
 
 #[test]
 fn rfc6582_3_2_a_retransmission_that_is_lost_waits_for_the_timer() {
-    everywhere(|o| {
-        ten_out(o, &plain()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &plain()).run(
             "< . 1:1(0) ack 1
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
@@ -197,7 +197,7 @@ fn rfc6582_3_2_a_retransmission_that_is_lost_waits_for_the_timer() {
 
 #[test]
 fn rfc6582_any_two_losses_are_repaired_without_a_timeout() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for first in 0..8 {
             for second in first + 1..8 {
                 let mut pair = Pair::new(o, &plain(), &plain(), ms(10));
@@ -205,7 +205,7 @@ fn rfc6582_any_two_losses_are_repaired_without_a_timeout() {
                 pair.link(move |t| {
                     let hit = t.has_data() && (data == first || data == second);
                     data += usize::from(t.has_data());
-                    if hit { Fate::Drop } else { Fate::Pass }
+                    if hit { LinkAction::Drop } else { LinkAction::Pass }
                 });
                 pair.a.send(40_000);
                 pair.run_until(ms(5000), |p| p.a.acked_upto() == 40_000);

@@ -1,13 +1,13 @@
 //! Segmentation offload: several segments in one transmission look on the wire as if each had been
 //! sent alone.
 
-use lowtide_tcp::{Config, EcnWish};
+use lowtide_tcp::{Config, EcnNegotiation};
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 /// The packets of `script`, each on its own, with so many segments in a transmission at most.
 fn both(config: &Config, script: &str) {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for tso_segments in [1, 2, 3, 8] {
             Script::established(o, &Config { tso_segments, ..config.clone() }).run(script);
         }
@@ -17,7 +17,7 @@ fn both(config: &Config, script: &str) {
 #[test]
 fn psh_and_fin_are_on_the_last_segment_cwr_on_the_first() {
     both(
-        &Config { ecn: EcnWish::Rfc3168, ..plain() },
+        &Config { ecn: EcnNegotiation::Rfc3168, ..plain() },
         "send 12500
          > [ect0] . 1:1001(1000) ack 1 * 10
          < E. 1:1(0) ack 1001
@@ -64,7 +64,7 @@ fn deferring() -> Config {
 
 #[test]
 fn less_than_a_share_of_the_window_waits_for_the_next_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &deferring()).run(
             "send 30000
              > . 1:1001(1000) ack 1 * 10
@@ -87,7 +87,7 @@ fn less_than_a_share_of_the_window_waits_for_the_next_ack() {
 
 #[test]
 fn the_last_data_an_early_ack_and_a_nic_without_offload_do_not_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // All that is left goes.
         Script::established(o, &deferring()).run(
             "send 11500
@@ -114,7 +114,7 @@ fn the_last_data_an_early_ack_and_a_nic_without_offload_do_not_wait() {
 
 #[test]
 fn duplicates_and_losses_do_not_wait() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &deferring()).run(
             "send 30000
              > . 1:1001(1000) ack 1 * 10

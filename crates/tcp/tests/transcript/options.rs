@@ -4,11 +4,11 @@
 use lowtide_tcp::Config;
 use lowtide_units::Bytes;
 
-use crate::common::{Script, everywhere, modern, plain};
+use crate::common::{Script, at_every_origin, modern, plain};
 
 #[test]
 fn rfc7323_options_are_answered_only_when_offered_and_wanted() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // Offered, and the passive side takes up each subset that the peer offers.
         for (offer, answer, mss) in [
             ("", "mss 1000", 536),
@@ -40,7 +40,7 @@ fn rfc7323_options_are_answered_only_when_offered_and_wanted() {
 
 #[test]
 fn rfc7323_2_2_an_active_open_offers_what_it_wishes_and_uses_what_is_agreed() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (answer, mss, wnd) in [
             ("mss 1460", 1000, 100),
             ("mss 1460,wscale 5", 1000, 3200),
@@ -64,7 +64,7 @@ fn rfc7323_2_2_an_active_open_offers_what_it_wishes_and_uses_what_is_agreed() {
 
 #[test]
 fn rfc7323_2_3_a_shift_above_14_counts_as_14() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { window_scaling: true, ..plain() };
         Script::opened(o, &config, "S. 0:0(0) ack 1 win 1 <mss 1460,wscale 200>").run(
             "< . 1:1(0) ack 1 win 3
@@ -75,7 +75,7 @@ fn rfc7323_2_3_a_shift_above_14_counts_as_14() {
 
 #[test]
 fn rfc7323_2_3_the_shift_fits_the_buffer_and_ends_at_14() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (buffer, shift, field) in [
             (65_535, 0, 65_535),
             (65_536, 1, 32_767),
@@ -96,7 +96,7 @@ fn rfc7323_2_3_the_shift_fits_the_buffer_and_ends_at_14() {
 
 #[test]
 fn rfc9293_3_7_1_mss_default_and_hostile_values() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (option, mss) in [
             ("<nots>", 536),
             ("<mss 65535>", 1000),

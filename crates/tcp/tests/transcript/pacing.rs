@@ -3,7 +3,7 @@
 use lowtide_tcp::scheme::{apply, find_scheme};
 use lowtide_tcp::switches;
 
-use crate::common::{Origin, Script, everywhere, plain};
+use crate::common::{Origin, Script, at_every_origin, plain};
 
 /// Ten segments of 1040 B; the round trip of the handshake is 10 ms.
 fn paced(o: Origin, value: &str, scheme: &str) -> Script {
@@ -15,7 +15,7 @@ fn paced(o: Origin, value: &str, scheme: &str) -> Script {
 
 #[test]
 fn rfc5681_3_1_two_windows_per_round_trip_in_slow_start() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // 2 x 10000 B in 10 ms.
         paced(o, "window", "sack").run(
             "is rate 16000000
@@ -32,7 +32,7 @@ fn rfc5681_3_1_two_windows_per_round_trip_in_slow_start() {
 
 #[test]
 fn rfc5681_3_1_a_fifth_more_than_a_window_later() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = paced(o, "window", "ecn");
         t.run(
             "send 30000
@@ -56,7 +56,7 @@ fn rfc5681_3_1_a_fifth_more_than_a_window_later() {
 
 #[test]
 fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for value in ["off", "control"] {
             paced(o, value, "sack").run(
                 "is rate none
@@ -70,7 +70,7 @@ fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
 /// Found by the adversary: what waited for its time was acknowledged, and the timer went on.
 #[test]
 fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         paced(o, "window", "sack").run(
             "send 5000
              > . 1:1001(1000) ack 1
@@ -94,7 +94,7 @@ fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
 /// Linux's TCP small queues: a driver whose queue has enough of a connection.
 #[test]
 fn a_driver_holds_data_and_nothing_else() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = paced(o, "off", "sack");
         let until = t.now + lowtide_units::Duration::from_us(700);
         t.app(|c| c.hold_data_until(until));
@@ -113,7 +113,7 @@ fn a_driver_holds_data_and_nothing_else() {
 
 #[test]
 fn the_window_does_not_grow_while_the_driver_limits() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = paced(o, "off", "sack");
         t.run(
             "send 3000

@@ -2,10 +2,10 @@
 
 use lowtide_tcp::Config;
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 fn both_recoveries(script: &str) {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for sack in [false, true] {
             Script::established(o, &Config { sack, ..plain() }).run(script);
         }
@@ -65,7 +65,7 @@ fn what_is_not_in_flight_is_not_believed() {
 
 #[test]
 fn a_refusal_ends_what_is_not_open_yet_and_nothing_else() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) win 65535 <mss 1000>
              refused 5

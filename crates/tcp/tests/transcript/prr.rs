@@ -1,16 +1,16 @@
 //! How the window comes down with proportional rate reduction, after a loss and after a mark
 //! (RFC 9937).
 
-use lowtide_tcp::{Config, EcnWish, FreezeGrowth, InitialWindow, RecoveryRule, Reduction};
+use lowtide_tcp::{Config, EcnNegotiation, FreezeGrowth, InitialWindow, RecoveryRule, Reduction};
 
-use crate::common::{Origin, Script, everywhere, plain};
+use crate::common::{Origin, Script, at_every_origin, plain};
 
 fn prr() -> Config {
     Config { sack: true, reduction: Reduction::Prr, ..plain() }
 }
 
 /// The window of the examples of RFC 6937 §3.1: twenty segments are out, more wait.
-fn twenty_out(o: Origin, config: &Config) -> Script {
+fn twenty_in_flight(o: Origin, config: &Config) -> Script {
     let initial_window = InitialWindow::Segments(20);
     let mut t = Script::established(o, &Config { initial_window, ..config.clone() });
     t.run("send 60000\n> . 1:1001(1000) ack 1 * 20");
@@ -19,8 +19,8 @@ fn twenty_out(o: Origin, config: &Config) -> Script {
 
 #[test]
 fn rfc6937_3_1_a_single_loss_sends_on_every_other_ack() {
-    everywhere(|o| {
-        twenty_out(o, &prr()).run(
+    at_every_origin(|o| {
+        twenty_in_flight(o, &prr()).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              > . 20001:21001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:3001>
@@ -67,8 +67,8 @@ fn rfc6937_3_1_a_single_loss_sends_on_every_other_ack() {
 
 #[test]
 fn rfc6937_3_1_a_burst_of_losses_is_repaired_segment_by_segment() {
-    everywhere(|o| {
-        twenty_out(o, &prr()).run(
+    at_every_origin(|o| {
+        twenty_in_flight(o, &prr()).run(
             "< . 1:1(0) ack 1 <sack 15001:16001>
              > . 20001:21001(1000) ack 1
              < . 1:1(0) ack 1 <sack 15001:17001>
@@ -108,8 +108,8 @@ fn rfc6937_3_1_a_burst_of_losses_is_repaired_segment_by_segment() {
 
 #[test]
 fn in_one_step_the_same_loss_stops_the_sender_for_half_a_round() {
-    everywhere(|o| {
-        twenty_out(o, &Config { reduction: Reduction::OneStep, ..prr() }).run(
+    at_every_origin(|o| {
+        twenty_in_flight(o, &Config { reduction: Reduction::OneStep, ..prr() }).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              > . 20001:21001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:3001>
@@ -126,7 +126,7 @@ fn in_one_step_the_same_loss_stops_the_sender_for_half_a_round() {
 
 #[test]
 fn rfc9937_6_2_without_sack_duplicates_are_what_is_delivered() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { sack: false, ..prr() });
         t.run(
             "send 30000
@@ -160,7 +160,7 @@ fn rfc9937_6_2_without_sack_duplicates_are_what_is_delivered() {
 
 #[test]
 fn rfc9937_6_2_without_sack_a_partial_ack_repairs_the_next_hole() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { sack: false, ..prr() });
         t.run(
             "send 10000
@@ -183,8 +183,8 @@ fn rfc9937_6_2_without_sack_a_partial_ack_repairs_the_next_hole() {
 
 #[test]
 fn a_cut_for_ecn_is_spread_over_the_round() {
-    everywhere(|o| {
-        let ecn = EcnWish::Rfc3168;
+    at_every_origin(|o| {
+        let ecn = EcnNegotiation::Rfc3168;
         let config = Config { ecn, freeze_growth: FreezeGrowth::Off, ..prr() };
         let mut t = Script::established(o, &config);
         t.run(
@@ -220,8 +220,8 @@ fn a_cut_for_ecn_is_spread_over_the_round() {
 
 #[test]
 fn a_cut_with_nothing_in_flight_stops_nobody() {
-    everywhere(|o| {
-        let mut t = Script::established(o, &Config { ecn: EcnWish::Rfc3168, ..prr() });
+    at_every_origin(|o| {
+        let mut t = Script::established(o, &Config { ecn: EcnNegotiation::Rfc3168, ..prr() });
         t.run(
             "send 3000
              > . 1:1001(1000) ack 1 * 2
@@ -237,8 +237,8 @@ fn a_cut_with_nothing_in_flight_stops_nobody() {
 
 #[test]
 fn a_loss_in_the_round_of_a_mark_goes_on_to_the_same_target() {
-    everywhere(|o| {
-        let mut t = Script::established(o, &Config { ecn: EcnWish::Rfc3168, ..prr() });
+    at_every_origin(|o| {
+        let mut t = Script::established(o, &Config { ecn: EcnNegotiation::Rfc3168, ..prr() });
         t.run(
             "send 40000
              > . 1:1001(1000) ack 1 * 10
@@ -264,8 +264,8 @@ fn a_loss_in_the_round_of_a_mark_goes_on_to_the_same_target() {
 
 #[test]
 fn a_timeout_ends_the_reduction() {
-    everywhere(|o| {
-        let mut t = Script::established(o, &Config { ecn: EcnWish::Rfc3168, ..prr() });
+    at_every_origin(|o| {
+        let mut t = Script::established(o, &Config { ecn: EcnNegotiation::Rfc3168, ..prr() });
         t.run(
             "send 20000
              > . 1:1001(1000) ack 1 * 10
@@ -283,7 +283,7 @@ fn a_timeout_ends_the_reduction() {
 
 #[test]
 fn losses_found_by_the_clock_go_one_at_a_time() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { recovery: RecoveryRule::Rack, ..prr() });
         t.run(
             "send 40000
@@ -308,15 +308,15 @@ fn losses_found_by_the_clock_go_one_at_a_time() {
 /// one segment go after the other on a single duplicate.
 #[test]
 fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config {
             sack: false,
             limited_transmit: true,
-            ecn: EcnWish::Rfc3168,
+            ecn: EcnNegotiation::Rfc3168,
             freeze_growth: FreezeGrowth::Off,
             ..prr()
         };
-        twenty_out(o, &config).run(
+        twenty_in_flight(o, &config).run(
             "< E. 1:1(0) ack 1001
              > W. 20001:21001(1000) ack 1
              is ssthresh 10000
@@ -329,8 +329,8 @@ fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
 
 #[test]
 fn rfc9937_6_2_with_sack_what_a_duplicate_delivers_is_what_it_says() {
-    everywhere(|o| {
-        let mut t = twenty_out(o, &Config { recovery: RecoveryRule::NewReno, ..prr() });
+    at_every_origin(|o| {
+        let mut t = twenty_in_flight(o, &Config { recovery: RecoveryRule::NewReno, ..prr() });
         t.run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              > . 20001:21001(1000) ack 1

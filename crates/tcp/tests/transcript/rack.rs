@@ -2,14 +2,14 @@
 
 use lowtide_tcp::{Config, RecoveryRule, Reduction};
 
-use crate::common::{Origin, Script, everywhere, ms, plain};
+use crate::common::{Origin, Script, at_every_origin, ms, plain};
 
 fn rack() -> Config {
     Config { sack: true, recovery: RecoveryRule::Rack, ..plain() }
 }
 
 /// Ten segments are out, `more` bytes wait. The round trip is 10 ms.
-fn ten_out(o: Origin, config: &Config, more: u64) -> Script {
+fn ten_in_flight(o: Origin, config: &Config, more: u64) -> Script {
     let mut t = Script::established(o, config);
     t.run(&format!("send {}\n> . 1:1001(1000) ack 1 * 10", 10_000 + more));
     t
@@ -17,8 +17,8 @@ fn ten_out(o: Origin, config: &Config, more: u64) -> Script {
 
 #[test]
 fn rfc8985_6_2_a_hole_is_given_a_quarter_of_the_least_round_trip() {
-    everywhere(|o| {
-        ten_out(o, &rack(), 20_000).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &rack(), 20_000).run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              > . 10001:11001(1000) ack 1
              is timer 2500us
@@ -35,18 +35,18 @@ fn rfc8985_6_2_a_hole_is_given_a_quarter_of_the_least_round_trip() {
              is recovery false",
         );
         // On a machine with coarse timers.
-        ten_out(o, &Config { loss_timer_slack: ms(8), ..rack() }, 0)
+        ten_in_flight(o, &Config { loss_timer_slack: ms(8), ..rack() }, 0)
             .run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 10500us");
         // Linux at 250 jiffies a second: 2.5 ms are left, and with 2 ms of slack two jiffies.
         let linux = Config { loss_timer_slack: ms(2), loss_timer_granularity: ms(4), ..rack() };
-        ten_out(o, &linux, 0).run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 8ms");
+        ten_in_flight(o, &linux, 0).run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 8ms");
     });
 }
 
 #[test]
 fn rfc8985_6_2_what_comes_late_is_no_loss_and_reordering_is_remembered() {
-    everywhere(|o| {
-        ten_out(o, &rack(), 20_000).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &rack(), 20_000).run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              > . 10001:11001(1000) ack 1
              +1ms < . 1:1(0) ack 2001
@@ -66,8 +66,8 @@ fn rfc8985_6_2_what_comes_late_is_no_loss_and_reordering_is_remembered() {
 
 #[test]
 fn rfc8985_6_2_three_segments_above_are_a_loss_at_once_while_no_reordering_was_seen() {
-    everywhere(|o| {
-        ten_out(o, &rack(), 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &rack(), 0).run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              < . 1:1(0) ack 1 <sack 3001:4001 1001:2001>
              is recovery false
@@ -85,7 +85,7 @@ fn rfc8985_6_2_three_segments_above_are_a_loss_at_once_while_no_reordering_was_s
 
 #[test]
 fn rfc8985_3_4_a_tail_is_probed_and_a_lost_retransmission_is_found() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { tail_loss_probe: true, ..rack() });
         t.run(
             "send 4000
@@ -116,9 +116,9 @@ fn rfc8985_3_4_a_tail_is_probed_and_a_lost_retransmission_is_found() {
 
 #[test]
 fn rfc8985_9_3_a_lost_retransmission_lowers_the_window_again_unless_prr_holds_back() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (reduction, ssthresh) in [(Reduction::OneStep, 2500), (Reduction::Prr, 5000)] {
-            let mut t = ten_out(o, &Config { reduction, ..rack() }, 20_000);
+            let mut t = ten_in_flight(o, &Config { reduction, ..rack() }, 20_000);
             t.run("+10ms");
             t.inject(". 1:1(0) ack 1 <sack 1001:4001>").expect("an ACK");
             assert_eq!(t.sent().seq, o.isn.add(1), "the retransmission");
@@ -137,8 +137,8 @@ fn rfc8985_9_3_a_lost_retransmission_lowers_the_window_again_unless_prr_holds_ba
 
 #[test]
 fn rfc8985_9_3_the_retransmissions_of_one_window_count_once() {
-    everywhere(|o| {
-        ten_out(o, &rack(), 20_000).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &rack(), 20_000).run(
             "+10ms < . 1:1(0) ack 1 <sack 2001:3001>
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1 <sack 2001:5001>
@@ -161,8 +161,8 @@ fn rfc8985_9_3_the_retransmissions_of_one_window_count_once() {
 
 #[test]
 fn rfc8985_9_3_a_later_retransmission_counts_too() {
-    everywhere(|o| {
-        ten_out(o, &rack(), 20_000).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &rack(), 20_000).run(
             "+10ms < . 1:1(0) ack 1 <sack 2001:5001>
              > . 1:1001(1000) ack 1
              +1ms < . 1:1(0) ack 1 <sack 2001:10001>
@@ -179,8 +179,8 @@ fn rfc8985_9_3_a_later_retransmission_counts_too() {
 
 #[test]
 fn rfc8985_8_the_retransmission_timer_rests_while_the_reordering_timer_runs() {
-    everywhere(|o| {
-        ten_out(o, &Config { rto_min: ms(1), ..rack() }, 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { rto_min: ms(1), ..rack() }, 0).run(
             "is timer 30ms
              +29ms < . 1:1(0) ack 1 <sack 1001:2001>
              is timer 2500us
@@ -192,7 +192,7 @@ fn rfc8985_8_the_retransmission_timer_rests_while_the_reordering_timer_runs() {
 
 #[test]
 fn a_dsack_for_a_probe_is_no_reordering() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { tail_loss_probe: true, ..rack() });
         t.run(
             "send 1000
@@ -211,9 +211,9 @@ fn a_dsack_for_a_probe_is_no_reordering() {
 }
 
 #[test]
-fn rfc8985_6_2_a_dsack_doubles_the_patience() {
-    everywhere(|o| {
-        ten_out(o, &rack(), 0).run(
+fn rfc8985_6_2_a_dsack_widens_the_reordering_window() {
+    at_every_origin(|o| {
+        ten_in_flight(o, &rack(), 0).run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              is timer 2500us
              +2500us > . 1:1001(1000) ack 1
@@ -234,7 +234,7 @@ fn rfc8985_6_2_a_dsack_doubles_the_patience() {
 
 #[test]
 fn rfc8985_6_3_a_timeout_loses_the_first_segment_and_what_is_old() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let run = |config: &Config, rest: &str| {
             let mut t = Script::established(o, config);
             t.run(
@@ -269,8 +269,8 @@ fn rfc8985_6_3_a_timeout_loses_the_first_segment_and_what_is_old() {
 
 #[test]
 fn without_sack_it_counts_duplicates() {
-    everywhere(|o| {
-        ten_out(o, &Config { sack: false, ..rack() }, 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { sack: false, ..rack() }, 0).run(
             "+10ms < . 1:1(0) ack 1 * 2
              is timer 990ms
              < . 1:1(0) ack 1
@@ -282,8 +282,8 @@ fn without_sack_it_counts_duplicates() {
 
 #[test]
 fn with_timestamps_an_echo_tells_the_original_from_the_retransmission() {
-    everywhere(|o| {
-        let mut t = ten_out(o, &Config { timestamps: true, mtu: 1052, ..rack() }, 0);
+    at_every_origin(|o| {
+        let mut t = ten_in_flight(o, &Config { timestamps: true, mtu: 1052, ..rack() }, 0);
         t.run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              +2500us > . 1:1001(1000) ack 1

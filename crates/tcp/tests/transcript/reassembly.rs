@@ -1,7 +1,7 @@
 //! Segments in every order, whole and overlapping: each byte is kept and acknowledged once it can be
 //! (RFC 9293 §3.10.7.4).
 
-use crate::common::{Origin, Script, everywhere, plain};
+use crate::common::{Origin, Script, at_every_origin, plain};
 
 /// All orders of `0..n`.
 fn orders(n: usize) -> Vec<Vec<usize>> {
@@ -44,19 +44,19 @@ fn arrive(o: Origin, pieces: &[(usize, usize)], order: &[usize]) {
 #[test]
 fn rfc9293_3_10_7_4_five_segments_in_every_order() {
     let pieces = [0, 1000, 2000, 3000, 4000].map(|at| (at, 1000));
-    everywhere(|o| orders(5).iter().for_each(|order| arrive(o, &pieces, order)));
+    at_every_origin(|o| orders(5).iter().for_each(|order| arrive(o, &pieces, order)));
 }
 
 #[test]
 fn rfc9293_3_10_7_4_overlapping_segments_in_every_order() {
     // Half overlap, one holds another, one ends where another does, one byte.
     let pieces = [(0, 600), (300, 600), (400, 100), (899, 1), (850, 650)];
-    everywhere(|o| orders(5).iter().for_each(|order| arrive(o, &pieces, order)));
+    at_every_origin(|o| orders(5).iter().for_each(|order| arrive(o, &pieces, order)));
 }
 
 #[test]
 fn rfc9293_3_10_7_4_events_say_how_far_the_stream_is_whole() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "event established
              < . 1001:2001(1000) ack 1

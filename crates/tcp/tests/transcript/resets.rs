@@ -2,11 +2,11 @@
 
 use lowtide_tcp::{Config, RstAccept};
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 #[test]
 fn rfc9293_3_5_3_a_reset_in_the_window_ends_the_connection() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (rst_accept, at) in
             [(RstAccept::Exact, 1), (RstAccept::InWindow, 2), (RstAccept::InWindow, 60_000)]
         {
@@ -25,7 +25,7 @@ fn rfc9293_3_5_3_a_reset_in_the_window_ends_the_connection() {
 
 #[test]
 fn rfc9293_3_5_3_a_reset_outside_the_window_is_ignored_in_silence() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for at in [0, -1, -70_000, 5_000_000] {
             Script::established(o, &plain()).run(&format!(
                 "< R {at}:{at}(0) -> OutOfWindow
@@ -37,7 +37,7 @@ fn rfc9293_3_5_3_a_reset_outside_the_window_is_ignored_in_silence() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_reset_while_data_is_in_flight() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "event established
              send 2000
@@ -52,7 +52,7 @@ fn rfc9293_3_10_7_4_a_reset_while_data_is_in_flight() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_reset_counts_at_a_closed_window() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { receive_buffer: lowtide_units::Bytes::new(1000), ..plain() };
         Script::established(o, &config).run(
             "< . 1:1001(1000) ack 1
@@ -66,7 +66,7 @@ fn rfc9293_3_10_7_4_a_reset_counts_at_a_closed_window() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_reset_in_each_closing_state() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // Both streams are complete but for the ACK of our FIN: nobody lost anything.
         for (steps, seq, event) in [
             ("close\n> F. 1:1(0) ack 1", 1, "reset"),
@@ -100,7 +100,7 @@ fn rfc9293_3_10_7_4_a_reset_in_each_closing_state() {
 
 #[test]
 fn rfc9293_3_10_7_4_an_ack_of_the_future_is_answered_with_an_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 1000
              > P. 1:1001(1000) ack 1

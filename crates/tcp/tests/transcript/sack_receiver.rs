@@ -2,7 +2,7 @@
 
 use lowtide_tcp::Config;
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 fn sack() -> Config {
     Config { sack: true, ..plain() }
@@ -10,7 +10,7 @@ fn sack() -> Config {
 
 #[test]
 fn rfc2018_4_case_2_the_first_is_lost() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 501:1001(500) ack 1
              > . 1:1(0) ack 1 <sack 501:1001>
@@ -26,7 +26,7 @@ fn rfc2018_4_case_2_the_first_is_lost() {
 
 #[test]
 fn rfc2018_4_case_3_every_second_is_lost() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 1:501(500) ack 1
              > . 1:1(0) ack 501
@@ -48,7 +48,7 @@ fn rfc2018_4_case_3_every_second_is_lost() {
 
 #[test]
 fn rfc2018_4_the_latest_four_blocks_or_three_beside_timestamps() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let blocks = "< . 1001:1101(100) ack 1
              > . 1:1(0) ack 1 <sack 1001:1101>
              < . 2001:2101(100) ack 1
@@ -74,7 +74,7 @@ fn rfc2018_4_the_latest_four_blocks_or_three_beside_timestamps() {
 
 #[test]
 fn rfc2018_3_data_that_leaves_meanwhile_carries_no_blocks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 1001:2001(1000) ack 1
              > . 1:1(0) ack 1 <sack 1001:2001>
@@ -97,7 +97,7 @@ fn rfc2018_3_data_that_leaves_meanwhile_carries_no_blocks() {
 
 #[test]
 fn rfc2018_2_no_blocks_for_a_peer_that_did_not_ask() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::opened(o, &sack(), "S. 0:0(0) ack 1 <mss 1460>").run(
             "< . 1001:2001(1000) ack 1
              > . 1:1(0) ack 1
@@ -109,7 +109,7 @@ fn rfc2018_2_no_blocks_for_a_peer_that_did_not_ask() {
 
 #[test]
 fn rfc2883_4_1_1_a_duplicate_is_reported_once() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 1:501(500) ack 1
              > . 1:1(0) ack 501
@@ -125,7 +125,7 @@ fn rfc2883_4_1_1_a_duplicate_is_reported_once() {
 
 #[test]
 fn rfc2883_4_1_2_a_duplicate_below_a_gap_is_followed_by_the_blocks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 1:501(500) ack 1
              > . 1:1(0) ack 501
@@ -143,7 +143,7 @@ fn rfc2883_4_1_2_a_duplicate_below_a_gap_is_followed_by_the_blocks() {
 
 #[test]
 fn rfc2883_4_1_3_a_duplicate_beyond_a_gap_is_followed_by_the_block_that_holds_it() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 501:1001(500) ack 1
              > . 1:1(0) ack 1 <sack 501:1001>
@@ -159,7 +159,7 @@ fn rfc2883_4_1_3_a_duplicate_beyond_a_gap_is_followed_by_the_block_that_holds_it
 
 #[test]
 fn rfc2883_4_2_the_old_part_of_a_segment_is_reported() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 1:501(500) ack 1
              > . 1:1(0) ack 501
@@ -176,7 +176,7 @@ fn rfc2883_4_2_the_old_part_of_a_segment_is_reported() {
 
 #[test]
 fn rfc2883_4_2_3_of_parts_beyond_a_gap_the_first_is_reported() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &sack()).run(
             "< . 501:1001(500) ack 1
              > . 1:1(0) ack 1 <sack 501:1001>
@@ -193,7 +193,7 @@ fn rfc2883_4_2_3_of_parts_beyond_a_gap_the_first_is_reported() {
 
 #[test]
 fn rfc2883_4_the_switch_dsack_ends_the_reports() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &Config { dsack: false, ..sack() }).run(
             "< . 1:501(500) ack 1
              > . 1:1(0) ack 501

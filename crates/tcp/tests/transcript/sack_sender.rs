@@ -2,14 +2,14 @@
 
 use lowtide_tcp::{Config, RecoveryRule};
 
-use crate::common::{Fate, Origin, Pair, Script, everywhere, ms, plain};
+use crate::common::{LinkAction, Origin, Pair, Script, at_every_origin, ms, plain};
 
 fn sack() -> Config {
     Config { sack: true, ..plain() }
 }
 
 /// Ten segments are out, `more` bytes wait.
-fn ten_out(o: Origin, config: &Config, more: u64) -> Script {
+fn ten_in_flight(o: Origin, config: &Config, more: u64) -> Script {
     let mut t = Script::established(o, config);
     t.run(&format!("send {}\n> . 1:1001(1000) ack 1 * 10", 10_000 + more));
     t
@@ -17,8 +17,8 @@ fn ten_out(o: Origin, config: &Config, more: u64) -> Script {
 
 #[test]
 fn rfc6675_5_one_loss() {
-    everywhere(|o| {
-        ten_out(o, &sack(), 20_000).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &sack(), 20_000).run(
             "// Limited transmit: what was SACKed has left the pipe.
              < . 1:1(0) ack 1 <sack 1001:2001>
              > . 10001:11001(1000) ack 1
@@ -52,9 +52,9 @@ fn rfc6675_5_one_loss() {
 
 #[test]
 fn rfc6675_4_is_lost_by_three_runs_or_more_than_two_segments() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // Every second one is lost: three runs above the first.
-        ten_out(o, &sack(), 0).run(
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              < . 1:1(0) ack 1 <sack 3001:4001 1001:2001>
              < . 1:1(0) ack 1 <sack 5001:6001 3001:4001 1001:2001>
@@ -64,7 +64,7 @@ fn rfc6675_4_is_lost_by_three_runs_or_more_than_two_segments() {
              is flight 5000",
         );
         // One ACK may say it all: an ACK was lost, or the receiver aggregates.
-        ten_out(o, &sack(), 0).run(
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1",
         );
@@ -81,15 +81,15 @@ fn rfc6675_4_is_lost_by_three_runs_or_more_than_two_segments() {
              > . 1201:1501(300) ack 1",
         );
         // 2000 B are not more than two segments.
-        ten_out(o, &sack(), 0).run("< . 1:1(0) ack 1 <sack 1001:3001>\nis recovery false");
+        ten_in_flight(o, &sack(), 0).run("< . 1:1(0) ack 1 <sack 1001:3001>\nis recovery false");
     });
 }
 
 #[test]
 fn rfc6675_5_many_losses_in_one_window_are_sent_as_the_pipe_empties() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // 1, 2 and 4 of ten are lost.
-        ten_out(o, &sack(), 20_000).run(
+        ten_in_flight(o, &sack(), 20_000).run(
             "< . 1:1(0) ack 1 <sack 2001:3001>
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1 <sack 4001:5001 2001:3001>
@@ -124,9 +124,9 @@ fn rfc6675_5_many_losses_in_one_window_are_sent_as_the_pipe_empties() {
 
 #[test]
 fn rfc6675_4_next_seg_rule_3_and_the_rescue_when_nothing_new_is_left() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // 1, 9 and 10 of ten are lost, no more data.
-        ten_out(o, &sack(), 0).run(
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              < . 1:1(0) ack 1 <sack 1001:3001>
              < . 1:1(0) ack 1 <sack 1001:4001>
@@ -151,8 +151,8 @@ fn rfc6675_4_next_seg_rule_3_and_the_rescue_when_nothing_new_is_left() {
 
 #[test]
 fn rfc6675_5_1_after_a_timeout_what_was_sacked_is_not_sent_again() {
-    everywhere(|o| {
-        ten_out(o, &sack(), 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 2001:4001>
              +1s > . 1:1001(1000) ack 1
              is cwnd 1000
@@ -167,8 +167,8 @@ fn rfc6675_5_1_after_a_timeout_what_was_sacked_is_not_sent_again() {
 
 #[test]
 fn rfc2018_8_a_peer_that_took_its_sack_back_gets_everything_again() {
-    everywhere(|o| {
-        ten_out(o, &sack(), 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:3001>
              // 1001:3001 was SACKed, so this ACK says that it is gone.
              < . 1:1(0) ack 1001
@@ -182,9 +182,9 @@ fn rfc2018_8_a_peer_that_took_its_sack_back_gets_everything_again() {
 
 #[test]
 fn rfc2018_5_blocks_that_cannot_be_true_are_ignored() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for blocks in ["sack 20001:21001", "sack 9001:10002", "sack 3001:2001", "sack 2001:2001"] {
-            ten_out(o, &sack(), 0).run(&format!(
+            ten_in_flight(o, &sack(), 0).run(&format!(
                 "< . 1:1(0) ack 1 <{blocks}> * 4
                  is flight 10000
                  is recovery false"
@@ -195,8 +195,8 @@ fn rfc2018_5_blocks_that_cannot_be_true_are_ignored() {
 
 #[test]
 fn rfc2883_5_a_dsack_is_no_sign_of_loss() {
-    everywhere(|o| {
-        let mut t = ten_out(o, &sack(), 20_000);
+    at_every_origin(|o| {
+        let mut t = ten_in_flight(o, &sack(), 20_000);
         t.run("< . 1:1(0) ack 4001\nis cwnd 12000\n> . 10001:11001(1000) ack 1 * 6");
         t.run(
             "< . 1:1(0) ack 4001 <sack 1:1001> * 4
@@ -208,9 +208,9 @@ fn rfc2883_5_a_dsack_is_no_sign_of_loss() {
 
 #[test]
 fn rfc6675_3_the_switch_newreno_counts_duplicates_although_sack_was_agreed() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { recovery: RecoveryRule::NewReno, ..sack() };
-        ten_out(o, &config, 20_000).run(
+        ten_in_flight(o, &config, 20_000).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:3001>
@@ -228,14 +228,14 @@ fn rfc6675_3_the_switch_newreno_counts_duplicates_although_sack_was_agreed() {
 
 #[test]
 fn rfc6675_any_three_losses_are_repaired_without_a_timeout() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for lost in [[0, 1, 2], [0, 2, 4], [0, 4, 9], [1, 8, 9], [3, 4, 9], [7, 8, 9]] {
             let mut pair = Pair::new(o, &sack(), &sack(), ms(10));
             let mut data = 0;
             pair.link(move |t| {
                 let hit = t.has_data() && lost.contains(&data);
                 data += usize::from(t.has_data());
-                if hit { Fate::Drop } else { Fate::Pass }
+                if hit { LinkAction::Drop } else { LinkAction::Pass }
             });
             pair.a.send(40_000);
             pair.run_until(ms(5000), |p| p.a.acked_upto() == 40_000);
@@ -248,14 +248,14 @@ fn rfc6675_any_three_losses_are_repaired_without_a_timeout() {
 
 #[test]
 fn rfc6675_4_each_episode_has_its_rescue() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut pair = Pair::new(o, &sack(), &sack(), ms(10));
         let mut data = 0;
         pair.link(move |t| {
             // The first and the last of ten; of what follows after 30 more, those of six.
             let hit = t.has_data() && [0, 9, 42, 47].contains(&data);
             data += usize::from(t.has_data());
-            if hit { Fate::Drop } else { Fate::Pass }
+            if hit { LinkAction::Drop } else { LinkAction::Pass }
         });
         let mut total = 0;
         for bytes in [10_000, 30_000, 6000] {
@@ -271,8 +271,8 @@ fn rfc6675_4_each_episode_has_its_rescue() {
 
 #[test]
 fn rfc6675_5_a_lost_retransmission_waits_for_the_timer() {
-    everywhere(|o| {
-        ten_out(o, &sack(), 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
              // Nor is it the rescue: it left just now.
@@ -287,8 +287,8 @@ fn rfc6675_5_a_lost_retransmission_waits_for_the_timer() {
 
 #[test]
 fn rfc3042_the_switch_holds_new_data_back_with_sack_too() {
-    everywhere(|o| {
-        ten_out(o, &Config { limited_transmit: false, ..sack() }, 20_000).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { limited_transmit: false, ..sack() }, 20_000).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
              < . 1:1(0) ack 1 <sack 1001:3001>
              < . 1:1(0) ack 1 <sack 1001:4001>
@@ -299,8 +299,8 @@ fn rfc3042_the_switch_holds_new_data_back_with_sack_too() {
 
 #[test]
 fn rfc6675_4_one_rescue_also_when_new_data_follows_it() {
-    everywhere(|o| {
-        ten_out(o, &sack(), 0).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:7001>

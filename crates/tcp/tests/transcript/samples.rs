@@ -4,30 +4,36 @@ use std::cell::RefCell;
 use std::sync::Once;
 
 use lowtide_tcp::cc::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Path, Reaction, Wants,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Reaction,
+    Requirements,
 };
 use lowtide_tcp::{Config, Params, cc};
 use lowtide_units::{Probe, Rate};
 
-use crate::common::{Origin, Script, everywhere, plain};
+use crate::common::{Origin, Script, at_every_origin, plain};
 
 thread_local! {
     static SEEN: RefCell<Vec<AckSample>> = const { RefCell::new(Vec::new()) };
 }
 
 /// NewReno that keeps what it is told.
-static WITNESS: Entry = Entry {
+static WITNESS: CcEntry = CcEntry {
     name: "witness",
     summary: "for this test",
     spec: "none",
     params: &[],
-    declares: Declares { reacts_to: &[], floor_segments: 2, proportional: false, exemptions: &[] },
-    wants: Wants { ecn: false, host_stamps: false },
+    declared: DeclaredProperties {
+        reacts_to: &[],
+        floor_segments: 2,
+        proportional: false,
+        exemptions: &[],
+    },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 
-fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    Box::new(Witness((cc::newreno::ENTRY.build)(params, path)))
+fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    Box::new(Witness((cc::newreno::ENTRY.build)(params, setup)))
 }
 
 #[derive(Debug)]
@@ -83,7 +89,7 @@ fn seen() -> AckSample {
 
 #[test]
 fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_that_took() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = begun(o, 20_000);
         // All that is in flight in 4 ms: 11 kB since the last two left.
         t.run("+4ms < . 1:1(0) ack 12001\n> . 12001:13001(1000) ack 1 * 8");
@@ -96,7 +102,7 @@ fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_
 
 #[test]
 fn the_sender_is_limited_by_the_application_when_it_has_nothing_more_to_send() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = begun(o, 12_000);
         assert!(!seen().app_limited);
         t.run("< . 1:1(0) ack 2001");
@@ -106,7 +112,7 @@ fn the_sender_is_limited_by_the_application_when_it_has_nothing_more_to_send() {
 
 #[test]
 fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = begun(o, 20_000);
         t.run(
             "+1ms < . 1:1(0) ack 1001
@@ -121,7 +127,7 @@ fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
 
 #[test]
 fn the_third_duplicate_tells_of_one_lost_segment() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = watched(o);
         t.run("send 10000\n> . 1:1001(1000) ack 1 * 10\n+10ms < . 1:1(0) ack 1 * 2");
         assert_eq!((seen().lost_bytes, seen().lost_segments), (0, 0));
@@ -132,7 +138,7 @@ fn the_third_duplicate_tells_of_one_lost_segment() {
 
 #[test]
 fn a_late_ack_of_the_last_odd_segment_is_suspected_of_the_timer() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = watched_with(o, &Config { delack_segments: 2, ..plain() });
         t.run("send 2000\n> . 1:1001(1000) ack 1 * 2\n+10ms < . 1:1(0) ack 2001");
         assert!(!seen().delack_suspected, "two segments ask for an ACK at once");

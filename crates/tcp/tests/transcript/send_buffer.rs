@@ -4,11 +4,11 @@
 use lowtide_tcp::Config;
 use lowtide_units::Bytes;
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 #[test]
 fn what_is_beyond_the_buffer_waits() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(3000), ..plain() };
         Script::established(o, &config).run(
             "send 5000
@@ -24,8 +24,8 @@ fn what_is_beyond_the_buffer_waits() {
 }
 
 #[test]
-fn who_asked_in_vain_is_told_once() {
-    everywhere(|o| {
+fn writable_is_reported_once_after_a_full_buffer() {
+    at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(3000), ..plain() };
         let mut t = Script::established(o, &config);
         t.run(
@@ -43,7 +43,7 @@ fn who_asked_in_vain_is_told_once() {
 
 #[test]
 fn a_buffer_below_a_segment_still_sends() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(300), nagle: true, ..plain() };
         Script::established(o, &config).run(
             "send 500
@@ -56,7 +56,7 @@ fn a_buffer_below_a_segment_still_sends() {
 
 #[test]
 fn what_the_buffer_has_not_taken_can_be_withdrawn() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(4_500), ..plain() };
         let mut t = Script::established(o, &config);
         t.run(
@@ -64,12 +64,12 @@ fn what_the_buffer_has_not_taken_can_be_withdrawn() {
              > . 1:1001(1000) ack 1 * 4
              > . 4001:4501(500) ack 1",
         );
-        t.app(|c| assert_eq!(c.withdraw(), 1_000_000_000 - 4_500));
-        t.app(|c| assert_eq!(c.withdraw(), 0));
+        t.app(|c| assert_eq!(c.discard_unsent(), 1_000_000_000 - 4_500));
+        t.app(|c| assert_eq!(c.discard_unsent(), 0));
         t.run(
             "close
              > F. 4501:4501(0) ack 1",
         );
-        t.app(|c| assert_eq!(c.withdraw(), 0, "a FIN is on its way"));
+        t.app(|c| assert_eq!(c.discard_unsent(), 0, "a FIN is on its way"));
     });
 }

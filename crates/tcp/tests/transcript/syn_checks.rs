@@ -2,11 +2,11 @@
 
 use lowtide_tcp::Config;
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Script, at_every_origin, plain};
 
 #[test]
 fn rfc9293_3_10_7_3_refused() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              +10ms < R. 0:0(0) ack 1
@@ -19,7 +19,7 @@ fn rfc9293_3_10_7_3_refused() {
 
 #[test]
 fn rfc9293_3_10_7_3_a_reset_without_the_right_ack_is_ignored_in_syn_sent() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              < R 0:0(0) -> BadReset
@@ -34,7 +34,7 @@ fn rfc9293_3_10_7_3_a_reset_without_the_right_ack_is_ignored_in_syn_sent() {
 
 #[test]
 fn rfc9293_3_10_7_3_a_bad_ack_in_syn_sent_is_reset() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) <mss 1000>
              < . 1:1(0) ack 100 -> AckOfUnsent
@@ -51,7 +51,7 @@ fn rfc9293_3_10_7_3_a_bad_ack_in_syn_sent_is_reset() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_bad_ack_in_syn_received_is_reset() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &plain(), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              < . 1:1(0) ack 0 -> AckOfUnsent
@@ -71,7 +71,7 @@ fn rfc9293_3_10_7_4_a_bad_ack_in_syn_received_is_reset() {
 
 #[test]
 fn rfc9293_3_10_7_4_what_lies_outside_the_window_is_answered_in_syn_received() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { window_scaling: true, ..plain() };
         Script::passive(o, &config, "S 0:0(0) <mss 1460,wscale 0>").run(
             "> S. 0:0(0) ack 1 <mss 1000,wscale 6>
@@ -92,7 +92,7 @@ fn rfc9293_3_10_7_4_what_lies_outside_the_window_is_answered_in_syn_received() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_new_syn_in_the_window_is_challenged() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::passive(o, &plain(), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              < S 50:50(0) <mss 1460> -> UnexpectedSyn
@@ -108,7 +108,7 @@ fn rfc9293_3_10_7_4_a_new_syn_in_the_window_is_challenged() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_keep_alive_is_answered_before_the_handshake_is_over() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::passive(o, &plain(), "S 0:0(0) win 65535 <mss 1460>");
         t.run(
             "> S. 0:0(0) ack 1 <mss 1000>

@@ -2,11 +2,11 @@
 
 use lowtide_tcp::{Config, HandshakeRtt, State};
 
-use crate::common::{Fate, Origin, Pair, Script, Side, everywhere, modern, ms, plain};
+use crate::common::{LinkAction, Origin, Pair, Script, Side, at_every_origin, modern, ms, plain};
 
 #[test]
 fn rfc6298_5_syn_backs_off_and_gives_up() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { syn_retries: 3, ..plain() };
         Script::active(o, &config).run(
             "> S 0:0(0) <mss 1000>
@@ -22,7 +22,7 @@ fn rfc6298_5_syn_backs_off_and_gives_up() {
 
 #[test]
 fn rfc6298_5_syn_ack_backs_off_and_gives_up() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { syn_retries: 2, ..plain() };
         Script::passive(o, &config, "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
@@ -37,7 +37,7 @@ fn rfc6298_5_syn_ack_backs_off_and_gives_up() {
 
 #[test]
 fn rfc6298_5_7_a_lost_syn_means_three_seconds() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::active(o, &plain());
         t.run(
             "> S 0:0(0) <mss 1000>
@@ -58,7 +58,7 @@ fn rfc6298_5_7_a_lost_syn_means_three_seconds() {
 /// Linux tcp_ack_update_rtt: Karn's algorithm leaves no sample, the echoed timestamp does.
 #[test]
 fn a_lost_syn_with_timestamps_gives_a_sample_where_that_is_chosen() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config {
             timestamps: true,
             handshake_rtt: HandshakeRtt::Timestamps,
@@ -80,7 +80,7 @@ fn a_lost_syn_with_timestamps_gives_a_sample_where_that_is_chosen() {
 /// RFC 6298 §5.7 without RFC 8985 §7.2 on top: no probe timer runs that could send nothing.
 #[test]
 fn without_a_sample_no_probe_timer_puts_off_the_retransmission() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { tail_loss_probe: true, sack: true, ..plain() };
         let mut t = Script::active(o, &config);
         t.run(
@@ -99,7 +99,7 @@ fn without_a_sample_no_probe_timer_puts_off_the_retransmission() {
 
 #[test]
 fn rfc6928_2_a_syn_lost_twice_means_one_segment() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::active(o, &plain());
         t.run(
             "> S 0:0(0) <mss 1000>
@@ -117,7 +117,7 @@ fn rfc6928_2_a_syn_lost_twice_means_one_segment() {
 
 #[test]
 fn rfc6928_2_a_repeated_syn_gives_no_sample_and_keeps_the_window() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::passive(o, &plain(), "S 0:0(0) <mss 1460>");
         t.run(
             "> S. 0:0(0) ack 1 <mss 1000>
@@ -136,12 +136,12 @@ fn rfc6928_2_a_repeated_syn_gives_no_sample_and_keeps_the_window() {
 fn rfc5681_3_1_both_ends_of_a_lossy_handshake_agree() {
     // Each of the three packets of the handshake is lost once.
     for lost in 0..3 {
-        everywhere(|o: Origin| {
+        at_every_origin(|o: Origin| {
             let mut pair = Pair::new(o, &modern(), &modern(), ms(10));
             let mut seen = 0;
             pair.link(move |_| {
                 seen += 1;
-                if seen == lost + 1 { Fate::Drop } else { Fate::Pass }
+                if seen == lost + 1 { LinkAction::Drop } else { LinkAction::Pass }
             });
             pair.run_until(ms(10_000), |p| p.b.is_some());
             pair.conn(Side::B).send(20_000);

@@ -3,7 +3,7 @@
 
 use lowtide_tcp::{Config, RtoMinApplies};
 
-use crate::common::{Fate, Pair, Script, Side, everywhere, ms, plain};
+use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
 /// No minimum to hide the estimate behind.
 fn bare() -> Config {
@@ -12,7 +12,7 @@ fn bare() -> Config {
 
 #[test]
 fn rfc6298_2_srtt_rttvar_and_timeout() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // R = 10 ms: SRTT 10, RTTVAR 5, RTO 10 + 4 * 5.
         Script::established(o, &bare()).run(
             "is srtt 10ms
@@ -36,7 +36,7 @@ fn rfc6298_2_srtt_rttvar_and_timeout() {
 
 #[test]
 fn rfc6298_2_4_the_minimum_and_what_it_bounds() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (min, applies, rto) in [
             (ms(1000), RtoMinApplies::Timeout, "1s"),
             (ms(200), RtoMinApplies::Timeout, "200ms"),
@@ -52,7 +52,7 @@ fn rfc6298_2_4_the_minimum_and_what_it_bounds() {
 
 #[test]
 fn rfc6298_2_the_granularity_bounds_the_variance_and_rounds_up() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (granularity, rto) in [(1, "30ms"), (4, "32ms"), (100, "200ms")] {
             let config = Config { rto_granularity: ms(granularity), ..bare() };
             Script::established(o, &config).run(&format!("is rto {rto}"));
@@ -62,7 +62,7 @@ fn rfc6298_2_the_granularity_bounds_the_variance_and_rounds_up() {
 
 #[test]
 fn rfc6298_5_when_the_timer_runs() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "is timer none
              send 1000
@@ -87,7 +87,7 @@ fn rfc6298_5_when_the_timer_runs() {
 
 #[test]
 fn rfc6298_5_5_backoff_doubles_to_the_maximum_and_ends_with_an_ack() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &Config { rto_max: ms(5000), ..plain() });
         t.run("send 2000\n> . 1:1001(1000) ack 1\n> P. 1001:2001(1000) ack 1");
         for wait in [1, 2, 4, 5, 5] {
@@ -108,7 +108,7 @@ fn rfc6298_5_5_backoff_doubles_to_the_maximum_and_ends_with_an_ack() {
 
 #[test]
 fn rfc6298_3_karn_and_the_segment_behind_the_hole() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &bare()).run(
             "send 2000
              > . 1:1001(1000) ack 1
@@ -128,7 +128,7 @@ fn rfc6298_3_karn_and_the_segment_behind_the_hole() {
 
 #[test]
 fn rfc5681_3_1_a_timeout_leaves_one_segment_and_half_the_flight() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 20000
              > . 1:1001(1000) ack 1 * 10
@@ -163,7 +163,7 @@ fn rfc5681_3_1_a_timeout_leaves_one_segment_and_half_the_flight() {
 
 #[test]
 fn rfc5681_3_1_the_floor_of_ssthresh_is_two_segments() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 1000
              > P. 1:1001(1000) ack 1
@@ -176,7 +176,7 @@ fn rfc5681_3_1_the_floor_of_ssthresh_is_two_segments() {
 
 #[test]
 fn rfc6298_5_4_the_earliest_segment_is_sent_again_whole() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &plain()).run(
             "send 2000
              > . 1:1001(1000) ack 1
@@ -192,14 +192,14 @@ fn rfc6298_5_4_the_earliest_segment_is_sent_again_whole() {
 
 #[test]
 fn rfc6298_5_a_tail_loss_is_repaired_by_the_timer() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (segments, lost) in [(1, 0), (3, 2), (4, 2)] {
             let mut pair = Pair::new(o, &plain(), &plain(), ms(10));
             let mut data = 0;
             pair.link(move |t| {
                 let hit = t.has_data() && data == lost;
                 data += u32::from(t.has_data());
-                if hit { Fate::Drop } else { Fate::Pass }
+                if hit { LinkAction::Drop } else { LinkAction::Pass }
             });
             pair.a.send(segments * 1000);
             pair.run_until(ms(5000), |p| p.a.acked_upto() == segments * 1000);

@@ -3,7 +3,7 @@
 use lowtide_tcp::Config;
 use lowtide_units::Duration;
 
-use crate::common::{Origin, Script, everywhere, ms, plain};
+use crate::common::{Origin, Script, at_every_origin, ms, plain};
 
 fn stamped() -> Config {
     Config { timestamps: true, ..plain() }
@@ -16,7 +16,7 @@ fn opened(o: Origin) -> Script {
 
 #[test]
 fn rfc7323_3_2_every_segment_carries_the_clock_and_the_echo() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         opened(o).run(
             "send 1000
              > . 1:989(988) ack 1 <TS val 10 ecr 10>
@@ -33,7 +33,7 @@ fn rfc7323_3_2_every_segment_carries_the_clock_and_the_echo() {
 
 #[test]
 fn rfc7323_3_2_a_segment_without_the_option_is_dropped() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         opened(o).run(
             "< . 1:101(100) ack 1 <nots> -> Paws
              is received 0
@@ -48,7 +48,7 @@ fn rfc7323_3_2_a_segment_without_the_option_is_dropped() {
 
 #[test]
 fn rfc7323_3_2_not_agreed_on_they_are_ignored() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::opened(o, &stamped(), "S. 0:0(0) ack 1 <mss 1460,nots>").run(
             "is mss 1000
              < . 1:101(100) ack 1 <TS val 5 ecr 0>
@@ -61,7 +61,7 @@ fn rfc7323_3_2_not_agreed_on_they_are_ignored() {
 
 #[test]
 fn rfc7323_4_3_a_delayed_ack_echoes_the_oldest() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         Script::established(o, &Config { delack_segments: 3, ..stamped() }).run(
             "< . 1:101(100) ack 1 <TS val 21 ecr 10>
              < . 101:201(100) ack 1 <TS val 22 ecr 10>
@@ -75,7 +75,7 @@ fn rfc7323_4_3_a_delayed_ack_echoes_the_oldest() {
 
 #[test]
 fn rfc7323_4_3_out_of_order_segments_are_echoed_when_they_fill_the_gap() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // The table of §4.3: A, C, B, E, D, F with their timestamps.
         opened(o).run(
             "< . 1:101(100) ack 1 <TS val 21 ecr 10>
@@ -96,7 +96,7 @@ fn rfc7323_4_3_out_of_order_segments_are_echoed_when_they_fill_the_gap() {
 
 #[test]
 fn rfc7323_5_3_an_older_timestamp_is_refused_and_answered() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         opened(o).run(
             "< . 1:101(100) ack 1 <TS val 1000 ecr 10>
              > . 1:1(0) ack 101
@@ -116,7 +116,7 @@ fn rfc7323_5_3_an_older_timestamp_is_refused_and_answered() {
 
 #[test]
 fn rfc7323_5_3_segments_outside_the_window_do_not_move_the_clock() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         opened(o).run(
             "< . 1:101(100) ack 1 <TS val 50 ecr 10>
              > . 1:1(0) ack 101
@@ -130,7 +130,7 @@ fn rfc7323_5_3_segments_outside_the_window_do_not_move_the_clock() {
 
 #[test]
 fn rfc7323_5_5_after_24_days_idle_the_last_timestamp_proves_nothing() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (days, fits) in [(23, false), (25, true)] {
             let mut t = opened(o);
             t.advance(t.now + Duration::from_secs(days * 24 * 3600));
@@ -147,7 +147,7 @@ fn rfc7323_5_5_after_24_days_idle_the_last_timestamp_proves_nothing() {
 
 #[test]
 fn rfc7323_4_1_an_echo_times_what_was_sent_again() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { rto_min: ms(1), ..stamped() };
         Script::established(o, &config).run(
             "is srtt 10ms
@@ -165,7 +165,7 @@ fn rfc7323_4_1_an_echo_times_what_was_sent_again() {
 
 #[test]
 fn rfc7323_4_1_a_duplicate_ack_is_no_sample() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         opened(o).run(
             "send 1976
              > . 1:989(988) ack 1

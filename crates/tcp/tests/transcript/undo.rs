@@ -1,9 +1,9 @@
 //! Loss reactions that were not needed, found by timestamps and taken back (RFC 3522, RFC 4015; switch
 //! `undo`).
 
-use lowtide_tcp::{Config, EcnWish, UndoRule};
+use lowtide_tcp::{Config, EcnNegotiation, UndoRule};
 
-use crate::common::{Fate, Origin, Pair, Script, everywhere, ms, plain};
+use crate::common::{LinkAction, Origin, Pair, Script, at_every_origin, ms, plain};
 
 /// Segments of 1000 B beside timestamps.
 fn eifel() -> Config {
@@ -11,7 +11,7 @@ fn eifel() -> Config {
 }
 
 /// Ten segments left at 10 ms, more wait.
-fn ten_out(o: Origin, config: &Config) -> Script {
+fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 50000\n> . 1:1001(1000) ack 1 * 10");
     t
@@ -19,8 +19,8 @@ fn ten_out(o: Origin, config: &Config) -> Script {
 
 #[test]
 fn rfc4015_3_a_timeout_that_only_waited_too_short() {
-    everywhere(|o| {
-        ten_out(o, &eifel()).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &eifel()).run(
             "+1s > . 1:1001(1000) ack 1 <TS val 1010 ecr 10>
              is cwnd 1000
              is ssthresh 5000
@@ -40,7 +40,7 @@ fn rfc4015_3_a_timeout_that_only_waited_too_short() {
 
 #[test]
 fn rfc3522_3_2_a_real_loss_stays_one() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let real = "+1s > . 1:1001(1000) ack 1
              +5ms < . 1:1(0) ack 1001 <TS val 1010 ecr 1010>
              is recovery true
@@ -51,8 +51,8 @@ fn rfc3522_3_2_a_real_loss_stays_one() {
              is recovery true
              is ssthresh 5000
              > . 3001:4001(1000) ack 1 * 2";
-        ten_out(o, &eifel()).run(real);
-        ten_out(o, &Config { undo: UndoRule::Off, ..eifel() }).run(
+        ten_in_flight(o, &eifel()).run(real);
+        ten_in_flight(o, &Config { undo: UndoRule::Off, ..eifel() }).run(
             "+1s > . 1:1001(1000) ack 1
              +5ms < . 1:1(0) ack 1001 <TS val 900 ecr 10>
              is recovery true
@@ -64,7 +64,7 @@ fn rfc3522_3_2_a_real_loss_stays_one() {
 
 #[test]
 fn rfc3522_3_2_step_5_all_at_once_may_be_lost_acks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let script = |before: &str| {
             let mut t = Script::established(o, &Config { sack: true, ..eifel() });
             t.run("send 1000\n> P. 1:1001(1000) ack 1");
@@ -93,10 +93,10 @@ fn rfc3522_3_2_step_5_all_at_once_may_be_lost_acks() {
 
 #[test]
 fn rfc4015_3_reordering_that_looked_like_a_loss() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for sack in [false, true] {
             let blocks = |to| if sack { format!(",sack 1001:{to}") } else { String::new() };
-            let mut t = ten_out(o, &Config { sack, limited_transmit: false, ..eifel() });
+            let mut t = ten_in_flight(o, &Config { sack, limited_transmit: false, ..eifel() });
             for to in [2001, 3001] {
                 t.inject(&format!(". 1:1(0) ack 1 <TS val 11 ecr 10{}>", blocks(to))).expect("ok");
                 while t.drop_sent() {}
@@ -113,8 +113,8 @@ fn rfc4015_3_reordering_that_looked_like_a_loss() {
 
 #[test]
 fn rfc3522_within_one_tick_nothing_is_known() {
-    everywhere(|o| {
-        ten_out(o, &Config { limited_transmit: false, ..eifel() }).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { limited_transmit: false, ..eifel() }).run(
             "< . 1:1(0) ack 1 * 2
              < . 1:1(0) ack 1
              > . 1:1001(1000) ack 1 <TS val 10 ecr 10>
@@ -128,8 +128,8 @@ fn rfc3522_within_one_tick_nothing_is_known() {
 
 #[test]
 fn rfc4015_3_step_8_not_when_the_ack_reports_congestion() {
-    everywhere(|o| {
-        ten_out(o, &Config { ecn: EcnWish::Rfc3168, ..eifel() }).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { ecn: EcnNegotiation::Rfc3168, ..eifel() }).run(
             "+1s > . 1:1001(1000) ack 1
              < E. 1:1(0) ack 1001 <TS val 900 ecr 10>
              is undos 0
@@ -141,7 +141,7 @@ fn rfc4015_3_step_8_not_when_the_ack_reports_congestion() {
 
 #[test]
 fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         for (undo, undos) in [(UndoRule::Off, 0), (UndoRule::Eifel, 1)] {
             let config = Config { undo, sack: true, rto_min: ms(30), ..eifel() };
             let mut pair = Pair::new(o, &config, &config, ms(10));
@@ -149,7 +149,7 @@ fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
             pair.link(|t| {
                 let at = t.sent_at.since_start();
                 let waits = ms(100) <= at && at < ms(300);
-                if waits { Fate::Late(ms(300) - at) } else { Fate::Pass }
+                if waits { LinkAction::Delay(ms(300) - at) } else { LinkAction::Pass }
             });
             pair.run(ms(100));
             pair.a.send(10_000);
@@ -165,16 +165,16 @@ fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
 
 #[test]
 fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         // Sent at 10 ms, again at 1010 and 3010 ms.
         for (echo, undos) in [(10, 1), (1010, 0), (3010, 0)] {
-            ten_out(o, &eifel()).run(&format!(
+            ten_in_flight(o, &eifel()).run(&format!(
                 "+1s > . 1:1001(1000) ack 1
                  +2s > . 1:1001(1000) ack 1
                  < . 1:1(0) ack 1 <TS val 900 ecr {echo}>
                  is undos 0"
             ));
-            let mut t = ten_out(o, &eifel());
+            let mut t = ten_in_flight(o, &eifel());
             t.run("+1s > . 1:1001(1000) ack 1\n+2s > . 1:1001(1000) ack 1");
             t.inject(&format!(". 1:1(0) ack 1001 <TS val 900 ecr {echo}>")).expect("an ACK");
             while t.drop_sent() {}
@@ -185,8 +185,8 @@ fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
 
 #[test]
 fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
-    everywhere(|o| {
-        ten_out(o, &Config { ecn: EcnWish::Rfc3168, ..eifel() }).run(
+    at_every_origin(|o| {
+        ten_in_flight(o, &Config { ecn: EcnNegotiation::Rfc3168, ..eifel() }).run(
             "+1s > . 1:1001(1000) ack 1
              < . 1:1(0) ack 1001 <TS val 900 ecr 10>
              is undos 1
@@ -202,8 +202,8 @@ fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
 
 #[test]
 fn rfc4015_several_retransmissions_are_out_and_a_real_loss_follows() {
-    everywhere(|o| {
-        let mut t = ten_out(o, &Config { sack: true, ..eifel() });
+    at_every_origin(|o| {
+        let mut t = ten_in_flight(o, &Config { sack: true, ..eifel() });
         t.advance(t.now + ms(10));
         t.run(
             "// Three are late and count as lost.

@@ -3,7 +3,7 @@
 use lowtide_tcp::{Config, State};
 use lowtide_units::Bytes;
 
-use crate::common::{Fate, Origin, Pair, Script, Side, everywhere, ms, plain};
+use crate::common::{LinkAction, Origin, Pair, Script, Side, at_every_origin, ms, plain};
 
 /// Established, with `window` as the peer's offer.
 fn offered(o: Origin, config: &Config, window: u16) -> Script {
@@ -18,7 +18,7 @@ fn buffer(bytes: u64) -> Config {
 
 #[test]
 fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_for_ever() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &Config { retries: 3, rto_max: ms(8_000), ..plain() }, 2000);
         t.run(
             "send 5000
@@ -53,7 +53,7 @@ fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_for_ever() {
 
 #[test]
 fn rfc9293_3_8_6_1_an_unanswered_probe_ends_the_connection() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &Config { retries: 2, ..plain() }, 0);
         t.run(
             "send 100
@@ -69,7 +69,7 @@ fn rfc9293_3_8_6_1_an_unanswered_probe_ends_the_connection() {
 
 #[test]
 fn rfc9293_3_8_6_1_a_probe_byte_may_be_taken() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &plain(), 0);
         t.run(
             "send 1500
@@ -93,7 +93,7 @@ fn rfc9293_3_8_6_1_a_probe_byte_may_be_taken() {
 
 #[test]
 fn rfc9293_3_8_6_1_a_lost_window_update_does_not_hang() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &plain(), 1000);
         t.run(
             "send 3000
@@ -110,7 +110,7 @@ fn rfc9293_3_8_6_1_a_lost_window_update_does_not_hang() {
 
 #[test]
 fn rfc9293_3_8_6_1_the_window_opens_while_a_probe_is_in_flight() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &plain(), 0);
         t.run(
             "send 1000
@@ -129,7 +129,7 @@ fn rfc9293_3_8_6_1_the_window_opens_while_a_probe_is_in_flight() {
 
 #[test]
 fn rfc9293_3_8_6_1_a_fin_waits_for_a_window_and_an_empty_probe_asks_for_it() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &Config { retries: 2, ..plain() }, 1000);
         t.run("send 1000\n> P. 1:1001(1000) ack 1\nclose\n< . 1:1(0) ack 1001 win 0\n+1s > . 1000:1000(0) ack 1");
         for wait in [2, 4, 8, 16] {
@@ -153,7 +153,7 @@ fn rfc9293_3_8_6_1_a_fin_waits_for_a_window_and_an_empty_probe_asks_for_it() {
 
 #[test]
 fn rfc9293_3_8_6_a_window_that_shrinks_over_data_in_flight_does_not_time_out() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &Config { retries: 2, rto_max: ms(4_000), ..plain() }, 3000);
         t.run(
             "send 3000
@@ -188,7 +188,7 @@ fn rfc9293_3_8_6_a_window_that_shrinks_over_data_in_flight_does_not_time_out() {
 
 #[test]
 fn rfc9293_3_8_6_2_1_the_sender_waits_for_more_than_a_silly_window() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &plain(), 4000);
         t.run(
             "send 9000
@@ -229,7 +229,7 @@ fn rfc9293_3_8_6_2_1_the_sender_waits_for_more_than_a_silly_window() {
 
 #[test]
 fn rfc9293_3_8_6_2_2_the_receiver_moves_the_edge_by_a_segment_or_half_the_buffer() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &buffer(3000));
         t.run(
             "< . 1:1001(1000) ack 1 * 1
@@ -264,7 +264,7 @@ fn rfc9293_3_8_6_2_2_the_receiver_moves_the_edge_by_a_segment_or_half_the_buffer
 
 #[test]
 fn rfc9293_3_10_7_4_a_closed_window_takes_no_data_but_acks() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &buffer(1000));
         t.run(
             "send 500
@@ -286,7 +286,7 @@ fn rfc9293_3_10_7_4_a_closed_window_takes_no_data_but_acks() {
 
 #[test]
 fn rfc9293_3_10_7_4_data_beyond_the_edge_is_cut_off() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = Script::established(o, &buffer(1500));
         t.run(
             "< . 1:1001(1000) ack 1
@@ -309,7 +309,7 @@ fn rfc9293_3_10_7_4_data_beyond_the_edge_is_cut_off() {
 
 #[test]
 fn rfc9293_3_10_7_4_old_segments_do_not_bring_back_old_windows() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &plain(), 5000);
         t.run(
             "< . 1:11(10) ack 1 win 3000
@@ -330,7 +330,7 @@ fn rfc9293_3_10_7_4_old_segments_do_not_bring_back_old_windows() {
 
 #[test]
 fn rfc9293_3_8_4_a_keep_alive_of_the_peer_is_answered() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let config = Config { sack: true, ..plain() };
         Script::established(o, &config).run(
             "< . 1:1001(1000) ack 1
@@ -355,11 +355,11 @@ fn rfc9293_3_8_4_a_keep_alive_of_the_peer_is_answered() {
 #[test]
 fn rfc9293_3_8_6_a_slow_reader_gets_every_byte() {
     // The window closes again and again; window updates are lost now and then.
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut pair = Pair::new(o, &plain(), &buffer(2500), ms(5));
         pair.link(|t| {
             let update = t.from == Side::B && t.index > 0 && t.index % 5 == 0;
-            if update { Fate::Drop } else { Fate::Pass }
+            if update { LinkAction::Drop } else { LinkAction::Pass }
         });
         pair.reads = [true, false];
         pair.a.send(20_000);
@@ -382,7 +382,7 @@ fn rfc9293_3_8_6_a_slow_reader_gets_every_byte() {
 
 #[test]
 fn rfc9293_3_10_7_4_a_segment_that_was_overtaken_does_not_bring_its_window() {
-    everywhere(|o| {
+    at_every_origin(|o| {
         let mut t = offered(o, &plain(), 4000);
         t.run(
             "< . 1001:2001(1000) ack 1 win 2000

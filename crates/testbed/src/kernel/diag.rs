@@ -10,7 +10,7 @@ use std::time::Duration;
 use lowtide_units::Duration as Span;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::look::Look;
+use crate::look::SocketInfo;
 
 /// `AF_NETLINK`, and its family for questions about sockets.
 const NETLINK: i32 = 16;
@@ -33,7 +33,7 @@ const MESSAGE: usize = 72;
 /// `TCP_LISTEN` is no connection.
 const LISTEN: u32 = 1 << 10;
 /// How long the kernel may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Of `tcpi_options`: ECN was agreed.
 const OPTION_ECN: u8 = 8;
 /// `TCP_INFINITE_SSTHRESH`.
@@ -41,21 +41,21 @@ const INFINITE: u32 = 0x7fff_ffff;
 
 /// One socket: both of its ends, and what it shows.
 #[derive(Clone, Debug)]
-pub(crate) struct Socketed {
+pub(crate) struct DiagSocket {
     pub(crate) local: SocketAddrV4,
     pub(crate) peer: SocketAddrV4,
-    pub(crate) look: Look,
+    pub(crate) info: SocketInfo,
 }
 
 /// All connected IPv4 TCP sockets of the namespace that this thread is in.
 ///
 /// # Errors
 /// The kernel does not answer such questions.
-pub(crate) fn sockets() -> io::Result<Vec<Socketed>> {
+pub(crate) fn sockets() -> io::Result<Vec<DiagSocket>> {
     let mut socket =
         Socket::new(Domain::from(NETLINK), Type::DGRAM, Some(Protocol::from(SOCK_DIAG)))?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.send(&question())?;
+    socket.set_read_timeout(Some(REPLY_TIMEOUT))?;
+    socket.send(&dump_request())?;
     let mut all = Vec::new();
     let mut place = vec![0; 1 << 16];
     loop {
@@ -65,7 +65,7 @@ pub(crate) fn sockets() -> io::Result<Vec<Socketed>> {
             match kind {
                 DONE => return Ok(all),
                 ERROR => return Err(io::Error::other("the kernel refused to list its sockets")),
-                BY_FAMILY => all.extend(socketed(body)),
+                BY_FAMILY => all.extend(parse_socket(body)),
                 _ => {}
             }
             rest = next;
@@ -76,7 +76,7 @@ pub(crate) fn sockets() -> io::Result<Vec<Socketed>> {
     }
 }
 
-fn question() -> Vec<u8> {
+fn dump_request() -> Vec<u8> {
     const LEN: usize = HEADER + 56;
     let mut out = Vec::with_capacity(LEN);
     out.extend_from_slice(&(LEN as u32).to_ne_bytes());
@@ -99,14 +99,15 @@ fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     Some((kind, body, bytes.get(len.next_multiple_of(4)..).unwrap_or(&[])))
 }
 
-fn socketed(body: &[u8]) -> Option<Socketed> {
+fn parse_socket(body: &[u8]) -> Option<DiagSocket> {
     let end = |port: usize, address: usize| {
         let port = u16::from_be_bytes(bytes_at(body, port)?);
         Some(SocketAddrV4::new(Ipv4Addr::from_octets(bytes_at(body, address)?), port))
     };
     let (local, peer) = (end(4, 8)?, end(6, 24)?);
     let unacknowledged = u32_at(body, 60)?;
-    let mut look = Look { unacknowledged: Some(u64::from(unacknowledged)), ..Look::default() };
+    let mut look =
+        SocketInfo { unacknowledged: Some(u64::from(unacknowledged)), ..SocketInfo::default() };
     let mut rest = body.get(MESSAGE..)?;
     while let (Some(len), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
         let Some(value) = rest.get(4..usize::from(len)) else { break };
@@ -124,11 +125,11 @@ fn socketed(body: &[u8]) -> Option<Socketed> {
         }
         rest = rest.get(usize::from(len).next_multiple_of(4)..).unwrap_or(&[]);
     }
-    Some(Socketed { local, peer, look })
+    Some(DiagSocket { local, peer, info: look })
 }
 
 /// `struct tcp_info`; times in it are microseconds.
-fn read_info(info: &[u8], look: &mut Look) {
+fn read_info(info: &[u8], look: &mut SocketInfo) {
     let us = |at| u32_at(info, at).map(|v| Span::from_us(u64::from(v)));
     let wide = |at| u64_at(info, at);
     let count = |at| u32_at(info, at).map(u64::from);
@@ -149,7 +150,7 @@ fn read_info(info: &[u8], look: &mut Look) {
     look.data_segments_out = count(156);
     look.retransmitted_bytes = wide(208);
     look.timeouts = u16_at(info, 240).map(u64::from);
-    look.marked_segments_heard = count(196);
+    look.delivered_ce_segs = count(196);
     look.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
 }
 
@@ -210,10 +211,10 @@ mod tests {
         put(80, 20);
         put(240, 3);
         info[5] = OPTION_ECN;
-        let found = socketed(&body(&info)).unwrap();
+        let found = parse_socket(&body(&info)).unwrap();
         assert_eq!(found.local.to_string(), "10.66.0.1:5001");
         assert_eq!(found.peer.to_string(), "10.66.0.2:40000");
-        let look = &found.look;
+        let look = &found.info;
         assert_eq!(
             (look.cc.as_str(), look.ecn, look.alpha_q20),
             ("reno", Some(true), Some(1 << 19))
@@ -224,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn an_older_kernel_tells_less_and_garbage_nothing() {
-        let found = socketed(&body(&[0; 104])).unwrap();
-        assert_eq!((found.look.timeouts, found.look.acked), (None, None));
-        assert!(socketed(&[0; 20]).is_none());
+    fn short_and_malformed_messages_are_handled() {
+        let found = parse_socket(&body(&[0; 104])).unwrap();
+        assert_eq!((found.info.timeouts, found.info.acked), (None, None));
+        assert!(parse_socket(&[0; 20]).is_none());
         assert!(message(&[255; 12]).is_none());
         let mut short = vec![0; MESSAGE];
         short.extend_from_slice(&[200, 0, 2, 0, 1]);
-        assert!(socketed(&short).is_some_and(|s| s.look.cwnd.is_none()));
+        assert!(parse_socket(&short).is_some_and(|s| s.info.cwnd.is_none()));
     }
 }

@@ -6,16 +6,16 @@
 
 use std::fs;
 
-use lowtide_lab::Refusal;
+use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns;
-use lowtide_tcp::{Config, EcnWish, RecoveryRule, profile, switches};
+use lowtide_tcp::{Config, EcnNegotiation, RecoveryRule, profile, switches};
 
 /// The controls that this kernel has, one for all namespaces.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// A host's TCP, as the kernel has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct KernelEnd {
+pub(crate) struct KernelTcpConfig {
     /// Name of the control, set with `TCP_CONGESTION`.
     pub(crate) cc: String,
     /// `TCP_NODELAY`.
@@ -26,11 +26,11 @@ pub(crate) struct KernelEnd {
 }
 
 /// Where the scenario's control has another name in the kernel: `odctcp=bpf_odctcp`.
-pub(crate) type Renamed = (String, String);
+pub(crate) type CcMapping = (String, String);
 
 /// Switches that are set in the kernel under another name, that it has no part in, or that cannot matter between
 /// two hosts of one testbed.
-const ELSEWHERE: [&str; 15] = [
+const NOT_COMPARED: [&str; 15] = [
     "cc",
     "feedback",
     "ack",
@@ -48,14 +48,14 @@ const ELSEWHERE: [&str; 15] = [
     "time-wait",
 ];
 
-impl KernelEnd {
+impl KernelTcpConfig {
     /// What the kernel can be told of `config`.
-    pub(crate) fn of(config: &Config, renamed: &[Renamed]) -> Result<Self, Refusal> {
-        let cc = control(config, renamed)?;
+    pub(crate) fn of(config: &Config, renamed: &[CcMapping]) -> Result<Self, UnsupportedSetup> {
+        let cc = kernel_cc_name(config, renamed)?;
         let (sysctls, reference) = settings(config);
         let mut differences = Vec::new();
         for switch in switches::SWITCHES {
-            if ELSEWHERE.contains(&switch.name) || switch.name.starts_with("delay-") {
+            if NOT_COMPARED.contains(&switch.name) || switch.name.starts_with("delay-") {
                 continue;
             }
             let of = |config| switches::get_text(config, switch.name).unwrap_or_default();
@@ -72,7 +72,7 @@ impl KernelEnd {
     }
 
     /// Whether this kernel knows the ECN that is asked for, tried in the namespace of this thread.
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<(), UnsupportedSetup> {
         let ecn = self.sysctls.iter().find(|(name, _)| *name == "tcp_ecn");
         let Some((_, value)) = ecn else { return Ok(()) };
         netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
@@ -108,7 +108,7 @@ fn source(switch: &str) -> &'static str {
 }
 
 /// The name of the control in the kernel.
-fn control(config: &Config, renamed: &[Renamed]) -> Result<String, Refusal> {
+fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, UnsupportedSetup> {
     let one_sided = config.feedback == "one-sided" || config.ack == "odctcp";
     let asked = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
     let own = renamed.iter().find(|(from, _)| from == asked).map(|(_, to)| to.as_str());
@@ -152,8 +152,8 @@ fn control(config: &Config, renamed: &[Renamed]) -> Result<String, Refusal> {
     Err(refusal(message, more))
 }
 
-fn refusal(message: String, help: &str) -> Refusal {
-    Refusal { message, help: Some(help.to_owned()) }
+fn refusal(message: String, help: &str) -> UnsupportedSetup {
+    UnsupportedSetup { message, help: Some(help.to_owned()) }
 }
 
 const fn flag(on: bool) -> &'static str {
@@ -168,12 +168,12 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
     let ecn = match config.ecn {
-        EcnWish::Off => "0",
-        EcnWish::Rfc3168 => "1",
-        EcnWish::Passive => "2",
+        EcnNegotiation::Off => "0",
+        EcnNegotiation::Rfc3168 => "1",
+        EcnNegotiation::Passive => "2",
         // From some release on: 3 asks for AccECN, 4 accepts it and asks for none.
-        EcnWish::AccEcn => "3",
-        EcnWish::AccEcnPassive => "4",
+        EcnNegotiation::AccEcn => "3",
+        EcnNegotiation::AccEcnPassive => "4",
     };
     let ms = |d: lowtide_units::Duration| d.as_ms().max(1).to_string();
     // What the kernel counts is memory: a packet of 1500 B takes up to twice that where it is received.
@@ -240,26 +240,26 @@ mod tests {
 
     #[test]
     fn controls_have_their_kernel_names() {
-        assert_eq!(control(&of("sack", &[]), &[]).unwrap(), "reno");
+        assert_eq!(kernel_cc_name(&of("sack", &[]), &[]).unwrap(), "reno");
         let own = [("odctcp".to_owned(), "reno".to_owned())];
-        assert_eq!(control(&of("odctcp", &[]), &own).unwrap(), "reno");
-        let refused = control(&of("odctcp", &[]), &[]).unwrap_err();
+        assert_eq!(kernel_cc_name(&of("odctcp", &[]), &own).unwrap(), "reno");
+        let refused = kernel_cc_name(&of("odctcp", &[]), &[]).unwrap_err();
         assert!(refused.help.unwrap().contains("--kernel-cc odctcp="), "{}", refused.message);
-        let refused = control(&of("odctcp-receiver", &[]), &[]).unwrap_err();
+        let refused = kernel_cc_name(&of("odctcp-receiver", &[]), &[]).unwrap_err();
         assert!(refused.message.contains("no receiver"), "{}", refused.message);
         let none = [("newreno".to_owned(), "nothing-like-it".to_owned())];
-        let refused = control(&of("sack", &[]), &none).unwrap_err();
+        let refused = kernel_cc_name(&of("sack", &[]), &none).unwrap_err();
         assert!(refused.message.contains("no control `nothing-like-it`"), "{}", refused.message);
     }
 
     #[test]
-    fn what_can_be_set_is_no_difference_and_the_rest_is() {
-        let end =
-            KernelEnd::of(&of("sack", &[("rto-min", "10 ms"), ("sack", "true")]), &[]).unwrap();
+    fn only_switches_without_a_sysctl_are_differences() {
+        let end = KernelTcpConfig::of(&of("sack", &[("rto-min", "10 ms"), ("sack", "true")]), &[])
+            .unwrap();
         assert!(end.sysctls.contains(&("tcp_rto_min_us", "10000".to_owned())));
         assert!(end.sysctls.contains(&("tcp_ecn", "0".to_owned())));
         assert!(!end.differences.iter().any(|d| d.contains("rto-min")), "{:?}", end.differences);
-        let end = KernelEnd::of(&of("ecn", &[("delack-timer", "1 ms")]), &[]).unwrap();
+        let end = KernelTcpConfig::of(&of("ecn", &[("delack-timer", "1 ms")]), &[]).unwrap();
         assert!(end.sysctls.contains(&("tcp_ecn", "1".to_owned())));
         let delack = end.differences.iter().find(|d| d.contains("`delack-timer` is 1 ms")).unwrap();
         assert!(delack.contains("40 ms"), "{delack}");

@@ -12,16 +12,16 @@ use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::diag;
-use super::ends::KernelEnd;
-use crate::look::Look;
-use crate::sockets::{Conn, Got, News, Sockets, piece, unless_blocked};
+use super::ends::KernelTcpConfig;
+use crate::look::SocketInfo;
+use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 /// The listener's token; connections have their number.
 const LISTENER: u64 = u64::MAX;
 /// News of one call.
-const AT_ONCE: usize = 64;
+const MAX_EVENTS: usize = 64;
 
 /// Linux connections of one host.
 pub(crate) struct KernelSockets {
@@ -31,12 +31,12 @@ pub(crate) struct KernelSockets {
     cc: String,
     nodelay: bool,
     conns: Vec<Socket>,
-    place: Vec<u8>,
+    read_buffer: Vec<u8>,
 }
 
 impl KernelSockets {
     /// A host at `address` that listens on `port`.
-    pub(crate) fn listen(address: Ipv4Addr, port: u16, end: &KernelEnd) -> io::Result<Self> {
+    pub(crate) fn listen(address: Ipv4Addr, port: u16, end: &KernelTcpConfig) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let listener = Self::socket(&end.cc, end.nodelay)?;
         listener.set_reuse_address(true)?;
@@ -51,7 +51,7 @@ impl KernelSockets {
             cc,
             nodelay,
             conns: Vec::new(),
-            place: vec![0; 1 << 18],
+            read_buffer: vec![0; 1 << 18],
         })
     }
 
@@ -75,13 +75,13 @@ impl KernelSockets {
         self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    fn accept(&mut self, news: &mut Vec<News>) -> io::Result<()> {
-        while let Some((socket, peer)) = unless_blocked(self.listener.accept())? {
+    fn accept(&mut self, news: &mut Vec<SocketEvent>) -> io::Result<()> {
+        while let Some((socket, peer)) = none_if_would_block(self.listener.accept())? {
             socket.set_nonblocking(true)?;
             socket.set_tcp_nodelay(self.nodelay)?;
             let conn = self.keep(socket)?;
             if let Some(peer) = peer.as_socket_ipv4() {
-                news.push(News::Accepted(conn, peer));
+                news.push(SocketEvent::Accepted(conn, peer));
             }
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Drop for KernelSockets {
 }
 
 impl Sockets for KernelSockets {
-    fn open(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)> {
+    fn connect(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)> {
         let socket = Self::socket(&self.cc, self.nodelay)?;
         // Bound first, so that the port is known before the peer can know it.
         socket.bind(&SocketAddr::from((self.address, 0)).into())?;
@@ -109,7 +109,7 @@ impl Sockets for KernelSockets {
         }
     }
 
-    fn is_open(&mut self, conn: Conn) -> io::Result<bool> {
+    fn is_established(&mut self, conn: Conn) -> io::Result<bool> {
         let socket = self.get(conn)?;
         match socket.take_error()? {
             Some(error) => Err(error),
@@ -119,28 +119,28 @@ impl Sockets for KernelSockets {
 
     fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64> {
         let mut socket = self.get(conn)?;
-        Ok(unless_blocked(socket.write(piece(most)))?.unwrap_or(0) as u64)
+        Ok(none_if_would_block(socket.write(payload(most)))?.unwrap_or(0) as u64)
     }
 
-    fn finish(&mut self, conn: Conn) -> io::Result<()> {
+    fn shutdown_write(&mut self, conn: Conn) -> io::Result<()> {
         self.get(conn)?.shutdown(Shutdown::Write)
     }
 
-    fn read(&mut self, conn: Conn) -> io::Result<Got> {
-        let Self { conns, place, .. } = self;
+    fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome> {
+        let Self { conns, read_buffer: place, .. } = self;
         let mut socket = conns.get(conn).ok_or(io::ErrorKind::NotConnected)?;
-        Ok(match unless_blocked(socket.read(place))? {
-            None => Got::Nothing,
-            Some(0) => Got::End,
-            Some(n) => Got::Bytes(n as u64),
+        Ok(match none_if_would_block(socket.read(place))? {
+            None => ReadOutcome::WouldBlock,
+            Some(0) => ReadOutcome::Eof,
+            Some(n) => ReadOutcome::Bytes(n as u64),
         })
     }
 
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<News>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()> {
         // `epoll_wait` counts milliseconds, and flows begin between them.
         let mut fds = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
         let _ = ppoll(&mut fds, Some(TimeSpec::from(timeout)), None);
-        let mut events = [EpollEvent::empty(); AT_ONCE];
+        let mut events = [EpollEvent::empty(); MAX_EVENTS];
         let found = match self.epoll.wait(&mut events, EpollTimeout::ZERO) {
             Err(nix::errno::Errno::EINTR) => 0,
             found => found?,
@@ -148,18 +148,18 @@ impl Sockets for KernelSockets {
         for event in &events[..found] {
             match event.data() {
                 LISTENER => self.accept(news)?,
-                conn => news.push(News::Changed(conn as Conn)),
+                conn => news.push(SocketEvent::Ready(conn as Conn)),
             }
         }
         Ok(())
     }
 
-    fn look(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<Look>>> {
+    fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>> {
         if conns.is_empty() {
             return Ok(Vec::new());
         }
         let all: BTreeMap<_, _> =
-            diag::sockets()?.into_iter().map(|s| ((s.local, s.peer), s.look)).collect();
+            diag::sockets()?.into_iter().map(|s| ((s.local, s.peer), s.info)).collect();
         let look = |conn: &Conn| {
             let socket = self.conns.get(*conn)?;
             let local = socket.local_addr().ok()?.as_socket_ipv4()?;

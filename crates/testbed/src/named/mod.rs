@@ -12,42 +12,42 @@ mod up;
 
 use std::path::{Path, PathBuf};
 
-pub use there::Standing;
-pub(crate) use there::gone;
-pub use up::{Down, Up, down};
+pub use there::PersistentBackend;
+pub(crate) use there::lost_interface;
+pub use up::{PersistentTestbed, TeardownReport, down};
 
 use thiserror::Error;
 
-use crate::error::BedError;
+use crate::error::TestbedError;
 
 /// Where a testbed keeps what it needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Places {
+pub struct TestbedPaths {
     /// The namespaces, as files: `ip netns` looks into `/run/netns`.
-    pub names: PathBuf,
+    pub netns_dir: PathBuf,
     /// State, lock and socket.
-    pub state: PathBuf,
+    pub state_dir: PathBuf,
 }
 
-impl Default for Places {
+impl Default for TestbedPaths {
     fn default() -> Self {
-        Self { names: PathBuf::from("/run/netns"), state: PathBuf::from("/run/lowtide") }
+        Self { netns_dir: PathBuf::from("/run/netns"), state_dir: PathBuf::from("/run/lowtide") }
     }
 }
 
-impl Places {
+impl TestbedPaths {
     /// Everything below one folder, where `ip netns` does not look.
     pub fn below(folder: &Path) -> Self {
-        Self { names: folder.join("netns"), state: folder.to_path_buf() }
+        Self { netns_dir: folder.join("netns"), state_dir: folder.to_path_buf() }
     }
 }
 
 /// Why there is no such testbed.
 #[derive(Debug, Error)]
-pub enum NamedError {
+pub enum PersistentError {
     /// Another process has one.
     #[error("a testbed is up already, by process {0}: `lowtide testbed down` ends it")]
-    Up(u32),
+    AlreadyUp(u32),
     /// Nobody has one.
     #[error("no testbed is up: `lowtide testbed up SCENARIO` in another terminal makes one")]
     NotUp,
@@ -56,15 +56,15 @@ pub enum NamedError {
         "there is a network namespace `{0}` that this program did not make: remove it (`ip netns delete {0}`), or \
          rename the host"
     )]
-    NotOurs(String),
+    ForeignNetns(String),
     /// A host cannot give its name to a file.
     #[error(
         "the host `{0}` cannot give its name to a namespace: use letters, digits, `.`, `-` and `_`"
     )]
-    Name(String),
+    InvalidName(String),
     /// The state file cannot be read.
     #[error("{path} is no state of a testbed: {why}; remove it when no testbed is up")]
-    State {
+    InvalidState {
         /// Which.
         path: String,
         /// Why.
@@ -92,10 +92,10 @@ pub enum NamedError {
     },
     /// It could not be built.
     #[error(transparent)]
-    Bed(#[from] BedError),
+    Testbed(#[from] TestbedError),
 }
 
-impl NamedError {
+impl PersistentError {
     /// For `map_err`.
     fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();

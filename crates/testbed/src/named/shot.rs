@@ -11,10 +11,10 @@ use lowtide_sim::Digest;
 use lowtide_units::Duration as Span;
 use serde::{Deserialize, Serialize};
 
-use super::{NamedError, Places};
+use super::{PersistentError, TestbedPaths};
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The network since the testbed is up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub(super) struct Shot {
     pub(super) network: u64,
     /// The scenario that it came from.
     pub(super) scenario: String,
-    ports: Vec<PortShot>,
+    ports: Vec<PortSnapshot>,
     pub(super) late_packets: u64,
     pub(super) late_mean_ns: u64,
     pub(super) late_p50_ns: u64,
@@ -40,7 +40,7 @@ pub(super) struct Shot {
 
 /// One port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct PortShot {
+struct PortSnapshot {
     name: String,
     at_switch: bool,
     rate_bps: u64,
@@ -63,15 +63,15 @@ pub(super) fn network(setup: &Setup) -> u64 {
     Digest::combine(text.bytes().map(u64::from))
 }
 
-pub(super) fn socket(places: &Places) -> PathBuf {
-    places.state.join("testbed.sock")
+pub(super) fn socket(places: &TestbedPaths) -> PathBuf {
+    places.state_dir.join("testbed.sock")
 }
 
 impl Shot {
     pub(super) fn of(report: &Report, network: u64, scenario: &str) -> Self {
         let port = |p: &lowtide_bottleneck::PortReport| {
             let stats = &p.stats;
-            PortShot {
+            PortSnapshot {
                 name: p.name.clone(),
                 at_switch: p.at_switch,
                 rate_bps: p.rate.as_bps(),
@@ -81,7 +81,7 @@ impl Shot {
                 drops: stats.drops,
                 aqm_drops: stats.aqm_drops,
                 lost: stats.lost,
-                cut: stats.cut,
+                cut: stats.link_down_drops,
                 busy_ps: stats.busy.as_ps(),
                 max_bytes: stats.max_bytes,
                 levels: stats
@@ -112,25 +112,25 @@ impl Shot {
     }
 
     /// Asks the testbed that is up.
-    pub(super) fn take(places: &Places) -> Result<Self, NamedError> {
+    pub(super) fn fetch(places: &TestbedPaths) -> Result<Self, PersistentError> {
         let path = socket(places);
-        let mut stream = UnixStream::connect(&path).map_err(|_| NamedError::NotUp)?;
+        let mut stream = UnixStream::connect(&path).map_err(|_| PersistentError::NotUp)?;
         let mut text = String::new();
-        let read = stream.set_read_timeout(Some(PATIENCE));
+        let read = stream.set_read_timeout(Some(REPLY_TIMEOUT));
         read.and_then(|()| stream.read_to_string(&mut text))
             .and_then(|_| serde_json::from_str(&text).map_err(std::io::Error::other))
-            .map_err(NamedError::system("ask the testbed that is up"))
+            .map_err(PersistentError::system("ask the testbed that is up"))
     }
 
     /// Answers everybody who waits.
-    pub(super) fn answer(listener: &UnixListener, shot: &dyn Fn() -> Self) -> std::io::Result<()> {
+    pub(super) fn serve(listener: &UnixListener, shot: &dyn Fn() -> Self) -> std::io::Result<()> {
         loop {
             let stream = match listener.accept() {
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
                 accepted => accepted?.0,
             };
             stream.set_nonblocking(false)?;
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
             // Whoever asked and went away does not matter.
             let _ = serde_json::to_writer(stream, &shot());
         }
@@ -142,7 +142,7 @@ impl Shot {
     }
 }
 
-impl PortShot {
+impl PortSnapshot {
     fn since(&self, before: &Self) -> QueueRecord {
         let levels = self.levels.iter().filter_map(|(packets, time, arrivals)| {
             let then = before.levels.iter().find(|(n, ..)| n == packets);
@@ -161,7 +161,7 @@ impl PortShot {
             drops: self.drops.saturating_sub(before.drops),
             aqm_drops: self.aqm_drops.saturating_sub(before.aqm_drops),
             lost: self.lost.saturating_sub(before.lost),
-            cut: self.cut.saturating_sub(before.cut),
+            link_down_drops: self.cut.saturating_sub(before.cut),
             busy: Span::from_ps(self.busy_ps.saturating_sub(before.busy_ps)),
             levels: levels.collect(),
             // Since the testbed is up: it is told in the manifest.
@@ -176,8 +176,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_before_is_taken_off() {
-        let port = |packets, levels: &[(u32, u64, u64)]| PortShot {
+    fn since_subtracts_the_earlier_snapshot() {
+        let port = |packets, levels: &[(u32, u64, u64)]| PortSnapshot {
             name: "s->a".to_owned(),
             at_switch: true,
             rate_bps: 1_000_000,

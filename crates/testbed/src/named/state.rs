@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamedError, Places};
+use super::{PersistentError, TestbedPaths};
 
 /// The process that has a testbed up.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct TestbedState {
     /// Its number.
     pub(super) pid: u32,
     /// When it started, in ticks since the machine did: numbers are given again.
@@ -20,47 +20,47 @@ pub(super) struct State {
     /// The scenario.
     pub(super) scenario: String,
     /// Every name, and the namespace that has it or will.
-    pub(super) names: Vec<Name>,
+    pub(super) names: Vec<NetnsName>,
 }
 
 /// A name, and whose it is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Name {
+pub(super) struct NetnsName {
     pub(super) name: String,
     /// Inode of the namespace.
     pub(super) inode: u64,
 }
 
-impl State {
+impl TestbedState {
     /// Of this process.
-    pub(super) fn mine(scenario: &str, names: Vec<Name>) -> Self {
+    pub(super) fn of_this_process(scenario: &str, names: Vec<NetnsName>) -> Self {
         let pid = std::process::id();
-        let started = started(pid).unwrap_or_default();
-        Self { pid, started, boot: boot(), scenario: scenario.to_owned(), names }
+        let started = start_ticks(pid).unwrap_or_default();
+        Self { pid, started, boot: boot_id(), scenario: scenario.to_owned(), names }
     }
 
     /// The process is there, and is the one that wrote this.
     pub(super) fn is_alive(&self) -> bool {
-        self.boot == boot() && started(self.pid) == Some(self.started)
+        self.boot == boot_id() && start_ticks(self.pid) == Some(self.started)
     }
 
     /// It was written since the machine started: the inodes mean something.
     pub(super) fn is_of_this_boot(&self) -> bool {
-        self.boot == boot()
+        self.boot == boot_id()
     }
 
-    fn path(places: &Places) -> PathBuf {
-        places.state.join("testbed.json")
+    fn path(places: &TestbedPaths) -> PathBuf {
+        places.state_dir.join("testbed.json")
     }
 
     /// What the last one wrote, if anything.
-    pub(super) fn read(places: &Places) -> Result<Option<Self>, NamedError> {
+    pub(super) fn read(places: &TestbedPaths) -> Result<Option<Self>, PersistentError> {
         let path = Self::path(places);
         let text = match fs::read_to_string(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            text => text.map_err(NamedError::system(format!("read {}", path.display())))?,
+            text => text.map_err(PersistentError::system(format!("read {}", path.display())))?,
         };
-        let state = serde_json::from_str(&text).map_err(|e| NamedError::State {
+        let state = serde_json::from_str(&text).map_err(|e| PersistentError::InvalidState {
             path: path.display().to_string(),
             why: e.to_string(),
         })?;
@@ -68,7 +68,7 @@ impl State {
     }
 
     /// Writes it, whole or not at all.
-    pub(super) fn write(&self, places: &Places) -> Result<(), NamedError> {
+    pub(super) fn write(&self, places: &TestbedPaths) -> Result<(), PersistentError> {
         let path = Self::path(places);
         let part = path.with_extension("part");
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other);
@@ -79,26 +79,28 @@ impl State {
             file.sync_all()?;
             fs::rename(&part, &path)
         });
-        written.map_err(NamedError::system(format!("write {}", path.display())))
+        written.map_err(PersistentError::system(format!("write {}", path.display())))
     }
 
     /// There is no testbed any more.
-    pub(super) fn remove(places: &Places) -> Result<(), NamedError> {
+    pub(super) fn remove(places: &TestbedPaths) -> Result<(), PersistentError> {
         let path = Self::path(places);
         match fs::remove_file(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(NamedError::system(format!("remove {}", path.display()))),
+            removed => {
+                removed.map_err(PersistentError::system(format!("remove {}", path.display())))
+            }
         }
     }
 }
 
 /// Takes the right to have a testbed; `None` while another process has it. It is given back when the file is
 /// closed, by whatever end of the process.
-pub(super) fn lock(places: &Places) -> Result<Option<File>, NamedError> {
-    let path = places.state.join("lock");
-    let what = || NamedError::system(format!("lock {}", path.display()));
-    fs::create_dir_all(&places.state)
-        .map_err(NamedError::system(format!("make {}", places.state.display())))?;
+pub(super) fn lock(places: &TestbedPaths) -> Result<Option<File>, PersistentError> {
+    let path = places.state_dir.join("lock");
+    let what = || PersistentError::system(format!("lock {}", path.display()));
+    fs::create_dir_all(&places.state_dir)
+        .map_err(PersistentError::system(format!("make {}", places.state_dir.display())))?;
     let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = open.map_err(what())?;
     match file.try_lock() {
@@ -109,13 +111,13 @@ pub(super) fn lock(places: &Places) -> Result<Option<File>, NamedError> {
 }
 
 /// This boot of the machine.
-fn boot() -> String {
+fn boot_id() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
 
 /// When a process started; `None` when there is none.
-fn started(pid: u32) -> Option<u64> {
+fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // After the name, which may hold anything: the state, and the start as the 20th field from there.
     let (_, rest) = stat.rsplit_once(')')?;
@@ -127,26 +129,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_comes_back_and_tells_the_living_from_the_dead() {
+    fn state_round_trips_and_detects_dead_owners() {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places::below(folder.path());
-        assert_eq!(State::read(&places).unwrap(), None);
-        let state = State::mine("x", vec![Name { name: "lowtide-a".to_owned(), inode: 7 }]);
+        let places = TestbedPaths::below(folder.path());
+        assert_eq!(TestbedState::read(&places).unwrap(), None);
+        let state = TestbedState::of_this_process(
+            "x",
+            vec![NetnsName { name: "lowtide-a".to_owned(), inode: 7 }],
+        );
         state.write(&places).unwrap();
-        let read = State::read(&places).unwrap().unwrap();
+        let read = TestbedState::read(&places).unwrap().unwrap();
         assert!(read == state && read.is_alive() && read.is_of_this_boot());
-        assert!(!State { started: state.started + 1, ..state.clone() }.is_alive());
-        assert!(!State { boot: "another".to_owned(), ..state }.is_alive());
-        fs::write(State::path(&places), "{").unwrap();
-        assert!(State::read(&places).unwrap_err().to_string().contains("no state of a testbed"));
-        State::remove(&places).unwrap();
-        State::remove(&places).unwrap();
+        assert!(!TestbedState { started: state.started + 1, ..state.clone() }.is_alive());
+        assert!(!TestbedState { boot: "another".to_owned(), ..state }.is_alive());
+        fs::write(TestbedState::path(&places), "{").unwrap();
+        assert!(
+            TestbedState::read(&places).unwrap_err().to_string().contains("no state of a testbed")
+        );
+        TestbedState::remove(&places).unwrap();
+        TestbedState::remove(&places).unwrap();
     }
 
     #[test]
     fn one_has_the_lock_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places::below(folder.path());
+        let places = TestbedPaths::below(folder.path());
         let held = lock(&places).unwrap();
         assert!(held.is_some() && lock(&places).unwrap().is_none());
         drop(held);

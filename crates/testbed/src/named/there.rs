@@ -4,47 +4,54 @@ use std::sync::Arc;
 
 use lowtide_bottleneck::{HostReport, Report};
 use lowtide_host::{EndReason, QueueRecord, Setup};
-use lowtide_lab::{Backend, Made, Refusal};
+use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
 use lowtide_live::netns::Namespace;
-use lowtide_record::{Backend as Entry, Measured};
+use lowtide_record::{Backend as Entry, TimingReport};
 use lowtide_units::Instant;
 
 use super::shot::{Shot, network};
-use super::{NamedError, Places, names};
+use super::{PersistentError, TestbedPaths, names};
 use crate::backend::kernel;
-use crate::choice::{Choice, Whose};
-use crate::course::Course;
-use crate::error::BedError;
-use crate::hosts::{Host, Place};
+use crate::choice::{StackChoice, StackKind};
+use crate::course::RunState;
+use crate::error::TestbedError;
+use crate::hosts::{HostNetns, HostThread};
 use crate::plan;
-use crate::run::{apps, finish, go, sizes};
-use crate::tables::{Seen, tables};
+use crate::run::{apps, finish, run_flows, sizes};
+use crate::tables::{Observations, tables};
 
 /// The testbed that is up, for runs whose network is its own: the kernel's TCP on all hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Standing {
-    places: Places,
-    choice: Choice,
+pub struct PersistentBackend {
+    places: TestbedPaths,
+    choice: StackChoice,
 }
 
-impl Standing {
+impl PersistentBackend {
     /// That of `places`; controls of ours have other names in the kernel as `controls` says.
-    pub const fn new(places: Places, controls: Vec<(String, String)>) -> Self {
-        Self { places, choice: Choice { all: Whose::Kernels, except: Vec::new(), controls } }
+    pub const fn new(places: TestbedPaths, controls: Vec<(String, String)>) -> Self {
+        Self {
+            places,
+            choice: StackChoice {
+                default_stack: StackKind::Kernel,
+                exceptions: Vec::new(),
+                cc_mapping: controls,
+            },
+        }
     }
 
-    fn begin(&self, setup: &Setup) -> Result<Vec<Host>, NamedError> {
-        let plans = plan::hosts(setup, &self.choice).map_err(|r| NamedError::System {
+    fn start_hosts(&self, setup: &Setup) -> Result<Vec<HostThread>, PersistentError> {
+        let plans = plan::hosts(setup, &self.choice).map_err(|r| PersistentError::System {
             what: "run this".to_owned(),
             error: std::io::Error::other(r.message),
         })?;
         let mut hosts = Vec::new();
         for plan in &plans {
-            let path = self.places.names.join(names::of(&plan.name)?);
+            let path = self.places.netns_dir.join(names::netns_name(&plan.name)?);
             let namespace = Namespace::at(&path)
-                .map_err(|error| BedError::Host { host: plan.name.clone(), error })?;
+                .map_err(|error| TestbedError::Host { host: plan.name.clone(), error })?;
             let apps = apps(setup, &plans, plan);
-            hosts.push(Host::start(plan, Place::There(namespace), apps, setup.seed)?);
+            hosts.push(HostThread::start(plan, HostNetns::Existing(namespace), apps, setup.seed)?);
         }
         Ok(hosts)
     }
@@ -53,16 +60,16 @@ impl Standing {
         &self,
         setup: &Setup,
         watch: &mut dyn FnMut(Instant) -> bool,
-    ) -> Result<Option<Made>, NamedError> {
-        let hosts = self.begin(setup)?;
-        let course = Arc::new(Course::begin(sizes(setup)));
+    ) -> Result<Option<CompletedRun>, PersistentError> {
+        let hosts = self.start_hosts(setup)?;
+        let course = Arc::new(RunState::begin(sizes(setup)));
         let warm = Instant::ZERO + setup.warmup;
         // The network's figures begin when the warm-up ends.
         let mut before = None;
         let mut failed = None;
-        let (ended, reason) = go(setup, &hosts, &course, watch, &mut |now| {
+        let (ended, reason) = run_flows(setup, &hosts, &course, watch, &mut |now| {
             if before.is_none() && now >= warm {
-                match Shot::take(&self.places) {
+                match Shot::fetch(&self.places) {
                     Ok(shot) => before = Some(shot),
                     Err(error) => failed = Some(error),
                 }
@@ -73,7 +80,7 @@ impl Standing {
         if let Some(error) = failed {
             return Err(error);
         }
-        let after = Shot::take(&self.places)?;
+        let after = Shot::fetch(&self.places)?;
         if reason == EndReason::Interrupted {
             return Ok(None);
         }
@@ -81,12 +88,13 @@ impl Standing {
         let queues: Vec<QueueRecord> = after.since(&before);
         let plans = plan::hosts(setup, &self.choice).unwrap_or_default();
         let unrouted = after.unrouted - before.unrouted.min(after.unrouted);
-        let seen = Seen { apps, queues, queue_samples: Vec::new(), unrouted, ended, reason };
+        let seen =
+            Observations { apps, queues, queue_samples: Vec::new(), unrouted, ended, reason };
         let mut all = plan::differences(setup);
         all.extend(differences);
         all.push("queues over time are not recorded in a testbed that stays up".to_owned());
         let us = |ns: u64| ns as f64 / 1e3;
-        let measured = Measured {
+        let measured = TimingReport {
             differences: all,
             packets: after.late_packets - before.late_packets,
             behind: after.behind - before.behind,
@@ -104,37 +112,37 @@ impl Standing {
                     .to_owned(),
             ],
         };
-        Ok(Some(Made::measured(setup, tables(setup, &plans, &seen), measured)))
+        Ok(Some(CompletedRun::measured(setup, tables(setup, &plans, &seen), measured)))
     }
 }
 
-impl Backend for Standing {
+impl Backend for PersistentBackend {
     fn entry(&self) -> Entry {
-        let controls = self.choice.controls.iter().map(|(from, to)| format!("{from}={to}"));
+        let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
         Entry { name: "testbed".to_owned(), kernel: kernel(), choices: controls.collect() }
     }
 
-    fn check(&self, setup: &Setup) -> Result<(), Refusal> {
+    fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
         plan::hosts(setup, &self.choice)?;
-        let refusal = |e: NamedError| Refusal { message: e.to_string(), help: None };
-        let shot = Shot::take(&self.places).map_err(refusal)?;
+        let refusal = |e: PersistentError| UnsupportedSetup { message: e.to_string(), help: None };
+        let shot = Shot::fetch(&self.places).map_err(refusal)?;
         if shot.network == network(setup) {
             return Ok(());
         }
-        Err(refusal(NamedError::OtherNetwork { up: shot.scenario }))
+        Err(refusal(PersistentError::OtherNetwork { up: shot.scenario }))
     }
 
     fn run(
         &self,
         setup: &Setup,
         watch: &mut dyn FnMut(Instant) -> bool,
-    ) -> Result<Option<Made>, String> {
+    ) -> Result<Option<CompletedRun>, String> {
         self.measure(setup, watch).map_err(|e| e.to_string())
     }
 }
 
 /// The first host whose interface is gone, and why.
-pub(crate) fn gone(report: &Report) -> Option<(&str, &str)> {
+pub(crate) fn lost_interface(report: &Report) -> Option<(&str, &str)> {
     let gone = |h: &'_ HostReport| h.gone.is_some();
     let host = report.hosts.iter().find(|h| gone(h))?;
     Some((&host.name, host.gone.as_deref()?))

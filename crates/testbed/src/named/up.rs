@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lowtide_bottleneck::{Bottleneck, Port, Report};
 use lowtide_host::Setup;
-use lowtide_lab::Refusal;
+use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns::Namespace;
 use lowtide_live::{Device, LiveError};
 use lowtide_net::HostId;
@@ -15,23 +15,23 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::shot::{Shot, network, socket};
-use super::state::{Name, State, lock};
-use super::{NamedError, Places, names};
-use crate::choice::{Choice, Whose};
-use crate::error::BedError;
+use super::state::{NetnsName, TestbedState, lock};
+use super::{PersistentError, TestbedPaths, names};
+use crate::choice::{StackChoice, StackKind};
+use crate::error::TestbedError;
 use crate::hosts::interface;
-use crate::plan::{self, HostPlan, Stack};
+use crate::plan::{self, HostPlan, HostStack};
 use crate::run::settings;
 
 /// Waits for a process that was told to end: so often, so long.
-const LOOKS: u32 = 200;
-const LOOK: Duration = Duration::from_millis(25);
+const EXIT_POLLS: u32 = 200;
+const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A testbed that this process has up: its namespaces have names, and packets go between them.
 #[derive(Debug)]
-pub struct Up {
-    places: Places,
-    state: State,
+pub struct PersistentTestbed {
+    places: TestbedPaths,
+    state: TestbedState,
     hosts: Vec<(String, String, Ipv4Addr)>,
     bottleneck: Option<Bottleneck>,
     listener: UnixListener,
@@ -44,25 +44,33 @@ pub struct Up {
     lock: File,
 }
 
-impl Up {
+impl PersistentTestbed {
     /// Makes the testbed of `setup`, a run of `scenario`. Leftovers of an earlier one go first.
     ///
     /// # Errors
     /// Another process has one; a name is taken; a right is missing. Nothing is left of what was begun.
-    pub fn make(setup: &Setup, scenario: &str, places: &Places) -> Result<Self, NamedError> {
-        let kernels = Choice { all: Whose::Kernels, except: Vec::new(), controls: Vec::new() };
+    pub fn make(
+        setup: &Setup,
+        scenario: &str,
+        places: &TestbedPaths,
+    ) -> Result<Self, PersistentError> {
+        let kernels = StackChoice {
+            default_stack: StackKind::Kernel,
+            exceptions: Vec::new(),
+            cc_mapping: Vec::new(),
+        };
         let plans = plan::hosts(setup, &kernels).map_err(refused)?;
-        let lock = lock(places)?.ok_or_else(|| NamedError::Up(owner(places)))?;
-        let removed = clean(places)?;
+        let lock = lock(places)?.ok_or_else(|| PersistentError::AlreadyUp(owner(places)))?;
+        let removed = remove_leftovers(places)?;
         let all: Vec<String> =
-            plans.iter().map(|p| names::of(&p.name)).collect::<Result<_, _>>()?;
+            plans.iter().map(|p| names::netns_name(&p.name)).collect::<Result<_, _>>()?;
         names::check_free(places, &all)?;
         let namespaces = plans.iter().map(|plan| Namespace::new().map_err(host(plan)));
         let namespaces: Vec<Namespace> = namespaces.collect::<Result<_, _>>()?;
-        let mut state = State::mine(scenario, Vec::new());
+        let mut state = TestbedState::of_this_process(scenario, Vec::new());
         for ((name, namespace), plan) in all.iter().zip(&namespaces).zip(&plans) {
             let inode = namespace.inode().map_err(host(plan))?;
-            state.names.push(Name { name: name.clone(), inode });
+            state.names.push(NetnsName { name: name.clone(), inode });
         }
         // From here on whoever comes next knows what to take away.
         state.write(places)?;
@@ -71,7 +79,7 @@ impl Up {
             Ok(built) => built,
             Err(error) => {
                 // What went wrong is the error to tell.
-                let _ = clean(places);
+                let _ = remove_leftovers(places);
                 return Err(error);
             }
         };
@@ -95,7 +103,7 @@ impl Up {
     }
 
     /// Keeps it up until `stop` says so, or until nothing is left of its interfaces. Why it ended, when nobody asked.
-    pub fn keep(&self, stop: &dyn Fn() -> bool) -> Option<String> {
+    pub fn serve(&self, stop: &dyn Fn() -> bool) -> Option<String> {
         let Some(bottleneck) = &self.bottleneck else { return None };
         loop {
             if stop() {
@@ -106,7 +114,7 @@ impl Up {
                 return Some(format!("the interface of host `{name}` is gone: {why}"));
             }
             let shot = || Shot::of(&bottleneck.report(), self.network, &self.state.scenario);
-            if let Err(error) = Shot::answer(&self.listener, &shot) {
+            if let Err(error) = Shot::serve(&self.listener, &shot) {
                 return Some(format!("its socket: {error}"));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -117,26 +125,26 @@ impl Up {
     ///
     /// # Errors
     /// Something could not be taken away.
-    pub fn down(mut self) -> Result<Option<Report>, NamedError> {
+    pub fn down(mut self) -> Result<Option<Report>, PersistentError> {
         let report = self.bottleneck.take().map(|b| b.report());
-        clean(&self.places)?;
+        remove_leftovers(&self.places)?;
         drop(self.lock);
         Ok(report)
     }
 }
 
-fn refused(refusal: Refusal) -> NamedError {
-    let Refusal { message, help } = refusal;
+fn refused(refusal: UnsupportedSetup) -> PersistentError {
+    let UnsupportedSetup { message, help } = refusal;
     let help = help.map(|help| format!(" ({help})")).unwrap_or_default();
-    NamedError::System {
+    PersistentError::System {
         what: "build it".to_owned(),
         error: std::io::Error::other(message + &help),
     }
 }
 
-fn host(plan: &HostPlan) -> impl FnOnce(LiveError) -> NamedError {
+fn host(plan: &HostPlan) -> impl FnOnce(LiveError) -> PersistentError {
     let host = plan.name.clone();
-    move |error| NamedError::Bed(BedError::Host { host, error })
+    move |error| PersistentError::Testbed(TestbedError::Host { host, error })
 }
 
 type Built = (Bottleneck, UnixListener, Vec<String>);
@@ -145,16 +153,16 @@ fn build(
     setup: &Setup,
     plans: &[HostPlan],
     namespaces: &[Namespace],
-    places: &Places,
-    state: &State,
-) -> Result<Built, NamedError> {
+    places: &TestbedPaths,
+    state: &TestbedState,
+) -> Result<Built, PersistentError> {
     let (mut ports, mut differences) = (Vec::new(), plan::differences(setup));
     for (plan, namespace) in plans.iter().zip(namespaces) {
         let made = namespace.run(|| {
             let device = Device::open(&interface(plan)?)?;
             let said = match &plan.stack {
-                Stack::Kernel(end) => end.apply(),
-                Stack::Ours(_) => Vec::new(),
+                HostStack::Kernel(end) => end.apply(),
+                HostStack::Lowtide(_) => Vec::new(),
             };
             Ok((device, said))
         });
@@ -169,41 +177,42 @@ fn build(
         sample: lowtide_units::Duration::ZERO,
         ..settings(setup)
     };
-    let bottleneck = Bottleneck::start(&setup.network, ports, &settings).map_err(BedError::from)?;
+    let bottleneck =
+        Bottleneck::start(&setup.network, ports, &settings).map_err(TestbedError::from)?;
     let path = socket(places);
     let what = || format!("listen at {}", path.display());
-    let listener = UnixListener::bind(&path).map_err(NamedError::system(what()))?;
-    listener.set_nonblocking(true).map_err(NamedError::system(what()))?;
+    let listener = UnixListener::bind(&path).map_err(PersistentError::system(what()))?;
+    listener.set_nonblocking(true).map_err(PersistentError::system(what()))?;
     for (name, namespace) in state.names.iter().zip(namespaces) {
-        names::give(places, &name.name, namespace)?;
+        names::bind(places, &name.name, namespace)?;
     }
     Ok((bottleneck, listener, differences))
 }
 
 /// The process that has it, as far as it has said so.
-fn owner(places: &Places) -> u32 {
-    State::read(places).ok().flatten().map_or(0, |s| s.pid)
+fn owner(places: &TestbedPaths) -> u32 {
+    TestbedState::read(places).ok().flatten().map_or(0, |s| s.pid)
 }
 
 /// Takes away what is there; whoever calls has the lock.
-fn clean(places: &Places) -> Result<Vec<String>, NamedError> {
-    let taken = match State::read(places)? {
-        Some(state) => names::take(places, &state)?,
+fn remove_leftovers(places: &TestbedPaths) -> Result<Vec<String>, PersistentError> {
+    let taken = match TestbedState::read(places)? {
+        Some(state) => names::remove_all(places, &state)?,
         None => Vec::new(),
     };
     match fs::remove_file(socket(places)) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            return Err(NamedError::system("remove the testbed's socket")(e));
+            return Err(PersistentError::system("remove the testbed's socket")(e));
         }
         _ => {}
     }
-    State::remove(places)?;
+    TestbedState::remove(places)?;
     Ok(taken)
 }
 
 /// What [`down`] did.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Down {
+pub struct TeardownReport {
     /// The process that was told to end.
     pub ended: Option<u32>,
     /// Names that nobody had taken away.
@@ -214,19 +223,24 @@ pub struct Down {
 ///
 /// # Errors
 /// Its process does not end; something cannot be taken away.
-pub fn down(places: &Places) -> Result<Down, NamedError> {
+pub fn down(places: &TestbedPaths) -> Result<TeardownReport, PersistentError> {
     if let Some(_lock) = lock(places)? {
-        return Ok(Down { ended: None, removed: clean(places)? });
+        return Ok(TeardownReport { ended: None, removed: remove_leftovers(places)? });
     }
-    let state = State::read(places)?.filter(State::is_alive).ok_or(NamedError::DoesNotEnd(0))?;
+    let state = TestbedState::read(places)?
+        .filter(TestbedState::is_alive)
+        .ok_or(PersistentError::DoesNotEnd(0))?;
     let pid = Pid::from_raw(i32::try_from(state.pid).unwrap_or(0));
     kill(pid, Signal::SIGINT)
-        .map_err(|e| NamedError::system(format!("end process {}", state.pid))(e.into()))?;
-    for _ in 0..LOOKS {
+        .map_err(|e| PersistentError::system(format!("end process {}", state.pid))(e.into()))?;
+    for _ in 0..EXIT_POLLS {
         if let Some(_lock) = lock(places)? {
-            return Ok(Down { ended: Some(state.pid), removed: clean(places)? });
+            return Ok(TeardownReport {
+                ended: Some(state.pid),
+                removed: remove_leftovers(places)?,
+            });
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(EXIT_POLL_INTERVAL);
     }
-    Err(NamedError::DoesNotEnd(state.pid))
+    Err(PersistentError::DoesNotEnd(state.pid))
 }

@@ -1,11 +1,11 @@
 //! The kernel's TCP, in namespaces of its own.
 
-use lowtide_testbed::Whose;
+use lowtide_testbed::StackKind;
 
 use crate::{check_delivered, run, setup};
 
-pub(crate) fn the_kernel_runs_the_same_scenario_and_says_what_it_knows() {
-    let made = run(&setup(&[]), Whose::Kernels, &[]);
+pub(crate) fn kernel_stacks_run_the_scenario_and_report_counters() {
+    let made = run(&setup(&[]), StackKind::Kernel, &[]);
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);
     for flow in &tables.flows {
@@ -24,20 +24,20 @@ pub(crate) fn the_kernel_runs_the_same_scenario_and_says_what_it_knows() {
     assert!(differences.iter().any(|d| d.contains("`freeze-growth`")), "{differences:?}");
 }
 
-pub(crate) fn ecn_and_control_are_those_of_the_scenario_whatever_the_machines() {
+pub(crate) fn kernel_stacks_use_the_scenarios_ecn_and_cc() {
     let cubic = setup(&[("transport.scheme", "sack"), ("transport.sender.cc", "cubic")]);
-    let made = run(&cubic, Whose::Kernels, &[]);
+    let made = run(&cubic, StackKind::Kernel, &[]);
     check_delivered(&made.tables.flows, 4);
     assert!(made.tables.flows.iter().all(|f| !f.ecn && f.cc_used == "cubic"));
     let queue = made.tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
     assert_eq!(queue.marks, 0);
 }
 
-pub(crate) fn either_end_may_be_ours() {
-    for (all, except) in [(Whose::Ours, "senders"), (Whose::Kernels, "senders.*")] {
+pub(crate) fn mixed_stacks_interoperate() {
+    for (all, except) in [(StackKind::Lowtide, "senders"), (StackKind::Kernel, "senders.*")] {
         let made = run(&setup(&[]), all, &[except]);
         check_delivered(&made.tables.flows, 4);
-        let ours = all == Whose::Kernels;
+        let ours = all == StackKind::Kernel;
         for flow in &made.tables.flows {
             assert!(flow.ecn, "{flow:?}");
             assert_eq!(flow.ecn_reductions.is_some(), ours, "of the sender: {flow:?}");

@@ -9,11 +9,11 @@ mod refused;
 use std::process::ExitCode;
 
 use lowtide_host::Setup;
-use lowtide_lab::{Backend, Made};
+use lowtide_lab::{Backend, CompletedRun};
 use lowtide_record::FlowRow;
 use lowtide_scenario::Scenario;
 use lowtide_test_needs::{NAMESPACES, TUN, run_tests, tests};
-use lowtide_testbed::{Choice, Testbed, Whose};
+use lowtide_testbed::{StackChoice, StackKind, Testbed};
 
 fn main() -> ExitCode {
     run_tests([
@@ -21,14 +21,14 @@ fn main() -> ExitCode {
             ours::flows_arrive_and_what_is_known_is_told,
             ours::an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out,
             ours::applications_write_as_the_scenario_says,
-            ours::who_stops_it_gets_nothing,
+            ours::an_interrupted_run_returns_none,
             refused::what_cannot_be_done_is_refused_by_name,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
         ),
         tests!(&[NAMESPACES, TUN];
-            kernels::the_kernel_runs_the_same_scenario_and_says_what_it_knows,
-            kernels::ecn_and_control_are_those_of_the_scenario_whatever_the_machines,
-            kernels::either_end_may_be_ours,
+            kernels::kernel_stacks_run_the_scenario_and_report_counters,
+            kernels::kernel_stacks_use_the_scenarios_ecn_and_cc,
+            kernels::mixed_stacks_interoperate,
         ),
         tests!(&[NAMESPACES, TUN, refused::NO_ACC_ECN];
             refused::accurate_ecn_is_refused_where_the_kernel_lacks_it,
@@ -78,13 +78,13 @@ pub(crate) fn setup(set: &[(&str, &str)]) -> Setup {
     scenario.expand().expect("a plan").runs[0].setup().expect("a run")
 }
 
-pub(crate) fn choice(all: Whose, except: &[&str]) -> Choice {
+pub(crate) fn choice(all: StackKind, except: &[&str]) -> StackChoice {
     let except = except.iter().map(|s| (*s).to_owned()).collect();
-    Choice { all, except, controls: Vec::new() }
+    StackChoice { default_stack: all, exceptions: except, cc_mapping: Vec::new() }
 }
 
 /// What real packets make of a run.
-pub(crate) fn run(setup: &Setup, all: Whose, except: &[&str]) -> Made {
+pub(crate) fn run(setup: &Setup, all: StackKind, except: &[&str]) -> CompletedRun {
     let testbed = Testbed::new(choice(all, except));
     testbed.check(setup).expect("it can be run");
     testbed.run(setup, &mut |_| false).expect("it ran").expect("nobody stopped it")

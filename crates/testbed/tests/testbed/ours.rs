@@ -1,11 +1,11 @@
 //! Lowtide's TCP on all hosts: no rights are needed.
 
-use lowtide_testbed::Whose;
+use lowtide_testbed::StackKind;
 
 use crate::{check_delivered, run, setup};
 
 pub(crate) fn flows_arrive_and_what_is_known_is_told() {
-    let made = run(&setup(&[]), Whose::Ours, &[]);
+    let made = run(&setup(&[]), StackKind::Lowtide, &[]);
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);
     for flow in &tables.flows {
@@ -32,7 +32,7 @@ pub(crate) fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
         ("traffic.bulk.size", "unlimited"),
     ];
     let setup = setup(&set);
-    let made = run(&setup, Whose::Ours, &[]);
+    let made = run(&setup, StackKind::Lowtide, &[]);
     let tables = &made.tables;
     assert_eq!((tables.run.reason.as_str(), tables.run.ended_ps), ("time", 300_000_000_000));
     for flow in &tables.flows {
@@ -48,9 +48,9 @@ pub(crate) fn applications_write_as_the_scenario_says() {
     let rate = lowtide_units::Rate::from_bps(4_000_000).unwrap();
     let write = lowtide_units::Bytes::new(5_000);
     for flow in &mut paced.flows {
-        flow.source = lowtide_traffic::Source::Rate { rate, write, poisson: false };
+        flow.write_pattern = lowtide_traffic::WritePattern::Rate { rate, write, poisson: false };
     }
-    let made = run(&paced, Whose::Ours, &[]);
+    let made = run(&paced, StackKind::Lowtide, &[]);
     check_delivered(&made.tables.flows, 4);
     // 45 kB lie between the first write and the last.
     let least = made.tables.flows.iter().map(|f| f.fct_ps.unwrap()).min().unwrap();
@@ -58,17 +58,17 @@ pub(crate) fn applications_write_as_the_scenario_says() {
     let mut bursts = setup;
     let pause = lowtide_units::Duration::from_ms(20);
     for flow in &mut bursts.flows {
-        flow.source = lowtide_traffic::Source::OnOff { burst: write, pause };
+        flow.write_pattern = lowtide_traffic::WritePattern::OnOff { burst: write, pause };
     }
-    let made = run(&bursts, Whose::Ours, &[]);
+    let made = run(&bursts, StackKind::Lowtide, &[]);
     check_delivered(&made.tables.flows, 4);
     let least = made.tables.flows.iter().map(|f| f.fct_ps.unwrap()).min().unwrap();
     assert!(least >= 180_000_000_000, "nine pauses of 20 ms: {least}");
 }
 
-pub(crate) fn who_stops_it_gets_nothing() {
+pub(crate) fn an_interrupted_run_returns_none() {
     use lowtide_lab::Backend;
-    let testbed = lowtide_testbed::Testbed::new(crate::choice(Whose::Ours, &[]));
+    let testbed = lowtide_testbed::Testbed::new(crate::choice(StackKind::Lowtide, &[]));
     let mut looks = 0;
     let stop = &mut |_| {
         looks += 1;

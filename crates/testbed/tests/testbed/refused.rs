@@ -2,24 +2,24 @@
 
 use lowtide_lab::Backend;
 use lowtide_test_needs::{ACC_ECN, Need};
-use lowtide_testbed::{Choice, Testbed, Whose};
+use lowtide_testbed::{StackChoice, StackKind, Testbed};
 
 use crate::{choice, setup};
 
-fn refusal(set: &[(&str, &str)], choice: Choice) -> String {
+fn refusal(set: &[(&str, &str)], choice: StackChoice) -> String {
     let refusal = Testbed::new(choice).check(&setup(set)).expect_err("it is refused");
     format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
 }
 
 pub(crate) fn what_cannot_be_done_is_refused_by_name() {
-    let ours = || choice(Whose::Ours, &[]);
+    let ours = || choice(StackKind::Lowtide, &[]);
     let many = refusal(&[("hosts.senders.count", "100")], ours());
     assert!(many.contains("101 hosts are more than the 64"), "{many}");
     let fast = refusal(&[("topology.link-rate", "10 Gbit/s")], ours());
     assert!(fast.contains("10 Gbit/s") && fast.contains("100 Mbit/s"), "{fast}");
     let traced = refusal(&[("probes.trace", "0")], ours());
     assert!(traced.contains("cannot be traced") && traced.contains("lowtide analyze"), "{traced}");
-    let stray = refusal(&[], choice(Whose::Ours, &["servers"]));
+    let stray = refusal(&[], choice(StackKind::Lowtide, &["servers"]));
     assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
 }
 
@@ -34,12 +34,12 @@ pub(crate) const NO_ACC_ECN: Need = Need {
 };
 
 pub(crate) fn accurate_ecn_is_refused_where_the_kernel_lacks_it() {
-    let accecn = refusal(&[("transport.scheme", "accecn")], choice(Whose::Kernels, &[]));
+    let accecn = refusal(&[("transport.scheme", "accecn")], choice(StackKind::Kernel, &[]));
     assert!(accecn.contains("no Accurate ECN"), "{accecn}");
 }
 
 pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
-    let kernels = || choice(Whose::Kernels, &[]);
+    let kernels = || choice(StackKind::Kernel, &[]);
     let one_sided = refusal(&[("transport.scheme", "odctcp")], kernels());
     assert!(one_sided.contains("host `senders.0`") && one_sided.contains("--kernel-cc odctcp="));
     let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
@@ -50,8 +50,8 @@ pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
             "{dctcp}"
         );
     }
-    let renamed = Choice {
-        controls: vec![("newreno".to_owned(), "no-such-control".to_owned())],
+    let renamed = StackChoice {
+        cc_mapping: vec![("newreno".to_owned(), "no-such-control".to_owned())],
         ..kernels()
     };
     let refused = refusal(&[], renamed);

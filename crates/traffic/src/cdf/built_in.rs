@@ -1,10 +1,10 @@
 //! The distributions that come with the program: data files with their source at the head.
 
-use super::{Cdf, Measure};
+use super::{Cdf, CdfKind};
 
 struct BuiltIn {
     name: &'static str,
-    measure: Measure,
+    measure: CdfKind,
     text: &'static str,
 }
 
@@ -12,7 +12,7 @@ macro_rules! built_in {
     ($name:literal, $measure:ident) => {
         BuiltIn {
             name: $name,
-            measure: Measure::$measure,
+            measure: CdfKind::$measure,
             text: include_str!(concat!("../../data/", $name, ".txt")),
         }
     };
@@ -34,7 +34,7 @@ pub(super) fn find(name: &str) -> Option<Cdf> {
     Cdf::parse(found.name, found.measure, found.text).ok()
 }
 
-pub(super) fn names(measure: Measure) -> Vec<&'static str> {
+pub(super) fn names(measure: CdfKind) -> Vec<&'static str> {
     ALL.iter().filter(|b| b.measure == measure).map(|b| b.name).collect()
 }
 
@@ -52,10 +52,10 @@ mod tests {
     fn every_one_can_be_read_and_says_where_it_is_from() {
         for one in ALL {
             let cdf = Cdf::parse(one.name, one.measure, one.text).unwrap();
-            assert_eq!((cdf.name(), cdf.measure()), (one.name, one.measure));
+            assert_eq!((cdf.name(), cdf.kind()), (one.name, one.measure));
             assert!(source(one.name).unwrap().starts_with("# "), "{}", one.name);
         }
-        assert_eq!(names(Measure::Size).len() + names(Measure::Time).len(), ALL.len());
+        assert_eq!(names(CdfKind::Size).len() + names(CdfKind::Time).len(), ALL.len());
         assert!(find("web-search").is_none());
     }
 }

@@ -7,21 +7,21 @@
 
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
-use super::{Cdf, Measure, Point, WHOLE};
-use crate::table::{FileError, Line, lines, quoted, scaled};
+use super::{Cdf, CdfKind, PROBABILITY_ONE, Point};
+use crate::table::{FileError, FileLine, lines, quoted, scaled};
 
 /// Most rows of a file.
-const MOST_ROWS: usize = 100_000;
+const MAX_ROWS: usize = 100_000;
 
 /// One hundredth of the whole: probabilities are read as percent, and fractions multiplied afterwards.
-const PERCENT: u64 = WHOLE / 100;
+const PERCENT: u64 = PROBABILITY_ONE / 100;
 
 /// A row as written.
 struct Row<'a> {
-    line: Line<'a>,
+    line: FileLine<'a>,
     value: u64,
     /// The probability, in units of [`PERCENT`] whether it is percent or not.
-    upto: u64,
+    cumulative: u64,
     /// As it was written.
     field: &'a str,
 }
@@ -32,16 +32,16 @@ impl Cdf {
     /// # Errors
     /// Its first mistake, with line and column: a field that is no number, a negative one, a value or
     /// a probability that falls, a last one that is neither 1 nor 100 %, no rows.
-    pub fn parse(name: &str, measure: Measure, text: &str) -> Result<Self, FileError> {
+    pub fn parse(name: &str, measure: CdfKind, text: &str) -> Result<Self, FileError> {
         let mut unit = match measure {
-            Measure::Size => 1,
-            Measure::Time => 1_000_000_000_000,
+            CdfKind::Size => 1,
+            CdfKind::Time => 1_000_000_000_000,
         };
         let mut rows: Vec<Row<'_>> = Vec::new();
         for line in lines(name, text) {
             if let Some(text) = line.text.trim().strip_prefix("# unit:") {
                 if !rows.is_empty() {
-                    return Err(line.error("the unit comes after the first row", "move it up"));
+                    return Err(line.line_error("the unit comes after the first row", "move it up"));
                 }
                 unit = read_unit(&line, text.trim(), measure)?;
             }
@@ -52,56 +52,59 @@ impl Cdf {
             if let Some(last) = rows.last() {
                 not_falling(last, &row)?;
             }
-            if rows.len() == MOST_ROWS {
-                let message = format!("more than {MOST_ROWS} rows");
-                return Err(line.error(message, "leave out rows: between two points it is linear"));
+            if rows.len() == MAX_ROWS {
+                let message = format!("more than {MAX_ROWS} rows");
+                return Err(
+                    line.line_error(message, "leave out rows: between two points it is linear")
+                );
             }
             rows.push(row);
         }
         let Some(last) = rows.last() else {
             let help = "write rows of a value and the probability of it and all below";
-            let line = Line { file: name, number: 1, text };
-            return Err(line.error("a distribution without a row", help));
+            let line = FileLine { file: name, number: 1, text };
+            return Err(line.line_error("a distribution without a row", help));
         };
-        let times = match last.upto {
-            WHOLE => 1,
+        let times = match last.cumulative {
+            PROBABILITY_ONE => 1,
             PERCENT => 100,
             _ => {
                 let message = format!("the last probability is {}", quoted(last.field));
-                return Err(last.line.wrong(
+                return Err(last.line.field_error(
                     last.field,
                     message,
                     "it must reach 1, or 100 in percent",
                 ));
             }
         };
-        let points = rows.iter().map(|row| Point { value: row.value, upto: row.upto * times });
-        Ok(Self { name: name.to_owned(), measure, points: points.collect() })
+        let points =
+            rows.iter().map(|row| Point { value: row.value, cumulative: row.cumulative * times });
+        Ok(Self { name: name.to_owned(), kind: measure, points: points.collect() })
     }
 }
 
-fn read_unit(line: &Line<'_>, text: &str, measure: Measure) -> Result<u64, FileError> {
+fn read_unit(line: &FileLine<'_>, text: &str, measure: CdfKind) -> Result<u64, FileError> {
     let (read, example) = match measure {
-        Measure::Size => (parse_bytes(text).map(Bytes::as_u64), "1460 B"),
-        Measure::Time => (parse_duration(text).map(Duration::as_ps), "1 ms"),
+        CdfKind::Size => (parse_bytes(text).map(Bytes::as_u64), "1460 B"),
+        CdfKind::Time => (parse_duration(text).map(Duration::as_ps), "1 ms"),
     };
     match read {
         Ok(unit) if unit > 0 => Ok(unit),
         _ => {
             let message = format!("{} is no unit of this distribution", quoted(text));
-            Err(line.wrong(text, message, format!("write `# unit: {example}`")))
+            Err(line.field_error(text, message, format!("write `# unit: {example}`")))
         }
     }
 }
 
-fn read_row(line: Line<'_>, unit: u64) -> Result<Row<'_>, FileError> {
+fn read_row(line: FileLine<'_>, unit: u64) -> Result<Row<'_>, FileError> {
     let mut fields = line.content().split([' ', '\t', ',']).filter(|f| !f.is_empty());
     let (first, second, third) = (fields.next(), fields.next(), fields.next());
     if let (Some(_), Some(extra)) = (third, fields.next()) {
-        return Err(line.wrong(extra, "a fourth column", "write `value probability`"));
+        return Err(line.field_error(extra, "a fourth column", "write `value probability`"));
     }
     let (Some(value), Some(upto)) = (first, third.or(second)) else {
-        return Err(line.error("only one column", "write `value probability`"));
+        return Err(line.line_error("only one column", "write `value probability`"));
     };
     if let (Some(middle), Some(_)) = (second, third) {
         number(&line, middle, 1)?;
@@ -109,13 +112,13 @@ fn read_row(line: Line<'_>, unit: u64) -> Result<Row<'_>, FileError> {
     let row = Row {
         line,
         value: number(&line, value, unit)?,
-        upto: number(&line, upto, PERCENT)?,
+        cumulative: number(&line, upto, PERCENT)?,
         field: upto,
     };
     Ok(row)
 }
 
-fn number(line: &Line<'_>, field: &str, scale: u64) -> Result<u64, FileError> {
+fn number(line: &FileLine<'_>, field: &str, scale: u64) -> Result<u64, FileError> {
     scaled(field, scale).ok_or_else(|| {
         let negative = field.strip_prefix('-').and_then(|rest| scaled(rest, scale)).is_some();
         let message = if negative {
@@ -123,20 +126,20 @@ fn number(line: &Line<'_>, field: &str, scale: u64) -> Result<u64, FileError> {
         } else {
             format!("{} is not a number, or too large", quoted(field))
         };
-        line.wrong(field, message, "write a number that is not negative, as 10000 or 0.15")
+        line.field_error(field, message, "write a number that is not negative, as 10000 or 0.15")
     })
 }
 
 fn not_falling(last: &Row<'_>, row: &Row<'_>) -> Result<(), FileError> {
     if row.value < last.value {
         let message = format!("this value is less than that of line {}", last.line.number);
-        return Err(row.line.error(message, "sort the rows by value"));
+        return Err(row.line.line_error(message, "sort the rows by value"));
     }
-    if row.upto < last.upto {
+    if row.cumulative < last.cumulative {
         let message =
             format!("the probability falls from {} to {}", quoted(last.field), quoted(row.field));
         let help = "give the probability of this value and all below, not of it alone";
-        return Err(row.line.wrong(row.field, message, help));
+        return Err(row.line.field_error(row.field, message, help));
     }
     Ok(())
 }

@@ -8,53 +8,53 @@ fn named(name: &str) -> Cdf {
 
 /// Thousandths of the whole.
 fn thousandths(share: u64) -> u64 {
-    (share + WHOLE / 2_000) / (WHOLE / 1_000)
+    (share + PROBABILITY_ONE / 2_000) / (PROBABILITY_ONE / 1_000)
 }
 
 fn parse(text: &str) -> Result<Cdf, String> {
-    Cdf::parse("c.txt", Measure::Size, text).map_err(|e| e.to_string())
+    Cdf::parse("c.txt", CdfKind::Size, text).map_err(|e| e.to_string())
 }
 
 const MS: u64 = 1_000_000_000;
-const PERCENT: u64 = WHOLE / 100;
+const PERCENT: u64 = PROBABILITY_ONE / 100;
 
 #[test]
 fn web_search_has_the_moments_that_dx_and_the_file_in_common_use_have() {
     let dx = named("web-search-654kb");
     assert_eq!(dx.mean(), 654_000);
     // "more than 95% of total bytes come from the flow smaller than 20 MB".
-    assert_eq!(thousandths(dx.mass_upto(20_000_000)), 952);
+    assert_eq!(thousandths(dx.mass_at_most(20_000_000)), 952);
     let common = named("web-search-1.6mb");
     assert_eq!(common.mean(), 1_711_250);
     assert_eq!(common.mean() * 100 / (1 << 20), 163);
-    assert_eq!(thousandths(WHOLE - common.mass_upto(1_000_000)), 950);
-    assert_eq!(common.quantile(WHOLE / 2), 73_077);
-    assert_eq!((common.quantile(0), common.quantile(WHOLE)), (0, 30_000_000));
+    assert_eq!(thousandths(PROBABILITY_ONE - common.mass_at_most(1_000_000)), 950);
+    assert_eq!(common.quantile(PROBABILITY_ONE / 2), 73_077);
+    assert_eq!((common.quantile(0), common.quantile(PROBABILITY_ONE)), (0, 30_000_000));
 }
 
 #[test]
 fn data_mining_has_the_moments_of_dx() {
     let cdf = named("data-mining");
     assert_eq!(cdf.mean(), 7_452_000);
-    assert_eq!(cdf.share_upto(10_000), 80 * PERCENT);
-    assert_eq!(thousandths(WHOLE - cdf.mass_upto(30_000_000)), 960);
-    let all = cdf.quantile(WHOLE);
+    assert_eq!(cdf.probability_at_most(10_000), 80 * PERCENT);
+    assert_eq!(thousandths(PROBABILITY_ONE - cdf.mass_at_most(30_000_000)), 960);
+    let all = cdf.quantile(PROBABILITY_ONE);
     assert!((100..=1_000_000_000).contains(&cdf.quantile(0)) && all <= 1_000_000_000, "{all}");
 }
 
 #[test]
-fn background_has_what_the_text_of_dctcp_says() {
+fn background_matches_the_text_of_dctcp() {
     let sizes = named("dctcp-background-sizes");
     // Most flows are small, most bytes in updates of 1 MB to 50 MB; §4.3: ten times larger updates make
     // the whole about ten times as large.
-    assert!(sizes.share_upto(100_000) > WHOLE / 2);
-    assert_eq!(sizes.quantile(WHOLE), 50_000_000);
-    assert_eq!(thousandths(WHOLE - sizes.mass_upto(1_000_000)), 951);
-    let short = sizes.share_upto(1_000_000) - sizes.share_upto(50_000);
+    assert!(sizes.probability_at_most(100_000) > PROBABILITY_ONE / 2);
+    assert_eq!(sizes.quantile(PROBABILITY_ONE), 50_000_000);
+    assert_eq!(thousandths(PROBABILITY_ONE - sizes.mass_at_most(1_000_000)), 951);
+    let short = sizes.probability_at_most(1_000_000) - sizes.probability_at_most(50_000);
     assert_eq!(thousandths(short), 300);
     let gaps = named("dctcp-background-gaps");
     // "the 0ms inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile".
-    assert_eq!(gaps.share_upto(0), WHOLE / 2);
+    assert_eq!(gaps.probability_at_most(0), PROBABILITY_ONE / 2);
     // §4.3: 45 servers and 600 s for 200,000 flows and for 188,000 queries.
     assert_eq!(gaps.mean(), 45 * 600_000 * MS / 200_000);
     let queries = 45 * 600_000 * MS / named("dctcp-query-gaps").mean();
@@ -78,7 +78,7 @@ fn draws_have_the_mean_and_the_quantiles_of_their_distribution() {
     assert!(draws.iter().all(|d| (1..=30_000_000).contains(d)));
     draws.sort_unstable();
     for percent in [10, 25, 50, 75, 90, 99] {
-        let drawn = thousandths(cdf.share_upto(draws[percent * 2_000]));
+        let drawn = thousandths(cdf.probability_at_most(draws[percent * 2_000]));
         // Five deviations: half a percent at most.
         assert!(drawn.abs_diff(percent as u64 * 10) <= 6, "{percent}: {drawn}");
     }
@@ -97,10 +97,10 @@ fn steps_and_weight_on_the_first_value_are_kept() {
     let cdf = parse("10 0.25\n10 0.5\n20 0.5\n20 1\n").unwrap();
     assert_eq!(cdf.mean(), 15);
     assert_eq!(
-        (cdf.share_upto(9), cdf.share_upto(10), cdf.share_upto(19)),
-        (0, WHOLE / 2, WHOLE / 2)
+        (cdf.probability_at_most(9), cdf.probability_at_most(10), cdf.probability_at_most(19)),
+        (0, PROBABILITY_ONE / 2, PROBABILITY_ONE / 2)
     );
-    assert_eq!(cdf.mass_upto(10), WHOLE / 3);
+    assert_eq!(cdf.mass_at_most(10), PROBABILITY_ONE / 3);
     let mut rng = Seed(3).rng();
     let low = (0..10_000).filter(|_| cdf.draw(&mut rng) == 10).count();
     assert!((4_750..=5_250).contains(&low), "{low}");
@@ -121,7 +121,7 @@ fn fractions_percent_three_columns_and_units_mean_the_same() {
     ] {
         assert_eq!(parse(text).unwrap(), want, "{text:?}");
     }
-    let time = |text| Cdf::parse("t", Measure::Time, text).unwrap().mean();
+    let time = |text| Cdf::parse("t", CdfKind::Time, text).unwrap().mean();
     assert_eq!(time("0 0\n0.002 1\n"), MS);
     assert_eq!(time("# unit: 1 ms\n0 0\n2 1\n"), MS);
 }
@@ -129,15 +129,15 @@ fn fractions_percent_three_columns_and_units_mean_the_same() {
 #[test]
 fn stretching_keeps_the_shape() {
     let cdf = named("dctcp-background-gaps");
-    let longer = cdf.stretched_to(Duration::from_ps(10 * cdf.mean()));
+    let longer = cdf.scaled_to_mean(Duration::from_ps(10 * cdf.mean()));
     assert_eq!(longer.mean(), 10 * cdf.mean());
-    assert_eq!(longer.quantile(WHOLE), 10 * cdf.quantile(WHOLE));
-    assert_eq!(longer.share_upto(0), WHOLE / 2);
-    assert_eq!(Cdf::fixed_time(Duration::ZERO).stretched_to(Duration::from_ms(1)).mean(), 0);
+    assert_eq!(longer.quantile(PROBABILITY_ONE), 10 * cdf.quantile(PROBABILITY_ONE));
+    assert_eq!(longer.probability_at_most(0), PROBABILITY_ONE / 2);
+    assert_eq!(Cdf::fixed_time(Duration::ZERO).scaled_to_mean(Duration::from_ms(1)).mean(), 0);
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_column() {
+fn errors_have_line_and_column() {
     for (text, want) in [
         ("", "c.txt:1: a distribution without a row"),
         ("# only words\n", "c.txt:1: a distribution without a row"),
@@ -171,17 +171,17 @@ fn mistakes_are_told_with_line_and_column() {
 fn the_largest_values_do_not_overflow() {
     let cdf = parse(&format!("0 0\n{} 1\n", u64::MAX)).unwrap();
     assert_eq!(cdf.mean(), 1 << 63);
-    assert_eq!(thousandths(cdf.mass_upto(1 << 63)), 250);
-    assert_eq!(cdf.quantile(WHOLE), u64::MAX);
+    assert_eq!(thousandths(cdf.mass_at_most(1 << 63)), 250);
+    assert_eq!(cdf.quantile(PROBABILITY_ONE), u64::MAX);
 }
 
 #[test]
 fn a_text_is_a_name_or_a_value_or_else_a_path() {
-    let written = |text, measure| Cdf::written(text, measure).map(|cdf| cdf.mean());
-    assert_eq!(written("data-mining", Measure::Size), Some(7_452_000));
-    assert_eq!(written("data-mining", Measure::Time), None);
-    assert_eq!(written("20 kB", Measure::Size), Some(20_000));
-    assert_eq!(written("2 ms", Measure::Time), Some(2 * MS));
-    assert_eq!(written("0 B", Measure::Size), None);
-    assert_eq!(written("cdfs/mine.txt", Measure::Size), None);
+    let written = |text, measure| Cdf::from_text(text, measure).map(|cdf| cdf.mean());
+    assert_eq!(written("data-mining", CdfKind::Size), Some(7_452_000));
+    assert_eq!(written("data-mining", CdfKind::Time), None);
+    assert_eq!(written("20 kB", CdfKind::Size), Some(20_000));
+    assert_eq!(written("2 ms", CdfKind::Time), Some(2 * MS));
+    assert_eq!(written("0 B", CdfKind::Size), None);
+    assert_eq!(written("cdfs/mine.txt", CdfKind::Size), None);
 }

@@ -4,13 +4,17 @@
 //! numbers or names as the scenario has them, sizes bytes or with a unit, times seconds from the start of
 //! the run or with a unit. Fields may be quoted; blank lines and lines that begin with `#` are skipped.
 
-use super::{Hosts, Listed, ended, keep, size, time};
-use crate::table::{FileError, Line, lines, quoted};
+use super::{HostLookup, ListedFlow, push_flow, size, time, unexpected_end};
+use crate::table::{FileError, FileLine, lines, quoted};
 
 /// The columns that must be there.
 const COLUMNS: [&str; 4] = ["src", "dst", "bytes", "start"];
 
-pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<Listed>, FileError> {
+pub(crate) fn read(
+    file: &str,
+    text: &str,
+    hosts: &HostLookup<'_>,
+) -> Result<Vec<ListedFlow>, FileError> {
     let mut rows = Vec::new();
     let mut header: Option<[usize; 4]> = None;
     let mut last = 0;
@@ -29,36 +33,43 @@ pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<List
         for (field, (column, name)) in found.iter_mut().zip(columns.into_iter().zip(COLUMNS)) {
             let Some(text) = fields.get(column) else {
                 let message = format!("the line ends before its column `{name}`");
-                return Err(line.error(message, "give every line as many fields as the header has"));
+                return Err(
+                    line.line_error(message, "give every line as many fields as the header has")
+                );
             };
             *field = text;
         }
-        let (src, dst) = hosts.ends(&line, found[0], found[1])?;
+        let (src, dst) = hosts.endpoints(&line, found[0], found[1])?;
         let (size, start) = (size(&line, found[2])?, time(&line, found[3])?);
-        keep(&mut rows, Listed { src, dst, size, start }, &line)?;
+        push_flow(&mut rows, ListedFlow { src, dst, size, start }, &line)?;
     }
     match header {
         Some(_) if !rows.is_empty() => Ok(rows),
-        Some(_) => Err(ended(file, last, "no flows below the header".into(), "write one per line")),
-        None => Err(ended(file, last, "the file is empty".into(), HEADER)),
+        Some(_) => Err(unexpected_end(
+            file,
+            last,
+            "no flows below the header".into(),
+            "write one per line",
+        )),
+        None => Err(unexpected_end(file, last, "the file is empty".into(), HEADER)),
     }
 }
 
 const HEADER: &str = "begin with a header: `src,dst,bytes,start`";
 
 /// Where the columns stand.
-fn columns(line: &Line<'_>, fields: &[&str]) -> Result<[usize; 4], FileError> {
+fn columns(line: &FileLine<'_>, fields: &[&str]) -> Result<[usize; 4], FileError> {
     let mut found = [0; 4];
     for (place, name) in found.iter_mut().zip(COLUMNS) {
         let mut all = fields.iter().enumerate().filter(|(_, f)| f.eq_ignore_ascii_case(name));
         let Some((index, _)) = all.next() else {
             let have: Vec<String> = fields.iter().take(12).map(|f| quoted(f)).collect();
             let message = format!("no column `{name}` in the header {}", have.join(", "));
-            return Err(line.error(message, HEADER));
+            return Err(line.line_error(message, HEADER));
         };
         if let Some((_, again)) = all.next() {
             let message = format!("the column `{name}` stands twice");
-            return Err(line.wrong(again, message, "rename one of them"));
+            return Err(line.field_error(again, message, "rename one of them"));
         }
         *place = index;
     }
@@ -66,7 +77,7 @@ fn columns(line: &Line<'_>, fields: &[&str]) -> Result<[usize; 4], FileError> {
 }
 
 /// The fields of a line, without blanks around them and without their quotes.
-fn split<'a>(line: &Line<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileError> {
+fn split<'a>(line: &FileLine<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileError> {
     fields.clear();
     let mut rest = line.text;
     loop {
@@ -76,7 +87,7 @@ fn split<'a>(line: &Line<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileError
             let closed = after.filter(|(_, after)| after.is_empty() || after.starts_with(','));
             let Some((inside, after)) = closed else {
                 let help = "close it before the next comma, and have no quote within it";
-                return Err(line.wrong(field, "a quote is not closed here", help));
+                return Err(line.field_error(field, "a quote is not closed here", help));
             };
             fields.push(inside.trim());
             match after.strip_prefix(',') {

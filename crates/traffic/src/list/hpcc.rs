@@ -4,12 +4,16 @@
 //! hosts by number, priority group, destination port, bytes, seconds. What follows them is not read, as
 //! there. Ports are given by the hosts here, and flows of different priority groups are refused.
 
-use super::{Hosts, Listed, ended, keep, size, time, whole};
+use super::{HostLookup, ListedFlow, parse_count, push_flow, size, time, unexpected_end};
 use crate::table::{FileError, lines, quoted};
 
 const ROW: &str = "write `src dst pg dport size start`, as `0 1 3 100 200000 2.0`";
 
-pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<Listed>, FileError> {
+pub(crate) fn read(
+    file: &str,
+    text: &str,
+    hosts: &HostLookup<'_>,
+) -> Result<Vec<ListedFlow>, FileError> {
     let mut rows = Vec::new();
     let mut count = None;
     let mut group: Option<&str> = None;
@@ -22,13 +26,17 @@ pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<List
         let mut fields = line.text.split_ascii_whitespace();
         let Some(first) = fields.next() else { continue };
         if count.is_none() {
-            let flows = whole(&line, first, "flows")?;
+            let flows = parse_count(&line, first, "flows")?;
             if let Some(more) = fields.next() {
                 let help = "the first line is the number of flows alone";
-                return Err(line.wrong(more, format!("{} is too much", quoted(more)), help));
+                return Err(line.field_error(more, format!("{} is too much", quoted(more)), help));
             }
             if flows == 0 {
-                return Err(line.wrong(first, "a file of no flows", "write how many there are"));
+                return Err(line.field_error(
+                    first,
+                    "a file of no flows",
+                    "write how many there are",
+                ));
             }
             count = Some(flows);
             continue;
@@ -42,30 +50,33 @@ pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<List
             fields.next(),
         ) else {
             let have = line.text.split_ascii_whitespace().count();
-            return Err(line.error(format!("{have} fields where 6 are wanted"), ROW));
+            return Err(line.line_error(format!("{have} fields where 6 are wanted"), ROW));
         };
-        whole(&line, port, "a port")?;
-        whole(&line, pg, "a priority group")?;
+        parse_count(&line, port, "a port")?;
+        parse_count(&line, pg, "a priority group")?;
         if *group.get_or_insert(pg) != pg {
             let message = format!("a second priority group, {}, is not supported", quoted(pg));
-            return Err(line.wrong(
+            return Err(line.field_error(
                 pg,
                 message,
                 "make a file of each and one traffic group of each file",
             ));
         }
-        let (src, dst) = hosts.ends(&line, first, dst)?;
+        let (src, dst) = hosts.endpoints(&line, first, dst)?;
         let (size, start) = (size(&line, bytes)?, time(&line, start)?);
-        keep(&mut rows, Listed { src, dst, size, start }, &line)?;
+        push_flow(&mut rows, ListedFlow { src, dst, size, start }, &line)?;
     }
     match count {
         Some(count) if rows.len() as u64 == count => Ok(rows),
         Some(count) => {
             let message = format!("{} flows where the first line says {count}", rows.len());
-            Err(ended(file, last, message, "correct the first line"))
+            Err(unexpected_end(file, last, message, "correct the first line"))
         }
-        None => {
-            Err(ended(file, last, "the file is empty".into(), "begin with the number of flows"))
-        }
+        None => Err(unexpected_end(
+            file,
+            last,
+            "the file is empty".into(),
+            "begin with the number of flows",
+        )),
     }
 }

@@ -5,13 +5,17 @@
 //! microseconds with a fraction: refused). Triggers, priorities and failures are refused by name, as is
 //! size 0, which goes on without end there.
 
-use super::{Hosts, Listed, ended, keep, size, whole};
-use crate::table::{FileError, Line, lines, quoted};
+use super::{HostLookup, ListedFlow, parse_count, push_flow, size, unexpected_end};
+use crate::table::{FileError, FileLine, lines, quoted};
 use lowtide_units::Instant;
 
 const ROW: &str = "write `src->dst start T size S`, as `1->0 id 1 start 0 size 2000000`";
 
-pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<Listed>, FileError> {
+pub(crate) fn read(
+    file: &str,
+    text: &str,
+    hosts: &HostLookup<'_>,
+) -> Result<Vec<ListedFlow>, FileError> {
     let mut rows = Vec::new();
     let (mut nodes, mut connections) = (None, None);
     let mut last = 0;
@@ -21,35 +25,35 @@ pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<List
         let Some(first) = words.next() else { continue };
         if let Some((src, dst)) = first.split_once("->") {
             let Some(nodes) = nodes else {
-                return Err(line.error("a connection before `Nodes`", "begin with `Nodes n`"));
+                return Err(line.line_error("a connection before `Nodes`", "begin with `Nodes n`"));
             };
             for end in [src, dst] {
-                if whole(&line, end, "a node")? >= nodes {
+                if parse_count(&line, end, "a node")? >= nodes {
                     let message = format!("node {} is not below `Nodes {nodes}`", quoted(end));
-                    return Err(line.wrong(end, message, "nodes are numbered from zero"));
+                    return Err(line.field_error(end, message, "nodes are numbered from zero"));
                 }
             }
-            let (src, dst) = hosts.ends(&line, src, dst)?;
+            let (src, dst) = hosts.endpoints(&line, src, dst)?;
             let (size, start) = connection(&line, words)?;
-            keep(&mut rows, Listed { src, dst, size, start }, &line)?;
+            push_flow(&mut rows, ListedFlow { src, dst, size, start }, &line)?;
             continue;
         }
         let value = words.next();
         match (first, value) {
-            ("Nodes", Some(n)) => nodes = Some(whole(&line, n, "nodes")?),
-            ("Connections", Some(n)) => connections = Some(whole(&line, n, "connections")?),
+            ("Nodes", Some(n)) => nodes = Some(parse_count(&line, n, "nodes")?),
+            ("Connections", Some(n)) => connections = Some(parse_count(&line, n, "connections")?),
             ("Triggers" | "Failures", Some("0")) => {}
             ("Triggers" | "trigger" | "Failures" | "failure", _) => {
                 return Err(unsupported(&line, first));
             }
             _ => {
                 let message = format!("{} is no line of a connection matrix", quoted(first));
-                return Err(line.wrong(first, message, ROW));
+                return Err(line.field_error(first, message, ROW));
             }
         }
     }
     let Some(connections) = connections else {
-        return Err(ended(
+        return Err(unexpected_end(
             file,
             last,
             "no line `Connections m`".into(),
@@ -58,19 +62,24 @@ pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<List
     };
     if rows.is_empty() || rows.len() as u64 != connections {
         let message = format!("{} connections where `Connections` says {connections}", rows.len());
-        return Err(ended(file, last, message, "correct the number, or complete the file"));
+        return Err(unexpected_end(
+            file,
+            last,
+            message,
+            "correct the number, or complete the file",
+        ));
     }
     Ok(rows)
 }
 
-fn unsupported(line: &Line<'_>, word: &str) -> FileError {
+fn unsupported(line: &FileLine<'_>, word: &str) -> FileError {
     let message = format!("{} is not supported", quoted(word));
-    line.wrong(word, message, "only `id`, `start` and `size` of connections are read")
+    line.field_error(word, message, "only `id`, `start` and `size` of connections are read")
 }
 
 /// What is said of a connection after its ends.
 fn connection<'a>(
-    line: &Line<'a>,
+    line: &FileLine<'a>,
     mut words: impl Iterator<Item = &'a str>,
 ) -> Result<(lowtide_units::Bytes, Instant), FileError> {
     let (mut bytes, mut start) = (None, None);
@@ -79,32 +88,32 @@ fn connection<'a>(
             return Err(unsupported(line, word));
         }
         let Some(value) = words.next() else {
-            return Err(line.wrong(word, format!("`{word}` without a number"), ROW));
+            return Err(line.field_error(word, format!("`{word}` without a number"), ROW));
         };
         match word {
             "size" => bytes = Some(size(line, value)?),
             "start" => start = Some(picoseconds(line, value)?),
             _ => {
-                whole(line, value, "a flow")?;
+                parse_count(line, value, "a flow")?;
             }
         }
     }
     match (bytes, start) {
         (Some(bytes), Some(start)) => Ok((bytes, start)),
-        (None, _) => Err(line.error("a connection without `size`", ROW)),
-        (_, None) => Err(line.error("a connection without `start`", ROW)),
+        (None, _) => Err(line.line_error("a connection without `size`", ROW)),
+        (_, None) => Err(line.line_error("a connection without `start`", ROW)),
     }
 }
 
-fn picoseconds(line: &Line<'_>, field: &str) -> Result<Instant, FileError> {
+fn picoseconds(line: &FileLine<'_>, field: &str) -> Result<Instant, FileError> {
     let (whole, fraction) = field.split_once('.').unwrap_or((field, ""));
     if !fraction.is_empty() && fraction.bytes().any(|b| b != b'0') {
         let message = format!("{} has a fraction: microseconds of an old release", quoted(field));
-        return Err(line.wrong(field, message, "write picoseconds"));
+        return Err(line.field_error(field, message, "write picoseconds"));
     }
     let ps = whole.parse::<u64>().ok().filter(|ps| *ps < u64::MAX);
     ps.map(Instant::from_ps).ok_or_else(|| {
-        line.wrong(
+        line.field_error(
             field,
             super::not_a(field, "time"),
             "write picoseconds from the start of the run",

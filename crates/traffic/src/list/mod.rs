@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use lowtide_units::{Bytes, Duration, Instant, parse_bytes, parse_duration};
 
-use crate::api::Site;
-use crate::refusal::MOST_CONNECTIONS;
-use crate::table::{FileError, Line, quoted, scaled};
+use crate::api::WorkloadContext;
+use crate::refusal::MAX_CONNECTIONS;
+use crate::table::{FileError, FileLine, quoted, scaled};
 
 mod csv;
 mod hpcc;
@@ -20,11 +20,11 @@ pub(crate) use hpcc::read as hpcc;
 pub(crate) use htsim::read as htsim;
 
 /// Picoseconds of a second.
-const SECOND: u64 = 1_000_000_000_000;
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// A row of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedFlow {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) size: Bytes,
@@ -32,15 +32,15 @@ pub(crate) struct Listed {
 }
 
 /// The hosts that a file may name.
-pub(crate) struct Hosts<'a> {
+pub(crate) struct HostLookup<'a> {
     numbers: BTreeMap<&'a str, u32>,
     sources: Option<Vec<bool>>,
     destinations: Option<Vec<bool>>,
 }
 
-impl<'a> Hosts<'a> {
+impl<'a> HostLookup<'a> {
     /// All hosts, or those of the lists where these are not empty.
-    pub(crate) fn new(site: &'a Site, sources: &[u32], destinations: &[u32]) -> Self {
+    pub(crate) fn new(site: &'a WorkloadContext, sources: &[u32], destinations: &[u32]) -> Self {
         let limits = |list: &[u32]| {
             let mut allowed = vec![list.is_empty(); site.hosts.len()];
             for host in list {
@@ -59,7 +59,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// The host that a field names, by number or name.
-    fn find(&self, line: &Line<'_>, field: &str) -> Result<u32, FileError> {
+    fn find(&self, line: &FileLine<'_>, field: &str) -> Result<u32, FileError> {
         let count = self.numbers.len();
         let number = field.parse::<u32>().ok().filter(|n| (*n as usize) < count);
         if let Some(host) = number.or_else(|| self.numbers.get(field).copied()) {
@@ -68,27 +68,35 @@ impl<'a> Hosts<'a> {
         let example = self.numbers.keys().next().copied().unwrap_or("senders.0");
         let help =
             format!("write a number from 0 to {}, or a name as `{example}`", count.max(1) - 1);
-        Err(line.wrong(field, format!("there is no host {}", quoted(field)), help))
+        Err(line.field_error(field, format!("there is no host {}", quoted(field)), help))
     }
 
     /// The two ends of a flow.
-    pub(crate) fn ends(
+    pub(crate) fn endpoints(
         &self,
-        line: &Line<'_>,
+        line: &FileLine<'_>,
         src: &str,
         dst: &str,
     ) -> Result<(u32, u32), FileError> {
         let (from, to) = (self.find(line, src)?, self.find(line, dst)?);
         if from == to {
             let message = format!("{} sends to itself", quoted(src));
-            return Err(line.wrong(dst, message, "name another destination, or delete the line"));
+            return Err(line.field_error(
+                dst,
+                message,
+                "name another destination, or delete the line",
+            ));
         }
         let lists = [(&self.sources, from, src, "from"), (&self.destinations, to, dst, "to")];
         for (list, host, field, key) in lists {
             let allowed = list.as_ref().is_none_or(|l| l.get(host as usize) == Some(&true));
             if !allowed {
                 let message = format!("{} is not among the hosts of `{key}`", quoted(field));
-                return Err(line.wrong(field, message, format!("add it there, or delete `{key}`")));
+                return Err(line.field_error(
+                    field,
+                    message,
+                    format!("add it there, or delete `{key}`"),
+                ));
             }
         }
         Ok((from, to))
@@ -96,24 +104,25 @@ impl<'a> Hosts<'a> {
 }
 
 /// A size: a number of bytes, or one with a unit.
-fn size(line: &Line<'_>, field: &str) -> Result<Bytes, FileError> {
+fn size(line: &FileLine<'_>, field: &str) -> Result<Bytes, FileError> {
     let help = "write bytes above zero, as 20000 or 20 kB";
     let bytes = scaled(field, 1).or_else(|| parse_bytes(field).ok().map(Bytes::as_u64));
     match bytes {
-        Some(0) => Err(line.wrong(field, "a flow of zero bytes", help)),
+        Some(0) => Err(line.field_error(field, "a flow of zero bytes", help)),
         Some(bytes) => Ok(Bytes::new(bytes)),
-        None => Err(line.wrong(field, not_a(field, "size"), help)),
+        None => Err(line.field_error(field, not_a(field, "size"), help)),
     }
 }
 
 /// A time: a number of seconds, or one with a unit.
-fn time(line: &Line<'_>, field: &str) -> Result<Instant, FileError> {
-    let ps = scaled(field, SECOND).or_else(|| parse_duration(field).ok().map(Duration::as_ps));
+fn time(line: &FileLine<'_>, field: &str) -> Result<Instant, FileError> {
+    let ps =
+        scaled(field, PS_PER_SECOND).or_else(|| parse_duration(field).ok().map(Duration::as_ps));
     let help = "write seconds from the start of the run, as 0.25, or a time as 250 ms";
     // `never` is a time elsewhere.
     match ps.filter(|ps| *ps < u64::MAX) {
         Some(ps) => Ok(Instant::from_ps(ps)),
-        None => Err(line.wrong(field, not_a(field, "time"), help)),
+        None => Err(line.field_error(field, not_a(field, "time"), help)),
     }
 }
 
@@ -126,26 +135,30 @@ fn not_a(field: &str, what: &str) -> String {
 }
 
 /// Keeps a row unless there are too many.
-fn keep(rows: &mut Vec<Listed>, row: Listed, line: &Line<'_>) -> Result<(), FileError> {
-    if rows.len() as u64 == MOST_CONNECTIONS {
-        let message = format!("more than {MOST_CONNECTIONS} flows");
-        return Err(line.error(message, "split the file and run its parts one by one"));
+fn push_flow(
+    rows: &mut Vec<ListedFlow>,
+    row: ListedFlow,
+    line: &FileLine<'_>,
+) -> Result<(), FileError> {
+    if rows.len() as u64 == MAX_CONNECTIONS {
+        let message = format!("more than {MAX_CONNECTIONS} flows");
+        return Err(line.line_error(message, "split the file and run its parts one by one"));
     }
     rows.push(row);
     Ok(())
 }
 
 /// A whole number that says how many of something there are.
-fn whole(line: &Line<'_>, field: &str, what: &str) -> Result<u64, FileError> {
+fn parse_count(line: &FileLine<'_>, field: &str, what: &str) -> Result<u64, FileError> {
     field.parse().map_err(|_| {
         let message = format!("{} is no number of {what}", quoted(field));
-        line.wrong(field, message, "write a whole number")
+        line.field_error(field, message, "write a whole number")
     })
 }
 
 /// An error at the end of a file that came too early.
-fn ended(file: &str, last: u64, message: String, help: &str) -> FileError {
-    Line { file, number: last.max(1), text: "" }.error(message, help)
+fn unexpected_end(file: &str, last: u64, message: String, help: &str) -> FileError {
+    FileLine { file, number: last.max(1), text: "" }.line_error(message, help)
 }
 
 #[cfg(test)]

@@ -3,22 +3,22 @@ use std::fmt::Write as _;
 use lowtide_units::Rate;
 
 use super::*;
-use crate::testing::site;
-use crate::workload::HostFacts;
+use crate::testing::context;
+use crate::workload::HostInfo;
 
-type Read = fn(&str, &str, &Hosts<'_>) -> Result<Vec<Listed>, FileError>;
+type Read = fn(&str, &str, &HostLookup<'_>) -> Result<Vec<ListedFlow>, FileError>;
 
 fn good(read: Read, text: &str) -> Vec<(u32, u32, u64, u64)> {
-    let site = site(16, 1);
-    let rows = read("f", text, &Hosts::new(&site, &[], &[])).unwrap();
+    let site = context(16, 1);
+    let rows = read("f", text, &HostLookup::new(&site, &[], &[])).unwrap();
     rows.iter().map(|r| (r.src, r.dst, r.size.as_u64(), r.start.as_ps())).collect()
 }
 
 /// Each text must be refused with a message that begins so.
 fn bad(read: Read, cases: &[(&str, &str)]) {
-    let site = site(16, 1);
+    let site = context(16, 1);
     for (text, want) in cases {
-        let error = read("f", text, &Hosts::new(&site, &[], &[])).unwrap_err().to_string();
+        let error = read("f", text, &HostLookup::new(&site, &[], &[])).unwrap_err().to_string();
         assert!(error.starts_with(want), "{text:?}\n  gives {error}\n  not   {want}");
     }
 }
@@ -37,7 +37,7 @@ fn csv_takes_columns_in_any_order_units_names_and_quotes() {
 }
 
 #[test]
-fn csv_mistakes_are_told_with_line_and_column() {
+fn csv_errors_have_line_and_column() {
     let h = "src,dst,bytes,start\n";
     let row = |row: &str| format!("{h}0,1,5,0\n{row}\n");
     let rows = [
@@ -75,8 +75,8 @@ fn csv_mistakes_are_told_with_line_and_column() {
 
 #[test]
 fn hosts_are_limited_to_from_and_to() {
-    let site = site(16, 1);
-    let hosts = Hosts::new(&site, &[0, 1], &[2]);
+    let site = context(16, 1);
+    let hosts = HostLookup::new(&site, &[0, 1], &[2]);
     let read = |row: &str| csv("f", &format!("src,dst,bytes,start\n{row}"), &hosts);
     assert_eq!(read("1,2,5,0").unwrap().len(), 1);
     assert!(read("3,2,5,0").unwrap_err().message.contains("not among the hosts of `from`"));
@@ -84,14 +84,14 @@ fn hosts_are_limited_to_from_and_to() {
 }
 
 #[test]
-fn hpcc_files_are_read_as_far_as_they_say() {
+fn hpcc_files_are_read_up_to_their_flow_count() {
     let text = "2\n2 1 3 100 200000 2\n3 1 3 100 150000 2.000000001\n4 1 3 1 1 2\n\nFirst line: # of flows\n";
-    let want = [(2, 1, 200_000, 2 * SECOND), (3, 1, 150_000, 2 * SECOND + 1_000)];
+    let want = [(2, 1, 200_000, 2 * PS_PER_SECOND), (3, 1, 150_000, 2 * PS_PER_SECOND + 1_000)];
     assert_eq!(good(hpcc, text), want);
 }
 
 #[test]
-fn hpcc_mistakes_are_told() {
+fn hpcc_errors_are_reported() {
     bad(
         hpcc,
         &[
@@ -118,7 +118,7 @@ fn htsim_matrices_are_read() {
 }
 
 #[test]
-fn htsim_mistakes_and_what_is_not_supported_are_told() {
+fn htsim_errors_and_unsupported_keywords_are_reported() {
     let row = |row: &str| format!("Nodes 8\nConnections 1\n{row}\n");
     let rows = [
         ("1->0 start 0 size 0", "f:3:19: a flow of zero bytes"),
@@ -152,15 +152,15 @@ fn htsim_mistakes_and_what_is_not_supported_are_told() {
 
 #[test]
 fn a_hundred_thousand_flows_stay_in_order() {
-    let fact = |i| HostFacts { name: format!("h.{i}"), rate: Rate::from_gbps(10), rack: 0 };
-    let site = Site { hosts: (0..1_000).map(fact).collect(), ..site(0, 1) };
+    let fact = |i| HostInfo { name: format!("h.{i}"), rate: Rate::from_gbps(10), rack: 0 };
+    let site = WorkloadContext { hosts: (0..1_000).map(fact).collect(), ..context(0, 1) };
     let mut text = String::from("start,src,dst,bytes\n");
     for i in 0..100_000_u32 {
         writeln!(text, "0.{i:06},{},{},{}", i % 1_000, (i + 1) % 1_000, i + 1).unwrap();
     }
-    let rows = csv("f", &text, &Hosts::new(&site, &[], &[])).unwrap();
+    let rows = csv("f", &text, &HostLookup::new(&site, &[], &[])).unwrap();
     assert_eq!(rows.len(), 100_000);
-    let last = Listed {
+    let last = ListedFlow {
         src: 999,
         dst: 0,
         size: Bytes::new(100_000),

@@ -10,26 +10,29 @@
 //! - `hpcc`: the number of flows, then `src dst pg dport size start` with `start` in seconds.
 //! - `htsim`: `Nodes n`, `Connections m`, then `src->dst start T size S` with `T` in picoseconds.
 
-use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use super::{
+    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+    WorkloadParam, WorkloadParamKind,
+};
 use crate::deal::START;
-use crate::list::{self, Hosts};
-use crate::{Flow, Source};
+use crate::list::{self, HostLookup};
+use crate::{Flow, WritePattern};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "flow-list",
     summary: "flows from a file: CSV, HPCC's flow.txt or htsim's connection matrix",
-    ends: Ends::Listed,
+    host_selection: HostSelection::FromFile,
     params: &[
-        Param {
+        WorkloadParam {
             name: "file",
-            kind: ParamKind::File,
+            kind: WorkloadParamKind::File,
             default: None,
             doc: "The file with the flows.",
         },
-        Param {
+        WorkloadParam {
             name: "format",
-            kind: ParamKind::Choice(&["csv", "hpcc", "htsim"]),
+            kind: WorkloadParamKind::Choice(&["csv", "hpcc", "htsim"]),
             default: Some("csv"),
             doc: "How the file is written: docs/traffic.md has the three formats.",
         },
@@ -38,27 +41,27 @@ pub static ENTRY: Entry = Entry {
     traffic,
 };
 
-fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let Some(file) = args.file("file") else {
-        return Err(Refusal::at("file", "no file of flows", "write `file = \"flows.csv\"`"));
+        return Err(WorkloadError::at("file", "no file of flows", "write `file = \"flows.csv\"`"));
     };
-    let hosts = Hosts::new(site, &args.sources, &args.destinations);
+    let hosts = HostLookup::new(site, &args.sources, &args.destinations);
     let read = match args.choice("format") {
         Some("hpcc") => list::hpcc,
         Some("htsim") => list::htsim,
         _ => list::csv,
     };
-    let rows = read(&file.name, &file.text, &hosts).map_err(|e| Refusal::file("file", &e))?;
+    let rows = read(&file.name, &file.text, &hosts).map_err(|e| WorkloadError::file("file", &e))?;
     let later = args.time("start");
-    let flow = |row: list::Listed| Flow {
+    let flow = |row: list::ListedFlow| Flow {
         group: args.group,
         src: row.src,
         dst: row.dst,
         size: Some(row.size),
         start: row.start + later,
-        source: Source::AtOnce,
+        write_pattern: WritePattern::Bulk,
     };
-    Ok(Traffic { flows: rows.into_iter().map(flow).collect(), askers: Vec::new() })
+    Ok(Traffic { flows: rows.into_iter().map(flow).collect(), query_clients: Vec::new() })
 }
 
 #[cfg(test)]
@@ -68,19 +71,19 @@ mod tests {
     use lowtide_units::{Bytes, Duration};
 
     use super::*;
-    use crate::testing::{made, refused};
-    use crate::workload::{ParamValue, UserFile};
+    use crate::testing::{generate, generate_err};
+    use crate::workload::{UserFile, WorkloadParamValue};
 
-    fn args(format: &'static str, text: &str) -> Args {
+    fn args(format: &'static str, text: &str) -> WorkloadArgs {
         let file = UserFile { name: "mine.txt".into(), text: text.into() };
-        Args {
+        WorkloadArgs {
             group: 2,
             values: vec![
-                ("file", ParamValue::File(Arc::new(file))),
-                ("format", ParamValue::Choice(format)),
-                ("start", ParamValue::Time(Duration::from_secs(1))),
+                ("file", WorkloadParamValue::File(Arc::new(file))),
+                ("format", WorkloadParamValue::Choice(format)),
+                ("start", WorkloadParamValue::Time(Duration::from_secs(1))),
             ],
-            ..Args::default()
+            ..WorkloadArgs::default()
         }
     }
 
@@ -91,24 +94,24 @@ mod tests {
             ("hpcc", "1\n3 4 3 100 20000 0.5\n"),
             ("htsim", "Nodes 16\nConnections 1\n3->4 start 500000000000 size 20000\n"),
         ] {
-            let flows = made(&ENTRY, &args(format, text)).flows;
+            let flows = generate(&ENTRY, &args(format, text)).flows;
             let want = Flow {
                 group: 2,
                 src: 3,
                 dst: 4,
                 size: Some(Bytes::new(20_000)),
                 start: lowtide_units::Instant::ZERO + Duration::from_ms(1_500),
-                source: Source::AtOnce,
+                write_pattern: WritePattern::Bulk,
             };
             assert_eq!(flows, [want], "{format}");
         }
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_place_and_points_at_the_key() {
-        let refusal = refused(&ENTRY, &args("csv", "src,dst,bytes,start\n3,3,5,0\n"));
+    fn an_error_has_its_location_and_points_at_the_key() {
+        let refusal = generate_err(&ENTRY, &args("csv", "src,dst,bytes,start\n3,3,5,0\n"));
         assert_eq!(refusal.key, Some("file"));
         assert!(refusal.message.starts_with("mine.txt:2:3: `3` sends to itself"), "{refusal}");
-        assert!(refused(&ENTRY, &Args::default()).message.contains("no file"));
+        assert!(generate_err(&ENTRY, &WorkloadArgs::default()).message.contains("no file"));
     }
 }

@@ -7,19 +7,22 @@
 
 use lowtide_units::Bytes;
 
-use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use super::{
+    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+    WorkloadParam, WorkloadParamKind,
+};
 use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::deal::START;
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "incast",
     summary: "clients that each ask all servers at once for a share of one size",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[
-        Param {
+        WorkloadParam {
             name: "total",
-            kind: ParamKind::Size,
+            kind: WorkloadParamKind::Size,
             default: Some("1 MB"),
             doc: "Bytes of all answers of a query together; each server sends an equal part.",
         },
@@ -34,11 +37,11 @@ pub static ENTRY: Entry = Entry {
     traffic,
 };
 
-fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
+fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let total = args.size("total").unwrap_or(Bytes::new(1)).as_u64();
-    ask::each(args, |_, client| {
-        let mut asker = ask::asker(args, client, ask::servers(args, client)?);
-        asker.answers = vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))];
+    ask::client_per_source(args, |_, client| {
+        let mut asker = ask::query_client(args, client, ask::servers(args, client)?);
+        asker.response_sizes = vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))];
         Ok(asker)
     })
 }
@@ -46,24 +49,24 @@ fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{made, refused};
-    use crate::workload::ParamValue;
+    use crate::testing::{generate, generate_err};
+    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_server_sends_its_part_of_the_total() {
-        let values = vec![("total", ParamValue::Size(Some(Bytes::new(1_000_000))))];
-        let args = |servers: u32| Args {
+        let values = vec![("total", WorkloadParamValue::Size(Some(Bytes::new(1_000_000))))];
+        let args = |servers: u32| WorkloadArgs {
             sources: vec![0],
             destinations: (0..=servers).collect(),
             values: values.clone(),
-            ..Args::default()
+            ..WorkloadArgs::default()
         };
         for (n, part) in [(1, 1_000_000), (3, 333_334), (40, 25_000)] {
-            let asker = &made(&ENTRY, &args(n)).askers[0];
-            assert_eq!(asker.answers, [Bytes::new(part)]);
+            let asker = &generate(&ENTRY, &args(n)).query_clients[0];
+            assert_eq!(asker.response_sizes, [Bytes::new(part)]);
             assert_eq!(asker.servers, (1..=n).collect::<Vec<_>>());
             assert_eq!(u64::from(asker.fan_out), asker.connections());
         }
-        assert_eq!(refused(&ENTRY, &args(0)).key, Some("to"));
+        assert_eq!(generate_err(&ENTRY, &args(0)).key, Some("to"));
     }
 }

@@ -14,13 +14,15 @@ pub mod requests;
 pub mod transfers;
 // lowtide:registry end
 
-pub use crate::api::{Args, Ends, Entry, HostFacts, Site, Traffic};
-pub use crate::param::{Param, ParamKind, ParamValue, UserFile};
-pub use crate::refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
+pub use crate::api::{
+    HostInfo, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
+};
+pub use crate::param::{UserFile, WorkloadParam, WorkloadParamKind, WorkloadParamValue};
+pub use crate::refusal::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 
 /// Every workload, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[
+pub static REGISTRY: &[&WorkloadEntry] = &[
     &all_to_all::ENTRY,
     &cluster::ENTRY,
     &flow_list::ENTRY,
@@ -36,7 +38,7 @@ pub static REGISTRY: &[&Entry] = &[
 // lowtide:registry list end
 
 /// The workload of that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 

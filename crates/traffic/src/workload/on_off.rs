@@ -7,29 +7,32 @@
 
 use lowtide_units::Bytes;
 
-use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
-use crate::Source;
-use crate::deal::{self, deal};
+use super::{
+    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+    WorkloadParam, WorkloadParamKind,
+};
+use crate::WritePattern;
+use crate::deal::{self, round_robin_flows};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "on-off",
     summary: "flows that send a burst, pause, and go on over the same connection",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[
         deal::COUNT,
         deal::SIZE,
         deal::START,
         deal::SPACING,
-        Param {
+        WorkloadParam {
             name: "burst",
-            kind: ParamKind::Size,
+            kind: WorkloadParamKind::Size,
             default: None,
             doc: "Payload bytes that are written at once.",
         },
-        Param {
+        WorkloadParam {
             name: "pause",
-            kind: ParamKind::Time,
+            kind: WorkloadParamKind::Time,
             default: None,
             doc: "Time from the acknowledgement of a whole burst to the next one.",
         },
@@ -37,9 +40,9 @@ pub static ENTRY: Entry = Entry {
     traffic,
 };
 
-fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
+fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let burst = args.size("burst").unwrap_or(Bytes::new(1));
-    deal(args, Source::OnOff { burst, pause: args.time("pause") })
+    round_robin_flows(args, WritePattern::OnOff { burst, pause: args.time("pause") })
 }
 
 #[cfg(test)]
@@ -47,26 +50,27 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::testing::made;
-    use crate::workload::ParamValue;
+    use crate::testing::generate;
+    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_flow_knows_its_burst_and_its_pause() {
-        let args = Args {
+        let args = WorkloadArgs {
             group: 0,
             sources: vec![0, 1],
             destinations: vec![2],
             values: vec![
-                ("count", ParamValue::Count(2)),
-                ("size", ParamValue::Size(None)),
-                ("burst", ParamValue::Size(Some(Bytes::new(200_000)))),
-                ("pause", ParamValue::Time(Duration::from_secs(1))),
+                ("count", WorkloadParamValue::Count(2)),
+                ("size", WorkloadParamValue::Size(None)),
+                ("burst", WorkloadParamValue::Size(Some(Bytes::new(200_000)))),
+                ("pause", WorkloadParamValue::Time(Duration::from_secs(1))),
             ],
-            ..Args::default()
+            ..WorkloadArgs::default()
         };
-        let flows = made(&ENTRY, &args).flows;
-        let source = Source::OnOff { burst: Bytes::new(200_000), pause: Duration::from_secs(1) };
+        let flows = generate(&ENTRY, &args).flows;
+        let source =
+            WritePattern::OnOff { burst: Bytes::new(200_000), pause: Duration::from_secs(1) };
         assert_eq!(flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(), [(0, 2), (1, 2)]);
-        assert!(flows.iter().all(|f| f.source == source && f.size.is_none()));
+        assert!(flows.iter().all(|f| f.write_pattern == source && f.size.is_none()));
     }
 }

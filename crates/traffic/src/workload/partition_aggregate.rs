@@ -9,51 +9,54 @@
 
 use lowtide_units::{Bytes, Duration};
 
-use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use super::{
+    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+    WorkloadParam, WorkloadParamKind,
+};
 use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
-use crate::cdf::Measure;
+use crate::cdf::CdfKind;
 use crate::deal::START;
-use crate::{Asker, Asks};
+use crate::{QueryClientSpec, QuerySchedule};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "partition-aggregate",
     summary: "clients that ask several servers at once, closed loop, Poisson or with measured gaps",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[
-        Param {
+        WorkloadParam {
             name: "fan-out",
-            kind: ParamKind::Optional(&ParamKind::Count { min: 1, max: 1_000_000 }),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count { min: 1, max: 1_000_000 }),
             default: Some("off"),
             doc: "How many servers a query goes to, drawn for each; `off` is all.",
         },
-        Param {
+        WorkloadParam {
             name: "answer-each",
-            kind: ParamKind::Optional(&ParamKind::Distribution(Measure::Size)),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Distribution(CdfKind::Size)),
             default: Some("off"),
             doc: "Bytes of the answer of each server; give this or `answer-total`.",
         },
-        Param {
+        WorkloadParam {
             name: "answer-total",
-            kind: ParamKind::Optional(&ParamKind::Size),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Size),
             default: Some("off"),
             doc: "Bytes of all answers of a query together, in equal parts.",
         },
-        Param {
+        WorkloadParam {
             name: "loop",
-            kind: ParamKind::Choice(&["closed", "poisson", "measured"]),
+            kind: WorkloadParamKind::Choice(&["closed", "poisson", "measured"]),
             default: Some("closed"),
             doc: "The next query comes after the last one, as a Poisson process, or with gaps from `gaps`.",
         },
-        Param {
+        WorkloadParam {
             name: "every",
-            kind: ParamKind::Optional(&ParamKind::Time),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
             default: Some("off"),
             doc: "Mean time between the queries of one client: must be given for `poisson`, stretches `gaps` for `measured`.",
         },
-        Param {
+        WorkloadParam {
             name: "gaps",
-            kind: ParamKind::Distribution(Measure::Time),
+            kind: WorkloadParamKind::Distribution(CdfKind::Time),
             default: Some("dctcp-query-gaps"),
             doc: "Times between the queries of one client when they are measured.",
         },
@@ -68,52 +71,69 @@ pub static ENTRY: Entry = Entry {
     traffic,
 };
 
-fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let both = args.is_set("answer-each") && args.is_set("answer-total");
     if both || !(args.is_set("answer-each") || args.is_set("answer-total")) {
         let message = if both { "the answers have two sizes" } else { "the answers have no size" };
-        return Err(Refusal::at("answer-each", message, "give `answer-each` or `answer-total`"));
+        return Err(WorkloadError::at(
+            "answer-each",
+            message,
+            "give `answer-each` or `answer-total`",
+        ));
     }
-    ask::each(args, |i, client| one(args, site, i, client))
+    ask::client_per_source(args, |i, client| one(args, site, i, client))
 }
 
-fn one(args: &Args, site: &Site, i: u64, client: u32) -> Result<Asker, Refusal> {
-    let mut asker = ask::asker(args, client, ask::servers(args, client)?);
+fn one(
+    args: &WorkloadArgs,
+    site: &WorkloadContext,
+    i: u64,
+    client: u32,
+) -> Result<QueryClientSpec, WorkloadError> {
+    let mut asker = ask::query_client(args, client, ask::servers(args, client)?);
     if let Some(fan_out) = args.count_or_off("fan-out") {
         if fan_out > u64::from(asker.fan_out) {
             let message = format!("a query goes to {fan_out} of {} servers", asker.fan_out);
-            return Err(Refusal::at("fan-out", message, "name more hosts in `to`, or ask fewer"));
+            return Err(WorkloadError::at(
+                "fan-out",
+                message,
+                "name more hosts in `to`, or ask fewer",
+            ));
         }
         asker.fan_out = fan_out as u32;
     }
-    asker.asks = asks(args, site, i)?;
-    asker.answers = if let Some(total) = args.size("answer-total") {
+    asker.schedule = query_schedule(args, site, i)?;
+    asker.response_sizes = if let Some(total) = args.size("answer-total") {
         vec![Bytes::new(total.as_u64().div_ceil(u64::from(asker.fan_out)).max(1))]
     } else {
-        ask::answers(args, site, i, "answer-each", &asker.asks)?
+        ask::draw_response_sizes(args, site, i, "answer-each", &asker.schedule)?
     };
     Ok(asker)
 }
 
-fn asks(args: &Args, site: &Site, i: u64) -> Result<Asks, Refusal> {
+fn query_schedule(
+    args: &WorkloadArgs,
+    site: &WorkloadContext,
+    i: u64,
+) -> Result<QuerySchedule, WorkloadError> {
     let (every, most) = (args.time_or_off("every"), args.count("queries"));
     let mut rng = args.rng(site, i, "gaps");
     let times = match args.choice("loop") {
         Some("poisson") => {
             let Some(every) = every.filter(|every| *every > Duration::ZERO) else {
                 let message = "Poisson queries without the mean time between them";
-                return Err(Refusal::at("every", message, "write `every = \"10 ms\"`"));
+                return Err(WorkloadError::at("every", message, "write `every = \"10 ms\"`"));
             };
-            ask::times(args, site, most, || rng.exponential(every))?
+            ask::arrival_times(args, site, most, || rng.exponential(every))?
         }
         Some("measured") => {
-            let gaps = args.drawn("gaps")?;
-            let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.stretched_to(every));
-            ask::times(args, site, most, || gaps.span(&mut rng))?
+            let gaps = args.require_cdf("gaps")?;
+            let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every));
+            ask::arrival_times(args, site, most, || gaps.draw_duration(&mut rng))?
         }
-        _ => return Ok(ask::closed(args)),
+        _ => return Ok(ask::closed_loop(args)),
     };
-    Ok(Asks::At(times))
+    Ok(QuerySchedule::OpenLoop(times))
 }
 
 #[cfg(test)]
@@ -124,67 +144,73 @@ mod tests {
 
     use super::*;
     use crate::Cdf;
-    use crate::testing::{made, refused};
-    use crate::workload::ParamValue;
+    use crate::testing::{generate, generate_err};
+    use crate::workload::WorkloadParamValue;
 
-    fn args(more: &[(&'static str, ParamValue)]) -> Args {
+    fn args(more: &[(&'static str, WorkloadParamValue)]) -> WorkloadArgs {
         let gaps = Cdf::named("dctcp-query-gaps").unwrap();
         let mut values = more.to_vec();
-        values.push(("answer-total", ParamValue::Size(Some(Bytes::new(1_000_000)))));
-        values.push(("queries", ParamValue::Count(10_000)));
-        values.push(("gaps", ParamValue::Distribution(Arc::new(gaps))));
-        Args { sources: vec![0, 1], destinations: (0..44).collect(), values, ..Args::default() }
+        values.push(("answer-total", WorkloadParamValue::Size(Some(Bytes::new(1_000_000)))));
+        values.push(("queries", WorkloadParamValue::Count(10_000)));
+        values.push(("gaps", WorkloadParamValue::Distribution(Arc::new(gaps))));
+        WorkloadArgs {
+            sources: vec![0, 1],
+            destinations: (0..44).collect(),
+            values,
+            ..WorkloadArgs::default()
+        }
     }
 
-    fn times(asker: &Asker) -> &[Instant] {
-        match &asker.asks {
-            Asks::At(times) => times,
-            Asks::Closed { .. } => panic!("closed"),
+    fn times(asker: &QueryClientSpec) -> &[Instant] {
+        match &asker.schedule {
+            QuerySchedule::OpenLoop(times) => times,
+            QuerySchedule::ClosedLoop { .. } => panic!("closed"),
         }
     }
 
     #[test]
     fn a_query_goes_to_all_but_the_client_or_to_as_many_as_are_asked() {
-        let all = made(&ENTRY, &args(&[])).askers;
-        assert_eq!((all[1].fan_out, all[1].answers[0]), (43, Bytes::new(23_256)));
-        assert!(matches!(all[1].asks, Asks::Closed { queries: 10_000, .. }));
-        let some = made(&ENTRY, &args(&[("fan-out", ParamValue::Count(10))])).askers;
+        let all = generate(&ENTRY, &args(&[])).query_clients;
+        assert_eq!((all[1].fan_out, all[1].response_sizes[0]), (43, Bytes::new(23_256)));
+        assert!(matches!(all[1].schedule, QuerySchedule::ClosedLoop { queries: 10_000, .. }));
+        let some =
+            generate(&ENTRY, &args(&[("fan-out", WorkloadParamValue::Count(10))])).query_clients;
         assert_eq!((some[0].fan_out, some[0].servers.len()), (10, 43));
-        assert_eq!(some[0].answers, [Bytes::new(100_000)]);
-        let refusal = refused(&ENTRY, &args(&[("fan-out", ParamValue::Count(44))]));
+        assert_eq!(some[0].response_sizes, [Bytes::new(100_000)]);
+        let refusal = generate_err(&ENTRY, &args(&[("fan-out", WorkloadParamValue::Count(44))]));
         assert_eq!(refusal.key, Some("fan-out"));
     }
 
     #[test]
     fn poisson_queries_come_at_their_rate_until_the_end_and_differ_by_client() {
-        let every = ("every", ParamValue::Time(Duration::from_ms(2)));
-        let poisson = args(&[("loop", ParamValue::Choice("poisson")), every]);
-        let askers = made(&ENTRY, &poisson).askers;
+        let every = ("every", WorkloadParamValue::Time(Duration::from_ms(2)));
+        let poisson = args(&[("loop", WorkloadParamValue::Choice("poisson")), every]);
+        let askers = generate(&ENTRY, &poisson).query_clients;
         let n = times(&askers[0]).len();
         // 5000 expected, five standard deviations of 71.
         assert!((4_646..=5_354).contains(&n), "{n}");
         assert!(times(&askers[0]).is_sorted());
         assert!(times(&askers[0])[n - 1].since_start() < Duration::from_secs(10));
         assert_ne!(times(&askers[0]), times(&askers[1]));
-        let without = args(&[("loop", ParamValue::Choice("poisson"))]);
-        assert_eq!(refused(&ENTRY, &without).key, Some("every"));
+        let without = args(&[("loop", WorkloadParamValue::Choice("poisson"))]);
+        assert_eq!(generate_err(&ENTRY, &without).key, Some("every"));
     }
 
     #[test]
     fn measured_gaps_are_stretched_to_a_mean() {
-        let every = ("every", ParamValue::Time(Duration::from_ms(2)));
-        let measured = args(&[("loop", ParamValue::Choice("measured")), every]);
-        let n = times(&made(&ENTRY, &measured).askers[0]).len();
+        let every = ("every", WorkloadParamValue::Time(Duration::from_ms(2)));
+        let measured = args(&[("loop", WorkloadParamValue::Choice("measured")), every]);
+        let n = times(&generate(&ENTRY, &measured).query_clients[0]).len();
         assert!((4_500..=5_500).contains(&n), "{n}");
     }
 
     #[test]
     fn answers_need_one_size() {
         let each = Cdf::fixed(Bytes::new(2_000));
-        let both = args(&[("answer-each", ParamValue::Distribution(Arc::new(each)))]);
-        assert!(refused(&ENTRY, &both).message.contains("two sizes"));
+        let both = args(&[("answer-each", WorkloadParamValue::Distribution(Arc::new(each)))]);
+        assert!(generate_err(&ENTRY, &both).message.contains("two sizes"));
         let mut none = args(&[]);
         none.values.retain(|(name, _)| *name != "answer-total");
-        assert!(refused(&ENTRY, &none).message.contains("no size"));
+        assert!(generate_err(&ENTRY, &none).message.contains("no size"));
     }
 }

@@ -9,29 +9,38 @@
 
 use lowtide_units::Instant;
 
-use super::{Args, Ends, Entry, Refusal, Site, Traffic};
-use crate::deal::{SIZE, START, to_itself};
-use crate::{Flow, Source};
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use crate::deal::{SIZE, START, self_traffic_error};
+use crate::{Flow, WritePattern};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "permutation",
     summary: "every source sends to another destination of its own",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[SIZE, START],
     traffic,
 };
 
-fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let drawn = draw(args, site)?;
     let (size, start) = (args.size("size"), Instant::ZERO + args.time("start"));
-    let flow =
-        |(&src, dst)| Flow { group: args.group, src, dst, size, start, source: Source::AtOnce };
-    Ok(Traffic { flows: args.sources.iter().zip(drawn).map(flow).collect(), askers: Vec::new() })
+    let flow = |(&src, dst)| Flow {
+        group: args.group,
+        src,
+        dst,
+        size,
+        start,
+        write_pattern: WritePattern::Bulk,
+    };
+    Ok(Traffic {
+        flows: args.sources.iter().zip(drawn).map(flow).collect(),
+        query_clients: Vec::new(),
+    })
 }
 
 /// The destinations in the order of the sources.
-fn draw(args: &Args, site: &Site) -> Result<Vec<u32>, Refusal> {
+fn draw(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Vec<u32>, WorkloadError> {
     let (sources, mut to) = (&args.sources, args.destinations.clone());
     if to.len() < sources.len() {
         let message = format!(
@@ -40,7 +49,7 @@ fn draw(args: &Args, site: &Site) -> Result<Vec<u32>, Refusal> {
             sources.len(),
             to.len()
         );
-        return Err(Refusal::at("to", message, "name at least as many hosts in `to`"));
+        return Err(WorkloadError::at("to", message, "name at least as many hosts in `to`"));
     }
     let mut rng = args.rng(site, 0, "permutation");
     for i in (1..to.len()).rev() {
@@ -54,7 +63,7 @@ fn draw(args: &Args, site: &Site) -> Result<Vec<u32>, Refusal> {
         let turn = rng.below(to.len() as u64) as usize;
         let fits = |j: &usize| to[*j] != source && sources.get(*j) != Some(&source);
         let other = (0..to.len()).map(|k| (turn + k) % to.len()).find(fits);
-        to.swap(i, other.ok_or_else(|| to_itself(args))?);
+        to.swap(i, other.ok_or_else(|| self_traffic_error(args))?);
     }
     Ok(to)
 }
@@ -62,15 +71,15 @@ fn draw(args: &Args, site: &Site) -> Result<Vec<u32>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{made, refused, site};
-    use crate::workload::ParamValue;
+    use crate::testing::{context, generate, generate_err};
+    use crate::workload::WorkloadParamValue;
 
-    fn args(sources: &[u32], destinations: &[u32]) -> Args {
-        Args {
+    fn args(sources: &[u32], destinations: &[u32]) -> WorkloadArgs {
+        WorkloadArgs {
             sources: sources.to_vec(),
             destinations: destinations.to_vec(),
-            values: vec![("size", ParamValue::Size(None))],
-            ..Args::default()
+            values: vec![("size", WorkloadParamValue::Size(None))],
+            ..WorkloadArgs::default()
         }
     }
 
@@ -78,7 +87,7 @@ mod tests {
     fn each_host_sends_and_receives_once_and_never_from_itself() {
         let hosts: Vec<u32> = (0..128).collect();
         for seed in 0..200 {
-            let flows = ENTRY.make(&args(&hosts, &hosts), &site(256, seed)).unwrap().flows;
+            let flows = ENTRY.generate(&args(&hosts, &hosts), &context(256, seed)).unwrap().flows;
             assert!(flows.iter().map(|f| f.src).eq(0..128));
             assert!(flows.iter().all(|f| f.src != f.dst));
             let mut to: Vec<u32> = flows.iter().map(|f| f.dst).collect();
@@ -91,7 +100,7 @@ mod tests {
     fn the_seed_decides_who_sends_to_whom() {
         let hosts: Vec<u32> = (0..16).collect();
         let pairs = |seed| {
-            let flows = ENTRY.make(&args(&hosts, &hosts), &site(16, seed)).unwrap().flows;
+            let flows = ENTRY.generate(&args(&hosts, &hosts), &context(16, seed)).unwrap().flows;
             flows.iter().map(|f| f.dst).collect::<Vec<u32>>()
         };
         assert_eq!(pairs(1), pairs(1));
@@ -100,16 +109,16 @@ mod tests {
 
     #[test]
     fn two_hosts_send_to_each_other_and_spare_destinations_stay_idle() {
-        let flows = made(&ENTRY, &args(&[3, 4], &[3, 4])).flows;
+        let flows = generate(&ENTRY, &args(&[3, 4], &[3, 4])).flows;
         assert_eq!(flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(), [(3, 4), (4, 3)]);
-        let flows = made(&ENTRY, &args(&[0, 1], &[5, 6, 7])).flows;
+        let flows = generate(&ENTRY, &args(&[0, 1], &[5, 6, 7])).flows;
         assert!(flows[0].dst != flows[1].dst && flows.iter().all(|f| f.dst >= 5));
     }
 
     #[test]
     fn too_few_destinations_and_a_host_alone_are_refused() {
         for (sources, destinations) in [(&[0, 1][..], &[2][..]), (&[4], &[4])] {
-            assert_eq!(refused(&ENTRY, &args(sources, destinations)).key, Some("to"));
+            assert_eq!(generate_err(&ENTRY, &args(sources, destinations)).key, Some("to"));
         }
     }
 }

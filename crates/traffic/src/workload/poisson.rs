@@ -11,54 +11,66 @@
 use std::collections::BTreeMap;
 
 use lowtide_sim::Rng;
-use lowtide_units::{Duration, Instant, Parts};
+use lowtide_units::{Duration, Fraction, Instant};
 
-use super::{Args, Ends, Entry, MOST_CONNECTIONS, Param, ParamKind, Refusal, Site, Traffic};
-use crate::cdf::Measure;
-use crate::deal::{START, to_itself};
-use crate::{Cdf, Flow, Source};
+use super::{
+    HostSelection, MAX_CONNECTIONS, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
+    WorkloadError, WorkloadParam, WorkloadParamKind,
+};
+use crate::cdf::CdfKind;
+use crate::deal::{START, self_traffic_error};
+use crate::{Cdf, Flow, WritePattern};
 
 /// A billion, of which [`Parts`] are parts.
 const BILLION: u128 = 1_000_000_000;
 
 /// `intra-rack`.
-const INTRA_RACK: Param = Param {
+const INTRA_RACK: WorkloadParam = WorkloadParam {
     name: "intra-rack",
-    kind: ParamKind::Optional(&ParamKind::Parts { min: Parts::ZERO, max: Parts::ONE }),
+    kind: WorkloadParamKind::Optional(&WorkloadParamKind::Parts {
+        min: Fraction::ZERO,
+        max: Fraction::ONE,
+    }),
     default: Some("off"),
     doc: "Probability that a flow stays in its rack; `off` draws the destination without looking.",
 };
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "poisson",
     summary: "flows that arrive as a Poisson process at a load of the sources' lines",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[
-        Param {
+        WorkloadParam {
             name: "sizes",
-            kind: ParamKind::Distribution(Measure::Size),
+            kind: WorkloadParamKind::Distribution(CdfKind::Size),
             default: None,
             doc: "Payload bytes of the flows: one size, a built-in distribution or a file.",
         },
-        Param {
+        WorkloadParam {
             name: "load",
-            kind: ParamKind::Optional(&ParamKind::Parts {
-                min: Parts::from_ppm(1),
-                max: Parts::from_percent(1_000),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Parts {
+                min: Fraction::from_ppm(1),
+                max: Fraction::from_percent(1_000),
             }),
             default: Some("off"),
             doc: "Payload bits of all flows as a share of the sources' line rates; give this or `flow-rate`.",
         },
-        Param {
+        WorkloadParam {
             name: "flow-rate",
-            kind: ParamKind::Optional(&ParamKind::Count { min: 1, max: 1_000_000_000 }),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count {
+                min: 1,
+                max: 1_000_000_000,
+            }),
             default: Some("off"),
             doc: "Flows per second of the whole group.",
         },
-        Param {
+        WorkloadParam {
             name: "flows",
-            kind: ParamKind::Optional(&ParamKind::Count { min: 1, max: MOST_CONNECTIONS }),
+            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count {
+                min: 1,
+                max: MAX_CONNECTIONS,
+            }),
             default: Some("off"),
             doc: "How many flows at most; `off` goes on until the run ends.",
         },
@@ -68,10 +80,10 @@ pub static ENTRY: Entry = Entry {
     traffic,
 };
 
-fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
-    let sizes = args.drawn("sizes")?;
+fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+    let sizes = args.require_cdf("sizes")?;
     let mean = mean_gap(args, site, sizes)?;
-    let mut ends = Chooser::new(args, site)?;
+    let mut ends = EndpointSampler::new(args, site)?;
     let most = args.count_or_off("flows").unwrap_or(u64::MAX);
     let (mut gaps, mut draws) = (args.rng(site, 0, "arrivals"), args.rng(site, 0, "sizes"));
     let mut at = Instant::ZERO + args.time("start");
@@ -81,26 +93,37 @@ fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
         if at >= site.end {
             break;
         }
-        if flows.len() as u64 == MOST_CONNECTIONS {
-            return Err(Refusal::too_many(&args.name, "connections", MOST_CONNECTIONS));
+        if flows.len() as u64 == MAX_CONNECTIONS {
+            return Err(WorkloadError::above_limit(&args.name, "connections", MAX_CONNECTIONS));
         }
-        let (src, dst) = ends.draw().ok_or_else(|| to_itself(args))?;
-        let size = Some(sizes.size(&mut draws));
-        flows.push(Flow { group: args.group, src, dst, size, start: at, source: Source::AtOnce });
+        let (src, dst) = ends.draw().ok_or_else(|| self_traffic_error(args))?;
+        let size = Some(sizes.draw_size(&mut draws));
+        flows.push(Flow {
+            group: args.group,
+            src,
+            dst,
+            size,
+            start: at,
+            write_pattern: WritePattern::Bulk,
+        });
     }
     if flows.is_empty() {
         let message = format!("no flow of [traffic.{}] starts before the run ends", args.name);
-        return Err(Refusal::at(
+        return Err(WorkloadError::at(
             "start",
             message,
             "start earlier, run longer, or ask for more load",
         ));
     }
-    Ok(Traffic { flows, askers: Vec::new() })
+    Ok(Traffic { flows, query_clients: Vec::new() })
 }
 
 /// The mean time from flow to flow.
-fn mean_gap(args: &Args, site: &Site, sizes: &Cdf) -> Result<Duration, Refusal> {
+fn mean_gap(
+    args: &WorkloadArgs,
+    site: &WorkloadContext,
+    sizes: &Cdf,
+) -> Result<Duration, WorkloadError> {
     let (load, rate) = (args.parts("load"), args.count_or_off("flow-rate"));
     let gap = match (load, rate) {
         (Some(load), None) => {
@@ -117,13 +140,13 @@ fn mean_gap(args: &Args, site: &Site, sizes: &Cdf) -> Result<Duration, Refusal> 
         (both, _) => {
             let twice = both.is_some();
             let message = if twice { "flows have two rates" } else { "flows have no rate" };
-            return Err(Refusal::at("load", message, "give `load` or `flow-rate`"));
+            return Err(WorkloadError::at("load", message, "give `load` or `flow-rate`"));
         }
     };
     // Below a nanosecond the rounding to picoseconds would show in the load.
     if gap < 1_000 {
         let help = "ask for less load, or for larger flows";
-        return Err(Refusal::at("load", "more than a flow per nanosecond", help));
+        return Err(WorkloadError::at("load", "more than a flow per nanosecond", help));
     }
     Ok(Duration::from_ps(u64::try_from(gap).unwrap_or(u64::MAX)))
 }
@@ -132,18 +155,18 @@ fn mean_gap(args: &Args, site: &Site, sizes: &Cdf) -> Result<Duration, Refusal> 
 type Racks = BTreeMap<Option<u32>, Vec<u32>>;
 
 /// Draws sources and destinations.
-struct Chooser<'a> {
-    args: &'a Args,
-    site: &'a Site,
+struct EndpointSampler<'a> {
+    args: &'a WorkloadArgs,
+    site: &'a WorkloadContext,
     rng: Rng,
     /// The sum of the line rates of the sources up to and with each.
-    upto: Vec<u64>,
+    cumulative_rates: Vec<u64>,
     /// The destinations in each rack, where racks matter.
-    racks: Option<(Parts, Racks)>,
+    racks: Option<(Fraction, Racks)>,
 }
 
-impl<'a> Chooser<'a> {
-    fn new(args: &'a Args, site: &'a Site) -> Result<Self, Refusal> {
+impl<'a> EndpointSampler<'a> {
+    fn new(args: &'a WorkloadArgs, site: &'a WorkloadContext) -> Result<Self, WorkloadError> {
         let add = |sum: &mut u64, host: &u32| {
             *sum = sum.saturating_add(site.rate(*host).as_bps());
             Some(*sum)
@@ -162,17 +185,17 @@ impl<'a> Chooser<'a> {
                 let near = own.iter().any(|host| host != source);
                 let far = own.len() < args.destinations.len();
                 let name = site.hosts.get(*source as usize).map_or("?", |h| h.name.as_str());
-                if *share > Parts::ZERO && !near {
+                if *share > Fraction::ZERO && !near {
                     let message = format!("`{name}` has no destination in its rack");
-                    return Err(Refusal::at(
+                    return Err(WorkloadError::at(
                         "intra-rack",
                         message,
                         "name one in `to`, or write 0 %",
                     ));
                 }
-                if *share < Parts::ONE && !far {
+                if *share < Fraction::ONE && !far {
                     let message = format!("`{name}` has no destination outside its rack");
-                    return Err(Refusal::at(
+                    return Err(WorkloadError::at(
                         "intra-rack",
                         message,
                         "name one in `to`, or write 100 %",
@@ -180,23 +203,24 @@ impl<'a> Chooser<'a> {
                 }
             }
         }
-        Ok(Self { args, site, rng: args.rng(site, 0, "ends"), upto, racks })
+        Ok(Self { args, site, rng: args.rng(site, 0, "ends"), cumulative_rates: upto, racks })
     }
 
     fn draw(&mut self) -> Option<(u32, u32)> {
-        let at = self.rng.below(*self.upto.last()?);
-        let src = *self.args.sources.get(self.upto.partition_point(|upto| *upto <= at))?;
+        let at = self.rng.below(*self.cumulative_rates.last()?);
+        let src =
+            *self.args.sources.get(self.cumulative_rates.partition_point(|upto| *upto <= at))?;
         let all = &self.args.destinations;
         let Some((share, racks)) = &self.racks else {
-            return Some((src, one_of(&mut self.rng, all, src)?));
+            return Some((src, random_other(&mut self.rng, all, src)?));
         };
         let own = racks.get(&self.site.rack(src)).map_or(&[][..], Vec::as_slice);
         if self.rng.chance(u64::try_from(share.as_ppb()).unwrap_or(0)) {
-            return Some((src, one_of(&mut self.rng, own, src)?));
+            return Some((src, random_other(&mut self.rng, own, src)?));
         }
         loop {
             // There is one: it was checked. A rack holds a small part of the destinations as a rule.
-            let dst = one_of(&mut self.rng, all, src)?;
+            let dst = random_other(&mut self.rng, all, src)?;
             if self.site.rack(dst) != self.site.rack(src) {
                 return Some((src, dst));
             }
@@ -205,7 +229,7 @@ impl<'a> Chooser<'a> {
 }
 
 /// One of `hosts` but `not`, each equally likely.
-pub(super) fn one_of(rng: &mut Rng, hosts: &[u32], not: u32) -> Option<u32> {
+pub(super) fn random_other(rng: &mut Rng, hosts: &[u32], not: u32) -> Option<u32> {
     if hosts.iter().all(|host| *host == not) {
         return None;
     }

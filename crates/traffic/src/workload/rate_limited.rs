@@ -9,35 +9,38 @@
 
 use lowtide_units::{Bytes, Rate};
 
-use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
-use crate::Source;
-use crate::deal::{self, deal};
+use super::{
+    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+    WorkloadParam, WorkloadParamKind,
+};
+use crate::WritePattern;
+use crate::deal::{self, round_robin_flows};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "rate-limited",
     summary: "flows whose applications write at a constant rate or as a Poisson process",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[
         deal::COUNT,
         deal::SIZE,
         deal::START,
         deal::SPACING,
-        Param {
+        WorkloadParam {
             name: "rate",
-            kind: ParamKind::Rate,
+            kind: WorkloadParamKind::Rate,
             default: None,
             doc: "Payload bits per second that each application writes; the mean for `poisson`.",
         },
-        Param {
+        WorkloadParam {
             name: "write",
-            kind: ParamKind::Size,
+            kind: WorkloadParamKind::Size,
             default: Some("1448 B"),
             doc: "Payload bytes of each write; the default fills an Ethernet packet.",
         },
-        Param {
+        WorkloadParam {
             name: "arrivals",
-            kind: ParamKind::Choice(&["constant", "poisson"]),
+            kind: WorkloadParamKind::Choice(&["constant", "poisson"]),
             default: Some("constant"),
             doc: "Writes come at equal distances, or as a Poisson process.",
         },
@@ -45,36 +48,39 @@ pub static ENTRY: Entry = Entry {
     traffic,
 };
 
-fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
+fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let rate = args.rate("rate").unwrap_or(Rate::from_gbps(1));
     let write = args.size("write").unwrap_or(Bytes::new(1));
     let poisson = args.choice("arrivals") == Some("poisson");
-    deal(args, Source::Rate { rate, write, poisson })
+    round_robin_flows(args, WritePattern::Rate { rate, write, poisson })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::made;
-    use crate::workload::ParamValue;
+    use crate::testing::generate;
+    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_flow_knows_its_rate_and_its_arrivals() {
-        let args = Args {
+        let args = WorkloadArgs {
             group: 0,
             sources: vec![0],
             destinations: vec![1],
             values: vec![
-                ("count", ParamValue::Count(1)),
-                ("size", ParamValue::Size(None)),
-                ("rate", ParamValue::Rate(Rate::from_gbps(4))),
-                ("write", ParamValue::Size(Some(Bytes::new(1_448)))),
-                ("arrivals", ParamValue::Choice("poisson")),
+                ("count", WorkloadParamValue::Count(1)),
+                ("size", WorkloadParamValue::Size(None)),
+                ("rate", WorkloadParamValue::Rate(Rate::from_gbps(4))),
+                ("write", WorkloadParamValue::Size(Some(Bytes::new(1_448)))),
+                ("arrivals", WorkloadParamValue::Choice("poisson")),
             ],
-            ..Args::default()
+            ..WorkloadArgs::default()
         };
-        let source =
-            Source::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_448), poisson: true };
-        assert_eq!(made(&ENTRY, &args).flows[0].source, source);
+        let source = WritePattern::Rate {
+            rate: Rate::from_gbps(4),
+            write: Bytes::new(1_448),
+            poisson: true,
+        };
+        assert_eq!(generate(&ENTRY, &args).flows[0].write_pattern, source);
     }
 }

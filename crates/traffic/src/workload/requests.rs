@@ -5,25 +5,25 @@
 //! gets an answer, thinks, and asks again. DCTCP §4.2.2 asks for 20 KB a thousand times over a standing
 //! connection while two long flows keep the queue full.
 
-use super::{Args, Ends, Entry, Refusal, Site, Traffic};
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::ask::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::deal::{self, START};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "requests",
     summary: "clients that each ask one server, closed loop",
-    ends: Ends::FromTo,
+    host_selection: HostSelection::FromTo,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
 };
 
-fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
-    ask::each(args, |i, client| {
-        let server = deal::other(&args.destinations, i, client);
-        let server = server.ok_or_else(|| deal::to_itself(args))?;
-        let mut asker = ask::asker(args, client, vec![server]);
-        asker.answers = ask::answers(args, site, i, "answer", &asker.asks)?;
+fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+    ask::client_per_source(args, |i, client| {
+        let server = deal::nth_other(&args.destinations, i, client);
+        let server = server.ok_or_else(|| deal::self_traffic_error(args))?;
+        let mut asker = ask::query_client(args, client, vec![server]);
+        asker.response_sizes = ask::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
         Ok(asker)
     })
 }
@@ -35,55 +35,61 @@ mod tests {
     use lowtide_units::{Bytes, Duration};
 
     use super::*;
-    use crate::testing::{made, refused};
-    use crate::workload::ParamValue;
-    use crate::{Asks, Cdf};
+    use crate::testing::{generate, generate_err};
+    use crate::workload::WorkloadParamValue;
+    use crate::{Cdf, QuerySchedule};
 
-    fn args() -> Args {
-        Args {
+    fn args() -> WorkloadArgs {
+        WorkloadArgs {
             sources: vec![0, 1, 2],
             destinations: vec![8, 1],
             values: vec![
-                ("answer", ParamValue::Distribution(Arc::new(Cdf::fixed(Bytes::new(20_000))))),
-                ("request", ParamValue::Size(Some(Bytes::new(100)))),
-                ("queries", ParamValue::Count(1_000)),
-                ("think", ParamValue::Time(Duration::from_ms(1))),
-                ("connections", ParamValue::Choice("standing")),
-                ("deadline", ParamValue::Off),
+                (
+                    "answer",
+                    WorkloadParamValue::Distribution(Arc::new(Cdf::fixed(Bytes::new(20_000)))),
+                ),
+                ("request", WorkloadParamValue::Size(Some(Bytes::new(100)))),
+                ("queries", WorkloadParamValue::Count(1_000)),
+                ("think", WorkloadParamValue::Time(Duration::from_ms(1))),
+                ("connections", WorkloadParamValue::Choice("standing")),
+                ("deadline", WorkloadParamValue::Off),
             ],
-            ..Args::default()
+            ..WorkloadArgs::default()
         }
     }
 
     #[test]
     fn each_client_has_a_server_of_its_own_and_none_asks_itself() {
-        let askers = made(&ENTRY, &args()).askers;
+        let askers = generate(&ENTRY, &args()).query_clients;
         let pairs: Vec<_> = askers.iter().map(|a| (a.client, a.servers.clone())).collect();
         assert_eq!(pairs, [(0, vec![8]), (1, vec![8]), (2, vec![8])]);
-        assert_eq!(askers[0].asks, Asks::Closed { queries: 1_000, pause: Duration::from_ms(1) });
-        assert_eq!((askers[0].fan_out, askers[0].standing, askers[0].deadline), (1, true, None));
-        assert_eq!(askers[0].answers, [Bytes::new(20_000)]);
-        let alone = Args { sources: vec![3], destinations: vec![3], ..args() };
-        assert_eq!(refused(&ENTRY, &alone).key, Some("to"));
+        assert_eq!(
+            askers[0].schedule,
+            QuerySchedule::ClosedLoop { queries: 1_000, pause: Duration::from_ms(1) }
+        );
+        assert_eq!((askers[0].fan_out, askers[0].persistent, askers[0].deadline), (1, true, None));
+        assert_eq!(askers[0].response_sizes, [Bytes::new(20_000)]);
+        let alone = WorkloadArgs { sources: vec![3], destinations: vec![3], ..args() };
+        assert_eq!(generate_err(&ENTRY, &alone).key, Some("to"));
     }
 
     #[test]
     fn drawn_answers_are_one_per_query_and_differ_by_client() {
         let mut args = args();
         let cdf = Cdf::named("web-search-1.6mb").unwrap();
-        args.values[0].1 = ParamValue::Distribution(Arc::new(cdf));
-        let askers = made(&ENTRY, &args).askers;
-        assert_eq!(askers[0].answers.len(), 1_000);
-        assert_ne!(askers[0].answers, askers[1].answers);
+        args.values[0].1 = WorkloadParamValue::Distribution(Arc::new(cdf));
+        let askers = generate(&ENTRY, &args).query_clients;
+        assert_eq!(askers[0].response_sizes.len(), 1_000);
+        assert_ne!(askers[0].response_sizes, askers[1].response_sizes);
     }
 
     #[test]
     fn connections_of_their_own_for_ten_million_requests_are_refused() {
         let mut args = args();
-        args.values[2].1 = ParamValue::Count(2_000_000);
-        assert_eq!(made(&ENTRY, &args).connections(), 3);
-        args.values[4].1 = ParamValue::Choice("fresh");
-        let refusal = refused(&ENTRY, &args);
+        args.values[2].1 = WorkloadParamValue::Count(2_000_000);
+        assert_eq!(generate(&ENTRY, &args).connections(), 3);
+        args.values[4].1 = WorkloadParamValue::Choice("fresh");
+        let refusal = generate_err(&ENTRY, &args);
         assert!(refusal.message.contains("more than 4000000 connections"), "{refusal}");
     }
 }

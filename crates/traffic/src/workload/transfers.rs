@@ -5,30 +5,32 @@
 //! is stopped. Flow `i` goes from source
 //! `i mod S` to destination `i mod D`, and never from a host to itself.
 
-use super::{Args, Ends, Entry, Refusal, Site, Traffic};
-use crate::Source;
-use crate::deal::{self, deal};
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use crate::WritePattern;
+use crate::deal::{self, round_robin_flows};
 
 /// Registration.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "transfers",
     summary: "a number of transfers of one size, round robin over sources and destinations",
-    ends: Ends::FromTo,
-    params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING, deal::LASTS],
+    host_selection: HostSelection::FromTo,
+    params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING, deal::DURATION],
     traffic,
 };
 
-fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
-    let Some(lasts) = args.time_or_off("lasts") else { return deal(args, Source::AtOnce) };
+fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+    let Some(lasts) = args.time_or_off("lasts") else {
+        return round_robin_flows(args, WritePattern::Bulk);
+    };
     if args.size("size").is_some() {
         let message = "a flow with a size ends with it".to_owned();
-        return Err(Refusal::at(
+        return Err(WorkloadError::at(
             "lasts",
             message,
             "write `size = \"unlimited\"`, or leave out `lasts`",
         ));
     }
-    deal(args, Source::Until { lasts })
+    round_robin_flows(args, WritePattern::BulkFor { duration: lasts })
 }
 
 #[cfg(test)]
@@ -36,31 +38,31 @@ mod tests {
     use lowtide_units::{Bytes, Duration, Instant};
 
     use super::*;
-    use crate::testing::{made, refused};
-    use crate::workload::ParamValue;
+    use crate::testing::{generate, generate_err};
+    use crate::workload::WorkloadParamValue;
 
-    fn args(sources: &[u32], destinations: &[u32], count: u64) -> Args {
-        Args {
+    fn args(sources: &[u32], destinations: &[u32], count: u64) -> WorkloadArgs {
+        WorkloadArgs {
             group: 3,
             sources: sources.to_vec(),
             destinations: destinations.to_vec(),
             values: vec![
-                ("count", ParamValue::Count(count)),
-                ("size", ParamValue::Size(Some(Bytes::new(10)))),
-                ("start", ParamValue::Time(Duration::from_ms(500))),
-                ("spacing", ParamValue::Time(Duration::from_us(2))),
+                ("count", WorkloadParamValue::Count(count)),
+                ("size", WorkloadParamValue::Size(Some(Bytes::new(10)))),
+                ("start", WorkloadParamValue::Time(Duration::from_ms(500))),
+                ("spacing", WorkloadParamValue::Time(Duration::from_us(2))),
             ],
-            ..Args::default()
+            ..WorkloadArgs::default()
         }
     }
 
-    fn pairs(args: &Args) -> Vec<(u32, u32)> {
-        made(&ENTRY, args).flows.iter().map(|f| (f.src, f.dst)).collect()
+    fn pairs(args: &WorkloadArgs) -> Vec<(u32, u32)> {
+        generate(&ENTRY, args).flows.iter().map(|f| (f.src, f.dst)).collect()
     }
 
     #[test]
     fn ten_flows_go_round_three_sources() {
-        let flows = made(&ENTRY, &args(&[0, 1, 2], &[3], 10)).flows;
+        let flows = generate(&ENTRY, &args(&[0, 1, 2], &[3], 10)).flows;
         let sources: Vec<u32> = flows.iter().map(|f| f.src).collect();
         assert_eq!(sources, [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]);
         assert!(flows.iter().all(|f| f.dst == 3 && f.group == 3));
@@ -85,28 +87,31 @@ mod tests {
     #[test]
     fn lists_that_leave_nobody_to_send_to_are_refused() {
         for (sources, destinations) in [(&[4][..], &[4][..]), (&[], &[1]), (&[1], &[])] {
-            let refusal = refused(&ENTRY, &args(sources, destinations, 2));
+            let refusal = generate_err(&ENTRY, &args(sources, destinations, 2));
             assert_eq!(refusal.key, Some("to"), "{refusal}");
         }
     }
 
     #[test]
-    fn what_is_stopped_has_no_size() {
+    fn a_stopped_flow_has_no_size() {
         let mut a = args(&[0], &[1], 2);
         let lasts = Duration::from_ms(7);
-        a.values.push(("lasts", ParamValue::Time(lasts)));
-        assert_eq!(refused(&ENTRY, &a).key, Some("lasts"));
-        a.values[1].1 = ParamValue::Size(None);
-        let flows = made(&ENTRY, &a).flows;
-        assert!(flows.iter().all(|f| f.source == Source::Until { lasts } && f.size.is_none()));
+        a.values.push(("lasts", WorkloadParamValue::Time(lasts)));
+        assert_eq!(generate_err(&ENTRY, &a).key, Some("lasts"));
+        a.values[1].1 = WorkloadParamValue::Size(None);
+        let flows = generate(&ENTRY, &a).flows;
+        assert!(
+            flows.iter().all(|f| f.write_pattern == WritePattern::BulkFor { duration: lasts }
+                && f.size.is_none())
+        );
     }
 
     #[test]
     fn an_unlimited_size_stays_none_and_late_starts_do_not_wrap() {
         let mut a = args(&[0], &[1], 2);
-        a.values[1].1 = ParamValue::Size(None);
-        a.values[3].1 = ParamValue::Time(Duration::MAX);
-        let flows = made(&ENTRY, &a).flows;
+        a.values[1].1 = WorkloadParamValue::Size(None);
+        a.values[3].1 = WorkloadParamValue::Time(Duration::MAX);
+        let flows = generate(&ENTRY, &a).flows;
         assert_eq!(flows[1].size, None);
         assert_eq!(flows[1].start, Instant::FAR_FUTURE);
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentSegment {
     start: u64,
     end: u64,
     sacked: bool,
@@ -12,13 +12,13 @@ struct Sent {
 
 /// Segments as they were first sent; offsets count payload from zero, a FIN counts one.
 #[derive(Debug, Default)]
-pub(crate) struct Board {
-    sent: VecDeque<Sent>,
+pub(crate) struct ReferenceScoreboard {
+    sent: VecDeque<SentSegment>,
     acked: u64,
     timeouts: u64,
 }
 
-impl Board {
+impl ReferenceScoreboard {
     /// The peer has everything below `upto`.
     pub(crate) fn acknowledge(&mut self, upto: u64) {
         self.acked = self.acked.max(upto);
@@ -49,7 +49,7 @@ impl Board {
 
     /// That many timeouts so far. A timeout may show that the peer took its blocks back (RFC 2018 §8):
     /// then the first segment is one that it SACKed.
-    pub(crate) fn timeouts(&mut self, n: u64) {
+    pub(crate) fn on_timeouts(&mut self, n: u64) {
         let reneged = self.sent.front().is_some_and(|s| s.sacked);
         if n != std::mem::replace(&mut self.timeouts, n) && reneged {
             for s in &mut self.sent {
@@ -65,7 +65,7 @@ impl Board {
         let mut at = self.end().max(start);
         while at < end {
             let stop = end.min(at + u64::from(mss.max(1)));
-            self.sent.push_back(Sent { start: at, end: stop, sacked: false });
+            self.sent.push_back(SentSegment { start: at, end: stop, sacked: false });
             at = stop;
         }
     }

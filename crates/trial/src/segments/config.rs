@@ -5,15 +5,15 @@ use std::sync::LazyLock;
 use lowtide_tcp::profile::PROFILES;
 use lowtide_tcp::scheme::{self, SCHEMES};
 use lowtide_tcp::switches::{self, Setting};
-use lowtide_tcp::{Config, Kind, Value};
+use lowtide_tcp::{Config, Value, ValueKind};
 use lowtide_units::{Bytes, Duration};
 
-use crate::draw::Draw;
+use crate::draw::FuzzInput;
 
 /// Every setting that exists, so that a new one is drawn from the day on which it comes.
 static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(switches::all);
 
-pub(super) fn config(draw: &mut Draw<'_>) -> Config {
+pub(super) fn config(draw: &mut FuzzInput<'_>) -> Config {
     let base = draw.pick(PROFILES);
     let mut config = base.config().expect("profiles are made of settings that exist");
     if draw.flip() {
@@ -28,16 +28,16 @@ pub(super) fn config(draw: &mut Draw<'_>) -> Config {
     config
 }
 
-fn value(draw: &mut Draw<'_>, kind: Kind) -> Value {
+fn value(draw: &mut FuzzInput<'_>, kind: ValueKind) -> Value {
     match kind {
-        Kind::Bool => Value::Bool(draw.flip()),
-        Kind::Count { min, max } => Value::Count(between(draw, min, max)),
-        Kind::Bytes { min, max } => Value::Bytes(Bytes::new(between(draw, min, max))),
-        Kind::Duration { min, max } => {
+        ValueKind::Bool => Value::Bool(draw.flip()),
+        ValueKind::Count { min, max } => Value::Count(between(draw, min, max)),
+        ValueKind::Bytes { min, max } => Value::Bytes(Bytes::new(between(draw, min, max))),
+        ValueKind::Duration { min, max } => {
             Value::Duration(Duration::from_ps(between(draw, min.as_ps(), max.as_ps())))
         }
-        Kind::Name { allowed, .. } => Value::Name(draw.pick(&allowed())),
-        Kind::NameOrCount { allowed, min, max } => {
+        ValueKind::Name { allowed, .. } => Value::Name(draw.pick(&allowed())),
+        ValueKind::NameOrCount { allowed, min, max } => {
             if draw.flip() {
                 Value::Name(draw.pick(&allowed()))
             } else {
@@ -48,10 +48,10 @@ fn value(draw: &mut Draw<'_>, kind: Kind) -> Value {
 }
 
 /// The ends of the range more often than chance would have it.
-fn between(draw: &mut Draw<'_>, min: u64, max: u64) -> u64 {
+fn between(draw: &mut FuzzInput<'_>, min: u64, max: u64) -> u64 {
     match draw.byte() % 8 {
         0 => min,
         1 => max,
-        _ => draw.doublings(min, max).clamp(min, max),
+        _ => draw.log_range(min, max).clamp(min, max),
     }
 }

@@ -3,11 +3,11 @@
 
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum, Timestamps};
 
-use super::known::Known;
-use crate::draw::Draw;
+use super::known::PeerState;
+use crate::draw::FuzzInput;
 
 /// Payload bytes of the segments that the peer likes to send.
-pub(super) const STEP: u64 = 500;
+pub(super) const PEER_MSS: u64 = 500;
 
 const FLAGS: [Flags; 12] = [
     Flags::ACK,
@@ -24,7 +24,7 @@ const FLAGS: [Flags; 12] = [
     Flags::SYN.with(Flags::ECE).with(Flags::CWR),
 ];
 
-pub(super) fn segment(draw: &mut Draw<'_>, known: &Known, ports: (u16, u16)) -> Segment {
+pub(super) fn segment(draw: &mut FuzzInput<'_>, known: &PeerState, ports: (u16, u16)) -> Segment {
     let shape = draw.byte();
     let flags = match shape & 15 {
         n @ 0..=11 => FLAGS[usize::from(n)],
@@ -55,7 +55,7 @@ pub(super) fn segment(draw: &mut Draw<'_>, known: &Known, ports: (u16, u16)) -> 
             segment.options.sack.push(start, near(draw, start));
         }
     }
-    segment.options.timestamps = stamps(draw, known);
+    segment.options.timestamps = timestamps(draw, known);
     if shape & 32 != 0 {
         segment.ecn = Ecn::from_bits(draw.byte());
     }
@@ -70,10 +70,10 @@ pub(super) fn segment(draw: &mut Draw<'_>, known: &Known, ports: (u16, u16)) -> 
     segment
 }
 
-fn sequence(draw: &mut Draw<'_>, known: &Known) -> SeqNum {
+fn sequence(draw: &mut FuzzInput<'_>, known: &PeerState) -> SeqNum {
     match draw.byte() % 8 {
         0..=2 => known.rcv_nxt,
-        3 | 4 => known.rcv_nxt.add(STEP * draw.range(0, 40)),
+        3 | 4 => known.rcv_nxt.add(PEER_MSS * draw.range(0, 40)),
         5 => near(draw, known.rcv_nxt.add(u64::from(known.window))),
         6 => near(draw, known.irs),
         _ => near(draw, known.rcv_nxt),
@@ -81,38 +81,38 @@ fn sequence(draw: &mut Draw<'_>, known: &Known) -> SeqNum {
 }
 
 /// A few bytes, a few segments, or anything.
-fn near(draw: &mut Draw<'_>, seq: SeqNum) -> SeqNum {
+fn near(draw: &mut FuzzInput<'_>, seq: SeqNum) -> SeqNum {
     match draw.byte() % 6 {
         0 => seq.add(draw.range(0, 4)),
         1 => seq.add(draw.range(1, 4).wrapping_neg()),
-        2 => seq.add(STEP * draw.range(1, 40)),
-        3 => seq.add((STEP * draw.range(1, 40)).wrapping_neg()),
+        2 => seq.add(PEER_MSS * draw.range(1, 40)),
+        3 => seq.add((PEER_MSS * draw.range(1, 40)).wrapping_neg()),
         4 => seq.add(u64::from(draw.u16())),
         _ => seq.add(u64::from(draw.u32())),
     }
 }
 
-fn window(draw: &mut Draw<'_>) -> u16 {
+fn window(draw: &mut FuzzInput<'_>) -> u16 {
     match draw.byte() % 8 {
         0..=3 => u16::MAX,
         4 => 0,
         5 => 1,
-        6 => 3 * STEP as u16,
+        6 => 3 * PEER_MSS as u16,
         _ => draw.u16(),
     }
 }
 
-fn payload(draw: &mut Draw<'_>) -> u32 {
+fn payload(draw: &mut FuzzInput<'_>) -> u32 {
     match draw.byte() % 8 {
         0..=2 => 0,
-        3..=5 => STEP as u32,
+        3..=5 => PEER_MSS as u32,
         6 => u32::from(draw.byte()),
         // Aggregation may make them longer than a packet.
         _ => draw.u32() % (1 << 18),
     }
 }
 
-fn syn_options(draw: &mut Draw<'_>, segment: &mut Segment) {
+fn syn_options(draw: &mut FuzzInput<'_>, segment: &mut Segment) {
     let have = draw.byte();
     let options = &mut segment.options;
     options.mss = match have & 3 {
@@ -129,10 +129,10 @@ fn syn_options(draw: &mut Draw<'_>, segment: &mut Segment) {
     options.sack_permitted = have & 16 != 0;
 }
 
-fn stamps(draw: &mut Draw<'_>, known: &Known) -> Option<Timestamps> {
+fn timestamps(draw: &mut FuzzInput<'_>, known: &PeerState) -> Option<Timestamps> {
     let honest = Timestamps { value: known.ts_echo.wrapping_add(1), echo: known.ts_value };
     match draw.byte() % 8 {
-        0..=4 => known.stamps.then_some(honest),
+        0..=4 => known.timestamps.then_some(honest),
         5 => Some(honest),
         6 => Some(Timestamps { value: draw.u32(), ..honest }),
         _ => Some(Timestamps { echo: draw.u32(), ..honest }),

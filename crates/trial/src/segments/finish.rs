@@ -6,15 +6,15 @@ use lowtide_tcp::{CloseReason, State};
 use lowtide_units::Duration;
 use lowtide_wire::{Flags, SeqNum};
 
-use super::craft::STEP;
-use super::stage::Stage;
+use super::craft::PEER_MSS;
+use super::stage::Harness;
 
 /// Timers until every retry is used up.
-const MOST_TIMERS: u32 = 20_000;
+const MAX_TIMERS: u32 = 20_000;
 /// Exchanges with an honest peer until everything is through, at least a segment in each.
-const MOST_EXCHANGES: u32 = 12_000;
+const MAX_EXCHANGES: u32 = 12_000;
 
-impl Stage {
+impl Harness {
     /// The peer is gone: a connection with something outstanding gives up, the others rest.
     pub(super) fn end_in_silence(&mut self) {
         // Probes that a user timeout ends are limited by time, not by number: a week of them, one a minute or
@@ -23,14 +23,14 @@ impl Stage {
             if self.config.keep_alive { self.config.user_timeout } else { Duration::ZERO };
         let mut timers = 0;
         while let Some(at) = self.timer() {
-            if timers == MOST_TIMERS {
+            if timers == MAX_TIMERS {
                 assert!(leap > Duration::ZERO, "it never gives up: {:?}", self.peers);
                 self.now += mem::take(&mut leap);
                 timers = 0;
             }
             timers += 1;
             self.now = self.now.max(at);
-            self.settle();
+            self.poll_all();
         }
         for p in &self.peers {
             let Some(conn) = p.id.and_then(|id| self.host.conn(id)) else { continue };
@@ -41,7 +41,11 @@ impl Stage {
             );
             assert!(rests, "{state:?} without a timer");
             if state != State::Closed {
-                assert_eq!(conn.acked_upto(), p.watch.given, "gave up nothing and sends nothing");
+                assert_eq!(
+                    conn.acked_upto(),
+                    p.invariants.written,
+                    "gave up nothing and sends nothing"
+                );
             }
         }
     }
@@ -49,36 +53,36 @@ impl Stage {
     /// The peer acknowledges everything and sends in order; the application reads everything.
     pub(super) fn end_honestly(&mut self) {
         for peer in 0..self.peers.len() {
-            self.drain(peer);
-            self.fill(peer);
+            self.drain_sent_data(peer);
+            self.deliver_in_order_data(peer);
         }
     }
 
-    fn lives(&mut self, peer: usize) -> bool {
+    fn is_alive(&mut self, peer: usize) -> bool {
         let Some(id) = self.peers[peer].id else { return false };
         self.host.conn(id).is_some_and(|c| c.state().is_synchronised())
     }
 
     /// Everything that was written arrives.
-    fn drain(&mut self, peer: usize) {
-        let was_over = self.peers[peer].watch.reason.is_some();
+    fn drain_sent_data(&mut self, peer: usize) {
+        let was_over = self.peers[peer].invariants.reason.is_some();
         for exchanges in 0.. {
-            if !self.lives(peer) || self.acked(peer) == self.peers[peer].watch.given {
+            if !self.is_alive(peer) || self.acked(peer) == self.peers[peer].invariants.written {
                 break;
             }
             assert!(
-                exchanges < MOST_EXCHANGES,
+                exchanges < MAX_EXCHANGES,
                 "{} of {} B acknowledged by an honest peer",
                 self.acked(peer),
-                self.peers[peer].watch.given
+                self.peers[peer].invariants.written
             );
-            let before = self.peers[peer].known.snd_max;
-            self.polite_ack(peer);
-            if self.peers[peer].known.snd_max == before {
-                self.next_timer_of_all();
+            let before = self.peers[peer].state.snd_max;
+            self.honest_ack(peer);
+            if self.peers[peer].state.snd_max == before {
+                self.advance_to_next_timer();
             }
         }
-        let timed_out = self.peers[peer].watch.reason == Some(CloseReason::TimedOut);
+        let timed_out = self.peers[peer].invariants.reason == Some(CloseReason::TimedOut);
         assert!(was_over || !timed_out, "timed out on an honest peer");
     }
 
@@ -86,53 +90,53 @@ impl Stage {
         self.peers[peer].id.and_then(|id| self.host.conn(id)).map_or(0, |c| c.acked_upto())
     }
 
-    fn next_timer_of_all(&mut self) {
+    fn advance_to_next_timer(&mut self) {
         if let Some(at) = self.timer() {
             self.now = self.now.max(at);
-            self.settle();
+            self.poll_all();
         }
     }
 
     /// An ACK may be delayed, or throttled where the peer only asks; it comes before long.
     fn await_ack(&mut self, peer: usize, seq: SeqNum) {
         let latest = self.now + self.config.delack_timer;
-        while self.lives(peer) && self.peers[peer].known.rcv_nxt.before(seq) {
+        while self.is_alive(peer) && self.peers[peer].state.rcv_nxt.before(seq) {
             let timer = self.timer();
             assert!(timer.is_some_and(|at| at <= latest), "no ACK of an honest segment");
-            self.next_timer_of_all();
+            self.advance_to_next_timer();
         }
     }
 
     /// In-order data is taken, one segment after the other, until the peer has closed.
-    fn fill(&mut self, peer: usize) {
+    fn deliver_in_order_data(&mut self, peer: usize) {
         for _ in 0..20 {
             self.read(peer, u64::MAX);
             self.poll(peer);
-            let receives = self.lives(peer)
+            let receives = self.is_alive(peer)
                 && self.peers[peer]
                     .id
                     .and_then(|id| self.host.conn(id))
                     .is_some_and(|c| c.state().can_receive());
-            if !receives || self.peers[peer].watch.peer_closed {
+            if !receives || self.peers[peer].invariants.peer_closed {
                 return;
             }
             // What arrived before is acknowledged, however little the last segment was answered.
-            if let Some(seq) = self.peers[peer].watch.rcv_nxt() {
+            if let Some(seq) = self.peers[peer].invariants.rcv_nxt() {
                 self.await_ack(peer, seq);
             }
-            if !self.lives(peer) || self.peers[peer].watch.peer_closed {
+            if !self.is_alive(peer) || self.peers[peer].invariants.peer_closed {
                 return;
             }
-            let window = self.peers[peer].known.window;
+            let window = self.peers[peer].state.window;
             assert!(window > 0, "everything is read and the window is closed");
-            let before = self.peers[peer].watch.readable;
+            let before = self.peers[peer].invariants.readable;
             let mut taken = false;
             // Timestamps that nobody echoed yet are news to an honest peer: the first answer tells.
             for _ in 0..3 {
-                let mut segment = self.polite(peer, Flags::PSH);
-                segment.payload_len = STEP.min(u64::from(window)) as u32;
+                let mut segment = self.honest_segment(peer, Flags::PSH);
+                segment.payload_len = PEER_MSS.min(u64::from(window)) as u32;
                 self.deliver(peer, &segment);
-                let watch = &self.peers[peer].watch;
+                let watch = &self.peers[peer].invariants;
                 taken |= watch.readable > before || watch.peer_closed || watch.reason.is_some();
                 if taken {
                     break;

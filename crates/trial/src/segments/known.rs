@@ -3,7 +3,7 @@
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct PeerState {
     /// The peer's own initial sequence number.
     pub(super) irs: SeqNum,
     /// The connection's.
@@ -17,12 +17,12 @@ pub(super) struct Known {
     pub(super) ts_value: u32,
     pub(super) ts_echo: u32,
     /// It uses timestamps.
-    pub(super) stamps: bool,
+    pub(super) timestamps: bool,
     /// It agreed on Accurate ECN.
-    pub(super) counts: bool,
+    pub(super) accecn: bool,
 }
 
-impl Known {
+impl PeerState {
     pub(super) const fn new(irs: SeqNum) -> Self {
         Self {
             irs,
@@ -32,12 +32,12 @@ impl Known {
             window: 0,
             ts_value: 0,
             ts_echo: 0,
-            stamps: false,
-            counts: false,
+            timestamps: false,
+            accecn: false,
         }
     }
 
-    pub(super) fn hear(&mut self, seg: &Segment) {
+    pub(super) fn on_segment(&mut self, seg: &Segment) {
         // A RST has the numbers of what it answers.
         if seg.flags.contains(Flags::RST) {
             return;
@@ -52,7 +52,7 @@ impl Known {
             self.rcv_nxt = seg.ack;
             self.window = seg.window;
         }
-        self.stamps = seg.options.timestamps.is_some();
+        self.timestamps = seg.options.timestamps.is_some();
         if let Some(stamps) = seg.options.timestamps {
             self.ts_value = stamps.value;
             self.ts_echo = stamps.echo;

@@ -15,25 +15,25 @@ mod watch;
 
 use lowtide_units::{Duration, Instant};
 
-use crate::draw::Draw;
-use stage::Stage;
+use crate::draw::FuzzInput;
+use stage::Harness;
 
 /// Enough to reach every state, and few enough for thousands of inputs in a second.
-const MOST_OPERATIONS: u32 = 300;
+const MAX_OPERATIONS: u32 = 300;
 /// Time is u64 picoseconds, 213 days; the last waits need room.
 const LATEST: Instant = Instant::from_ps(100 * 86_400 * 1_000_000_000_000);
 
 /// Runs the operations that `data` means.
 pub fn run(data: &[u8]) {
-    let mut draw = Draw::new(data);
+    let mut draw = FuzzInput::new(data);
     let honest_end = draw.flip();
-    let mut stage = Stage::new(&mut draw);
-    for _ in 0..MOST_OPERATIONS {
+    let mut stage = Harness::new(&mut draw);
+    for _ in 0..MAX_OPERATIONS {
         if draw.is_empty() {
             break;
         }
         step(&mut stage, &mut draw);
-        stage.settle();
+        stage.poll_all();
     }
     if honest_end {
         stage.end_honestly();
@@ -42,23 +42,23 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn step(stage: &mut Stage, draw: &mut Draw<'_>) {
-    let peer = stage.choose(draw);
+fn step(stage: &mut Harness, draw: &mut FuzzInput<'_>) {
+    let peer = stage.choose_peer(draw);
     let operation = draw.byte() % 16;
-    stage.note(peer, operation);
+    stage.trace_operation(peer, operation);
     match operation {
         0..=4 => stage.segment(peer, draw),
-        5 => stage.polite_ack(peer),
-        6 => stage.polite_data(peer, draw),
+        5 => stage.honest_ack(peer),
+        6 => stage.honest_data(peer, draw),
         7 => {
-            let pause = Duration::from_ps(draw.doublings(1, 86_400 * 1_000_000_000_000));
+            let pause = Duration::from_ps(draw.log_range(1, 86_400 * 1_000_000_000_000));
             if stage.now + pause < LATEST {
                 stage.wait(pause);
             }
         }
         8 | 9 => stage.next_timer(),
-        10 => stage.write(peer, draw.doublings(1, 30_000)),
-        11 => stage.read(peer, draw.doublings(1, 1 << 20)),
+        10 => stage.write(peer, draw.log_range(1, 30_000)),
+        11 => stage.read(peer, draw.log_range(1, 1 << 20)),
         12 => stage.close(peer),
         13 => match draw.byte() % 4 {
             0 => stage.abort(peer),
@@ -66,6 +66,6 @@ fn step(stage: &mut Stage, draw: &mut Draw<'_>) {
             _ => stage.connect(peer),
         },
         14 => stage.handshake(peer, draw),
-        _ => stage.polite_fin(peer),
+        _ => stage.honest_fin(peer),
     }
 }

@@ -8,30 +8,30 @@ use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::{Flags, Segment, SeqNum, Timestamps};
 
 use super::config;
-use super::craft::{self, STEP};
-use super::known::Known;
-use super::watch::Watch;
-use crate::draw::Draw;
+use super::craft::{self, PEER_MSS};
+use super::known::PeerState;
+use super::watch::Invariants;
+use crate::draw::FuzzInput;
 
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
-const LISTENING: u16 = 80;
+const LOCAL_ADDR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+const REMOTE_ADDR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const LISTEN_PORT: u16 = 80;
 /// What an application writes in all: operations, not volume.
-const MOST_WRITTEN: u64 = 30_000;
+const MAX_WRITTEN: u64 = 30_000;
 /// The same in fillings of its buffer.
-const MOST_FILLINGS: u64 = 1_000;
+const MAX_BUFFER_FILLS: u64 = 1_000;
 
 /// A pair of ports with the connection that is there now.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) ports: (u16, u16),
     pub(super) id: Option<ConnId>,
-    pub(super) known: Known,
-    pub(super) watch: Watch,
+    pub(super) state: PeerState,
+    pub(super) invariants: Invariants,
 }
 
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct Harness {
     pub(super) now: Instant,
     pub(super) host: Endpoint,
     pub(super) config: Arc<Config>,
@@ -39,18 +39,18 @@ pub(super) struct Stage {
     trace: bool,
 }
 
-impl Stage {
-    pub(super) fn new(draw: &mut Draw<'_>) -> Self {
+impl Harness {
+    pub(super) fn new(draw: &mut FuzzInput<'_>) -> Self {
         let config = Arc::new(config::config(draw));
         let mut host = Endpoint::new(draw.u64());
         let backlog = draw.range(0, 3) as usize;
-        host.listen(LISTENING, config.clone(), backlog).expect("the first listener");
+        host.listen(LISTEN_PORT, config.clone(), backlog).expect("the first listener");
         // The first peer meets a connection that opens actively, the others a listener.
-        let peers = [(1000, 5000), (LISTENING, 5001), (LISTENING, 5002)].map(|ports| Peer {
+        let peers = [(1000, 5000), (LISTEN_PORT, 5001), (LISTEN_PORT, 5002)].map(|ports| Peer {
             ports,
             id: None,
-            known: Known::new(SeqNum::new(draw.u32())),
-            watch: Watch::default(),
+            state: PeerState::new(SeqNum::new(draw.u32())),
+            invariants: Invariants::default(),
         });
         let trace = std::env::var_os("LOWTIDE_TRACE").is_some();
         if trace {
@@ -65,7 +65,7 @@ impl Stage {
         stage
     }
 
-    pub(super) fn choose(&self, draw: &mut Draw<'_>) -> usize {
+    pub(super) fn choose_peer(&self, draw: &mut FuzzInput<'_>) -> usize {
         let wanted = draw.byte();
         // Mostly one that has a connection.
         let alive = self.peers.iter().position(|p| p.id.is_some());
@@ -76,7 +76,7 @@ impl Stage {
     }
 
     /// For the trace.
-    pub(super) fn note(&self, peer: usize, operation: u8) {
+    pub(super) fn trace_operation(&self, peer: usize, operation: u8) {
         if self.trace {
             println!("{:?} {peer} operation {operation}", self.now);
         }
@@ -86,61 +86,61 @@ impl Stage {
         self.host.conn(self.peers[peer].id?)
     }
 
-    pub(super) fn segment(&mut self, peer: usize, draw: &mut Draw<'_>) {
+    pub(super) fn segment(&mut self, peer: usize, draw: &mut FuzzInput<'_>) {
         let p = &self.peers[peer];
-        let segment = craft::segment(draw, &p.known, p.ports);
+        let segment = craft::segment(draw, &p.state, p.ports);
         self.deliver(peer, &segment);
     }
 
     /// A segment as an honest peer would send it: in order, everything acknowledged.
-    pub(super) fn polite(&self, peer: usize, flags: Flags) -> Segment {
+    pub(super) fn honest_segment(&self, peer: usize, flags: Flags) -> Segment {
         let p = &self.peers[peer];
         let mut segment = Segment {
             src_port: p.ports.1,
             dst_port: p.ports.0,
-            seq: p.known.rcv_nxt,
-            ack: p.known.snd_max,
+            seq: p.state.rcv_nxt,
+            ack: p.state.snd_max,
             flags: flags | Flags::ACK,
             window: u16::MAX,
             ..Segment::default()
         };
-        if p.known.counts && !flags.contains(Flags::SYN) {
+        if p.state.accecn && !flags.contains(Flags::SYN) {
             // It has seen no mark.
             segment.flags = segment.flags.with_ace(5);
         }
-        if p.known.stamps {
-            let value = p.known.ts_echo.wrapping_add(1);
-            segment.options.timestamps = Some(Timestamps { value, echo: p.known.ts_value });
+        if p.state.timestamps {
+            let value = p.state.ts_echo.wrapping_add(1);
+            segment.options.timestamps = Some(Timestamps { value, echo: p.state.ts_value });
         }
         segment
     }
 
-    pub(super) fn polite_ack(&mut self, peer: usize) {
-        let segment = self.polite(peer, Flags::NONE);
+    pub(super) fn honest_ack(&mut self, peer: usize) {
+        let segment = self.honest_segment(peer, Flags::NONE);
         self.deliver(peer, &segment);
     }
 
-    pub(super) fn polite_data(&mut self, peer: usize, draw: &mut Draw<'_>) {
-        let mut segment = self.polite(peer, Flags::PSH);
-        segment.payload_len = STEP as u32;
+    pub(super) fn honest_data(&mut self, peer: usize, draw: &mut FuzzInput<'_>) {
+        let mut segment = self.honest_segment(peer, Flags::PSH);
+        segment.payload_len = PEER_MSS as u32;
         segment.ecn = lowtide_wire::Ecn::from_bits(draw.byte());
         for _ in 0..draw.range(1, 4) {
             self.deliver(peer, &segment);
-            segment.seq = segment.seq.add(STEP);
+            segment.seq = segment.seq.add(PEER_MSS);
         }
     }
 
-    pub(super) fn polite_fin(&mut self, peer: usize) {
-        let segment = self.polite(peer, Flags::FIN);
+    pub(super) fn honest_fin(&mut self, peer: usize) {
+        let segment = self.honest_segment(peer, Flags::FIN);
         self.deliver(peer, &segment);
     }
 
     /// What opens a connection: a SYN, or the answer to one.
-    pub(super) fn handshake(&mut self, peer: usize, draw: &mut Draw<'_>) {
+    pub(super) fn handshake(&mut self, peer: usize, draw: &mut FuzzInput<'_>) {
         let have = draw.byte();
         let waiting = self.conn(peer).is_some_and(|c| c.state() == State::SynSent);
-        let mut syn = self.polite(peer, Flags::SYN);
-        syn.seq = self.peers[peer].known.irs;
+        let mut syn = self.honest_segment(peer, Flags::SYN);
+        syn.seq = self.peers[peer].state.irs;
         if !waiting {
             syn.flags = Flags::SYN;
             syn.ack = SeqNum::new(0);
@@ -149,14 +149,14 @@ impl Stage {
             syn.options.window_scale = Some(have >> 5);
         }
         if have & 2 == 0 {
-            syn.options.mss = Some(if have & 64 == 0 { 1460 } else { STEP as u16 });
+            syn.options.mss = Some(if have & 64 == 0 { 1460 } else { PEER_MSS as u16 });
         }
         syn.options.sack_permitted = have & 4 == 0;
-        let stamps = Timestamps { value: 1, echo: self.peers[peer].known.ts_value };
+        let stamps = Timestamps { value: 1, echo: self.peers[peer].state.ts_value };
         syn.options.timestamps = (have & 8 == 0).then_some(stamps);
         if have & 16 == 0 {
             // Now and then AccECN where the host knows it: the SYN arrived without ECT.
-            let accurate = have & 32 == 0 && self.config.ecn.is_accurate();
+            let accurate = have & 32 == 0 && self.config.ecn.accepts_accecn();
             syn.flags = syn.flags.with_ace(match (waiting, accurate) {
                 (true, false) => 0b001,
                 (true, true) => 0b010,
@@ -165,38 +165,38 @@ impl Stage {
             });
         }
         self.deliver(peer, &syn);
-        self.settle();
-        self.polite_ack(peer);
+        self.poll_all();
+        self.honest_ack(peer);
     }
 
     pub(super) fn deliver(&mut self, peer: usize, segment: &Segment) {
         // A hint names any connection, also a wrong one.
         let hint = Some(ConnId(u32::from(segment.window) % 3));
-        let arrival = self.host.handle_segment(self.now, HERE, THERE, segment, hint);
+        let arrival = self.host.handle_segment(self.now, LOCAL_ADDR, REMOTE_ADDR, segment, hint);
         if self.trace {
             println!("{:?} {peer} < {}: {arrival:?}", self.now, brief(segment));
         }
         match arrival {
             Arrival::Taken(id, accepted) => {
                 assert_eq!(self.peers[peer].id, Some(id), "it went to another connection");
-                self.arrived(peer, segment, Some(&accepted));
+                self.on_arrival(peer, segment, Some(&accepted));
             }
             Arrival::Refused(id, _) => {
                 assert_eq!(self.peers[peer].id, Some(id), "it went to another connection");
-                self.arrived(peer, segment, None);
+                self.on_arrival(peer, segment, None);
             }
             Arrival::Opened(id) => {
                 if let Some(old) = self.peers[peer].id.replace(id) {
                     self.superseded(peer, old);
                 }
-                self.peers[peer].watch = Watch::default();
-                self.arrived(peer, segment, Some(&lowtide_tcp::Accepted::default()));
+                self.peers[peer].invariants = Invariants::default();
+                self.on_arrival(peer, segment, Some(&lowtide_tcp::Accepted::default()));
             }
             Arrival::Completed(id, accepted) => {
                 let old = self.peers[peer].id.replace(id);
                 assert!(old.is_none(), "there is a connection");
-                self.peers[peer].watch = Watch::default();
-                self.arrived(peer, segment, Some(&accepted));
+                self.peers[peer].invariants = Invariants::default();
+                self.on_arrival(peer, segment, Some(&accepted));
             }
             // A SYN may find a connection in TIME-WAIT that it would supersede, and no room.
             Arrival::BacklogFull => {}
@@ -208,14 +208,14 @@ impl Stage {
         for answers in 0.. {
             let Some((tuple, reply)) = self.host.poll_reply() else { break };
             assert!(answers < 1 && !reset, "{reply:?} in answer to {segment:?}");
-            self.hear_reply(peer, &tuple, &reply);
+            self.on_reply(peer, &tuple, &reply);
         }
         self.poll(peer);
     }
 
     /// A new connection took the place of one in TIME-WAIT, which is over now.
     fn superseded(&mut self, peer: usize, old: ConnId) {
-        assert!(self.peers[peer].watch.reason.is_some(), "superseded before its end");
+        assert!(self.peers[peer].invariants.reason.is_some(), "superseded before its end");
         let conn = self.host.conn(old).expect("nobody released it");
         assert_eq!(conn.state(), State::Closed);
         assert!(conn.poll_transmit(self.now).is_none() && conn.poll_event().is_none());
@@ -223,15 +223,15 @@ impl Stage {
         self.host.release(self.now, old);
     }
 
-    fn hear_reply(&mut self, peer: usize, tuple: &FourTuple, reply: &Segment) {
+    fn on_reply(&mut self, peer: usize, tuple: &FourTuple, reply: &Segment) {
         let p = &mut self.peers[peer];
         assert_eq!((tuple.local_port, tuple.remote_port), p.ports);
         assert_eq!((reply.src_port, reply.dst_port), p.ports);
         assert_eq!(reply.payload_len, 0);
-        p.known.hear(reply);
+        p.state.on_segment(reply);
     }
 
-    fn arrived(
+    fn on_arrival(
         &mut self,
         peer: usize,
         segment: &Segment,
@@ -239,7 +239,7 @@ impl Stage {
     ) {
         let p = &mut self.peers[peer];
         let Some(conn) = p.id.and_then(|id| self.host.conn(id)) else { return };
-        p.watch.arrived(segment, accepted, conn);
+        p.invariants.on_segment(segment, accepted, conn);
     }
 
     /// The driver's duty after each call.
@@ -251,14 +251,14 @@ impl Stage {
             let mut busy = false;
             for sent in 0_u64.. {
                 let Some(t) = conn.poll_transmit(self.now) else { break };
-                assert!(sent <= 1000 + 2 * p.watch.given, "it never stops sending");
+                assert!(sent <= 1000 + 2 * p.invariants.written, "it never stops sending");
                 conn.on_transmitted(t.id, HostStamp(self.now.as_ps() / 1000));
                 if self.trace {
                     println!("{:?} {peer} > {} x{}", self.now, brief(&t.header), t.segments);
                 }
-                p.watch.transmits(&t, conn);
+                p.invariants.on_transmit(&t, conn);
                 for i in 0..t.segments {
-                    p.known.hear(&t.segment(i));
+                    p.state.on_segment(&t.segment(i));
                 }
                 busy = true;
             }
@@ -266,7 +266,7 @@ impl Stage {
                 if self.trace {
                     println!("{:?} {peer} {event:?}", self.now);
                 }
-                p.watch.event(event);
+                p.invariants.on_event(event);
                 busy = true;
             }
             if conn.poll_timeout().is_some_and(|at| at <= self.now) {
@@ -277,11 +277,11 @@ impl Stage {
                 break;
             }
         }
-        p.known.counts = conn.info().ecn == EcnMode::AccEcn;
-        p.watch.rests(self.now, conn);
+        p.state.accecn = conn.info().ecn == EcnMode::AccEcn;
+        p.invariants.check_idle(self.now, conn);
     }
 
-    pub(super) fn settle(&mut self) {
+    pub(super) fn poll_all(&mut self) {
         for peer in 0..self.peers.len() {
             self.poll(peer);
         }
@@ -298,45 +298,45 @@ impl Stage {
     pub(super) fn next_timer(&mut self) {
         if let Some(at) = self.timer().filter(|at| *at < super::LATEST) {
             self.now = self.now.max(at);
-            self.settle();
+            self.poll_all();
         }
     }
 
     /// Lets time pass without looking at the timers on the way: a driver may be late.
     pub(super) fn wait(&mut self, pause: Duration) {
         self.now += pause;
-        self.settle();
+        self.poll_all();
     }
 
     pub(super) fn write(&mut self, peer: usize, bytes: u64) {
         let buffer = self.config.send_buffer.as_u64();
-        let most = MOST_WRITTEN.min(buffer.saturating_mul(MOST_FILLINGS));
-        let left = most.saturating_sub(self.peers[peer].watch.given);
+        let most = MAX_WRITTEN.min(buffer.saturating_mul(MAX_BUFFER_FILLS));
+        let left = most.saturating_sub(self.peers[peer].invariants.written);
         let bytes = bytes.min(left);
-        let closing = self.peers[peer].watch.closed;
+        let closing = self.peers[peer].invariants.closed;
         if let Some(conn) = self.conn(peer) {
             conn.send(bytes);
             let space = conn.send_space();
             assert!(space <= conn.config().send_buffer.as_u64());
             if !closing {
-                self.peers[peer].watch.given += bytes;
+                self.peers[peer].invariants.written += bytes;
             }
         }
     }
 
     pub(super) fn read(&mut self, peer: usize, most: u64) {
-        let watch = &mut self.peers[peer].watch;
+        let watch = &mut self.peers[peer].invariants;
         let bytes = most.min(watch.readable - watch.read);
         if let Some(conn) = self.peers[peer].id.and_then(|id| self.host.conn(id)) {
             conn.read(bytes);
-            self.peers[peer].watch.read += bytes;
+            self.peers[peer].invariants.read += bytes;
         }
     }
 
     pub(super) fn close(&mut self, peer: usize) {
         if let Some(conn) = self.conn(peer) {
             conn.close();
-            self.peers[peer].watch.closed = true;
+            self.peers[peer].invariants.closed = true;
         }
     }
 
@@ -357,14 +357,14 @@ impl Stage {
     pub(super) fn connect(&mut self, peer: usize) {
         let p = &self.peers[peer];
         let (local, remote) = p.ports;
-        if p.id.is_some() || local == LISTENING {
+        if p.id.is_some() || local == LISTEN_PORT {
             return;
         }
         let config = self.config.clone();
-        let opened = self.host.connect(self.now, HERE, local, THERE, remote, config);
+        let opened = self.host.connect(self.now, LOCAL_ADDR, local, REMOTE_ADDR, remote, config);
         if let Ok(id) = opened {
             self.peers[peer].id = Some(id);
-            self.peers[peer].watch = Watch::default();
+            self.peers[peer].invariants = Invariants::default();
             self.poll(peer);
         }
     }

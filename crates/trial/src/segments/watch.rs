@@ -6,7 +6,7 @@ use lowtide_tcp::{
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
-use super::board::Board;
+use super::board::ReferenceScoreboard;
 
 /// Bytes of memory of a connection beside what grows with what is outstanding.
 const BASE_MEMORY: u64 = 64 * 1024;
@@ -14,25 +14,25 @@ const BASE_MEMORY: u64 = 64 * 1024;
 const SEGMENT_MEMORY: u64 = 512;
 
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct Invariants {
     isn: Option<SeqNum>,
     irs: Option<SeqNum>,
     own_scale: Option<u8>,
     peer_scale: Option<u8>,
     sack_offered: [bool; 2],
     /// What the application gave and read.
-    pub(super) given: u64,
+    pub(super) written: u64,
     pub(super) read: u64,
     pub(super) readable: u64,
     /// One past the last stream offset sent, FIN included.
     sent: u64,
     /// Tail loss probes so far: they do not ask the window (RFC 8985 §7.3).
-    probes: u64,
-    ack_out: i64,
-    edge_out: i64,
-    board: Board,
+    loss_probes: u64,
+    max_ack_sent: i64,
+    max_right_edge: i64,
+    scoreboard: ReferenceScoreboard,
     /// What arrived, in order and without overlaps.
-    held: Vec<(u64, u64)>,
+    received_ranges: Vec<(u64, u64)>,
     established: bool,
     pub(super) peer_closed: bool,
     /// The application closed.
@@ -41,9 +41,9 @@ pub(super) struct Watch {
     resets_after_end: u32,
 }
 
-impl Watch {
+impl Invariants {
     /// The connection took or refused `seg`.
-    pub(super) fn arrived(
+    pub(super) fn on_segment(
         &mut self,
         seg: &Segment,
         accepted: Option<&Accepted>,
@@ -55,10 +55,10 @@ impl Watch {
             self.peer_scale = seg.options.window_scale;
             self.sack_offered[1] = seg.options.sack_permitted;
         }
-        self.board.timeouts(info.counters.rto_count);
+        self.scoreboard.on_timeouts(info.counters.rto_count);
         self.acknowledged(conn.acked_upto());
         let Some(accepted) = accepted else { return };
-        self.remember_sacks(seg, &info);
+        self.apply_sacks(seg, &info);
         let (start, end) = (accepted.stream.start, accepted.stream.end);
         assert!(start <= end, "{accepted:?}");
         if start == end {
@@ -69,19 +69,19 @@ impl Watch {
         assert!(start >= self.readable, "bytes from {start} again, {} is known", self.readable);
         let limit = self.read + conn.config().receive_buffer.as_u64();
         assert!(end <= limit, "{accepted:?} is beyond the receive buffer, {limit}");
-        self.hold(start, end);
+        self.insert_received(start, end);
     }
 
     fn acknowledged(&mut self, upto: u64) {
-        let acked = self.board.acked();
+        let acked = self.scoreboard.acked();
         assert!(upto >= acked, "SND.UNA went back from {acked} to {upto}");
-        assert!(upto <= self.sent.min(self.given), "{upto} acknowledged, {} sent", self.sent);
-        self.board.acknowledge(upto);
+        assert!(upto <= self.sent.min(self.written), "{upto} acknowledged, {} sent", self.sent);
+        self.scoreboard.acknowledge(upto);
     }
 
-    fn remember_sacks(&mut self, seg: &Segment, info: &Info) {
+    fn apply_sacks(&mut self, seg: &Segment, info: &Info) {
         let Some(isn) = self.isn else { return };
-        let acked = self.board.acked();
+        let acked = self.scoreboard.acked();
         let una = isn.add(1).add(acked);
         let offset = |s: SeqNum| acked as i64 + i64::from(s.diff(una));
         let fresh = seg.flags.contains(Flags::ACK) && offset(seg.ack) >= acked as i64;
@@ -92,14 +92,14 @@ impl Watch {
         for &(start, end) in seg.options.sack.as_slice() {
             let (start, end) = (offset(start), offset(end));
             if start >= una && start < end && end <= self.sent as i64 {
-                self.board.sack(start as u64, end as u64);
+                self.scoreboard.sack(start as u64, end as u64);
             }
         }
     }
 
     /// One past the last byte that arrived in order.
     pub(super) fn contiguous(&self) -> u64 {
-        self.held.first().filter(|h| h.0 == 0).map_or(0, |h| h.1)
+        self.received_ranges.first().filter(|h| h.0 == 0).map_or(0, |h| h.1)
     }
 
     /// RCV.NXT as it must be, a FIN not counted.
@@ -107,16 +107,16 @@ impl Watch {
         Some(self.irs?.add(1).add(self.contiguous()))
     }
 
-    fn hold(&mut self, start: u64, end: u64) {
-        let first = self.held.partition_point(|h| h.1 < start);
-        let last = self.held.partition_point(|h| h.0 <= end);
-        let folded = &self.held[first..last];
+    fn insert_received(&mut self, start: u64, end: u64) {
+        let first = self.received_ranges.partition_point(|h| h.1 < start);
+        let last = self.received_ranges.partition_point(|h| h.0 <= end);
+        let folded = &self.received_ranges[first..last];
         let start = folded.first().map_or(start, |h| h.0.min(start));
         let end = folded.last().map_or(end, |h| h.1.max(end));
-        self.held.splice(first..last, [(start, end)]);
+        self.received_ranges.splice(first..last, [(start, end)]);
     }
 
-    pub(super) fn transmits(&mut self, t: &Transmit, conn: &Connection) {
+    pub(super) fn on_transmit(&mut self, t: &Transmit, conn: &Connection) {
         let info = conn.info();
         let h = &t.header;
         if self.reason.is_some() && info.state == State::Closed {
@@ -124,27 +124,27 @@ impl Watch {
             assert!(h.flags.contains(Flags::RST), "{h:?} after the end");
             assert!(self.resets_after_end == 1, "a second RST");
         }
-        self.board.timeouts(info.counters.rto_count);
-        self.shape(t, conn.config(), info.mss);
+        self.scoreboard.on_timeouts(info.counters.rto_count);
+        self.check_segmentation(t, conn.config(), info.mss);
         if h.flags.contains(Flags::SYN) {
             let isn = *self.isn.get_or_insert(h.seq);
             assert_eq!(isn, h.seq, "another initial sequence number");
             self.own_scale = h.options.window_scale;
             self.sack_offered[0] = h.options.sack_permitted;
-            self.edge_out = i64::from(h.window);
+            self.max_right_edge = i64::from(h.window);
             return;
         }
         if h.flags.contains(Flags::RST) {
             return;
         }
-        Self::counts(h, &info);
-        self.occupies(t, conn, &info);
-        self.promises(h, conn.config());
+        Self::check_ecn_flags(h, &info);
+        self.check_sequence_space(t, conn, &info);
+        self.check_ack_and_window(h, conn.config());
     }
 
     /// ECT only where it was agreed, and with Accurate ECN the count of CE packets since five, or the
     /// handshake's encoding on a pure ACK (RFC 9768 §3.2.2).
-    fn counts(h: &Segment, info: &Info) {
+    fn check_ecn_flags(h: &Segment, info: &Info) {
         assert!(!h.ecn.is_capable() || info.ect, "{h:?}: ECT that was not agreed");
         if info.ecn == EcnMode::AccEcn {
             let count = h.flags.ace() == ((info.received_ce_pkts + 5) & 7) as u8;
@@ -157,7 +157,7 @@ impl Watch {
     }
 
     /// The segments of a transmission are what a wire can carry.
-    fn shape(&self, t: &Transmit, config: &Config, mss: u32) {
+    fn check_segmentation(&self, t: &Transmit, config: &Config, mss: u32) {
         let h = &t.header;
         let len = t.stream.end - t.stream.start;
         assert_eq!(u64::from(h.payload_len), len, "{t:?}");
@@ -172,12 +172,16 @@ impl Watch {
         }
         assert_eq!(at, t.stream.end, "{t:?}");
         if len > 0 {
-            assert!(t.mss <= mss.max(1) && t.stream.end <= self.given, "{t:?}, {} B", self.given);
+            assert!(
+                t.mss <= mss.max(1) && t.stream.end <= self.written,
+                "{t:?}, {} B",
+                self.written
+            );
         }
     }
 
     /// Sequence numbers, windows, and nothing again that the peer has.
-    fn occupies(&mut self, t: &Transmit, conn: &Connection, info: &Info) {
+    fn check_sequence_space(&mut self, t: &Transmit, conn: &Connection, info: &Info) {
         let h = &t.header;
         let isn = self.isn.expect("a segment before the SYN");
         let len = u64::from(h.payload_len);
@@ -189,25 +193,25 @@ impl Watch {
         let start = u64::from(h.seq.diff(isn.add(1)).cast_unsigned());
         let end = start + occupied;
         let probes = info.counters.loss_probes;
-        let probe = probes > std::mem::replace(&mut self.probes, probes);
+        let probe = probes > std::mem::replace(&mut self.loss_probes, probes);
         assert!(
-            start >= self.board.acked(),
+            start >= self.scoreboard.acked(),
             "sends {start} again, {} is acknowledged",
-            self.board.acked()
+            self.scoreboard.acked()
         );
         if len > 0 {
             assert_eq!(start, t.stream.start, "sequence number and stream disagree");
-            let ahead = t.stream.end - self.board.acked();
+            let ahead = t.stream.end - self.scoreboard.acked();
             let buffer = conn.config().send_buffer.as_u64();
             assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
         }
-        let edge = self.board.acked() + info.snd_wnd;
+        let edge = self.scoreboard.acked() + info.snd_wnd;
         if end > edge && occupied == 1 && end >= self.sent {
             // A window probe, or a FIN that was acknowledged beyond the data.
             self.sent = end;
             return;
         }
-        if end > self.board.end() {
+        if end > self.scoreboard.end() {
             assert!(end <= edge, "sends up to {end}, the window ends at {edge}");
             if occupied > 1 && !info.in_recovery && !probe {
                 // Limited transmit may add two segments, and a FIN is no byte.
@@ -215,19 +219,19 @@ impl Watch {
                 assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
             }
         }
-        self.board.transmit(start, end, t.mss);
+        self.scoreboard.transmit(start, end, t.mss);
         self.sent = self.sent.max(end);
     }
 
     /// Neither what is acknowledged nor the right edge ever goes back.
-    fn promises(&mut self, h: &Segment, config: &Config) {
+    fn check_ack_and_window(&mut self, h: &Segment, config: &Config) {
         assert!(h.flags.contains(Flags::ACK), "no ACK on {h:?}");
         let irs = self.irs.expect("acknowledges before the peer's SYN");
         let ack = i64::from(h.ack.diff(irs.add(1)).cast_unsigned());
-        assert!(ack >= self.ack_out, "acknowledged {} and now {ack}", self.ack_out);
+        assert!(ack >= self.max_ack_sent, "acknowledged {} and now {ack}", self.max_ack_sent);
         let contiguous = self.contiguous() as i64;
         assert!(ack <= contiguous + 1, "acknowledges {ack}, {contiguous} arrived");
-        self.ack_out = ack;
+        self.max_ack_sent = ack;
         let shift = match (self.own_scale, self.peer_scale) {
             (Some(own), Some(_)) => own,
             _ => 0,
@@ -235,23 +239,24 @@ impl Watch {
         let edge = ack + (i64::from(h.window) << shift);
         let slack = (1_i64 << shift) - 1;
         assert!(
-            edge + slack >= self.edge_out,
+            edge + slack >= self.max_right_edge,
             "the window shrinks from {} to {edge}",
-            self.edge_out
+            self.max_right_edge
         );
-        self.edge_out = self.edge_out.max(edge);
+        self.max_right_edge = self.max_right_edge.max(edge);
         let most = (self.read + config.receive_buffer.as_u64() + 1) as i64;
         assert!(edge <= most, "offers up to {edge}, the buffer ends at {most}");
         for &(start, end) in h.options.sack.as_slice() {
             let offset = |s: SeqNum| u64::from(s.diff(irs.add(1)).cast_unsigned());
             let (start, end) = (offset(start), offset(end));
             // A DSACK may name what is only known to be old.
-            let there = end <= ack as u64 || self.held.iter().any(|h| h.0 <= start && end <= h.1);
-            assert!(start < end && there, "SACKs {start}..{end} of {:?}", self.held);
+            let there = end <= ack as u64
+                || self.received_ranges.iter().any(|h| h.0 <= start && end <= h.1);
+            assert!(start < end && there, "SACKs {start}..{end} of {:?}", self.received_ranges);
         }
     }
 
-    pub(super) fn event(&mut self, event: Event) {
+    pub(super) fn on_event(&mut self, event: Event) {
         assert!(self.reason.is_none(), "{event:?} after the end");
         match event {
             Event::Established => {
@@ -260,8 +265,8 @@ impl Watch {
             }
             Event::Readable { upto } => {
                 assert!(upto >= self.readable, "readable {} and then {upto}", self.readable);
-                let there = self.held.first().is_some_and(|h| h.0 == 0 && upto <= h.1);
-                assert!(there, "readable up to {upto} of {:?}", self.held);
+                let there = self.received_ranges.first().is_some_and(|h| h.0 == 0 && upto <= h.1);
+                assert!(there, "readable up to {upto} of {:?}", self.received_ranges);
                 self.readable = upto;
             }
             Event::Writable => {}
@@ -274,13 +279,13 @@ impl Watch {
     }
 
     /// After everything was polled.
-    pub(super) fn rests(&self, now: Instant, conn: &Connection) {
+    pub(super) fn check_idle(&self, now: Instant, conn: &Connection) {
         let info = conn.info();
         let timer = conn.poll_timeout();
         assert!(timer.is_none_or(|at| at > now), "wants to come back at {timer:?}, it is {now:?}");
         assert_eq!(conn.unread(), self.readable - self.read, "unread bytes");
         let waits = match info.state {
-            State::Established | State::CloseWait => conn.acked_upto() < self.given,
+            State::Established | State::CloseWait => conn.acked_upto() < self.written,
             State::FinWait2 | State::Closed => false,
             _ => true,
         };
@@ -293,7 +298,7 @@ impl Watch {
         if conn.config().reduction == Reduction::OneStep && info.snd_cwnd > 0 {
             assert!(info.snd_cwnd >= u64::from(info.mss), "cwnd {}", info.snd_cwnd);
         }
-        let outstanding = (self.sent - self.board.acked()) / u64::from(info.mss.max(1));
+        let outstanding = (self.sent - self.scoreboard.acked()) / u64::from(info.mss.max(1));
         // The board's ring keeps the capacity that it once needed.
         let peak = self.sent / u64::from(info.mss.max(1));
         let most = BASE_MEMORY + SEGMENT_MEMORY * outstanding.max(peak);

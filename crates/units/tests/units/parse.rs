@@ -1,8 +1,8 @@
 //! What is read, what is refused, and that every refusal says what to write.
 
 use lowtide_units::{
-    Bytes, Duration, Instant, ParseUnitError, Parts, Rate, parse_bytes, parse_duration,
-    parse_packets, parse_parts, parse_rate,
+    Bytes, Duration, Fraction, Instant, ParseUnitError, Rate, parse_bytes, parse_duration,
+    parse_fraction, parse_packets, parse_rate,
 };
 use proptest::prelude::*;
 
@@ -199,7 +199,7 @@ fn shares() {
         (" -2.5 ppm ", -2_500),
         ("7 ppb", 7),
     ] {
-        assert_eq!(parse_parts(text), Ok(Parts::from_ppb(ppb)), "{text}");
+        assert_eq!(parse_fraction(text), Ok(Fraction::from_ppb(ppb)), "{text}");
     }
     for text in [
         "95 %",
@@ -213,14 +213,14 @@ fn shares() {
         "7 ppb",
         "0 %",
     ] {
-        assert_eq!(parse_parts(text).map(|p| p.to_string()).as_deref(), Ok(text));
+        assert_eq!(parse_fraction(text).map(|p| p.to_string()).as_deref(), Ok(text));
     }
-    assert!(Parts::from_ppb(i64::MIN).to_string().ends_with(" ppb"));
-    refused(parse_parts("0.95"), &["`0.95` has no unit", "\"0.95 %\""]);
-    refused(parse_parts("-3"), &["has no unit"]);
-    refused(parse_parts("1.5 ppb"), &["whole number of parts per billion"]);
-    refused(parse_parts("95 percent"), &["%, ppm, ppb"]);
-    refused(parse_parts("2000000000000 %"), &["more than"]);
+    assert!(Fraction::from_ppb(i64::MIN).to_string().ends_with(" ppb"));
+    refused(parse_fraction("0.95"), &["`0.95` has no unit", "\"0.95 %\""]);
+    refused(parse_fraction("-3"), &["has no unit"]);
+    refused(parse_fraction("1.5 ppb"), &["whole number of parts per billion"]);
+    refused(parse_fraction("95 percent"), &["%, ppm, ppb"]);
+    refused(parse_fraction("2000000000000 %"), &["more than"]);
 }
 
 #[test]
@@ -240,8 +240,8 @@ proptest! {
             prop_assert_eq!(parse_duration(&span.to_string()), Ok(span));
             prop_assert_eq!(parse_duration(&Instant::from_ps(n).to_string()), Ok(span));
             prop_assert_eq!(parse_bytes(&Bytes::new(n).to_string()), Ok(Bytes::new(n)));
-            let parts = Parts::from_ppb(n as i64 >> 1);
-            prop_assert_eq!(parse_parts(&parts.to_string()), Ok(parts));
+            let parts = Fraction::from_ppb(n as i64 >> 1);
+            prop_assert_eq!(parse_fraction(&parts.to_string()), Ok(parts));
             if let Some(rate) = Rate::from_bps(n) {
                 prop_assert_eq!(parse_rate(&rate.to_string()), Ok(rate));
             }
@@ -263,7 +263,7 @@ proptest! {
                 parse_bytes(&text).err(),
                 parse_rate(&text).err(),
                 parse_packets(&text).err(),
-                parse_parts(&text).err(),
+                parse_fraction(&text).err(),
             ].into_iter().flatten() {
                 prop_assert!(message.to_string().starts_with('`'));
             }

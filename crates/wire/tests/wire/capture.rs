@@ -1,7 +1,7 @@
 //! Captures, read back by a second reading of the format.
 
 use lowtide_units::Instant;
-use lowtide_wire::pcapng::Writer;
+use lowtide_wire::pcapng::PcapngWriter;
 
 /// Type and body of every block; lengths at both ends must agree.
 fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
@@ -40,7 +40,7 @@ fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
 
 #[test]
 fn a_capture_with_two_interfaces() {
-    let mut writer = Writer::new("lowtide 0.1");
+    let mut writer = PcapngWriter::new("lowtide 0.1");
     let nic = writer.interface("sender.nic");
     let port = writer.interface("s1.2");
     writer.packet(nic, Instant::from_ps(1_999), &[1, 2, 3, 4, 5], 1500, "");
@@ -76,7 +76,7 @@ fn a_capture_with_two_interfaces() {
 
 #[test]
 fn pieces_join_to_the_file() {
-    let write = |writer: &mut Writer, take: bool| {
+    let write = |writer: &mut PcapngWriter, take: bool| {
         let mut file = Vec::new();
         let interface = writer.interface("a");
         for n in 0..5 {
@@ -90,14 +90,14 @@ fn pieces_join_to_the_file() {
         file.extend(writer.take());
         file
     };
-    let whole = write(&mut Writer::new("t"), false);
-    assert_eq!(write(&mut Writer::new("t"), true), whole);
+    let whole = write(&mut PcapngWriter::new("t"), false);
+    assert_eq!(write(&mut PcapngWriter::new("t"), true), whole);
     assert_eq!(blocks(&whole).len(), 7);
 }
 
 #[test]
 fn texts_and_packets_that_are_too_long_are_cut() {
-    let mut writer = Writer::new(&"a".repeat(70_000));
+    let mut writer = PcapngWriter::new(&"a".repeat(70_000));
     // 65535 falls inside the last character that could fit.
     let interface = writer.interface(&"\u{e4}".repeat(40_000));
     writer.packet(interface, Instant::ZERO, &vec![7; 300_000], 300_000, "");

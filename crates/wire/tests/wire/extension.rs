@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use lowtide_wire::{Addresses, Flags, Header, Segment, WireError, extension, ipv6, packet};
+use lowtide_wire::{Addresses, Flags, HeaderKind, Segment, WireError, extension, ipv6, packet};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -136,14 +136,14 @@ fn a_packet_that_wants_to_be_sent_on_and_one_that_is_not_tcp_are_refused() {
 
 #[test]
 fn number_and_length_of_the_headers_are_bounded() {
-    let many = vec![(DESTINATION, PADDING); extension::MOST_HEADERS];
+    let many = vec![(DESTINATION, PADDING); extension::MAX_HEADERS];
     assert_eq!(parsed(&many), Ok(()));
-    let more = vec![(DESTINATION, PADDING); extension::MOST_HEADERS + 1];
+    let more = vec![(DESTINATION, PADDING); extension::MAX_HEADERS + 1];
     assert!(matches!(parsed(&more), Err(WireError::ExtensionsTooLong { .. })));
     // Pad1 all the way: the longest that is taken, and one unit more.
-    let long = vec![0; extension::MOST_BYTES - 2];
+    let long = vec![0; extension::MAX_BYTES - 2];
     assert_eq!(parsed(&[(DESTINATION, &long)]), Ok(()));
-    let longer = vec![0; extension::MOST_BYTES + 6];
+    let longer = vec![0; extension::MAX_BYTES + 6];
     assert!(matches!(
         parsed(&[(DESTINATION, &longer)]),
         Err(WireError::ExtensionsTooLong { headers: 1, .. })
@@ -171,7 +171,7 @@ fn a_chain_cut_short_is_an_error_wherever_it_is_cut() {
             other => panic!("{end} bytes: {other}"),
         };
         // At the borders of headers the next one is there with nothing of it.
-        assert!(matches!(cut, Header::Ipv6Extension | Header::Tcp), "{end}: {cut:?}");
+        assert!(matches!(cut, HeaderKind::Ipv6Extension | HeaderKind::Tcp), "{end}: {cut:?}");
     }
     assert!(packet::parse(&whole).is_ok());
 }
@@ -191,7 +191,7 @@ proptest! {
             }
         }
         if let Ok((protocol, range)) = extension::walk(&bytes, first, 0..bytes.len()) {
-            prop_assert!(range.start <= bytes.len() && range.start <= extension::MOST_BYTES);
+            prop_assert!(range.start <= bytes.len() && range.start <= extension::MAX_BYTES);
             prop_assert_eq!(range.end, bytes.len());
             prop_assert!(![HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION].contains(&protocol));
         }

@@ -68,15 +68,15 @@ fn a_packet_that_was_too_big_is_named_with_the_mtu() {
 }
 
 #[test]
-fn what_is_refused_is_told_from_what_may_pass() {
+fn hard_and_soft_errors_are_distinguished() {
     let port = Icmpv4Type::DestinationUnreachable(icmpv4::DestUnreachableHeader::Port);
-    assert_eq!(parse(&v4(port, &quoted(&V4, 28))), Some(expected(V4, IcmpKind::Refused)));
+    assert_eq!(parse(&v4(port, &quoted(&V4, 28))), Some(expected(V4, IcmpKind::HardError)));
     let host = Icmpv4Type::DestinationUnreachable(icmpv4::DestUnreachableHeader::Host);
-    assert_eq!(parse(&v4(host, &quoted(&V4, 28))), Some(expected(V4, IcmpKind::Soft)));
+    assert_eq!(parse(&v4(host, &quoted(&V4, 28))), Some(expected(V4, IcmpKind::SoftError)));
     let port = Icmpv6Type::DestinationUnreachable(icmpv6::DestUnreachableCode::Port);
-    assert_eq!(parse(&v6(port, &quoted(&V6, 60))), Some(expected(V6, IcmpKind::Refused)));
+    assert_eq!(parse(&v6(port, &quoted(&V6, 60))), Some(expected(V6, IcmpKind::HardError)));
     let route = Icmpv6Type::DestinationUnreachable(icmpv6::DestUnreachableCode::NoRoute);
-    assert_eq!(parse(&v6(route, &quoted(&V6, 60))), Some(expected(V6, IcmpKind::Soft)));
+    assert_eq!(parse(&v6(route, &quoted(&V6, 60))), Some(expected(V6, IcmpKind::SoftError)));
 }
 
 #[test]

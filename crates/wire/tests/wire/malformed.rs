@@ -2,8 +2,8 @@
 
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
-    Addresses, Ecn, Experimental, Flags, Header, Options, SackBlocks, Segment, SeqNum, Timestamps,
-    WireError, ipv4, ipv6, options, packet, tcp,
+    Addresses, Ecn, Experimental, Flags, HeaderKind, Options, SackBlocks, Segment, SeqNum,
+    Timestamps, WireError, ipv4, ipv6, options, packet, tcp,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,11 +42,11 @@ fn ipv4_with(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 fn ipv4_cut_short() {
     let whole = written(&V4);
     for have in 0..20 {
-        let error = WireError::Truncated { header: Header::Ipv4, need: 20, have };
+        let error = WireError::Truncated { header: HeaderKind::Ipv4, need: 20, have };
         assert_eq!(packet::parse(&whole[..have]), Err(error));
     }
     for have in 20..whole.len() {
-        let error = WireError::TotalLength { header: Header::Ipv4, stated: 44, have };
+        let error = WireError::TotalLength { header: HeaderKind::Ipv4, stated: 44, have };
         assert_eq!(packet::parse(&whole[..have]), Err(error));
     }
     assert!(packet::parse(&whole).is_ok());
@@ -55,7 +55,7 @@ fn ipv4_cut_short() {
 #[test]
 fn ipv4_fields() {
     let parse = |bytes: Vec<u8>| packet::parse(&bytes).map(|_| ());
-    let header = Header::Ipv4;
+    let header = HeaderKind::Ipv4;
     assert_eq!(parse(ipv4_with(|b| b[0] = 0x55)), Err(WireError::Version { found: 5 }));
     assert_eq!(ipv6::parse(&[0x45; 40]), Err(WireError::Version { found: 4 }));
     let short = Err(WireError::HeaderLength { header, stated: 16 });
@@ -67,7 +67,7 @@ fn ipv4_fields() {
         let stated = usize::from(stated);
         assert_eq!(parse(bytes), Err(WireError::TotalLength { header, stated, have: 44 }));
     }
-    let no_tcp = Err(WireError::Truncated { header: Header::Tcp, need: 20, have: 0 });
+    let no_tcp = Err(WireError::Truncated { header: HeaderKind::Tcp, need: 20, have: 0 });
     assert_eq!(parse(ipv4_with(|b| b[3] = 20)), no_tcp);
     assert_eq!(parse(ipv4_with(|b| b[9] = 17)), Err(WireError::NotTcp { protocol: 17 }));
     let mut bytes = written(&V4);
@@ -104,7 +104,7 @@ fn ipv4_options_and_padding_are_tolerated() {
 #[test]
 fn ipv6_fields() {
     let whole = written(&V6);
-    let header = Header::Ipv6;
+    let header = HeaderKind::Ipv6;
     for have in 1..40 {
         let error = WireError::Truncated { header, need: 40, have };
         assert_eq!(packet::parse(&whole[..have]), Err(error));
@@ -136,7 +136,7 @@ fn tcp_with(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 #[test]
 fn tcp_fields() {
     let parse = |bytes: Vec<u8>| tcp::parse(&bytes, &V4).map(|_| ());
-    let header = Header::Tcp;
+    let header = HeaderKind::Tcp;
     for have in 0..20 {
         let error = WireError::Truncated { header, need: 20, have };
         assert_eq!(parse(vec![0x50; have]), Err(error));
@@ -256,11 +256,11 @@ fn what_cannot_be_written() {
 
     let error = WireError::PayloadLength { stated: 4, given: 3 };
     assert_eq!(packet::emit(&V4, &sample(), b"abc", &mut out), Err(error));
-    let error = WireError::NoRoom { need: 44, have: 43 };
+    let error = WireError::BufferTooSmall { need: 44, have: 43 };
     assert_eq!(packet::emit(&V4, &sample(), b"abcd", &mut out[..43]), Err(error));
-    let error = WireError::NoRoom { need: 60, have: 59 };
+    let error = WireError::BufferTooSmall { need: 60, have: 59 };
     assert_eq!(packet::emit_headers(&V6, &sample(), &mut out[..59]), Err(error));
-    let error = WireError::NoRoom { need: 24, have: 0 };
+    let error = WireError::BufferTooSmall { need: 24, have: 0 };
     assert_eq!(tcp::emit(&sample(), b"abcd", &V6, &mut []), Err(error));
     assert_eq!(out, [0x55; 100], "nothing is written when something is wrong");
 
@@ -268,18 +268,18 @@ fn what_cannot_be_written() {
         packet::emit_headers(&addresses, &Segment { payload_len, ..sample() }, &mut [0; 100])
     };
     assert_eq!(fits(V4, 65_495), Ok(40));
-    let error = WireError::PacketTooLong { header: Header::Ipv4, payload: 65_516 };
+    let error = WireError::PacketTooLong { header: HeaderKind::Ipv4, payload: 65_516 };
     assert_eq!(fits(V4, 65_496), Err(error));
     assert_eq!(fits(V6, 65_515), Ok(60));
-    let error = WireError::PacketTooLong { header: Header::Ipv6, payload: 65_536 };
+    let error = WireError::PacketTooLong { header: HeaderKind::Ipv6, payload: 65_536 };
     assert_eq!(fits(V6, 65_516), Err(error));
-    let error = WireError::PacketTooLong { header: Header::Tcp, payload: u32::MAX as usize };
+    let error = WireError::PacketTooLong { header: HeaderKind::Tcp, payload: u32::MAX as usize };
     assert_eq!(fits(V6, u32::MAX), Err(error));
 }
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let error = WireError::Truncated { header: Header::Tcp, need: 20, have: 7 };
+    let error = WireError::Truncated { header: HeaderKind::Tcp, need: 20, have: 7 };
     assert_eq!(error.to_string(), "TCP header cut short: 20 bytes needed, 7 there");
     let error = WireError::OptionsTooLong { len: 48 };
     assert_eq!(error.to_string(), "TCP options need 48 bytes, a header has room for 40");

@@ -3,27 +3,29 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use lowtide_lab::compare::{Columns, Compared, Line, Verdict, Wanted, columns};
-use lowtide_lab::{Backend, Finished, Mismatch, Refusal, Transports, execute};
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_lab::compare::{
+    CompareOptions, ComparedMetric, DifferenceVerdict, MetricRow, MultiComparison, compare_to_first,
+};
+use lowtide_lab::{Backend, CompletedExperiment, Mismatch, Transports, UnsupportedSetup, execute};
+use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
-use super::{digits, labels, notes, results};
+use super::{digits, labels, print_mismatches, results};
 use crate::args::{BackendArg, CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::backend::backend;
-use crate::cmd::run::How;
+use crate::cmd::run::PlanRunner;
 use crate::cmd::set;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ColumnsOutput<'a> {
     schema: &'static str,
     version: &'static str,
     columns: Vec<Column<'a>>,
     same_within: f64,
     #[serde(flatten)]
-    found: &'a Columns,
+    found: &'a MultiComparison,
 }
 
 #[derive(Serialize)]
@@ -35,18 +37,22 @@ struct Column<'a> {
     mismatches: Vec<Mismatch>,
 }
 
-pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Result<(), Failure> {
+pub(super) fn compare(
+    args: &CompareArgs,
+    wanted: &CompareOptions,
+    out: Output,
+) -> Result<(), CommandError> {
     let all = if args.backends.is_empty() {
         let names = std::iter::once(&args.a).chain(&args.b).chain(&args.more);
         let one = |name: &String| Ok((name.clone(), results(name, args, &[], out)?));
-        names.map(one).collect::<Result<Vec<_>, Failure>>()?
+        names.map(one).collect::<Result<Vec<_>, CommandError>>()?
     } else {
         by_backends(args, out)?
     };
-    let sides: Vec<&Finished> = all.iter().map(|(_, finished)| finished).collect();
-    let found = columns(&sides, wanted)?;
+    let sides: Vec<&CompletedExperiment> = all.iter().map(|(_, finished)| finished).collect();
+    let found = compare_to_first(&sides, wanted)?;
     if out.json {
-        let column = |(name, f): &'_ (String, Finished)| (name.clone(), f.dir.clone());
+        let column = |(name, f): &'_ (String, CompletedExperiment)| (name.clone(), f.dir.clone());
         let named: Vec<_> = all.iter().map(column).collect();
         let columns = named.iter().zip(&all).map(|((name, dir), (_, f))| {
             let transports = f.transports();
@@ -58,7 +64,7 @@ pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Resul
                 mismatches: transports.mismatches,
             }
         });
-        return out.json(&Answer {
+        return out.json(&ColumnsOutput {
             schema: "lowtide.columns/1",
             version: env!("CARGO_PKG_VERSION"),
             columns: columns.collect(),
@@ -70,7 +76,10 @@ pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Resul
 }
 
 /// The scenario by each of the backends. What schemes one of them refuses are left out there, and said.
-fn by_backends(args: &CompareArgs, out: Output) -> Result<Vec<(String, Finished)>, Failure> {
+fn by_backends(
+    args: &CompareArgs,
+    out: Output,
+) -> Result<Vec<(String, CompletedExperiment)>, CommandError> {
     let mut scenario = set(Scenario::load(&args.a)?, &args.set)?;
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
@@ -92,22 +101,23 @@ fn by_backends(args: &CompareArgs, out: Output) -> Result<Vec<(String, Finished)
                      as many directories as there are"
                 );
                 let message = "another kernel has to be booted for that one first".to_owned();
-                return Err(Failure::Usage(message, Some(help)));
+                return Err(CommandError::Usage(message, Some(help)));
             }
         };
         let backend = backend(*which, &real)?;
-        let (plan, source) = accepted(&scenario, backend.as_deref(), out)?;
-        let how = How {
+        let (plan, source) = without_refused_schemes(&scenario, backend.as_deref(), out)?;
+        let how = PlanRunner {
             out: None,
             jobs: args.jobs,
             threads: ThreadCount::Auto,
-            afresh: false,
+            discard_existing: false,
             backend: backend.as_deref(),
             memory: MemoryArg::default(),
         };
         let name = name(*which);
         out.note(&format!("{name}: {}", how.dir(&plan).display()));
-        let finished = how.go(&plan, source.text(), out, &|options| execute(&plan, options))?;
+        let finished =
+            how.run_plan(&plan, source.text(), out, &|options| execute(&plan, options))?;
         all.push((name.to_owned(), finished));
     }
     Ok(all)
@@ -123,14 +133,14 @@ const fn name(of: BackendArg) -> &'static str {
 }
 
 /// The runs of `scenario` that `backend` takes, without the schemes that it refuses.
-fn accepted(
+fn without_refused_schemes(
     scenario: &Scenario,
     backend: Option<&dyn Backend>,
     out: Output,
-) -> Result<(Plan, Scenario), Failure> {
+) -> Result<(RunPlan, Scenario), CommandError> {
     let plan = scenario.clone().expand()?;
     let Some(backend) = backend else { return Ok((plan, scenario.clone())) };
-    let mut refused: Vec<(String, Refusal)> = Vec::new();
+    let mut refused: Vec<(String, UnsupportedSetup)> = Vec::new();
     for run in &plan.runs {
         if refused.iter().all(|(scheme, _)| *scheme != run.scheme)
             && let Err(refusal) = backend.check(&run.setup()?)
@@ -146,9 +156,9 @@ fn accepted(
         .map(|s| format!("{s:?}"))
         .collect();
     if left.is_empty() {
-        return Err(Failure::Usage(first.message.clone(), first.help.clone()));
+        return Err(CommandError::Usage(first.message.clone(), first.help.clone()));
     }
-    for (scheme, Refusal { message, .. }) in &refused {
+    for (scheme, UnsupportedSetup { message, .. }) in &refused {
         out.note(&format!("{}: without `{scheme}`: {message}", backend.entry().name));
     }
     let fewer =
@@ -156,12 +166,16 @@ fn accepted(
     Ok((fewer.clone().expand()?, fewer))
 }
 
-fn show(all: &[(String, Finished)], found: &Columns, out: Output) -> Result<(), Failure> {
+fn show(
+    all: &[(String, CompletedExperiment)],
+    found: &MultiComparison,
+    out: Output,
+) -> Result<(), CommandError> {
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
     let transports: Vec<Transports> = all.iter().map(|(_, f)| f.transports()).collect();
     for ((name, finished), transports) in all.iter().zip(&transports) {
         out.text(&format!("{name}: {}", finished.dir.display()))?;
-        notes(name, transports, out)?;
+        print_mismatches(name, transports, out)?;
     }
     let mut head = vec!["scheme", "point", "of", "metric"];
     head.extend(&names);
@@ -180,8 +194,8 @@ fn show(all: &[(String, Finished)], found: &Columns, out: Output) -> Result<(), 
     Ok(())
 }
 
-fn row(line: &Line, transports: &[Transports]) -> Vec<String> {
-    let about = &line.about;
+fn row(line: &MetricRow, transports: &[Transports]) -> Vec<String> {
+    let about = &line.subject;
     let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
     let mut cells = vec![
         labels(transports.iter().map(|t| t.label(&about.scheme))),
@@ -194,9 +208,13 @@ fn row(line: &Line, transports: &[Transports]) -> Vec<String> {
     cells
 }
 
-fn other(row: &Compared) -> String {
+fn other(row: &ComparedMetric) -> String {
     let Some(value) = row.b else { return "–".to_owned() };
-    let star = if matches!(row.verdict, Verdict::Higher | Verdict::Lower) { "*" } else { "" };
+    let star = if matches!(row.verdict, DifferenceVerdict::Higher | DifferenceVerdict::Lower) {
+        "*"
+    } else {
+        ""
+    };
     let by = match (row.relative, row.relative_ci95) {
         (Some(r), Some([low, high])) => {
             format!(" ({:+.1} ± {:.1} %){star}", r * 100.0, (high - low) * 50.0)

@@ -5,7 +5,7 @@ use lowtide_live::config;
 use serde::Serialize;
 
 use crate::args::LiveBenchArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 /// What is measured: the line, and who sends to whom. The first of the lines without and with offloads is what the
@@ -62,18 +62,18 @@ fn name(whose: Whose) -> &'static str {
     }
 }
 
-pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), Failure> {
+pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandError> {
     let processors = match args.processors[..] {
         [one] => [one, one],
         [a, b] => [a, b],
         _ => {
             let help = "for instance `--processors 0,1`, or `0` for one that both share".to_owned();
-            return Err(Failure::Usage("a line has two ends".to_owned(), Some(help)));
+            return Err(CommandError::Usage("a line has two ends".to_owned(), Some(help)));
         }
     };
     let segments = args.segments.to_string();
     let set = [("send-buffer", "4 MB"), ("receive-buffer", "4 MB"), ("tso-segments", &segments)];
-    let config = config("linux", None, &set).map_err(|m| Failure::Usage(m, None))?;
+    let config = config("linux", None, &set).map_err(|m| CommandError::Usage(m, None))?;
     let mut scores: Vec<Vec<Score>> = ROWS.iter().map(|_| Vec::new()).collect();
     // One repeat of all after another: what else the machine does meanwhile is shared.
     for repeat in 0..args.repeats {
@@ -81,7 +81,7 @@ pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), Failure> {
             out.note(&format!("{}/{} {}", repeat + 1, args.repeats, line.name()));
             let (time, kernel_cc) = (args.time, args.kernel_cc.as_str());
             let bout = Bout { line, ends, time, processors, config: &config, kernel_cc };
-            scores.push(bout.run().map_err(|e| Failure::Run(e.to_string()))?);
+            scores.push(bout.run().map_err(|e| CommandError::Run(e.to_string()))?);
         }
     }
     let mut rows: Vec<Row> = Vec::new();

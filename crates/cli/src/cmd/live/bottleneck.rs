@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering;
 
 use super::{link, link_report, setup};
 use crate::args::BottleneckArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
 /// How often it is looked at from outside.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failure> {
+pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.as_json, ..out };
     let mut link = args.link.clone();
     link.net.extend(args.set.iter().cloned());
@@ -29,27 +29,28 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
     for text in &args.captures {
         let (name, path) = text.split_once('=').ok_or_else(|| {
             let help = Some("for instance `--capture a.0=left.pcapng`".to_owned());
-            Failure::Usage(format!("`--capture {text}` is not of the form HOST=FILE"), help)
+            CommandError::Usage(format!("`--capture {text}` is not of the form HOST=FILE"), help)
         })?;
         settings.captures.push((link::host(&network, name)?, PathBuf::from(path)));
     }
-    let mut wanted: Vec<Wanted> = args
+    let mut wanted: Vec<PortRequest> = args
         .ports
         .iter()
-        .map(|text| Wanted::read(&network, text, args.mtu))
+        .map(|text| PortRequest::read(&network, text, args.mtu))
         .collect::<Result<_, _>>()?;
     let all: Vec<IpAddr> = wanted.iter().flat_map(|w| &w.addresses).copied().collect();
     for port in &mut wanted {
-        port.answer_for(&all);
+        port.proxy_arp_for(&all);
     }
     let user = setup::user(args.user.as_deref())?;
     let ports =
         wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
-    let prepared = Bottleneck::prepare(&network, ports, &settings).map_err(link::refused)?;
+    let prepared =
+        Bottleneck::prepare(&network, ports, &settings).map_err(link::bottleneck_error)?;
     let later: Vec<Later> = settings.priority.map(|_| Later::Priority).into_iter().collect();
-    privileges::reduce(user.as_ref(), &later).map_err(link::device)?;
-    let bottleneck = prepared.start().map_err(link::refused)?;
-    setup::give_up()?;
+    privileges::reduce(user.as_ref(), &later).map_err(link::device_error)?;
+    let bottleneck = prepared.start().map_err(link::bottleneck_error)?;
+    setup::drop_privileges()?;
     watch_for_interrupt()?;
     out.note("the network runs; Ctrl-C ends it and says what it has seen");
     let until = args.time.map(|time| lowtide_units::Instant::ZERO + time);
@@ -59,21 +60,21 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
         if lost.is_some() {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
-    let report = bottleneck.stop().map_err(link::refused)?;
+    let report = bottleneck.stop().map_err(link::bottleneck_error)?;
     link_report::show(&report, out)?;
     match lost {
         None => Ok(()),
         Some((host, why)) => {
             let name = network.hosts.get(host.0 as usize).map_or("", String::as_str);
-            Err(Failure::Run(format!("the device of host `{name}` is gone: {why}")))
+            Err(CommandError::Run(format!("the device of host `{name}` is gone: {why}")))
         }
     }
 }
 
 /// A port that is to be opened.
-struct Wanted {
+struct PortRequest {
     host: lowtide_net::HostId,
     plan: DevicePlan,
     /// Those of the host.
@@ -82,9 +83,9 @@ struct Wanted {
     namespace: Option<String>,
 }
 
-impl Wanted {
+impl PortRequest {
     /// On an Ethernet the host asks who has the addresses of the other hosts: this port has.
-    fn answer_for(&mut self, all: &[IpAddr]) {
+    fn proxy_arp_for(&mut self, all: &[IpAddr]) {
         if self.plan.kind != DeviceKind::Packet {
             return;
         }
@@ -97,12 +98,12 @@ impl Wanted {
         }
     }
 
-    fn read(network: &Blueprint, text: &str, mtu: u16) -> Result<Self, Failure> {
+    fn read(network: &Blueprint, text: &str, mtu: u16) -> Result<Self, CommandError> {
         let wrong = || {
             let message = format!("`--port {text}` is no port");
             let form = "write HOST=tun:NAME=ADDRESS/BITS@NETNS, for instance \
                         `a.0=tun:eth0=10.77.0.1/24,fd77::1/64@left`";
-            Failure::Usage(message, Some(form.to_owned()))
+            CommandError::Usage(message, Some(form.to_owned()))
         };
         let mut parts = text.splitn(3, '=');
         let (Some(name), Some(device), Some(rest)) = (parts.next(), parts.next(), parts.next())
@@ -120,13 +121,13 @@ impl Wanted {
         };
         let sides: Result<Vec<Side>, LiveError> = addresses.split(',').map(side).collect();
         let plan = sides.and_then(|sides| DevicePlan::parse(device, mtu, sides));
-        let plan = plan.map_err(link::device)?;
+        let plan = plan.map_err(link::device_error)?;
         let addresses = plan.sides.iter().map(|s| s.kernels).collect();
         Ok(Self { host: link::host(network, name)?, plan, addresses, namespace })
     }
 
     /// In the machine's own namespace only if that is `insisted` on.
-    fn open(self, insisted: bool) -> Result<Port, Failure> {
+    fn open(self, insisted: bool) -> Result<Port, CommandError> {
         let Self { host, plan, addresses, namespace } = self;
         let open = || {
             if !insisted && netns::is_the_machines() {
@@ -144,12 +145,12 @@ impl Wanted {
             }
             None => open(),
         };
-        let networks = addresses.into_iter().map(|a| (a, bits(a))).collect();
-        Ok(Port { host, device: device.map_err(link::device)?, networks })
+        let networks = addresses.into_iter().map(|a| (a, full_prefix_len(a))).collect();
+        Ok(Port { host, device: device.map_err(link::device_error)?, networks })
     }
 }
 
 /// All bits of an address.
-pub(super) fn bits(address: IpAddr) -> u8 {
+pub(super) fn full_prefix_len(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }

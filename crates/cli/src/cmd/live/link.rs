@@ -7,24 +7,24 @@ use lowtide_scenario::Scenario;
 
 use crate::args::LinkArgs;
 use crate::cmd::set;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Two hosts and a line.
 const LINE: &str = include_str!("line.toml");
 
 /// What was typed cannot be done, or the machine does not let us.
-pub(super) fn refused(error: BottleneckError) -> Failure {
+pub(super) fn bottleneck_error(error: BottleneckError) -> CommandError {
     match error {
-        BottleneckError::Live(error) => super::setup::refused(&error),
+        BottleneckError::Live(error) => super::setup::live_error(&error),
         BottleneckError::Capture { .. } | BottleneckError::System { .. } => {
-            Failure::Run(error.to_string())
+            CommandError::Run(error.to_string())
         }
-        _ => Failure::Usage(error.to_string(), None),
+        _ => CommandError::Usage(error.to_string(), None),
     }
 }
 
 /// The network of `scenario`, or the line.
-pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Blueprint, Failure> {
+pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Blueprint, CommandError> {
     let line = [
         ("topology.bottleneck-rate", "--rate", &args.rate),
         ("topology.bottleneck-delay", "--delay", &args.delay),
@@ -37,7 +37,7 @@ pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Bluepri
             if let Some((key, flag, _)) = line.iter().find(|(.., value)| value.is_some()) {
                 let help = format!("set keys of the scenario with KEY=VALUE, perhaps `{key}`");
                 let message = format!("{flag} is of the line, and this is the network of `{name}`");
-                return Err(Failure::Usage(message, Some(help)));
+                return Err(CommandError::Usage(message, Some(help)));
             }
             Scenario::load(name)?
         }
@@ -64,24 +64,24 @@ pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Bluepri
         _ => {
             let help = "set what its sweep or its schemes change, with KEY=VALUE".to_owned();
             let message = format!("`{}` has {} networks", plan.name, networks.len() + 1);
-            Err(Failure::Usage(message, Some(help)))
+            Err(CommandError::Usage(message, Some(help)))
         }
     }
 }
 
 /// The host called `name`.
-pub(super) fn host(network: &Blueprint, name: &str) -> Result<HostId, Failure> {
+pub(super) fn host(network: &Blueprint, name: &str) -> Result<HostId, CommandError> {
     let found = network.hosts.iter().position(|h| h == name);
     found.map(|i| HostId(i as u32)).ok_or_else(|| {
         let some: Vec<&str> = network.hosts.iter().take(12).map(String::as_str).collect();
         let more = if network.hosts.len() > some.len() { ", ..." } else { "" };
         let help = format!("its hosts are {}{more}", some.join(", "));
-        Failure::Usage(format!("the network has no host `{name}`"), Some(help))
+        CommandError::Usage(format!("the network has no host `{name}`"), Some(help))
     })
 }
 
 /// How it is run.
-pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings, Failure> {
+pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings, CommandError> {
     let mut faults = vec![Faults::default(); network.hosts.len()];
     for text in &args.faults {
         let (at, fault) = match text.split_once(':') {
@@ -90,7 +90,7 @@ pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings,
         };
         for (number, faults) in faults.iter_mut().enumerate() {
             if at.is_none_or(|at| at.0 as usize == number) {
-                faults.set(fault).map_err(refused)?;
+                faults.set(fault).map_err(bottleneck_error)?;
             }
         }
     }
@@ -108,6 +108,6 @@ pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings,
 }
 
 /// An error of a device, said as one of the network.
-pub(super) fn device(error: LiveError) -> Failure {
-    refused(error.into())
+pub(super) fn device_error(error: LiveError) -> CommandError {
+    bottleneck_error(error.into())
 }

@@ -3,7 +3,7 @@
 use lowtide_bottleneck::{Fidelity, Histogram, HostReport, PortReport, Report};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ struct QueueRow {
 }
 
 #[derive(Serialize)]
-struct Spread {
+struct LatencySummary {
     count: u64,
     mean_us: f64,
     p50_us: f64,
@@ -44,7 +44,7 @@ struct HostRow {
     delivered_packets: u64,
     delivered_bytes: u64,
     /// Time in queues of switches of the packets that it got.
-    waited: Spread,
+    waited: LatencySummary,
     refused: u64,
     reordered: u64,
     duplicated: u64,
@@ -56,14 +56,14 @@ struct HostRow {
 #[derive(Serialize)]
 struct Timing {
     /// From when packets were due at their hosts until devices had them.
-    late: Spread,
+    late: LatencySummary,
     tolerance_us: f64,
     behind_packets: u64,
     unfinished_packets: u64,
     /// Packets read in one turn.
     batch_mean: u64,
     batch_max: u64,
-    turn: Spread,
+    turn: LatencySummary,
     scheduling: String,
     cpu_seconds: f64,
     /// Of all processors, to others than this virtual machine.
@@ -97,7 +97,7 @@ pub(super) struct Rows {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct BottleneckOutput<'a> {
     schema: &'static str,
     version: &'static str,
     #[serde(flatten)]
@@ -108,8 +108,8 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-fn spread(h: &Histogram) -> Spread {
-    Spread {
+fn spread(h: &Histogram) -> LatencySummary {
+    LatencySummary {
         count: h.count(),
         mean_us: micros(h.mean()),
         p50_us: micros(h.percentile(50)),
@@ -132,7 +132,7 @@ fn queue(p: &PortReport) -> QueueRow {
         drops: s.drops,
         aqm_drops: s.aqm_drops,
         lost: s.lost,
-        cut: s.cut,
+        cut: s.link_down_drops,
         utilisation: s.busy.as_ps() as f64 / observed.max(1) as f64,
         mean_packets: p.queue_mean(),
         max_packets: p.queue_max(),
@@ -197,17 +197,17 @@ pub(super) fn rows(report: &Report) -> Rows {
 }
 
 /// As the result of a command.
-pub(super) fn show(report: &Report, out: Output) -> Result<(), Failure> {
+pub(super) fn show(report: &Report, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
         let (schema, version) = ("lowtide.bottleneck/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&Whole { schema, version, rows: &rows });
+        return out.json(&BottleneckOutput { schema, version, rows: &rows });
     }
     text(&rows, out)
 }
 
 /// As text.
-pub(super) fn text(rows: &Rows, out: Output) -> Result<(), Failure> {
+pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
     let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
     let line = |q: &QueueRow| {
         vec![

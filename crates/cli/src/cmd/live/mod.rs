@@ -27,42 +27,45 @@ use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
 
 use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
-use setup::Host;
+use setup::LiveHost;
 
 /// How long connections may take to end when all is done.
 const LINGER: Duration = Duration::from_secs(2);
 /// Time that connections get after a signal; the command ends within a second, whatever peers do.
 const LINGER_STOPPED: Duration = Duration::from_millis(50);
 
-pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
+pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> {
     match what {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
-        LiveCommand::Replay { tape } => play(tape, out),
+        LiveCommand::Replay { tape } => replay_tape(tape, out),
     }
 }
 
 /// An error of a socket call, in words.
-fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
-    move |e| Failure::Run(format!("{what}: {e}"))
+fn failed(what: &str) -> impl Fn(io::Error) -> CommandError {
+    move |e| CommandError::Run(format!("{what}: {e}"))
 }
 
-type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
+type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
 
-fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
+fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     if args.server.is_none() && args.host.peer == PeerArg::Any {
         let help =
             "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
-        return Err(Failure::Usage("a client needs the address of its server".into(), Some(help)));
+        return Err(CommandError::Usage(
+            "a client needs the address of its server".into(),
+            Some(help),
+        ));
     }
-    let host = Host::make(&args.host)?;
+    let host = LiveHost::make(&args.host)?;
     let load = setup::load(&args.load);
     let address = args.server.unwrap_or(host.plan.sides[0].kernels);
     let to = SocketAddr::new(address, args.host.port);
@@ -71,22 +74,22 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
         PeerArg::Any => None,
         PeerArg::Kernel => Some(TcpListener::bind(to).map_err(failed("the kernel's server"))?),
     };
-    setup::give_up()?;
+    setup::drop_privileges()?;
     watch_for_interrupt()?;
     let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
     let report = match listener {
-        None => alone(&open, &load, out),
-        Some(listener) => with_server(&listener, &open, &load, out, &Served::default())?,
+        None => run_client(&open, &load, out),
+        Some(listener) => run_with_server(&listener, &open, &load, out, &ServedStreams::default())?,
     };
     finish(&host, (live, between), &load, &report, &[], out)
 }
 
-fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
+fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
-    let host = Host::make(&args.host)?;
+    let host = LiveHost::make(&args.host)?;
     let load = setup::load(&args.load);
     let (live, between) = through::start(&host, args.host.peer, &args.through, &[])?;
-    setup::give_up()?;
+    setup::drop_privileges()?;
     watch_for_interrupt()?;
     let port = args.host.port;
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
@@ -94,8 +97,8 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     if args.host.peer == PeerArg::Kernel {
         let to = SocketAddr::new(host.plan.sides[0].ours, port);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
-        let served = Served::default();
-        let report = with_server(&listener, &open, &load, out, &served)?;
+        let served = ServedStreams::default();
+        let report = run_with_server(&listener, &open, &load, out, &served)?;
         drop(listener);
         let served = served.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         return finish(&host, (live, between), &load, &report, &served, out);
@@ -134,20 +137,20 @@ fn limits(args: &LiveServerArgs) -> ServeLimits {
 }
 
 /// The client's work, its server somewhere else.
-fn alone(open: &Open<'_>, load: &Load, out: Output) -> LoadReport {
+fn run_client(open: &Connector<'_>, load: &Load, out: Output) -> LoadReport {
     run(load, open, &STOP, &mut |interval| show::interval(interval, false, out))
 }
 
 /// A server of this command: its connections, and what became of them.
 #[derive(Default)]
-struct Served {
+struct ServedStreams {
     pipes: Mutex<Vec<Arc<dyn Pipe>>>,
     reports: Mutex<Vec<StreamReport>>,
 }
 
-impl Served {
+impl ServedStreams {
     /// Where the client is the kernel's, our end of its connections says what it cannot.
-    fn complete(&self, interval: &mut Interval) -> bool {
+    fn fill_missing_info(&self, interval: &mut Interval) -> bool {
         let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ours = false;
         for sample in interval.samples.iter_mut().filter(|s| s.info.is_none()) {
@@ -161,13 +164,13 @@ impl Served {
 }
 
 /// The client's work, and its server.
-fn with_server(
+fn run_with_server(
     listener: &dyn Accept,
-    open: &Open<'_>,
+    open: &Connector<'_>,
     load: &Load,
     out: Output,
-    served: &Served,
-) -> Result<LoadReport, Failure> {
+    served: &ServedStreams,
+) -> Result<LoadReport, CommandError> {
     let over = AtomicBool::new(false);
     let began = |pipe: &Arc<dyn Pipe>| {
         served.pipes.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(pipe));
@@ -181,13 +184,13 @@ fn with_server(
         let server = std::thread::Builder::new().spawn_scoped(scope, work);
         let server = server.map_err(failed("cannot start a thread"))?;
         let report = run(load, open, &STOP, &mut |interval| {
-            let ours = served.complete(interval);
+            let ours = served.fill_missing_info(interval);
             show::interval(interval, ours, out);
         });
         over.store(true, Ordering::Relaxed);
         match server.join() {
             Ok(result) => drop(result.map_err(failed("the server"))?),
-            Err(_) => return Err(Failure::Run("the thread of the server panicked".into())),
+            Err(_) => return Err(CommandError::Run("the thread of the server panicked".into())),
         }
         Ok(report)
     })
@@ -204,7 +207,7 @@ fn wait_for_quiet(live: &Live) {
 }
 
 /// Ends the host in good order.
-fn end(live: Live) -> Result<LiveStats, Failure> {
+fn end(live: Live) -> Result<LiveStats, CommandError> {
     let linger = if STOP.load(Ordering::Relaxed) { LINGER_STOPPED } else { LINGER };
     live.shutdown(linger).map_err(failed("the tape"))
 }
@@ -217,18 +220,18 @@ fn note_memory(stats: &LiveStats, out: Output) {
 }
 
 fn finish(
-    host: &Host,
+    host: &LiveHost,
     (live, between): (Live, Option<Bottleneck>),
     load: &Load,
     report: &LoadReport,
     served: &[StreamReport],
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let between = match between {
         // Before our host ends, which would be taken for a device that is gone.
         Some(network) => {
             wait_for_quiet(&live);
-            Some(link_report::rows(&network.stop().map_err(link::refused)?))
+            Some(link_report::rows(&network.stop().map_err(link::bottleneck_error)?))
         }
         None => None,
     };
@@ -236,18 +239,18 @@ fn finish(
     note_memory(&stats, out);
     show::report(host, load, (report, served), &stats, between, out)?;
     if STOP.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("what was sent until then is above".into()));
+        return Err(CommandError::Interrupted("what was sent until then is above".into()));
     }
     if report.is_good() {
         return Ok(());
     }
     let bad = |s: &&StreamReport| !s.outcome.is_some_and(|o| o.agrees());
-    let why: Vec<String> = report.streams.iter().filter(bad).map(show::complaint).collect();
-    Err(Failure::Run(why.join("; ")))
+    let why: Vec<String> = report.streams.iter().filter(bad).map(show::stream_error).collect();
+    Err(CommandError::Run(why.join("; ")))
 }
 
 #[derive(Serialize)]
-struct Replayed {
+struct ReplayOutput {
     schema: &'static str,
     version: &'static str,
     calls: u64,
@@ -256,13 +259,13 @@ struct Replayed {
     seconds: f64,
 }
 
-fn play(tape: &Path, out: Output) -> Result<(), Failure> {
+fn replay_tape(tape: &Path, out: Output) -> Result<(), CommandError> {
     let file = File::open(tape)
-        .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", tape.display()), None))?;
-    let seen = replay(&mut BufReader::new(file)).map_err(|e| Failure::Run(e.to_string()))?;
+        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", tape.display()), None))?;
+    let seen = replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
     let seconds = seen.end.as_secs_f64();
     if out.json {
-        return out.json(&Replayed {
+        return out.json(&ReplayOutput {
             schema: "lowtide.live-replay/1",
             version: env!("CARGO_PKG_VERSION"),
             calls: seen.calls,

@@ -8,22 +8,22 @@ use lowtide_live::relay::{Relay, RelayPlan, RelayStats};
 use lowtide_units::Duration;
 use serde::Serialize;
 
-use super::setup::{Host, refused};
+use super::setup::{LiveHost, live_error};
 use super::{end, failed, setup};
 use crate::args::ProxyArgs;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
 /// How often it is looked whether an interval is over.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 fn std(d: Duration) -> std::time::Duration {
     std::time::Duration::from_micros(d.as_us())
 }
 
 #[derive(Serialize)]
-struct Relayed {
+struct ProxyOutput {
     schema: &'static str,
     version: &'static str,
     transport: String,
@@ -56,9 +56,9 @@ fn line(stats: &RelayStats) -> String {
     )
 }
 
-pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
+pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.own.as_json, ..out };
-    let host = Host::make_here(&args.own)?;
+    let host = LiveHost::in_current_netns(&args.own)?;
     let live = host.start(&[Later::LowPorts])?;
     let plan = RelayPlan {
         most: args.most as usize,
@@ -68,8 +68,8 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
         drain: std(args.drain),
         ..RelayPlan::new(args.routes.clone(), host.config.clone())
     };
-    let relay = Relay::open(&live, plan).map_err(|e| refused(&e))?;
-    setup::give_up()?;
+    let relay = Relay::open(&live, plan).map_err(|e| live_error(&e))?;
+    setup::drop_privileges()?;
     watch_for_interrupt()?;
     let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
     out.note(&format!(
@@ -93,10 +93,10 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
     if !out.json {
         return out.text(&line(&stats));
     }
-    out.json(&Relayed {
+    out.json(&ProxyOutput {
         schema: "lowtide.live-proxy/1",
         version: env!("CARGO_PKG_VERSION"),
-        transport: host.asked,
+        transport: host.requested,
         routes: args.routes.iter().map(ToString::to_string).collect(),
         accepted: stats.accepted,
         connected: stats.connected,
@@ -120,14 +120,14 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
 fn show(seen: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBool) {
     let (mut before, mut waited) = (RelayStats::default(), std::time::Duration::ZERO);
     while !over.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK);
-        waited += LOOK;
+        std::thread::sleep(POLL_INTERVAL);
+        waited += POLL_INTERVAL;
         if waited < interval {
             continue;
         }
         waited = std::time::Duration::ZERO;
         let now = *seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if now != before && Output::line(&format!("{}\n", line(&now))).is_err() {
+        if now != before && Output::raw(&format!("{}\n", line(&now))).is_err() {
             // Nobody reads it any more.
             STOP.store(true, Ordering::Relaxed);
         }

@@ -8,16 +8,16 @@ use lowtide_live::{
 use lowtide_tcp::Config;
 
 use crate::args::{
-    FlowArg, KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveOwnArgs, NetnsArg, PeerArg,
+    FlowArg, KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveStackArgs, NetnsArg, PeerArg,
 };
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// A host that can be started.
-pub(super) struct Host {
+pub(super) struct LiveHost {
     pub(super) plan: DevicePlan,
     pub(super) config: Config,
     /// How it was asked for: profile, scheme, switches.
-    pub(super) asked: String,
+    pub(super) requested: String,
     /// The kernel's congestion control and `tcp_ecn`, where this command has set them.
     pub(super) kernel: Option<[String; 2]>,
     settings: Settings,
@@ -26,7 +26,7 @@ pub(super) struct Host {
 }
 
 /// What was typed cannot be done, or the machine does not let us.
-pub(super) fn refused(error: &LiveError) -> Failure {
+pub(super) fn live_error(error: &LiveError) -> CommandError {
     let typed = matches!(
         error,
         LiveError::DeviceName(_)
@@ -38,45 +38,50 @@ pub(super) fn refused(error: &LiveError) -> Failure {
             | LiveError::User(_)
             | LiveError::OwnNamespace
     );
-    if typed { Failure::Usage(error.to_string(), None) } else { Failure::Run(error.to_string()) }
+    if typed {
+        CommandError::Usage(error.to_string(), None)
+    } else {
+        CommandError::Run(error.to_string())
+    }
 }
 
-impl Host {
+impl LiveHost {
     /// Reads the arguments, and moves this thread into the namespace that they want.
-    pub(super) fn make(args: &LiveHostArgs) -> Result<Self, Failure> {
+    pub(super) fn make(args: &LiveHostArgs) -> Result<Self, CommandError> {
         let host = Self::read(&args.own)?;
         if host.plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
             let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
             let message =
                 "`--peer kernel` makes a namespace, in which `packet:NAME` finds no interface"
                     .to_owned();
-            return Err(Failure::Usage(message, Some(help)));
+            return Err(CommandError::Usage(message, Some(help)));
         }
-        Ok(Self { kernel: enter(args)?, ..host })
+        Ok(Self { kernel: enter_netns(args)?, ..host })
     }
 
     /// The same in the namespace in which this thread is, whoever is at the other end.
-    pub(super) fn make_here(args: &LiveOwnArgs) -> Result<Self, Failure> {
+    pub(super) fn in_current_netns(args: &LiveStackArgs) -> Result<Self, CommandError> {
         let host = Self::read(args)?;
-        stay(args.netns)?;
+        check_current_netns(args.netns)?;
         Ok(host)
     }
 
-    fn read(args: &LiveOwnArgs) -> Result<Self, Failure> {
+    fn read(args: &LiveStackArgs) -> Result<Self, CommandError> {
         let mut sides = Vec::new();
         for text in &args.addresses {
-            let mut side = Side::parse(text).map_err(|e| refused(&e))?;
+            let mut side = Side::parse(text).map_err(|e| live_error(&e))?;
             if let Some(kernels) = args.kernels.iter().find(|k| side.contains(**k)) {
-                side = side.with_kernels(*kernels).map_err(|e| refused(&e))?;
+                side = side.with_kernels(*kernels).map_err(|e| live_error(&e))?;
             }
             sides.push(side);
         }
         if let Some(stray) = args.kernels.iter().find(|k| !sides.iter().any(|s| s.contains(**k))) {
             let help = "give one of our addresses in its network with --addr".to_owned();
             let message = format!("the kernel's address {stray} is in none of the networks");
-            return Err(Failure::Usage(message, Some(help)));
+            return Err(CommandError::Usage(message, Some(help)));
         }
-        let mut plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        let mut plan =
+            DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| live_error(&e))?;
         plan.offload = args.offload;
         let mtu = args.mtu.to_string();
         let mut set = vec![("mtu", mtu.as_str())];
@@ -87,15 +92,16 @@ impl Host {
             let (name, value) = text.split_once('=').ok_or_else(|| {
                 let help = "for instance `-s send-buffer=\"1 MB\"`".to_owned();
                 let message = format!("`-s {text}` is not of the form `-s SWITCH=VALUE`");
-                Failure::Usage(message, Some(help))
+                CommandError::Usage(message, Some(help))
             })?;
             set.push((name.trim(), value.trim()));
         }
         if let Some(name) = &args.congestion {
             set.push(("cc", name));
         }
-        let config = config(&args.profile, args.scheme.as_deref(), &set)
-            .map_err(|message| Failure::Usage(message, Some("see `lowtide list`".to_owned())))?;
+        let config = config(&args.profile, args.scheme.as_deref(), &set).map_err(|message| {
+            CommandError::Usage(message, Some("see `lowtide list`".to_owned()))
+        })?;
         let scheme = args.scheme.as_ref().map(|s| format!("/{s}"));
         let switches: Vec<String> = set.iter().map(|(k, v)| format!("+{k}={v}")).collect();
         let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
@@ -108,84 +114,84 @@ impl Host {
             ..Settings::default()
         };
         let user = user(args.user.as_deref())?;
-        Ok(Self { plan, config, asked, kernel: None, settings, user })
+        Ok(Self { plan, config, requested: asked, kernel: None, settings, user })
     }
 
     /// Opens the device, gives up what is not named, and starts.
-    pub(super) fn start(&self, later: &[Later]) -> Result<Live, Failure> {
-        let device = Device::open(&self.plan).map_err(|e| refused(&e))?;
+    pub(super) fn start(&self, later: &[Later]) -> Result<Live, CommandError> {
+        let device = Device::open(&self.plan).map_err(|e| live_error(&e))?;
         let prepared = self.prepare(device)?;
-        self.reduce(later)?;
-        prepared.start().map_err(|e| refused(&e))
+        self.reduce_privileges(later)?;
+        prepared.start().map_err(|e| live_error(&e))
     }
 
     /// Gives up all privileges but those that are named.
-    pub(super) fn reduce(&self, later: &[Later]) -> Result<(), Failure> {
-        privileges::reduce(self.user.as_ref(), later).map_err(|e| refused(&e))
+    pub(super) fn reduce_privileges(&self, later: &[Later]) -> Result<(), CommandError> {
+        privileges::reduce(self.user.as_ref(), later).map_err(|e| live_error(&e))
     }
 
     /// On a device that is there.
-    pub(super) fn prepare(&self, device: Device) -> Result<Prepared, Failure> {
+    pub(super) fn prepare(&self, device: Device) -> Result<Prepared, CommandError> {
         let locals = self.plan.sides.iter().map(|s| s.ours).collect();
         let networks = self.plan.sides.iter().map(|s| (s.ours, s.prefix)).collect();
         Live::prepare(device, locals, Settings { networks, ..self.settings.clone() })
-            .map_err(|e| refused(&e))
+            .map_err(|e| live_error(&e))
     }
 }
 
 /// The account that was asked for.
-pub(super) fn user(text: Option<&str>) -> Result<Option<User>, Failure> {
-    text.map(User::parse).transpose().map_err(|e| refused(&e))
+pub(super) fn user(text: Option<&str>) -> Result<Option<User>, CommandError> {
+    text.map(User::parse).transpose().map_err(|e| live_error(&e))
 }
 
 /// This thread needs no privileges any more, and those that it starts never do.
-pub(super) fn give_up() -> Result<(), Failure> {
-    privileges::give_up().map_err(|e| refused(&e))
+pub(super) fn drop_privileges() -> Result<(), CommandError> {
+    privileges::give_up().map_err(|e| live_error(&e))
 }
 
 /// Whether this thread may be where it is.
-fn stay(netns: Option<NetnsArg>) -> Result<(), Failure> {
+fn check_current_netns(netns: Option<NetnsArg>) -> Result<(), CommandError> {
     match netns {
         Some(NetnsArg::New) => {
             let help =
                 "use a namespace of `ip netns add`; a client or a server may have `--peer kernel`"
                     .to_owned();
             let message = "nobody can reach a namespace that only this command is in".to_owned();
-            Err(Failure::Usage(message, Some(help)))
+            Err(CommandError::Usage(message, Some(help)))
         }
-        None if netns::is_the_machines() => Err(refused(&LiveError::OwnNamespace)),
+        None if netns::is_the_machines() => Err(live_error(&LiveError::OwnNamespace)),
         Some(NetnsArg::Here) | None => Ok(()),
     }
 }
 
 /// What the kernel's TCP is set to, where the namespace is new.
-fn enter(args: &LiveHostArgs) -> Result<Option<[String; 2]>, Failure> {
+fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError> {
     let new = match (args.own.netns, args.peer) {
         (Some(NetnsArg::New) | None, PeerArg::Kernel) => true,
         (Some(NetnsArg::Here), PeerArg::Kernel) => false,
         (netns, PeerArg::Any) => {
-            stay(netns)?;
+            check_current_netns(netns)?;
             false
         }
     };
     if !new {
         return Ok(None);
     }
-    netns::enter_new().map_err(|e| refused(&e))?;
+    netns::enter_new().map_err(|e| live_error(&e))?;
     // Whatever the machine's defaults are, they are not those of the result.
     let ecn = match args.kernel_ecn {
         KernelEcnArg::Off => "0",
         KernelEcnArg::On => "1",
         KernelEcnArg::Passive => "2",
     };
-    netns::set_sysctl("ipv4.tcp_ecn", ecn).map_err(|e| refused(&e))?;
+    netns::set_sysctl("ipv4.tcp_ecn", ecn).map_err(|e| live_error(&e))?;
     netns::set_sysctl("ipv4.tcp_congestion_control", &args.kernel_cc).map_err(|e| {
         let available = netns::sysctl("ipv4.tcp_available_congestion_control").unwrap_or_default();
         let help = format!(
             "a namespace may choose what the kernel does not restrict, `reno` always; it has {}",
             available.trim()
         );
-        Failure::Usage(
+        CommandError::Usage(
             format!("the kernel does not take `{}` here: {e}", args.kernel_cc),
             Some(help),
         )

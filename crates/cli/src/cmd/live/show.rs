@@ -6,8 +6,8 @@ use lowtide_units::Duration;
 use serde::Serialize;
 
 use super::link_report::{self, Rows};
-use super::setup::Host;
-use crate::failure::Failure;
+use super::setup::LiveHost;
+use crate::failure::CommandError;
 use crate::output::Output;
 
 /// What a connection shows, with the names of `tcp_info` where one exists.
@@ -165,7 +165,7 @@ const fn name(way: Way) -> &'static str {
     }
 }
 
-fn way(load: &Load) -> &'static str {
+fn direction(load: &Load) -> &'static str {
     let has = |way| load.flows.iter().any(|flow| flow.way == way);
     match (has(Way::Up), has(Way::Down)) {
         (true, true) => "both",
@@ -244,7 +244,7 @@ pub(super) fn interval(interval: &Interval, other: bool, out: Output) {
 }
 
 /// Why a connection is no success.
-pub(super) fn complaint(s: &StreamReport) -> String {
+pub(super) fn stream_error(s: &StreamReport) -> String {
     let why = match (&s.error, s.outcome) {
         (Some(error), _) => error.clone(),
         (None, Some(o)) => match o.there {
@@ -264,7 +264,7 @@ fn line(s: &StreamReport, sends: bool) -> String {
         Some(o) if o.agrees() => "  checksums agree".to_owned(),
         Some(o) if o.there.is_none() && s.way == Some(Way::Down) => String::new(),
         Some(o) if o.there.is_none() && s.error.is_none() => String::new(),
-        _ => format!("  {}", complaint(s)),
+        _ => format!("  {}", stream_error(s)),
     };
     let facts = facts(s.info.as_ref(), sends);
     format!(
@@ -276,7 +276,7 @@ fn line(s: &StreamReport, sends: bool) -> String {
 }
 
 /// One client that was served.
-pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), Failure> {
+pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), CommandError> {
     if out.json {
         return out.json(&stream_row(s));
     }
@@ -301,13 +301,13 @@ pub(super) fn dropped(stats: &LiveStats, out: Output) {
 
 /// Everything, when it is over.
 pub(super) fn report(
-    host: &Host,
+    host: &LiveHost,
     load: &Load,
     (report, served): (&LoadReport, &[StreamReport]),
     stats: &LiveStats,
     between: Option<Rows>,
     out: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let (bytes, packets) = (report.bytes(), &stats.packets);
     let cpu = stats.cpu.as_secs_f64();
     let per_gb = if bytes > 0 { cpu / (bytes as f64 / 1e9) } else { 0.0 };
@@ -319,9 +319,9 @@ pub(super) fn report(
             device: host.plan.name.clone(),
             addresses: host.plan.sides.iter().map(side).collect(),
             mtu: host.plan.mtu,
-            tcp: host.asked.clone(),
+            tcp: host.requested.clone(),
             kernel: host.kernel.clone(),
-            way: way(load),
+            way: direction(load),
             bytes,
             seconds: report.took.as_secs_f64(),
             bits_per_second: rate(bytes, report.took),

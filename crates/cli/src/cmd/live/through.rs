@@ -5,58 +5,59 @@ use lowtide_live::privileges::Later;
 use lowtide_live::{Device, Live};
 use lowtide_net::HostId;
 
-use super::bottleneck::bits;
+use super::bottleneck::full_prefix_len;
 use super::link;
-use super::setup::{Host, refused};
+use super::setup::{LiveHost, live_error};
 use crate::args::{PeerArg, ThroughArgs};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Our host, and the network if there is one between it and the kernel; privileges are given up but for what `later`
 /// names.
 pub(super) fn start(
-    host: &Host,
+    host: &LiveHost,
     peer: PeerArg,
     args: &ThroughArgs,
     later: &[Later],
-) -> Result<(Live, Option<Bottleneck>), Failure> {
+) -> Result<(Live, Option<Bottleneck>), CommandError> {
     let Some(scenario) = &args.through else {
-        if args.link.says_something() || args.capture.is_some() {
+        if args.link.is_given() || args.capture.is_some() {
             let message = "that is of a network between the two, and there is none".to_owned();
-            return Err(Failure::Usage(message, Some("add `--through`".to_owned())));
+            return Err(CommandError::Usage(message, Some("add `--through`".to_owned())));
         }
         return Ok((host.start(later)?, None));
     };
     if peer != PeerArg::Kernel {
         let message = "`--through` puts a network between us and the kernel".to_owned();
-        return Err(Failure::Usage(message, Some("add `--peer kernel`".to_owned())));
+        return Err(CommandError::Usage(message, Some("add `--peer kernel`".to_owned())));
     }
     let network = link::network(Some(scenario.as_str()).filter(|s| !s.is_empty()), &args.link)?;
     let mut settings = link::settings(&network, &args.link)?;
     let (ours, kernels) = (HostId(0), HostId(network.hosts.len().saturating_sub(1) as u32));
     if ours == kernels {
         let message = "that network has no two hosts".to_owned();
-        return Err(Failure::Usage(message, None));
+        return Err(CommandError::Usage(message, None));
     }
     settings.captures.extend(args.capture.clone().map(|path| (ours, path)));
-    let (end, port) = Device::pair().map_err(link::device)?;
-    let interface = Device::open(&host.plan).map_err(link::device)?;
+    let (end, port) = Device::pair().map_err(link::device_error)?;
+    let interface = Device::open(&host.plan).map_err(link::device_error)?;
     let sides = &host.plan.sides;
     let ports = vec![
         Port {
             host: ours,
             device: port,
-            networks: sides.iter().map(|s| (s.ours, bits(s.ours))).collect(),
+            networks: sides.iter().map(|s| (s.ours, full_prefix_len(s.ours))).collect(),
         },
         Port {
             host: kernels,
             device: interface,
-            networks: sides.iter().map(|s| (s.kernels, bits(s.kernels))).collect(),
+            networks: sides.iter().map(|s| (s.kernels, full_prefix_len(s.kernels))).collect(),
         },
     ];
-    let bottleneck = Bottleneck::prepare(&network, ports, &settings).map_err(link::refused)?;
+    let bottleneck =
+        Bottleneck::prepare(&network, ports, &settings).map_err(link::bottleneck_error)?;
     let live = host.prepare(end)?;
     let priority = settings.priority.map(|_| Later::Priority);
-    host.reduce(&later.iter().copied().chain(priority).collect::<Vec<_>>())?;
-    let bottleneck = bottleneck.start().map_err(link::refused)?;
-    Ok((live.start().map_err(|e| refused(&e))?, Some(bottleneck)))
+    host.reduce_privileges(&later.iter().copied().chain(priority).collect::<Vec<_>>())?;
+    let bottleneck = bottleneck.start().map_err(link::bottleneck_error)?;
+    Ok((live.start().map_err(|e| live_error(&e))?, Some(bottleneck)))
 }

@@ -28,7 +28,7 @@ pub(super) const RUN: &[&str] = &[
 ];
 
 /// How many trials each kind has.
-pub(super) struct Shares {
+pub(super) struct TrialCounts {
     pub(super) kills: usize,
     pub(super) flips: usize,
     pub(super) parts: usize,
@@ -36,11 +36,11 @@ pub(super) struct Shares {
     pub(super) disks: usize,
 }
 
-pub(super) fn shares() -> Shares {
+pub(super) fn shares() -> TrialCounts {
     let all = std::env::var("LOWTIDE_DAMAGE_TRIALS").ok().map(|n| n.parse().expect("a number"));
     let all: usize = all.unwrap_or(20);
     let (kills, parts, limits, disks) = (all / 10, all / 10, all / 20, all / 20);
-    Shares { kills, flips: all - kills - parts - limits - disks, parts, limits, disks }
+    TrialCounts { kills, flips: all - kills - parts - limits - disks, parts, limits, disks }
 }
 
 pub(super) fn in_dir(dir: &Path, args: &[&str]) -> Command {
@@ -53,7 +53,7 @@ pub(super) fn lowtide(dir: &Path, args: &[&str]) -> Output {
     in_dir(dir, args).output().expect("it starts")
 }
 
-pub(super) fn complaint(output: &Output) -> String {
+pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -78,7 +78,7 @@ impl Rng {
 }
 
 /// The results of an undisturbed run.
-pub(super) struct Whole {
+pub(super) struct ReferenceRun {
     temp: TempDir,
     /// Every file but for the manifest, which has times of the clock.
     contents: BTreeMap<String, Vec<u8>>,
@@ -90,7 +90,7 @@ pub(super) struct Whole {
     pub(super) micros: u64,
 }
 
-impl Whole {
+impl ReferenceRun {
     #[expect(
         clippy::disallowed_methods,
         reason = "moments of kills are drawn from how long it takes"
@@ -100,7 +100,7 @@ impl Whole {
         let start = std::time::Instant::now();
         let output = lowtide(temp.path(), RUN);
         let micros = start.elapsed().as_micros() as u64;
-        assert!(output.status.success(), "{}", complaint(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         let files = files(&temp.path().join(OUT));
         let mut contents = files.clone();
         contents.remove("manifest.json").expect("a manifest");
@@ -116,7 +116,7 @@ impl Whole {
     }
 
     /// Whether `dir` holds the same files, byte by byte, and a manifest that vouches for them.
-    pub(super) fn same(&self, dir: &Path, about: &str) {
+    pub(super) fn assert_same_files(&self, dir: &Path, about: &str) {
         let mut found = files(dir);
         let manifest = found.remove("manifest.json").expect(about);
         let names = |of: &BTreeMap<String, Vec<u8>>| of.keys().cloned().collect::<Vec<_>>();
@@ -133,7 +133,7 @@ impl Whole {
     }
 
     /// The same for the tables alone.
-    pub(super) fn same_tables(&self, dir: &Path, about: &str) {
+    pub(super) fn assert_same_tables(&self, dir: &Path, about: &str) {
         let found = files(dir);
         for (name, content) in self.contents.iter().filter(|(n, _)| n.ends_with(".parquet")) {
             assert!(found[name] == *content, "{about}: {name} differs");
@@ -174,18 +174,18 @@ pub(super) fn copy(from: &Path, to: &Path) {
 
 /// What was done to a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Harm {
+pub(super) enum Corruption {
     Flipped { _bit: u64 },
-    Cut { _to: u64 },
+    Truncated { _to: u64 },
     Emptied,
     Zeroed { _from: usize },
 }
 
-impl Harm {
+impl Corruption {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Flipped { .. } => "bit flipped",
-            Self::Cut { .. } => "cut",
+            Self::Truncated { .. } => "cut",
             Self::Emptied => "emptied",
             Self::Zeroed { .. } => "sector of zeros",
         }
@@ -193,7 +193,7 @@ impl Harm {
 }
 
 /// Damages the file at `path`.
-pub(super) fn harm(path: &Path, rng: &mut Rng) -> Harm {
+pub(super) fn corrupt(path: &Path, rng: &mut Rng) -> Corruption {
     const SECTOR: usize = 512;
     let mut content = fs::read(path).expect("a file");
     let len = content.len() as u64;
@@ -201,26 +201,26 @@ pub(super) fn harm(path: &Path, rng: &mut Rng) -> Harm {
         0..=5 => {
             let bit = rng.below(len * 8);
             content[(bit / 8) as usize] ^= 1 << (bit % 8);
-            Harm::Flipped { _bit: bit }
+            Corruption::Flipped { _bit: bit }
         }
         6 | 7 => {
             let to = rng.below(len);
             content.truncate(to as usize);
-            Harm::Cut { _to: to }
+            Corruption::Truncated { _to: to }
         }
         8 => {
             content.clear();
-            Harm::Emptied
+            Corruption::Emptied
         }
         _ => {
             let from = rng.below(len) as usize / SECTOR * SECTOR;
             let to = (from + SECTOR).min(content.len());
             content[from..to].fill(0);
-            Harm::Zeroed { _from: from }
+            Corruption::Zeroed { _from: from }
         }
     };
     if fs::read(path).expect("a file") == content {
-        return harm(path, rng);
+        return corrupt(path, rng);
     }
     fs::write(path, content).expect("a file");
     done

@@ -1,12 +1,12 @@
 //! Small runs put together by hand.
 
-use lowtide_host::{Disturbance, End, HostSetup, Outcome, ProbePlan, Setup, run};
+use lowtide_host::{Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, run};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct, PortSpec};
 use lowtide_tcp::{Config, scheme};
-use lowtide_traffic::{Asker, Asks, Flow, Source};
+use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 /// A port with `buffer` packets that marks above `k`.
@@ -50,7 +50,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
     };
     Setup {
         seed: 1,
-        end: End { at: Duration::from_secs(10), when_done: true },
+        end: EndCondition { at: Duration::from_secs(10), when_done: true },
         warmup: Duration::ZERO,
         network: star(&Star {
             hosts: (0..=senders).map(line).collect(),
@@ -62,7 +62,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
             .collect(),
         host_groups: vec!["all".into()],
         flows: Vec::new(),
-        askers: Vec::new(),
+        query_clients: Vec::new(),
         traffic_groups: vec!["flows".into()],
         traffic_classes: Vec::new(),
         packet_classes: Vec::new(),
@@ -87,7 +87,7 @@ pub(crate) fn long_flows(
     };
     Setup {
         seed: 1,
-        end: End { at: Duration::from_ms(150), when_done: false },
+        end: EndCondition { at: Duration::from_ms(150), when_done: false },
         warmup: Duration::from_ms(50),
         network: dumbbell(&Dumbbell {
             left: (0..n).map(|i| line("left", i)).collect(),
@@ -109,10 +109,10 @@ pub(crate) fn long_flows(
                 dst: n + i,
                 size: None,
                 start: Instant::ZERO,
-                source: Source::AtOnce,
+                write_pattern: WritePattern::Bulk,
             })
             .collect(),
-        askers: Vec::new(),
+        query_clients: Vec::new(),
         traffic_groups: vec!["long".into()],
         traffic_classes: Vec::new(),
         packet_classes: Vec::new(),
@@ -136,26 +136,26 @@ pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow 
         dst,
         size: Some(Bytes::new(size)),
         start: Instant::ZERO + start,
-        source: Source::AtOnce,
+        write_pattern: WritePattern::Bulk,
     }
 }
 
 /// The last host asks all others, again and again, over connections that stay open: requests of 200 B,
 /// answers of `answer` bytes.
-pub(crate) fn asker(setup: &Setup, queries: u32, answer: u64) -> Asker {
+pub(crate) fn query_client(setup: &Setup, queries: u32, answer: u64) -> QueryClientSpec {
     let client = setup.hosts.len() as u32 - 1;
-    Asker {
+    QueryClientSpec {
         group: 0,
         client,
         start: Instant::ZERO,
         servers: (0..client).collect(),
         fan_out: client,
         request: Bytes::new(200),
-        answers: vec![Bytes::new(answer)],
-        asks: Asks::Closed { queries, pause: Duration::ZERO },
+        response_sizes: vec![Bytes::new(answer)],
+        schedule: QuerySchedule::ClosedLoop { queries, pause: Duration::ZERO },
         jitter: Duration::ZERO,
         deadline: None,
-        standing: true,
+        persistent: true,
     }
 }
 

@@ -2,32 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::Point;
+use lowtide_record::SweepPoint;
 
-use crate::claims::measure::{Measure, Rows, TIME};
-use crate::claims::source::Source;
-use crate::claims::windows::WindowsOf;
+use crate::claims::measure::{ClaimMeasure, RowsMeasure, TIME};
+use crate::claims::source::RunData;
+use crate::claims::windows::WindowsMeasure;
 use crate::figure::{Dot, thinned};
 use crate::interval::OverSeeds;
-use crate::plots::place_of;
+use crate::plots::axis_position;
 
 /// Points of a trace, a distribution or a cloud that are drawn.
-const MOST_POINTS: usize = 1200;
+const MAX_POINTS: usize = 1200;
 
 /// A measure over a swept key, whose values are divided by `per`; a point that was left out has none.
-pub(super) fn over(
-    measure: &Measure,
+pub(super) fn over_sweep(
+    measure: &ClaimMeasure,
     key: &str,
     per: f64,
-    of: Source<'_>,
-    points: &[Point],
+    of: RunData<'_>,
+    points: &[SweepPoint],
 ) -> Result<Vec<Dot>, String> {
     let mut values: Vec<&str> = points.iter().filter_map(|p| p.get(key)).collect();
     values.sort_unstable();
     values.dedup();
     let mut dots = Vec::new();
     for value in values {
-        let Some(x) = place_of(value) else {
+        let Some(x) = axis_position(value) else {
             return Err(format!("`{value}` of `{key}` has no place on an axis"));
         };
         dots.extend(dot(x / per, &measure.with(key, value), of, points)?);
@@ -38,16 +38,21 @@ pub(super) fn over(
 
 /// A measure for each class; the first class stands at zero.
 pub(super) fn classes(
-    measures: &[Measure],
-    of: Source<'_>,
-    points: &[Point],
+    measures: &[ClaimMeasure],
+    of: RunData<'_>,
+    points: &[SweepPoint],
 ) -> Result<Vec<Dot>, String> {
     let dots = measures.iter().enumerate().map(|(i, measure)| dot(i as f64, measure, of, points));
     Ok(dots.collect::<Result<Vec<_>, String>>()?.into_iter().flatten().collect())
 }
 
 /// The mean over seeds; nothing where a point was left out, or a seed has no value.
-fn dot(x: f64, of_it: &Measure, of: Source<'_>, points: &[Point]) -> Result<Option<Dot>, String> {
+fn dot(
+    x: f64,
+    of_it: &ClaimMeasure,
+    of: RunData<'_>,
+    points: &[SweepPoint],
+) -> Result<Option<Dot>, String> {
     if !of_it.leaves().into_iter().all(|leaf| leaf.is_at(points)) {
         return Ok(None);
     }
@@ -56,17 +61,17 @@ fn dot(x: f64, of_it: &Measure, of: Source<'_>, points: &[Point]) -> Result<Opti
 }
 
 /// The share of values up to each one, of all seeds.
-pub(super) fn distribution(rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    Ok(climb(rows.all(of, None)?.into_iter().map(|(_, y)| y).collect()))
+pub(super) fn distribution(rows: &RowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
+    Ok(empirical_cdf(rows.values_with(of, None)?.into_iter().map(|(_, y)| y).collect()))
 }
 
 /// The share of values up to each one. What never ended is among all, and nowhere: the share stays below one.
-fn climb(mut values: Vec<f64>) -> Vec<Dot> {
+fn empirical_cdf(mut values: Vec<f64>) -> Vec<Dot> {
     let all = values.len() as f64;
     values.retain(|value| value.is_finite());
     values.sort_by(f64::total_cmp);
     let n = values.len();
-    let step = n.div_ceil(MOST_POINTS).max(1);
+    let step = n.div_ceil(MAX_POINTS).max(1);
     let ranks = (0..n).filter(|i| i % step == 0 || i + 1 == n);
     let mut dots: Vec<Dot> = values.first().map(|v| Dot::new(*v, 0.0)).into_iter().collect();
     dots.extend(ranks.map(|i| Dot::new(values[i], (i + 1) as f64 / all)));
@@ -74,38 +79,42 @@ fn climb(mut values: Vec<f64>) -> Vec<Dot> {
 }
 
 /// Values over seconds, of the first seed.
-pub(super) fn trace(rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let pairs = rows.all(first(of), Some(TIME))?;
+pub(super) fn trace(rows: &RowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
+    let pairs = rows.values_with(first_seed(of), Some(TIME))?;
     let dots: Vec<Dot> = pairs.into_iter().map(|(ps, y)| Dot::new(ps / 1e12, y)).collect();
-    Ok(thinned(&dots, MOST_POINTS))
+    Ok(thinned(&dots, MAX_POINTS))
 }
 
 /// The values of `rows` over those of `across`, where both have one at the same time.
-pub(super) fn plane(across: &Rows, rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let of_times = |rows: &Rows| -> Result<BTreeMap<u64, f64>, String> {
-        let pairs = rows.all(first(of), Some(TIME))?;
+pub(super) fn plane(
+    across: &RowsMeasure,
+    rows: &RowsMeasure,
+    of: RunData<'_>,
+) -> Result<Vec<Dot>, String> {
+    let of_times = |rows: &RowsMeasure| -> Result<BTreeMap<u64, f64>, String> {
+        let pairs = rows.values_with(first_seed(of), Some(TIME))?;
         Ok(pairs.into_iter().map(|(ps, y)| (ps as u64, y)).collect())
     };
     let (across, rows) = (of_times(across)?, of_times(rows)?);
     let both = rows.iter().filter_map(|(ps, y)| Some(Dot::new(*across.get(ps)?, *y)));
-    Ok(some_of(both.collect()))
+    Ok(subsample(both.collect()))
 }
 
 /// What was heard in each window over what was true.
-pub(super) fn cloud(windows: &WindowsOf, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let pairs = windows.all(first(of))?.into_iter().next().unwrap_or_default();
-    Ok(some_of(pairs.into_iter().map(|(heard, truth)| Dot::new(truth, heard)).collect()))
+pub(super) fn scatter(windows: &WindowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
+    let pairs = windows.all(first_seed(of))?.into_iter().next().unwrap_or_default();
+    Ok(subsample(pairs.into_iter().map(|(heard, truth)| Dot::new(truth, heard)).collect()))
 }
 
 /// As many as are drawn, evenly picked.
-fn some_of(dots: Vec<Dot>) -> Vec<Dot> {
-    let step = dots.len().div_ceil(MOST_POINTS).max(1);
+fn subsample(dots: Vec<Dot>) -> Vec<Dot> {
+    let step = dots.len().div_ceil(MAX_POINTS).max(1);
     dots.into_iter().step_by(step).collect()
 }
 
 /// Its first seed alone.
-fn first(of: Source<'_>) -> Source<'_> {
-    Source { seeds: of.seeds.get(..1).unwrap_or_default(), ..of }
+fn first_seed(of: RunData<'_>) -> RunData<'_> {
+    RunData { seeds: of.seeds.get(..1).unwrap_or_default(), ..of }
 }
 
 #[cfg(test)]
@@ -113,9 +122,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distribution_of_which_half_never_ended_climbs_to_a_half() {
-        let at =
-            |values: &[f64]| climb(values.to_vec()).iter().map(|d| (d.x, d.y)).collect::<Vec<_>>();
+    fn a_cdf_of_which_half_is_censored_ends_at_one_half() {
+        let at = |values: &[f64]| {
+            empirical_cdf(values.to_vec()).iter().map(|d| (d.x, d.y)).collect::<Vec<_>>()
+        };
         assert_eq!(
             at(&[2.0, f64::INFINITY, 1.0, f64::INFINITY]),
             [(1.0, 0.0), (1.0, 0.25), (2.0, 0.5)]

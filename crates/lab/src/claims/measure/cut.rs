@@ -3,7 +3,7 @@
 //! Contract: it never leaves a statistic in silence, as in the summary. It would have taken as long as it had been
 //! there, or longer, and what failed takes for ever; a value that this could move is no value.
 
-use lowtide_record::Frame;
+use lowtide_record::DataFrame;
 
 use super::reduce::Reduce;
 use crate::claims::columns::{numbers, texts};
@@ -19,7 +19,7 @@ const COMPLETIONS: [(&str, Option<&str>); 5] = [
 ];
 
 /// The columns of a table that say what was cut off.
-pub(super) fn columns(table: &str) -> &'static [&'static str] {
+pub(super) fn censoring_columns(table: &str) -> &'static [&'static str] {
     match table {
         "flows" => &["status", "start_ps", "established_ps", "size_bytes"],
         "queries" => &["status", "start_ps"],
@@ -30,14 +30,14 @@ pub(super) fn columns(table: &str) -> &'static [&'static str] {
 /// The least that each row's `column` can have been, where the end of its run left it empty; `None` where the
 /// row has its value, and of a flow that has no end. Nothing at all of a column that no end of a run leaves
 /// empty. `ended_ps` is when the run of each row ended.
-pub(super) fn least(
-    frame: &Frame,
+pub(super) fn lower_bounds(
+    frame: &DataFrame,
     table: &str,
     column: &str,
     ended_ps: impl Fn(usize) -> f64,
 ) -> Result<Option<Vec<Option<f64>>>, String> {
     let completion = COMPLETIONS.iter().find(|(name, _)| *name == column);
-    let Some((_, begins)) = completion.filter(|_| !columns(table).is_empty()) else {
+    let Some((_, begins)) = completion.filter(|_| !censoring_columns(table).is_empty()) else {
         return Ok(None);
     };
     let (values, states) = (numbers(frame, column)?, texts(frame, "status")?);
@@ -60,7 +60,7 @@ pub(super) fn least(
 
 /// One number of values of which some are known only to lie between `least` and `most`; nothing where it hangs
 /// on where.
-pub(super) fn reduced(reduce: Reduce, least: Vec<f64>, most: Vec<f64>) -> Option<f64> {
+pub(super) fn reduce_bounds(reduce: Reduce, least: Vec<f64>, most: Vec<f64>) -> Option<f64> {
     let value = reduce.of(most)?;
     (value.is_finite() && reduce.of(least) == Some(value)).then_some(value)
 }

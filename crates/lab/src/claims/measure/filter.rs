@@ -35,12 +35,12 @@ pub struct Range {
 }
 
 /// What a filter picks of a column, in its unit.
-pub(super) struct Picked {
+pub(super) struct ResolvedFilter {
     range: RangeInclusive<f64>,
     before_end: Option<f64>,
 }
 
-impl Picked {
+impl ResolvedFilter {
     /// Whether it picks this value of a run that ended then.
     pub(super) fn contains(&self, value: f64, ended_ps: f64) -> bool {
         self.range.contains(&value) && self.before_end.is_none_or(|b| value <= ended_ps - b)
@@ -56,18 +56,18 @@ impl Filter {
     }
 
     /// Whether its values are of a column in `unit`. Any text may be one of a column without unit.
-    pub(in crate::claims) fn fits(&self, unit: &str) -> Result<(), String> {
+    pub(in crate::claims) fn check_unit(&self, unit: &str) -> Result<(), String> {
         match self {
             Self::Text(_) if unit.is_empty() => Ok(()),
-            one => one.picked(unit).map(drop),
+            one => one.resolve(unit).map(drop),
         }
     }
 
     /// What it picks, in the column's unit.
-    pub(super) fn picked(&self, unit: &str) -> Result<Picked, String> {
+    pub(super) fn resolve(&self, unit: &str) -> Result<ResolvedFilter, String> {
         let Self::Range(Range { from, to, before_end }) = self else {
             let n = self.number(unit)?;
-            return Ok(Picked { range: n..=n, before_end: None });
+            return Ok(ResolvedFilter { range: n..=n, before_end: None });
         };
         if before_end.is_some() && unit != "ps" {
             return Err("`before-end` goes with moments of a run, in `ps`".to_owned());
@@ -75,7 +75,7 @@ impl Filter {
         let end = |end: &Option<Box<Self>>| end.as_ref().map(|e| e.number(unit)).transpose();
         let from = end(from)?.unwrap_or(f64::NEG_INFINITY);
         let to = end(to)?.unwrap_or(f64::INFINITY);
-        Ok(Picked { range: from..=to, before_end: end(before_end)? })
+        Ok(ResolvedFilter { range: from..=to, before_end: end(before_end)? })
     }
 
     fn number(&self, unit: &str) -> Result<f64, String> {

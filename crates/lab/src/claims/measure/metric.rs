@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::claims::source::Source;
+use crate::claims::source::RunData;
 use crate::facts::RunFacts;
-use crate::summary::{self, CLASS, GROUP, MEMORY, QUERY, QUEUE, QUEUE_CLASS, RUN};
+use crate::summary::{self, BUFFER_POOL, GROUP, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS};
 
 /// A metric of a traffic group, of a queue, of a memory or of a run, as `summary.json` names it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Metric {
+pub struct MetricMeasure {
     /// Its name, as `fct_ms.mean`.
     #[serde(rename = "metric")]
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Metric {
     pub at: BTreeMap<String, String>,
 }
 
-impl Metric {
+impl MetricMeasure {
     /// Its unit.
     pub(crate) fn unit(&self) -> &'static str {
         fn of<F>(known: &[summary::Metric<F>], name: &str) -> Option<&'static str> {
@@ -43,11 +43,11 @@ impl Metric {
         }
         let name = self.name.as_str();
         let found = match (&self.group, &self.queue, &self.memory) {
-            (Some(_), ..) if self.class.is_some() => of(CLASS, name),
+            (Some(_), ..) if self.class.is_some() => of(SIZE_CLASS, name),
             (Some(_), ..) => of(GROUP, name).or_else(|| of(QUERY, name)),
             (_, Some(_), _) if self.class.is_some() => of(QUEUE_CLASS, name),
             (_, Some(_), _) => of(QUEUE, name),
-            (_, _, Some(_)) => of(MEMORY, name),
+            (_, _, Some(_)) => of(BUFFER_POOL, name),
             _ => of(RUN, name),
         };
         // `check` knows the name.
@@ -57,13 +57,13 @@ impl Metric {
     pub(super) fn check(&self) -> Result<(), String> {
         let class = self.class.is_some();
         let known: Vec<&str> = match (&self.group, &self.queue, &self.memory) {
-            (Some(_), None, None) if class => CLASS.iter().map(|m| m.name).collect(),
+            (Some(_), None, None) if class => SIZE_CLASS.iter().map(|m| m.name).collect(),
             (Some(_), None, None) => {
                 GROUP.iter().map(|m| m.name).chain(QUERY.iter().map(|m| m.name)).collect()
             }
             (None, Some(_), None) if class => QUEUE_CLASS.iter().map(|m| m.name).collect(),
             (None, Some(_), None) => QUEUE.iter().map(|m| m.name).collect(),
-            (None, None, Some(_)) if !class => MEMORY.iter().map(|m| m.name).collect(),
+            (None, None, Some(_)) if !class => BUFFER_POOL.iter().map(|m| m.name).collect(),
             (None, None, None) if !class && RUN.iter().any(|m| m.name == self.name) => {
                 return Ok(());
             }
@@ -78,16 +78,17 @@ impl Metric {
         Err(format!("there is no metric `{}`; there are {}", self.name, known.join(", ")))
     }
 
-    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
-        let runs = of.of_seeds(&format!("`{}`", self.name), self.scheme.as_deref(), &self.at)?;
+    pub(super) fn values(&self, of: RunData<'_>) -> Result<Vec<Option<f64>>, String> {
+        let runs =
+            of.run_of_each_seed(&format!("`{}`", self.name), self.scheme.as_deref(), &self.at)?;
         let value = |run: &RunFacts| match (&self.group, &self.queue, &self.memory) {
             (Some(name), _, _) => self.of_group(run, name),
             (None, Some(name), _) => self.of_queue(run, name),
             (None, None, Some(name)) => {
-                let memory = run.memory(name).ok_or_else(|| {
+                let memory = run.buffer_pool(name).ok_or_else(|| {
                     missing("memory", name, run.memories.iter().map(|m| m.name.as_str()))
                 })?;
-                Ok(MEMORY.iter().find(|m| m.name == self.name).and_then(|m| m.of(memory)))
+                Ok(BUFFER_POOL.iter().find(|m| m.name == self.name).and_then(|m| m.of(memory)))
             }
             (None, None, None) => {
                 Ok(RUN.iter().find(|m| m.name == self.name).and_then(|m| m.of(run)))
@@ -124,7 +125,7 @@ impl Metric {
         Ok(match &self.class {
             None => GROUP.iter().find(|m| m.name == self.name).and_then(|m| m.of(group)),
             Some(class) => {
-                let metric = CLASS.iter().find(|m| m.name == self.name);
+                let metric = SIZE_CLASS.iter().find(|m| m.name == self.name);
                 metric.zip(group.class(class)).and_then(|(m, class)| m.of(class))
             }
         })

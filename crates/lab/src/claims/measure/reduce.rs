@@ -46,7 +46,7 @@ pub enum Reduce {
 
 impl Reduce {
     /// Whether a constant that is added to each value is added to the result.
-    pub(super) const fn is_a_value(self) -> bool {
+    pub(super) const fn is_location_statistic(self) -> bool {
         use Reduce::{Count, Jain, MaxRise, Sd, Span, StepSd, Sum, Travel};
         !matches!(self, Sum | Count | Sd | Span | Jain | StepSd | MaxRise | Travel)
     }
@@ -64,10 +64,10 @@ impl Reduce {
             Self::First => first,
             Self::Last => last,
             Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
-            Self::Sd => deviation(&values),
-            Self::StepSd => deviation(&steps(&values)),
-            Self::Travel => steps(&values).into_iter().map(f64::abs).sum(),
-            Self::MaxRise => steps(&values).into_iter().fold(0.0, f64::max),
+            Self::Sd => std_dev(&values),
+            Self::StepSd => std_dev(&differences(&values)),
+            Self::Travel => differences(&values).into_iter().map(f64::abs).sum(),
+            Self::MaxRise => differences(&values).into_iter().fold(0.0, f64::max),
             Self::Count => n,
             Self::Min
             | Self::Max
@@ -95,7 +95,7 @@ impl Reduce {
 
     /// Mean or deviation of values that count differently; of weights that are counts, what the single values
     /// have. `None` where nothing counts.
-    pub(super) fn weighed(self, values: &[f64], weights: &[f64]) -> Option<f64> {
+    pub(super) fn weighted(self, values: &[f64], weights: &[f64]) -> Option<f64> {
         let n: f64 = weights.iter().sum();
         let mean = values.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / n;
         if n <= 0.0 {
@@ -109,12 +109,12 @@ impl Reduce {
     }
 }
 
-fn steps(values: &[f64]) -> Vec<f64> {
+fn differences(values: &[f64]) -> Vec<f64> {
     values.windows(2).map(|w| w[1] - w[0]).collect()
 }
 
 /// Standard deviation (n - 1); zero for less than two values.
-fn deviation(values: &[f64]) -> f64 {
+fn std_dev(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n.max(1.0);
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, FrameValues};
+use lowtide_record::{DataFrame, FrameValues};
 use lowtide_units::parse_duration;
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::cut;
 use super::filter::Filter;
 use super::reduce::Reduce;
 use crate::claims::columns::{column, numbers};
-use crate::claims::source::Source;
+use crate::claims::source::RunData;
 
 /// The column of the time in tables over time.
 pub(in crate::claims) const TIME: &str = "time_ps";
@@ -18,7 +18,7 @@ pub(in crate::claims) const TIME: &str = "time_ps";
 /// Rows of a table and one number of them.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rows {
+pub struct RowsMeasure {
     /// The table, as `flows`.
     pub table: String,
     /// The column; of `count` any.
@@ -55,28 +55,28 @@ const fn one() -> f64 {
 }
 
 /// When each run ended, in ps.
-pub(super) type Ends = BTreeMap<u32, f64>;
+pub(super) type RunEnds = BTreeMap<u32, f64>;
 
 /// What a row's value lies between; both ends are the same where it is known.
-struct Value {
-    least: f64,
-    most: f64,
+struct CensoredValue {
+    lower: f64,
+    upper: f64,
     weight: f64,
 }
 
-impl Rows {
-    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+impl RowsMeasure {
+    pub(super) fn values(&self, of: RunData<'_>) -> Result<Vec<Option<f64>>, String> {
         self.of_frame(&self.frame(of, None)?, &ends(of), of.seeds)
     }
 
     /// The columns that it takes beside its own.
-    pub(in crate::claims) fn beside(&self) -> impl Iterator<Item = &String> {
+    pub(in crate::claims) fn other_columns(&self) -> impl Iterator<Item = &String> {
         self.over.iter().chain(&self.less).chain(&self.weight)
     }
 
     /// What contradicts itself.
     pub(super) fn check(self) -> Result<Self, String> {
-        if self.plus.abs() > 0.0 && !self.reduce.is_a_value() {
+        if self.plus.abs() > 0.0 && !self.reduce.is_location_statistic() {
             return Err("`plus` goes with a mean, a percentile or one of the values".to_owned());
         }
         match self.reduce {
@@ -87,25 +87,25 @@ impl Rows {
     }
 
     /// The columns that it needs, and one more.
-    fn frame(&self, of: Source<'_>, also: Option<&str>) -> Result<Frame, String> {
+    fn frame(&self, of: RunData<'_>, also: Option<&str>) -> Result<DataFrame, String> {
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
         names.extend(self.every.as_ref().map(|_| TIME));
-        names.extend(self.beside().map(String::as_str));
-        names.extend(cut::columns(&self.table));
+        names.extend(self.other_columns().map(String::as_str));
+        names.extend(cut::censoring_columns(&self.table));
         names.extend(also);
         of.dir.frame(&self.table, &names).map_err(|e| e.to_string())
     }
 
     /// Every value that counts, beside that of the column `x` (zero without it), for all seeds, in the
     /// order of the table; infinity of what the end of a run cut off.
-    pub(in crate::claims) fn all(
+    pub(in crate::claims) fn values_with(
         &self,
-        of: Source<'_>,
+        of: RunData<'_>,
         x: Option<&str>,
     ) -> Result<Vec<(f64, f64)>, String> {
         let frame = self.frame(of, x)?;
-        let keep = self.kept(&frame, &ends(of))?;
+        let keep = self.row_mask(&frame, &ends(of))?;
         let numbers = |name: &str| numbers(&frame, name);
         let (of_seed, ys) = (numbers("seed")?, numbers(&self.column)?);
         let xs = x.map(numbers).transpose()?;
@@ -114,7 +114,7 @@ impl Rows {
             keep[*i]
                 && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
-        let cut = cut::least(&frame, &self.table, &self.column, |_| 0.0)?;
+        let cut = cut::lower_bounds(&frame, &self.table, &self.column, |_| 0.0)?;
         let was_cut = |i: usize| cut.as_ref()?[i].map(|_| f64::INFINITY);
         let y = |i: usize| {
             Some(ys[i].or_else(|| was_cut(i))? - less.map_or(Some(0.0), |less| less[i])?)
@@ -125,11 +125,11 @@ impl Rows {
 
     pub(super) fn of_frame(
         &self,
-        frame: &Frame,
-        ends: &Ends,
+        frame: &DataFrame,
+        ends: &RunEnds,
         seeds: &[u64],
     ) -> Result<Vec<Option<f64>>, String> {
-        let keep = self.kept(frame, ends)?;
+        let keep = self.row_mask(frame, ends)?;
         let (runs, of_seed) = (numbers(frame, "run")?, numbers(frame, "seed")?);
         let value_at = self.value_at(frame, ends)?;
         let value = |seed: &u64| {
@@ -145,16 +145,16 @@ impl Rows {
                 run = Some(runs[i]);
                 found.extend(value_at(i));
             }
-            let most = || found.iter().map(|v| v.most).collect();
-            let least = || found.iter().map(|v| v.least).collect();
+            let most = || found.iter().map(|v| v.upper).collect();
+            let least = || found.iter().map(|v| v.lower).collect();
             let one = if self.weight.is_some() {
                 let weights: Vec<f64> = found.iter().map(|v| v.weight).collect();
                 let most: Vec<f64> = most();
-                self.reduce.weighed(&most, &weights).filter(|v| v.is_finite())
-            } else if found.iter().all(|v| v.least.total_cmp(&v.most).is_eq()) {
+                self.reduce.weighted(&most, &weights).filter(|v| v.is_finite())
+            } else if found.iter().all(|v| v.lower.total_cmp(&v.upper).is_eq()) {
                 self.reduce.of(most())
             } else {
-                cut::reduced(self.reduce, least(), most())
+                cut::reduce_bounds(self.reduce, least(), most())
             };
             Ok(one.map(|v| v / self.per + self.plus))
         };
@@ -164,15 +164,16 @@ impl Rows {
     /// What the value of a row is; none where there is nothing to measure.
     fn value_at<'f>(
         &self,
-        frame: &'f Frame,
-        ends: &Ends,
-    ) -> Result<impl Fn(usize) -> Option<Value> + use<'f>, String> {
+        frame: &'f DataFrame,
+        ends: &RunEnds,
+    ) -> Result<impl Fn(usize) -> Option<CensoredValue> + use<'f>, String> {
         let numbers = |name: &str| numbers(frame, name);
         let beside = |name: &Option<String>| name.as_deref().map(numbers).transpose();
         let (over, less, weight) =
             (beside(&self.over)?, beside(&self.less)?, beside(&self.weight)?);
         let runs = numbers("run")?;
-        let least = |name: &String| cut::least(frame, &self.table, name, |i| ended(ends, runs[i]));
+        let least =
+            |name: &String| cut::lower_bounds(frame, &self.table, name, |i| ended(ends, runs[i]));
         let counts = self.reduce == Reduce::Count;
         let values = if counts { runs } else { numbers(&self.column)? };
         let least_value = if counts { None } else { least(&self.column)? };
@@ -195,11 +196,15 @@ impl Rows {
                 }
                 Some(_) => return None,
             };
-            Some(Value { least, most, weight: weight.map_or(Some(1.0), |w| w[i])? })
+            Some(CensoredValue {
+                lower: least,
+                upper: most,
+                weight: weight.map_or(Some(1.0), |w| w[i])?,
+            })
         })
     }
 
-    fn kept(&self, frame: &Frame, ends: &Ends) -> Result<Vec<bool>, String> {
+    fn row_mask(&self, frame: &DataFrame, ends: &RunEnds) -> Result<Vec<bool>, String> {
         let mut keep = vec![true; frame.rows()];
         let runs = numbers(frame, "run")?;
         for (name, filter) in &self.r#where {
@@ -215,7 +220,7 @@ impl Rows {
                 }
                 FrameValues::Numbers(numbers) => {
                     let picked =
-                        filter.picked(&column.unit).map_err(|e| format!("`{name}`: {e}"))?;
+                        filter.resolve(&column.unit).map_err(|e| format!("`{name}`: {e}"))?;
                     for ((keep, number), run) in keep.iter_mut().zip(numbers).zip(runs) {
                         *keep &= number.is_some_and(|n| picked.contains(n, ended(ends, *run)));
                     }
@@ -232,11 +237,11 @@ impl Rows {
     }
 }
 
-fn ends(of: Source<'_>) -> Ends {
+fn ends(of: RunData<'_>) -> RunEnds {
     of.runs.iter().map(|run| (run.key.run, run.ended_ms * 1e9)).collect()
 }
 
 /// When a run ended; one that is not there never began.
-fn ended(ends: &Ends, run: Option<f64>) -> f64 {
+fn ended(ends: &RunEnds, run: Option<f64>) -> f64 {
     run.and_then(|run| ends.get(&(run as u32))).copied().unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-use lowtide_record::{Frame, FrameColumn, FrameValues};
+use lowtide_record::{DataFrame, FrameColumn, FrameValues};
 
-use super::rows::Ends;
+use super::rows::RunEnds;
 use super::*;
 
-fn frame() -> Frame {
+fn frame() -> DataFrame {
     let numbers = |name: &str, unit: &str, values: &[f64]| FrameColumn {
         name: name.into(),
         unit: unit.into(),
         values: FrameValues::Numbers(values.iter().copied().map(Some).collect()),
     };
     let schemes = ["a", "a", "a", "b", "b", "a"];
-    Frame::new(vec![
+    DataFrame::new(vec![
         numbers("run", "", &[0.0, 0.0, 0.0, 1.0, 1.0, 2.0]),
         FrameColumn {
             name: "scheme".into(),
@@ -23,12 +23,12 @@ fn frame() -> Frame {
     ])
 }
 
-fn rows(text: &str) -> Rows {
-    let Measure::Rows(rows) = measure(text).unwrap() else { panic!("{text}") };
+fn rows(text: &str) -> RowsMeasure {
+    let ClaimMeasure::Rows(rows) = measure(text).unwrap() else { panic!("{text}") };
     rows
 }
 
-fn measure(text: &str) -> Result<Measure, String> {
+fn measure(text: &str) -> Result<ClaimMeasure, String> {
     let table: Table = format!("m = {text}").parse().unwrap();
     table["m"].clone().try_into().map_err(|e: toml::de::Error| e.to_string())
 }
@@ -39,7 +39,7 @@ fn rows_are_picked_by_text_value_and_range() {
         let text = format!(
             "{{ table = \"probes\", column = \"cwnd\", reduce = \"{reduce}\", where = {{ {filter} }} }}"
         );
-        rows(&text).of_frame(&frame(), &Ends::new(), &[1, 2]).unwrap()
+        rows(&text).of_frame(&frame(), &RunEnds::new(), &[1, 2]).unwrap()
     };
     assert_eq!(of("scheme = \"a\"", "mean"), [Some(30.0), Some(40.0)]);
     assert_eq!(of("scheme = \"b\"", "last"), [Some(7.0), None]);
@@ -52,18 +52,21 @@ fn rows_are_picked_by_text_value_and_range() {
         "{ table = \"probes\", column = \"cwnd\", reduce = \"count\", every = \"2 s\", \
          where = { scheme = \"a\" } }",
     );
-    assert_eq!(sampled.of_frame(&frame(), &Ends::new(), &[1, 2]).unwrap(), [Some(2.0), Some(0.0)]);
+    assert_eq!(
+        sampled.of_frame(&frame(), &RunEnds::new(), &[1, 2]).unwrap(),
+        [Some(2.0), Some(0.0)]
+    );
 }
 
 #[test]
 fn rows_of_two_runs_do_not_mix() {
     let all = rows("{ table = \"probes\", column = \"cwnd\", reduce = \"mean\" }");
-    assert!(all.of_frame(&frame(), &Ends::new(), &[1]).unwrap_err().contains("several runs"));
+    assert!(all.of_frame(&frame(), &RunEnds::new(), &[1]).unwrap_err().contains("several runs"));
 }
 
 #[test]
 fn what_cannot_be_measured_says_why() {
-    let error = |text: &str| rows(text).of_frame(&frame(), &Ends::new(), &[1]).unwrap_err();
+    let error = |text: &str| rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap_err();
     let base = "table = \"probes\", reduce = \"mean\"";
     assert!(error(&format!("{{ {base}, column = \"none\" }}")).contains("no column `none`"));
     assert!(error(&format!("{{ {base}, column = \"scheme\" }}")).contains("no numbers"));
@@ -95,16 +98,19 @@ fn many_values_become_one() {
 #[test]
 fn measures_are_combined() {
     let part = "{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }";
-    assert!(matches!(measure(&format!("{{ ratio = [{part}, {part}] }}")), Ok(Measure::Ratio(_))));
+    assert!(matches!(
+        measure(&format!("{{ ratio = [{part}, {part}] }}")),
+        Ok(ClaimMeasure::Ratio(_))
+    ));
     let nested = format!("{{ difference = [{part}, {{ sum = [{part}, {part}] }}] }}");
-    assert!(matches!(measure(&nested), Ok(Measure::Difference(_))));
+    assert!(matches!(measure(&nested), Ok(ClaimMeasure::Difference(_))));
 }
 
 #[test]
 fn a_metric_is_one_of_the_summary() {
     assert!(matches!(
         measure("{ metric = \"fct_ms.mean\", group = \"short\", scheme = \"dctcp\" }"),
-        Ok(Measure::Metric(_))
+        Ok(ClaimMeasure::Metric(_))
     ));
     let error = |text: &str| measure(text).unwrap_err();
     assert!(error("{ metric = \"fct\", group = \"short\" }").contains("there are fct_ms.mean"));
@@ -123,7 +129,7 @@ fn an_even_rate_has_no_step_deviation() {
 #[test]
 fn rates_over_time_are_a_measure() {
     let rates = "rates = \"converged\", group = \"pair\", every = \"1 ms\"";
-    assert!(matches!(measure(&format!("{{ {rates}, within = 0.1 }}")), Ok(Measure::Rates(_))));
+    assert!(matches!(measure(&format!("{{ {rates}, within = 0.1 }}")), Ok(ClaimMeasure::Rates(_))));
     let error = |text: &str| measure(text).unwrap_err();
     assert!(error(&format!("{{ {rates} }}")).contains("need `within`"));
     let backwards = format!("{{ {rates}, within = 0.1, from = \"2 s\", to = \"1 s\" }}");
@@ -159,7 +165,7 @@ fn any_percentile_can_be_asked_for() {
     assert_eq!(Reduce::Permille(975).of(values), Some(975.0));
     let rows = "{ table = \"flows\", column = \"fct_ps\", over = \"ideal_ps\", \
                 reduce = { permille = 975 } }";
-    let Ok(Measure::Rows(rows)) = measure(rows) else { panic!("rows") };
+    let Ok(ClaimMeasure::Rows(rows)) = measure(rows) else { panic!("rows") };
     assert_eq!((rows.reduce, rows.over.as_deref()), (Reduce::Permille(975), Some("ideal_ps")));
 }
 
@@ -167,7 +173,7 @@ fn any_percentile_can_be_asked_for() {
 fn a_column_is_taken_off_another_row_by_row() {
     let text = "{ table = \"probes\", column = \"cwnd\", less = \"time_ps\", per = 1, reduce = \"last\", \
                 where = { scheme = \"b\" } }";
-    assert_eq!(rows(text).of_frame(&frame(), &Ends::new(), &[1]).unwrap(), [Some(7.0 - 1e12)]);
+    assert_eq!(rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap(), [Some(7.0 - 1e12)]);
     let error = measure(&text.replace("less = ", "weight = ")).unwrap_err();
     assert!(error.contains("`weight` goes with"), "{error}");
 }
@@ -177,8 +183,8 @@ fn a_constant_is_added_behind_the_unit() {
     let text = "{ table = \"probes\", column = \"cwnd\", per = 2, plus = 8, reduce = \"last\", \
                 where = { scheme = \"b\" } }";
     let bare =
-        rows(&text.replace("plus = 8, ", "")).of_frame(&frame(), &Ends::new(), &[1]).unwrap();
-    let with = rows(text).of_frame(&frame(), &Ends::new(), &[1]).unwrap();
+        rows(&text.replace("plus = 8, ", "")).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap();
+    let with = rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap();
     assert_eq!((bare, with), (vec![Some(3.5)], vec![Some(11.5)]));
     // A deviation does not know of it.
     let error = measure(&text.replace("\"last\"", "\"sd\"")).unwrap_err();
@@ -187,16 +193,16 @@ fn a_constant_is_added_behind_the_unit() {
 
 #[test]
 fn a_histogram_is_weighed_by_its_counts() {
-    let of = |reduce: Reduce| reduce.weighed(&[1.0, 2.0, 4.0], &[2.0, 1.0, 1.0]);
+    let of = |reduce: Reduce| reduce.weighted(&[1.0, 2.0, 4.0], &[2.0, 1.0, 1.0]);
     assert_eq!(of(Reduce::Mean), Some(2.0));
     // 1, 1, 2 and 4: the squares add up to 6.
     assert_eq!(of(Reduce::Sd), Some(2.0_f64.sqrt()));
-    assert_eq!(Reduce::Mean.weighed(&[1.0], &[0.0]), None);
+    assert_eq!(Reduce::Mean.weighted(&[1.0], &[0.0]), None);
     assert_eq!(Reduce::Travel.of(vec![3.0, 5.0, 4.0, 4.0]), Some(3.0));
 }
 
 /// Nine flows that took 1 to 9 ms, and one that began `begun_ms` after the first and that the end at 100 ms cut off.
-fn with_one_cut(begun_ms: f64, status: &str, size: Option<f64>) -> (Frame, Ends) {
+fn with_one_censored(begun_ms: f64, status: &str, size: Option<f64>) -> (DataFrame, RunEnds) {
     let column = |name: &str, unit: &str, values: Vec<Option<f64>>| FrameColumn {
         name: name.into(),
         unit: unit.into(),
@@ -210,7 +216,7 @@ fn with_one_cut(begun_ms: f64, status: &str, size: Option<f64>) -> (Frame, Ends)
     let took = || (1..=10).map(|ms| Some(f64::from(ms) * 1e9)).collect();
     let mut states = vec![Some("complete".to_owned()); 10];
     states[9] = Some(status.to_owned());
-    let frame = Frame::new(vec![
+    let frame = DataFrame::new(vec![
         column("run", "", all(3.0)),
         column("seed", "", all(1.0)),
         column("size_bytes", "bytes", with(size, all(1e6))),
@@ -225,50 +231,58 @@ fn with_one_cut(begun_ms: f64, status: &str, size: Option<f64>) -> (Frame, Ends)
             values: FrameValues::Texts(states),
         },
     ]);
-    (frame, Ends::from([(3, 1e11)]))
+    (frame, RunEnds::from([(3, 1e11)]))
 }
 
 #[test]
-fn what_the_end_cut_off_leaves_no_value_that_it_could_move() {
-    let of = |reduce: &str, more: &str, (frame, ends): (Frame, Ends)| {
+fn a_statistic_that_a_censored_flow_could_change_has_no_value() {
+    let of = |reduce: &str, more: &str, (frame, ends): (DataFrame, RunEnds)| {
         let text = format!(
             "{{ table = \"flows\", column = \"fct_ps\", per = 1e9, reduce = \"{reduce}\"{more} }}"
         );
         rows(&text).of_frame(&frame, &ends, &[1]).unwrap()[0]
     };
     let size = Some(1e6);
-    assert_eq!(of("mean", "", with_one_cut(50.0, "unfinished", size)), None);
-    assert_eq!(of("max", "", with_one_cut(50.0, "unfinished", size)), None);
-    assert_eq!(of("count", "", with_one_cut(50.0, "unfinished", size)), Some(10.0 / 1e9));
-    assert_eq!(of("min", "", with_one_cut(50.0, "unfinished", size)), Some(1.0));
+    assert_eq!(of("mean", "", with_one_censored(50.0, "unfinished", size)), None);
+    assert_eq!(of("max", "", with_one_censored(50.0, "unfinished", size)), None);
+    assert_eq!(of("count", "", with_one_censored(50.0, "unfinished", size)), Some(10.0 / 1e9));
+    assert_eq!(of("min", "", with_one_censored(50.0, "unfinished", size)), Some(1.0));
     let median = |frame| of("median", "", frame);
-    assert_eq!(median(with_one_cut(50.0, "unfinished", size)), Some(5.0), "it took 50 ms at least");
-    assert_eq!(median(with_one_cut(98.0, "unfinished", size)), None, "or was one of the fast ones");
-    assert_eq!(median(with_one_cut(98.0, "failed", size)), Some(5.0), "it never completes");
+    assert_eq!(
+        median(with_one_censored(50.0, "unfinished", size)),
+        Some(5.0),
+        "it took 50 ms at least"
+    );
+    assert_eq!(
+        median(with_one_censored(98.0, "unfinished", size)),
+        None,
+        "or was one of the fast ones"
+    );
+    assert_eq!(median(with_one_censored(98.0, "failed", size)), Some(5.0), "it never completes");
     // A flow without a size never ends, and is none of them.
-    assert_eq!(of("mean", "", with_one_cut(50.0, "unfinished", None)), Some(5.0));
+    assert_eq!(of("mean", "", with_one_censored(50.0, "unfinished", None)), Some(5.0));
     let transfer = rows("{ table = \"flows\", column = \"transfer_ps\", reduce = \"median\" }");
-    let (frame, ends) = with_one_cut(0.0, "unfinished", size);
+    let (frame, ends) = with_one_censored(0.0, "unfinished", size);
     assert_eq!(
         transfer.of_frame(&frame, &ends, &[1]),
         Ok(vec![None]),
         "its handshake was not over"
     );
     let early = ", where = { start_ps = { before-end = \"40 ms\" } }";
-    assert_eq!(of("mean", early, with_one_cut(50.0, "unfinished", size)), None);
-    assert_eq!(of("mean", early, with_one_cut(70.0, "unfinished", size)), Some(5.0));
+    assert_eq!(of("mean", early, with_one_censored(50.0, "unfinished", size)), None);
+    assert_eq!(of("mean", early, with_one_censored(70.0, "unfinished", size)), Some(5.0));
     let rate = rows(
         "{ table = \"flows\", column = \"delivered_bytes\", over = \"fct_ps\", reduce = \"jain\" }",
     );
-    let (frame, ends) = with_one_cut(50.0, "unfinished", size);
+    let (frame, ends) = with_one_censored(50.0, "unfinished", size);
     assert_eq!(rate.of_frame(&frame, &ends, &[1]), Ok(vec![None]));
 }
 
 #[test]
-fn only_moments_are_held_against_the_end_of_a_run() {
+fn before_end_needs_a_column_of_times() {
     let text = "{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\", \
                 where = { size_bytes = { before-end = \"1 s\" } } }";
-    let (frame, ends) = with_one_cut(0.0, "unfinished", Some(1.0));
+    let (frame, ends) = with_one_censored(0.0, "unfinished", Some(1.0));
     let error = rows(text).of_frame(&frame, &ends, &[1]).unwrap_err();
     assert!(error.contains("`before-end` goes with moments"), "{error}");
     // A misspelt end of a range is none that would pick everything.

@@ -5,13 +5,13 @@ use lowtide_record::Manifest;
 use serde::Serialize;
 
 use crate::facts::{GroupFacts, RunFacts};
-use crate::matrix::cell::{Queue, mean};
-use crate::matrix::question::{CLASSES, MOVED, Move, ShareQuestion};
+use crate::matrix::cell::{BottleneckStats, mean};
+use crate::matrix::question::{CLASSES, MOVED_KEY, MovedEnds, ShareRequest};
 use crate::results::Results;
 
 /// Everything that it says; `share.json` and the answer of `--json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ShareAnswer {
+pub struct ShareResult {
     /// `lowtide.share/1`.
     pub schema: &'static str,
     /// Version of the tool.
@@ -27,7 +27,7 @@ pub struct ShareAnswer {
     /// What they move to.
     pub to: String,
     /// Which ends move.
-    pub moves: Move,
+    pub moves: MovedEnds,
     /// How many host pairs there are.
     pub hosts: u32,
     /// Seeds of each point.
@@ -46,7 +46,7 @@ pub struct SharePoint {
     /// Those that have; null when none has.
     pub moved: Option<ShareClass>,
     /// The bottleneck.
-    pub queue: Queue,
+    pub queue: BottleneckStats,
 }
 
 /// The hosts of one class.
@@ -106,24 +106,24 @@ impl ShareClass {
     }
 }
 
-pub(crate) fn answered(
-    question: &ShareQuestion,
+pub(crate) fn share_result(
+    question: &ShareRequest,
     manifest: &Manifest,
     results: &Results,
-) -> ShareAnswer {
+) -> ShareResult {
     let mut points = Vec::new();
     for runs in results.runs.chunk_by(|a, b| a.key.point == b.key.point) {
         let [first, ..] = runs else { continue };
-        let moved = first.key.point.get(MOVED).and_then(|m| m.parse().ok()).unwrap_or(0);
+        let moved = first.key.point.get(MOVED_KEY).and_then(|m| m.parse().ok()).unwrap_or(0);
         let runs: Vec<&RunFacts> = runs.iter().collect();
         points.push(SharePoint {
             moved_hosts: moved,
             stayed: ShareClass::new(CLASSES[0], question.hosts.saturating_sub(moved), &runs),
             moved: ShareClass::new(CLASSES[1], moved, &runs),
-            queue: Queue::new(&runs),
+            queue: BottleneckStats::new(&runs),
         });
     }
-    ShareAnswer {
+    ShareResult {
         schema: "lowtide.share/1",
         version: manifest.version.clone(),
         scenario: manifest.scenario.clone(),

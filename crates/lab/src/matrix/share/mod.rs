@@ -8,88 +8,88 @@
 mod answer;
 mod page;
 
-use lowtide_scenario::{Part, Plan, Scenario};
+use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_units::{Duration, parse_duration};
 
-use super::ask::{ask, one};
-use super::ends::End;
-use super::question::{CLASSES, MOVED, Question, ShareQuestion};
+use super::ask::{run_and_report, single_point_plan};
+use super::ends::EndpointStack;
+use super::question::{CLASSES, MOVED_KEY, Question, ShareRequest};
 use crate::error::LabError;
-use crate::session::Options;
-use crate::stored::Finished;
+use crate::session::ExecuteOptions;
+use crate::stored::CompletedExperiment;
 
-pub use super::question::Move;
-pub use answer::{ShareAnswer, ShareClass, SharePoint};
-pub(crate) use page::present;
-pub use page::{head, rows};
+pub use super::question::MovedEnds;
+pub use answer::{ShareClass, SharePoint, ShareResult};
+pub(crate) use page::write_outputs;
+pub use page::{table_head, table_rows};
 
 /// The question.
 #[derive(Clone, Debug)]
-pub struct Share {
+pub struct PartialDeployment {
     /// The setup: host groups `stayed-senders`, `stayed-receivers`, `moved-senders`, `moved-receivers`,
     /// and traffic groups whose names begin with `stayed-` or `moved-`.
     pub scenario: Scenario,
     /// The schemes: stayed, moved.
-    ends: [End; 2],
+    ends: [EndpointStack; 2],
     hosts: u32,
-    which: Move,
+    moved_ends: MovedEnds,
 }
 
-impl Share {
+impl PartialDeployment {
     /// `hosts` host pairs that move from the first scheme to the second.
     pub fn new(
         scenario: Scenario,
         names: [&str; 2],
         hosts: u32,
-        which: Move,
+        which: MovedEnds,
     ) -> Result<Self, LabError> {
         let [from, to] = names;
-        let ends = [End::parse(from, &scenario)?, End::parse(to, &scenario)?];
-        Ok(Self { scenario, ends, hosts, which })
+        let ends = [EndpointStack::parse(from, &scenario)?, EndpointStack::parse(to, &scenario)?];
+        Ok(Self { scenario, ends, hosts, moved_ends: which })
     }
 
     /// Every run: by hosts moved, then seed.
-    pub fn plan(&self) -> Result<Plan, LabError> {
+    pub fn plan(&self) -> Result<RunPlan, LabError> {
         let [from, to] = &self.ends;
-        let written = one(&self.scenario)?;
+        let written = single_point_plan(&self.scenario)?;
         let table = written.runs.first().and_then(|r| r.resolved_toml().parse().ok());
         let table: toml::Table = table.unwrap_or_default();
         let mut parts = Vec::new();
         for moved in 0..=self.hosts {
             let mut scenario = self.scenario.clone();
             for (class, count) in CLASSES.into_iter().zip([self.hosts - moved, moved]) {
-                scenario = multiplied(scenario, &table, class, count)?;
+                scenario = scale_class(scenario, &table, class, count)?;
             }
             for (side, group) in ["senders", "receivers"].into_iter().enumerate() {
-                let moves = match self.which {
-                    Move::Both => true,
-                    Move::Senders => side == 0,
-                    Move::Receivers => side == 1,
+                let moves = match self.moved_ends {
+                    MovedEnds::Both => true,
+                    MovedEnds::Senders => side == 0,
+                    MovedEnds::Receivers => side == 1,
                 };
                 let ends = [from, if moves { to } else { from }];
                 for ((class, end), count) in
                     CLASSES.into_iter().zip(ends).zip([self.hosts - moved, moved])
                 {
                     if count > 0 {
-                        scenario = end.put(scenario, &format!("{class}-{group}"))?;
+                        scenario = end.apply_to(scenario, &format!("{class}-{group}"))?;
                     }
                 }
             }
-            let plan = one(&scenario)?;
-            let point = vec![(MOVED.to_owned(), moved.to_string())];
-            parts.push(Part { scheme: format!("{} to {}", from.name, to.name), point, plan });
+            let plan = single_point_plan(&scenario)?;
+            let point = vec![(MOVED_KEY.to_owned(), moved.to_string())];
+            parts.push(PlanPart { scheme: format!("{} to {}", from.name, to.name), point, plan });
         }
         let title =
             format!("By share: k of {} hosts moved from {} to {}", self.hosts, from.name, to.name);
-        Ok(Plan::joined(self.scenario.name(), &title, parts))
+        Ok(RunPlan::concat(self.scenario.name(), &title, parts))
     }
 
-    fn question(&self) -> ShareQuestion {
-        ShareQuestion {
+    fn question(&self) -> ShareRequest {
+        ShareRequest {
             stayed: self.ends[0].name.clone(),
             moved: self.ends[1].name.clone(),
             hosts: self.hosts,
-            moves: self.which,
+            moves: self.moved_ends,
         }
     }
 }
@@ -108,7 +108,7 @@ fn of_class<'a>(
 }
 
 /// The setup with `hosts` hosts of a class in place of one; without the class when there are none.
-fn multiplied(
+fn scale_class(
     scenario: Scenario,
     table: &toml::Table,
     class: &str,
@@ -117,7 +117,7 @@ fn multiplied(
     let (groups, traffic) = (of_class(table, "hosts", class), of_class(table, "traffic", class));
     let wanted = ["senders", "receivers"].map(|end| format!("{class}-{end}"));
     if !wanted.iter().all(|w| groups.iter().any(|(name, _)| name == w)) || traffic.is_empty() {
-        return Err(LabError::Question {
+        return Err(LabError::InvalidRequest {
             message: format!(
                 "the setup `{}` needs [hosts.{class}-senders], [hosts.{class}-receivers] and flows \
                  [traffic.{class}-...] between them",
@@ -134,7 +134,7 @@ fn multiplied(
             continue;
         }
         if group.get("count").and_then(toml::Value::as_integer) != Some(1) {
-            return Err(LabError::Question {
+            return Err(LabError::InvalidRequest {
                 message: format!("[{path}] must have `count = 1`: --hosts multiplies it"),
                 help: None,
             });
@@ -161,12 +161,12 @@ fn multiplied(
 
 /// Runs what is not in the directory yet, and writes the report.
 pub fn execute(
-    share: &Share,
-    plan: &Plan,
-    options: &Options<'_>,
-) -> Result<(Finished, ShareAnswer), LabError> {
+    share: &PartialDeployment,
+    plan: &RunPlan,
+    options: &ExecuteOptions<'_>,
+) -> Result<(CompletedExperiment, ShareResult), LabError> {
     let question = share.question();
-    ask(&Question::Share(question.clone()), plan, options, |dir, manifest, results| {
-        present(&question, dir, manifest, results)
+    run_and_report(&Question::Share(question.clone()), plan, options, |dir, manifest, results| {
+        write_outputs(&question, dir, manifest, results)
     })
 }

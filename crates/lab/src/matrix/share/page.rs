@@ -2,25 +2,25 @@
 
 use lowtide_record::{Manifest, RunDir};
 
-use super::answer::{ShareAnswer, ShareClass, SharePoint, answered};
+use super::answer::{ShareClass, SharePoint, ShareResult, share_result};
 use crate::error::LabError;
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Series, to_svg};
-use crate::matrix::question::{Move, ShareQuestion};
-use crate::matrix::sheet::{self, Drawn, Frame, Section, Table, json, show};
+use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, to_svg};
+use crate::matrix::question::{MovedEnds, ShareRequest};
+use crate::matrix::sheet::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
 use crate::results::Results;
 
 /// Writes `share.json`, the figures and the report.
-pub(crate) fn present(
-    question: &ShareQuestion,
+pub(crate) fn write_outputs(
+    question: &ShareRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
-) -> Result<(Vec<String>, ShareAnswer), LabError> {
-    let answer = answered(question, manifest, results);
+) -> Result<(Vec<String>, ShareResult), LabError> {
+    let answer = share_result(question, manifest, results);
     dir.write("share.json", &json(&answer)?)?;
-    let figures: Vec<Drawn> = figures(&answer)
+    let figures: Vec<PageFigure> = figures(&answer)
         .into_iter()
-        .map(|f| Ok(Drawn { svg: to_svg(&f)?, csv: f.to_csv(), id: f.id, caption: f.caption }))
+        .map(|f| Ok(PageFigure { svg: to_svg(&f)?, csv: f.to_csv(), id: f.id, caption: f.caption }))
         .collect::<Result<_, LabError>>()?;
     let section = Section {
         title: "What each class gains and loses".to_owned(),
@@ -30,16 +30,16 @@ pub(crate) fn present(
     };
     let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
     let ends = match answer.moves {
-        Move::Both => "senders and receivers move",
-        Move::Senders => "only senders move",
-        Move::Receivers => "only receivers move",
+        MovedEnds::Both => "senders and receivers move",
+        MovedEnds::Senders => "only senders move",
+        MovedEnds::Receivers => "only receivers move",
     };
-    let frame = Frame {
+    let frame = PageMeta {
         lead: format!("{} hosts \u{b7} {ends} \u{b7} {} {seeds} each", answer.hosts, answer.seeds),
-        same: Vec::new(),
+        equivalent_schemes: Vec::new(),
         findings: Vec::new(),
         thresholds: None,
-        place: "With all hosts moved.".to_owned(),
+        settings_note: "With all hosts moved.".to_owned(),
     };
     let mut files = sheet::write(dir, manifest, &frame, &[section])?;
     files.push("share.json".to_owned());
@@ -47,7 +47,7 @@ pub(crate) fn present(
 }
 
 /// Head of the table of an answer.
-pub fn head(answer: &ShareAnswer) -> Vec<String> {
+pub fn table_head(answer: &ShareResult) -> Vec<String> {
     let (from, to) = (&answer.from, &answer.to);
     vec![
         "moved".to_owned(),
@@ -62,11 +62,12 @@ pub fn head(answer: &ShareAnswer) -> Vec<String> {
 }
 
 /// One line per number of hosts moved, for the text and the page.
-pub fn rows(answer: &ShareAnswer) -> Vec<Vec<String>> {
-    let goodput = |c: &Option<ShareClass>| show(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
+pub fn table_rows(answer: &ShareResult) -> Vec<Vec<String>> {
+    let goodput =
+        |c: &Option<ShareClass>| format_number(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
     let fct = |c: &Option<ShareClass>| match c {
-        None => show(None),
-        Some(c) => [c.fct_ms_mean, c.fct_ms_p50, c.fct_ms_p99].map(show).join(", "),
+        None => format_number(None),
+        Some(c) => [c.fct_ms_mean, c.fct_ms_p50, c.fct_ms_p99].map(format_number).join(", "),
     };
     answer
         .points
@@ -78,7 +79,11 @@ pub fn rows(answer: &ShareAnswer) -> Vec<Vec<String>> {
                 goodput(&p.moved),
                 fct(&p.stayed),
                 fct(&p.moved),
-                format!("{}, {}", show(p.queue.p50_packets), show(p.queue.p99_packets)),
+                format!(
+                    "{}, {}",
+                    format_number(p.queue.p50_packets),
+                    format_number(p.queue.p99_packets)
+                ),
                 p.queue.marks.to_string(),
                 p.queue.drops.to_string(),
             ]
@@ -86,12 +91,12 @@ pub fn rows(answer: &ShareAnswer) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn table(answer: &ShareAnswer) -> Table {
-    Table {
+fn table(answer: &ShareResult) -> PageTable {
+    PageTable {
         title: "Numbers".to_owned(),
-        head: head(answer),
+        head: table_head(answer),
         names: 1,
-        rows: rows(answer),
+        rows: table_rows(answer),
         folded: false,
     }
 }
@@ -99,7 +104,7 @@ fn table(answer: &ShareAnswer) -> Table {
 /// One value of a point, by class.
 type Read = fn(&ShareClass) -> Option<f64>;
 
-fn figures(answer: &ShareAnswer) -> Vec<Figure> {
+fn figures(answer: &ShareResult) -> Vec<Figure> {
     let by_class: [(&str, &str, &str, Read); 3] = [
         ("goodput", "Goodput per host (Mbit/s)", "goodput_mbps", |c| c.goodput_mbps_per_host),
         ("fct-mean", "Mean transfer time of short flows (ms)", "fct_ms", |c| c.fct_ms_mean),
@@ -136,22 +141,22 @@ fn figures(answer: &ShareAnswer) -> Vec<Figure> {
 }
 
 fn series(
-    answer: &ShareAnswer,
+    answer: &ShareResult,
     style: usize,
     name: &str,
     read: &dyn Fn(&SharePoint) -> Option<f64>,
-) -> Series {
+) -> PlotSeries {
     let dot = |p: &SharePoint| Some(Dot::new(f64::from(p.moved_hosts), read(p)?));
-    Series {
+    PlotSeries {
         scheme: name.to_owned(),
         part: String::new(),
         style,
-        look: Look::Measured,
+        kind: SeriesKind::Measured,
         points: answer.points.iter().filter_map(dot).collect(),
     }
 }
 
-fn caption(seeds: usize, series: &[Series], points: usize) -> String {
+fn caption(seeds: usize, series: &[PlotSeries], points: usize) -> String {
     let mut text = match seeds {
         1 => "One seed.".to_owned(),
         n => format!("Mean over {n} seeds."),
@@ -166,10 +171,10 @@ fn caption(seeds: usize, series: &[Series], points: usize) -> String {
 }
 
 fn figure(
-    answer: &ShareAnswer,
+    answer: &ShareResult,
     id: &str,
     [label, column]: [&str; 2],
-    series: Vec<Series>,
+    series: Vec<PlotSeries>,
 ) -> Option<Figure> {
     let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
     if values.is_empty() {
@@ -189,7 +194,7 @@ fn figure(
             x,
             y: Axis::fitting(label, column, &values),
             series,
-            rules: Vec::new(),
+            guide_lines: Vec::new(),
             shade: None,
         }],
     })

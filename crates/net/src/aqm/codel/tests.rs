@@ -1,12 +1,12 @@
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{NotEct, Occupancy, Signal};
+use crate::{CongestionSignal, NotEct, Occupancy};
 
 const TARGET: Duration = Duration::from_ms(5);
 const INTERVAL: Duration = Duration::from_ms(100);
 
-fn codel(signal: Signal) -> CoDel {
+fn codel(signal: CongestionSignal) -> CoDel {
     CoDel::new(CoDelSpec { target: TARGET, interval: INTERVAL, signal })
 }
 
@@ -14,9 +14,12 @@ fn at(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-fn offer(codel: &mut CoDel, us: u64, waited: Duration) -> Verdict {
+fn offer(codel: &mut CoDel, us: u64, waited: Duration) -> AqmVerdict {
     let left = Occupancy { packets: 100, bytes: 150_000 };
-    codel.on_dequeue(at(us), &Leaving { left, waited, size: 1_500, ecn: Ecn::Ect0 })
+    codel.on_dequeue(
+        at(us),
+        &DequeueInfo { backlog: left, sojourn: waited, size: 1_500, ecn: Ecn::Ect0 },
+    )
 }
 
 /// When signals are given, in us, while each packet, one every 10 us until `end`, has waited for `waited`.
@@ -26,10 +29,10 @@ fn signals(codel: &mut CoDel, from: u64, end: u64, waited: Duration) -> Vec<u64>
     for us in (from..end).step_by(10) {
         loop {
             let verdict = offer(codel, us, waited);
-            if verdict != Verdict::Forward {
+            if verdict != AqmVerdict::Forward {
                 out.push(us);
             }
-            if verdict != Verdict::Drop {
+            if verdict != AqmVerdict::Drop {
                 break;
             }
         }
@@ -39,7 +42,7 @@ fn signals(codel: &mut CoDel, from: u64, end: u64, waited: Duration) -> Vec<u64>
 
 #[test]
 fn signals_come_at_intervals_over_the_root_of_their_number() {
-    for signal in [Signal::Drop, Signal::Mark(NotEct::Ignore)] {
+    for signal in [CongestionSignal::Drop, CongestionSignal::Mark(NotEct::Ignore)] {
         let got = signals(&mut codel(signal), 0, 2_000_000, Duration::from_ms(6));
         // The first after an interval, then interval / sqrt(n) after the time the n-th was due.
         let (mut due, mut want) = (100_000.0, Vec::new());
@@ -62,9 +65,9 @@ fn signals_come_at_intervals_over_the_root_of_their_number() {
 
 #[test]
 fn a_single_short_wait_ends_the_episode() {
-    let mut codel = codel(Signal::Drop);
+    let mut codel = codel(CongestionSignal::Drop);
     assert_eq!(signals(&mut codel, 0, 100_010, Duration::from_ms(6)), [100_000]);
-    assert_eq!(offer(&mut codel, 150_000, Duration::from_us(4_999)), Verdict::Forward);
+    assert_eq!(offer(&mut codel, 150_000, Duration::from_us(4_999)), AqmVerdict::Forward);
     // A whole interval above the target again.
     let got = signals(&mut codel, 150_010, 250_020, Duration::from_ms(6));
     assert_eq!(got, [250_010]);
@@ -72,14 +75,14 @@ fn a_single_short_wait_ends_the_episode() {
 
 #[test]
 fn the_target_itself_counts_as_too_long_and_less_does_not() {
-    assert_eq!(signals(&mut codel(Signal::Drop), 0, 100_010, TARGET), [100_000]);
+    assert_eq!(signals(&mut codel(CongestionSignal::Drop), 0, 100_010, TARGET), [100_000]);
     let below = Duration::from_ps(TARGET.as_ps() - 1);
-    assert!(signals(&mut codel(Signal::Drop), 0, 10_000_000, below).is_empty());
+    assert!(signals(&mut codel(CongestionSignal::Drop), 0, 10_000_000, below).is_empty());
 }
 
 #[test]
 fn an_episode_soon_after_another_goes_on_at_its_rate() {
-    let mut codel = codel(Signal::Drop);
+    let mut codel = codel(CongestionSignal::Drop);
     let many = signals(&mut codel, 0, 1_000_000, Duration::from_ms(6)).len() as u64;
     offer(&mut codel, 1_000_000, Duration::ZERO);
     let again = signals(&mut codel, 1_000_010, 1_200_000, Duration::from_ms(6));
@@ -95,20 +98,20 @@ fn an_episode_soon_after_another_goes_on_at_its_rate() {
 
 #[test]
 fn a_packet_that_leaves_less_than_the_largest_is_left_alone() {
-    let mut codel = codel(Signal::Drop);
+    let mut codel = codel(CongestionSignal::Drop);
     for us in (0..1_000_000).step_by(10) {
         let left = Occupancy { packets: 1, bytes: 1_500 };
         let waited = Duration::from_ms(50);
-        let packet = Leaving { left, waited, size: 1_500, ecn: Ecn::Ect0 };
-        assert_eq!(codel.on_dequeue(at(us), &packet), Verdict::Forward);
+        let packet = DequeueInfo { backlog: left, sojourn: waited, size: 1_500, ecn: Ecn::Ect0 };
+        assert_eq!(codel.on_dequeue(at(us), &packet), AqmVerdict::Forward);
     }
 }
 
 #[test]
 fn a_queue_that_runs_empty_by_a_later_drop_ends_the_episode() {
-    let mut codel = codel(Signal::Drop);
+    let mut codel = codel(CongestionSignal::Drop);
     signals(&mut codel, 0, 199_990, Duration::from_ms(6));
-    assert_eq!(offer(&mut codel, 200_000, Duration::from_ms(6)), Verdict::Drop);
+    assert_eq!(offer(&mut codel, 200_000, Duration::from_ms(6)), AqmVerdict::Drop);
     codel.on_empty();
     assert!(!codel.dropping);
     assert_eq!(signals(&mut codel, 200_010, 300_000, Duration::from_ms(6)), Vec::<u64>::new());

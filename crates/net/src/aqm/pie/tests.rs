@@ -1,8 +1,8 @@
-use lowtide_units::{Bytes, Parts};
+use lowtide_units::{Bytes, Fraction};
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{NotEct, Signal};
+use crate::{CongestionSignal, NotEct};
 
 const MS: Duration = Duration::from_ms(1);
 /// A probability of 10^-12.
@@ -16,9 +16,9 @@ fn spec() -> PieSpec {
         alpha: Ratio::new(1, 8).unwrap(),
         beta: Ratio::new(5, 4).unwrap(),
         burst: MS * 150,
-        mark_limit: Parts::from_percent(10),
+        mark_limit: Fraction::from_percent(10),
         mean_packet: Bytes::new(1_500),
-        signal: Signal::Mark(NotEct::Ignore),
+        signal: CongestionSignal::Mark(NotEct::Ignore),
     }
 }
 
@@ -35,12 +35,13 @@ fn queue(packets: u32) -> Occupancy {
 }
 
 fn leaves(pie: &mut Pie, waited: Duration) {
-    let packet = Leaving { left: queue(9), waited, size: 1_500, ecn: Ecn::Ect0 };
-    assert_eq!(pie.on_dequeue(at(0), &packet), Verdict::Forward);
+    let packet = DequeueInfo { backlog: queue(9), sojourn: waited, size: 1_500, ecn: Ecn::Ect0 };
+    assert_eq!(pie.on_dequeue(at(0), &packet), AqmVerdict::Forward);
 }
 
-fn arrives(pie: &mut Pie, ecn: Ecn, found: Occupancy) -> Verdict {
-    let packet = Arriving { found, size: 1_500, ecn, on_line: at(0), idle_since: at(0) };
+fn arrives(pie: &mut Pie, ecn: Ecn, found: Occupancy) -> AqmVerdict {
+    let packet =
+        EnqueueInfo { backlog: found, size: 1_500, ecn, tx_start: at(0), idle_since: at(0) };
     pie.on_enqueue(at(0), &packet)
 }
 
@@ -48,15 +49,15 @@ fn arrives(pie: &mut Pie, ecn: Ecn, found: Occupancy) -> Verdict {
 fn a_step_follows_the_formula_and_is_scaled_while_the_probability_is_small() {
     let mut pie = pie();
     leaves(&mut pie, MS * 20);
-    pie.pass(at(15), queue(9));
-    assert_eq!(pie.chance, 0, "an update is after what happens at its instant");
-    pie.pass(at(16), queue(9));
+    pie.advance(at(15), queue(9));
+    assert_eq!(pie.drop_prob, 0, "an update is after what happens at its instant");
+    pie.advance(at(16), queue(9));
     // 1/8 x 5 ms + 5/4 x 20 ms = 0.025625, over 2048.
-    assert_eq!(pie.chance, 12_512_207 * TRILLIONTH + 31_250);
-    let first = pie.chance;
-    pie.pass(at(31), queue(9));
+    assert_eq!(pie.drop_prob, 12_512_207 * TRILLIONTH + 31_250);
+    let first = pie.drop_prob;
+    pie.advance(at(31), queue(9));
     // 1/8 x 5 ms = 0.000625; between 10^-5 and 10^-4 over 128.
-    assert_eq!(pie.chance - first, 4_882_812 * TRILLIONTH + 500_000);
+    assert_eq!(pie.drop_prob - first, 4_882_812 * TRILLIONTH + 500_000);
 }
 
 #[test]
@@ -67,9 +68,9 @@ fn each_decade_has_its_own_scale() {
     {
         let mut pie = pie();
         let before = (chance * 1e18) as i128;
-        (pie.chance, pie.old) = (before, MS * 17);
+        (pie.drop_prob, pie.qdelay_old) = (before, MS * 17);
         pie.update(MS * 17);
-        assert_eq!(pie.chance - before, 250 * ONE / 1_000_000 / by, "{chance}");
+        assert_eq!(pie.drop_prob - before, 250 * ONE / 1_000_000 / by, "{chance}");
     }
 }
 
@@ -77,45 +78,49 @@ fn each_decade_has_its_own_scale() {
 fn the_probability_ends_at_one_and_at_nothing_and_decays_while_nothing_waits() {
     let mut pie = pie();
     pie.update(Duration::from_secs(900));
-    assert_eq!(pie.chance, ONE / 2_048 * 1_237_498_125 / 1_000_000, "1125 + 112.498125, over 2048");
+    assert_eq!(
+        pie.drop_prob,
+        ONE / 2_048 * 1_237_498_125 / 1_000_000,
+        "1125 + 112.498125, over 2048"
+    );
     pie.update(Duration::from_secs(900));
-    assert_eq!(pie.chance, ONE);
+    assert_eq!(pie.drop_prob, ONE);
     pie.update(Duration::ZERO);
-    assert_eq!(pie.chance, 0);
-    pie.chance = ONE / 2;
+    assert_eq!(pie.drop_prob, 0);
+    pie.drop_prob = ONE / 2;
     pie.update(Duration::ZERO);
     // 0.5 - 1/8 x 15 ms, of which 98 % stay.
-    assert_eq!(pie.chance, (ONE / 2 - ONE * 15 / 8_000) * 98 / 100);
+    assert_eq!(pie.drop_prob, (ONE / 2 - ONE * 15 / 8_000) * 98 / 100);
 }
 
 #[test]
-fn nothing_is_chosen_while_the_allowance_lasts_and_calm_renews_it() {
+fn nothing_drops_while_the_burst_allowance_lasts() {
     let mut pie = pie();
     leaves(&mut pie, MS * 40);
-    pie.chance = ONE;
+    pie.drop_prob = ONE;
     // Ten updates of 15 ms use 150 ms up.
     for update in 1..=10 {
-        assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(9)), Verdict::Forward, "{update}");
-        pie.pass(at(15 * update) + Duration::from_ps(1), queue(9));
-        pie.chance = ONE;
+        assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(9)), AqmVerdict::Forward, "{update}");
+        pie.advance(at(15 * update) + Duration::from_ps(1), queue(9));
+        pie.drop_prob = ONE;
     }
-    assert_eq!(pie.burst, Duration::ZERO);
-    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(9)), Verdict::Drop, "above 10 %");
+    assert_eq!(pie.burst_allowance, Duration::ZERO);
+    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(9)), AqmVerdict::Drop, "above 10 %");
     // It takes a probability of zero and two calm updates.
-    pie.chance = 0;
+    pie.drop_prob = 0;
     pie.update(MS * 7);
-    assert_eq!(pie.burst, Duration::ZERO, "the update before was not");
-    pie.chance = 0;
+    assert_eq!(pie.burst_allowance, Duration::ZERO, "the update before was not");
+    pie.drop_prob = 0;
     pie.update(MS * 7);
-    assert_eq!(pie.burst, MS * 150);
+    assert_eq!(pie.burst_allowance, MS * 150);
 }
 
 #[test]
 fn below_the_limit_it_marks_and_from_there_on_it_drops() {
     let mut pie = pie();
-    (pie.burst, pie.old) = (Duration::ZERO, MS * 15);
+    (pie.burst_allowance, pie.qdelay_old) = (Duration::ZERO, MS * 15);
     let mut count = |chance: i128, ecn| {
-        pie.chance = chance;
+        pie.drop_prob = chance;
         let mut seen = [0_u32; 3];
         for _ in 0..100_000 {
             seen[arrives(&mut pie, ecn, queue(9)) as usize] += 1;
@@ -133,32 +138,32 @@ fn below_the_limit_it_marks_and_from_there_on_it_drops() {
 }
 
 #[test]
-fn short_queues_and_calm_ones_are_spared() {
+fn short_or_low_delay_queues_are_not_dropped() {
     let mut pie = pie();
-    (pie.burst, pie.old, pie.chance) = (Duration::ZERO, MS * 15, ONE);
-    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(2)), Verdict::Forward, "two packets");
-    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(3)), Verdict::Drop);
-    pie.old = MS * 7;
-    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(3)), Verdict::Drop, "a fifth or more counts");
-    pie.chance = ONE / 5 - 1;
-    let spared = (0..1_000).all(|_| arrives(&mut pie, Ecn::Ect0, queue(3)) == Verdict::Forward);
+    (pie.burst_allowance, pie.qdelay_old, pie.drop_prob) = (Duration::ZERO, MS * 15, ONE);
+    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(2)), AqmVerdict::Forward, "two packets");
+    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(3)), AqmVerdict::Drop);
+    pie.qdelay_old = MS * 7;
+    assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(3)), AqmVerdict::Drop, "a fifth or more counts");
+    pie.drop_prob = ONE / 5 - 1;
+    let spared = (0..1_000).all(|_| arrives(&mut pie, Ecn::Ect0, queue(3)) == AqmVerdict::Forward);
     assert!(spared, "below half of the target and a fifth");
 }
 
 #[test]
-fn one_long_look_equals_many_short_ones() {
+fn one_long_step_equals_many_short_ones() {
     let (mut long, mut short) = (pie(), pie());
     let mut from = 0;
     for (packets, waited, until) in [(9, 30, 200), (4, 12, 460), (0, 1, 60_000), (7, 22, 60_100)] {
         leaves(&mut long, MS * waited);
         leaves(&mut short, MS * waited);
-        long.pass(at(until), queue(packets));
+        long.advance(at(until), queue(packets));
         for ms in from..=until {
-            short.pass(at(ms), queue(packets));
+            short.advance(at(ms), queue(packets));
         }
         from = until;
-        let state = |p: &Pie| (p.chance, p.old, p.burst, p.next);
+        let state = |p: &Pie| (p.drop_prob, p.qdelay_old, p.burst_allowance, p.next);
         assert_eq!(state(&long), state(&short), "{until}");
     }
-    assert!(long.chance > 0);
+    assert!(long.drop_prob > 0);
 }

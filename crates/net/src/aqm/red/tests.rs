@@ -1,8 +1,8 @@
-use lowtide_units::{Bytes, Parts};
+use lowtide_units::{Bytes, Fraction};
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{NotEct, Occupancy, Signal};
+use crate::{CongestionSignal, NotEct, Occupancy};
 
 const SLOT: Duration = Duration::from_us(1);
 
@@ -10,11 +10,11 @@ fn spec(min: u64, max: u64, percent: i64, weight: u8, gentle: bool) -> RedSpec {
     RedSpec {
         min: Count::Packets(min),
         max: Count::Packets(max),
-        max_p: Parts::from_percent(percent),
+        max_p: Fraction::from_percent(percent),
         weight,
         gentle,
         mean_packet: Bytes::new(1_500),
-        signal: Signal::Mark(NotEct::Ignore),
+        signal: CongestionSignal::Mark(NotEct::Ignore),
     }
 }
 
@@ -22,15 +22,18 @@ fn red(spec: RedSpec, seed: u64) -> Red {
     Red::new(spec, SLOT, Seed(seed))
 }
 
-fn offer(red: &mut Red, packets: u32, idle: Duration, ecn: Ecn) -> Verdict {
+fn offer(red: &mut Red, packets: u32, idle: Duration, ecn: Ecn) -> AqmVerdict {
     let found = Occupancy { packets, bytes: u64::from(packets) * 1_500 };
     let now = Instant::ZERO + idle;
     let idle_since = Instant::ZERO;
-    red.on_enqueue(now, &Arriving { found, size: 1_500, ecn, on_line: now, idle_since })
+    red.on_enqueue(
+        now,
+        &EnqueueInfo { backlog: found, size: 1_500, ecn, tx_start: now, idle_since },
+    )
 }
 
 fn average(red: &Red) -> f64 {
-    red.average as f64 / (1_u64 << POINT) as f64
+    red.average as f64 / (1_u64 << FRAC_BITS) as f64
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn idle_time_counts_as_so_many_packets_of_nothing() {
         for (idle, slots) in [(999, 0), (1_000, 1), (7_900, 7), (512_000, 512), (1 << 40, 1 << 30)]
         {
             let mut red = red(spec(1_000, 2_000, 10, weight, false), 1);
-            red.average = 100 << POINT;
+            red.average = 100 << FRAC_BITS;
             offer(&mut red, 0, Duration::from_ns(idle), Ecn::Ect0);
             let w = 0.5_f64.powi(i32::from(weight));
             let want = 100.0 * (1.0 - w).powi(slots);
@@ -68,11 +71,11 @@ fn idle_time_counts_as_so_many_packets_of_nothing() {
 /// Marks among `n` packets at a constant queue, and the distances between them.
 fn distances(spec: RedSpec, packets: u32, n: u32) -> (u32, Vec<u32>) {
     let mut red = red(spec, 3);
-    red.average = i128::from(packets) << POINT;
+    red.average = i128::from(packets) << FRAC_BITS;
     let (mut distances, mut since) = (Vec::new(), 0);
     for _ in 0..n {
         since += 1;
-        if offer(&mut red, packets, Duration::ZERO, Ecn::Ect0) == Verdict::Mark {
+        if offer(&mut red, packets, Duration::ZERO, Ecn::Ect0) == AqmVerdict::Mark {
             distances.push(since);
             since = 0;
         }
@@ -100,7 +103,7 @@ fn in_the_linear_zone_distances_are_uniform() {
 fn the_probability_is_linear_and_then_steep_or_gentle() {
     let chance = |average: u32, gentle| {
         let mut red = red(spec(20, 70, 10, 0, gentle), 1);
-        red.average = i128::from(average) << POINT;
+        red.average = i128::from(average) << FRAC_BITS;
         red.chance()
     };
     assert_eq!(chance(20, false), Some(0));
@@ -124,7 +127,7 @@ fn a_step_is_red_without_an_average() {
     // "min = max = K, weight 1" as switches are set for DCTCP: thresholds K and K + 1, all above K marked.
     let mut red = red(spec(20, 21, 100, 0, false), 1);
     for packets in [0, 20, 21, 20, 40, 3] {
-        let want = if packets > 20 { Verdict::Mark } else { Verdict::Forward };
+        let want = if packets > 20 { AqmVerdict::Mark } else { AqmVerdict::Forward };
         assert_eq!(offer(&mut red, packets, Duration::ZERO, Ecn::Ect0), want, "{packets}");
     }
 }
@@ -133,16 +136,16 @@ fn a_step_is_red_without_an_average() {
 fn bytes_are_counted_in_bytes() {
     let (min, max) = (Count::Bytes(Bytes::new(30_000)), Count::Bytes(Bytes::new(30_001)));
     let mut red = red(RedSpec { min, max, ..spec(0, 1, 100, 0, false) }, 1);
-    assert_eq!(offer(&mut red, 20, Duration::ZERO, Ecn::Ect0), Verdict::Forward);
-    assert_eq!(offer(&mut red, 21, Duration::ZERO, Ecn::Ect0), Verdict::Mark);
+    assert_eq!(offer(&mut red, 20, Duration::ZERO, Ecn::Ect0), AqmVerdict::Forward);
+    assert_eq!(offer(&mut red, 21, Duration::ZERO, Ecn::Ect0), AqmVerdict::Mark);
 }
 
 #[test]
 fn the_signal_decides_what_becomes_of_a_packet_that_is_chosen() {
     for (signal, capable, other) in [
-        (Signal::Drop, Verdict::Drop, Verdict::Drop),
-        (Signal::Mark(NotEct::Drop), Verdict::Mark, Verdict::Drop),
-        (Signal::Mark(NotEct::Ignore), Verdict::Mark, Verdict::Forward),
+        (CongestionSignal::Drop, AqmVerdict::Drop, AqmVerdict::Drop),
+        (CongestionSignal::Mark(NotEct::Drop), AqmVerdict::Mark, AqmVerdict::Drop),
+        (CongestionSignal::Mark(NotEct::Ignore), AqmVerdict::Mark, AqmVerdict::Forward),
     ] {
         let mut red = red(RedSpec { signal, ..spec(1, 2, 10, 0, false) }, 1);
         assert_eq!(offer(&mut red, 5, Duration::ZERO, Ecn::Ect1), capable);
@@ -154,7 +157,7 @@ fn the_signal_decides_what_becomes_of_a_packet_that_is_chosen() {
 fn the_seed_is_the_chance() {
     let marks = |seed| {
         let mut red = red(spec(20, 70, 10, 4, false), seed);
-        red.average = 40 << POINT;
+        red.average = 40 << FRAC_BITS;
         (0..200).map(|_| offer(&mut red, 40, Duration::ZERO, Ecn::Ect0)).collect::<Vec<_>>()
     };
     assert_eq!(marks(1), marks(1));

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::{Result, Runner};
-use crate::run::report::Stop;
-use crate::script::{Call, Event, Expr, ScriptError};
+use crate::run::report::ExecError;
+use crate::script::{Call, Expr, ScriptError, ScriptEvent};
 
 /// The most that one call may read or write.
-const MOST_BYTES: i64 = 64 << 20;
+const MAX_BYTES: i64 = 64 << 20;
 
 pub(super) struct Args<'a> {
-    pub(super) event: &'a Event,
+    pub(super) event: &'a ScriptEvent,
     pub(super) call: &'a Call,
 }
 
@@ -45,7 +45,7 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn refuse(&self, args: &Args<'_>, index: usize, wanted: &str) -> Stop {
+    pub(super) fn refuse(&self, args: &Args<'_>, index: usize, wanted: &str) -> ExecError {
         let (span, given) = match args.call.args.get(index) {
             Some((_, span)) => (span.clone(), "this argument is not supported"),
             None => (args.event.span.clone(), "an argument is missing"),
@@ -63,16 +63,16 @@ impl Runner<'_> {
 
     pub(super) fn size(&self, args: &Args<'_>, index: usize) -> Result<i64> {
         let n = self.int(args, index)?;
-        if (0..=MOST_BYTES).contains(&n) {
+        if (0..=MAX_BYTES).contains(&n) {
             return Ok(n);
         }
-        Err(self.refuse(args, index, &format!("a size of at most {MOST_BYTES} bytes")))
+        Err(self.refuse(args, index, &format!("a size of at most {MAX_BYTES} bytes")))
     }
 
     /// The stack's descriptor of the first argument; one that never was is none there either.
     pub(super) fn fd(&self, args: &Args<'_>) -> Result<i32> {
         let number = self.int(args, 0)?;
-        Ok(self.calls.fds.get(&number).map_or(-1, |d| d.live))
+        Ok(self.calls.fds.get(&number).map_or(-1, |d| d.stack_fd))
     }
 
     /// The port of an address: `...` or `{sa_family = AF_INET, sin_port = htons(8080), ...}`.

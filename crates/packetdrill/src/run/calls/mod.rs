@@ -11,20 +11,20 @@ use lowtide_units::Instant;
 
 use super::report::seconds;
 use super::{Result, Runner};
-use crate::script::{Call, CallResult, Event, Function};
+use crate::script::{Call, CallResult, ScriptEvent, Syscall};
 use crate::stack::{CallError, Errno};
 use args::Args;
 
 /// Descriptors as scripts number them.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct DescriptorTable {
     /// To the stack's descriptor.
     fds: BTreeMap<i64, Descriptor>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
-    live: i32,
+    stack_fd: i32,
     /// Bytes read and written so far: where in the pattern the next ones stand.
     read: u32,
     written: u32,
@@ -32,8 +32,8 @@ struct Descriptor {
 
 /// A call that waits.
 #[derive(Debug)]
-pub(super) struct Blocked<'a> {
-    event: &'a Event,
+pub(super) struct BlockedCall<'a> {
+    event: &'a ScriptEvent,
     call: &'a Call,
     /// When it must return.
     pub(super) until: Instant,
@@ -42,21 +42,21 @@ pub(super) struct Blocked<'a> {
 }
 
 /// What a call returned, or why it did not.
-type Outcome = std::result::Result<i64, Interrupted>;
+type Outcome = std::result::Result<i64, CallFailure>;
 
 /// Why a call gave no value.
 #[derive(Clone, Copy)]
-enum Interrupted {
+enum CallFailure {
     Errno(Errno),
     /// It has written so many bytes and waits.
-    Waits(i64),
+    WouldBlock(i64),
 }
 
-impl Interrupted {
+impl CallFailure {
     const fn of(error: CallError, done: i64) -> Self {
         match error {
             CallError::Errno(errno) => Self::Errno(errno),
-            CallError::WouldBlock => Self::Waits(done),
+            CallError::WouldBlock => Self::WouldBlock(done),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Interrupted {
 impl<'a> Runner<'a> {
     pub(super) fn call(
         &mut self,
-        event: &'a Event,
+        event: &'a ScriptEvent,
         call: &'a Call,
         until: Option<Instant>,
     ) -> Result<()> {
@@ -76,11 +76,11 @@ impl<'a> Runner<'a> {
         match (returned(self.perform(&Args { event, call }, 0)?), until) {
             (Ok(result), None) => self.compare(event, call, result),
             (Ok(result), Some(until)) => {
-                self.in_time(event, until)?;
+                self.check_time(event, until)?;
                 self.compare(event, call, result)
             }
             (Err(done), Some(until)) => {
-                self.blocked = Some(Blocked { event, call, until, done });
+                self.blocked = Some(BlockedCall { event, call, until, done });
                 Ok(())
             }
             (Err(_), None) => {
@@ -94,14 +94,14 @@ impl<'a> Runner<'a> {
     /// Tries the call that waits again.
     pub(super) fn poll_blocked(&mut self) -> Result<()> {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
-        let Blocked { event, call, until, done } = blocked;
+        let BlockedCall { event, call, until, done } = blocked;
         match returned(self.perform(&Args { event, call }, done)?) {
             Ok(result) => {
-                self.in_time(event, until)?;
+                self.check_time(event, until)?;
                 self.compare(event, call, result)
             }
             Err(done) => {
-                self.blocked = Some(Blocked { event, call, until, done });
+                self.blocked = Some(BlockedCall { event, call, until, done });
                 self.expire_blocked(false)
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Runner<'a> {
         Err(self.failure(blocked.event, format!("this call has not returned at {until}")).into())
     }
 
-    fn in_time(&self, event: &Event, until: Instant) -> Result<()> {
+    fn check_time(&self, event: &ScriptEvent, until: Instant) -> Result<()> {
         let now = self.stack.now();
         let apart = now.saturating_since(until).max(until.saturating_since(now));
         if apart <= self.setup.tolerance {
@@ -130,11 +130,11 @@ impl<'a> Runner<'a> {
 
     fn compare(
         &mut self,
-        event: &Event,
+        event: &ScriptEvent,
         call: &Call,
         result: std::result::Result<i64, Errno>,
     ) -> Result<()> {
-        let makes_fd = matches!(call.function, Function::Socket | Function::Accept);
+        let makes_fd = matches!(call.syscall, Syscall::Socket | Syscall::Accept);
         let fits = match (&call.result, result) {
             (None, _) | (Some(CallResult::Error(None)), Err(_)) => true,
             (Some(CallResult::Value(_)), Ok(_)) if makes_fd => true,
@@ -148,7 +148,7 @@ impl<'a> Runner<'a> {
                     Some(CallResult::Value(number)) => number,
                     _ => live,
                 };
-                let descriptor = Descriptor { live: live as i32, read: 0, written: 0 };
+                let descriptor = Descriptor { stack_fd: live as i32, read: 0, written: 0 };
                 self.calls.fds.insert(number, descriptor);
             }
             return Ok(());
@@ -171,7 +171,7 @@ impl<'a> Runner<'a> {
 fn returned(outcome: Outcome) -> std::result::Result<std::result::Result<i64, Errno>, i64> {
     match outcome {
         Ok(value) => Ok(Ok(value)),
-        Err(Interrupted::Errno(errno)) => Ok(Err(errno)),
-        Err(Interrupted::Waits(done)) => Err(done),
+        Err(CallFailure::Errno(errno)) => Ok(Err(errno)),
+        Err(CallFailure::WouldBlock(done)) => Err(done),
     }
 }

@@ -1,9 +1,9 @@
 //! What each call does.
 
 use super::args::Args;
-use super::{Interrupted, Outcome, Result, Runner};
-use crate::run::inbound::pattern;
-use crate::script::{Expr, Function};
+use super::{CallFailure, Outcome, Result, Runner};
+use crate::run::inbound::payload_byte;
+use crate::script::{Expr, Syscall};
 use crate::stack::{CallError, Errno, Shutdown};
 
 /// `O_RDWR` and `O_NONBLOCK` of Linux.
@@ -12,8 +12,8 @@ const O_NONBLOCK: i64 = 0o4000;
 
 impl Runner<'_> {
     pub(super) fn perform(&mut self, args: &Args<'_>, done: i64) -> Result<Outcome> {
-        let outcome = match args.call.function {
-            Function::Socket => {
+        let outcome = match args.call.syscall {
+            Syscall::Socket => {
                 self.check_socket(args)?;
                 let live = self.stack.socket(self.setup.v6);
                 if args.has_name(1, "SOCK_NONBLOCK") {
@@ -21,38 +21,38 @@ impl Runner<'_> {
                 }
                 Ok(i64::from(live))
             }
-            Function::Bind => {
+            Syscall::Bind => {
                 let port = self.port(args, 1)?.unwrap_or(self.setup.bind_port);
                 let (fd, local) = (self.fd(args)?, self.setup.local);
                 self.stack.bind(fd, local, port).map(|()| 0)
             }
-            Function::Listen => {
+            Syscall::Listen => {
                 let backlog = self.int(args, 1)?.clamp(0, 65_535) as usize;
                 let fd = self.fd(args)?;
                 let listened = self.stack.listen(fd, backlog);
                 if listened.is_ok()
                     && let Some(port) = self.stack.listening_port(fd)
                 {
-                    self.peer.host_listens(port);
+                    self.peer.on_listen(port);
                 }
                 listened.map(|()| 0)
             }
-            Function::Accept => {
+            Syscall::Accept => {
                 let fd = self.fd(args)?;
                 self.stack.accept(fd).map(|(fd, ..)| i64::from(fd))
             }
-            Function::Connect => {
+            Syscall::Connect => {
                 let port = self.port(args, 1)?.unwrap_or(self.setup.connect_port);
                 let (fd, remote) = (self.fd(args)?, self.setup.remote);
                 self.stack.connect(fd, remote, port).map(|()| 0)
             }
-            Function::Read | Function::Recv => return self.read(args),
-            Function::Write | Function::Send | Function::SendTo => return self.write(args, done),
-            Function::Close => {
+            Syscall::Read | Syscall::Recv => return self.read(args),
+            Syscall::Write | Syscall::Send | Syscall::SendTo => return self.write(args, done),
+            Syscall::Close => {
                 let fd = self.fd(args)?;
                 self.stack.close(fd).map(|()| 0)
             }
-            Function::Shutdown => {
+            Syscall::Shutdown => {
                 let how = match args.name(1) {
                     Some("SHUT_RD") => Shutdown::Read,
                     Some("SHUT_WR") => Shutdown::Write,
@@ -62,12 +62,12 @@ impl Runner<'_> {
                 let fd = self.fd(args)?;
                 self.stack.shutdown(fd, how).map(|()| 0)
             }
-            Function::Fcntl => return self.fcntl(args),
-            Function::Ioctl => return self.ioctl(args),
-            Function::GetSockOpt => return self.getsockopt(args),
-            Function::SetSockOpt => return self.setsockopt(args),
+            Syscall::Fcntl => return self.fcntl(args),
+            Syscall::Ioctl => return self.ioctl(args),
+            Syscall::GetSockOpt => return self.getsockopt(args),
+            Syscall::SetSockOpt => return self.setsockopt(args),
         };
-        Ok(outcome.map_err(|e| Interrupted::of(e, 0)))
+        Ok(outcome.map_err(|e| CallFailure::of(e, 0)))
     }
 
     fn check_socket(&self, args: &Args<'_>) -> Result<()> {
@@ -84,7 +84,7 @@ impl Runner<'_> {
     fn read(&mut self, args: &Args<'_>) -> Result<Outcome> {
         let most = self.size(args, 2)?;
         let (mut peek, mut wait) = (false, true);
-        if args.call.function == Function::Recv {
+        if args.call.syscall == Syscall::Recv {
             let flags = self.message_flags(args, &["MSG_PEEK", "MSG_DONTWAIT"])?;
             peek = flags.iter().any(|f| f == "MSG_PEEK");
             wait = !flags.iter().any(|f| f == "MSG_DONTWAIT");
@@ -93,14 +93,15 @@ impl Runner<'_> {
         let bytes = match self.stack.read(fd, most as usize, peek) {
             Ok(bytes) => bytes,
             Err(CallError::WouldBlock) if !wait => {
-                return Ok(Err(Interrupted::Errno(Errno::EAGAIN)));
+                return Ok(Err(CallFailure::Errno(Errno::EAGAIN)));
             }
-            Err(error) => return Ok(Err(Interrupted::of(error, 0))),
+            Err(error) => return Ok(Err(CallFailure::of(error, 0))),
         };
         let number = self.int(args, 0)?;
         if let Some(descriptor) = self.calls.fds.get_mut(&number) {
             let first = descriptor.read;
-            let wrong = |(i, byte): (usize, &u8)| *byte != pattern(first.wrapping_add(i as u32));
+            let wrong =
+                |(i, byte): (usize, &u8)| *byte != payload_byte(first.wrapping_add(i as u32));
             if let Some(at) = bytes.iter().enumerate().position(wrong) {
                 let message = format!("this call read a wrong byte at {at}");
                 return Err(self.failure(args.event, message).into());
@@ -115,22 +116,22 @@ impl Runner<'_> {
     fn write(&mut self, args: &Args<'_>, done: i64) -> Result<Outcome> {
         let size = self.size(args, 2)?;
         let mut wait = true;
-        if args.call.function != Function::Write {
+        if args.call.syscall != Syscall::Write {
             let flags = self.message_flags(args, &["MSG_DONTWAIT", "MSG_NOSIGNAL"])?;
             wait = !flags.iter().any(|f| f == "MSG_DONTWAIT");
         }
         let (fd, number) = (self.fd(args)?, self.int(args, 0)?);
         let first = self.calls.fds.get(&number).map_or(0, |d| d.written);
         let left = (size - done).max(0) as u32;
-        let bytes: Vec<u8> = (0..left).map(|i| pattern(first.wrapping_add(i))).collect();
+        let bytes: Vec<u8> = (0..left).map(|i| payload_byte(first.wrapping_add(i))).collect();
         let n = match self.stack.write(fd, &bytes) {
             Ok(n) => n,
             Err(CallError::WouldBlock) if !wait => {
-                return Ok(Err(Interrupted::Errno(Errno::EAGAIN)));
+                return Ok(Err(CallFailure::Errno(Errno::EAGAIN)));
             }
             // What was written before the error counts first.
             Err(CallError::Errno(_)) if done > 0 => return Ok(Ok(done)),
-            Err(error) => return Ok(Err(Interrupted::of(error, done))),
+            Err(error) => return Ok(Err(CallFailure::of(error, done))),
         };
         if let Some(descriptor) = self.calls.fds.get_mut(&number) {
             descriptor.written = first.wrapping_add(n as u32);
@@ -138,7 +139,7 @@ impl Runner<'_> {
         let done = done + n as i64;
         let blocking = wait && self.stack.nonblocking(fd) == Ok(false);
         if done < size && blocking {
-            return Ok(Err(Interrupted::Waits(done)));
+            return Ok(Err(CallFailure::WouldBlock(done)));
         }
         Ok(Ok(done))
     }
@@ -159,7 +160,7 @@ impl Runner<'_> {
         let fd = self.fd(args)?;
         let got = match self.stack.unread(fd) {
             Ok(got) => i64::try_from(got).unwrap_or(i64::MAX),
-            Err(error) => return Ok(Err(Interrupted::of(error, 0))),
+            Err(error) => return Ok(Err(CallFailure::of(error, 0))),
         };
         if wanted.is_some_and(|wanted| wanted != got) {
             let mut failure = self.failure(args.event, "ioctl gave another number");
@@ -187,6 +188,6 @@ impl Runner<'_> {
             }
             _ => return Err(self.refuse(args, 1, "F_GETFL or F_SETFL")),
         };
-        Ok(outcome.map_err(|e| Interrupted::of(e, 0)))
+        Ok(outcome.map_err(|e| CallFailure::of(e, 0)))
     }
 }

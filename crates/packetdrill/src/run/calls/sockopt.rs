@@ -1,7 +1,7 @@
 //! Socket options as scripts write them.
 
 use super::args::Args;
-use super::{Interrupted, Outcome, Result, Runner};
+use super::{CallFailure, Outcome, Result, Runner};
 use crate::script::Expr;
 use crate::stack::{Errno, SocketOption, SocketValue};
 
@@ -51,7 +51,7 @@ impl Runner<'_> {
         let (option, value) = (self.socket_option(args)?, self.option_value(args)?);
         let fd = self.fd(args)?;
         let outcome = self.stack.set_option(fd, option, &value);
-        Ok(outcome.map(|()| 0).map_err(|e| Interrupted::of(e, 0)))
+        Ok(outcome.map(|()| 0).map_err(|e| CallFailure::of(e, 0)))
     }
 
     pub(super) fn getsockopt(&mut self, args: &Args<'_>) -> Result<Outcome> {
@@ -61,7 +61,7 @@ impl Runner<'_> {
         let fd = self.fd(args)?;
         let got = match self.stack.option(fd, option) {
             Ok(got) => got,
-            Err(error) => return Ok(Err(Interrupted::of(error, 0))),
+            Err(error) => return Ok(Err(CallFailure::of(error, 0))),
         };
         if wanted.as_ref().is_some_and(|wanted| *wanted != got) {
             let mut failure = self.failure(args.event, "the option has another value");

@@ -2,8 +2,8 @@
 
 use lowtide_wire::Flags;
 
-use crate::script::call::FUNCTIONS;
-use crate::script::{Call, CallResult, EcnSpec, Expr, Function, PacketSpec, TcpOption};
+use crate::script::call::SYSCALLS;
+use crate::script::{Call, CallResult, EcnSpec, Expr, PacketSpec, Syscall, TcpOption};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -74,29 +74,29 @@ pub(super) fn packet(spec: &PacketSpec) -> Result<String> {
 }
 
 /// How many arguments each call takes.
-const fn arguments(function: Function) -> std::ops::RangeInclusive<usize> {
+const fn arguments(function: Syscall) -> std::ops::RangeInclusive<usize> {
     match function {
-        Function::Close => 1..=1,
-        Function::Listen | Function::Shutdown => 2..=2,
-        Function::Fcntl => 2..=3,
-        Function::Socket
-        | Function::Bind
-        | Function::Accept
-        | Function::Connect
-        | Function::Read
-        | Function::Write
-        | Function::Ioctl => 3..=3,
-        Function::Recv | Function::Send => 4..=4,
-        Function::GetSockOpt | Function::SetSockOpt => 5..=5,
-        Function::SendTo => 6..=6,
+        Syscall::Close => 1..=1,
+        Syscall::Listen | Syscall::Shutdown => 2..=2,
+        Syscall::Fcntl => 2..=3,
+        Syscall::Socket
+        | Syscall::Bind
+        | Syscall::Accept
+        | Syscall::Connect
+        | Syscall::Read
+        | Syscall::Write
+        | Syscall::Ioctl => 3..=3,
+        Syscall::Recv | Syscall::Send => 4..=4,
+        Syscall::GetSockOpt | Syscall::SetSockOpt => 5..=5,
+        Syscall::SendTo => 6..=6,
     }
 }
 
 /// `read(4, ..., 100) = -1 EAGAIN (Resource temporarily unavailable)`.
 pub(super) fn call(call: &Call) -> Result<String> {
-    let found = FUNCTIONS.iter().find(|(_, function)| *function == call.function);
+    let found = SYSCALLS.iter().find(|(_, function)| *function == call.syscall);
     let name = found.map_or("", |(name, _)| name);
-    let wanted = arguments(call.function);
+    let wanted = arguments(call.syscall);
     if !wanted.contains(&call.args.len()) {
         let (least, most) = (wanted.start(), wanted.end());
         let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
@@ -104,7 +104,7 @@ pub(super) fn call(call: &Call) -> Result<String> {
     }
     let mut shown = Vec::new();
     for (index, (expr, _)) in call.args.iter().enumerate() {
-        fits(call.function, index, expr)
+        fits(call.syscall, index, expr)
             .map_err(|wanted| format!("argument {} of `{name}` must be {wanted}", index + 1))?;
         shown.push(expression(expr)?);
     }
@@ -119,20 +119,19 @@ pub(super) fn call(call: &Call) -> Result<String> {
 }
 
 /// What this argument must be, where it is something else.
-fn fits(function: Function, index: usize, expr: &Expr) -> std::result::Result<(), &'static str> {
+fn fits(function: Syscall, index: usize, expr: &Expr) -> std::result::Result<(), &'static str> {
     let one_int = matches!(expr, Expr::List(items) if matches!(items.as_slice(), [Expr::Int(_)]));
     let (right, wanted) = match (function, index) {
-        (Function::Bind | Function::Accept | Function::Connect, 1 | 2)
-        | (Function::SendTo, 4 | 5)
-        | (
-            Function::Read | Function::Recv | Function::Write | Function::Send | Function::SendTo,
-            1,
-        ) => (*expr == Expr::Any, "`...` for stock packetdrill"),
-        (Function::GetSockOpt | Function::SetSockOpt, 3) => {
+        (Syscall::Bind | Syscall::Accept | Syscall::Connect, 1 | 2)
+        | (Syscall::SendTo, 4 | 5)
+        | (Syscall::Read | Syscall::Recv | Syscall::Write | Syscall::Send | Syscall::SendTo, 1) => {
+            (*expr == Expr::Any, "`...` for stock packetdrill")
+        }
+        (Syscall::GetSockOpt | Syscall::SetSockOpt, 3) => {
             (*expr != Expr::Any, "a value for stock packetdrill")
         }
-        (Function::GetSockOpt, 4) => (one_int, "a length in brackets, as [4]"),
-        (Function::Ioctl, 2) => (one_int, "a number in brackets, as [1000]"),
+        (Syscall::GetSockOpt, 4) => (one_int, "a length in brackets, as [4]"),
+        (Syscall::Ioctl, 2) => (one_int, "a number in brackets, as [1000]"),
         _ => return Ok(()),
     };
     if right { Ok(()) } else { Err(wanted) }

@@ -4,17 +4,17 @@
 mod lines;
 mod sockets;
 
-use super::{Action, Function, Script, ScriptError, Setting, When, conditional};
+use super::{Action, EventTime, Script, ScriptError, ScriptOption, Syscall, conditional};
 use crate::command;
 use lowtide_units::Duration;
-use sockets::Sockets;
+use sockets::SocketTracker;
 
 /// packetdrill's default, in microseconds. Its clock moves while it looks at it, so exact times cannot
 /// be asked of it.
 const TOLERANCE_US: u64 = 4000;
 
 /// Options that mean the same there. The others choose how packetdrill runs, which its caller does.
-const KEPT: [&str; 6] = [
+const PASSED_THROUGH: [&str; 6] = [
     "tolerance_percent",
     "tcp_ts_tick_usecs",
     "local_ip",
@@ -37,7 +37,7 @@ pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
     if script.events.is_empty() {
         return Err(script.error(0..0, "stock packetdrill runs no script without an event"));
     }
-    let mut sockets = Sockets::default();
+    let mut sockets = SocketTracker::default();
     for event in &script.events {
         let refuse = |message: String| script.error(event.span.clone(), message);
         if event.until.is_some() {
@@ -59,8 +59,7 @@ pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
         if let Some(header) = header.take() {
             out.lines(Some(header));
         }
-        let zero =
-            matches!(event.when, When::Absolute(t) | When::Relative(t) if t == Duration::ZERO);
+        let zero = matches!(event.when, EventTime::Absolute(t) | EventTime::Relative(t) if t == Duration::ZERO);
         if event.span.start == script.events[0].span.start && !zero {
             out.lines(Some("0 `true`\n".to_string()));
         }
@@ -116,14 +115,16 @@ fn header(script: &Script) -> Result<String, ScriptError> {
     let mut version = "ipv4";
     let mut tolerance = TOLERANCE_US;
     for option in &script.options {
-        let Setting { name, value, span } = option;
+        let ScriptOption { name, value, span } = option;
         match name.as_str() {
             "so_flags" => flags.push(value.clone()),
             // There it is the interface's, which the shared object has not.
             "mtu" => flags.push(format!("mtu={value}")),
             "ip_version" => version = value,
             "tolerance_usecs" => tolerance = value.parse().unwrap_or(0).max(TOLERANCE_US),
-            kept if KEPT.contains(&kept) => others.push(format!("--{kept}={}\n", quoted(value))),
+            kept if PASSED_THROUGH.contains(&kept) => {
+                others.push(format!("--{kept}={}\n", quoted(value)))
+            }
             _ => {}
         }
         if value.contains(['"', '\n']) {
@@ -133,7 +134,7 @@ fn header(script: &Script) -> Result<String, ScriptError> {
     let mut made = false;
     for event in &script.events {
         match &event.action {
-            Action::Call(call) => made |= call.function == Function::Socket,
+            Action::Call(call) => made |= call.syscall == Syscall::Socket,
             Action::Command(text) => {
                 let (settings, _) = command::read(text);
                 if made && !settings.is_empty() {

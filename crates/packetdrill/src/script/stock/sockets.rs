@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use lowtide_wire::Flags;
 
-use crate::script::{Call, CallResult, Expr, Function, PacketSpec};
+use crate::script::{Call, CallResult, Expr, PacketSpec, Syscall};
 
 type Result = std::result::Result<(), String>;
 
@@ -23,7 +23,7 @@ enum UnderTest {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Sockets {
+pub(super) struct SocketTracker {
     open: BTreeSet<i64>,
     under_test: UnderTest,
     /// The peer's initial number; zero until it is known.
@@ -31,21 +31,21 @@ pub(super) struct Sockets {
     /// What the host's answer to the peer's last SYN acknowledges.
     after_syn: Option<(u32, u32)>,
     /// The peer's SYN crossed the host's, and no SYN-ACK told its number yet.
-    crossed: bool,
+    simultaneous_open: bool,
 }
 
-impl Sockets {
+impl SocketTracker {
     pub(super) fn call(&mut self, call: &Call) -> Result {
         let succeeded = match &call.result {
             Some(CallResult::Value(n)) => Some(*n),
             _ => None,
         };
-        if call.function == Function::Socket {
+        if call.syscall == Syscall::Socket {
             return succeeded.map_or(Ok(()), |fd| {
                 self.under_test = UnderTest::New(fd);
                 self.remote_isn = 0;
                 self.after_syn = None;
-                self.crossed = false;
+                self.simultaneous_open = false;
                 self.add(fd)
             });
         }
@@ -58,15 +58,15 @@ impl Sockets {
             }
             _ => return Err("the first argument is no descriptor".to_string()),
         };
-        match call.function {
-            Function::Listen if self.under_test == UnderTest::New(fd) => {
+        match call.syscall {
+            Syscall::Listen if self.under_test == UnderTest::New(fd) => {
                 self.under_test = UnderTest::Listening;
             }
-            Function::Connect if self.under_test == UnderTest::New(fd) => {
+            Syscall::Connect if self.under_test == UnderTest::New(fd) => {
                 self.under_test = UnderTest::Connecting;
             }
-            Function::Accept => return succeeded.map_or(Ok(()), |fd| self.add(fd)),
-            Function::Close if succeeded.is_some() => {
+            Syscall::Accept => return succeeded.map_or(Ok(()), |fd| self.add(fd)),
+            Syscall::Close if succeeded.is_some() => {
                 self.open.remove(&fd);
             }
             _ => {}
@@ -83,7 +83,7 @@ impl Sockets {
 
     pub(super) fn packet(&mut self, spec: &PacketSpec) -> Result {
         let (syn, acks) = (spec.flags.contains(Flags::SYN), spec.flags.contains(Flags::ACK));
-        if self.crossed && !syn {
+        if self.simultaneous_open && !syn {
             return Err(
                 "stock packetdrill learns the peer's initial number from its SYN-ACK; a SYN \
                         alone must have 0"
@@ -106,9 +106,9 @@ impl Sockets {
             UnderTest::SynSent if syn && acks => {
                 self.under_test = UnderTest::Connected;
                 self.remote_isn = spec.seq;
-                self.crossed = false;
+                self.simultaneous_open = false;
             }
-            UnderTest::SynSent if syn => self.crossed = spec.seq != 0,
+            UnderTest::SynSent if syn => self.simultaneous_open = spec.seq != 0,
             _ => {}
         }
         if syn {
@@ -126,7 +126,7 @@ impl Sockets {
             _ => {}
         }
         let renews = |(isn, after): (u32, u32)| isn != self.remote_isn && spec.ack == Some(after);
-        if syn && acks && !self.crossed && self.after_syn.is_some_and(renews) {
+        if syn && acks && !self.simultaneous_open && self.after_syn.is_some_and(renews) {
             return Err("stock packetdrill keeps the numbers of the first connection between two \
                         ends; another one cannot follow it"
                 .to_string());

@@ -1,17 +1,17 @@
 //! A small run with every kind of row and every kind of gap.
 
 use lowtide_host::{
-    Counts, DelayRow, Disturbance, End, EndReason, FlowRecord, FlowStatus, Outcome, ProbePlan,
-    ProbeRow, QueueLevel, QueueRecord, QueueSample, Setup, Signals, Stopped,
+    DelayRow, Disturbance, EcnCounters, EndCondition, EndReason, FlowRecord, FlowStatus, Outcome,
+    ProbePlan, ProbeRow, QueueLevel, QueueRecord, QueueSample, RunCounts, Setup, StallReason,
 };
 use lowtide_net::Blueprint;
-use lowtide_record::{Manifest, ManifestRun, Point, RunKey, Status};
+use lowtide_record::{DirectoryStatus, Manifest, ManifestRun, RunKey, SweepPoint};
 use lowtide_units::{Duration, Instant};
 
 pub(crate) fn setup(seed: u64) -> Setup {
     Setup {
         seed,
-        end: End { at: Duration::from_ms(100), when_done: true },
+        end: EndCondition { at: Duration::from_ms(100), when_done: true },
         warmup: Duration::from_ms(10),
         network: Blueprint {
             hosts: vec!["sender0".into(), "receiver0".into()],
@@ -20,7 +20,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
         hosts: Vec::new(),
         host_groups: Vec::new(),
         flows: Vec::new(),
-        askers: Vec::new(),
+        query_clients: Vec::new(),
         traffic_groups: vec!["short".into()],
         traffic_classes: Vec::new(),
         packet_classes: Vec::new(),
@@ -34,7 +34,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
     FlowRecord {
         id,
         group: 0,
-        answers: false,
+        server_sends: false,
         src: 0,
         dst: 1,
         src_port: 40_000,
@@ -52,13 +52,13 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         ecn_reductions: 2,
         delack_timeouts: 3,
         delack_time: Duration::from_ms(120),
-        delack_found: 2,
+        delack_detected: 2,
         delack_missed: 1,
-        delack_imagined: 0,
+        delack_false_positives: 0,
         delay_reductions: 0,
-        heard_ce_bytes: 1448,
-        signals: Signals { data_segments: 8, cwr_segments: 2, ..Signals::default() },
-        marked_bytes: 2896,
+        delivered_ce_bytes: 1448,
+        ecn_counters: EcnCounters { data_segments: 8, cwr_segments: 2, ..EcnCounters::default() },
+        ce_bytes: 2896,
         received_bytes: 11_448,
         srtt: done.then_some(Duration::from_us(120)),
         srtt_shown: done.then_some(Duration::from_ms(1)),
@@ -68,13 +68,13 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         feedback: "dctcp",
         ack: "dctcp",
         ecn: true,
-        ecn_wish: "rfc3168".to_owned(),
+        ecn_requested: "rfc3168".to_owned(),
         ecn_mode: "rfc3168",
         feedback_used: Some("dctcp"),
         ack_used: "dctcp",
         delay_option: false,
         status,
-        stopped: (status != FlowStatus::Complete).then_some(Stopped::Rto),
+        stall_reason: (status != FlowStatus::Complete).then_some(StallReason::Rto),
         error: (status == FlowStatus::Failed).then_some("reset, \"by\" peer"),
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             drops: 1,
             aqm_drops: 0,
             lost: 0,
-            cut: 0,
+            link_down_drops: 0,
             busy: Duration::from_ms(25),
             levels: vec![
                 QueueLevel { packets: 0, time: Duration::from_ms(40), arrivals: 60 },
@@ -109,7 +109,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             max_bytes: 4500,
             classes: Vec::new(),
         }],
-        memories: Vec::new(),
+        buffer_pools: Vec::new(),
         probes: (0..3)
             .map(|i| ProbeRow {
                 at: Instant::from_ps(i * 1_000_000),
@@ -138,12 +138,18 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             bytes: 4500,
         }],
         trace: None,
-        counts: Counts { hops: 200, events: 300, segments: 190, rejected: 0, ..Counts::default() },
+        counts: RunCounts {
+            hops: 200,
+            events: 300,
+            segments: 190,
+            rejected: 0,
+            ..RunCounts::default()
+        },
     }
 }
 
 pub(crate) fn key(run: u32, scheme: &str, size: &str, seed: u64) -> RunKey {
-    let point = Point(vec![("traffic.short.size".into(), size.into())]);
+    let point = SweepPoint(vec![("traffic.short.size".into(), size.into())]);
     RunKey { run, scheme: scheme.into(), point, seed }
 }
 
@@ -160,7 +166,7 @@ pub(crate) fn keys() -> Vec<RunKey> {
 pub(crate) fn manifest() -> Manifest {
     Manifest {
         schema: lowtide_record::MANIFEST_SCHEMA.into(),
-        status: Status::Interrupted,
+        status: DirectoryStatus::Interrupted,
         version: "0.1.0".into(),
         scenario: "small".into(),
         title: "A small one".into(),

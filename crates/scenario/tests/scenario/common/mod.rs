@@ -17,7 +17,7 @@ pub(crate) fn errors(text: &str) -> ScenarioErrors {
 /// `BASE` with `old` replaced by `new` gives exactly one error, which has all of `parts`; the text it
 /// points at is `meant`.
 #[track_caller]
-pub(crate) fn refused(old: &str, new: &str, meant: &str, parts: &[&str]) {
+pub(crate) fn assert_one_error(old: &str, new: &str, meant: &str, parts: &[&str]) {
     assert!(BASE.contains(old), "{old}");
     let text = BASE.replacen(old, new, 1);
     let found = errors(&text);

@@ -2,8 +2,8 @@ use super::*;
 
 const MSS: u64 = 1000;
 
-fn path() -> Path {
-    Path {
+fn setup() -> CcSetup {
+    CcSetup {
         mss: 1000,
         initial_window: 100 * MSS,
         floor: 2 * MSS,
@@ -23,7 +23,7 @@ struct Flow {
 
 impl Flow {
     fn new(rtt: Duration) -> Self {
-        Self { cc: build(&Params::new(), &path()), now: Instant::ZERO, rtt }
+        Self { cc: build(&Params::new(), &setup()), now: Instant::ZERO, rtt }
     }
     fn cwnd(&self) -> u64 {
         self.cc.cwnd()
@@ -99,7 +99,7 @@ fn k_and_the_curve_are_those_of_the_rfc() {
     // (100 - 70) / 0.4 = 75 segments; its cube root is 4.217163 s.
     let k = k_us(30 * MSS, MSS);
     assert_eq!(k, 4_217_163);
-    let stage = Stage { start: Instant::ZERO, k_us: k, plateau: 100 * MSS, estimate: 0 };
+    let stage = Stage { start: Instant::ZERO, k_us: k, plateau: 100 * MSS, w_est: 0 };
     let at = |us| w_cubic(&stage, MSS, Duration::from_us(us));
     assert_eq!(at(0).abs_diff(70 * MSS), 1, "W_cubic(0) = cwnd_epoch, but for rounding");
     assert_eq!(at(k), 100 * MSS);
@@ -170,7 +170,7 @@ fn fast_convergence_lowers_the_plateau_unless_it_is_switched_off() {
         let mut flow = Flow::new(Duration::from_ms(10));
         let mut params = Params::new();
         params.set(NAME, "fast-convergence", Value::Bool(on));
-        flow.cc = build(&params, &path());
+        flow.cc = build(&params, &setup());
         flow.lose();
         assert_eq!(flow.w_max(), 100 * MSS);
         flow.lose();
@@ -275,17 +275,22 @@ fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
         start: Instant::ZERO,
         k_us: 0,
         plateau: window,
-        estimate: u128::from(window) << EST_BITS,
+        w_est: u128::from(window) << EST_BITS,
     };
     let mut cubic = Cubic {
-        window: Window::new(&path(), BETA),
+        window: CongestionWindow::new(&setup(), BETA),
         fast_convergence: true,
-        curve: Curve { w_max: window, prior: 2 * window, flat: false, stage: Some(stage) },
+        curve: Curve {
+            w_max: window,
+            cwnd_prior: 2 * window,
+            reset_plateau: false,
+            stage: Some(stage),
+        },
         before_loss: None,
         srtt: Some(Duration::from_secs(2)),
         last_ack: Instant::ZERO,
-        quiet: false,
-        credit: 0,
+        was_idle: false,
+        growth_remainder: 0,
     };
     // Both stand at the window itself (RFC 9438 §4.3: "less than"), and the curve has 3.2 segments
     // more in a round trip: a thousandth of them for a thousandth of the window.

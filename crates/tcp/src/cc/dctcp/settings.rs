@@ -5,7 +5,7 @@ use crate::cc::alpha::{
 };
 use crate::cc::{SLOW_START_END, overshoots};
 use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 /// The owner of the parameters.
 pub(super) const NAME: &str = "dctcp";
@@ -19,7 +19,7 @@ const LOSS_AFTER_CUT: &[&str] = &["once", "again"];
 /// The gain of alpha, for every control that has one.
 pub(in crate::cc) const SHIFT_G: Param = Param {
     name: "shift-g",
-    kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
+    kind: ValueKind::Count { min: 0, max: SHIFT_G_MAX as u64 },
     default: "4",
     doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
     source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
@@ -28,7 +28,7 @@ pub(in crate::cc) const SHIFT_G: Param = Param {
 /// Where alpha begins.
 pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
     name: "initial-alpha",
-    kind: Kind::Count { min: 0, max: 1024 },
+    kind: ValueKind::Count { min: 0, max: 1024 },
     default: "1024",
     doc: "Alpha at the start, in 1/1024.",
     source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
@@ -40,49 +40,49 @@ pub(super) const PARAMS: &[Param] = &[
     INITIAL_ALPHA,
     Param {
         name: "arithmetic",
-        kind: Kind::Name { allowed: || ARITHMETIC.to_vec(), refused: &[] },
+        kind: ValueKind::Name { allowed: || ARITHMETIC.to_vec(), refused: &[] },
         default: "q20",
         doc: "How alpha is counted: bytes in 20 bits, or as Linux or FreeBSD do.",
         source: "RFC 8257 §4.2 warns of coarse fixed point",
     },
     Param {
         name: "order",
-        kind: Kind::Name { allowed: || ORDER.to_vec(), refused: &[] },
+        kind: ValueKind::Name { allowed: || ORDER.to_vec(), refused: &[] },
         default: "estimate-first",
         doc: "Which comes first on an ACK that ends a round and cuts: the new alpha, or the cut.",
         source: "RFC 8257 §3.3 lists the estimate first",
     },
     Param {
         name: "after-idle",
-        kind: Kind::Name { allowed: || AFTER_IDLE.to_vec(), refused: &[] },
+        kind: ValueKind::Name { allowed: || AFTER_IDLE.to_vec(), refused: &[] },
         default: "keep",
         doc: "Alpha after an idle time of one RTO: as it was, or as at the start.",
         source: "RFC 8257 is silent; ODCTCP §4.2.3 resets",
     },
     Param {
         name: "slowstart",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: "false",
         doc: "The first sign of congestion, if it is a mark, halves the window and sets alpha to 1.",
         source: "FreeBSD net.inet.tcp.cc.dctcp.slowstart",
     },
     Param {
         name: "grow-with-cut",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: "false",
         doc: "The ACK that cuts also grows the window, from where the cut has left it.",
         source: "FreeBSD dctcp_ack_received, after the cut of the same ACK",
     },
     Param {
         name: "loss-from",
-        kind: Kind::Name { allowed: || LOSS_FROM.to_vec(), refused: &[] },
+        kind: ValueKind::Name { allowed: || LOSS_FROM.to_vec(), refused: &[] },
         default: "flight",
         doc: "What a loss or a timeout halves: what was in flight, or cwnd.",
         source: "RFC 5681 §3.1 eq. 4 (flight); Linux dctcp_react_to_loss (cwnd)",
     },
     Param {
         name: "loss-after-cut",
-        kind: Kind::Name { allowed: || LOSS_AFTER_CUT.to_vec(), refused: &[] },
+        kind: ValueKind::Name { allowed: || LOSS_AFTER_CUT.to_vec(), refused: &[] },
         default: "once",
         doc: "A loss in the window of a cut halves what was before the cut (once), or what it left.",
         source: "RFC 3168 §6.1.2 (once)",

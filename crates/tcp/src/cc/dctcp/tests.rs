@@ -10,8 +10,8 @@ const MSS: u64 = 1000;
 const NOW: Instant = Instant::ZERO;
 const ONE: u64 = 1 << 20;
 
-fn path() -> Path {
-    Path {
+fn setup() -> CcSetup {
+    CcSetup {
         mss: 1000,
         initial_window: 100 * MSS,
         floor: 2 * MSS,
@@ -38,15 +38,15 @@ struct Flow {
 
 impl Flow {
     fn new(arithmetic: &'static str, initial_alpha: u64) -> Self {
-        Self::at(&path(), arithmetic, initial_alpha, 0)
+        Self::at(&setup(), arithmetic, initial_alpha, 0)
     }
-    fn at(path: &Path, arithmetic: &'static str, initial_alpha: u64, una: u64) -> Self {
-        let mut flow = Self::with(path, arithmetic, initial_alpha, &[]);
+    fn at(setup: &CcSetup, arithmetic: &'static str, initial_alpha: u64, una: u64) -> Self {
+        let mut flow = Self::with(setup, arithmetic, initial_alpha, &[]);
         flow.una = una;
         flow
     }
     fn with(
-        path: &Path,
+        setup: &CcSetup,
         arithmetic: &'static str,
         initial_alpha: u64,
         more: &[(&'static str, Value)],
@@ -57,7 +57,7 @@ impl Flow {
         for (name, value) in more {
             params.set(NAME, name, value.clone());
         }
-        Self { cc: build(&params, path), una: 0 }
+        Self { cc: build(&params, setup), una: 0 }
     }
     fn alpha(&self) -> u64 {
         let mut seen = Seen(u64::MAX);
@@ -123,7 +123,8 @@ fn pitfall_1_alpha_reaches_zero_without_marks() {
 fn pitfall_2_the_floor_is_the_paths_and_may_be_one_segment() {
     for floor in [1, 2] {
         for arithmetic in ["q20", "linux", "freebsd"] {
-            let mut flow = Flow::at(&Path { floor: floor * MSS, ..path() }, arithmetic, 1024, 0);
+            let mut flow =
+                Flow::at(&CcSetup { floor: floor * MSS, ..setup() }, arithmetic, 1024, 0);
             for _ in 0..20 {
                 assert_eq!(flow.ack(true, true), Reaction::Reduced);
             }
@@ -159,7 +160,7 @@ fn pitfall_6_the_estimate_takes_the_ack_in_before_the_cut_or_after_it() {
     for arithmetic in ["q20", "freebsd"] {
         for (order, expected) in [("estimate-first", 100 * MSS - 48_437), ("cut-first", 50 * MSS)] {
             let order = [("order", Value::Name(order))];
-            let mut flow = Flow::with(&path(), arithmetic, 1024, &order);
+            let mut flow = Flow::with(&setup(), arithmetic, 1024, &order);
             let sample = AckSample { ce_bytes: MSS / 2, may_reduce: true, ..flow.sample(true) };
             assert_eq!(flow.cc.on_ack(&sample), Reaction::Reduced);
             assert_eq!(flow.cc.cwnd(), expected, "{arithmetic} {order:?}");
@@ -184,7 +185,7 @@ fn pitfall_7_the_first_mark_halves_with_alpha_one_and_does_nothing_with_zero() {
         ("linux", "estimate-first", 97 * MSS),
     ] {
         let order = [("order", Value::Name(order))];
-        let mut zero = Flow::with(&path(), arithmetic, 0, &order);
+        let mut zero = Flow::with(&setup(), arithmetic, 0, &order);
         assert_eq!(zero.ack(true, true), Reaction::Reduced);
         assert_eq!(zero.cc.cwnd(), cwnd, "{arithmetic} {order:?}");
     }
@@ -260,7 +261,7 @@ fn pitfall_15_rounds_do_not_care_where_in_the_sequence_space_they_are() {
     let starts = [0, u64::from(u32::MAX) - 5 * MSS, 1 << 40, (1 << 62) - 5 * MSS];
     for arithmetic in ["q20", "linux", "freebsd"] {
         let traces = starts.map(|una| {
-            let mut flow = Flow::at(&path(), arithmetic, 1024, una);
+            let mut flow = Flow::at(&setup(), arithmetic, 1024, una);
             let mut trace = std::vec::Vec::new();
             for i in 0..200 {
                 let _ = flow.ack(i % 3 == 0, i % 20 == 0);
@@ -299,7 +300,7 @@ fn sacked_bytes_count_in_linux_and_not_in_the_rfc() {
 
 #[test]
 fn without_ecn_it_is_newreno() {
-    let path = Path { ecn: false, ..path() };
+    let path = CcSetup { ecn: false, ..setup() };
     let mut flow = Flow::at(&path, "q20", 1024, 0);
     let mut reno = (crate::cc::newreno::ENTRY.build)(&Params::new(), &path);
     for i in 0..50 {

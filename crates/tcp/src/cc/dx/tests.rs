@@ -15,7 +15,7 @@ struct Flow {
 
 impl Flow {
     fn with(params: &Params, floor: u64) -> Self {
-        let path = Path {
+        let path = CcSetup {
             mss: 1000,
             initial_window: 10 * MSS,
             floor: floor * MSS,
@@ -112,12 +112,16 @@ fn the_cut_is_that_of_equations_1_and_8() {
         (1_000, 90_000, 1_000),   // W = 1: eq. 8 has no value, and there is nothing to take
         (500, 90_000, 500),       // W < 1: it would be negative, and the window would grow
     ] {
-        assert_eq!(drained(window, MSS, queueing, 100_000), left, "{window} B, {queueing} ns");
+        assert_eq!(
+            target_window(window, MSS, queueing, 100_000),
+            left,
+            "{window} B, {queueing} ns"
+        );
     }
-    assert_eq!(drained(10_000, MSS, 1, 0), 0, "no round trip at all: any queue is beyond V");
+    assert_eq!(target_window(10_000, MSS, 1, 0), 0, "no round trip at all: any queue is beyond V");
     let huge = u64::MAX;
-    assert_eq!(drained(huge, MSS, huge, huge), MSS);
-    assert_eq!(drained(huge, MSS, huge, 1), 0);
+    assert_eq!(target_window(huge, MSS, huge, huge), MSS);
+    assert_eq!(target_window(huge, MSS, huge, 1), 0);
 }
 
 #[test]

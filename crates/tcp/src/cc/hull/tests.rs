@@ -3,7 +3,7 @@ use crate::value::Value;
 
 const MSS: u64 = 1000;
 const START: Instant = Instant::ZERO;
-const PATH: Path = Path {
+const SETUP: CcSetup = CcSetup {
     mss: 1000,
     initial_window: 10 * MSS,
     floor: 2 * MSS,
@@ -22,7 +22,7 @@ fn pacer(beta: u64) -> Pacer {
         idle: IDLE,
         rate: 0,
         floor: 0,
-        let_go: 0,
+        window_edge: 0,
         arrived: 0,
         since: START,
         last: START,
@@ -86,7 +86,7 @@ fn ack(at_us: u64, ece: bool) -> AckSample {
 fn control(associate_after: u64) -> Box<dyn CongestionControl> {
     let mut params = Params::new();
     params.set(NAME, "associate-after", Value::Count(associate_after));
-    build(&params, &PATH)
+    build(&params, &SETUP)
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn silence_can_be_shorter() {
     let mut params = Params::new();
     params.set(NAME, "associate-after", Value::Count(1));
     params.set(NAME, "idle", Value::Duration(Duration::from_us(500)));
-    let mut cc = build(&params, &PATH);
+    let mut cc = build(&params, &SETUP);
     let _ = cc.on_ack(&ack(100, true));
     assert!(cc.pacing_rate().is_some());
     let _ = cc.on_ack(&ack(600, false));

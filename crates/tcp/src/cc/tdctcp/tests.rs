@@ -5,8 +5,8 @@ use super::*;
 const MSS: u64 = 1000;
 const ONE: u32 = 1 << Q20_BITS;
 
-fn path(ecn: bool) -> Path {
-    Path {
+fn setup(ecn: bool) -> CcSetup {
+    CcSetup {
         mss: 1000,
         initial_window: 10 * MSS,
         floor: MSS,
@@ -21,7 +21,7 @@ fn control(initial_alpha: u64, source: &'static str) -> Box<dyn CongestionContro
     let mut params = Params::new();
     params.set(NAME, "initial-alpha", Value::Count(initial_alpha));
     params.set(NAME, "delack-timeout", Value::Name(source));
-    build(&params, &path(true))
+    build(&params, &setup(true))
 }
 
 /// One segment of a full window, acknowledged; the observation window never ends by itself.
@@ -124,12 +124,15 @@ fn agreement_is_counted_only_where_the_truth_is_told() {
         let sample = AckSample { delack_suspected: suspected, delack_timeout: timeout, ..ack() };
         let _ = cc.on_ack(&sample);
     }
-    assert_eq!(cc.delack_tally(), DelackTally { found: 2, missed: 1, imagined: 1 });
+    assert_eq!(
+        cc.delack_detection(),
+        DelackDetection { true_positives: 2, false_negatives: 1, false_positives: 1 }
+    );
 }
 
 #[test]
 fn without_ecn_it_grows_as_newreno() {
-    let mut cc = build(&Params::new(), &path(false));
+    let mut cc = build(&Params::new(), &setup(false));
     let now = Instant::ZERO;
     cc.on_event(&CongestionEvent::Loss { now, in_flight: 20 * MSS, already_reduced: false });
     for _ in 0..10 {

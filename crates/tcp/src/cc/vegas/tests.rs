@@ -13,7 +13,7 @@ struct Flow {
 
 impl Flow {
     fn new() -> Self {
-        let path = Path {
+        let path = CcSetup {
             mss: 1000,
             initial_window: 4 * MSS,
             floor: 2 * MSS,
@@ -138,10 +138,10 @@ fn at_the_floor_nothing_is_taken_and_nothing_reported() {
 
 #[test]
 fn a_round_without_a_sample_decides_nothing() {
-    assert_eq!(Round::default().queued(Duration::ZERO), None);
+    assert_eq!(Round::default().diff_bytes(Duration::ZERO), None);
     let zero = Round { samples: 3, ..Round::default() };
-    assert_eq!(zero.queued(Duration::ZERO), None);
-    let round = Round { samples: 2, sum: 300, flight: 1000, ..Round::default() };
-    assert_eq!(round.queued(Duration::from_ps(100)), Some(333));
-    assert_eq!(round.queued(Duration::from_ps(200)), Some(0), "a base above the mean");
+    assert_eq!(zero.diff_bytes(Duration::ZERO), None);
+    let round = Round { samples: 2, sum: 300, max_in_flight: 1000, ..Round::default() };
+    assert_eq!(round.diff_bytes(Duration::from_ps(100)), Some(333));
+    assert_eq!(round.diff_bytes(Duration::from_ps(200)), Some(0), "a base above the mean");
 }

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use lowtide_units::Bytes;
 
 use super::*;
-use crate::config::{EcnWish, SynCookies};
+use crate::config::{EcnNegotiation, SynCookies};
 use crate::ecn::EcnMode;
 use crate::endpoint::ConnId;
 
@@ -82,7 +82,7 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
             timestamps: has(0) || first == 0,
             sack: has(first + 1),
             window_scaling: has(first + 2),
-            ecn: if has(5) { EcnWish::Rfc3168 } else { EcnWish::Off },
+            ecn: if has(5) { EcnNegotiation::Rfc3168 } else { EcnNegotiation::Off },
             receive_buffer: Bytes::new(4_000_000),
             ..config()
         };
@@ -90,11 +90,11 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
         let (client, server) = (there.conn(id).unwrap(), here.conn(own).unwrap());
         let facts = |c: &Connection| (c.ts.is_some(), c.sack_ok, c.ecn.mode(), c.snd.mss);
         assert_eq!(facts(client), facts(server), "{bits:b}");
-        assert_eq!(client.snd.shift > 0, server.snd.shift > 0, "{bits:b}");
+        assert_eq!(client.snd.snd_wscale > 0, server.snd.snd_wscale > 0, "{bits:b}");
         if !has(0) {
             assert_eq!(facts(server), (false, false, EcnMode::Off, 1460));
         }
-        seen.insert((has(0), server.sack_ok, server.snd.shift > 0, server.ecn.is_on()));
+        seen.insert((has(0), server.sack_ok, server.snd.snd_wscale > 0, server.ecn.is_on()));
         // Nothing was measured, so the first timeout is the initial one.
         assert_eq!(server.info().srtt, None);
     }
@@ -104,7 +104,7 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
 /// RFC 9768 §3.1.2: who asked for AccECN takes classic ECN.
 #[test]
 fn accurate_ecn_falls_back_to_classic() {
-    let wish = Config { ecn: EcnWish::AccEcn, ..config() };
+    let wish = Config { ecn: EcnNegotiation::AccEcn, ..config() };
     let (mut there, mut here, id, own) = opened(&wish, &wish);
     assert_eq!(there.conn(id).unwrap().ecn.mode(), EcnMode::Classic);
     assert_eq!(here.conn(own).unwrap().ecn.mode(), EcnMode::Classic);

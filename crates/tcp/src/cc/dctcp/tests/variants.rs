@@ -3,7 +3,7 @@
 use super::*;
 
 fn with(arithmetic: &'static str, alpha: u64, more: &[(&'static str, Value)]) -> Flow {
-    Flow::with(&path(), arithmetic, alpha, more)
+    Flow::with(&setup(), arithmetic, alpha, more)
 }
 
 const fn loss(in_flight: u64, already_reduced: bool) -> CongestionEvent {
@@ -213,7 +213,7 @@ fn freebsds_round_after_a_timeout_ends_with_the_second_segment() {
 
 #[test]
 fn without_ecn_no_parameter_matters() {
-    let plain = Path { ecn: false, ..path() };
+    let plain = CcSetup { ecn: false, ..setup() };
     let set = [
         ("loss-from", Value::Name("cwnd")),
         ("loss-after-cut", Value::Name("again")),
