@@ -1,6 +1,6 @@
 //! One captured frame, and the segment in it.
 
-use lowtide_wire::observed::{self, CapturedPacket};
+use lowtide_wire::captured::{self, CapturedPacket};
 use lowtide_wire::{HeaderKind, WireError};
 
 use crate::LinkType;
@@ -71,7 +71,7 @@ impl CapturedFrame<'_> {
         if matches!(packet.first(), Some(first) if !matches!(first >> 4, 4 | 6)) {
             return Err(SkipReason::NotIp);
         }
-        observed::parse(packet, original_len).map_err(|e| match e {
+        captured::parse(packet, original_len).map_err(|e| match e {
             WireError::NotTcp { .. } => SkipReason::NotTcp,
             WireError::Fragment => SkipReason::Fragment,
             WireError::Truncated {

@@ -21,5 +21,5 @@ pub use error::CaptureError;
 pub use frame::{CapturePoint, CapturedFrame, SkipReason};
 pub use interfaces::Interface;
 pub use link::LinkType;
-pub use lowtide_wire::observed::CapturedPacket;
+pub use lowtide_wire::captured::CapturedPacket;
 pub use reader::Reader;

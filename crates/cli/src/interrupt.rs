@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// Set when somebody wants an end.
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);

@@ -9,7 +9,7 @@
 mod args;
 mod catalogue;
 mod cmd;
-mod failure;
+mod error;
 mod interrupt;
 mod machine;
 mod output;

@@ -7,7 +7,7 @@ use comfy_table::{
 };
 use serde::Serialize;
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// A line below the header and no others: a table of many rows stays readable and short.
 const STYLE: TableStyle = TableStyle::new()

@@ -10,8 +10,8 @@ use std::hint::cold_path;
 use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_units::{Bytes, Instant};
 
-use crate::signals::EcnCounters;
-use crate::small_queue::Tsq;
+use crate::ecn_counters::EcnCounters;
+use crate::tsq::Tsq;
 
 /// The port on which every host serves.
 pub(crate) const SERVER_PORT: u16 = 5001;

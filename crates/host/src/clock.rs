@@ -21,7 +21,7 @@ use lowtide_sim::Seed;
 use lowtide_units::{Duration, Fraction, HostStamp, Instant};
 
 use crate::noise::{Noise, NoiseSpec};
-pub use crate::places::{RxTimes, TimestampPoint, TxTimes};
+pub use crate::timestamp_points::{RxTimes, TimestampPoint, TxTimes};
 
 /// The clock of a host. The default is perfect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use lowtide_units::Bytes;
 
-use crate::moment::EventKey;
+use crate::event_key::EventKey;
 use crate::query::QueryCost;
 
 /// A request that was sent and is not answered in full.

@@ -7,7 +7,7 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-use crate::places::TxTimes;
+use crate::timestamp_points::TxTimes;
 
 /// A distribution of the error of stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

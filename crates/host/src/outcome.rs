@@ -3,7 +3,7 @@
 use lowtide_tcp::{Info, LimitedBy};
 use lowtide_units::{Duration, Instant};
 
-use crate::signals::EcnCounters;
+use crate::ecn_counters::EcnCounters;
 use crate::trace::Trace;
 
 /// Why a run ended.
@@ -192,7 +192,7 @@ pub struct FlowRecord {
 pub struct QueryRecord {
     /// Index of the traffic group.
     pub group: u16,
-    /// Index into [`crate::Setup::askers`].
+    /// Index into [`crate::Setup::query_clients`].
     pub query_client: u32,
     /// Number of the query, from zero for each asker.
     pub number: u32,

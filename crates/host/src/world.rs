@@ -7,15 +7,15 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
-use crate::apart::Shard;
 use crate::app::{ConnHandle, ConnProgress, ConnSide, SERVER_PORT};
-use crate::askers::QueryClients;
-use crate::delays::DelayComparison;
+use crate::delay_comparison::DelayComparison;
 use crate::error::RunError;
 use crate::node::{Node, address};
 use crate::outcome::RunCounts;
 use crate::probe::Sampler;
+use crate::query_clients::QueryClients;
 use crate::setup::{HostSetup, Setup};
+use crate::shard::Shard;
 use crate::trace::Tracer;
 use crate::writer::Writer;
 

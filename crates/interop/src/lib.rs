@@ -11,7 +11,6 @@
 
 pub mod cases;
 pub mod exchange;
-pub mod judge;
 mod pattern;
 pub mod peer;
 pub mod peers;
@@ -19,4 +18,5 @@ pub mod run;
 pub mod script;
 pub mod suite;
 pub mod table;
-pub mod world;
+pub mod testnet;
+pub mod verify;

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::{Case, ExchangeKind};
 use crate::exchange::{error_name, perform};
-use crate::judge;
 use crate::peers::{Peer, PeerProgram};
 use crate::script::{EndpointReport, EndpointScript, OpenMode};
-use crate::world::{
+use crate::testnet::{
     OURS, PEER, PEER_TUN, PeerProcess, TestnetError, bottleneck, listener, our_end,
 };
+use crate::verify;
 
 /// The port of the listener, and one on which nobody listens.
 const PORT: u16 = 5201;
@@ -91,8 +91,8 @@ pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Pat
     let clock = Clock::start();
     let outcome = match attempt(peer, program, case, captures) {
         Ok(evidence) => {
-            let wrong = judge::verify(peer, case, &evidence);
-            match judge::known_defect(peer, case, &evidence) {
+            let wrong = verify::verify(peer, case, &evidence);
+            match verify::known_defect(peer, case, &evidence) {
                 _ if wrong.is_empty() => CaseOutcome::Pass,
                 Some(defect) => CaseOutcome::Known(defect.to_owned()),
                 None => CaseOutcome::Fail(wrong.join("; ")),

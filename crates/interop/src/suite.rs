@@ -10,7 +10,7 @@ use lowtide_uml::{Kernel, Machine, MachineEvent, NETWORK_MODULES, UmlError};
 use crate::cases::{Case, find};
 use crate::peers::{BuildError, Peer, PeerProgram, build};
 use crate::run::{CaseOutcome, CaseResult, run};
-use crate::world::build_folder;
+use crate::testnet::build_folder;
 
 /// Memory of the machine that is booted, MiB.
 const UML_MEMORY_MIB: u32 = 512;

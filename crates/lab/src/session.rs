@@ -18,7 +18,7 @@ use crate::budget::{ResourceLimits, admit, concurrent_jobs};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
-use crate::present;
+use crate::outputs;
 use crate::results::Results;
 use crate::schedule::{RunProgress, Schedule, keys};
 use crate::settings::settings;
@@ -74,7 +74,7 @@ pub fn execute(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
 ) -> Result<CompletedExperiment, LabError> {
-    execute_as(plan, options, &present::write)
+    execute_as(plan, options, &outputs::write)
 }
 
 /// One task of a job array: it does the runs of the plan whose number leaves `index` when divided by
@@ -109,7 +109,7 @@ pub fn execute_task(
     task: Task,
 ) -> Result<TaskOutcome, LabError> {
     let session = Session::new(plan, options)?;
-    session.attempt(false, &present::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
+    session.attempt(false, &outputs::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
 }
 
 /// The runs of a task, and the directory if no other run is missing.
@@ -138,7 +138,7 @@ fn do_task(
     // Among the others' runs one may be damaged: whoever completes the directory makes it again.
     let mut runs = kept_runs(dir, plan, keys);
     run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
-    let finished = complete(session, dir, runs, &present::write)?;
+    let finished = complete(session, dir, runs, &outputs::write)?;
     Ok(TaskOutcome::Complete(Box::new(finished)))
 }
 

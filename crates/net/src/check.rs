@@ -2,7 +2,7 @@
 
 use lowtide_units::{Bytes, Duration, Fraction};
 
-use crate::memory::pool_layout;
+use crate::buffer_pool::pool_layout;
 use crate::{
     Blueprint, BlueprintError, BufferSpec, ClassSpec, Count, MarkSpec, NodeId, PortSpec, Service,
 };

@@ -34,40 +34,40 @@
 pub mod aqm;
 mod blueprint;
 pub mod buffer;
+mod buffer_pool;
 mod check;
-mod cut;
-mod entered;
+mod enqueue_outcome;
 mod error;
 mod failure;
 mod limit;
 mod line;
 mod loss;
-mod memory;
 mod network;
 mod packet;
+mod partition;
 mod port;
 mod port_spec;
+mod port_tracer;
 pub mod profiles;
 pub mod registry;
 mod route;
 mod routing;
 pub mod scheduler;
+mod shortest_paths;
 mod stats;
 pub mod topology;
-mod watch;
-mod ways;
 
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
-pub use cut::{Partition, PartitionError};
 pub use error::BlueprintError;
 pub use network::{ArrivedPacket, CrossShardPacket, Delivery, Network};
 pub use packet::{Envelope, Packet};
+pub use partition::{Partition, PartitionError};
 pub use port_spec::{
     BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count, MarkSpec, NotEct, PiSpec,
     PieSpec, PortSpec, Ratio, RedSpec, Service,
 };
+pub use port_tracer::{HopOutcome, HopRecord};
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
+pub use shortest_paths::ShortestPaths;
 pub use stats::{BufferPoolStats, ClassStats, LevelStats, PortStats, PortView};
-pub use watch::{HopOutcome, HopRecord};
-pub use ways::ShortestPaths;

@@ -1,13 +1,13 @@
 //! The network that runs.
 
-mod cross;
-mod foresee;
+mod cross_shard;
 mod hop;
+mod inspect;
 mod links;
-mod parts;
-mod seen;
+mod paths;
+mod prefetch;
+mod shards;
 mod special;
-mod ways;
 
 use std::hint::cold_path;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
-pub use self::cross::CrossShardPacket;
+pub use self::cross_shard::CrossShardPacket;
 pub use self::hop::ArrivedPacket;
-use self::parts::NetworkShard;
+use self::shards::NetworkShard;
+use crate::buffer_pool::{BufferPool, pool_layout};
 use crate::check::check;
 use crate::failure::Failures;
-use crate::memory::{BufferPool, pool_layout};
 use crate::packet::{Envelope, Packet, PacketPool};
 use crate::port::{FarEnd, Port, PortConfig};
+use crate::port_tracer::{HopRecord, PortTracer};
 use crate::route::{Edges, Routes};
-use crate::watch::{HopRecord, PortTracer};
 use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, PortView, Routing};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.

@@ -5,26 +5,26 @@
 //! queues, drops at dequeue), packets wait in [`staged`] queues and each departure is an event. Both
 //! kinds do the same where both can: a test holds them to it.
 
-mod bound;
-mod cross;
-mod cut;
-mod staged;
+mod cross_shard;
+mod event_port;
+mod late_mark;
+mod link_failure;
 
 use std::hint::cold_path;
 
 use lowtide_sim::{Digest, Seed};
 use lowtide_units::{Duration, Instant};
 
-use self::bound::LateMark;
-use self::staged::EventPort;
-pub(crate) use self::staged::Transmission;
+use self::event_port::EventPort;
+pub(crate) use self::event_port::Transmission;
+use self::late_mark::LateMark;
 use crate::aqm::{Aqm, AqmVerdict, EnqueueInfo, Marker};
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
-use crate::entered::{DropReason, EnqueueOutcome};
+use crate::buffer_pool::{BufferPool, PoolShare, PoolView};
+use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
 use crate::limit::Limit;
 use crate::line::Line;
 use crate::loss::Loss;
-use crate::memory::{BufferPool, PoolShare, PoolView};
 use crate::packet::{PacketMeta, PacketPool};
 use crate::scheduler::{Fifo, LineArrival, Occupancy};
 use crate::stats::{Counters, PortStats};

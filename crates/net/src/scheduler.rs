@@ -6,7 +6,7 @@
 //! of a transmission; it looks back on departures when the next thing happens to it.
 
 mod classes;
-mod cut;
+mod link_failure;
 
 use std::collections::VecDeque;
 

@@ -9,10 +9,10 @@ use libc::{
 };
 use lowtide_packetdrill::stack::{CallError, Errno, SocketValue};
 
+use crate::ffi::{Outcome, call_host_int};
 use crate::host::{Host, Inner};
 use crate::memory::{copy_out, read_address, read_bytes, write_address, write_bytes};
 use crate::names;
-use crate::over::{Outcome, call_host_int};
 
 pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
     // SAFETY: it was boxed by `Interface::over`, and packetdrill frees it once.

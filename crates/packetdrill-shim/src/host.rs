@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lowtide_packetdrill::flags::SoFlags as Settings;
 use lowtide_packetdrill::run;
+use lowtide_packetdrill::so_flags::SoFlags as Settings;
 use lowtide_packetdrill::stack::{SentPacket, Stack};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, WireError, packet};

@@ -14,19 +14,19 @@
 //! here, and it is no dependency. `docs/packetdrill.md` says how to use it.
 
 mod calls;
+mod ffi;
 mod host;
+pub mod interface;
 mod memory;
 mod names;
-mod over;
 mod stream;
-pub mod table;
 
 use std::ffi::{CStr, c_char};
 
-use lowtide_packetdrill::flags::SoFlags;
+use lowtide_packetdrill::so_flags::SoFlags;
 
 use host::Host;
-use table::Interface;
+use interface::Interface;
 
 /// Makes a host out of `flags` (`--so_flags`) and fills `out`.
 ///

@@ -3,10 +3,10 @@
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use lowtide_packetdrill::stack::{CallError, Errno};
 
+use crate::ffi::call_host;
 use crate::host::Inner;
 use crate::memory::{gather, iovecs, read_bytes, scatter};
 use crate::names::message_flags;
-use crate::over::call_host;
 
 /// The most pieces of one scattered buffer (IOV_MAX).
 const MAX_IOV: usize = 1024;

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use std::process::Command;
 
 use libc::{sockaddr_in, socklen_t, timeval};
+use lowtide_packetdrill_shim::interface::Interface;
 use lowtide_packetdrill_shim::packetdrill_interface_init;
-use lowtide_packetdrill_shim::table::Interface;
 use lowtide_wire::{Addresses, Flags, Options, Segment, SeqNum, packet};
 
 const LOCAL: Ipv4Addr = Ipv4Addr::new(192, 168, 0, 1);

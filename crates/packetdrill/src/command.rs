@@ -34,7 +34,7 @@ pub(crate) struct Sysctl {
 pub(crate) fn apply(config: &mut Config, text: &str) -> Result<Vec<String>, String> {
     let (settings, notes) = read(text);
     for Sysctl { name, switch, value } in settings {
-        crate::flags::set_switch(config, switch, &value)
+        crate::so_flags::set_switch(config, switch, &value)
             .map_err(|error| format!("sysctl {name}: {error}"))?;
     }
     Ok(notes)

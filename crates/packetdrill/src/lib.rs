@@ -11,7 +11,7 @@
 
 mod command;
 pub mod fields;
-pub mod flags;
 pub mod run;
 pub mod script;
+pub mod so_flags;
 pub mod stack;

@@ -12,14 +12,15 @@
 //! names of its own and renames what is whole. They complete it one after the other ([`RunDir::lock_exclusive`]),
 //! and the one that comes too late finds the directory complete.
 
-mod apart;
-mod checks;
-mod part;
+mod checksums;
+mod partial;
+mod split;
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::content_hash::{self, HashCheck};
 use crate::convert::RunTables;
 use crate::error::RecordError;
 use crate::files::{self, is_temporary, remove_directory, sync_directory, write_atomic_nosync};
@@ -32,12 +33,11 @@ use crate::rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
-use crate::seal::{self, HashCheck};
 use crate::table::{self, Row};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
-use checks::Checksums;
-use part::PARTIAL;
+use checksums::Checksums;
+use partial::PARTIAL;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -388,7 +388,7 @@ impl RunDir {
         let path = self.root.join(MANIFEST);
         let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
         let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
-        let seal = seal::verify(&content);
+        let seal = content_hash::verify(&content);
         if seal == HashCheck::Mismatch {
             return Err(damaged("its content is not what was written".to_owned()));
         }
@@ -466,7 +466,7 @@ fn write_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), Recor
 }
 
 fn encode_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
-    seal::with_content_hash(value).map_err(|e| RecordError::encode(path, &e))
+    content_hash::with_content_hash(value).map_err(|e| RecordError::encode(path, &e))
 }
 
 /// Reads what [`write_hashed`] has written.
@@ -475,7 +475,7 @@ fn read_hashed<T: serde::de::DeserializeOwned>(
     remedy: &str,
 ) -> Result<T, RecordError> {
     let content = fs::read(path).map_err(RecordError::io("read", path))?;
-    if seal::verify(&content) != HashCheck::Valid {
+    if content_hash::verify(&content) != HashCheck::Valid {
         return Err(RecordError::damaged(path, "its content is not what was written", remedy));
     }
     serde_json::from_slice(&content).map_err(|e| RecordError::json(path, &e))

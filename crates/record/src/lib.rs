@@ -4,6 +4,7 @@
 //! as it was, or not at all: what is read is held against the hash of what was written. A directory that says
 //! `complete` is. Nothing is analysed here beyond the order statistics that the table of queues carries.
 
+mod content_hash;
 mod convert;
 pub mod csv;
 mod digest;
@@ -16,7 +17,6 @@ mod manifest;
 mod parquet;
 mod quantile;
 mod rows;
-mod seal;
 mod table;
 mod text;
 mod trace;

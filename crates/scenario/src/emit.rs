@@ -2,9 +2,9 @@
 //!
 //! Contract: reading the text gives one run with the same setup. It is also what a run is hashed by.
 
-use crate::case::RunConfig;
+use crate::run_config::RunConfig;
 use crate::tables;
-use crate::text::TomlWriter;
+use crate::toml_writer::TomlWriter;
 
 /// The whole text for one seed.
 pub(crate) fn resolved(case: &RunConfig, seed: u64) -> String {

@@ -10,7 +10,7 @@ use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, ShortestPaths};
 use lowtide_traffic::{Flow, QueryClientSpec, WritePattern};
 use lowtide_units::{Bytes, Duration};
 
-use crate::rows::{LinkDirection, RowEstimate};
+use crate::row_estimate::{LinkDirection, RowEstimate};
 
 /// What one run, or all runs of a plan, will cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -11,10 +11,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lowtide_traffic::table::FileError;
+use lowtide_traffic::text_file::FileError;
 use lowtide_traffic::workload::UserFile;
 
-use crate::tree::{SourceSpan, TomlData, TomlNode};
+use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 
 /// Where a scenario's files are.
 pub trait Files: Debug + Send + Sync {

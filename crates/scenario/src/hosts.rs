@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
 use crate::range::HostRange;
-use crate::tree::SourceSpan;
+use crate::toml_tree::SourceSpan;
 
 /// A group of hosts: its name and where it lies.
 pub(crate) type NamedHostRange<'a> = (&'a str, HostRange);

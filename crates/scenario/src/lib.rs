@@ -5,19 +5,19 @@
 //! [`ScenarioErrors`] that say what is wrong, where, and what would be right. Nothing that a person
 //! can write makes it panic. The format is described in `docs/scenario.md`.
 
-mod case;
+mod bundle_overrides;
 mod check;
-mod complaints;
+mod diagnostics;
 mod embedded;
 mod emit;
 mod error;
 mod estimate;
-mod fabric;
 mod files;
 mod flows;
 mod hosts;
+mod key_path;
 mod keys;
-mod known;
+mod known_names;
 mod model;
 mod network;
 mod pattern;
@@ -26,19 +26,19 @@ mod range;
 mod reader;
 mod reference;
 mod replaced;
-mod rows;
+mod row_estimate;
 mod run;
+mod run_config;
 mod scenario;
 mod schema;
-mod section;
 mod settings;
-mod stack;
-mod surroundings;
 mod sweep;
+mod table_spec;
 mod tables;
-mod target;
-mod text;
-mod tree;
+mod toml_tree;
+mod toml_writer;
+mod topology_keys;
+mod transport_config;
 mod value;
 
 pub use embedded::{EmbeddedScenario, TEMPLATES, Template, embedded_scenarios, template};

@@ -15,10 +15,10 @@ use lowtide_traffic::workload::{
 };
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
-use crate::fabric;
 use crate::range::HostRange;
 use crate::settings::SwitchSetting;
-use crate::tree::SourceSpan;
+use crate::toml_tree::SourceSpan;
+use crate::topology_keys;
 use crate::value::{KeyType, KeyValue};
 
 /// A name and where it is written.
@@ -73,7 +73,7 @@ impl Topology {
 
     /// Whether it has every number that it needs.
     pub(crate) fn is_complete(&self) -> bool {
-        let keys = fabric::keys(self.entry);
+        let keys = topology_keys::keys(self.entry);
         let numbers = keys.iter().filter(|key| matches!(key.ty, KeyType::Count { .. }));
         numbers.map(|key| key.name).all(|name| self.value(name).is_some())
     }
@@ -207,7 +207,7 @@ pub(crate) struct Class {
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     pub(crate) all: SwitchPort,
-    pub(crate) per_switch: Vec<SwitchPort>,
+    pub(crate) overrides: Vec<SwitchPort>,
     pub(crate) classes: Vec<Class>,
 }
 
@@ -215,13 +215,13 @@ impl Switch {
     /// What holds for the switch of that name: what is said of it alone before what is said of its kind.
     pub(crate) fn for_switch(&self, name: &str) -> &SwitchPort {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let said = |of: &str| self.per_switch.iter().find(|s| s.name == of);
+        let said = |of: &str| self.overrides.iter().find(|s| s.name == of);
         said(name).or_else(|| said(kind)).unwrap_or(&self.all)
     }
 
     /// Everything that is said, of all switches first.
     pub(crate) fn each(&self) -> impl Iterator<Item = &SwitchPort> {
-        std::iter::once(&self.all).chain(&self.per_switch)
+        std::iter::once(&self.all).chain(&self.overrides)
     }
 }
 

@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::case::RunConfig;
+use crate::bundle_overrides;
 use crate::check;
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::estimate::{CostCause, Estimate};
 use crate::files::{FileCache, Files};
-use crate::known::KnownNames;
+use crate::known_names::KnownNames;
 use crate::model::{ScenarioModel, SpannedName};
 use crate::replaced::{self, ReplacedSwitch};
 use crate::run::RunSpec;
-use crate::stack;
-use crate::surroundings;
+use crate::run_config::RunConfig;
 use crate::sweep;
 use crate::tables;
-use crate::tree::{SourceText, TomlNode};
+use crate::toml_tree::{SourceText, TomlNode};
+use crate::transport_config;
 
 /// Every run of a scenario.
 #[derive(Clone, Debug)]
@@ -136,14 +136,14 @@ pub(crate) fn expand(
     let mut cases = Vec::new();
     let mut replacements: Vec<ReplacedSwitch> = Vec::new();
     for (label, named) in &schemes {
-        let set = surroundings::read(root, label, &known, &axes, &mut complaints);
+        let set = bundle_overrides::read(root, label, &known, &axes, &mut complaints);
         for (i, (point, model)) in models.iter().enumerate() {
             if complaints.len() > MAX_ERRORS {
                 break;
             }
             let own = (!set.is_empty()).then(|| {
                 let mut tree = sweep::at_point(root, &points[i]);
-                surroundings::apply(&mut tree, &set);
+                bundle_overrides::apply(&mut tree, &set);
                 tables::read(&tree, &known, &library, &mut complaints)
             });
             // Without a model of its own what is wrong with it is among the complaints.
@@ -230,7 +230,7 @@ fn configs(
 ) -> Option<Vec<lowtide_tcp::Config>> {
     let mut out = Vec::new();
     for group in &model.hosts {
-        match stack::tcp_config(model, group, compared) {
+        match transport_config::tcp_config(model, group, compared) {
             Ok(config) => out.push(config),
             Err((at, message)) => {
                 complaints.add(at, message, None);

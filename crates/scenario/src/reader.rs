@@ -3,13 +3,13 @@
 use lowtide_net::Count;
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
 use crate::keys::{KeyDefault, KeySpec};
-use crate::known::KnownNames;
-use crate::section::TableSpec;
+use crate::known_names::KnownNames;
 use crate::settings::{self, SIDES, SwitchSetting};
-use crate::tree::{SourceSpan, SourceText, TomlData, TomlNode};
+use crate::table_spec::TableSpec;
+use crate::toml_tree::{SourceSpan, SourceText, TomlData, TomlNode};
 use crate::value::KeyValue;
 
 /// A table being read.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::keys::{KeyDefault, KeySpec};
-use crate::known::KnownNames;
-use crate::section::{SWEEP, SWEEP_DOC, TableContents};
+use crate::known_names::KnownNames;
+use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents};
 use crate::tables::sections;
 use crate::value::{KeyType, NameSet};
 

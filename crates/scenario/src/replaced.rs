@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use lowtide_tcp::{Config, profile, switches};
 
-use crate::case::RunConfig;
 use crate::model::{HostGroup, ScenarioModel, SpannedName};
-use crate::stack;
+use crate::run_config::RunConfig;
 use crate::sweep::SweepAxis;
+use crate::transport_config;
 
 /// A switch whose value is not that of the scheme after which runs are called.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,7 +114,7 @@ fn scheme_config(
     let (general, own) = (&model.transport, &group.stack);
     if let Some(named) = own.scheme.as_ref().or(compared).or(general.scheme.as_ref()) {
         let mut expected = config.clone();
-        stack::apply_scheme(model, Some(named), &mut expected).ok()?;
+        transport_config::apply_scheme(model, Some(named), &mut expected).ok()?;
         return Some(expected);
     }
     let named = own.profile.as_ref().or(general.profile.as_ref())?;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use lowtide_host::Setup;
 
-use crate::case::RunConfig;
 use crate::emit;
 use crate::error::ScenarioErrors;
 use crate::estimate::CostCause;
+use crate::run_config::RunConfig;
 
 /// One run. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -4,16 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::complaints::error_at;
+use crate::diagnostics::error_at;
 use crate::embedded;
 use crate::error::{ScenarioError, ScenarioErrors, suggest};
 use crate::files::{Directory, Files, NoFiles};
-use crate::known::KnownNames;
+use crate::key_path::{self, PathTarget};
+use crate::known_names::KnownNames;
 use crate::plan::{self, RunPlan};
-use crate::section::SWEEP;
 use crate::sweep;
-use crate::target::{self, PathTarget};
-use crate::tree::{self, SourceSpan, SourceText, TomlData, TomlEntry, TomlNode};
+use crate::table_spec::SWEEP;
+use crate::toml_tree::{self, SourceSpan, SourceText, TomlData, TomlEntry, TomlNode};
 
 /// A scenario: read, but not yet interpreted. [`Scenario::expand`] finds everything that is wrong.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl Scenario {
         files: Arc<dyn Files>,
     ) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file_name.to_owned(), text: Arc::from(text) };
-        let root = match tree::parse_file(0, &source) {
+        let root = match toml_tree::parse_file(0, &source) {
             Ok(root) => root,
             Err(found) => {
                 return Err(ScenarioErrors::collect(found)
@@ -124,14 +124,14 @@ impl Scenario {
     /// As `with_override`.
     pub fn with_flag(mut self, flag: &str, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
         let (key, key_at, offset, target) = self.add_flag_source(flag, key, value)?;
-        let mut node = tree::parse_value(key_at.source, offset, value);
+        let mut node = toml_tree::parse_value(key_at.source, offset, value);
         if let (PathTarget::Key(found), TomlData::Text(text)) = (target, &node.data)
             && found.ty.is_list()
         {
             node.data = TomlData::List(split(key_at.source, node.at.start, text));
         }
         // `begin` has found them.
-        for path in target::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
+        for path in key_path::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
             self.remove_from_sweep(&path);
             self.root.insert(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
         }
@@ -148,18 +148,18 @@ impl Scenario {
     pub fn with_sweep(mut self, key: &str, values: &[String]) -> Result<Self, ScenarioErrors> {
         let (key, key_at, offset, _) = self.add_flag_source(SWEEPS, key, &values.join(","))?;
         let joined = values.join(",");
-        let mut node = tree::parse_value(key_at.source, offset, &joined);
+        let mut node = toml_tree::parse_value(key_at.source, offset, &joined);
         if !matches!(node.data, TomlData::Table(_)) {
             let mut start = offset;
             let mut items = Vec::new();
             for value in values {
-                items.push(tree::parse_value(key_at.source, start, value));
+                items.push(toml_tree::parse_value(key_at.source, start, value));
                 start += value.len() + 1;
             }
             node.data = TomlData::List(items);
         }
         // Of a `*`, also the file's sweep of one of them alone.
-        for path in target::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
+        for path in key_path::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
             if path != key {
                 self.remove_from_sweep(&path);
             }
@@ -184,7 +184,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Takes a table out, as if the file had never had it: `hosts.senders`, `traffic.short`. One that
+    /// Takes a table out, as if the file had never had it: `hosts.senders`, `traffic.short_hash`. One that
     /// is not there is no error.
     #[must_use]
     pub fn without(mut self, table: &str) -> Self {
@@ -231,7 +231,7 @@ impl Scenario {
             .push(SourceText { name: flag.to_owned(), text: format!("{key}={value}").into() });
         let at = SourceSpan { source: index, start: 0, end: key.len() };
         let bare = key.trim().replace('"', "");
-        match target::resolve(&bare, &KnownNames::of(&self.root)) {
+        match key_path::resolve(&bare, &KnownNames::of(&self.root)) {
             Ok(target) => Ok((bare, at, key.len() + 1, target)),
             Err((message, help)) => Err(error_at(&self.sources, at, message, help).into()),
         }

@@ -10,9 +10,9 @@ use lowtide_traffic::Cdf;
 use serde_json::{Map, Value, json};
 
 use crate::keys::{KeyDefault, KeySpec};
-use crate::known::KnownNames;
-use crate::section::{SWEEP, SWEEP_DOC, TableContents, TableSpec};
+use crate::known_names::KnownNames;
 use crate::settings::{SIDE_OF, SIDES};
+use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents, TableSpec};
 use crate::tables::ROOT;
 use crate::value::{KeyType, NameSet};
 

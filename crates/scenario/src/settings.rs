@@ -6,10 +6,10 @@
 use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, Param, Value, ValueError, ValueKind, ack, cc, feedback};
 
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::error::{nearest, suggest};
-use crate::text::TomlWriter;
-use crate::tree::{SourceSpan, TomlData, TomlNode};
+use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
+use crate::toml_writer::TomlWriter;
 
 /// One switch of the transport as the file sets it.
 #[derive(Clone, PartialEq, Eq, Debug)]

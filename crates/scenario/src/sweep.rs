@@ -6,12 +6,12 @@ use lowtide_net::Count;
 use lowtide_tcp::{Value, ValueKind};
 use lowtide_units::{Bytes, Duration, Rate};
 
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
-use crate::known::KnownNames;
-use crate::section::SWEEP;
-use crate::target::{self, PathTarget};
-use crate::tree::{SourceSpan, TomlData, TomlNode};
+use crate::key_path::{self, PathTarget};
+use crate::known_names::KnownNames;
+use crate::table_spec::SWEEP;
+use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 use crate::value::{KeyType, KeyValue, MAX_COUNT};
 
 /// One swept key.
@@ -77,7 +77,7 @@ fn collect<'a>(
     node: &'a TomlNode,
     out: &mut Vec<(String, SourceSpan, &'a TomlNode)>,
 ) {
-    let range = |e: &crate::tree::TomlEntry| ["from", "to", "step"].contains(&e.key.as_str());
+    let range = |e: &crate::toml_tree::TomlEntry| ["from", "to", "step"].contains(&e.key.as_str());
     match &node.data {
         TomlData::Table(entries)
             if !entries.is_empty()
@@ -100,8 +100,8 @@ fn axis(
     known: &KnownNames,
     complaints: &mut Diagnostics<'_>,
 ) -> Option<SweepAxis> {
-    let found = target::expand_stars(&key, known);
-    let (target, paths) = match found.and_then(|p| Ok((target::resolve(&key, known)?, p))) {
+    let found = key_path::expand_stars(&key, known);
+    let (target, paths) = match found.and_then(|p| Ok((key_path::resolve(&key, known)?, p))) {
         Ok(both) => both,
         Err((message, help)) => {
             complaints.add(key_at, format!("sweep of `{key}`: {message}"), help);
@@ -136,7 +136,7 @@ fn axis(
             complaints.add(item.at, format!("sweep of `{key}`: `{name}` is listed twice"), None);
             return None;
         }
-        values.push((name, item.as_override()));
+        values.push((name, item.into_override()));
     }
     if values.is_empty() {
         complaints.add(node.at, format!("sweep of `{key}`: an empty list"), None);

@@ -10,7 +10,7 @@ use lowtide_units::{
 };
 
 use crate::error::suggest;
-use crate::tree::{SourceSpan, TomlData, TomlNode};
+use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 
 /// What a key accepts.
 #[derive(Clone, Copy, Debug)]

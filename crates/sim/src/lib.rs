@@ -10,13 +10,13 @@
 mod digest;
 mod draw;
 mod entity;
-mod later;
 pub mod partition;
 mod pending;
-mod rhythm;
+mod radix_heap;
 mod rng;
 mod scheduler;
 mod seed;
+mod tick_tuner;
 mod wheel;
 mod world;
 

@@ -7,9 +7,9 @@ use std::hint::cold_path;
 
 use lowtide_units::Instant;
 
-use crate::later::RadixHeap;
 use crate::pending::{Pending, time_of};
-use crate::rhythm::TickTuner;
+use crate::radix_heap::RadixHeap;
+use crate::tick_tuner::TickTuner;
 use crate::wheel::{BUCKETS, Wheel};
 use crate::{Entity, Seed};
 
@@ -36,7 +36,7 @@ const READY_LIMIT: usize = 256;
 /// Events cannot be taken back: an entity whose deadline moved lets the old event pass.
 ///
 /// The next few microseconds lie in a wheel of ticks ([`crate::wheel`]), what is beyond in a radix heap
-/// ([`crate::later`]). An event that is alone in its tick is taken from there; where there are several they
+/// ([`crate::radix_heap`]). An event that is alone in its tick is taken from there; where there are several they
 /// become a short sorted list, into which goes what still comes for a tick that time has reached. How long a
 /// tick is follows from how many events a tick has had: it moves no result. Where very many events meet at one
 /// time the list is long, and what still comes into it goes to a heap beside it.

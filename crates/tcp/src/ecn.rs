@@ -8,7 +8,7 @@
 //! with AccECN its own decoder and policy, because the bits mean nothing else there; over RFC 3168 what
 //! was wished, the standard ones in the place of AccECN's.
 
-mod accurate;
+mod accecn;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +20,7 @@ use crate::config::{
     Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth,
 };
 use crate::{ack, feedback};
-use accurate::{AccEcnState, SynAckEcnReply, SynEcnRequest};
+use accecn::{AccEcnState, SynAckEcnReply, SynEcnRequest};
 
 /// SYNs or SYN-ACKs that ask for AccECN, or agree to it, before one goes without (RFC 9768 §3.1.4.1,
 /// §3.2.3.2.2).

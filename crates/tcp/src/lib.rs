@@ -23,19 +23,22 @@ pub mod profile;
 pub mod scheme;
 pub mod switches;
 
-mod acks;
+mod ack_processing;
 mod config;
 mod connection;
 mod defence;
-mod deferral;
 mod ecn;
 mod endpoint;
 mod event;
 mod expiry;
+#[cfg(test)]
+mod fast_path_equivalence;
 mod handshake;
 mod header;
 #[cfg(test)]
 mod hostile;
+mod icmp;
+mod idle;
 mod info;
 mod input;
 mod ip;
@@ -46,20 +49,17 @@ mod memory;
 mod output;
 mod pacing;
 mod params;
-mod path;
 mod reassembly;
 mod receiver;
 mod recovery;
 mod registered;
-mod rest;
 mod rtt;
 mod sender;
 mod state;
 mod timers;
 mod timestamps;
 mod transmit;
-#[cfg(test)]
-mod twins;
+mod tso_defer;
 mod value;
 
 pub use config::{
@@ -73,11 +73,11 @@ pub use delay::DelayMode;
 pub use ecn::EcnMode;
 pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
 pub use event::{CloseReason, Event, SegmentError};
+pub use icmp::IcmpReport;
 pub use info::{Counters, Info};
 pub use ip::IpVersion;
 pub use memory::DataKind;
 pub use params::{Param, Params};
-pub use path::IcmpReport;
 pub use receiver::Accepted;
 pub use registered::NameTaken;
 pub use sender::LimitedBy;

@@ -7,7 +7,6 @@ use lowtide_wire::Flags;
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
-use crate::deferral::SendOpportunity;
 use crate::ecn::PacketClass;
 use crate::loss_probe::Tail;
 use crate::losses::Finder;
@@ -15,6 +14,7 @@ use crate::recovery::{Phase, Sent};
 use crate::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
 use crate::state::State;
 use crate::transmit::Transmit;
+use crate::tso_defer::SendOpportunity;
 
 /// One decision: which sequence range, and as what.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use lowtide_tcp::CloseReason;
 use lowtide_units::{Duration, Instant};
 
-use crate::course::RunState;
-use crate::look::SocketInfo;
+use crate::run_state::RunState;
+use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets};
 use crate::writer::{ACK_POLL_INTERVAL, FlowWriter};
 

@@ -7,11 +7,11 @@ use lowtide_live::netns::Namespace;
 use lowtide_record::Backend as Entry;
 use lowtide_units::{Duration, Instant};
 
-use crate::choice::{StackChoice, StackKind};
-use crate::kernel::ends::KernelTcpConfig;
-use crate::named::lost_interface;
+use crate::kernel::tcp_config::KernelTcpConfig;
+use crate::persistent::lost_interface;
 use crate::plan::{self, HostStack};
 use crate::run::{RunOutput, run};
+use crate::stack_choice::{StackChoice, StackKind};
 use crate::tables::{self, Observations};
 
 /// Runs on real packets, in namespaces without a name: nothing can be left behind.

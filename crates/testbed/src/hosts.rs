@@ -16,12 +16,12 @@ use thread_priority::{
 };
 
 use crate::apps::{Apps, PORT};
-use crate::course::RunState;
 use crate::error::TestbedError;
-use crate::kernel::ends::KernelTcpConfig;
 use crate::kernel::sockets::KernelSockets;
-use crate::ours::LowtideSockets;
+use crate::kernel::tcp_config::KernelTcpConfig;
+use crate::lowtide_sockets::LowtideSockets;
 use crate::plan::{HostPlan, HostStack, PREFIX};
+use crate::run_state::RunState;
 use crate::sockets::Sockets;
 
 /// The interface of a host.

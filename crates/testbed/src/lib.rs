@@ -8,20 +8,20 @@
 
 mod apps;
 mod backend;
-mod choice;
-mod course;
 mod error;
 mod hosts;
 mod kernel;
-mod look;
-pub mod named;
-mod ours;
+mod lowtide_sockets;
+pub mod persistent;
 mod plan;
 mod run;
+mod run_state;
+mod socket_info;
 mod sockets;
+mod stack_choice;
 mod tables;
 mod writer;
 
 pub use backend::Testbed;
-pub use choice::{StackChoice, StackKind};
 pub use error::TestbedError;
+pub use stack_choice::{StackChoice, StackKind};

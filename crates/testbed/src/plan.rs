@@ -9,8 +9,8 @@ use lowtide_tcp::Config;
 use lowtide_units::Rate;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::choice::{StackChoice, StackKind};
-use crate::kernel::ends::KernelTcpConfig;
+use crate::kernel::tcp_config::KernelTcpConfig;
+use crate::stack_choice::{StackChoice, StackKind};
 
 /// The network of the hosts' addresses, 10.66.0.0/16.
 const NETWORK: [u8; 2] = [10, 66];

@@ -8,11 +8,11 @@ use lowtide_host::{EndReason, Setup};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::apps::{Apps, ClientFlow};
-use crate::course::RunState;
 use crate::error::TestbedError;
 use crate::hosts::{HostNetns, HostThread};
-use crate::named::lost_interface;
+use crate::persistent::lost_interface;
 use crate::plan::HostPlan;
+use crate::run_state::RunState;
 use crate::writer::FlowWriter;
 
 /// How often it is looked whether the run is over.

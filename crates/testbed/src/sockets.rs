@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-use crate::look::SocketInfo;
+use crate::socket_info::SocketInfo;
 
 /// A connection of a host, numbered from zero in the order in which they came.
 pub(crate) type Conn = usize;

@@ -13,9 +13,9 @@ use lowtide_tcp::{EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::apps::{Apps, ClientFlow, PORT, ServerFlow};
-use crate::look::SocketInfo;
 use crate::plan::HostPlan;
 use crate::run::RunOutput;
+use crate::socket_info::SocketInfo;
 
 /// Both ends of a flow.
 struct Ends<'a> {

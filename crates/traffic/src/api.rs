@@ -6,8 +6,8 @@ use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 use crate::cdf::Cdf;
+use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 use crate::param::{UserFile, WorkloadParam, WorkloadParamValue};
-use crate::refusal::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 use crate::{Flow, QueryClientSpec};
 
 /// What the scenario says of one group of traffic.

@@ -2,21 +2,21 @@
 //! they are written. Knows no transport.
 
 mod api;
-mod ask;
-mod asker;
 pub mod cdf;
-mod deal;
+mod error;
 mod flow;
 mod list;
 mod param;
-mod refusal;
-mod source;
-pub mod table;
+mod queries;
+mod query_client;
+mod round_robin;
 #[cfg(test)]
 mod testing;
+pub mod text_file;
 pub mod workload;
+mod write_pattern;
 
-pub use asker::{QueryClientSpec, QuerySchedule};
 pub use cdf::Cdf;
 pub use flow::{Flow, FlowId};
-pub use source::WritePattern;
+pub use query_client::{QueryClientSpec, QuerySchedule};
+pub use write_pattern::WritePattern;

@@ -5,7 +5,7 @@
 //! test of this crate calls them with every file of `fuzz/corpus/`, so a find of the one stays a test
 //! of the other. Nothing links this crate.
 
-mod draw;
+mod fuzz_input;
 pub mod scenario;
 pub mod segments;
 pub mod wire;

@@ -7,7 +7,7 @@ use lowtide_wire::{
     extension, ipv4, ipv6, options, packet, pcapng, tcp,
 };
 
-use crate::draw::FuzzInput;
+use crate::fuzz_input::FuzzInput;
 
 /// Larger than the largest IP packet.
 const BUFFER_LEN: usize = 1 << 17;

@@ -12,10 +12,10 @@ mod error;
 mod follow;
 pub mod guest;
 mod job;
+mod job_dir;
 mod kernel;
 mod machine;
 mod modules;
-mod place;
 
 pub use error::UmlError;
 pub use guest::is_inside;

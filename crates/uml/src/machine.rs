@@ -16,9 +16,9 @@ use crate::follow::{FileFollower, tail, to};
 use crate::job::{
     Answer, BOOTED, CONSOLE, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
 };
+use crate::job_dir::JobDir;
 use crate::kernel::Kernel;
 use crate::modules::ModuleDeps;
-use crate::place::JobDir;
 
 /// How long a machine may take to boot; it takes 1 to 3 s.
 const BOOT: Duration = Duration::from_mins(1);

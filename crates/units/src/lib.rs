@@ -7,17 +7,17 @@
 extern crate alloc;
 
 mod bytes;
+mod fraction;
 mod parse;
-mod parts;
 mod probe;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
+pub use fraction::Fraction;
 pub use parse::{
     ParseUnitError, parse_bytes, parse_duration, parse_fraction, parse_packets, parse_rate,
 };
-pub use parts::Fraction;
 pub use probe::{Probe, Unit};
 pub use rate::Rate;
 pub use time::{Duration, HostStamp, Instant};

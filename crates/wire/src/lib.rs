@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod addresses;
+pub mod captured;
 pub mod checksum;
 mod ecn;
 mod error;
@@ -21,7 +22,6 @@ mod flags;
 pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
-pub mod observed;
 pub mod options;
 pub mod packet;
 pub mod pcapng;

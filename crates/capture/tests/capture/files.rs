@@ -2,7 +2,7 @@
 
 use lowtide_capture::Reader;
 
-use crate::make::{ADDRESSES, all, headers, pcap, pcapng, segment};
+use crate::fixtures::{ADDRESSES, all, headers, pcap, pcapng, segment};
 
 #[test]
 fn classic_files_of_both_orders_and_resolutions() {

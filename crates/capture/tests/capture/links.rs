@@ -3,9 +3,9 @@
 use core::net::Ipv6Addr;
 
 use lowtide_capture::{LinkType, SkipReason};
-use lowtide_wire::{Addresses, observed};
+use lowtide_wire::{Addresses, captured};
 
-use crate::make::{ADDRESSES, all, headers, pcap, segment};
+use crate::fixtures::{ADDRESSES, all, headers, pcap, segment};
 
 const V6: Addresses = Addresses::V6 { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::UNSPECIFIED };
 
@@ -79,13 +79,13 @@ fn checksum_and_segmentation_offload_are_tolerated() {
     let (mut packet, len) = headers(&ADDRESSES, &segment(9, 500));
     packet[10..12].fill(0);
     packet[36..38].fill(0x5a);
-    assert_eq!(observed::parse(&packet, len).expect("no checksums").segment, segment(9, 500));
+    assert_eq!(captured::parse(&packet, len).expect("no checksums").segment, segment(9, 500));
     // Segmentation offload of more than 64 kB: no length in the header.
     packet[2..4].fill(0);
-    assert_eq!(observed::parse(&packet, 100_040).expect("to the end").segment.payload_len, 100_000);
+    assert_eq!(captured::parse(&packet, 100_040).expect("to the end").segment.payload_len, 100_000);
     let (mut packet, _) = headers(&V6, &segment(9, 500));
     packet[4..6].fill(0);
-    assert_eq!(observed::parse(&packet, 90_060).expect("to the end").segment.payload_len, 90_000);
+    assert_eq!(captured::parse(&packet, 90_060).expect("to the end").segment.payload_len, 90_000);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn extension_headers_of_ipv6_are_walked_and_fragments_refused() {
         let payload = u16::from_be_bytes([bytes[4], bytes[5]]) + extension.len() as u16;
         bytes[4..6].copy_from_slice(&payload.to_be_bytes());
         bytes.splice(40..40, extension.iter().copied());
-        observed::parse(&bytes, len + extension.len() as u32)
+        captured::parse(&bytes, len + extension.len() as u32)
     };
     for (kind, extension) in [
         (0, [6, 0, 1, 4, 0, 0, 0, 0]),
@@ -117,7 +117,7 @@ fn truncated_options_are_reported() {
     let mut syn = segment(9, 0);
     syn.options.mss = Some(1460);
     let (packet, len) = headers(&ADDRESSES, &syn);
-    let cut = observed::parse(&packet[..42], len).expect("the fixed part is there");
+    let cut = captured::parse(&packet[..42], len).expect("the fixed part is there");
     assert!(cut.options_incomplete && cut.segment.options.mss.is_none());
-    assert!(!observed::parse(&packet, len).expect("whole").options_incomplete);
+    assert!(!captured::parse(&packet, len).expect("whole").options_incomplete);
 }

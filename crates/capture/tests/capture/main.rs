@@ -1,7 +1,7 @@
 //! Reading of capture files: formats, link types, damage, and bytes from anywhere.
 
-mod anything;
+mod arbitrary_bytes;
 mod files;
+mod fixtures;
 mod links;
-mod make;
 mod points;

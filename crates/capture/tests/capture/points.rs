@@ -5,7 +5,7 @@ use lowtide_capture::{CapturePoint, Interface, Reader};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 
-use crate::make::{ADDRESSES, headers, pcap, segment};
+use crate::fixtures::{ADDRESSES, headers, pcap, segment};
 
 fn points(file: &[u8]) -> (Vec<CapturePoint>, Vec<Interface>) {
     let mut reader = Reader::new(file).expect("a capture");

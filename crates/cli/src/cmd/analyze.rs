@@ -10,7 +10,7 @@ use lowtide_record::write_atomic;
 use serde::Serialize;
 
 use crate::args::AnalyzeArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 use lowtide_lab::Backend;
 
 use crate::args::{BackendArg, RealArgs};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// `None` for the simulator.
 pub(crate) fn backend(

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::BenchArgs;
 use crate::cmd::explain::unknown;
 use crate::cmd::run::processors;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::{CheckArgs, ScenarioArgs};
 use crate::cmd::scenario;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::machine;
 use crate::output::Output;
 

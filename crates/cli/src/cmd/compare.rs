@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::{CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::run::PlanRunner;
 use crate::cmd::{set, split};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// Name of the file that makes a directory one of results.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::DiffArgs;
 use crate::cmd::flow::{failure, flow_selector};
 use crate::cmd::set;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ use lowtide_tcp::{Config, profile, scheme};
 use serde::Serialize;
 
 use crate::catalogue::{self, CatalogueItem};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::{CapturePointArg, OptionalFlowArgs, PcapArgs, PlotArgs, RunSelectorArgs};
 use crate::cmd::split;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// Events that are shown without `--all`.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::args::ListKind;
 use crate::catalogue::{self, CatalogueItem};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use lowtide_scenario::Scenario;
 use crate::args::{MatrixArgs, MoveArg, PrintArg, ThreadCount};
 use crate::cmd::run::{PlanRunner, check_failed_flows};
 use crate::cmd::set;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// Names of the embedded setups.

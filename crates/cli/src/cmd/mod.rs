@@ -27,7 +27,7 @@ mod uml;
 use lowtide_scenario::Scenario;
 
 use crate::args::ScenarioArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// Reads a scenario and applies what was typed: first `-s`, then `--over`, then `--seeds`.
 fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::args::Cli;
 use crate::cmd::explain::unknown;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// `lowtide new KIND`.

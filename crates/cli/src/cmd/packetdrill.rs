@@ -8,7 +8,7 @@ use lowtide_packetdrill::script::{Script, ScriptError};
 use serde::Serialize;
 
 use crate::args::PacketdrillArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

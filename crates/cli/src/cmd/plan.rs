@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::args::PlanArgs;
 use crate::cmd::run::processors;
 use crate::cmd::set;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 pub(crate) fn report(dir: &Path, out: Output) -> Result<(), CommandError> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::args::{ReproduceArgs, ThreadCount};
 use crate::catalogue::nearest_names;
 use crate::cmd::run::{PlanRunner, command, processors};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args::{BackendArg, MemoryArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::machine;
 use crate::output::Output;

@@ -6,7 +6,7 @@ use lowtide_record::{RunDir, csv};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[expect(clippy::struct_field_names, reason = "the names of the JSON envelope")]

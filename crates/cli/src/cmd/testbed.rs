@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use lowtide_bottleneck::Report;
-use lowtide_testbed::named::{
+use lowtide_testbed::persistent::{
     PersistentBackend, PersistentError, PersistentTestbed, TestbedPaths, down,
 };
 use lowtide_uml::guest;
@@ -15,7 +15,7 @@ use super::uml::uml;
 use crate::args::{
     BackendArg, RealArgs, TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs,
 };
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 

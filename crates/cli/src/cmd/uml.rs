@@ -6,7 +6,7 @@ use std::time::Duration;
 use lowtide_uml::{Kernel, Machine, MachineEvent, NETWORK_MODULES, UmlError};
 
 use crate::args::UmlArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 

@@ -1,11 +1,11 @@
 //! The command as a user sees it, and the workspace. Tests that need root are in `tests/privileged`.
 
 mod analyze;
+mod effective_transport;
 mod layers;
 mod matrix;
 mod messages;
 mod modules;
 mod packetdrill;
-mod questions;
-mod ran;
+mod plan_compare_tasks;
 mod runs;

@@ -5,13 +5,13 @@ use std::mem;
 use lowtide_net::Partition;
 use lowtide_units::Instant;
 
-use super::notes::CrossShardLog;
+use super::cross_shard_log::CrossShardLog;
 use super::split::ShardedRun;
-use crate::apart::Shard;
 use crate::app::{ConnHandle, ConnProgress, ConnSide};
-use crate::askers::QueryClient;
 use crate::exchange::Exchange;
 use crate::node::Node;
+use crate::query_clients::QueryClient;
+use crate::shard::Shard;
 use crate::world::World;
 
 /// One part, over.

@@ -4,21 +4,21 @@
 //! memory that ports hold ([`crate::RunCounts::port_bytes`]) may differ, since packets that wait for another part do
 //! so elsewhere. A run that several threads would not make faster is done by one, and [`ThreadUsage`] says why.
 
-mod conduct;
+mod cost_model;
+mod cross_shard_log;
+mod global_events;
 mod join;
-mod notes;
-mod outlast;
-mod part;
+mod run_shard;
 mod split;
+mod termination_check;
 mod threads;
-mod worth;
 
 use lowtide_net::Partition;
 use lowtide_sim::Stop;
 use lowtide_sim::partition::{RunBounds, run_partitioned};
 use lowtide_units::Instant;
 
-use self::conduct::GlobalEvents;
+use self::global_events::GlobalEvents;
 pub use self::threads::{ThreadLimit, ThreadUsage, Threads};
 use crate::error::RunError;
 use crate::outcome::Outcome;
@@ -44,7 +44,7 @@ pub fn run_on(
         return Ok((crate::run(setup, should_stop)?, alone(None)));
     }
     let (world, sched) = begin(setup)?;
-    match worth::choose_partition(&world, threads) {
+    match cost_model::choose_partition(&world, threads) {
         Err(why) => Ok((crate::run::run_to_end(world, sched, should_stop), alone(Some(why)))),
         Ok(found) => {
             drop(sched);

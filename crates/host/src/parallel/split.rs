@@ -10,18 +10,18 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::Transmit;
 use lowtide_units::Instant;
 
-use super::outlast::TerminationCheck;
-use super::part::RunShard;
-use crate::apart::{Shard, ShardMap};
+use super::run_shard::RunShard;
+use super::termination_check::TerminationCheck;
 use crate::app::{ConnHandle, ConnProgress};
-use crate::askers::QueryClients;
-use crate::delays::DelayComparison;
+use crate::delay_comparison::DelayComparison;
+use crate::event_key::EventKey;
 use crate::exchange::Exchange;
-use crate::moment::EventKey;
 use crate::node::Node;
 use crate::outcome::RunCounts;
 use crate::probe::Sampler;
+use crate::query_clients::QueryClients;
 use crate::run::scheduler;
+use crate::shard::{Shard, ShardMap};
 use crate::world::{FLOW_START, PROBE, QUERY_CLIENT, World};
 
 /// A run in parts.

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::direction::DirectionReport;
 use super::finding::FlowFinding;
 use super::flow::{CaptureLocation, FlowState};
-use super::opening::NegotiatedEcn;
+use super::handshake::NegotiatedEcn;
 use super::views::ConnectionViews;
-use super::visible::{CaptureFacts, Visibility};
+use super::visibility::{CaptureFacts, Visibility};
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConnectionReport {

@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 
-use super::echo::{EceRun, EchoEvidence};
+use super::direction_state::DirectionState;
+use super::ecn_echo::{EceRun, EchoEvidence};
 use super::feedback::{self, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
-use super::half::DirectionState;
+use super::handshake::NegotiatedEcn;
 use super::histogram::ValueSummary;
-use super::opening::NegotiatedEcn;
 use super::series::DownsampledSeries;
 use super::stalls::Timeout;
 use super::window::WindowCollapse;

@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use super::echo::{EchoEvidence, EcnTracker};
-use super::opening::NegotiatedEcn;
+use super::ecn_echo::{EchoEvidence, EcnTracker};
+use super::handshake::NegotiatedEcn;
 
 /// ACKs for which receivers differ that are enough to decide.
 const MIN_DISTINGUISHING_ACKS: u64 = 5;

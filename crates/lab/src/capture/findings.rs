@@ -6,9 +6,9 @@ use super::connection::{ConnectionReport, SYN_RTO_NS};
 use super::direction::DirectionReport;
 use super::feedback::FeedbackKind;
 use super::finding::{FlowFinding, Severity};
-use super::opening::NegotiatedEcn;
-use super::visible::CaptureFacts;
-use super::words::{bytes, count, percent, rate, time, timestamp};
+use super::format::{bytes, count, percent, rate, time, timestamp};
+use super::handshake::NegotiatedEcn;
+use super::visibility::CaptureFacts;
 
 struct FindingCollector<'a> {
     found: Vec<FlowFinding>,
@@ -319,7 +319,7 @@ fn losses_without_marks(c: &ConnectionReport, d: &DirectionReport, out: &mut Fin
         format!(
             "{} lost, and not one of {} ECN-capable ones marked",
             count(lost, "segment"),
-            super::words::grouped(capable)
+            super::format::grouped(capable)
         ),
         "the bottleneck drops and does not mark: its queue has no ECN marking, or marks only above the length at which \
          it drops (K at or above the buffer); else the losses are no congestion, or a device clears the ECN field",

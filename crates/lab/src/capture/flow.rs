@@ -6,9 +6,9 @@ use lowtide_capture::CapturedPacket;
 use lowtide_wire::Flags;
 
 use super::copies::Copies;
-use super::half::{AnalysisSettings, NEAR_RTT_RATIO, PacketContext};
-use super::halves::DirectionStates;
-use super::opening::{HandshakeInfo, NegotiatedEcn};
+use super::direction_state::{AnalysisSettings, NEAR_RTT_RATIO, PacketContext};
+use super::direction_states::DirectionStates;
+use super::handshake::{HandshakeInfo, NegotiatedEcn};
 
 /// Payload of a full segment where no SYN tells: Ethernet with timestamps.
 const USUAL_MSS: u32 = 1448;

@@ -14,20 +14,21 @@
 mod alpha;
 mod connection;
 mod copies;
-mod delay;
 mod direction;
-mod echo;
+mod direction_state;
+mod direction_states;
+mod ecn_echo;
 mod feedback;
 mod finding;
 mod findings;
 mod flow;
-mod half;
-mod halves;
+mod format;
+mod handshake;
 mod histogram;
-mod opening;
 mod page;
 mod plot;
 mod read;
+mod rtt;
 mod series;
 mod stalls;
 mod stream;
@@ -35,9 +36,8 @@ mod table;
 mod text;
 mod trace;
 mod views;
-mod visible;
+mod visibility;
 mod window;
-mod words;
 
 use std::io::Read;
 
@@ -47,9 +47,9 @@ pub use page::Page;
 pub use read::{Contents, InterfaceSummary, Skipped};
 
 use connection::ConnectionReport;
-use half::AnalysisSettings;
+use direction_state::AnalysisSettings;
 use table::ConnectionTable;
-use visible::CaptureFacts;
+use visibility::CaptureFacts;
 
 use crate::error::LabError;
 

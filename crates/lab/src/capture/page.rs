@@ -6,7 +6,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::connection::ConnectionReport;
-use super::half::AnalysisSettings;
+use super::direction_state::AnalysisSettings;
 use super::plot::stack;
 use super::table::ConnectionTable;
 use super::{Analysis, read, text};

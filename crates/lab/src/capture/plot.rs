@@ -2,7 +2,7 @@
 
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
-use super::half::DirectionState;
+use super::direction_state::DirectionState;
 use super::series::{DownsampledSeries, TimeValue, per_column};
 use crate::figure::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
 

@@ -8,7 +8,7 @@ use lowtide_wire::Flags;
 use serde::Serialize;
 
 use super::table::ConnectionTable;
-use super::visible;
+use super::visibility;
 use crate::error::LabError;
 
 /// Interfaces that are listed.
@@ -105,7 +105,7 @@ impl Skipped {
             (self.beyond, "of more connections than are followed"),
         ];
         let some = named.into_iter().filter(|(n, _)| *n > 0);
-        some.map(|(n, what)| format!("{} {what}", super::words::grouped(n))).collect()
+        some.map(|(n, what)| format!("{} {what}", super::format::grouped(n))).collect()
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn read_into(
     let dropped = contents.file_interfaces.iter().filter_map(|i| i.dropped);
     contents.dropped = dropped.reduce(u64::saturating_add);
     let listed = points.iter().map(|(point, segments)| InterfaceSummary {
-        name: visible::point_name(*point, &contents.file_interfaces),
+        name: visibility::point_name(*point, &contents.file_interfaces),
         segments: *segments,
         dropped: contents.file_interfaces.get(point.interface as usize).and_then(|i| i.dropped),
     });

@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use lowtide_capture::{CapturePoint, CapturedPacket};
 use lowtide_wire::{Addresses, Flags};
 
+use super::direction_state::AnalysisSettings;
 use super::flow::FlowState;
-use super::half::AnalysisSettings;
 use super::views::ConnectionViews;
 
 /// Connections that are followed.

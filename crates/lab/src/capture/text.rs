@@ -7,9 +7,9 @@ use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
 use super::finding::Severity;
 use super::findings::goodput;
+use super::format::{bytes, count, grouped, percent, time, timestamp};
+use super::handshake::NegotiatedEcn;
 use super::histogram::ValueSummary;
-use super::opening::NegotiatedEcn;
-use super::words::{bytes, count, grouped, percent, time, timestamp};
 
 /// Connections that are shown without `--all`.
 pub(super) const MAX_SHOWN: usize = 20;

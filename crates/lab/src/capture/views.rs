@@ -9,8 +9,8 @@
 use lowtide_capture::{CapturePoint, CapturedPacket};
 
 use super::copies::MAX_POINTS;
+use super::direction_state::AnalysisSettings;
 use super::flow::FlowState;
-use super::half::AnalysisSettings;
 
 /// A point shows all of a connection when it has at most so many percent less than all points
 /// together.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::check::ExperimentSchema;
 use super::measure::ClaimMeasure;
 use super::source::RunData;
-use super::theory::TheoryCurve;
+use super::theory_curve::TheoryCurve;
 use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 
 /// `[[figure]]` of a file of claims.

@@ -4,7 +4,7 @@
 //! Contract: one value per seed. Rows of two runs of one seed never mix in silence: the filters must
 //! leave one scheme and one point of the sweep. A seed without rows has no value.
 
-mod cut;
+mod censored;
 mod filter;
 mod metric;
 mod reduce;

@@ -17,7 +17,7 @@ mod rates;
 mod reproduce;
 mod scorecard;
 mod source;
-mod theory;
+mod theory_curve;
 mod variation;
 mod vary;
 mod verdict;

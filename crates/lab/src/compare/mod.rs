@@ -6,7 +6,7 @@
 //! difference is the difference over the mean of A, its interval that of the difference over the same
 //! mean. What has no partner is listed, never dropped in silence.
 
-mod columns;
+mod multi;
 mod pair;
 mod rows;
 
@@ -18,7 +18,7 @@ use crate::results::Results;
 use crate::subject::MetricSubject;
 use crate::summary::{self, group_metrics};
 
-pub use columns::{MetricRow, MultiComparison, PossibleCause, compare_to_first};
+pub use multi::{MetricRow, MultiComparison, PossibleCause, compare_to_first};
 use pair::{PairedRuns, Pairing, pair_runs};
 
 /// Stands for every metric.

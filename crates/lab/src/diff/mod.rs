@@ -4,19 +4,19 @@
 //! shows when it first does something else. Nothing must have been recorded: to find the first difference
 //! both runs are made again, some times over, and looking changes neither.
 
+mod entity_actions;
 mod overview;
 mod search;
 mod sides;
 mod text;
-mod witness;
 
 use lowtide_host::{ProbePlan, Setup};
 use lowtide_record::{RunKey, digest_text};
 use serde::Serialize;
 
+pub use entity_actions::EntityAction;
 pub use overview::{DiffOverview, RunPair, SettingDiff, overview};
 pub use sides::DiffSide;
-pub use witness::EntityAction;
 
 use crate::error::LabError;
 use crate::flow::FlowSelector;
@@ -108,7 +108,7 @@ fn compare(a: &Setup, b: &Setup) -> Result<Divergence, lowtide_host::RunError> {
         SearchResult::Same(digest) => return Ok(Divergence::Same(digest)),
         SearchResult::Differ(instant) => instant,
     };
-    let (seen_a, seen_b) = witness::first_actions(a, b, &instant)?;
+    let (seen_a, seen_b) = entity_actions::first_actions(a, b, &instant)?;
     Ok(Divergence::Differs(Box::new(FirstDivergence {
         at_ps: instant.at.as_ps(),
         kind: instant.kind(),

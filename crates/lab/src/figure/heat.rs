@@ -9,8 +9,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::number;
+use super::color_scale::{CellKind, ColorScale, lightness};
 use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
-use super::shades::{CellKind, ColorScale, lightness};
 use crate::error::LabError;
 
 /// One figure of grids that share their legend.

@@ -3,10 +3,10 @@
 //! Contract: the SVG and the CSV file come from the same values. Every axis carries its unit.
 
 mod axis;
+mod color_scale;
 mod draw;
 mod heat;
 mod palette;
-mod shades;
 mod stack;
 
 use lowtide_record::csv;
@@ -14,9 +14,9 @@ use lowtide_record::csv;
 use crate::error::LabError;
 
 pub(crate) use axis::{Axis, bytes_unit, number};
+pub(crate) use color_scale::{CellKind, ColorScale};
 pub(crate) use draw::to_svg;
 pub(crate) use heat::{HeatGrid, HeatMap};
-pub(crate) use shades::{CellKind, ColorScale};
 pub(crate) use stack::{Curve, CurveKind, Lane, StackedPlot};
 
 /// One figure.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use lowtide_record::{FlowRow, RunKey, TraceSenderRow};
 use serde::Serialize;
 
-use super::chain::{DelayCause, critical_path};
+use super::critical_path::{DelayCause, critical_path};
 use super::events::{FlowEvent, FlowEventKind, SegmentName, events};
 use super::{FlowSelector, FlowTrace, trace_flows};
 use crate::error::LabError;

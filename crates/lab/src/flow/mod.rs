@@ -6,25 +6,25 @@
 //! a trace of the flow, that is used.
 
 mod capture;
-mod chain;
-mod choice;
+mod critical_path;
 mod events;
 mod explain;
 mod figure;
 mod replay;
+mod selector;
 
 use std::path::Path;
 
 use lowtide_record::{FlowRow, Manifest, ReportedSetting, RunDir, RunKey, TraceTables};
 
 pub use capture::{Vantage, capture};
-pub use chain::DelayCause;
-pub use choice::FlowSelector;
+pub use critical_path::DelayCause;
 pub use events::{FlowEvent, FlowEventKind};
 pub use explain::{DelayShare, Explanation, explain};
 pub(crate) use figure::recorded_plots;
 pub use figure::{Plot, PlotWindow, plot};
 pub(crate) use replay::{extra_scenarios, file_name, not_reproducible, specification};
+pub use selector::FlowSelector;
 
 use crate::error::LabError;
 

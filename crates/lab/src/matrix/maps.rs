@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
-use super::answer::{MatrixResult, PairRow};
+use super::result::{MatrixResult, PairRow};
 use super::verdict::Verdict;
 use crate::figure::{CellKind, ColorScale, HeatGrid, HeatMap};
 

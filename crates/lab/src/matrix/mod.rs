@@ -5,27 +5,27 @@
 //! any other. Everything that is answered follows from the tables in the directory and from the
 //! thresholds, so that other thresholds judge the same runs anew without running anything.
 
-mod again;
-mod answer;
-mod ask;
 mod cell;
-mod ends;
+mod endpoint_stack;
+mod html_page;
 mod maps;
 mod mechanism;
 mod page;
 mod pairs;
-mod question;
+mod request;
+mod rerender;
+mod result;
+mod run;
 pub mod share;
-mod sheet;
 mod thresholds;
 mod verdict;
 
-pub(crate) use again::rerender;
-pub use answer::{MatrixResult, PairRow};
 pub use cell::{BottleneckStats, FlowStats, MatrixCell};
-pub use ends::{EndpointStack, EquivalentScheme, registered};
+pub use endpoint_stack::{EndpointStack, EquivalentScheme, registered};
 pub use mechanism::{Mechanism, VerdictEvidence};
 pub use page::findings;
 pub use pairs::{PairMatrix, execute};
+pub(crate) use rerender::rerender;
+pub use result::{MatrixResult, PairRow};
 pub use thresholds::{BUILT_IN_THRESHOLDS, Thresholds};
 pub use verdict::{PairFinding, Verdict, judge};

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use lowtide_record::{Manifest, RunDir};
 
-use super::answer::{MatrixResult, PairRow, judge_cells};
-use super::ends::EquivalentScheme;
+use super::endpoint_stack::EquivalentScheme;
+use super::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
 use super::maps;
-use super::question::PairsRequest;
-use super::sheet::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
+use super::request::PairsRequest;
+use super::result::{MatrixResult, PairRow, judge_cells};
 use super::verdict::Verdict;
 use crate::error::LabError;
 use crate::figure::HeatMap;
@@ -78,7 +78,7 @@ fn write(
             "One column per sender, against the last receiver and next to the last neighbour."
                 .to_owned(),
     };
-    sheet::write(dir, manifest, &frame, &sections)
+    html_page::write(dir, manifest, &frame, &sections)
 }
 
 fn drawn(maps: &[HeatMap]) -> Result<Vec<PageFigure>, LabError> {

@@ -4,12 +4,12 @@ use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_tcp::switches::Side;
 use lowtide_units::parse_packets;
 
-use super::answer::MatrixResult;
-use super::ask::{run_and_report, single_point_plan};
 use super::cell::{NEIGHBOUR, PAIR};
-use super::ends::{self, EndpointStack, EquivalentScheme};
+use super::endpoint_stack::{self, EndpointStack, EquivalentScheme};
 use super::page;
-use super::question::{ALONE, PairsRequest, Question};
+use super::request::{ALONE, PairsRequest, Question};
+use super::result::MatrixResult;
+use super::run::{run_and_report, single_point_plan};
 use super::thresholds::Thresholds;
 use crate::error::LabError;
 use crate::session::ExecuteOptions;
@@ -41,7 +41,7 @@ impl PairMatrix {
         thresholds: Thresholds,
     ) -> Result<Self, LabError> {
         let ends = |named: Option<&[String]>, side| match named {
-            None => Ok(ends::registered(side)),
+            None => Ok(endpoint_stack::registered(side)),
             Some(names) => parse(names, &scenario).map(|ends| (ends, Vec::new())),
         };
         let (senders, same_senders) = ends(senders, Side::Sender)?;

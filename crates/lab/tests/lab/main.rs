@@ -1,12 +1,12 @@
 //! Scenarios from the file to tables and reports: one binary, so that it is linked once.
 
-mod advice;
 mod analyze;
 mod captures;
 mod censored;
 mod claims;
-mod columns;
 mod common;
+mod compare_multi;
+mod concurrent_sessions;
 mod damage;
 mod diff;
 mod fabric;
@@ -16,8 +16,8 @@ mod matrix;
 mod scorecard;
 mod session;
 mod share;
+mod sizing;
 mod slowdown;
 mod tasks;
-mod together;
 mod transfer;
 mod vantage;

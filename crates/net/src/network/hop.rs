@@ -6,8 +6,8 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::{Duration, Instant};
 
 use super::{Delivery, Network};
-use crate::entered::EnqueueOutcome;
-use crate::memory::PoolView;
+use crate::buffer_pool::PoolView;
+use crate::enqueue_outcome::EnqueueOutcome;
 use crate::packet::{Packet, PacketId, PacketMeta};
 use crate::port::FarEnd;
 use crate::scheduler::LineArrival;

@@ -4,7 +4,7 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::entered::{DropReason, EnqueueOutcome};
+use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
 use crate::failure::LinkChange;
 use crate::packet::PacketId;
 use crate::port::Port;

@@ -15,8 +15,8 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::entered::EnqueueOutcome;
-use crate::memory::PoolView;
+use crate::buffer_pool::PoolView;
+use crate::enqueue_outcome::EnqueueOutcome;
 use crate::packet::{PacketId, PacketMeta};
 use crate::port::{FarEnd, Transmission};
 use crate::scheduler::LineArrival;

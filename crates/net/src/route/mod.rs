@@ -6,7 +6,7 @@
 //! or the host to be here, or a set from which [`Routing`] takes one.
 
 mod edges;
-mod part;
+mod shard;
 
 use std::collections::BTreeMap;
 

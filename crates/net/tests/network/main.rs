@@ -2,20 +2,20 @@
 
 mod blueprint;
 mod classes;
-mod cut;
 mod dequeue;
 mod digest;
+mod event_port_equivalence;
 mod fabrics;
 mod failures;
 mod graph;
-mod kinds;
+mod load_balancing;
 mod md1;
 mod memory;
 mod model;
+mod partition;
 mod pipes;
 mod rig;
 mod routes;
-mod spread;
 mod threshold;
 mod timing;
 mod warmup;

@@ -8,7 +8,7 @@ use lowtide_net::{
 use lowtide_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
 
-use crate::kinds::{traffic, with_one_class};
+use crate::event_port_equivalence::{traffic, with_one_class};
 use crate::rig::{Rig, build, fan, packet, ps};
 
 fn dynamic(num: u32, den: u32, reserved: u64) -> PortSpec {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 
 use libc::{sockaddr_in, sockaddr_in6, socklen_t, timeval};
-use lowtide_packetdrill_shim::table::Interface;
+use lowtide_packetdrill_shim::interface::Interface;
 
 type Init = unsafe extern "C" fn(*const c_char, *mut Interface);
 

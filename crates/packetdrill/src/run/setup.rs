@@ -6,8 +6,8 @@ use lowtide_units::Duration;
 
 use super::RunOptions;
 use super::report::Note;
-use crate::flags::SoFlags;
 use crate::script::{Script, ScriptError, ScriptOption};
+use crate::so_flags::SoFlags;
 
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
@@ -109,7 +109,7 @@ impl Setup {
                 self.tick = (tick > 0).then(|| Duration::from_us(tick));
             }
             "mtu" => {
-                crate::flags::set_switch(&mut self.so_flags.settings.config, "mtu", value)
+                crate::so_flags::set_switch(&mut self.so_flags.settings.config, "mtu", value)
                     .map_err(wrong)?;
             }
             "ip_version" => match value.as_str() {

@@ -3,7 +3,7 @@
 //! Contract: the declaration of a row type is the only place that knows a column. Writer, reader,
 //! the schema in the file and the documentation follow from it.
 
-mod cell;
+mod column_type;
 mod shared;
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-pub use cell::Cell;
+pub use column_type::Cell;
 
 use crate::key::{RunKey, SweepPoint};
 

@@ -1,22 +1,22 @@
 //! What the keys of a scenario say together: every combination that would run and mean nothing, or
 //! something else than was asked for, is refused here.
 
+mod blueprint;
+mod marking;
 mod peers;
-mod plan;
 mod queues;
-mod reach;
 
 use lowtide_tcp::Config;
 use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
 
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::files::error_span;
 use crate::flows;
 use crate::model::{HostGroup, ScenarioModel, TopologyKind, TrafficGroup};
 use crate::network;
 use crate::settings::SwitchSetting;
-use crate::tree::{SourceSpan, SourceText};
+use crate::toml_tree::{SourceSpan, SourceText};
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
 pub(crate) fn check(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnostics<'_>) {
@@ -30,7 +30,7 @@ pub(crate) fn check(model: &ScenarioModel, configs: &[Config], complaints: &mut 
     let before = complaints.len();
     queues::queues(model, &plan, full, complaints);
     if complaints.len() == before {
-        plan::plan(model, &plan, complaints);
+        blueprint::plan(model, &plan, complaints);
     }
     let site = WorkloadContext {
         seed: model.run.first_seed,

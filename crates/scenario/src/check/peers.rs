@@ -4,7 +4,7 @@ use lowtide_tcp::{Config, CwrRule, EcnMode, EcnNegotiation, ack, cc, feedback};
 use lowtide_traffic::workload::Traffic;
 
 use super::setting_span;
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::model::ScenarioModel;
 
 /// Whether each receiver serves the senders that send to it.

@@ -3,12 +3,12 @@
 use lowtide_net::{Blueprint, BufferSpec, Count, NodeId};
 use lowtide_units::{Bytes, Rate};
 
-use super::reach::Queue;
-use crate::complaints::Diagnostics;
+use super::marking::Queue;
+use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
 use crate::model::{ScenarioModel, SwitchPort};
 use crate::network;
-use crate::tree::SourceSpan;
+use crate::toml_tree::SourceSpan;
 use crate::value::format_count;
 
 /// A queue as it is written.
@@ -53,7 +53,7 @@ pub(super) fn queues(
                 table: &table,
                 buffer: own,
                 mark: class.mark.unwrap_or(mark),
-                dynamic_share: self::dynamic_share(model, plan, said, &own),
+                dynamic_share: dynamic_share(model, plan, said, &own),
                 // Packets of a class wait for those of others.
                 line: None,
             };

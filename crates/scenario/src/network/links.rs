@@ -4,7 +4,7 @@ use lowtide_net::{Blueprint, NodeId};
 
 use super::LocatedError;
 use crate::error::nearest;
-use crate::known::BOTTLENECK;
+use crate::known_names::BOTTLENECK;
 use crate::model::{ScenarioModel, SpannedName, TopologyKind};
 
 /// More names than this are not looked through for the nearest one.

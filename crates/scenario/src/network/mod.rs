@@ -24,9 +24,9 @@ use lowtide_net::{
 use lowtide_traffic::workload::HostInfo;
 use lowtide_units::Instant;
 
-use crate::fabric;
 use crate::model::{ScenarioModel, SwitchPort, Topology, TopologyKind};
-use crate::tree::SourceSpan;
+use crate::toml_tree::SourceSpan;
+use crate::topology_keys;
 
 pub(crate) use pipes::{LinkDirection, lines};
 
@@ -124,7 +124,7 @@ fn host(topology: &Topology, port: PortSpec) -> Layer {
 
 /// Another layer of links.
 fn layer(topology: &Topology, name: &str, port: PortSpec) -> Layer {
-    let (rate, delay) = fabric::layer(name).unwrap_or_default();
+    let (rate, delay) = topology_keys::layer(name).unwrap_or_default();
     let (rate, delay) = topology.rate_and_delay(rate, delay);
     Layer { rate, delay, port }
 }

@@ -4,7 +4,7 @@ use lowtide_net::{BufferSpec, Ratio};
 use lowtide_units::Bytes;
 
 use crate::reader::TableReader;
-use crate::text::TomlWriter;
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyValue, format_count};
 
 /// The factor of a dynamic buffer where nothing else is said.

@@ -3,13 +3,13 @@
 use lowtide_net::{BufferSpec, MarkSpec, Service};
 use lowtide_units::Bytes;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use super::{buffer, mark};
 use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{Class, SwitchPort};
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// The least quantum: a full packet, so that a turn sends one.

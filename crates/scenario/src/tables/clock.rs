@@ -7,8 +7,8 @@ use lowtide_units::{Duration, Fraction};
 use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::reader::TableReader;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// The most that a clock may drift: a hundred times what quartz does.

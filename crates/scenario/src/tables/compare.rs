@@ -1,12 +1,12 @@
 //! `[compare]`: what everything is run once for, and the schemes that a file makes itself.
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use super::transport;
 use crate::keys::KeyDefault::Unset;
 use crate::keys::key;
 use crate::model::{Bundle, SpannedName};
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// `[compare]`.
@@ -45,7 +45,7 @@ pub(crate) static BUNDLES: TableSpec = TableSpec {
     contents: TableContents::Switches,
 };
 
-/// `[compare.bundles.NAME.set]`, which [`crate::surroundings`] reads.
+/// `[compare.bundles.NAME.set]`, which [`crate::bundle_overrides`] reads.
 static SET: TableSpec = TableSpec {
     path: &["compare", "bundles", "*", "set"],
     doc: "What else of the scenario is different where this bundle is compared: quoted dotted keys, as of a sweep, \

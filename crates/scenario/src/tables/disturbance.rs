@@ -2,11 +2,11 @@
 
 use lowtide_host::Disturbance;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::Is;
 use crate::keys::key;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::KeyType;
 
 /// `[disturbance]`.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use lowtide_traffic::workload::UserFile;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use crate::files::FILES;
 use crate::model::TrafficGroup;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
-use crate::tree::TomlData;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_tree::TomlData;
+use crate::toml_writer::TomlWriter;
 
 /// `[files]`.
 pub(crate) static TABLE: TableSpec = TableSpec {

@@ -2,15 +2,15 @@
 
 use lowtide_units::{Duration, Rate};
 
-use super::file::ReadContext;
-use crate::fabric::{FILE, SWITCHES};
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::key;
 use crate::model::{GraphTable, ParallelLinks, SpannedName};
 use crate::reader::TableReader;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
-use crate::tree::{self, SourceSpan, SourceText, TomlData, TomlNode};
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_tree::{self, SourceSpan, SourceText, TomlData, TomlNode};
+use crate::toml_writer::TomlWriter;
+use crate::topology_keys::{FILE, SWITCHES};
 use crate::value::KeyType;
 
 /// `[[topology.links]]`.
@@ -94,7 +94,7 @@ pub(super) fn read(
         }
     };
     let index = file.complaints.add_source(source.clone());
-    match tree::parse_file(index, &source) {
+    match toml_tree::parse_file(index, &source) {
         Ok(table) => GraphSource { table: &table, top: &TOP, links: &FILE_LINKS }.read(file, line),
         Err(found) => {
             for error in found {

@@ -2,19 +2,19 @@
 
 use lowtide_tcp::Config;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use super::{clock, nic, transport};
 use crate::keys::KeyDefault::{Required, Unset};
 use crate::keys::key;
-use crate::known::BOTTLENECK;
+use crate::known_names::BOTTLENECK;
 use crate::model::{HostGroup, ScenarioModel, Topology, TopologyKind, TransportTable};
 use crate::network;
 use crate::range::HostRange;
 use crate::reader::TableReader;
-use crate::section::{TableContents, TableSpec};
 use crate::settings;
-use crate::text::TomlWriter;
-use crate::tree::SourceSpan;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_tree::SourceSpan;
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, KeyValue, NameSet};
 
 /// `[hosts.NAME]`.

@@ -8,13 +8,13 @@ use lowtide_net::{
 };
 use lowtide_units::{Bytes, Duration, Fraction};
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::{KeySpec, SHARE, key};
 use crate::model::SwitchPort;
 use crate::reader::TableReader;
-use crate::text::TomlWriter;
-use crate::tree::SourceSpan;
+use crate::toml_tree::SourceSpan;
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, KeyValue, NameSet, format_count};
 
 /// The keys of a marker, wherever it stands.

@@ -9,7 +9,6 @@ mod class;
 mod clock;
 mod compare;
 mod disturbance;
-mod file;
 mod files;
 mod graph;
 mod hosts;
@@ -18,6 +17,7 @@ mod nic;
 mod param;
 mod pipe;
 mod probes;
+mod read_context;
 mod routing;
 mod run;
 mod switch;
@@ -27,17 +27,17 @@ mod transport;
 
 use lowtide_tcp::Config;
 
-use crate::complaints::Diagnostics;
+use crate::diagnostics::Diagnostics;
 use crate::files::FileCache;
 use crate::keys::KeyDefault::{Required, Unset};
 use crate::keys::key;
-use crate::known::KnownNames;
+use crate::known_names::KnownNames;
 use crate::model::ScenarioModel;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
-use crate::tree::TomlNode;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_tree::TomlNode;
+use crate::toml_writer::TomlWriter;
 use crate::value::KeyType;
-use file::ReadContext;
+use read_context::ReadContext;
 
 /// The top of the file, and every table, in the order in which they are written out.
 pub(crate) static ROOT: TableSpec = TableSpec {
@@ -168,7 +168,7 @@ pub(crate) fn write(
 mod tests {
     use super::*;
     use crate::keys::KeyDefault::Is;
-    use crate::tree;
+    use crate::toml_tree;
     use crate::value::NameSet;
     use lowtide_traffic::workload;
 
@@ -179,7 +179,7 @@ mod tests {
         for section in sections() {
             for key in section.all_keys() {
                 if let Is(text) = key.default {
-                    let node = tree::parse_value(0, 0, text);
+                    let node = toml_tree::parse_value(0, 0, text);
                     let value = key.ty.read(&node, &known);
                     assert!(value.is_ok(), "{:?} {}: {value:?}", section.path, key.name);
                     seen += 1;

@@ -12,8 +12,8 @@ use lowtide_units::Rate;
 use crate::error::nearest;
 use crate::files::{FileCache, error_span};
 use crate::reader::TableReader;
-use crate::text::TomlWriter;
-use crate::tree::SourceText;
+use crate::toml_tree::SourceText;
+use crate::toml_writer::TomlWriter;
 use crate::value::KeyValue;
 
 /// The value of a parameter, and the file that it is from.
@@ -118,7 +118,7 @@ pub(super) fn write(out: &mut TomlWriter, param: &WorkloadParam, args: &Workload
         WorkloadParamKind::Parts { .. } => out.optional(name, args.parts(name)),
         WorkloadParamKind::Choice(_) => out.optional(name, args.choice(name)),
         WorkloadParamKind::Distribution(_) => {
-            out.optional(name, args.distribution(name).map(|cdf| cdf.name()))
+            out.optional(name, args.distribution(name).map(|cdf| cdf.name()));
         }
         WorkloadParamKind::File => out.optional(name, args.file(name).map(|file| &file.name)),
         WorkloadParamKind::Size | WorkloadParamKind::SizeOrUnlimited => match args.size(name) {

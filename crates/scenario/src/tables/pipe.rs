@@ -2,14 +2,14 @@
 
 use lowtide_net::BufferSpec;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use super::{buffer, mark};
 use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::{SHARE, key};
 use crate::model::{PipeTable, SpannedName};
 use crate::reader::TableReader;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// `[pipe.NAME]`.

@@ -2,12 +2,12 @@
 
 use lowtide_units::{Bytes, parse_bytes};
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{ProbesTable, TrafficGroup};
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, MAX_COUNT, NameSet};
 
 /// Ends of the ranges of flow sizes where a scenario names none, in bytes: those of DCTCP §4.3.

@@ -2,12 +2,12 @@
 
 use lowtide_net::Routing;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::key;
 use crate::model::{LinkFailure, SpannedName, TopologyKind};
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// `[routing]`.

@@ -2,12 +2,12 @@
 
 use lowtide_units::Duration;
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::{Is, Required};
 use crate::keys::key;
 use crate::model::RunTable;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// `[run]`.

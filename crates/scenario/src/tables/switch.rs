@@ -5,14 +5,14 @@ use std::num::NonZeroU32;
 use lowtide_net::profiles;
 use lowtide_net::{BufferSpec, MarkSpec};
 
-use super::file::ReadContext;
+use super::read_context::ReadContext;
 use super::{buffer, class, mark};
 use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{Switch, SwitchPort};
 use crate::reader::TableReader;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// `[switch]`.
@@ -167,7 +167,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
         }
     }
     let classes = class::read(file, &all);
-    Switch { all, per_switch: some, classes }
+    Switch { all, overrides: some, classes }
 }
 
 /// Reads buffer and memory over what `out` has of them.
@@ -216,7 +216,7 @@ pub(super) fn write(out: &mut TomlWriter, switch: &Switch) {
     out.table("switch.mark");
     mark::write(out, &switch.all.mark);
     switch.classes.iter().for_each(|class| class::write(out, class));
-    for some in &switch.per_switch {
+    for some in &switch.overrides {
         out.table(&format!("switch.at.{}", some.name));
         port(out, some);
         out.table(&format!("switch.at.{}.mark", some.name));

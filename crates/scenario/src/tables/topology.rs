@@ -4,15 +4,15 @@ use lowtide_net::Framing;
 use lowtide_net::topology::{self as fabrics, star};
 use lowtide_units::Rate;
 
-use super::file::ReadContext;
 use super::graph;
-use crate::fabric;
+use super::read_context::ReadContext;
 use crate::keys::KeyDefault::{Is, Required};
 use crate::keys::{KeySpec, key};
 use crate::model::{Topology, TopologyKind};
 use crate::reader::TableReader;
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_writer::TomlWriter;
+use crate::topology_keys;
 use crate::value::{KeyType, KeyValue, NameSet};
 
 /// `[topology]`.
@@ -57,7 +57,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
     let mut r = file.table_with(&TOPOLOGY, &all);
     let entry = r.text("kind").and_then(|kind| fabrics::find(&kind)).unwrap_or(&star::ENTRY);
     let kind = TopologyKind::of(entry.name);
-    let own = fabric::keys(entry);
+    let own = topology_keys::keys(entry);
     if r.has("kind") {
         foreign(&mut r, entry.name, &own, &all);
     }
@@ -71,7 +71,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
     let at = r.at("kind");
     let mut values = Vec::new();
     for key in &own {
-        if key.name == fabric::FILE || key.name == fabric::SWITCHES {
+        if key.name == topology_keys::FILE || key.name == topology_keys::SWITCHES {
             continue;
         }
         let value = r.value(key.name).map(|(value, _)| value);
@@ -96,7 +96,7 @@ fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str, own: &[KeySpec], all: &[
             continue;
         }
         let has = |e: &&&lowtide_net::registry::RegistryEntry| {
-            fabric::keys(e).iter().any(|key| key.name == name)
+            topology_keys::keys(e).iter().any(|key| key.name == name)
                 || (name == list && e.name == "graph")
         };
         let kinds =

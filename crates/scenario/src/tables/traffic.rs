@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use lowtide_traffic::workload::{self, HostSelection, UserFile, WorkloadArgs};
 
-use super::file::ReadContext;
 use super::param;
+use super::read_context::ReadContext;
 use crate::hosts::resolve;
 use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::{KeySpec, key};
 use crate::model::{HostGroup, ScenarioModel, TrafficGroup};
-use crate::section::{TableContents, TableSpec};
-use crate::text::TomlWriter;
-use crate::tree::{SourceSpan, TomlNode};
+use crate::table_spec::{TableContents, TableSpec};
+use crate::toml_tree::{SourceSpan, TomlNode};
+use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
 /// `[traffic.NAME]`.

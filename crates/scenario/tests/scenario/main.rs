@@ -1,5 +1,6 @@
 //! Scenario files, right and wrong: one binary, so that it is linked once.
 
+mod bundle_overrides;
 mod common;
 mod embedded;
 mod fabrics;
@@ -10,4 +11,3 @@ mod refused_hosts;
 mod refused_network;
 mod refused_traffic;
 mod runs;
-mod surroundings;

@@ -4,9 +4,9 @@
 //! window that opens): a policy can only ask for sooner, never for later.
 
 mod api;
+mod ce_state;
 mod cwr;
 mod delayed;
-mod flips;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod accecn;
 pub mod dctcp;
@@ -16,9 +16,9 @@ pub mod tdctcp;
 // lowtide:registry end
 
 pub use api::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeSample, RxSample};
+pub use ce_state::{CeState, FLIP};
 pub use cwr::{CWR_ACK, acks_cwr_at_once, expedite};
 pub use delayed::DelayedAck;
-pub use flips::{CeState, FLIP};
 
 use crate::registered::{AppendList, NameTaken};
 

@@ -253,7 +253,7 @@ impl CongestionControl for Dx {
                 return;
             }
             CongestionEvent::Rto { .. } | CongestionEvent::IdleRestart { .. } => {
-                self.reset_measurement()
+                self.reset_measurement();
             }
             _ => {}
         }

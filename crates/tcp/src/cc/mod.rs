@@ -21,7 +21,7 @@ pub mod vegas;
 #[cfg(test)]
 #[path = "../../../../examples/own-scheme/src/abe.rs"]
 #[expect(unreachable_pub, reason = "it is no part of this crate")]
-mod abe_of_the_example;
+mod example_abe;
 
 pub use api::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,

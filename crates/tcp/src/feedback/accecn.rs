@@ -119,7 +119,7 @@ impl FeedbackDecoder for AccEcn {
         let ce_segments = if assume { safest(least, packets) } else { least };
         let counted = u64::from(ce_segments.min(packets));
         let bytes = (ack.delivered_bytes * counted).checked_div(u64::from(packets)).unwrap_or(0);
-        CeFeedback { ce_bytes: bytes, ce_segments: ce_segments, congested: ce_segments > 0 }
+        CeFeedback { ce_bytes: bytes, ce_segments, congested: ce_segments > 0 }
     }
 }
 

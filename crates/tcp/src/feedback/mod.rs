@@ -2,7 +2,7 @@
 
 mod api;
 #[cfg(test)]
-mod pairs;
+mod decoder_exactness;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod accecn;
 pub mod dctcp;

@@ -5,7 +5,7 @@ use lowtide_wire::SeqNum;
 
 use super::{Hostile, ISN, profile};
 use crate::config::{Config, RecoveryRule, Reduction};
-use crate::path::IcmpReport;
+use crate::icmp::IcmpReport;
 use crate::sender::Sender;
 
 #[test]

@@ -9,8 +9,8 @@ use lowtide_units::{Duration, Instant};
 
 use crate::config;
 use crate::draw::Draw;
-use crate::games::Middlebox;
 use crate::link::Faults;
+use crate::middlebox::Middlebox;
 
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];

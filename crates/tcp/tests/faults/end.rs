@@ -5,8 +5,8 @@ use lowtide_units::{Duration, Instant};
 
 use crate::buffers::{ReceiveBuffer, SendBuffer};
 use crate::case::{Close, EndPlan, Reads};
+use crate::invariants::InvariantChecker;
 use crate::pattern::Pattern;
-use crate::watch::InvariantChecker;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Closing {

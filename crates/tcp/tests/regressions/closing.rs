@@ -7,7 +7,7 @@ use lowtide_tcp::{Arrival, CloseReason, Config, Endpoint, Event};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
-use crate::lone::{SingleConnection, plain};
+use crate::single::{SingleConnection, plain};
 
 /// Both ends in TIME-WAIT, the state that a simultaneous close leaves.
 #[test]

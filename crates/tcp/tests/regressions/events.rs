@@ -4,7 +4,7 @@ use lowtide_tcp::{CloseReason, Config, Event};
 use lowtide_units::{Bytes, Duration};
 use lowtide_wire::Flags;
 
-use crate::lone::{SingleConnection, plain};
+use crate::single::{SingleConnection, plain};
 
 #[test]
 fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {

@@ -2,8 +2,8 @@
 
 mod closing;
 mod events;
-mod lone;
 mod opening;
 mod round_trip;
+mod single;
 mod timeout;
 mod window;

@@ -6,7 +6,7 @@ use lowtide_tcp::{Accepted, Config, Connection, EcnMode, EcnNegotiation, Event};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Options, Segment, SeqNum};
 
-use crate::lone::plain;
+use crate::single::plain;
 
 fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_ms(ms)

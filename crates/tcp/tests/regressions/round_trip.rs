@@ -3,7 +3,7 @@
 use lowtide_units::Duration;
 use lowtide_wire::Flags;
 
-use crate::lone::{SingleConnection, plain};
+use crate::single::{SingleConnection, plain};
 
 /// A connection with 3000 B to send, a closed window, and a window probe on its way.
 fn probing() -> SingleConnection {

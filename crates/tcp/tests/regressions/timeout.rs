@@ -3,7 +3,7 @@
 use lowtide_tcp::{Config, InitialWindow};
 use lowtide_wire::Flags;
 
-use crate::lone::{SingleConnection, plain};
+use crate::single::{SingleConnection, plain};
 
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {

@@ -6,7 +6,7 @@ use lowtide_tcp::{Config, Connection, EcnNegotiation, InitialWindow};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
-use crate::lone::{SingleConnection, plain};
+use crate::single::{SingleConnection, plain};
 
 #[test]
 fn a_retransmission_that_acknowledges_brings_its_window_along() {

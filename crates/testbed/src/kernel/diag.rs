@@ -10,7 +10,7 @@ use std::time::Duration;
 use lowtide_units::Duration as Span;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::look::SocketInfo;
+use crate::socket_info::SocketInfo;
 
 /// `AF_NETLINK`, and its family for questions about sockets.
 const NETLINK: i32 = 16;

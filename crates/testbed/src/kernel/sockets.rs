@@ -12,8 +12,8 @@ use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::diag;
-use super::ends::KernelTcpConfig;
-use crate::look::SocketInfo;
+use super::tcp_config::KernelTcpConfig;
+use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
 
 /// Connections that wait to be accepted.

@@ -8,7 +8,7 @@
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
 use super::{Cdf, CdfKind, PROBABILITY_ONE, Point};
-use crate::table::{FileError, FileLine, lines, quoted, scaled};
+use crate::text_file::{FileError, FileLine, lines, quoted, scaled};
 
 /// Most rows of a file.
 const MAX_ROWS: usize = 100_000;

@@ -5,7 +5,7 @@
 //! the run or with a unit. Fields may be quoted; blank lines and lines that begin with `#` are skipped.
 
 use super::{HostLookup, ListedFlow, push_flow, size, time, unexpected_end};
-use crate::table::{FileError, FileLine, lines, quoted};
+use crate::text_file::{FileError, FileLine, lines, quoted};
 
 /// The columns that must be there.
 const COLUMNS: [&str; 4] = ["src", "dst", "bytes", "start"];

@@ -5,7 +5,7 @@
 //! there. Ports are given by the hosts here, and flows of different priority groups are refused.
 
 use super::{HostLookup, ListedFlow, parse_count, push_flow, size, time, unexpected_end};
-use crate::table::{FileError, lines, quoted};
+use crate::text_file::{FileError, lines, quoted};
 
 const ROW: &str = "write `src dst pg dport size start`, as `0 1 3 100 200000 2.0`";
 

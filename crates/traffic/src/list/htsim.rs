@@ -6,7 +6,7 @@
 //! size 0, which goes on without end there.
 
 use super::{HostLookup, ListedFlow, parse_count, push_flow, size, unexpected_end};
-use crate::table::{FileError, FileLine, lines, quoted};
+use crate::text_file::{FileError, FileLine, lines, quoted};
 use lowtide_units::Instant;
 
 const ROW: &str = "write `src->dst start T size S`, as `1->0 id 1 start 0 size 2000000`";

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use lowtide_units::{Bytes, Duration, Instant, parse_bytes, parse_duration};
 
 use crate::api::WorkloadContext;
-use crate::refusal::MAX_CONNECTIONS;
-use crate::table::{FileError, FileLine, quoted, scaled};
+use crate::error::MAX_CONNECTIONS;
+use crate::text_file::{FileError, FileLine, quoted, scaled};
 
 mod csv;
 mod hpcc;

@@ -5,8 +5,8 @@
 //! moment on: DCTCP §4.2.1 (fig. 20) has 41 hosts that each ask 25 KB of the 40 others.
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
-use crate::ask::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
-use crate::deal::START;
+use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
+use crate::round_robin::START;
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
@@ -18,9 +18,10 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    ask::client_per_source(args, |i, client| {
-        let mut asker = ask::query_client(args, client, ask::servers(args, client)?);
-        asker.response_sizes = ask::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
+    queries::client_per_source(args, |i, client| {
+        let mut asker = queries::query_client(args, client, queries::servers(args, client)?);
+        asker.response_sizes =
+            queries::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
         Ok(asker)
     })
 }

@@ -15,9 +15,9 @@ use super::{
     HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
     WorkloadParam, WorkloadParamKind,
 };
-use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, REQUEST};
 use crate::cdf::CdfKind;
-use crate::deal::{START, self_traffic_error};
+use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, REQUEST};
+use crate::round_robin::{START, self_traffic_error};
 use crate::{Cdf, Flow, QueryClientSpec, QuerySchedule, WritePattern};
 
 /// Larger background flows are updates (DCTCP §4.3).
@@ -93,7 +93,7 @@ fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, Workl
             format!("`{name}` is a server of the rack and stands for what is outside of it");
         return Err(WorkloadError::at("to", message, "name the hosts outside the rack in `to`"));
     }
-    let mut made = ask::client_per_source(args, |i, server| queries(args, site, i, server))?;
+    let mut made = queries::client_per_source(args, |i, server| queries(args, site, i, server))?;
     for (i, server) in (0..).zip(&args.sources) {
         made.flows.append(&mut background(args, site, i, *server)?);
         made.check_limits(args)?;
@@ -120,14 +120,14 @@ fn queries(
         let help = "name two servers or more in `from`";
         return Err(WorkloadError::at("to", "a server alone has nobody to ask", help));
     }
-    let mut asker = ask::query_client(args, server, others);
+    let mut asker = queries::query_client(args, server, others);
     let mut rng = args.rng(site, i, "query-gaps");
     let gaps = gaps(args, "query-gaps", "query-every")?;
-    asker.schedule = QuerySchedule::OpenLoop(ask::arrival_times(args, site, u64::MAX, || {
+    asker.schedule = QuerySchedule::OpenLoop(queries::arrival_times(args, site, u64::MAX, || {
         gaps.draw_duration(&mut rng)
     })?);
     asker.response_sizes =
-        ask::draw_response_sizes(args, site, i, "query-answer", &asker.schedule)?;
+        queries::draw_response_sizes(args, site, i, "query-answer", &asker.schedule)?;
     Ok(asker)
 }
 
@@ -140,7 +140,7 @@ fn background(
     let gaps = gaps(args, "background-gaps", "background-every")?;
     let drawn = args.require_cdf("background-sizes")?;
     let mut rng = args.rng(site, i, "background-gaps");
-    let times = ask::arrival_times(args, site, u64::MAX, || gaps.draw_duration(&mut rng))?;
+    let times = queries::arrival_times(args, site, u64::MAX, || gaps.draw_duration(&mut rng))?;
     let (mut sizes, mut ends) = (args.rng(site, i, "sizes"), args.rng(site, i, "ends"));
     let outside = args.parts("inter-rack").map_or(0, Fraction::as_ppb);
     let outside = u64::try_from(outside).unwrap_or(0);

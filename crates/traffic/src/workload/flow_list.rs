@@ -14,8 +14,8 @@ use super::{
     HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
     WorkloadParam, WorkloadParamKind,
 };
-use crate::deal::START;
 use crate::list::{self, HostLookup};
+use crate::round_robin::START;
 use crate::{Flow, WritePattern};
 
 /// Registration.

@@ -11,8 +11,8 @@ use super::{
     HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
     WorkloadParam, WorkloadParamKind,
 };
-use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
-use crate::deal::START;
+use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
+use crate::round_robin::START;
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
@@ -39,8 +39,8 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let total = args.size("total").unwrap_or(Bytes::new(1)).as_u64();
-    ask::client_per_source(args, |_, client| {
-        let mut asker = ask::query_client(args, client, ask::servers(args, client)?);
+    queries::client_per_source(args, |_, client| {
+        let mut asker = queries::query_client(args, client, queries::servers(args, client)?);
         asker.response_sizes = vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))];
         Ok(asker)
     })

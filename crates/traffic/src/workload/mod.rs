@@ -17,8 +17,8 @@ pub mod transfers;
 pub use crate::api::{
     HostInfo, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
 };
+pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 pub use crate::param::{UserFile, WorkloadParam, WorkloadParamKind, WorkloadParamValue};
-pub use crate::refusal::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 
 /// Every workload, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)

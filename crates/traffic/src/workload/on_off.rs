@@ -12,7 +12,7 @@ use super::{
     WorkloadParam, WorkloadParamKind,
 };
 use crate::WritePattern;
-use crate::deal::{self, round_robin_flows};
+use crate::round_robin::{self, round_robin_flows};
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
@@ -20,10 +20,10 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "flows that send a burst, pause, and go on over the same connection",
     host_selection: HostSelection::FromTo,
     params: &[
-        deal::COUNT,
-        deal::SIZE,
-        deal::START,
-        deal::SPACING,
+        round_robin::COUNT,
+        round_robin::SIZE,
+        round_robin::START,
+        round_robin::SPACING,
         WorkloadParam {
             name: "burst",
             kind: WorkloadParamKind::Size,

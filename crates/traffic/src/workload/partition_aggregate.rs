@@ -13,9 +13,9 @@ use super::{
     HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
     WorkloadParam, WorkloadParamKind,
 };
-use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::cdf::CdfKind;
-use crate::deal::START;
+use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
+use crate::round_robin::START;
 use crate::{QueryClientSpec, QuerySchedule};
 
 /// Registration.
@@ -81,7 +81,7 @@ fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, Workl
             "give `answer-each` or `answer-total`",
         ));
     }
-    ask::client_per_source(args, |i, client| one(args, site, i, client))
+    queries::client_per_source(args, |i, client| one(args, site, i, client))
 }
 
 fn one(
@@ -90,7 +90,7 @@ fn one(
     i: u64,
     client: u32,
 ) -> Result<QueryClientSpec, WorkloadError> {
-    let mut asker = ask::query_client(args, client, ask::servers(args, client)?);
+    let mut asker = queries::query_client(args, client, queries::servers(args, client)?);
     if let Some(fan_out) = args.count_or_off("fan-out") {
         if fan_out > u64::from(asker.fan_out) {
             let message = format!("a query goes to {fan_out} of {} servers", asker.fan_out);
@@ -106,7 +106,7 @@ fn one(
     asker.response_sizes = if let Some(total) = args.size("answer-total") {
         vec![Bytes::new(total.as_u64().div_ceil(u64::from(asker.fan_out)).max(1))]
     } else {
-        ask::draw_response_sizes(args, site, i, "answer-each", &asker.schedule)?
+        queries::draw_response_sizes(args, site, i, "answer-each", &asker.schedule)?
     };
     Ok(asker)
 }
@@ -124,14 +124,14 @@ fn query_schedule(
                 let message = "Poisson queries without the mean time between them";
                 return Err(WorkloadError::at("every", message, "write `every = \"10 ms\"`"));
             };
-            ask::arrival_times(args, site, most, || rng.exponential(every))?
+            queries::arrival_times(args, site, most, || rng.exponential(every))?
         }
         Some("measured") => {
             let gaps = args.require_cdf("gaps")?;
             let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every));
-            ask::arrival_times(args, site, most, || gaps.draw_duration(&mut rng))?
+            queries::arrival_times(args, site, most, || gaps.draw_duration(&mut rng))?
         }
-        _ => return Ok(ask::closed_loop(args)),
+        _ => return Ok(queries::closed_loop(args)),
     };
     Ok(QuerySchedule::OpenLoop(times))
 }

@@ -10,7 +10,7 @@
 use lowtide_units::Instant;
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
-use crate::deal::{SIZE, START, self_traffic_error};
+use crate::round_robin::{SIZE, START, self_traffic_error};
 use crate::{Flow, WritePattern};
 
 /// Registration.

@@ -18,7 +18,7 @@ use super::{
     WorkloadError, WorkloadParam, WorkloadParamKind,
 };
 use crate::cdf::CdfKind;
-use crate::deal::{START, self_traffic_error};
+use crate::round_robin::{START, self_traffic_error};
 use crate::{Cdf, Flow, WritePattern};
 
 /// A billion, of which [`Parts`] are parts.

@@ -14,7 +14,7 @@ use super::{
     WorkloadParam, WorkloadParamKind,
 };
 use crate::WritePattern;
-use crate::deal::{self, round_robin_flows};
+use crate::round_robin::{self, round_robin_flows};
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
@@ -22,10 +22,10 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "flows whose applications write at a constant rate or as a Poisson process",
     host_selection: HostSelection::FromTo,
     params: &[
-        deal::COUNT,
-        deal::SIZE,
-        deal::START,
-        deal::SPACING,
+        round_robin::COUNT,
+        round_robin::SIZE,
+        round_robin::START,
+        round_robin::SPACING,
         WorkloadParam {
             name: "rate",
             kind: WorkloadParamKind::Rate,

@@ -6,8 +6,8 @@
 //! connection while two long flows keep the queue full.
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
-use crate::ask::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
-use crate::deal::{self, START};
+use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
+use crate::round_robin::{self, START};
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
@@ -19,11 +19,12 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    ask::client_per_source(args, |i, client| {
-        let server = deal::nth_other(&args.destinations, i, client);
-        let server = server.ok_or_else(|| deal::self_traffic_error(args))?;
-        let mut asker = ask::query_client(args, client, vec![server]);
-        asker.response_sizes = ask::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
+    queries::client_per_source(args, |i, client| {
+        let server = round_robin::nth_other(&args.destinations, i, client);
+        let server = server.ok_or_else(|| round_robin::self_traffic_error(args))?;
+        let mut asker = queries::query_client(args, client, vec![server]);
+        asker.response_sizes =
+            queries::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
         Ok(asker)
     })
 }

@@ -7,14 +7,20 @@
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::WritePattern;
-use crate::deal::{self, round_robin_flows};
+use crate::round_robin::{self, round_robin_flows};
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "transfers",
     summary: "a number of transfers of one size, round robin over sources and destinations",
     host_selection: HostSelection::FromTo,
-    params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING, deal::DURATION],
+    params: &[
+        round_robin::COUNT,
+        round_robin::SIZE,
+        round_robin::START,
+        round_robin::SPACING,
+        round_robin::DURATION,
+    ],
     traffic,
 };
 

@@ -8,7 +8,7 @@ use lowtide_tcp::switches::{self, Setting};
 use lowtide_tcp::{Config, Value, ValueKind};
 use lowtide_units::{Bytes, Duration};
 
-use crate::draw::FuzzInput;
+use crate::fuzz_input::FuzzInput;
 
 /// Every setting that exists, so that a new one is drawn from the day on which it comes.
 static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(switches::all);

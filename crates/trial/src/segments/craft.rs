@@ -3,8 +3,8 @@
 
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum, Timestamps};
 
-use super::known::PeerState;
-use crate::draw::FuzzInput;
+use super::peer_state::PeerState;
+use crate::fuzz_input::FuzzInput;
 
 /// Payload bytes of the segments that the peer likes to send.
 pub(super) const PEER_MSS: u64 = 500;

@@ -7,7 +7,7 @@ use lowtide_units::Duration;
 use lowtide_wire::{Flags, SeqNum};
 
 use super::craft::PEER_MSS;
-use super::stage::Harness;
+use super::harness::Harness;
 
 /// Timers until every retry is used up.
 const MAX_TIMERS: u32 = 20_000;

@@ -9,14 +9,14 @@ mod board;
 mod config;
 mod craft;
 mod finish;
-mod known;
-mod stage;
-mod watch;
+mod harness;
+mod invariants;
+mod peer_state;
 
 use lowtide_units::{Duration, Instant};
 
-use crate::draw::FuzzInput;
-use stage::Harness;
+use crate::fuzz_input::FuzzInput;
+use harness::Harness;
 
 /// Enough to reach every state, and few enough for thousands of inputs in a second.
 const MAX_OPERATIONS: u32 = 300;

@@ -15,7 +15,7 @@ use crate::args::{BackendArg, CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::run::PlanRunner;
 use crate::cmd::set;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

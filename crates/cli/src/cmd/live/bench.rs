@@ -5,7 +5,7 @@ use lowtide_live::config;
 use serde::Serialize;
 
 use crate::args::LiveBenchArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// What is measured: the line, and who sends to whom. The first of the lines without and with offloads is what the

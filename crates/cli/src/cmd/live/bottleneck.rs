@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use super::{link, link_report, setup};
 use crate::args::BottleneckArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 

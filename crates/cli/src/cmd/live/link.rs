@@ -7,7 +7,7 @@ use lowtide_scenario::Scenario;
 
 use crate::args::LinkArgs;
 use crate::cmd::set;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// Two hosts and a line.
 const LINE: &str = include_str!("line.toml");

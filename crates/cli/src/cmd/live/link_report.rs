@@ -3,7 +3,7 @@
 use lowtide_bottleneck::{Fidelity, Histogram, HostReport, PortReport, Report};
 use serde::Serialize;
 
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -6,7 +6,7 @@ mod link;
 mod link_report;
 mod proxy;
 mod setup;
-mod show;
+mod stream_report;
 mod through;
 
 use std::fs::File;
@@ -27,7 +27,7 @@ use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
 
 use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 use setup::LiveHost;
@@ -109,7 +109,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let plan = ServePlan { connections, stop: &STOP, began: &|_| {}, limits: limits(args) };
     let complaint = Mutex::new(None);
     let shed = serve(&listener, plan, &|report| {
-        if let Err(failure) = show::served(&report, out) {
+        if let Err(failure) = stream_report::served(&report, out) {
             *complaint.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             STOP.store(true, Ordering::Relaxed);
         }
@@ -124,7 +124,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     drop(listener);
     drop(between);
     let stats = end(live)?;
-    show::dropped(&stats, out);
+    stream_report::dropped(&stats, out);
     note_memory(&stats, out);
     complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
@@ -138,7 +138,7 @@ fn limits(args: &LiveServerArgs) -> ServeLimits {
 
 /// The client's work, its server somewhere else.
 fn run_client(open: &Connector<'_>, load: &Load, out: Output) -> LoadReport {
-    run(load, open, &STOP, &mut |interval| show::interval(interval, false, out))
+    run(load, open, &STOP, &mut |interval| stream_report::interval(interval, false, out))
 }
 
 /// A server of this command: its connections, and what became of them.
@@ -185,7 +185,7 @@ fn run_with_server(
         let server = server.map_err(failed("cannot start a thread"))?;
         let report = run(load, open, &STOP, &mut |interval| {
             let ours = served.fill_missing_info(interval);
-            show::interval(interval, ours, out);
+            stream_report::interval(interval, ours, out);
         });
         over.store(true, Ordering::Relaxed);
         match server.join() {
@@ -237,7 +237,7 @@ fn finish(
     };
     let stats = end(live)?;
     note_memory(&stats, out);
-    show::report(host, load, (report, served), &stats, between, out)?;
+    stream_report::report(host, load, (report, served), &stats, between, out)?;
     if STOP.load(Ordering::Relaxed) {
         return Err(CommandError::Interrupted("what was sent until then is above".into()));
     }
@@ -245,7 +245,8 @@ fn finish(
         return Ok(());
     }
     let bad = |s: &&StreamReport| !s.outcome.is_some_and(|o| o.agrees());
-    let why: Vec<String> = report.streams.iter().filter(bad).map(show::stream_error).collect();
+    let why: Vec<String> =
+        report.streams.iter().filter(bad).map(stream_report::stream_error).collect();
     Err(CommandError::Run(why.join("; ")))
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::setup::{LiveHost, live_error};
 use super::{end, failed, setup};
 use crate::args::ProxyArgs;
-use crate::failure::CommandError;
+use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 

@@ -10,7 +10,7 @@ use lowtide_tcp::Config;
 use crate::args::{
     FlowArg, KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveStackArgs, NetnsArg, PeerArg,
 };
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// A host that can be started.
 pub(super) struct LiveHost {

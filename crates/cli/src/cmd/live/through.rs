@@ -9,7 +9,7 @@ use super::bottleneck::full_prefix_len;
 use super::link;
 use super::setup::{LiveHost, live_error};
 use crate::args::{PeerArg, ThroughArgs};
-use crate::failure::CommandError;
+use crate::error::CommandError;
 
 /// Our host, and the network if there is one between it and the kernel; privileges are given up but for what `later`
 /// names.

@@ -6,7 +6,7 @@ use lowtide_record::{DataFrame, FrameValues};
 use lowtide_units::parse_duration;
 use serde::Deserialize;
 
-use super::cut;
+use super::censored;
 use super::filter::Filter;
 use super::reduce::Reduce;
 use crate::claims::columns::{column, numbers};
@@ -92,7 +92,7 @@ impl RowsMeasure {
         names.extend(self.r#where.keys().map(String::as_str));
         names.extend(self.every.as_ref().map(|_| TIME));
         names.extend(self.other_columns().map(String::as_str));
-        names.extend(cut::censoring_columns(&self.table));
+        names.extend(censored::censoring_columns(&self.table));
         names.extend(also);
         of.dir.frame(&self.table, &names).map_err(|e| e.to_string())
     }
@@ -114,7 +114,7 @@ impl RowsMeasure {
             keep[*i]
                 && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
-        let cut = cut::lower_bounds(&frame, &self.table, &self.column, |_| 0.0)?;
+        let cut = censored::lower_bounds(&frame, &self.table, &self.column, |_| 0.0)?;
         let was_cut = |i: usize| cut.as_ref()?[i].map(|_| f64::INFINITY);
         let y = |i: usize| {
             Some(ys[i].or_else(|| was_cut(i))? - less.map_or(Some(0.0), |less| less[i])?)
@@ -154,7 +154,7 @@ impl RowsMeasure {
             } else if found.iter().all(|v| v.lower.total_cmp(&v.upper).is_eq()) {
                 self.reduce.of(most())
             } else {
-                cut::reduce_bounds(self.reduce, least(), most())
+                censored::reduce_bounds(self.reduce, least(), most())
             };
             Ok(one.map(|v| v / self.per + self.plus))
         };
@@ -172,8 +172,9 @@ impl RowsMeasure {
         let (over, less, weight) =
             (beside(&self.over)?, beside(&self.less)?, beside(&self.weight)?);
         let runs = numbers("run")?;
-        let least =
-            |name: &String| cut::lower_bounds(frame, &self.table, name, |i| ended(ends, runs[i]));
+        let least = |name: &String| {
+            censored::lower_bounds(frame, &self.table, name, |i| ended(ends, runs[i]))
+        };
         let counts = self.reduce == Reduce::Count;
         let values = if counts { runs } else { numbers(&self.column)? };
         let least_value = if counts { None } else { least(&self.column)? };

@@ -5,23 +5,23 @@
 //! keeps the flows of each host as they are. At both ends there is one class only, so that they are the
 //! pure runs.
 
-mod answer;
 mod page;
+mod result;
 
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_units::{Duration, parse_duration};
 
-use super::ask::{run_and_report, single_point_plan};
-use super::ends::EndpointStack;
-use super::question::{CLASSES, MOVED_KEY, Question, ShareRequest};
+use super::endpoint_stack::EndpointStack;
+use super::request::{CLASSES, MOVED_KEY, Question, ShareRequest};
+use super::run::{run_and_report, single_point_plan};
 use crate::error::LabError;
 use crate::session::ExecuteOptions;
 use crate::stored::CompletedExperiment;
 
-pub use super::question::MovedEnds;
-pub use answer::{ShareClass, SharePoint, ShareResult};
+pub use super::request::MovedEnds;
 pub(crate) use page::write_outputs;
 pub use page::{table_head, table_rows};
+pub use result::{ShareClass, SharePoint, ShareResult};
 
 /// The question.
 #[derive(Clone, Debug)]

@@ -2,11 +2,13 @@
 
 use lowtide_record::{Manifest, RunDir};
 
-use super::answer::{ShareClass, SharePoint, ShareResult, share_result};
+use super::result::{ShareClass, SharePoint, ShareResult, share_result};
 use crate::error::LabError;
 use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, to_svg};
-use crate::matrix::question::{MovedEnds, ShareRequest};
-use crate::matrix::sheet::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
+use crate::matrix::html_page::{
+    self, PageFigure, PageMeta, PageTable, Section, format_number, json,
+};
+use crate::matrix::request::{MovedEnds, ShareRequest};
 use crate::results::Results;
 
 /// Writes `share.json`, the figures and the report.
@@ -41,7 +43,7 @@ pub(crate) fn write_outputs(
         thresholds: None,
         settings_note: "With all hosts moved.".to_owned(),
     };
-    let mut files = sheet::write(dir, manifest, &frame, &[section])?;
+    let mut files = html_page::write(dir, manifest, &frame, &[section])?;
     files.push("share.json".to_owned());
     Ok((files, answer))
 }

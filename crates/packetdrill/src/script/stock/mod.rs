@@ -123,7 +123,7 @@ fn header(script: &Script) -> Result<String, ScriptError> {
             "ip_version" => version = value,
             "tolerance_usecs" => tolerance = value.parse().unwrap_or(0).max(TOLERANCE_US),
             kept if PASSED_THROUGH.contains(&kept) => {
-                others.push(format!("--{kept}={}\n", quoted(value)))
+                others.push(format!("--{kept}={}\n", quoted(value)));
             }
             _ => {}
         }

@@ -1,0 +1,371 @@
+//! What is seen of connections, as text and as JSON.
+
+use lowtide_live::load::{Interval, Load, LoadReport, Sample, StreamReport, Way};
+use lowtide_live::{ConnInfo, LiveStats};
+use lowtide_units::Duration;
+use serde::Serialize;
+
+use super::link_report::{self, Rows};
+use super::setup::LiveHost;
+use crate::error::CommandError;
+use crate::output::Output;
+
+/// What a connection shows, with the names of `tcp_info` where one exists.
+#[derive(Serialize)]
+struct Transport {
+    state: String,
+    cc: &'static str,
+    ecn: String,
+    snd_cwnd: u64,
+    snd_ssthresh: Option<u64>,
+    mss: u32,
+    srtt_us: Option<f64>,
+    rttvar_us: f64,
+    min_rtt_us: Option<f64>,
+    rto_us: f64,
+    /// The estimate of the marked share, 0 to 1.
+    alpha: Option<f64>,
+    /// Segments that the peer reported as marked.
+    delivered_ce_segs: u64,
+    /// Payload bytes that came with CE.
+    marked_bytes: u64,
+    data_segs_out: u64,
+    bytes_retrans: u64,
+    fast_retransmits: u64,
+    rto_count: u64,
+    ecn_reductions: u64,
+    /// Memory of the transport, without payload, bytes.
+    memory: usize,
+}
+
+fn micros(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e6
+}
+
+fn alpha(info: &ConnInfo) -> Option<f64> {
+    info.alpha_q20.map(|a| a as f64 / f64::from(1 << 20))
+}
+
+fn transport(info: &ConnInfo) -> Transport {
+    let t = &info.tcp;
+    Transport {
+        state: format!("{:?}", t.state),
+        cc: t.cc,
+        ecn: format!("{:?}", t.ecn),
+        snd_cwnd: t.snd_cwnd,
+        snd_ssthresh: t.snd_ssthresh,
+        mss: t.mss,
+        srtt_us: t.srtt.map(micros),
+        rttvar_us: micros(t.rttvar),
+        min_rtt_us: t.min_rtt.map(micros),
+        rto_us: micros(t.rto),
+        alpha: alpha(info),
+        delivered_ce_segs: t.counters.delivered_ce_segs,
+        marked_bytes: t.marked_bytes,
+        data_segs_out: t.counters.data_segs_out,
+        bytes_retrans: t.counters.bytes_retrans,
+        fast_retransmits: t.counters.fast_retransmits,
+        rto_count: t.counters.rto_count,
+        ecn_reductions: t.counters.ecn_reductions,
+        memory: info.memory,
+    }
+}
+
+#[derive(Serialize)]
+struct StreamRow {
+    stream: usize,
+    peer: Option<String>,
+    /// As of the whole; `null` where no connection came about.
+    way: Option<&'static str>,
+    /// When it was opened, since the client began.
+    start_seconds: f64,
+    bytes: u64,
+    seconds: f64,
+    bits_per_second: f64,
+    /// Both ends saw the same bytes; `null` where the other end does not say.
+    checksums_agree: Option<bool>,
+    error: Option<String>,
+    transport: Option<Transport>,
+}
+
+#[derive(Serialize)]
+struct SampleRow {
+    stream: usize,
+    bytes: u64,
+    transport: Option<Transport>,
+}
+
+#[derive(Serialize)]
+struct IntervalRow {
+    start: f64,
+    end: f64,
+    bytes: u64,
+    bits_per_second: f64,
+    streams: Vec<SampleRow>,
+}
+
+#[derive(Serialize)]
+struct Driver {
+    packets_received: u64,
+    packets_sent: u64,
+    malformed: u64,
+    bad_checksum: u64,
+    fragments: u64,
+    /// From addresses that no other host has, and for broadcast and multicast ones.
+    martians: u64,
+    groups: u64,
+    unsent: u64,
+    /// Their checksum or segments were left to the interface, and finished here.
+    unfinished: u64,
+    backlog_full: u64,
+    /// SYNs beyond the bound on half-open connections that were answered, and connections that came of them.
+    cookies_sent: u64,
+    cookies_accepted: u64,
+    cpu_seconds: f64,
+    cpu_seconds_per_gb: f64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    version: &'static str,
+    device: String,
+    addresses: Vec<String>,
+    mtu: u16,
+    tcp: String,
+    /// The kernel's congestion control and `tcp_ecn`, where the namespace is of this command.
+    kernel: Option<[String; 2]>,
+    /// `up`: the client sends; `down`, or `both` where connections differ.
+    way: &'static str,
+    bytes: u64,
+    seconds: f64,
+    bits_per_second: f64,
+    checksums_agree: bool,
+    /// As the client sees them.
+    streams: Vec<StreamRow>,
+    /// As the server sees them, where that is lowtide and here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    served: Vec<StreamRow>,
+    intervals: Vec<IntervalRow>,
+    driver: Driver,
+    /// What is between the two, with `--through`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<Rows>,
+}
+
+fn rate(bytes: u64, took: Duration) -> f64 {
+    let seconds = took.as_secs_f64();
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+}
+
+const fn name(way: Way) -> &'static str {
+    match way {
+        Way::Up => "up",
+        Way::Down => "down",
+    }
+}
+
+fn direction(load: &Load) -> &'static str {
+    let has = |way| load.flows.iter().any(|flow| flow.way == way);
+    match (has(Way::Up), has(Way::Down)) {
+        (true, true) => "both",
+        (false, true) => name(Way::Down),
+        _ => name(Way::Up),
+    }
+}
+
+fn stream_row(s: &StreamReport) -> StreamRow {
+    StreamRow {
+        stream: s.number,
+        peer: s.peer.map(|p| p.to_string()),
+        way: s.way.map(name),
+        start_seconds: s.start.as_secs_f64(),
+        bytes: s.bytes,
+        seconds: s.took.as_secs_f64(),
+        bits_per_second: rate(s.bytes, s.took),
+        checksums_agree: s.outcome.and_then(|o| o.there.map(|_| o.agrees())),
+        error: s.error.clone(),
+        transport: s.info.as_ref().map(transport),
+    }
+}
+
+fn interval_row(interval: &Interval) -> IntervalRow {
+    let sample = |s: &Sample| SampleRow {
+        stream: s.number,
+        bytes: s.bytes,
+        transport: s.info.as_ref().map(transport),
+    };
+    IntervalRow {
+        start: interval.from.as_secs_f64(),
+        end: interval.to.as_secs_f64(),
+        bytes: interval.bytes(),
+        bits_per_second: rate(interval.bytes(), interval.to.saturating_sub(interval.from)),
+        streams: interval.samples.iter().map(sample).collect(),
+    }
+}
+
+/// Window, round trip, marks and repairs in a few words.
+fn facts(info: Option<&ConnInfo>, sends: bool) -> String {
+    let Some(info) = info else { return String::new() };
+    let t = &info.tcp;
+    if !sends {
+        return format!("  marked {} kB  ecn {:?}", t.marked_bytes / 1000, t.ecn);
+    }
+    let srtt = t.srtt.map_or_else(|| "-".to_owned(), |d| format!("{:.3} ms", micros(d) / 1e3));
+    let alpha = alpha(info).map_or_else(String::new, |a| format!("  alpha {a:.3}"));
+    format!(
+        "  retr {:>5} kB  cwnd {:>7.1} kB  srtt {srtt}{alpha}  marks {}",
+        t.counters.bytes_retrans / 1000,
+        t.snd_cwnd as f64 / 1e3,
+        t.counters.delivered_ce_segs,
+    )
+}
+
+fn amounts(bytes: u64, took: Duration) -> String {
+    format!("{:>9.1} MB  {:>8.1} Mbit/s", bytes as f64 / 1e6, rate(bytes, took) / 1e6)
+}
+
+/// One line for each connection, and one for all; `other` says that what is shown of transports is not the client's but that
+/// of the other end.
+pub(super) fn interval(interval: &Interval, other: bool, out: Output) {
+    if out.json {
+        return;
+    }
+    let took = interval.to.saturating_sub(interval.from);
+    let span = format!("{:>7.2}-{:<7.2} s", interval.from.as_secs_f64(), interval.to.as_secs_f64());
+    for s in &interval.samples {
+        let facts = facts(s.info.as_ref(), (s.way == Way::Up) != other);
+        // A reader that went away shows when the result is printed.
+        let _ = out.text(&format!("[{:>3}] {span} {}{facts}", s.number, amounts(s.bytes, took)));
+    }
+    if interval.samples.len() > 1 {
+        let _ = out.text(&format!("[SUM] {span} {}", amounts(interval.bytes(), took)));
+    }
+}
+
+/// Why a connection is no success.
+pub(super) fn stream_error(s: &StreamReport) -> String {
+    let why = match (&s.error, s.outcome) {
+        (Some(error), _) => error.clone(),
+        (None, Some(o)) => match o.there {
+            None => "the other end did not confirm what came".to_owned(),
+            Some(there) => format!(
+                "the ends disagree: {} bytes with checksum {:016x} here, {} with {:016x} there",
+                o.here.bytes, o.here.digest, there.bytes, there.digest
+            ),
+        },
+        (None, None) => "it did not end".to_owned(),
+    };
+    format!("stream {}: {why}", s.number)
+}
+
+fn line(s: &StreamReport, sends: bool) -> String {
+    let checked = match s.outcome {
+        Some(o) if o.agrees() => "  checksums agree".to_owned(),
+        Some(o) if o.there.is_none() && s.way == Some(Way::Down) => String::new(),
+        Some(o) if o.there.is_none() && s.error.is_none() => String::new(),
+        _ => format!("  {}", stream_error(s)),
+    };
+    let facts = facts(s.info.as_ref(), sends);
+    format!(
+        "[{:>3}] {:>15.3} s {}{facts}{checked}",
+        s.number,
+        s.took.as_secs_f64(),
+        amounts(s.bytes, s.took)
+    )
+}
+
+/// One client that was served.
+pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), CommandError> {
+    if out.json {
+        return out.json(&stream_row(s));
+    }
+    let peer = s.peer.map_or_else(String::new, |p| format!("{p} "));
+    out.text(&format!("{peer}{}", line(s, s.way == Some(Way::Down))))
+}
+
+/// Prints the packets that a server dropped or answered without state, if any.
+pub(super) fn dropped(stats: &LiveStats, out: Output) {
+    let p = &stats.packets;
+    let counts = [
+        (p.martians, "packets from addresses that no other host has"),
+        (p.groups, "TCP packets for broadcast or multicast addresses"),
+        (p.fragments, "fragments"),
+        (p.backlog_full, "SYNs dropped beyond --half-open"),
+        (p.cookies_sent, "SYNs beyond --half-open answered with cookies"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        out.note(&format!("{count} {what}"));
+    }
+}
+
+/// Everything, when it is over.
+pub(super) fn report(
+    host: &LiveHost,
+    load: &Load,
+    (report, served): (&LoadReport, &[StreamReport]),
+    stats: &LiveStats,
+    between: Option<Rows>,
+    out: Output,
+) -> Result<(), CommandError> {
+    let (bytes, packets) = (report.bytes(), &stats.packets);
+    let cpu = stats.cpu.as_secs_f64();
+    let per_gb = if bytes > 0 { cpu / (bytes as f64 / 1e9) } else { 0.0 };
+    if out.json {
+        let side = |s: &lowtide_live::Side| format!("{}/{}", s.ours, s.prefix);
+        return out.json(&Report {
+            schema: "lowtide.live/1",
+            version: env!("CARGO_PKG_VERSION"),
+            device: host.plan.name.clone(),
+            addresses: host.plan.sides.iter().map(side).collect(),
+            mtu: host.plan.mtu,
+            tcp: host.requested.clone(),
+            kernel: host.kernel.clone(),
+            way: direction(load),
+            bytes,
+            seconds: report.took.as_secs_f64(),
+            bits_per_second: rate(bytes, report.took),
+            checksums_agree: report.is_good(),
+            streams: report.streams.iter().map(stream_row).collect(),
+            served: served.iter().map(stream_row).collect(),
+            intervals: report.intervals.iter().map(interval_row).collect(),
+            driver: Driver {
+                packets_received: packets.received,
+                packets_sent: packets.sent,
+                malformed: packets.malformed,
+                bad_checksum: packets.bad_checksum,
+                fragments: packets.fragments,
+                martians: packets.martians,
+                groups: packets.groups,
+                unsent: packets.unsent,
+                unfinished: packets.unfinished,
+                backlog_full: packets.backlog_full,
+                cookies_sent: packets.cookies_sent,
+                cookies_accepted: packets.cookies_accepted,
+                cpu_seconds: cpu,
+                cpu_seconds_per_gb: per_gb,
+            },
+            network: between,
+        });
+    }
+    out.text("over")?;
+    for s in &report.streams {
+        out.text(&line(s, s.way == Some(Way::Up)))?;
+    }
+    for s in served {
+        out.text(&format!("served {}", line(s, s.way == Some(Way::Down))))?;
+    }
+    if report.streams.len() > 1 {
+        let took = report.took.as_secs_f64();
+        out.text(&format!("[SUM] {took:>15.3} s {}", amounts(bytes, report.took)))?;
+    }
+    if packets.unfinished > 0 {
+        out.note(&format!(
+            "{} packets came with their checksum or segments left to the interface, and were finished here: each \
+             hides marks and times of single ones; turn offloads off at the peer (ethtool -K NAME tx off tso off gso off)",
+            packets.unfinished
+        ));
+    }
+    out.text(&format!("driver: {cpu:.3} s of processor, {per_gb:.2} s for a GB"))?;
+    between.map_or(Ok(()), |rows| link_report::text(&rows, out))
+}

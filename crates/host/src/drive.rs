@@ -1,0 +1,194 @@
+//! Everything that follows a change of a connection, in one turn: its application hears what happened, what
+//! it has to send goes on its way, and its timer is set.
+//!
+//! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
+
+use std::hint::cold_path;
+
+use lowtide_net::{Envelope, HostId, Network};
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_tcp::{ConnId, Connection, Transmit};
+use lowtide_units::Instant;
+
+use crate::app::{ConnHandle, ConnSide};
+use crate::bucket::DelayedPacket;
+use crate::datapath::{enqueue_delayed, send};
+use crate::timer_tick::TimerTick;
+use crate::trace::Tracer;
+use crate::transfer::poll_flow_events;
+use crate::tsq::Tsq;
+use crate::world::{TIMER, WRITE, World};
+use crate::writer::Writer;
+
+impl World<'_> {
+    /// The connection `id` of a side has changed.
+    pub(crate) fn drive_conn(
+        &mut self,
+        now: Instant,
+        side: ConnSide,
+        id: ConnId,
+        sched: &mut Scheduler,
+    ) {
+        let index = side.index() as usize;
+        let answers = self.flows.get(side.flow()).is_some_and(|p| p.server_sends);
+        let mut over = answers && self.poll_query_events(now, side, id, sched);
+
+        let Some(progress) = self.flows.get_mut(side.flow()) else { return };
+        let peer = if side.is_client() { progress.server } else { progress.client };
+        let number = progress.number;
+        let Some(handle) = self.handles.get_mut(index) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        let mut ends = false;
+        if !answers {
+            let was_over = progress.is_over();
+            over = poll_flow_events(now, side, self.warmup_end, conn, progress);
+            ends = !was_over && progress.is_over();
+        }
+        if let Some(Some(writer)) = self.writers.get_mut(side.flow())
+            && side.is_client()
+        {
+            resume(now, progress.number, writer, conn, sched);
+        }
+
+        let sends = progress.sends(side) && now >= self.warmup_end;
+        let outgoing = &mut self.outgoing;
+        while conn.poll_transmit_into(now, outgoing) {
+            // What no wire says, for those who ask for it by name.
+            outgoing.header.rx.delack_timeout = Some(outgoing.delack_timeout);
+            let mut stamp = None;
+            let mut i = 0;
+            loop {
+                let cut;
+                let segment = if outgoing.segments > 1 {
+                    cold_path();
+                    cut = outgoing.segment(i);
+                    &cut
+                } else {
+                    &outgoing.header
+                };
+                let envelope = Envelope {
+                    src: HostId(node.number),
+                    dst: HostId(peer),
+                    size: segment.ipv4_len(),
+                    src_conn: side.index(),
+                    dst_conn: side.peer().with_flow(progress.peer_index).index(),
+                    class: progress.class.unwrap_or(node.class),
+                };
+                if sends {
+                    progress.ecn_counters.on_data_sent(segment);
+                }
+                if node.delays_output {
+                    let ends = (i + 1 == outgoing.segments).then_some(outgoing.id);
+                    let waiting = DelayedPacket {
+                        packet: envelope.around(*segment),
+                        made: now,
+                        completes: ends,
+                    };
+                    let ways = (&mut node.stack_out, &mut node.pacer);
+                    enqueue_delayed(now, node.number, ways, waiting, i == 0, sched);
+                } else {
+                    let stamps = (&mut node.clock, &mut node.calibration);
+                    let parts = (segment, envelope);
+                    stamp = send(&mut self.net, stamps, (now, now), parts, sched).or(stamp);
+                    if let Some(tracer) = &mut self.tracer {
+                        tracer.sent(now, side, segment, self.net.last_trace_id());
+                    }
+                }
+                i += 1;
+                if i >= outgoing.segments {
+                    break;
+                }
+            }
+            if let Some(stamp) = stamp {
+                conn.on_transmitted(outgoing.id, stamp);
+            }
+            if let Some(limit) = node.tsq_limit {
+                let small = handle.tsq.get_or_insert_with(|| Tsq::boxed(limit));
+                apply_tsq(now, (&self.net, HostId(node.number)), outgoing, small, conn);
+            }
+        }
+        if let Some(tracer) = &mut self.tracer {
+            trace_sender(now, side, tracer, conn);
+        }
+        if !over {
+            rearm(now, side.with_flow(number), (handle, node.timer_tick.as_deref()), conn, sched);
+        }
+        if answers {
+            self.record_cost(side, id);
+        }
+        if ends {
+            cold_path();
+            self.on_completed(Some(side));
+        }
+        if over {
+            cold_path();
+            self.release(now, side, id);
+        }
+    }
+}
+
+/// What goes stands in the queue of the host: enough of this connection may be there.
+#[cold]
+#[inline(never)]
+fn apply_tsq(
+    now: Instant,
+    (net, host): (&Network, HostId),
+    outgoing: &Transmit,
+    small: &mut Tsq,
+    conn: &mut Connection,
+) {
+    let data = (0..outgoing.segments).map(|i| outgoing.segment(i)).filter(|s| s.payload_len > 0);
+    let bytes: u64 = data.map(|s| u64::from(s.ipv4_len())).sum();
+    if bytes > 0
+        && let Some(left) = net.drained_at(now, host)
+        && let Some(until) = small.add(now, left, bytes)
+    {
+        conn.hold_data_until(until);
+    }
+}
+
+/// A writer that waits for acknowledgements may have got them.
+#[cold]
+#[inline(never)]
+fn resume(
+    now: Instant,
+    number: u32,
+    writer: &mut Writer,
+    conn: &Connection,
+    sched: &mut Scheduler,
+) {
+    if let Some(next) = writer.acknowledged(now, conn) {
+        sched.at(next, Entity::new(WRITE, number));
+    }
+}
+
+/// Shows the connection to the tracer.
+#[cold]
+#[inline(never)]
+fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connection) {
+    tracer.on_sender_state(now, side, conn);
+}
+
+/// Keeps one pending event per connection; a deadline that moved later costs nothing now.
+#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[inline(always)]
+fn rearm(
+    now: Instant,
+    side: ConnSide,
+    (handle, tick): (&mut ConnHandle, Option<&TimerTick>),
+    conn: &Connection,
+    sched: &mut Scheduler,
+) {
+    let deadline = match tick {
+        None => conn.poll_timeout(),
+        Some(tick) => tick.deadline(conn),
+    };
+    if let Some(at) = deadline
+        && at < handle.armed
+    {
+        cold_path();
+        handle.armed = at.max(now);
+        sched.at(handle.armed, Entity::new(TIMER, side.index()));
+    }
+}

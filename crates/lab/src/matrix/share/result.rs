@@ -1,0 +1,139 @@
+//! What each class gained and lost, measured: the answer of `--share --json`, described in
+//! `docs/matrix.md`.
+
+use lowtide_record::Manifest;
+use serde::Serialize;
+
+use crate::facts::{GroupFacts, RunFacts};
+use crate::matrix::cell::{BottleneckStats, mean};
+use crate::matrix::request::{CLASSES, MOVED_KEY, MovedEnds, ShareRequest};
+use crate::results::Results;
+
+/// Everything that it says; `share.json` and the answer of `--json`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ShareResult {
+    /// `lowtide.share/1`.
+    pub schema: &'static str,
+    /// Version of the tool.
+    pub version: String,
+    /// Name of the setup.
+    pub scenario: String,
+    /// Hash of all runs without their seeds.
+    pub scenario_hash: String,
+    /// One digest for all runs.
+    pub digest: String,
+    /// What hosts have before they move.
+    pub from: String,
+    /// What they move to.
+    pub to: String,
+    /// Which ends move.
+    pub moves: MovedEnds,
+    /// How many host pairs there are.
+    pub hosts: u32,
+    /// Seeds of each point.
+    pub seeds: usize,
+    /// From none moved to all.
+    pub points: Vec<SharePoint>,
+}
+
+/// One number of hosts moved.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SharePoint {
+    /// How many have moved.
+    pub moved_hosts: u32,
+    /// Those that have not; null when all have.
+    pub stayed: Option<ShareClass>,
+    /// Those that have; null when none has.
+    pub moved: Option<ShareClass>,
+    /// The bottleneck.
+    pub queue: BottleneckStats,
+}
+
+/// The hosts of one class.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ShareClass {
+    /// How many.
+    pub hosts: u32,
+    /// Goodput of their flows without a size, over the hosts; null without such flows.
+    pub goodput_mbps_per_host: Option<f64>,
+    /// Jain's index over these flows.
+    pub jain: Option<f64>,
+    /// Mean completion time of their flows with a size; null unless all completed.
+    pub fct_ms_mean: Option<f64>,
+    /// Median of the same; a flow that did not complete counts as long.
+    pub fct_ms_p50: Option<f64>,
+    /// 99th percentile of the same.
+    pub fct_ms_p99: Option<f64>,
+    /// Flows with a size that did not complete.
+    pub unfinished: usize,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Payload bytes sent more than once.
+    pub retx_bytes: u64,
+}
+
+impl ShareClass {
+    fn new(class: &str, hosts: u32, runs: &[&RunFacts]) -> Option<Self> {
+        if hosts == 0 {
+            return None;
+        }
+        let of = |sized: bool| -> Vec<Vec<&GroupFacts>> {
+            let own = |g: &&GroupFacts| {
+                g.name.split('-').next() == Some(class) && g.size_bytes.is_some() == sized
+            };
+            runs.iter().map(|r| r.groups.iter().filter(own).collect()).collect()
+        };
+        let (long, short) = (of(false), of(true));
+        let sum = |run: &Vec<&GroupFacts>| {
+            let each: Option<Vec<f64>> = run.iter().map(|g| g.goodput_mbps).collect();
+            each.filter(|e| !e.is_empty()).map(|e| e.iter().sum::<f64>() / f64::from(hosts))
+        };
+        let first = |read: fn(&GroupFacts) -> Option<f64>, runs: &[Vec<&GroupFacts>]| {
+            mean(runs.iter().map(|run| run.first().and_then(|g| read(g))))
+        };
+        let all = || long.iter().chain(&short).flatten();
+        Some(Self {
+            hosts,
+            goodput_mbps_per_host: mean(long.iter().map(sum)),
+            jain: first(|g| g.jain, &long),
+            fct_ms_mean: first(|g| g.fct_ms.mean, &short),
+            fct_ms_p50: first(|g| g.fct_ms.p50, &short),
+            fct_ms_p99: first(|g| g.fct_ms.p99, &short),
+            unfinished: all().map(|g| g.unfinished).sum(),
+            rto_count: all().filter_map(|g| g.rto_count).sum(),
+            retx_bytes: all().filter_map(|g| g.retx_bytes).sum(),
+        })
+    }
+}
+
+pub(crate) fn share_result(
+    question: &ShareRequest,
+    manifest: &Manifest,
+    results: &Results,
+) -> ShareResult {
+    let mut points = Vec::new();
+    for runs in results.runs.chunk_by(|a, b| a.key.point == b.key.point) {
+        let [first, ..] = runs else { continue };
+        let moved = first.key.point.get(MOVED_KEY).and_then(|m| m.parse().ok()).unwrap_or(0);
+        let runs: Vec<&RunFacts> = runs.iter().collect();
+        points.push(SharePoint {
+            moved_hosts: moved,
+            stayed: ShareClass::new(CLASSES[0], question.hosts.saturating_sub(moved), &runs),
+            moved: ShareClass::new(CLASSES[1], moved, &runs),
+            queue: BottleneckStats::new(&runs),
+        });
+    }
+    ShareResult {
+        schema: "lowtide.share/1",
+        version: manifest.version.clone(),
+        scenario: manifest.scenario.clone(),
+        scenario_hash: manifest.scenario_hash.clone(),
+        digest: results.digest.clone(),
+        from: question.stayed.clone(),
+        to: question.moved.clone(),
+        moves: question.moves,
+        hosts: question.hosts,
+        seeds: manifest.seeds.len(),
+        points,
+    }
+}

@@ -1,0 +1,334 @@
+//! Finished runs under `partial/`: kept, found again, merged.
+//!
+//! Contract: `run.json` lists the files of its run with their hashes, and is sealed. A part that is not as
+//! it was written counts as absent, and its run is made again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::checksums::Checksums;
+use super::{RunDir, TABLES, read_hashed, write_hashed};
+use crate::convert::RunTables;
+use crate::error::RecordError;
+use crate::files::{self, FileEntry, is_temporary, make_directory, remove_directory, rename};
+use crate::files::{sync_directory, temp_path};
+use crate::key::{RunKey, SweepPoint};
+use crate::manifest::ManifestRun;
+use crate::parquet::{self, TableWriter, write_rows};
+use crate::rows::{
+    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, RunRow,
+};
+use crate::table::{self, Row};
+use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+
+/// Where finished runs are while others are missing.
+pub(super) const PARTIAL: &str = "partial";
+/// The file that says which run a part holds.
+pub(super) const RUN_FILE: &str = "run.json";
+
+/// What to do about a part that is damaged.
+const REMEDY: &str = "the command that wrote it makes this run again";
+
+/// `run.json`.
+#[derive(Serialize, Deserialize)]
+struct PartialRun {
+    #[serde(flatten)]
+    run: ManifestRun,
+    /// The tables of the run.
+    files: Vec<FileEntry>,
+}
+
+impl RunDir {
+    /// Directory of a run, named by a hash of configuration, scheme, point and seed; plans may renumber runs.
+    pub(super) fn partial(&self, key: &RunKey, hash: &str) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        for part in [hash, &key.scheme, &key.point.to_string(), &key.seed.to_string()] {
+            hasher.update(part.as_bytes());
+            hasher.update(b"\0");
+        }
+        self.root.join(PARTIAL).join(&hasher.finalize().to_hex().as_str()[..16])
+    }
+
+    /// Keeps a finished run.
+    pub fn save_run(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
+        let key = &run.key;
+        let staging = temp_path(&self.partial(key, &run.hash));
+        let kept = write_partial(&staging, key, tables).and_then(|f| self.commit(run, f, &staging));
+        if kept.is_err() {
+            // A half-written part may fill a device that is full already.
+            let _ = fs::remove_dir_all(&staging);
+        }
+        kept
+    }
+
+    /// Renames the finished staging directory into place.
+    pub(super) fn commit(
+        &self,
+        run: &ManifestRun,
+        files: Vec<FileEntry>,
+        staging: &Path,
+    ) -> Result<(), RecordError> {
+        let (key, place) = (&run.key, self.partial(&run.key, &run.hash));
+        write_hashed(&staging.join(RUN_FILE), &PartialRun { run: run.clone(), files })?;
+        sync_directory(staging)?;
+        // Another process may have done the same run; equal hashes are equal runs.
+        if self.is_run_intact(key, &run.hash) {
+            return remove_directory(staging);
+        }
+        remove_directory(&place)?;
+        match rename(staging, &place) {
+            Err(_) if self.is_run_intact(key, &run.hash) => remove_directory(staging),
+            Err(e) => Err(e),
+            Ok(()) => sync_directory(&self.root.join(PARTIAL)),
+        }
+    }
+
+    /// Whether there is a part for a run, damaged or not.
+    pub fn has_run(&self, key: &RunKey, hash: &str) -> bool {
+        self.partial(key, hash).join(RUN_FILE).exists()
+    }
+
+    /// Whether a run is there, and all its files are as they were written.
+    pub fn is_run_intact(&self, key: &RunKey, hash: &str) -> bool {
+        self.open_partial(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()
+    }
+
+    /// A run that another session finished, without its series; `None` when it is not there or damaged, so
+    /// that it must be run again.
+    pub fn load_run(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
+        let (run, part) = self.open_partial(key, hash).ok()?;
+        part.verify(|_| true).ok()?;
+        let tables = part.reader().ok()?.take(run.key.run).ok()??;
+        Some((ManifestRun { key: key.clone(), ..run }, tables))
+    }
+
+    /// The part of a run, as a directory of its own.
+    fn open_partial(&self, key: &RunKey, hash: &str) -> Result<(ManifestRun, Self), RecordError> {
+        let root = self.partial(key, hash);
+        let path = root.join(RUN_FILE);
+        let PartialRun { run, files } = read_hashed(&path, REMEDY)?;
+        let listed = |t: &str| files.iter().any(|f| f.path.strip_suffix(".parquet") == Some(t));
+        if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
+            return Err(RecordError::damaged(&path, "it is of another run", REMEDY));
+        }
+        Ok((run, Self { root, checksums: Checksums::of(&files, REMEDY.to_owned()) }))
+    }
+
+    /// How many parts there are.
+    pub(super) fn partial_runs(&self) -> usize {
+        let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return 0 };
+        let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
+        paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
+    }
+
+    /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
+    ///
+    /// # Errors
+    /// A part that is gone or damaged ([`RecordError::is_lost_partial`]), or a table that cannot be written.
+    pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        // What an earlier manifest says of the tables ends here.
+        self.checksums.clear();
+        let part = |run: &ManifestRun| {
+            let (_, part) = self.open_partial(&run.key, &run.hash)?;
+            Ok((run.key.clone(), part))
+        };
+        let parts: Vec<_> = runs.iter().map(part).collect::<Result<_, RecordError>>()?;
+        self.merge_table::<RunRow>(&parts)?;
+        self.merge_table::<FlowRow>(&parts)?;
+        self.merge_table::<QueueRow>(&parts)?;
+        self.merge_table::<LevelRow>(&parts)?;
+        self.merge_table::<LinkRow>(&parts)?;
+        self.merge_table::<ProbeRow>(&parts)?;
+        self.merge_table::<DelayRow>(&parts)?;
+        self.merge_table::<QueueSampleRow>(&parts)?;
+        self.merge_table::<QueryRow>(&parts)?;
+        self.merge_table::<ClassRow>(&parts)?;
+        self.merge_table::<MemoryRow>(&parts)?;
+        self.merge_table::<TraceSegmentRow>(&parts)?;
+        self.merge_table::<TraceHopRow>(&parts)?;
+        self.merge_table::<TraceSenderRow>(&parts)
+    }
+
+    /// One table. Of those that only some runs have (with queries, with a trace) there is none if no run has
+    /// it.
+    fn merge_table<R: Row>(&self, parts: &[(RunKey, Self)]) -> Result<(), RecordError> {
+        let name = format!("{}.parquet", R::TABLE);
+        let place = self.root.join(&name);
+        let with: Vec<_> = parts.iter().filter(|(_, part)| part.exists(&name)).collect();
+        if with.is_empty() && !TABLES.contains(&R::TABLE) {
+            return files::remove(&place);
+        }
+        let none = SweepPoint::default();
+        let point = with.first().map_or(&none, |(key, _)| &key.point);
+        let mut writer = TableWriter::create(&place, table::schema::<R>(point))?;
+        for (key, part) in with {
+            let path = part.root.join(&name);
+            for batch in parquet::batches((&path, part.checksums.open(&part.root, &name)?), None)? {
+                let batch = batch
+                    .and_then(|b| table::renumbered(&b, key.run))
+                    .map_err(|e| RecordError::table(&path, &e))?;
+                writer.batch(&batch)?;
+            }
+        }
+        self.checksums.record_written(writer.finish()?.into_entry(name));
+        Ok(())
+    }
+}
+
+/// Writes the tables of a run into the directory `staging`.
+fn write_partial(
+    staging: &Path,
+    key: &RunKey,
+    tables: &RunTables,
+) -> Result<Vec<FileEntry>, RecordError> {
+    make_directory(staging)?;
+    let mut files = vec![
+        write_rows(staging, key, std::slice::from_ref(&tables.run))?,
+        write_rows(staging, key, &tables.flows)?,
+        write_rows(staging, key, &tables.queues)?,
+        write_rows(staging, key, &tables.levels)?,
+        write_rows(staging, key, &tables.links)?,
+        write_rows(staging, key, &tables.probes)?,
+        write_rows(staging, key, &tables.delays)?,
+        write_rows(staging, key, &tables.queue_samples)?,
+    ];
+    files.extend(write_optional(staging, key, &tables.queries)?);
+    files.extend(write_optional(staging, key, &tables.classes)?);
+    files.extend(write_optional(staging, key, &tables.memories)?);
+    files.extend(tables.trace.write(staging, key)?);
+    Ok(files)
+}
+
+/// Writes a table that is there only where it has rows.
+fn write_optional<R: Row>(
+    place: &Path,
+    key: &RunKey,
+    rows: &[R],
+) -> Result<Option<FileEntry>, RecordError> {
+    if rows.is_empty() { Ok(None) } else { write_rows(place, key, rows).map(Some) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::files::journal::{FsOp, STEPS};
+    use crate::manifest::{DirectoryStatus, Manifest, SCHEMA};
+
+    fn run() -> ManifestRun {
+        ManifestRun {
+            key: RunKey { run: 0, scheme: "dctcp".into(), point: SweepPoint::default(), seed: 1 },
+            hash: "00aa".into(),
+            digest: "00bb".into(),
+            wall_seconds: 0.0,
+            threads: None,
+            size_classes: Vec::new(),
+            measured: None,
+        }
+    }
+
+    fn manifest() -> Manifest {
+        Manifest {
+            schema: SCHEMA.into(),
+            status: DirectoryStatus::Interrupted,
+            version: "0".into(),
+            scenario: "small".into(),
+            title: String::new(),
+            description: None,
+            scenario_hash: "0".into(),
+            command: String::new(),
+            backend: None,
+            digest: None,
+            schemes: vec!["dctcp".into()],
+            replaced: Vec::new(),
+            points: vec![SweepPoint::default()],
+            seeds: vec![1],
+            settings: Vec::new(),
+            wall_seconds: 0.0,
+            hops: 0,
+            flows: 0,
+            unfinished: 0,
+            failed: 0,
+            runs: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// A part with all tables, each of them empty.
+    fn keep(dir: &RunDir, run: &ManifestRun) -> PathBuf {
+        let staging = temp_path(&dir.partial(&run.key, &run.hash));
+        make_directory(&staging).unwrap();
+        let files = vec![
+            write_rows::<RunRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<FlowRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<QueueRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<LevelRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<LinkRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<ProbeRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<DelayRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<QueueSampleRow>(&staging, &run.key, &[]).unwrap(),
+        ];
+        dir.commit(run, files, &staging).unwrap();
+        staging
+    }
+
+    fn steps() -> Vec<(FsOp, PathBuf)> {
+        STEPS.with_borrow_mut(std::mem::take)
+    }
+
+    fn at(steps: &[(FsOp, PathBuf)], step: FsOp, path: &Path) -> usize {
+        let found = steps.iter().rposition(|(s, p)| *s == step && p == path);
+        found.unwrap_or_else(|| panic!("no {step:?} of {}: {steps:?}", path.display()))
+    }
+
+    /// After a power failure a renamed directory may be there without the content of its files, unless each
+    /// file and the directory were synced before.
+    #[test]
+    fn a_partial_run_is_synced_before_it_is_renamed_into_place() {
+        let temp = tempfile::tempdir().unwrap();
+        let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+        steps();
+        let staging = keep(&dir, &run());
+        let steps = steps();
+        let place = dir.partial(&run().key, &run().hash);
+        let counts = at(&steps, FsOp::Rename, &place);
+        let names = TABLES.map(|t| format!("{t}.parquet"));
+        let whole = at(&steps, FsOp::SyncDirectory, &staging);
+        for name in names.iter().map(String::as_str).chain([RUN_FILE]) {
+            let file = staging.join(name);
+            let renamed = at(&steps, FsOp::Rename, &file);
+            assert!(at(&steps, FsOp::SyncFile, &file) < renamed, "{name}: {steps:?}");
+            assert!(renamed < whole, "{name}: {steps:?}");
+        }
+        assert!(whole < counts, "{steps:?}");
+        assert!(counts < at(&steps, FsOp::SyncDirectory, &temp.path().join(PARTIAL)), "{steps:?}");
+    }
+
+    #[test]
+    fn all_files_reach_the_device_before_the_manifest_says_complete() {
+        let temp = tempfile::tempdir().unwrap();
+        let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+        keep(&dir, &run());
+        steps();
+        dir.merge(&[run()]).unwrap();
+        dir.write("figures/a.svg", "<svg/>").unwrap();
+        dir.finish(manifest(), &["figures/a.svg".into()]).unwrap();
+        let steps = steps();
+        let complete = at(&steps, FsOp::Rename, &temp.path().join("manifest.json"));
+        let before = &steps[..complete];
+        let names = TABLES.map(|t| format!("{t}.parquet"));
+        for name in names.iter().map(String::as_str).chain(["figures/a.svg"]) {
+            let file = temp.path().join(name);
+            let renamed = at(before, FsOp::Rename, &file);
+            assert!(at(before, FsOp::SyncFile, &file) < renamed, "{name}: {steps:?}");
+            let parent = temp.path().join(Path::new(name).parent().unwrap());
+            assert!(renamed < at(before, FsOp::SyncDirectory, &parent), "{name}: {steps:?}");
+        }
+        let after = steps[complete..].iter().any(|(s, _)| *s == FsOp::SyncDirectory);
+        assert!(after, "{steps:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The names that one file may use: those that the crates below register and those it makes itself.
+
+use lowtide_net::{aqm, profiles, topology};
+use lowtide_tcp::{profile, scheme};
+use lowtide_traffic::workload;
+
+use crate::toml_tree::TomlNode;
+use crate::value::NameSet;
+
+/// The line between the switches of a dumbbell, as `on` of a pipe and `link` of a failure call it.
+pub(crate) const BOTTLENECK: &str = "bottleneck";
+
+/// The names that the file itself makes, in its order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownNames {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) traffic: Vec<String>,
+    pub(crate) pipes: Vec<String>,
+    pub(crate) failures: Vec<String>,
+    pub(crate) switches: Vec<String>,
+    pub(crate) classes: Vec<String>,
+    pub(crate) bundles: Vec<String>,
+}
+
+impl KnownNames {
+    /// Looks into the tables of a file.
+    pub(crate) fn of(root: &TomlNode) -> Self {
+        let names = |path: &[&str]| {
+            let table = root.get(path).map(TomlNode::entries).unwrap_or_default();
+            table.iter().map(|e| e.key.clone()).collect()
+        };
+        Self {
+            hosts: names(&["hosts"]),
+            traffic: names(&["traffic"]),
+            pipes: names(&["pipe"]),
+            failures: names(&["failure"]),
+            switches: names(&["switch", "at"]),
+            classes: names(&["switch", "class"]),
+            bundles: names(&["compare", "bundles"]),
+        }
+    }
+
+    /// The names of the tables below a path that is only the way to named ones, as `hosts` is.
+    pub(crate) fn table_names(&self, path: &[&str]) -> Option<&[String]> {
+        match path {
+            ["hosts"] => Some(&self.hosts),
+            ["traffic"] => Some(&self.traffic),
+            ["pipe"] => Some(&self.pipes),
+            ["failure"] => Some(&self.failures),
+            ["switch", "at"] => Some(&self.switches),
+            ["switch", "class"] => Some(&self.classes),
+            ["compare", "bundles"] => Some(&self.bundles),
+            _ => None,
+        }
+    }
+
+    /// The names that may stand where `names` are wanted.
+    pub(crate) fn list(&self, names: NameSet) -> Vec<String> {
+        let base = || scheme::SCHEMES.iter().map(|s| s.name.to_owned());
+        match names {
+            NameSet::Fixed(list) => list.iter().map(|n| (*n).to_owned()).collect(),
+            NameSet::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
+            NameSet::BaseSchemes => base().collect(),
+            NameSet::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
+            NameSet::Traffic => self.traffic.clone(),
+            NameSet::Classes => self.classes.clone(),
+            NameSet::HostProfiles => {
+                lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
+            }
+            NameSet::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! From what is said of a transport in several places to one configuration per host group.
+//!
+//! Precedence, the later wins: the profile (the group's, else that of its bundle, else that of
+//! `[transport]`) < the switches of the host profile < `transport.scheme` < the tables of `[transport]` < the compared scheme < the
+//! group's tables < switches that an override or a sweep sets. A group has one scheme: its own if it
+//! names one, so that it keeps it whatever is compared.
+
+use lowtide_tcp::switches::{self, SwitchError};
+use lowtide_tcp::{Config, Params, Value, profile, scheme};
+
+use crate::model::{HostGroup, ScenarioModel, SpannedName};
+use crate::settings::{SwitchSetting, owners};
+use crate::toml_tree::SourceSpan;
+
+/// Why a configuration could not be made, and where that was asked for.
+pub(crate) type LocatedMessage = (SourceSpan, String);
+
+/// The configuration of a group's hosts when `compared` is the scheme of the run.
+pub(crate) fn tcp_config(
+    model: &ScenarioModel,
+    group: &HostGroup,
+    compared: Option<&SpannedName>,
+) -> Result<Config, LocatedMessage> {
+    let general = &model.transport;
+    let own = &group.stack;
+    let chosen = own.scheme.as_ref().or(compared).or(general.scheme.as_ref());
+    let bundled = chosen.and_then(|named| model.bundle(&named.name)?.profile.as_ref());
+    let mut config = match own.profile.as_ref().or(bundled).or(general.profile.as_ref()) {
+        Some(named) => {
+            let found = profile::find_profile(&named.name);
+            let found = found.ok_or_else(|| (named.at, format!("no profile `{}`", named.name)))?;
+            found.config().map_err(|e| (named.at, format!("profile `{}`: {e}", named.name)))?
+        }
+        None => Config::default(),
+    };
+    let host = own.host_profile.or(general.host_profile);
+    for set in host.map_or(&[][..], |host| host.transport) {
+        switches::set_text(&mut config, set.switch, set.value)
+            .map_err(|e| (group.at, e.to_string()))?;
+    }
+    if own.scheme.is_none() && compared.is_none() {
+        apply_scheme(model, general.scheme.as_ref(), &mut config)?;
+    }
+    apply_settings(&general.settings, false, &mut config)?;
+    apply_scheme(model, own.scheme.as_ref().or(compared), &mut config)?;
+    apply_settings(&own.settings, false, &mut config)?;
+    apply_settings(&general.settings, true, &mut config)?;
+    apply_settings(&own.settings, true, &mut config)?;
+    config.params = chosen_params(&config);
+    Ok(config)
+}
+
+/// Lays a scheme or a bundle over `config`; nothing where none is named.
+pub(crate) fn apply_scheme(
+    model: &ScenarioModel,
+    named: Option<&SpannedName>,
+    config: &mut Config,
+) -> Result<(), LocatedMessage> {
+    let Some(SpannedName { name, at }) = named else { return Ok(()) };
+    let fail = |e: SwitchError| (*at, format!("scheme `{name}`: {e}"));
+    if let Some(bundle) = model.bundle(name) {
+        apply_scheme(model, bundle.base.as_ref(), config)?;
+        apply_settings(&bundle.settings, false, config)?;
+        return apply_settings(&bundle.settings, true, config);
+    }
+    let found = scheme::find_scheme(name).ok_or_else(|| (*at, format!("no scheme `{name}`")))?;
+    scheme::apply(found, config).map_err(fail)
+}
+
+fn apply_settings(
+    settings: &[SwitchSetting],
+    pinned: bool,
+    config: &mut Config,
+) -> Result<(), LocatedMessage> {
+    settings.iter().filter(|s| s.is_override == pinned).try_for_each(|s| {
+        switches::set_text(config, &s.name, &s.text).map_err(|e| (s.at, e.to_string()))
+    })
+}
+
+/// The parameters of the chosen control, decoder and policy, defaults included, and no others: so
+/// that two files that mean the same give equal configurations.
+fn chosen_params(config: &Config) -> Params {
+    let mut out = Params::new();
+    for (owner, params) in owners(config) {
+        for param in params {
+            let set = config.params.get(owner, param.name).cloned();
+            let value: Option<Value> = set.or_else(|| param.kind.parse(param.default).ok());
+            if let Some(value) = value {
+                out.set(owner, param.name, value);
+            }
+        }
+    }
+    out
+}

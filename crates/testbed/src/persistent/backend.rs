@@ -1,0 +1,149 @@
+//! Runs in a testbed that is up.
+
+use std::sync::Arc;
+
+use lowtide_bottleneck::{HostReport, Report};
+use lowtide_host::{EndReason, QueueRecord, Setup};
+use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
+use lowtide_live::netns::Namespace;
+use lowtide_record::{Backend as Entry, TimingReport};
+use lowtide_units::Instant;
+
+use super::snapshot::{Shot, network};
+use super::{PersistentError, TestbedPaths, netns_names};
+use crate::backend::kernel;
+use crate::error::TestbedError;
+use crate::hosts::{HostNetns, HostThread};
+use crate::plan;
+use crate::run::{apps, finish, run_flows, sizes};
+use crate::run_state::RunState;
+use crate::stack_choice::{StackChoice, StackKind};
+use crate::tables::{Observations, tables};
+
+/// The testbed that is up, for runs whose network is its own: the kernel's TCP on all hosts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PersistentBackend {
+    places: TestbedPaths,
+    choice: StackChoice,
+}
+
+impl PersistentBackend {
+    /// That of `places`; controls of ours have other names in the kernel as `controls` says.
+    pub const fn new(places: TestbedPaths, controls: Vec<(String, String)>) -> Self {
+        Self {
+            places,
+            choice: StackChoice {
+                default_stack: StackKind::Kernel,
+                exceptions: Vec::new(),
+                cc_mapping: controls,
+            },
+        }
+    }
+
+    fn start_hosts(&self, setup: &Setup) -> Result<Vec<HostThread>, PersistentError> {
+        let plans = plan::hosts(setup, &self.choice).map_err(|r| PersistentError::System {
+            what: "run this".to_owned(),
+            error: std::io::Error::other(r.message),
+        })?;
+        let mut hosts = Vec::new();
+        for plan in &plans {
+            let path = self.places.netns_dir.join(netns_names::netns_name(&plan.name)?);
+            let namespace = Namespace::at(&path)
+                .map_err(|error| TestbedError::Host { host: plan.name.clone(), error })?;
+            let apps = apps(setup, &plans, plan);
+            hosts.push(HostThread::start(plan, HostNetns::Existing(namespace), apps, setup.seed)?);
+        }
+        Ok(hosts)
+    }
+
+    fn measure(
+        &self,
+        setup: &Setup,
+        watch: &mut dyn FnMut(Instant) -> bool,
+    ) -> Result<Option<CompletedRun>, PersistentError> {
+        let hosts = self.start_hosts(setup)?;
+        let course = Arc::new(RunState::begin(sizes(setup)));
+        let warm = Instant::ZERO + setup.warmup;
+        // The network's figures begin when the warm-up ends.
+        let mut before = None;
+        let mut failed = None;
+        let (ended, reason) = run_flows(setup, &hosts, &course, watch, &mut |now| {
+            if before.is_none() && now >= warm {
+                match Shot::fetch(&self.places) {
+                    Ok(shot) => before = Some(shot),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            failed.is_some()
+        });
+        let (apps, differences) = finish(hosts)?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let after = Shot::fetch(&self.places)?;
+        if reason == EndReason::Interrupted {
+            return Ok(None);
+        }
+        let before = before.unwrap_or_else(|| after.clone());
+        let queues: Vec<QueueRecord> = after.since(&before);
+        let plans = plan::hosts(setup, &self.choice).unwrap_or_default();
+        let unrouted = after.unrouted - before.unrouted.min(after.unrouted);
+        let seen =
+            Observations { apps, queues, queue_samples: Vec::new(), unrouted, ended, reason };
+        let mut all = plan::differences(setup);
+        all.extend(differences);
+        all.push("queues over time are not recorded in a testbed that stays up".to_owned());
+        let us = |ns: u64| ns as f64 / 1e3;
+        let measured = TimingReport {
+            differences: all,
+            packets: after.late_packets - before.late_packets,
+            behind: after.behind - before.behind,
+            tolerance_us: us(after.tolerance_ns),
+            late_mean_us: us(after.late_mean_ns),
+            late_p50_us: us(after.late_p50_ns),
+            late_p99_us: us(after.late_p99_ns),
+            late_max_us: us(after.late_max_ns),
+            stolen_ms: us(after.stolen_ns.saturating_sub(before.stolen_ns)) / 1e3,
+            refused: after.refused - before.refused,
+            strays: after.strays - before.strays,
+            remarks: vec![
+                format!("the bottleneck ran with {}", after.scheduling),
+                "how late it was, and the longest queue in bytes, are since the testbed is up"
+                    .to_owned(),
+            ],
+        };
+        Ok(Some(CompletedRun::measured(setup, tables(setup, &plans, &seen), measured)))
+    }
+}
+
+impl Backend for PersistentBackend {
+    fn entry(&self) -> Entry {
+        let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
+        Entry { name: "testbed".to_owned(), kernel: kernel(), choices: controls.collect() }
+    }
+
+    fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
+        plan::hosts(setup, &self.choice)?;
+        let refusal = |e: PersistentError| UnsupportedSetup { message: e.to_string(), help: None };
+        let shot = Shot::fetch(&self.places).map_err(refusal)?;
+        if shot.network == network(setup) {
+            return Ok(());
+        }
+        Err(refusal(PersistentError::OtherNetwork { up: shot.scenario }))
+    }
+
+    fn run(
+        &self,
+        setup: &Setup,
+        watch: &mut dyn FnMut(Instant) -> bool,
+    ) -> Result<Option<CompletedRun>, String> {
+        self.measure(setup, watch).map_err(|e| e.to_string())
+    }
+}
+
+/// The first host whose interface is gone, and why.
+pub(crate) fn lost_interface(report: &Report) -> Option<(&str, &str)> {
+    let gone = |h: &'_ HostReport| h.gone.is_some();
+    let host = report.hosts.iter().find(|h| gone(h))?;
+    Some((&host.name, host.gone.as_deref()?))
+}
