@@ -13,9 +13,9 @@ use lowtide_wire::pcapng::{InterfaceId, PcapngWriter};
 use crate::error::BottleneckError;
 
 /// Bytes of each packet that are kept: all headers, whatever their options.
-const KEPT: usize = 128;
+const SNAPLEN: usize = 128;
 /// Bytes that are written at a time.
-const PIECE: usize = 64 << 10;
+const WRITE_SIZE: usize = 64 << 10;
 
 /// A capture that is being written, by a thread of its own: a disk must not hold up packets.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Capture {
     pieces: Option<Sender<Vec<u8>>>,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     path: PathBuf,
-    part: PathBuf,
+    temp_path: PathBuf,
     /// The process has given up privileges.
     in_place: bool,
 }
@@ -46,7 +46,16 @@ impl Capture {
         let mut writer = PcapngWriter::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
         let interface = writer.interface(name);
         let (pieces, thread) = (None, None);
-        Ok(Self { writer, interface, file, pieces, thread, path: path.to_owned(), part, in_place })
+        Ok(Self {
+            writer,
+            interface,
+            file,
+            pieces,
+            thread,
+            path: path.to_owned(),
+            temp_path: part,
+            in_place,
+        })
     }
 
     /// Starts its thread, which has the privileges that are left by now.
@@ -59,7 +68,7 @@ impl Capture {
             .spawn(move || {
                 // It may have been started with what another thread still needs.
                 if in_place {
-                    privileges::give_up().map_err(std::io::Error::other)?;
+                    privileges::drop_all().map_err(std::io::Error::other)?;
                 }
                 waiting.iter().try_for_each(|piece| file.write_all(&piece))
             })
@@ -73,9 +82,9 @@ impl Capture {
 
     /// A packet passed at `at`.
     pub(crate) fn packet(&mut self, at: Instant, bytes: &[u8]) {
-        let kept = &bytes[..bytes.len().min(KEPT)];
+        let kept = &bytes[..bytes.len().min(SNAPLEN)];
         self.writer.packet(self.interface, at, kept, bytes.len() as u32, "");
-        if self.writer.pending() >= PIECE {
+        if self.writer.pending() >= WRITE_SIZE {
             self.flush();
         }
     }
@@ -97,7 +106,7 @@ impl Capture {
             _ => Err(std::io::Error::other("its thread panicked")),
         };
         let name =
-            |()| if self.in_place { Ok(()) } else { std::fs::rename(&self.part, &self.path) };
+            |()| if self.in_place { Ok(()) } else { std::fs::rename(&self.temp_path, &self.path) };
         written.and_then(name).map_err(|error| BottleneckError::Capture {
             path: self.path.display().to_string(),
             error,

@@ -10,15 +10,15 @@ use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Segment};
 
+use crate::address_table::AddressTable;
 use crate::error::BottleneckError;
-use crate::faults::{FaultCounts, Faults, Faulty};
+use crate::faults::{FaultCounts, FaultInjector, Faults};
+use crate::header::{parse_header, set_ecn};
 use crate::histogram::Histogram;
-use crate::look::{look, set_ecn};
 use crate::slab::Slab;
-use crate::table::Table;
 
 /// Events of packets that a fault holds back, by their key.
-const LATE_KIND: u8 = 1;
+const DELAYED_KIND: u8 = 1;
 /// The event of looking at the queues.
 const SAMPLE_KIND: u8 = 2;
 /// What [`Scheduler::pop_before`] must be told for "up to and with".
@@ -32,35 +32,35 @@ pub(crate) trait Deliver {
 
 /// What the network is told beside its blueprint.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct EngineConfig {
     pub(crate) seed: u64,
     /// Statistics begin then.
     pub(crate) warmup: Duration,
     /// The most packets under way.
-    pub(crate) most: usize,
+    pub(crate) max_packets: usize,
     /// How often queues are looked at; zero for never.
-    pub(crate) sample: Duration,
+    pub(crate) sample_interval: Duration,
     pub(crate) faults: Vec<(HostId, Faults)>,
 }
 
 /// Packets that never met the network, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Strays {
+pub struct IngressDrops {
     /// No IP packets.
     pub malformed: u64,
     /// For addresses of no host.
-    pub unknown: u64,
+    pub unknown_destination: u64,
     /// For a group, which nobody here joins: routers and neighbours that hosts look for.
     pub multicast: u64,
     /// For the host that sent them.
-    pub own: u64,
-    /// That found no room for their bytes: more were under way than [`crate::Settings::most_packets`].
-    pub crowded: u64,
+    pub to_self: u64,
+    /// That found no room for their bytes: more were under way than [`crate::BottleneckSettings::max_packets`].
+    pub no_buffer: u64,
 }
 
 /// The queue of a port at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueAt {
+pub struct PortQueueSample {
     /// Since the start.
     pub at: Instant,
     /// Number of the port, as [`Network::ports`] counts.
@@ -73,13 +73,13 @@ pub struct QueueAt {
 
 /// What one host has sent and got.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HostTally {
+pub(crate) struct HostCounters {
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) delivered: u64,
     pub(crate) delivered_bytes: u64,
     /// Nanoseconds in queues of switches of each packet that it got.
-    pub(crate) waited: Histogram,
+    pub(crate) queueing_delay: Histogram,
 }
 
 /// See the module.
@@ -88,32 +88,32 @@ pub(crate) struct Engine {
     network: Network,
     sched: Scheduler,
     slab: Slab,
-    table: Table,
-    faulty: Vec<Option<Box<Faulty>>>,
-    tallies: Vec<HostTally>,
-    strays: Strays,
+    table: AddressTable,
+    fault_injectors: Vec<Option<Box<FaultInjector>>>,
+    counters: Vec<HostCounters>,
+    ingress_drops: IngressDrops,
     /// Packets that a fault holds back, by key.
-    held: Vec<Option<Packet>>,
+    delayed: Vec<Option<Packet>>,
     /// Ports whose queues are looked at.
     sampled: Vec<u32>,
-    sample: Duration,
-    samples: Vec<QueueAt>,
+    sample_interval: Duration,
+    samples: Vec<PortQueueSample>,
 }
 
 impl Engine {
     pub(crate) fn new(
         blueprint: &Blueprint,
-        plan: &Plan,
-        table: Table,
+        plan: &EngineConfig,
+        table: AddressTable,
     ) -> Result<Self, BottleneckError> {
         let mut blueprint = blueprint.clone();
         let hosts = blueprint.hosts.len();
-        let mut faulty: Vec<Option<Box<Faulty>>> = vec![None; hosts];
+        let mut faulty: Vec<Option<Box<FaultInjector>>> = vec![None; hosts];
         for (host, faults) in &plan.faults {
             let Some(place) = faulty.get_mut(host.0 as usize) else {
                 return Err(BottleneckError::NoHost { host: host.0, hosts });
             };
-            *place = Faulty::new(faults, plan.seed, host.0);
+            *place = FaultInjector::new(faults, plan.seed, host.0);
             let lines = blueprint.links.iter_mut().flat_map(|link| {
                 let (a, b) = (link.a, link.b);
                 [(a, &mut link.from_a), (b, &mut link.from_b)]
@@ -128,53 +128,58 @@ impl Engine {
         let mut sched = Scheduler::new(Seed::derive(plan.seed, "bottleneck", 0, "order"));
         network.prime(&mut sched);
         let mut sampled = Vec::new();
-        if plan.sample > Duration::ZERO {
+        if plan.sample_interval > Duration::ZERO {
             let ports = network.ports().zip(0..);
             sampled.extend(ports.filter(|(port, _)| port.at_switch).map(|(_, i)| i));
-            sched.at(Instant::ZERO + plan.sample, Entity::new(SAMPLE_KIND, 0));
+            sched.at(Instant::ZERO + plan.sample_interval, Entity::new(SAMPLE_KIND, 0));
         }
         Ok(Self {
             network,
             sched,
-            slab: Slab::new(plan.most),
+            slab: Slab::new(plan.max_packets),
             table,
-            faulty,
-            tallies: vec![HostTally::default(); hosts],
-            strays: Strays::default(),
-            held: Vec::new(),
+            fault_injectors: faulty,
+            counters: vec![HostCounters::default(); hosts],
+            ingress_drops: IngressDrops::default(),
+            delayed: Vec::new(),
             sampled,
-            sample: plan.sample,
+            sample_interval: plan.sample_interval,
             samples: Vec::new(),
         })
     }
 
     /// A packet comes from the device of `from`. Whatever was due before `now` must have been let happen.
     pub(crate) fn arrive(&mut self, now: Instant, from: HostId, bytes: &[u8]) {
-        let Some(seen) = look(bytes) else {
-            self.strays.malformed += 1;
+        let Some(seen) = parse_header(bytes) else {
+            self.ingress_drops.malformed += 1;
             return;
         };
         let Some(dst) = self.table.find(seen.dst).filter(|_| !seen.dst.is_multicast()) else {
             let group = seen.dst.is_multicast();
-            let count = if group { &mut self.strays.multicast } else { &mut self.strays.unknown };
+            let count = if group {
+                &mut self.ingress_drops.multicast
+            } else {
+                &mut self.ingress_drops.unknown_destination
+            };
             *count += 1;
             return;
         };
         if dst == from {
-            self.strays.own += 1;
+            self.ingress_drops.to_self += 1;
             return;
         }
-        let Some(key) = self.keep(bytes) else { return };
-        if let Some(tally) = self.tallies.get_mut(from.0 as usize) {
+        let Some(key) = self.store(bytes) else { return };
+        if let Some(tally) = self.counters.get_mut(from.0 as usize) {
             tally.sent += 1;
             tally.sent_bytes += seen.len as u64;
         }
         let mut ecn = seen.ecn;
-        let mut fate = crate::faults::Fate::default();
-        if let Some(faulty) = self.faulty.get_mut(from.0 as usize).and_then(Option::as_mut) {
+        let mut fate = crate::faults::FaultOutcome::default();
+        if let Some(faulty) = self.fault_injectors.get_mut(from.0 as usize).and_then(Option::as_mut)
+        {
             let place = self.slab.get(key);
             let ip = place.get_mut(..seen.len).unwrap_or_default();
-            (ecn, fate) = faulty.pass(ip, ecn);
+            (ecn, fate) = faulty.apply(ip, ecn);
         }
         let packet = Packet {
             segment: Segment {
@@ -190,39 +195,39 @@ impl Engine {
             dst_conn: 0,
             class: seen.dscp,
         };
-        if fate.twice {
+        if fate.duplicate {
             let again = self.slab.get(key).to_vec();
-            if let Some(key) = self.keep(&again) {
-                self.start(now, &Packet { src_conn: key, ..packet }, fate.late);
+            if let Some(key) = self.store(&again) {
+                self.enter_network(now, &Packet { src_conn: key, ..packet }, fate.delay);
             }
         }
-        self.start(now, &packet, fate.late);
+        self.enter_network(now, &packet, fate.delay);
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Option<u32> {
+    fn store(&mut self, bytes: &[u8]) -> Option<u32> {
         let key = self.slab.put(bytes);
-        self.strays.crowded += u64::from(key.is_none());
+        self.ingress_drops.no_buffer += u64::from(key.is_none());
         key
     }
 
     /// The packet meets its host's line, now or later.
-    fn start(&mut self, now: Instant, packet: &Packet, late: Option<Duration>) {
+    fn enter_network(&mut self, now: Instant, packet: &Packet, late: Option<Duration>) {
         let Some(late) = late else { return self.send(now, packet) };
         let place = packet.src_conn as usize;
-        if place >= self.held.len() {
-            self.held.resize(place + 1, None);
+        if place >= self.delayed.len() {
+            self.delayed.resize(place + 1, None);
         }
-        self.held[place] = Some(*packet);
-        self.sched.at(now + late, Entity::new(LATE_KIND, packet.src_conn));
+        self.delayed[place] = Some(*packet);
+        self.sched.at(now + late, Entity::new(DELAYED_KIND, packet.src_conn));
     }
 
     fn send(&mut self, now: Instant, packet: &Packet) {
         // Whether it was dropped is told with all the others.
         let _ = self.network.send(now, packet, &mut self.sched);
-        self.forget_dropped();
+        self.release_dropped();
     }
 
-    fn forget_dropped(&mut self) {
+    fn release_dropped(&mut self) {
         while let Some(key) = self.network.pop_dropped() {
             self.slab.forget(key);
         }
@@ -235,50 +240,45 @@ impl Engine {
                 Network::PORT_KIND => {
                     let reached = self.network.on_port_event(at, entity.index(), &mut self.sched);
                     if let Some(delivery) = reached {
-                        self.hand_over(at, &delivery, out);
+                        self.deliver(at, &delivery, out);
                     }
                 }
                 Network::LINK_KIND => self.network.on_link_event(at, entity.index()),
-                LATE_KIND => {
-                    let held = self.held.get_mut(entity.index() as usize).and_then(Option::take);
+                DELAYED_KIND => {
+                    let held = self.delayed.get_mut(entity.index() as usize).and_then(Option::take);
                     if let Some(packet) = held {
                         self.send(at, &packet);
                     }
                 }
-                SAMPLE_KIND => self.look_at_queues(at),
+                SAMPLE_KIND => self.sample_queues(at),
                 _ => {}
             }
-            self.forget_dropped();
+            self.release_dropped();
         }
     }
 
-    fn hand_over(
-        &mut self,
-        due: Instant,
-        delivery: &lowtide_net::Delivery,
-        out: &mut impl Deliver,
-    ) {
+    fn deliver(&mut self, due: Instant, delivery: &lowtide_net::Delivery, out: &mut impl Deliver) {
         let packet = &delivery.packet;
         let bytes = self.slab.get(packet.src_conn);
         if packet.segment.ecn == Ecn::Ce {
             set_ecn(bytes, Ecn::Ce);
         }
-        if let Some(tally) = self.tallies.get_mut(delivery.host.0 as usize) {
+        if let Some(tally) = self.counters.get_mut(delivery.host.0 as usize) {
             tally.delivered += 1;
             tally.delivered_bytes += u64::from(packet.size);
-            tally.waited.add(delivery.queueing_delay.as_ns());
+            tally.queueing_delay.add(delivery.queueing_delay.as_ns());
         }
         out.deliver(delivery.host, due, bytes);
         self.slab.forget(packet.src_conn);
     }
 
-    fn look_at_queues(&mut self, at: Instant) {
+    fn sample_queues(&mut self, at: Instant) {
         for i in 0..self.sampled.len() {
             let port = self.sampled[i];
             let (packets, bytes) = self.network.queue_now(at, port);
-            self.samples.push(QueueAt { at, port, packets, bytes });
+            self.samples.push(PortQueueSample { at, port, packets, bytes });
         }
-        self.sched.at(at + self.sample, Entity::new(SAMPLE_KIND, 0));
+        self.sched.at(at + self.sample_interval, Entity::new(SAMPLE_KIND, 0));
     }
 
     /// When something happens next.
@@ -287,43 +287,45 @@ impl Engine {
     }
 
     /// Packets whose bytes are kept: those under way.
-    pub(crate) fn under_way(&self) -> usize {
+    pub(crate) fn in_transit(&self) -> usize {
         self.slab.len()
     }
 
-    pub(crate) fn strays(&self) -> Strays {
-        self.strays
+    pub(crate) fn ingress_drops(&self) -> IngressDrops {
+        self.ingress_drops
     }
 
-    pub(crate) fn tallies(&self) -> &[HostTally] {
-        &self.tallies
+    pub(crate) fn counters(&self) -> &[HostCounters] {
+        &self.counters
     }
 
     pub(crate) fn faults(&self) -> impl Iterator<Item = FaultCounts> {
-        self.faulty.iter().map(|f| f.as_ref().map_or_else(FaultCounts::default, |f| f.counts))
+        self.fault_injectors
+            .iter()
+            .map(|f| f.as_ref().map_or_else(FaultCounts::default, |f| f.counts))
     }
 
-    pub(crate) fn samples(&self) -> &[QueueAt] {
+    pub(crate) fn samples(&self) -> &[PortQueueSample] {
         &self.samples
     }
 
     /// A copy of the network with its figures brought up to `at`, which nothing due is before.
-    pub(crate) fn figures(&self, at: Instant) -> Figures {
+    pub(crate) fn snapshot(&self, at: Instant) -> NetworkSnapshot {
         let mut network = self.network.clone();
         network.finish(at);
-        Figures(network)
+        NetworkSnapshot(network)
     }
 }
 
 /// What ports have seen up to an instant.
-pub(crate) struct Figures(Network);
+pub(crate) struct NetworkSnapshot(Network);
 
-impl Figures {
+impl NetworkSnapshot {
     pub(crate) fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
         self.0.ports()
     }
 
-    pub(crate) fn unrouted(&self) -> u64 {
+    pub(crate) fn no_route_drops(&self) -> u64 {
         self.0.no_route_drops()
     }
 }

@@ -26,16 +26,16 @@ pub enum BottleneckError {
     },
     /// Two ports for one host.
     #[error("host `{0}` has two ports: a host has one")]
-    PortTwice(String),
+    DuplicatePort(String),
     /// One address at two hosts.
     #[error("{network} is at two hosts: each needs addresses of its own")]
-    AddressTwice {
+    DuplicateAddress {
         /// It.
         network: IpAddr,
     },
     /// A network longer than its addresses.
     #[error("{network}/{bits} is no network: an address has {most} bits")]
-    Bits {
+    PrefixLength {
         /// Its address.
         network: IpAddr,
         /// What was said.

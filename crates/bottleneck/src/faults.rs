@@ -10,7 +10,7 @@ use lowtide_units::{Duration, Fraction, parse_duration, parse_fraction};
 use lowtide_wire::Ecn;
 
 use crate::error::BottleneckError;
-use crate::look::set_ecn;
+use crate::header::set_ecn;
 
 /// Shares of the packets that a host sends; all zero unless set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub struct Faults {
     /// Held back, so that others overtake.
     pub reorder: Fraction,
     /// For how long they are held back.
-    pub late: Duration,
+    pub reorder_delay: Duration,
     /// Sent a second time, right behind the first.
     pub duplicate: Fraction,
     /// One bit of it is wrong, anywhere but where no checksum looks (the version; with IPv6 the first six bytes and
@@ -39,7 +39,7 @@ impl Default for Faults {
         Self {
             loss: none,
             reorder: none,
-            late,
+            reorder_delay: late,
             duplicate: none,
             corrupt: none,
             ce: none,
@@ -75,7 +75,7 @@ impl Faults {
             _ => return Err(wrong()),
         };
         *place = share;
-        self.late = late.unwrap_or(self.late);
+        self.reorder_delay = late.unwrap_or(self.reorder_delay);
         Ok(())
     }
 }
@@ -97,49 +97,49 @@ pub struct FaultCounts {
 
 /// A share, and its draws.
 #[derive(Clone, Debug)]
-struct Share {
+struct FaultProbability {
     ppb: u64,
     rng: Rng,
 }
 
-impl Share {
+impl FaultProbability {
     fn new(parts: Fraction, seed: u64, host: u32, purpose: &str) -> Self {
         let ppb = u64::try_from(parts.as_ppb()).unwrap_or(0);
         Self { ppb, rng: Seed::derive(seed, "host", u64::from(host), purpose).rng() }
     }
 
-    fn hits(&mut self) -> bool {
+    fn draw(&mut self) -> bool {
         self.ppb > 0 && self.rng.chance(self.ppb)
     }
 }
 
 /// The faults of one host.
 #[derive(Clone, Debug)]
-pub(crate) struct Faulty {
-    late: Duration,
-    reorder: Share,
-    duplicate: Share,
-    corrupt: Share,
-    ce: Share,
-    bleach: Share,
+pub(crate) struct FaultInjector {
+    reorder_delay: Duration,
+    reorder: FaultProbability,
+    duplicate: FaultProbability,
+    corrupt: FaultProbability,
+    ce: FaultProbability,
+    bleach: FaultProbability,
     pub(crate) counts: FaultCounts,
 }
 
 /// What becomes of a packet, beside what became of its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Fate {
+pub(crate) struct FaultOutcome {
     /// It is held back for so long.
-    pub(crate) late: Option<Duration>,
+    pub(crate) delay: Option<Duration>,
     /// There is a second one.
-    pub(crate) twice: bool,
+    pub(crate) duplicate: bool,
 }
 
-impl Faulty {
-    /// `None` where nothing goes wrong but what the line does.
+impl FaultInjector {
+    /// `Unreachable` where nothing goes wrong but what the line does.
     pub(crate) fn new(faults: &Faults, seed: u64, host: u32) -> Option<Box<Self>> {
-        let share = |parts, purpose| Share::new(parts, seed, host, purpose);
+        let share = |parts, purpose| FaultProbability::new(parts, seed, host, purpose);
         let faulty = Self {
-            late: faults.late,
+            reorder_delay: faults.reorder_delay,
             reorder: share(faults.reorder, "fault-reorder"),
             duplicate: share(faults.duplicate, "fault-duplicate"),
             corrupt: share(faults.corrupt, "fault-corrupt"),
@@ -153,31 +153,31 @@ impl Faulty {
     }
 
     /// A packet with this codepoint passes; the codepoint that it has then.
-    pub(crate) fn pass(&mut self, bytes: &mut [u8], mut ecn: Ecn) -> (Ecn, Fate) {
-        if self.bleach.hits() && ecn != Ecn::NotEct {
+    pub(crate) fn apply(&mut self, bytes: &mut [u8], mut ecn: Ecn) -> (Ecn, FaultOutcome) {
+        if self.bleach.draw() && ecn != Ecn::NotEct {
             ecn = Ecn::NotEct;
             set_ecn(bytes, ecn);
             self.counts.bleached += 1;
         }
-        if self.ce.hits() && matches!(ecn, Ecn::Ect0 | Ecn::Ect1) {
+        if self.ce.draw() && matches!(ecn, Ecn::Ect0 | Ecn::Ect1) {
             ecn = Ecn::Ce;
             set_ecn(bytes, ecn);
             self.counts.ce += 1;
         }
-        if self.corrupt.hits() {
-            flip(bytes, &mut self.corrupt.rng);
+        if self.corrupt.draw() {
+            flip_bit(bytes, &mut self.corrupt.rng);
             self.counts.corrupted += 1;
         }
-        let late = self.reorder.hits().then_some(self.late);
-        let twice = self.duplicate.hits();
+        let late = self.reorder.draw().then_some(self.reorder_delay);
+        let twice = self.duplicate.draw();
         self.counts.reordered += u64::from(late.is_some());
         self.counts.duplicated += u64::from(twice);
-        (ecn, Fate { late, twice })
+        (ecn, FaultOutcome { delay: late, duplicate: twice })
     }
 }
 
 /// Flips one bit where a checksum must notice it.
-fn flip(bytes: &mut [u8], rng: &mut Rng) {
+fn flip_bit(bytes: &mut [u8], rng: &mut Rng) {
     const V6_NEXT_HEADER: usize = 6;
     const V6_HOP_LIMIT: usize = 7;
     let v6 = bytes.first().is_some_and(|b| b >> 4 == 6);
@@ -215,7 +215,7 @@ mod tests {
         let want = Faults {
             loss: Fraction::from_percent(1),
             reorder: Fraction::from_percent(2),
-            late: Duration::from_ms(3),
+            reorder_delay: Duration::from_ms(3),
             bleach: Fraction::from_percent(100),
             ..Faults::default()
         };
@@ -233,7 +233,7 @@ mod tests {
             let error = Faults::default().set(bad).unwrap_err().to_string();
             assert!(error.contains("reorder=1%/2ms"), "{bad}: {error}");
         }
-        assert!(Faulty::new(&faults(&["loss=1%"]), 1, 0).is_none());
+        assert!(FaultInjector::new(&faults(&["loss=1%"]), 1, 0).is_none());
     }
 
     fn bytes(v6: bool) -> Vec<u8> {
@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn no_damaged_packet_passes_for_a_good_one() {
         for v6 in [false, true] {
-            let mut faulty = Faulty::new(&faults(&["corrupt=100%"]), 3, 0).unwrap();
+            let mut faulty = FaultInjector::new(&faults(&["corrupt=100%"]), 3, 0).unwrap();
             for i in 0..20_000 {
                 let mut packet = bytes(v6);
-                faulty.pass(&mut packet, Ecn::Ect0);
+                faulty.apply(&mut packet, Ecn::Ect0);
                 assert_ne!(packet, bytes(v6), "{i}");
                 // A length that is shorter cuts the payload; what is left has a wrong sum.
                 assert!(packet::parse(&packet).is_err(), "v6 {v6}: {i}");
@@ -264,16 +264,16 @@ mod tests {
     #[test]
     fn shares_are_kept_and_counted_and_do_not_disturb_one_another() {
         let run = |all: &[&str]| {
-            let mut faulty = Faulty::new(&faults(all), 7, 1).unwrap();
-            let fates: Vec<Fate> =
-                (0..100_000).map(|_| faulty.pass(&mut bytes(false), Ecn::Ect0).1).collect();
+            let mut faulty = FaultInjector::new(&faults(all), 7, 1).unwrap();
+            let fates: Vec<FaultOutcome> =
+                (0..100_000).map(|_| faulty.apply(&mut bytes(false), Ecn::Ect0).1).collect();
             (fates, faulty.counts)
         };
         let (alone, counts) = run(&["reorder=1%"]);
         assert!((850..1_150).contains(&counts.reordered), "{counts:?}");
-        assert_eq!(counts.reordered, alone.iter().filter(|f| f.late.is_some()).count() as u64);
+        assert_eq!(counts.reordered, alone.iter().filter(|f| f.delay.is_some()).count() as u64);
         let (both, counts) = run(&["reorder=1%", "duplicate=10%", "ce=50%", "bleach=50%"]);
-        assert!(both.iter().zip(&alone).all(|(a, b)| a.late == b.late));
+        assert!(both.iter().zip(&alone).all(|(a, b)| a.delay == b.delay));
         assert!((9_500..10_500).contains(&counts.duplicated), "{counts:?}");
         assert!((49_000..51_000).contains(&counts.bleached), "{counts:?}");
         assert!((24_000..26_000).contains(&counts.ce), "what was bleached has no CE: {counts:?}");
@@ -281,9 +281,9 @@ mod tests {
 
     #[test]
     fn what_is_not_capable_is_not_marked() {
-        let mut faulty = Faulty::new(&faults(&["ce=100%"]), 7, 1).unwrap();
-        assert_eq!(faulty.pass(&mut bytes(false), Ecn::NotEct).0, Ecn::NotEct);
-        assert_eq!(faulty.pass(&mut bytes(false), Ecn::Ce).0, Ecn::Ce);
+        let mut faulty = FaultInjector::new(&faults(&["ce=100%"]), 7, 1).unwrap();
+        assert_eq!(faulty.apply(&mut bytes(false), Ecn::NotEct).0, Ecn::NotEct);
+        assert_eq!(faulty.apply(&mut bytes(false), Ecn::Ce).0, Ecn::Ce);
         assert_eq!(faulty.counts.ce, 0);
     }
 }

@@ -1,8 +1,8 @@
 //! Spans of time and sizes, counted by magnitude: what is read from it is right to one part in 32.
 
 /// Buckets of one doubling.
-const PARTS_BITS: u32 = 5;
-const PARTS: u64 = 1 << PARTS_BITS;
+const SUBBUCKET_BITS: u32 = 5;
+const SUBBUCKETS: u64 = 1 << SUBBUCKET_BITS;
 
 /// Counts of values, and their exact number, sum and greatest.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,23 +14,23 @@ pub struct Histogram {
 }
 
 /// Where `value` is counted: below 32 exactly, above in one of 32 parts of its doubling.
-fn place(value: u64) -> usize {
-    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(PARTS_BITS + 1);
-    (u64::from(shift) * PARTS + (value >> shift)) as usize
+fn bucket_of(value: u64) -> usize {
+    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(SUBBUCKET_BITS + 1);
+    (u64::from(shift) * SUBBUCKETS + (value >> shift)) as usize
 }
 
 /// The least value that is counted at `place`.
-fn least(place: usize) -> u64 {
+fn bucket_start(place: usize) -> u64 {
     let place = place as u64;
-    let shift = (place / PARTS).saturating_sub(1);
-    (place - shift * PARTS) << shift
+    let shift = (place / SUBBUCKETS).saturating_sub(1);
+    (place - shift * SUBBUCKETS) << shift
 }
 
 impl Histogram {
     /// One more value.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        let place = place(value);
+        let place = bucket_of(value);
         if place >= self.counts.len() {
             self.counts.resize(place + 1, 0);
         }
@@ -67,7 +67,7 @@ impl Histogram {
         for (place, count) in self.counts.iter().enumerate() {
             seen += u128::from(*count);
             if seen >= rank {
-                return (least(place + 1) - 1).min(self.max);
+                return (bucket_start(place + 1) - 1).min(self.max);
             }
         }
         self.max
@@ -81,11 +81,11 @@ mod tests {
     #[test]
     fn buckets_follow_one_another_without_a_gap() {
         for value in (0..5_000).chain((0..64).map(|s| 1 << s)).chain([u64::MAX]) {
-            let at = place(value);
-            assert!(least(at) <= value, "{value}");
-            assert!(at == place(u64::MAX) || value < least(at + 1), "{value}");
-            let width = value - least(at);
-            assert!(width <= value / 32, "{value} is in a bucket from {}", least(at));
+            let at = bucket_of(value);
+            assert!(bucket_start(at) <= value, "{value}");
+            assert!(at == bucket_of(u64::MAX) || value < bucket_start(at + 1), "{value}");
+            let width = value - bucket_start(at);
+            assert!(width <= value / 32, "{value} is in a bucket from {}", bucket_start(at));
         }
     }
 

@@ -2,20 +2,20 @@
 //!
 //! Contract: a bottleneck *is* a [`lowtide_net::Network`] of any [`lowtide_net::Blueprint`]; queues, markers, buffers,
 //! routes, loss and failing links are its, and nothing of them is in here. Each host of the blueprint may have a
-//! [`Port`]: a device from which its packets come and to which those for it go. One thread ([`Bottleneck`]) moves
+//! [`HostPort`]: a device from which its packets come and to which those for it go. One thread ([`Bottleneck`]) moves
 //! the network's virtual time along with the system's monotonic clock.
 //!
 //! - **A host's line** is that of the blueprint, and so is the queue in front of it: devices take packets at once, so
 //!   nothing waits before it. For the rate of a host to be that of its machine, give its line a rate beyond.
 //! - **Time.** A packet arrives when it is read. Everything that was due by then happens first, at its own virtual
 //!   time: a thread that wakes up late moves packets late, but marks, drops and queues are those of the instants at
-//!   which packets came. [`Fidelity`] says how late they were; [`Report::complaints`] says when that was too much.
+//!   which packets came. [`Fidelity`] says how late they were; [`BottleneckReport::warnings`] says when that was too much.
 //! - **Bytes** are kept as they came, but for the ECN codepoint, whose change keeps the checksum of an IPv4 header, and
 //!   for [`Faults`]. Hop limits are left alone: switches, not routers.
 //! - **Class** of a packet ([`lowtide_net::Packet::class`]) is its DSCP.
 //! - On an Ethernet ([`lowtide_live::Device::Packet`]) a port's device answers for the addresses of the other hosts: they
 //!   are the `ours` of its plan's sides, the host's is `kernels`.
-//! - Any IP packet is carried; what is for nobody is counted and dropped ([`Strays`]).
+//! - Any IP packet is carried; what is for nobody is counted and dropped ([`IngressDrops`]).
 //!
 //! ```no_run
 //! use lowtide_bottleneck::{Bottleneck, Port, Settings};
@@ -36,24 +36,24 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+mod address_table;
 mod capture;
 mod driver;
 mod engine;
 mod error;
 mod faults;
 mod fidelity;
+mod forwarder;
+mod header;
 mod histogram;
-mod look;
 mod report;
 mod scheduling;
 mod slab;
-mod table;
-mod turn;
 
-pub use driver::{Bottleneck, Port, Prepared, Settings};
-pub use engine::{QueueAt, Strays};
+pub use driver::{Bottleneck, BottleneckSettings, HostPort, PreparedBottleneck};
+pub use engine::{IngressDrops, PortQueueSample};
 pub use error::BottleneckError;
 pub use faults::{FaultCounts, Faults};
 pub use fidelity::Fidelity;
 pub use histogram::Histogram;
-pub use report::{HostReport, PortReport, Report};
+pub use report::{BottleneckReport, HostReport, PortReport};

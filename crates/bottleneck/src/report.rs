@@ -3,11 +3,11 @@
 use lowtide_net::PortStats;
 use lowtide_units::{Duration, Rate};
 
-use crate::engine::{QueueAt, Strays};
+use crate::engine::{IngressDrops, PortQueueSample};
 use crate::faults::FaultCounts;
 use crate::fidelity::Fidelity;
+use crate::forwarder::Forwarder;
 use crate::histogram::Histogram;
-use crate::turn::Core;
 
 /// One host.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub struct HostReport {
     /// It has a device.
     pub attached: bool,
     /// Why its device is no more, if so.
-    pub gone: Option<String>,
+    pub device_error: Option<String>,
     /// Packets that came from its device for other hosts.
     pub sent: u64,
     /// Their IP bytes.
@@ -27,9 +27,9 @@ pub struct HostReport {
     /// Their IP bytes.
     pub delivered_bytes: u64,
     /// Of those, packets that its device did not take.
-    pub refused: u64,
+    pub device_drops: u64,
     /// Nanoseconds that each packet that reached it had waited in queues of switches.
-    pub waited: Histogram,
+    pub queueing_delay: Histogram,
     /// What went wrong on purpose with packets that it sent, those lost on its line apart.
     pub faults: FaultCounts,
 }
@@ -64,7 +64,7 @@ impl PortReport {
 
 /// Everything.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
+pub struct BottleneckReport {
     /// Since the start.
     pub took: Duration,
     /// By number.
@@ -72,27 +72,27 @@ pub struct Report {
     /// By number.
     pub ports: Vec<PortReport>,
     /// Queues of switches at intervals, if they were wished for.
-    pub samples: Vec<QueueAt>,
+    pub samples: Vec<PortQueueSample>,
     /// Packets that never met the network.
-    pub strays: Strays,
+    pub ingress_drops: IngressDrops,
     /// Packets to hosts that have no device, or none any more.
-    pub nowhere: u64,
+    pub no_device_drops: u64,
     /// Packets to which a switch had no way.
-    pub unrouted: u64,
+    pub no_route_drops: u64,
     /// Packets under way at the end.
-    pub under_way: u64,
+    pub in_transit: u64,
     /// How well time was kept.
     pub fidelity: Fidelity,
 }
 
-impl Report {
+impl BottleneckReport {
     /// What went wrong that nobody asked for; nothing after a good run.
-    pub fn complaints(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let gone = |h: &HostReport| {
-            let why = h.gone.as_ref()?;
+            let why = h.device_error.as_ref()?;
             Some(format!("the device of host `{}` is gone: {why}", h.name))
         };
-        self.hosts.iter().filter_map(gone).chain(self.fidelity.complaints()).collect()
+        self.hosts.iter().filter_map(gone).chain(self.fidelity.warnings()).collect()
     }
 
     /// The port of that name.
@@ -108,36 +108,36 @@ impl Report {
 
 /// What only the driver knows of the thread and the machine.
 #[derive(Debug, Default)]
-pub(crate) struct Thread {
+pub(crate) struct ThreadStats {
     pub(crate) scheduling: String,
     pub(crate) cpu: Duration,
-    pub(crate) stolen: Duration,
+    pub(crate) steal: Duration,
 }
 
-impl Core {
+impl Forwarder {
     /// The report at `now`, up to which everything has happened.
     pub(crate) fn report(
         &self,
         now: lowtide_units::Instant,
         names: &[String],
-        thread: Thread,
-    ) -> Report {
+        thread: ThreadStats,
+    ) -> BottleneckReport {
         let engine = &self.engine;
-        let figures = engine.figures(now);
-        let tallies = engine.tallies().iter().zip(engine.faults());
+        let figures = engine.snapshot(now);
+        let tallies = engine.counters().iter().zip(engine.faults());
         let host =
-            |((name, (tally, faults)), seat): ((&String, (&crate::engine::HostTally, _)), _)| {
-                let seat = Option::and_then(seat, |i: usize| self.seats.get(i));
+            |((name, (tally, faults)), seat): ((&String, (&crate::engine::HostCounters, _)), _)| {
+                let seat = Option::and_then(seat, |i: usize| self.ports.get(i));
                 HostReport {
                     name: name.clone(),
                     attached: seat.is_some(),
-                    gone: seat.and_then(|s| s.gone.clone()),
+                    device_error: seat.and_then(|s| s.device_error.clone()),
                     sent: tally.sent,
                     sent_bytes: tally.sent_bytes,
                     delivered: tally.delivered,
                     delivered_bytes: tally.delivered_bytes,
-                    refused: seat.map_or(0, |s| s.refused),
-                    waited: tally.waited.clone(),
+                    device_drops: seat.map_or(0, |s| s.device_drops),
+                    queueing_delay: tally.queueing_delay.clone(),
                     faults,
                 }
             };
@@ -148,27 +148,27 @@ impl Core {
             rate: p.rate,
             stats: p.stats,
         });
-        Report {
+        BottleneckReport {
             took: now.since_start(),
             hosts: hosts.collect(),
             ports: ports.collect(),
             samples: engine.samples().to_vec(),
-            strays: engine.strays(),
-            nowhere: self.nowhere,
-            unrouted: figures.unrouted(),
-            under_way: engine.under_way() as u64,
+            ingress_drops: engine.ingress_drops(),
+            no_device_drops: self.no_device_drops,
+            no_route_drops: figures.no_route_drops(),
+            in_transit: engine.in_transit() as u64,
             fidelity: Fidelity {
-                late: self.pace.late.clone(),
+                lateness: self.fidelity.lateness.clone(),
                 tolerance: self.tolerance,
-                behind: self.pace.behind,
-                batch: self.pace.batch.clone(),
-                turn: self.pace.turn.clone(),
-                refused: self.seats.iter().map(|s| s.refused).sum(),
-                unfinished: self.seats.iter().map(|s| s.unfinished).sum(),
-                crowded: engine.strays().crowded,
+                late_packets: self.fidelity.late_packets,
+                batch_size: self.fidelity.batch_size.clone(),
+                loop_iteration: self.fidelity.loop_iteration.clone(),
+                device_drops: self.ports.iter().map(|s| s.device_drops).sum(),
+                checksum_partial: self.ports.iter().map(|s| s.checksum_partial).sum(),
+                no_buffer: engine.ingress_drops().no_buffer,
                 scheduling: thread.scheduling,
                 cpu: thread.cpu,
-                stolen: thread.stolen,
+                steal: thread.steal,
             },
         }
     }

@@ -10,14 +10,14 @@ use thread_priority::{
 
 /// What is wished for the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct ThreadConfig {
     /// Of SCHED_FIFO, 1 to 99.
     pub(crate) priority: Option<u8>,
-    pub(crate) core: Option<usize>,
+    pub(crate) cpu_core: Option<usize>,
 }
 
 /// Does for this thread what can be done of `wish`, and says what came of it.
-pub(crate) fn apply(wish: Wish) -> String {
+pub(crate) fn apply(wish: ThreadConfig) -> String {
     let mut said = Vec::new();
     said.push(match wish.priority {
         None => "normal priority".to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn apply(wish: Wish) -> String {
             Err(why) => format!("normal priority: SCHED_FIFO {priority} was refused ({why})"),
         },
     });
-    if let Some(core) = wish.core {
+    if let Some(core) = wish.cpu_core {
         let mut set = CpuSet::new();
         let pinned = set.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
         said.push(match pinned {

@@ -5,20 +5,20 @@
 pub(crate) struct Slab {
     places: Vec<Vec<u8>>,
     free: Vec<u32>,
-    most: usize,
+    max_packets: usize,
 }
 
 impl Slab {
     /// Room for `most` packets.
     pub(crate) fn new(most: usize) -> Self {
-        Self { places: Vec::new(), free: Vec::new(), most }
+        Self { places: Vec::new(), free: Vec::new(), max_packets: most }
     }
 
-    /// Keeps a copy; `None` where there is no room.
+    /// Keeps a copy; `Unreachable` where there is no room.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Option<u32> {
         let key = match self.free.pop() {
             Some(key) => key,
-            None if self.places.len() < self.most => {
+            None if self.places.len() < self.max_packets => {
                 self.places.push(Vec::new());
                 (self.places.len() - 1) as u32
             }

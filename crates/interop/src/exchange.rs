@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::pattern::Pattern;
 use lowtide_live::Stream;
-use lowtide_live::load::Pipe;
+use lowtide_live::load::ByteStream;
 
 use crate::script::{Checksum, EndpointReport, EndpointScript};
 
@@ -15,7 +15,7 @@ use crate::script::{Checksum, EndpointReport, EndpointScript};
 const PIECE: usize = 16 << 10;
 
 /// A stream that can be aborted.
-pub trait AbortableStream: Pipe {
+pub trait AbortableStream: ByteStream {
     /// Ends the connection with RST, at the latest when the stream is dropped. Unlike [`Pipe::abort`] it
     /// sends no FIN before.
     fn reset(&self);
@@ -82,7 +82,7 @@ fn send(end: &dyn AbortableStream, script: &EndpointScript, fin: &Receiver<()>) 
         end.write_all(piece)?;
         sent += piece.len() as u64;
     }
-    end.finish()?;
+    end.shutdown_write()?;
     Ok(sent)
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use lowtide_bottleneck::Report;
+use lowtide_bottleneck::BottleneckReport;
 use lowtide_live::{Clock, Live, LiveStats, Stream, config};
 use lowtide_tcp::{Config, Info};
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ impl CaseResult {
 pub struct Evidence {
     /// Our end's report.
     pub ours: EndpointReport,
-    /// The peer's; `None` where it takes no part.
+    /// The peer's; `Unreachable` where it takes no part.
     pub peer: Option<EndpointReport>,
     /// Our connection, where there was one.
     pub info: Option<Info>,
@@ -83,7 +83,7 @@ pub struct Evidence {
     /// At the end the peer owed us data or FIN, we owed it nothing, and it sent nothing for [`CLOSE_TIMEOUT`].
     pub peer_stalled: bool,
     /// What happened between the two.
-    pub report: Report,
+    pub report: BottleneckReport,
 }
 
 /// Runs `case` against `program`. The folder `captures` gets the packets of both interfaces, and the tape of our end.
@@ -183,7 +183,7 @@ fn attempt(
     Ok(Evidence { ours, peer, info, stats, open_connections: left, peer_stalled, report })
 }
 
-/// Both ends perform their scripts. The peer's report is `None` where nothing is expected of it.
+/// Both ends perform their scripts. The peer's report is `Unreachable` where nothing is expected of it.
 fn connection(
     live: &Live,
     config: &Config,

@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use lowtide_bottleneck::{Bottleneck, BottleneckError, Faults, Port, Settings};
+use lowtide_bottleneck::{Bottleneck, BottleneckError, BottleneckSettings, Faults, HostPort};
 use lowtide_live::links::Links;
 use lowtide_live::netns::{self, Namespace};
-use lowtide_live::{Device, DevicePlan, Live, LiveError, Side};
+use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveError};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{Blueprint, BufferSpec, Count, Framing, HostId, PortSpec};
@@ -71,16 +71,16 @@ fn networks(host: HostId) -> Vec<(IpAddr, u8)> {
 }
 
 /// What `at` is told of the network: its own addresses and those of the other host.
-fn sides(at: HostId, other: HostId) -> Vec<Side> {
-    let side = |v6| Side {
-        ours: address(other, v6),
-        kernels: address(at, v6),
+fn sides(at: HostId, other: HostId) -> Vec<DeviceNetwork> {
+    let side = |v6| DeviceNetwork {
+        local: address(other, v6),
+        peer: address(at, v6),
         prefix: if v6 { 64 } else { 24 },
     };
     vec![side(false), side(true)]
 }
 
-fn plan(kind: &str, name: &str, sides: Vec<Side>) -> Result<DevicePlan, LiveError> {
+fn plan(kind: &str, name: &str, sides: Vec<DeviceNetwork>) -> Result<DevicePlan, LiveError> {
     DevicePlan::parse(&format!("{kind}:{name}"), MTU, sides)
 }
 
@@ -121,8 +121,12 @@ pub fn our_end(
     let make = || -> Result<(Live, Device), LiveError> {
         let tun = Device::open(&plan("tun", OUR_TUN, Vec::new())?)?;
         let locals = networks(OURS).into_iter().map(|(a, _)| a).collect();
-        let settings = lowtide_live::Settings { seed: Some(seed), tape, ..Default::default() };
-        let live = Live::on(tun, locals, settings)?;
+        let settings = lowtide_live::LiveSettings {
+            seed: Some(seed),
+            record_path: tape,
+            ..Default::default()
+        };
+        let live = Live::with_device(tun, locals, settings)?;
         let device = Device::open(&plan("packet", OUR_TUN, sides(OURS, PEER))?)?;
         Ok((live, device))
     };
@@ -142,7 +146,7 @@ pub fn bottleneck(
 ) -> Result<Bottleneck, TestnetError> {
     let mut both = Faults::default();
     faults.iter().try_for_each(|text| both.set(text))?;
-    let settings = Settings {
+    let settings = BottleneckSettings {
         seed,
         faults: vec![(OURS, both), (PEER, both)],
         captures: [OURS, PEER]
@@ -150,11 +154,11 @@ pub fn bottleneck(
             .zip(captures)
             .filter_map(|(h, p)| Some((h, p?)))
             .collect(),
-        ..Settings::default()
+        ..BottleneckSettings::default()
     };
     let ports = vec![
-        Port { host: OURS, device: ours, networks: networks(OURS) },
-        Port { host: PEER, device: peer, networks: networks(PEER) },
+        HostPort { host: OURS, device: ours, networks: networks(OURS) },
+        HostPort { host: PEER, device: peer, networks: networks(PEER) },
     ];
     Ok(Bottleneck::start(&network(), ports, &settings)?)
 }
@@ -211,7 +215,7 @@ impl PeerProcess {
         process.expect("tun")?;
         if process.device.is_none() {
             let join = || -> Result<Device, LiveError> {
-                Links::open()?.set_up(PEER_TUN, true)?;
+                Links::open()?.set_link_up(PEER_TUN, true)?;
                 Device::open(&plan("packet", PEER_TUN, sides(PEER, OURS))?)
             };
             process.device = Some(namespace.run(join)??);

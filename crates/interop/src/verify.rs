@@ -119,7 +119,7 @@ fn check_faults(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     if noticed > damaged {
         wrong.push(format!("{noticed} packets were malformed where {damaged} were damaged"));
     }
-    for host in report.hosts.iter().filter(|h| h.gone.is_some()) {
+    for host in report.hosts.iter().filter(|h| h.device_error.is_some()) {
         wrong.push(format!("the device of `{}` is gone", host.name));
     }
 }

@@ -14,10 +14,10 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::{TimeSpec, TimeValLike};
 
 use crate::clock::{Clock, std_duration};
-use crate::device::{Device, Inbox};
+use crate::device::{Device, RxBatch};
 use crate::error::LiveError;
 use crate::privileges;
-use crate::stack::{Batch, Stack};
+use crate::stack::{Stack, TxBatch};
 
 /// A sleep that would be shorter than this is none, nanoseconds.
 const SHORTEST_SLEEP_NS: i64 = 1_000;
@@ -96,19 +96,20 @@ pub(crate) fn start(
 }
 
 fn run(shared: &Shared, device: &Device, unprivileged: bool) {
-    let mut driver = Driver { shared, device, batch: Batch::default(), inbox: Inbox::default() };
+    let mut driver =
+        Driver { shared, device, batch: TxBatch::default(), inbox: RxBatch::default() };
     // Nobody shall wait for a driver that is no more, not even after a panic.
-    let _end = End(shared);
-    if unprivileged && let Err(error) = privileges::give_up() {
+    let _end = DriverExitGuard(shared);
+    if unprivileged && let Err(error) = privileges::drop_all() {
         return shared.lock().stack.fail(&error.to_string());
     }
-    while driver.turn() {}
+    while driver.run_iteration() {}
 }
 
 /// Says so when the driver ends.
-struct End<'a>(&'a Shared);
+struct DriverExitGuard<'a>(&'a Shared);
 
-impl Drop for End<'_> {
+impl Drop for DriverExitGuard<'_> {
     fn drop(&mut self) {
         self.0.lock().stack.fail("the driver has ended");
     }
@@ -117,29 +118,29 @@ impl Drop for End<'_> {
 struct Driver<'a> {
     shared: &'a Shared,
     device: &'a Device,
-    batch: Batch,
-    inbox: Inbox,
+    batch: TxBatch,
+    inbox: RxBatch,
 }
 
 impl Driver<'_> {
     /// False when there shall be no other.
-    fn turn(&mut self) -> bool {
+    fn run_iteration(&mut self) -> bool {
         let clock = self.shared.clock;
-        let read = self.device.fill(&mut self.inbox, || clock.stamp());
+        let read = self.device.recv_many(&mut self.inbox, || clock.stamp());
         let mut state = self.shared.lock();
         state.asleep = false;
-        for packet in self.inbox.incoming() {
-            state.stack.take(clock.now(), &packet, &mut self.batch);
+        for packet in self.inbox.rx_packets() {
+            state.stack.handle_packet(clock.now(), &packet, &mut self.batch);
         }
-        state.stack.count_unfinished(self.device.unfinished());
+        state.stack.set_checksum_partial(self.device.checksum_partial());
         if let Err(error) = read {
             state.stack.fail(&format!("the device is gone: {error}"));
             return false;
         }
         let now = clock.now();
-        state.stack.fire(now, &mut self.batch);
+        state.stack.handle_timeouts(now, &mut self.batch);
         state.stack.flush(now, &mut self.batch);
-        state.cpu_ns = thread_time();
+        state.cpu_ns = thread_cpu_ns();
         let next = state.stack.next_timer();
         let stopping = state.stopping && !state.stack.wants_flush();
         let idle = self.inbox.is_empty() && self.batch.is_empty() && !state.stack.wants_flush();
@@ -147,7 +148,7 @@ impl Driver<'_> {
         drop(state);
 
         let sent = self.device.send_many(self.batch.packets()).and_then(|unsent| {
-            self.device.fire()?;
+            self.device.handle_timeout()?;
             Ok(unsent)
         });
         self.batch.clear();
@@ -175,7 +176,7 @@ impl Driver<'_> {
             i64::try_from(ns).unwrap_or(i64::MAX)
         });
         let devices =
-            self.device.deadline().map(|d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
+            self.device.next_timeout().map(|d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
         let timeout = timeout.into_iter().chain(devices).min();
         if timeout.is_some_and(|ns| ns < SHORTEST_SLEEP_NS) {
             return;
@@ -193,7 +194,7 @@ impl Driver<'_> {
 }
 
 /// Processor time of this thread, nanoseconds.
-fn thread_time() -> u64 {
+fn thread_cpu_ns() -> u64 {
     let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
     nix::time::clock_gettime(clock).map_or(0, |t| u64::try_from(t.num_nanoseconds()).unwrap_or(0))
 }

@@ -48,7 +48,7 @@ pub enum LiveError {
         "the kernel has the address {address} itself, on `{interface}`, and would reset our connections: take another one, or \
          remove it there (`ip address del {address} dev {interface}`)"
     )]
-    KernelsAddress {
+    AddressInUseByKernel {
         /// The address.
         address: IpAddr,
         /// The interface that has it.
@@ -58,13 +58,13 @@ pub enum LiveError {
     #[error(
         "the kernel forwards what comes in on this interface, and would send on what is for lowtide: set net.{0} to 0"
     )]
-    Forwards(String),
+    ForwardingEnabled(String),
     /// An address that is not written as this crate reads it.
     #[error("`{0}` is no address with a prefix: write for instance `10.77.0.2/24` or `fd77::2/64`")]
     Address(String),
     /// The kernel's address and ours are not in one network, or one and the same.
     #[error("{ours} and {kernels} must be two addresses of one network of {prefix} bits")]
-    Pair {
+    AddressPair {
         /// Ours.
         ours: IpAddr,
         /// The kernel's.
@@ -77,7 +77,7 @@ pub enum LiveError {
         "`{0}` is no route: write `kernel:ADDRESS:PORT=ADDRESS:PORT` (accepted by the kernel, carried by lowtide) or \
          `lowtide:PORT=ADDRESS:PORT` (the reverse)"
     )]
-    Route(String),
+    RelayRoute(String),
     /// A user that there is not, or root.
     #[error("`{0}` is no user to go on as: write NAME, UID or UID:GID of one that is not root")]
     User(String),
@@ -85,7 +85,7 @@ pub enum LiveError {
     #[error(
         "cannot {0}: that takes root (CAP_NET_ADMIN; CAP_SYS_ADMIN for a namespace of one's own)"
     )]
-    NotAllowed(String),
+    PermissionDenied(String),
     /// No TUN devices in this kernel or container.
     #[error("there is no /dev/net/tun: load the module `tun`, or give the container that device")]
     NoTun,
@@ -109,7 +109,7 @@ pub enum LiveError {
         "this is the machine's own network namespace: use one of your own (`--netns new`, or `ip netns \
          add lt` and `ip netns exec lt lowtide live ...`), or say `--netns here`"
     )]
-    OwnNamespace,
+    HostNamespace,
     /// Something that the system refused.
     #[error("cannot {what}: {error}")]
     System {
@@ -125,7 +125,7 @@ impl LiveError {
     pub(crate) fn system(what: impl Into<String>, error: io::Error) -> Self {
         let what = what.into();
         match error.kind() {
-            io::ErrorKind::PermissionDenied => Self::NotAllowed(what),
+            io::ErrorKind::PermissionDenied => Self::PermissionDenied(what),
             _ => Self::System { what, error },
         }
     }

@@ -23,6 +23,7 @@
 
 pub mod bench;
 mod clock;
+mod cpu_times;
 mod device;
 mod driver;
 mod error;
@@ -30,16 +31,19 @@ pub mod links;
 pub mod load;
 pub mod netns;
 pub mod privileges;
-mod processors;
+mod record_replay;
 pub mod relay;
 mod socket;
 mod stack;
-mod tape;
 
 pub use clock::Clock;
-pub use device::{Device, DeviceKind, DevicePlan, Inbox, Outgoing, Packet, Pair, Side, Tun};
+pub use cpu_times::CpuTimes;
+pub use device::{
+    AfPacket, Device, DeviceKind, DeviceNetwork, DevicePlan, MemoryLink, RxBatch, Tun, TxPacket,
+};
 pub use error::LiveError;
-pub use processors::Processors;
-pub use socket::{Listener, Live, LiveStats, Poller, Prepared, Ready, Settings, Stream, config};
+pub use record_replay::{ReplayError, ReplaySummary, replay};
+pub use socket::{
+    Listener, Live, LiveSettings, LiveStats, Poller, PreparedHost, Ready, Stream, config,
+};
 pub use stack::{ConnInfo, Readiness, StackCounters};
-pub use tape::{Replay, ReplayError, replay};

@@ -16,13 +16,13 @@ use nix::sched::{CloneFlags, setns, unshare};
 use crate::error::LiveError;
 
 /// The namespace of this thread, as a link that can be compared.
-const OURS: &str = "/proc/thread-self/ns/net";
+const THREAD_NETNS: &str = "/proc/thread-self/ns/net";
 /// Where `ip netns` keeps the namespaces that it makes.
-const NAMED: [&str; 2] = ["/run/netns", "/var/run/netns"];
+const NETNS_DIRS: [&str; 2] = ["/run/netns", "/var/run/netns"];
 
 thread_local! {
     /// Inode of the namespace that this thread made.
-    static MADE: Cell<Option<u64>> = const { Cell::new(None) };
+    static CREATED_INODE: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 fn inode(path: &str) -> Option<u64> {
@@ -37,7 +37,7 @@ fn inode(path: &str) -> Option<u64> {
 pub fn enter_new() -> Result<(), LiveError> {
     unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|e| LiveError::system("make a network namespace", e.into()))?;
-    MADE.set(inode(OURS));
+    CREATED_INODE.set(inode(THREAD_NETNS));
     Ok(())
 }
 
@@ -46,7 +46,7 @@ pub fn enter_new() -> Result<(), LiveError> {
 #[derive(Clone, Debug)]
 pub struct Namespace {
     file: Arc<File>,
-    made: bool,
+    created_here: bool,
 }
 
 impl Namespace {
@@ -55,11 +55,11 @@ impl Namespace {
     /// # Errors
     /// Without CAP_SYS_ADMIN.
     pub fn new() -> Result<Self, LiveError> {
-        let file = on_a_thread(|| {
+        let file = run_on_thread(|| {
             enter_new()?;
-            open(OURS)
+            open(THREAD_NETNS)
         })?;
-        Ok(Self { file: Arc::new(file), made: true })
+        Ok(Self { file: Arc::new(file), created_here: true })
     }
 
     /// That of `ip netns add <name>`.
@@ -69,13 +69,13 @@ impl Namespace {
     pub fn named(name: &str) -> Result<Self, LiveError> {
         let plain = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
         let path = |folder: &&str| plain.then(|| format!("{folder}/{name}"));
-        let all = NAMED.iter().filter_map(path);
+        let all = NETNS_DIRS.iter().filter_map(path);
         let file = all.map(File::open).find_map(Result::ok).ok_or_else(|| {
             let what =
                 format!("find a network namespace `{name}` (`ip netns add {name}` makes it)");
             LiveError::system(what, std::io::ErrorKind::NotFound.into())
         })?;
-        Ok(Self { file: Arc::new(file), made: false })
+        Ok(Self { file: Arc::new(file), created_here: false })
     }
 
     /// That of a file which is one, as `ip netns` keeps them, and which whoever asks has made.
@@ -85,7 +85,7 @@ impl Namespace {
     pub fn at(path: &Path) -> Result<Self, LiveError> {
         let file = File::open(path)
             .map_err(|e| LiveError::system(format!("open {}", path.display()), e))?;
-        Ok(Self { file: Arc::new(file), made: true })
+        Ok(Self { file: Arc::new(file), created_here: true })
     }
 
     /// What it is known by while it is there, in this boot of the machine.
@@ -109,7 +109,7 @@ impl Namespace {
     pub fn enter(&self) -> Result<(), LiveError> {
         setns(&*self.file, CloneFlags::CLONE_NEWNET)
             .map_err(|e| LiveError::system("enter a network namespace", e.into()))?;
-        MADE.set(inode(OURS).filter(|_| self.made));
+        CREATED_INODE.set(inode(THREAD_NETNS).filter(|_| self.created_here));
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Namespace {
     /// # Errors
     /// There is none of that number, or one of somebody else.
     pub fn of_process(pid: u32) -> Result<Self, LiveError> {
-        Ok(Self { file: Arc::new(open(&format!("/proc/{pid}/ns/net"))?), made: false })
+        Ok(Self { file: Arc::new(open(&format!("/proc/{pid}/ns/net"))?), created_here: false })
     }
 
     /// Does `work` on a thread that is in this namespace; sockets and devices that it makes stay there.
@@ -126,7 +126,7 @@ impl Namespace {
     /// # Errors
     /// Without CAP_SYS_ADMIN, or without a thread.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
-        on_a_thread(|| {
+        run_on_thread(|| {
             self.enter()?;
             Ok(work())
         })
@@ -144,7 +144,7 @@ fn open(path: &str) -> Result<File, LiveError> {
 }
 
 /// Whoever enters a namespace does so on a thread of its own, so that nobody else is moved.
-fn on_a_thread<T: Send>(
+fn run_on_thread<T: Send>(
     work: impl FnOnce() -> Result<T, LiveError> + Send,
 ) -> Result<T, LiveError> {
     std::thread::scope(|scope| {
@@ -157,14 +157,14 @@ fn on_a_thread<T: Send>(
 
 /// Whether this thread may be in the namespace of the machine (or container) itself: it did not make the one that
 /// it is in, that one was not made by `ip netns`, and nothing shows that the first process is in another.
-pub fn is_the_machines() -> bool {
-    let Some(ours) = inode(OURS) else { return true };
+pub fn in_host_namespace() -> bool {
+    let Some(ours) = inode(THREAD_NETNS) else { return true };
     let named = |folder: &str| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|e| e.metadata().ok()).any(|m| m.ino() == ours)
     };
-    MADE.get() != Some(ours)
-        && !NAMED.into_iter().any(named)
+    CREATED_INODE.get() != Some(ours)
+        && !NETNS_DIRS.into_iter().any(named)
         && inode("/proc/1/ns/net").is_none_or(|first| first == ours)
 }
 
@@ -173,22 +173,22 @@ pub fn is_the_machines() -> bool {
 /// # Errors
 /// There is none.
 pub fn sysctl(name: &str) -> Result<String, LiveError> {
-    let path = path_of(name);
+    let path = sysctl_path(name);
     fs::read_to_string(&path).map_err(|e| LiveError::system(format!("read {path}"), e))
 }
 
-fn path_of(name: &str) -> String {
+fn sysctl_path(name: &str) -> String {
     format!("/proc/sys/net/{}", name.replace('.', "/"))
 }
 
 /// Sets `net.<name>` (`ipv4.tcp_ecn`) for the namespace of this thread, which it must have made.
 ///
 /// # Errors
-/// [`LiveError::OwnNamespace`] in that of the machine, whose settings are left alone.
+/// [`LiveError::HostNamespace`] in that of the machine, whose settings are left alone.
 pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
-    if is_the_machines() {
-        return Err(LiveError::OwnNamespace);
+    if in_host_namespace() {
+        return Err(LiveError::HostNamespace);
     }
-    let path = path_of(name);
+    let path = sysctl_path(name);
     fs::write(&path, value).map_err(|e| LiveError::system(format!("write {path}"), e))
 }

@@ -4,7 +4,7 @@
 //! called between the two, before threads that read packets are started: capabilities are a thread's own, and
 //! a new thread has those of the one that starts it. Afterwards neither this thread nor one that it starts, nor a
 //! program that either of them executes, gets them back (`no_new_privs`). Two things may be done a moment later and then
-//! given up ([`give_up`]), in each thread that has them: see [`Later`].
+//! given up ([`drop_all`]), in each thread that has them: see [`RetainedCapability`].
 //!
 //! Without a [`User`] the process goes on as root without capabilities (capabilities(7)): it can no longer configure the
 //! machine, but it may still write to files that root owns. A user of its own closes that as well.
@@ -61,14 +61,14 @@ impl User {
 
 /// What is done after [`reduce`] and needs a capability for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Later {
+pub enum RetainedCapability {
     /// SCHED_FIFO of a thread (CAP_SYS_NICE).
     Priority,
     /// Listening on a port of the kernel below 1024 (CAP_NET_BIND_SERVICE).
     LowPorts,
 }
 
-impl Later {
+impl RetainedCapability {
     const fn capability(self) -> Capability {
         match self {
             Self::Priority => Capability::CAP_SYS_NICE,
@@ -86,7 +86,7 @@ fn failed(error: CapsError) -> LiveError {
 ///
 /// # Errors
 /// Becoming a user takes root. What cannot be given up is an error as well.
-pub fn reduce(user: Option<&User>, later: &[Later]) -> Result<(), LiveError> {
+pub fn drop_except(user: Option<&User>, later: &[RetainedCapability]) -> Result<(), LiveError> {
     // Dropping from the bounding set takes a capability itself. Without it `no_new_privs` does as much.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
         let mut all = Vec::from_iter(caps::runtime::thread_all_supported());
@@ -104,7 +104,7 @@ pub fn reduce(user: Option<&User>, later: &[Later]) -> Result<(), LiveError> {
         setresuid(*uid, *uid, *uid).map_err(system)?;
         prctl::set_keepcaps(false).map_err(system)?;
     }
-    keep(later)?;
+    retain_only(later)?;
     prctl::set_no_new_privs().map_err(|e| LiveError::system("forbid new privileges", e.into()))
 }
 
@@ -112,15 +112,15 @@ pub fn reduce(user: Option<&User>, later: &[Later]) -> Result<(), LiveError> {
 ///
 /// # Errors
 /// What cannot be given up.
-pub fn give_up() -> Result<(), LiveError> {
-    keep(&[])
+pub fn drop_all() -> Result<(), LiveError> {
+    retain_only(&[])
 }
 
 /// Whether this thread has any capability.
 ///
 /// # Errors
 /// The system does not tell.
-pub fn any_left() -> Result<bool, LiveError> {
+pub fn has_capabilities() -> Result<bool, LiveError> {
     for set in [CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
         if !caps::read(None, set).map_err(failed)?.is_empty() {
             return Ok(true);
@@ -129,7 +129,7 @@ pub fn any_left() -> Result<bool, LiveError> {
     Ok(false)
 }
 
-fn keep(later: &[Later]) -> Result<(), LiveError> {
+fn retain_only(later: &[RetainedCapability]) -> Result<(), LiveError> {
     let permitted = caps::read(None, CapSet::Permitted).map_err(failed)?;
     let wanted: CapsHashSet = later.iter().map(|l| l.capability()).collect();
     let kept = &permitted & &wanted;
@@ -168,29 +168,33 @@ mod tests {
         }
     }
 
-    fn left() -> CapsHashSet {
+    fn effective_capabilities() -> CapsHashSet {
         caps::read(None, CapSet::Effective).unwrap()
     }
 
     /// Capabilities are a thread's own: those of this test give up what they have, the rest of the process does not.
     #[test]
-    fn what_was_given_up_is_not_there_any_more() {
+    fn dropped_capabilities_are_not_regained() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let nice = CapsHashSet::from([Capability::CAP_SYS_NICE]);
-                let expected = &left() & &nice;
-                reduce(None, &[Later::Priority]).unwrap();
-                assert_eq!(left(), expected);
+                let expected = &effective_capabilities() & &nice;
+                drop_except(None, &[RetainedCapability::Priority]).unwrap();
+                assert_eq!(effective_capabilities(), expected);
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
-                        assert_eq!(left(), expected, "a new thread has what its parent has");
-                        give_up().unwrap();
-                        assert!(!any_left().unwrap());
+                        assert_eq!(
+                            effective_capabilities(),
+                            expected,
+                            "a new thread has what its parent has"
+                        );
+                        drop_all().unwrap();
+                        assert!(!has_capabilities().unwrap());
                     });
                 });
-                assert_eq!(left(), expected);
-                give_up().unwrap();
-                assert!(!any_left().unwrap() && prctl::get_no_new_privs().unwrap());
+                assert_eq!(effective_capabilities(), expected);
+                drop_all().unwrap();
+                assert!(!has_capabilities().unwrap() && prctl::get_no_new_privs().unwrap());
                 assert!(crate::netns::enter_new().is_err());
             });
         });

@@ -8,12 +8,12 @@ pub(crate) const CHUNK_OVERHEAD: usize = 128;
 /// Charged for the first node of the tree.
 const NODE: usize = 384;
 /// A chunk does not grow beyond so many bytes.
-const FULL: usize = 64 << 10;
+const MAX_CHUNK: usize = 64 << 10;
 /// A chunk of at most so many bytes is copied to the end of the one that it touches.
-const SMALL: usize = 2 << 10;
+const COPY_LIMIT: usize = 2 << 10;
 
 /// Chunks that do not overlap. Of two that touch either the first is full or the second is not small,
-/// so that there is at most one per gap and one per [`SMALL`] bytes.
+/// so that there is at most one per gap and one per [`COPY_LIMIT`] bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutOfOrder {
     chunks: BTreeMap<u64, Vec<u8>>,
@@ -72,8 +72,8 @@ impl OutOfOrder {
             return;
         }
         let end = start + bytes.len() as u64;
-        let right = self.chunks.get(&end).filter(|r| r.len() <= SMALL).map(Vec::len);
-        let joins = |len: usize| len + bytes.len() + right.unwrap_or(0) <= FULL;
+        let right = self.chunks.get(&end).filter(|r| r.len() <= COPY_LIMIT).map(Vec::len);
+        let joins = |len: usize| len + bytes.len() + right.unwrap_or(0) <= MAX_CHUNK;
         let left = left.filter(|at| self.chunks.get(at).is_some_and(|l| joins(l.len())));
         let right = right.filter(|_| left.is_some() || joins(0)).and_then(|_| self.remove(end));
         let right = right.as_deref().unwrap_or(&[]);
@@ -128,7 +128,7 @@ mod tests {
                 let at = if backwards { total - 1 - n } else { n };
                 held.insert(10 + at, &[at as u8]);
             }
-            let most = 1 + total as usize / SMALL;
+            let most = 1 + total as usize / COPY_LIMIT;
             assert!(held.chunks() <= most, "{} chunks, {backwards}", held.chunks());
             assert!(held.memory() <= 2 * total as usize + most * CHUNK_OVERHEAD + NODE);
         }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_over_a_comb_replaces_it() {
+    fn a_segment_over_scattered_bytes_replaces_them() {
         let mut held = OutOfOrder::default();
         for n in 0..1_000 {
             held.insert(100 + 2 * n, b"x");
@@ -175,7 +175,7 @@ mod tests {
             for (at, chunk) in &held.chunks {
                 if let Some((end, len)) = last {
                     prop_assert!(end <= *at, "chunks overlap");
-                    prop_assert!(end < *at || chunk.len() > SMALL || len + chunk.len() > FULL);
+                    prop_assert!(end < *at || chunk.len() > COPY_LIMIT || len + chunk.len() > MAX_CHUNK);
                 }
                 last = Some((at + chunk.len() as u64, chunk.len()));
                 for (i, b) in (*at..).zip(chunk) {

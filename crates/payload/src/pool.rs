@@ -3,7 +3,7 @@
 /// Capacity of a chunk, bytes.
 pub(crate) const CHUNK: usize = 64 << 10;
 /// The most chunks that wait to be used again.
-const MOST: usize = 16;
+const MAX_CHUNKS: usize = 16;
 
 /// Chunks that one host's connections hand to each other: what a busy reader frees the next segment
 /// needs, and the allocator would give it back to the system in between. At most 1 MiB.
@@ -17,7 +17,7 @@ impl ChunkPool {
 
     /// Keeps a chunk if it is of that capacity and there is room.
     pub(crate) fn put(&mut self, mut chunk: Vec<u8>) {
-        if chunk.capacity() == CHUNK && self.0.len() < MOST {
+        if chunk.capacity() == CHUNK && self.0.len() < MAX_CHUNKS {
             chunk.clear();
             self.0.push(chunk);
         }

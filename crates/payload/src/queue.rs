@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use crate::pool::{CHUNK, ChunkPool};
 
 /// The least capacity of a chunk, bytes; the largest is [`CHUNK`].
-const LEAST: usize = 2 << 10;
+const MIN_CHUNK: usize = 2 << 10;
 /// A queue of at least so many bytes takes a chunk of the pool where there is one. Out of order a chunk
 /// of at least so many is taken over as it is; a smaller one is copied.
 const LARGE: usize = 16 << 10;
 
-/// A queue of bytes. Its chunks grow with what it holds, so that one byte takes [`LEAST`] bytes of
+/// A queue of bytes. Its chunks grow with what it holds, so that one byte takes [`MIN_CHUNK`] bytes of
 /// memory and no append copies what is there.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Queue {
+pub(crate) struct ByteQueue {
     /// Chunks to which nothing is appended any more, oldest first.
     full: VecDeque<Vec<u8>>,
     /// The chunk behind them; with it alone a queue needs no other memory.
@@ -25,7 +25,7 @@ pub(crate) struct Queue {
     capacity: usize,
 }
 
-impl Queue {
+impl ByteQueue {
     #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len
@@ -68,7 +68,7 @@ impl Queue {
 
     fn add_chunk(&mut self, pool: &mut ChunkPool) {
         let used = if self.len >= LARGE { pool.get() } else { None };
-        let chunk = used.unwrap_or_else(|| Vec::with_capacity(self.len.clamp(LEAST, CHUNK)));
+        let chunk = used.unwrap_or_else(|| Vec::with_capacity(self.len.clamp(MIN_CHUNK, CHUNK)));
         self.capacity += chunk.capacity();
         self.close_last(chunk);
     }
@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn memory_follows_what_is_held() {
-        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        let (mut queue, pool) = (ByteQueue::default(), &mut ChunkPool::default());
         queue.append(b"a", pool);
-        assert!(queue.memory() <= LEAST + 200, "{}", queue.memory());
-        let spine = |queue: &Queue| queue.full.capacity() * size_of::<Vec<u8>>();
+        assert!(queue.memory() <= MIN_CHUNK + 200, "{}", queue.memory());
+        let spine = |queue: &ByteQueue| queue.full.capacity() * size_of::<Vec<u8>>();
         let mut most = 0;
         for _ in 0..4_000 {
             queue.append(&[7; 1448], pool);
-            assert!(queue.memory() - spine(&queue) <= 2 * queue.len() + LEAST);
+            assert!(queue.memory() - spine(&queue) <= 2 * queue.len() + MIN_CHUNK);
             most = most.max(queue.chunks().count());
         }
         assert!(most <= 4_000 * 1448 / CHUNK + 10, "{most} chunks");
@@ -201,20 +201,20 @@ mod tests {
 
     #[test]
     fn a_reader_that_keeps_up_needs_one_chunk() {
-        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        let (mut queue, pool) = (ByteQueue::default(), &mut ChunkPool::default());
         let mut out = [0; 1448];
         for round in 0..1_000_usize {
             queue.append(&[round as u8; 1448], pool);
             assert_eq!(queue.peek(&mut out, 5000), 1448);
             assert_eq!(out, [round as u8; 1448]);
             queue.consume(1448, pool);
-            assert_eq!((queue.full.capacity(), queue.capacity), (0, LEAST));
+            assert_eq!((queue.full.capacity(), queue.capacity), (0, MIN_CHUNK));
         }
     }
 
     #[test]
     fn a_large_chunk_is_taken_over_and_a_small_one_copied() {
-        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        let (mut queue, pool) = (ByteQueue::default(), &mut ChunkPool::default());
         queue.append(b"xyz", pool);
         let large = vec![1; LARGE];
         let place = large.as_ptr();

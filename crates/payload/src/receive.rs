@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::out_of_order::OutOfOrder;
 use crate::pool::ChunkPool;
-use crate::queue::Queue;
+use crate::queue::ByteQueue;
 
 /// Bytes from where the application reads next. Only what arrived takes memory, wherever it belongs.
 #[derive(Clone, Debug, Default)]
@@ -12,8 +12,8 @@ pub struct ReceiveBuffer {
     /// Stream offset of the first byte held: what the application reads next.
     base: u64,
     /// Everything up to the first gap.
-    in_order: Queue,
-    beyond: OutOfOrder,
+    in_order: ByteQueue,
+    out_of_order: OutOfOrder,
     /// One past the last byte that may be read.
     readable: u64,
 }
@@ -24,13 +24,13 @@ impl ReceiveBuffer {
     ///
     /// Work: a copy for bytes that are in order. Otherwise the logarithm of the number of chunks; a
     /// chunk that is covered, or that a filled gap lets through, is visited once.
-    pub fn keep(&mut self, range: &Range<u64>, bytes: &[u8], pool: &mut ChunkPool) {
+    pub fn insert(&mut self, range: &Range<u64>, bytes: &[u8], pool: &mut ChunkPool) {
         let len = range.end.saturating_sub(range.start) as usize;
         let bytes = bytes.get(..len).unwrap_or(bytes);
-        if range.start == self.in_order_end() && self.beyond.is_empty() {
+        if range.start == self.in_order_end() && self.out_of_order.is_empty() {
             self.in_order.append(bytes, pool);
         } else {
-            self.place(range.start, bytes, pool);
+            self.insert_slow(range.start, bytes, pool);
         }
     }
 
@@ -40,10 +40,10 @@ impl ReceiveBuffer {
 
     #[cold]
     #[inline(never)]
-    fn place(&mut self, start: u64, bytes: &[u8], pool: &mut ChunkPool) {
+    fn insert_slow(&mut self, start: u64, bytes: &[u8], pool: &mut ChunkPool) {
         let end = self.in_order_end();
         if start > end {
-            self.beyond.insert(start, bytes);
+            self.out_of_order.insert(start, bytes);
             return;
         }
         let read = usize::try_from(self.base.saturating_sub(start)).unwrap_or(usize::MAX);
@@ -53,7 +53,7 @@ impl ReceiveBuffer {
         let (again, new) = bytes.split_at(again);
         self.in_order.overwrite((start - self.base) as usize, again);
         self.in_order.append(new, pool);
-        while let Some((chunk, skip)) = self.beyond.take_at(self.in_order_end()) {
+        while let Some((chunk, skip)) = self.out_of_order.take_at(self.in_order_end()) {
             self.in_order.append_chunk(chunk, skip, pool);
         }
     }
@@ -84,7 +84,7 @@ impl ReceiveBuffer {
 
     /// Forgets what came beyond a gap; the connection must do so as well, so that it comes again.
     pub fn discard_out_of_order(&mut self) {
-        self.beyond.clear();
+        self.out_of_order.clear();
     }
 
     /// Gives back memory that an idle connection does not need.
@@ -94,12 +94,12 @@ impl ReceiveBuffer {
 
     /// Bytes of memory that are taken, what the allocator adds to small chunks included.
     pub fn memory(&self) -> usize {
-        self.in_order.memory() + self.beyond.memory()
+        self.in_order.memory() + self.out_of_order.memory()
     }
 
     /// Those of bytes beyond a gap.
     pub fn out_of_order_memory(&self) -> usize {
-        self.beyond.memory()
+        self.out_of_order.memory()
     }
 }
 
@@ -117,14 +117,14 @@ mod tests {
     #[test]
     fn bytes_out_of_order_are_read_in_order() {
         let mut ring = ReceiveBuffer::default();
-        ring.keep(&(3..5), b"de", &mut ChunkPool::default());
-        ring.keep(&(0..3), b"abc", &mut ChunkPool::default());
+        ring.insert(&(3..5), b"de", &mut ChunkPool::default());
+        ring.insert(&(0..3), b"abc", &mut ChunkPool::default());
         assert_eq!(ring.unread(), 0, "nothing is readable before the connection says so");
         ring.set_readable(5);
         let mut seen = [0; 2];
         assert_eq!((ring.peek(&mut seen), &seen), (2, b"ab"));
         assert_eq!(take(&mut ring, 4), b"abcd");
-        ring.keep(&(5..6), b"fXX", &mut ChunkPool::default());
+        ring.insert(&(5..6), b"fXX", &mut ChunkPool::default());
         ring.set_readable(9);
         assert_eq!(take(&mut ring, 9), b"ef", "no byte beyond the range");
         ring.trim(&mut ChunkPool::default());
@@ -142,8 +142,8 @@ mod tests {
             let end = middle + second;
             let bytes = |range: Range<u64>| range.map(byte).collect::<Vec<u8>>();
             // The second half comes first, then the whole again.
-            ring.keep(&(middle..end), &bytes(middle..end), &mut ChunkPool::default());
-            ring.keep(&(at..end), &bytes(at..end), &mut ChunkPool::default());
+            ring.insert(&(middle..end), &bytes(middle..end), &mut ChunkPool::default());
+            ring.insert(&(at..end), &bytes(at..end), &mut ChunkPool::default());
             ring.set_readable(end);
             let left = ring.unread() / 3;
             let want = (ring.unread() - left) as usize;
@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn what_was_read_already_is_not_kept_again() {
         let mut ring = ReceiveBuffer::default();
-        ring.keep(&(0..4), b"abcd", &mut ChunkPool::default());
+        ring.insert(&(0..4), b"abcd", &mut ChunkPool::default());
         ring.set_readable(4);
         assert_eq!(take(&mut ring, 2), b"ab");
-        ring.keep(&(0..6), b"abXdef", &mut ChunkPool::default());
+        ring.insert(&(0..6), b"abXdef", &mut ChunkPool::default());
         ring.set_readable(6);
         assert_eq!(take(&mut ring, 9), b"Xdef");
     }
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn a_byte_at_the_far_end_of_the_window_takes_no_more_than_itself() {
         let mut buffer = ReceiveBuffer::default();
-        buffer.keep(&((16 << 20) - 1..16 << 20), b"x", &mut ChunkPool::default());
+        buffer.insert(&((16 << 20) - 1..16 << 20), b"x", &mut ChunkPool::default());
         assert!(buffer.memory() <= 600, "{} bytes of memory for one", buffer.memory());
         buffer.discard_out_of_order();
         assert_eq!((buffer.memory(), buffer.unread()), (0, 0));
         // Everything else comes: the byte that was discarded is not there.
-        buffer.keep(&(0..3), b"abc", &mut ChunkPool::default());
+        buffer.insert(&(0..3), b"abc", &mut ChunkPool::default());
         buffer.set_readable(3);
         assert_eq!(take(&mut buffer, 9), b"abc");
     }
@@ -184,11 +184,15 @@ mod tests {
         let segments: Vec<&[u8]> = bytes.chunks(1448).collect();
         let at = |n: usize| (1448 * n) as u64;
         for (n, segment) in segments.iter().enumerate().filter(|(n, _)| !n.is_multiple_of(100)) {
-            buffer.keep(&(at(n)..at(n) + segment.len() as u64), segment, &mut ChunkPool::default());
+            buffer.insert(
+                &(at(n)..at(n) + segment.len() as u64),
+                segment,
+                &mut ChunkPool::default(),
+            );
         }
         assert!(buffer.memory() <= 2 * bytes.len() + 4096, "{}", buffer.memory());
         for n in (0..segments.len()).step_by(100) {
-            buffer.keep(&(at(n)..at(n) + 1448), segments[n], &mut ChunkPool::default());
+            buffer.insert(&(at(n)..at(n) + 1448), segments[n], &mut ChunkPool::default());
         }
         assert_eq!(buffer.out_of_order_memory(), 0);
         buffer.set_readable(bytes.len() as u64);

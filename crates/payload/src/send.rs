@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Memory that is not given back while anything is held, bytes.
-const KEPT: usize = 64 << 10;
+const MIN_CAPACITY: usize = 64 << 10;
 
 /// Bytes that may have to be sent, or sent again.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ impl SendRing {
 
     /// The bytes of `range` in the two pieces in which they lie; a range that is not held whole gives what of
     /// it is.
-    pub fn pieces(&self, range: &Range<u64>) -> (&[u8], &[u8]) {
+    pub fn slices(&self, range: &Range<u64>) -> (&[u8], &[u8]) {
         let index = |at: u64| {
             let index = usize::try_from(at.saturating_sub(self.base)).unwrap_or(usize::MAX);
             index.min(self.bytes.len())
@@ -35,14 +35,14 @@ impl SendRing {
         (first, second)
     }
 
-    /// The bytes of `range`, as [`Self::pieces`], joined.
+    /// The bytes of `range`, as [`Self::slices`], joined.
     pub fn copy(&self, range: &Range<u64>) -> Vec<u8> {
-        let (first, second) = self.pieces(range);
+        let (first, second) = self.slices(range);
         [first, second].concat()
     }
 
     /// Everything below `upto` is acknowledged.
-    pub fn forget(&mut self, upto: u64) {
+    pub fn acknowledge(&mut self, upto: u64) {
         let n = usize::try_from(upto.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let n = n.min(self.bytes.len());
         self.bytes.drain(..n);
@@ -50,10 +50,10 @@ impl SendRing {
     }
 
     /// Gives back memory where less than an eighth is in use: a peer may have acknowledged all but one
-    /// byte. For when memory is short; [`KEPT`] bytes stay.
+    /// byte. For when memory is short; [`MIN_CAPACITY`] bytes stay.
     pub fn shrink(&mut self) {
-        if self.bytes.capacity() > KEPT && self.bytes.len() < self.bytes.capacity() / 8 {
-            self.bytes.shrink_to((2 * self.bytes.len()).max(KEPT));
+        if self.bytes.capacity() > MIN_CAPACITY && self.bytes.len() < self.bytes.capacity() / 8 {
+            self.bytes.shrink_to((2 * self.bytes.len()).max(MIN_CAPACITY));
         }
     }
 
@@ -89,11 +89,11 @@ mod tests {
         let mut ring = SendRing::default();
         ring.push(b"abcdef");
         assert_eq!(ring.copy(&(0..3)), b"abc");
-        ring.forget(4);
+        ring.acknowledge(4);
         assert_eq!((ring.len(), ring.copy(&(4..6))), (2, b"ef".to_vec()));
         assert_eq!(ring.copy(&(2..5)), b"e", "what is gone is left out");
         assert_eq!(ring.copy(&(6..9)), b"");
-        ring.forget(u64::MAX);
+        ring.acknowledge(u64::MAX);
         ring.trim();
         assert!(ring.is_empty());
         assert_eq!(ring.memory(), 0);
@@ -103,10 +103,10 @@ mod tests {
     fn one_byte_that_is_not_acknowledged_does_not_hold_the_memory_of_all() {
         let mut ring = SendRing::default();
         ring.push(&vec![7; 4 << 20]);
-        ring.forget((4 << 20) - 1);
+        ring.acknowledge((4 << 20) - 1);
         ring.shrink();
         assert_eq!(ring.copy(&((4 << 20) - 1..4 << 20)), [7]);
-        assert!(ring.memory() <= 2 * KEPT, "{}", ring.memory());
+        assert!(ring.memory() <= 2 * MIN_CAPACITY, "{}", ring.memory());
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
             ring.push(&bytes);
             written += bytes.len() as u64;
             acked += (written - acked) / 2;
-            ring.forget(acked);
+            ring.acknowledge(acked);
             let expected: Vec<u8> = (acked..written).map(byte).collect();
             assert_eq!(ring.copy(&(acked..written)), expected, "round {round}");
         }

@@ -75,7 +75,7 @@ fn missing(needs: &[Need], required: bool) -> Option<Missing> {
     let absent = needs.iter().filter_map(|need| {
         let why = (need.probe)().err()?;
         let reason = format!("{}: {why}", need.name);
-        Some(Missing { reason, fails: required && need.insist })
+        Some(Missing { reason, fails: required && need.enforceable })
     });
     absent.max_by_key(|missing| missing.fails)
 }
@@ -107,10 +107,10 @@ mod tests {
     use super::*;
 
     const ABSENT: Need =
-        Need { name: "a tool", probe: || Err("not installed".into()), insist: true };
+        Need { name: "a tool", probe: || Err("not installed".into()), enforceable: true };
     const OLD_KERNEL: Need =
-        Need { name: "a feature", probe: || Err("not in this kernel".into()), insist: false };
-    const PRESENT: Need = Need { name: "nothing", probe: || Ok(()), insist: true };
+        Need { name: "a feature", probe: || Err("not in this kernel".into()), enforceable: false };
+    const PRESENT: Need = Need { name: "nothing", probe: || Ok(()), enforceable: true };
 
     fn passes() {}
 

@@ -11,21 +11,22 @@ pub struct Need {
     /// Says why it is missing.
     pub probe: fn() -> Result<(), String>,
     /// `LOWTIDE_REQUIRE_ROOT=1` insists on what root or a package provides, not on kernel features.
-    pub insist: bool,
+    pub enforceable: bool,
 }
 
 /// Network namespaces of our own: `CAP_SYS_ADMIN`.
-pub const NAMESPACES: Need = Need { name: "a network namespace", probe: namespace, insist: true };
+pub const NAMESPACES: Need =
+    Need { name: "a network namespace", probe: namespace, enforceable: true };
 /// TUN interfaces: `/dev/net/tun`, open for reading and writing.
-pub const TUN: Need = Need { name: "/dev/net/tun", probe: tun, insist: true };
+pub const TUN: Need = Need { name: "/dev/net/tun", probe: tun, enforceable: true };
 /// The command `ip` of iproute2.
-pub const IP: Need = Need { name: "the command `ip`", probe: ip, insist: true };
+pub const IP: Need = Need { name: "the command `ip`", probe: ip, enforceable: true };
 /// User Mode Linux: `linux.uml` on the path.
 pub const UML: Need =
-    Need { name: "linux.uml (Debian package user-mode-linux)", probe: uml, insist: true };
+    Need { name: "linux.uml (Debian package user-mode-linux)", probe: uml, enforceable: true };
 /// A kernel with Accurate ECN (`net.ipv4.tcp_ecn = 3`, Linux 6.17 and later).
 pub const ACC_ECN: Need =
-    Need { name: "a kernel with Accurate ECN", probe: acc_ecn, insist: false };
+    Need { name: "a kernel with Accurate ECN", probe: acc_ecn, enforceable: false };
 
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]

@@ -106,12 +106,12 @@ impl Backend for Testbed {
             }
             made += 1;
             let least = match best.take() {
-                Some(best) if best.report.fidelity.stolen <= done.report.fidelity.stolen => best,
+                Some(best) if best.report.fidelity.steal <= done.report.fidelity.steal => best,
                 _ => done,
             };
             let report = &least.report;
             if made >= self.tries
-                || is_steal_tolerable(report.fidelity.stolen, report.took, processors)
+                || is_steal_tolerable(report.fidelity.steal, report.took, processors)
             {
                 break least;
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
-use lowtide_bottleneck::Port;
-use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, netns};
+use lowtide_bottleneck::HostPort;
+use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveError, LiveSettings, netns};
 use lowtide_net::HostId;
 use lowtide_sim::Seed;
 use thread_priority::{
@@ -40,7 +40,7 @@ pub(crate) enum HostNetns {
 pub(crate) struct HostThread {
     name: String,
     /// Its end of the line to the bottleneck, unless somebody else has it.
-    port: Option<Port>,
+    port: Option<HostPort>,
     differences: Vec<String>,
     start_tx: Sender<Arc<RunState>>,
     /// Says so when it has looked at every connection for the last time.
@@ -76,7 +76,7 @@ impl HostThread {
             return Err(ended.err().unwrap_or_else(|| TestbedError::Ended(plan.name.clone())));
         };
         let networks = vec![(IpAddr::V4(plan.address), 32)];
-        let port = device.map(|device| Port { host: HostId(plan.number), device, networks });
+        let port = device.map(|device| HostPort { host: HostId(plan.number), device, networks });
         Ok(Self {
             name: plan.name.clone(),
             port,
@@ -88,7 +88,7 @@ impl HostThread {
     }
 
     /// Its end of the line; once.
-    pub(crate) fn take_port(&mut self) -> Option<Port> {
+    pub(crate) fn take_port(&mut self) -> Option<HostPort> {
         self.port.take()
     }
 
@@ -137,13 +137,14 @@ fn host_thread(
     let scheduling = set_realtime_priority();
     let (mut sockets, ready): (Box<dyn Sockets>, HostReady) = match (&plan.stack, place) {
         (HostStack::Lowtide(config), _) => {
-            let (ours, device) = Device::pair().map_err(failed)?;
+            let (ours, device) = Device::memory_link().map_err(failed)?;
             let id = u64::from(plan.number);
             let seed = Some(Seed::derive(seed, "host", id, "live endpoint").rng().next_u64());
             // Both ends of every connection are ours: no limit may change a result.
             let (memory, orphans) = (usize::MAX, usize::MAX);
-            let settings = Settings { seed, memory, orphans, ..Settings::default() };
-            let live = Live::on(ours, vec![plan.address.into()], settings).map_err(failed)?;
+            let settings = LiveSettings { seed, memory, orphans, ..LiveSettings::default() };
+            let live =
+                Live::with_device(ours, vec![plan.address.into()], settings).map_err(failed)?;
             let sockets = LowtideSockets::listen(live, PORT, config)
                 .map_err(|error| socket(plan, "listen", error))?;
             (Box::new(sockets), HostReady { device: Some(device), differences: Vec::new() })
@@ -200,7 +201,7 @@ fn kernel(
 /// The interface of a kernel host: it has the host's address, and everybody is behind it.
 pub(crate) fn interface(plan: &HostPlan) -> Result<DevicePlan, LiveError> {
     let [a, b, ..] = plan.address.octets();
-    let side = Side::parse(&format!("{a}.{b}.255.254/{PREFIX}"))?;
-    let side = side.with_kernels(plan.address.into())?;
+    let side = DeviceNetwork::parse(&format!("{a}.{b}.255.254/{PREFIX}"))?;
+    let side = side.with_peer(plan.address.into())?;
     DevicePlan::parse(&format!("tun:{INTERFACE}"), plan.mtu, vec![side])
 }

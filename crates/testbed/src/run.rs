@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use lowtide_bottleneck::{Bottleneck, Report, Settings};
+use lowtide_bottleneck::{Bottleneck, BottleneckReport, BottleneckSettings};
 use lowtide_host::{EndReason, Setup};
 use lowtide_units::{Bytes, Duration, Instant};
 
@@ -31,7 +31,7 @@ const MIN_SAMPLE_INTERVAL: Duration = Duration::from_ms(5);
 pub(crate) struct RunOutput {
     /// By host.
     pub(crate) apps: Vec<Apps>,
-    pub(crate) report: Report,
+    pub(crate) report: BottleneckReport,
     /// The time of the run began so long after the bottleneck's.
     pub(crate) clock_offset: Duration,
     pub(crate) ended: Instant,
@@ -41,20 +41,24 @@ pub(crate) struct RunOutput {
 }
 
 /// The bottleneck for `setup`.
-pub(crate) fn settings(setup: &Setup) -> Settings {
+pub(crate) fn settings(setup: &Setup) -> BottleneckSettings {
     // On a single processor the hosts would wait for it.
     let alone = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
-    Settings {
+    BottleneckSettings {
         seed: setup.seed,
         warmup: setup.warmup,
         priority: Some(PRIORITY),
         spin: if alone { Duration::ZERO } else { SPIN },
-        sample: setup.probes.interval.filter(|_| setup.probes.queues).unwrap_or(Duration::ZERO),
-        ..Settings::default()
+        sample_interval: setup
+            .probes
+            .interval
+            .filter(|_| setup.probes.queues)
+            .unwrap_or(Duration::ZERO),
+        ..BottleneckSettings::default()
     }
 }
 
-/// Runs the flows of `setup` between hosts of their own. `None` when `watch` stopped it.
+/// Runs the flows of `setup` between hosts of their own. `Unreachable` when `watch` stopped it.
 pub(crate) fn run(
     setup: &Setup,
     plans: &[HostPlan],
@@ -68,7 +72,7 @@ pub(crate) fn run(
     let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
     let course = Arc::new(RunState::begin(sizes(setup)));
     let lead = bottleneck.now().since_start();
-    let lost = &mut |_| bottleneck.lost().is_some();
+    let lost = &mut |_| bottleneck.failed_device().is_some();
     let (ended, reason) = run_flows(setup, &hosts, &course, watch, lost);
     let report = bottleneck.report();
     let finished = finish(hosts)?;

@@ -41,7 +41,7 @@ impl Observations {
         let queue = |p: &lowtide_bottleneck::PortReport| {
             QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
         };
-        let sample = |q: &lowtide_bottleneck::QueueAt| QueueSample {
+        let sample = |q: &lowtide_bottleneck::PortQueueSample| QueueSample {
             at: Instant::ZERO + q.at.since_start().saturating_sub(done.clock_offset),
             queue: q.port,
             packets: q.packets,
@@ -50,7 +50,7 @@ impl Observations {
         Self {
             queues: done.report.ports.iter().map(queue).collect(),
             queue_samples: done.report.samples.iter().map(sample).collect(),
-            unrouted: done.report.unrouted,
+            unrouted: done.report.no_route_drops,
             apps: done.apps,
             ended: done.ended,
             reason: done.reason,
@@ -278,27 +278,27 @@ fn digest(flows: &[FlowRecord], queues: &[QueueRecord]) -> u64 {
 pub(crate) fn measured(done: &RunOutput, mut differences: Vec<String>) -> TimingReport {
     differences.extend(done.differences.iter().cloned());
     let report = &done.report;
-    let late = &report.fidelity.late;
+    let late = &report.fidelity.lateness;
     let us = |ns: u64| ns as f64 / 1e3;
     // How late it was has figures of its own.
     let mut remarks = Vec::new();
-    if report.fidelity.crowded > 0 {
+    if report.fidelity.no_buffer > 0 {
         remarks.push("some packets found no room at the bottleneck".to_owned());
     }
     remarks.push(format!("the bottleneck ran with {}", report.fidelity.scheduling));
-    let strays = &report.strays;
+    let strays = &report.ingress_drops;
     TimingReport {
         differences,
         packets: late.count(),
-        behind: report.fidelity.behind,
+        behind: report.fidelity.late_packets,
         tolerance_us: us(report.fidelity.tolerance.as_ns()),
         late_mean_us: us(late.mean()),
         late_p50_us: us(late.percentile(50)),
         late_p99_us: us(late.percentile(99)),
         late_max_us: us(late.max()),
-        stolen_ms: us(report.fidelity.stolen.as_us()),
-        refused: report.fidelity.refused,
-        strays: strays.malformed + strays.unknown + report.nowhere,
+        stolen_ms: us(report.fidelity.steal.as_us()),
+        refused: report.fidelity.device_drops,
+        strays: strays.malformed + strays.unknown_destination + report.no_device_drops,
         remarks,
     }
 }

@@ -1,31 +1,33 @@
 //! DX, whose hosts measure the time in queues by stamps of their drivers, on real packets: what it measures is held
 //! against what packets really waited in the network's queues.
 
-use lowtide_bottleneck::Settings;
+use lowtide_bottleneck::BottleneckSettings;
 use lowtide_live::config;
-use lowtide_live::load::{Amount, Load, Way};
+use lowtide_live::load::{Amount, LoadPlan, TransferDirection};
 use lowtide_units::Duration;
 
-use crate::world::{Whose, World, bounded, bytes, network, rest};
+use crate::world::{HostStack, World, bytes, network, short_sleep, with_timeout};
 
 /// Slow start is over by then.
 const SETTLED: Duration = Duration::from_ms(500);
 const LASTS: u64 = 2_000;
 
 pub(crate) fn dx_measures_the_queue_that_is_there() {
-    bounded(|| {
-        let whose = [Whose::Ours, Whose::Ours];
-        let world = World::new(whose, &network("10 Mbit/s", 200, 500, 500), &Settings::default());
+    with_timeout(|| {
+        let whose = [HostStack::Lowtide, HostStack::Lowtide];
+        let world =
+            World::new(whose, &network("10 Mbit/s", 200, 500, 500), &BottleneckSettings::default());
         let dx = config("linux", Some("dx"), &[("send-buffer", "60 kB")]).unwrap();
-        let mut load = Load { interval: Duration::from_ms(10), ..bytes(Way::Up, 2, 0) };
+        let mut load =
+            LoadPlan { interval: Duration::from_ms(10), ..bytes(TransferDirection::Up, 2, 0) };
         load.flows.iter_mut().for_each(|flow| flow.amount = Amount::Millis(LASTS));
         let began = world.bottleneck.now();
         let (report, before) = std::thread::scope(|scope| {
-            let traffic = scope.spawn(|| world.moves("dx", (0, false), &dx, &load).0);
+            let traffic = scope.spawn(|| world.transfer("dx", (0, false), &dx, &load).0);
             while world.bottleneck.now() < began + SETTLED {
-                rest();
+                short_sleep();
             }
-            let before = world.bottleneck.report().host("b").unwrap().waited.clone();
+            let before = world.bottleneck.report().host("b").unwrap().queueing_delay.clone();
             (traffic.join().unwrap(), before)
         });
         let samples =
@@ -35,7 +37,7 @@ pub(crate) fn dx_measures_the_queue_that_is_there() {
         let info = report.streams[0].info.unwrap().tcp;
         let (report, _) = world.end();
         let port = report.port("switch0->b").unwrap();
-        let after = &report.host("b").unwrap().waited;
+        let after = &report.host("b").unwrap().queueing_delay;
         let waited = (after.sum() - before.sum()) / u128::from(after.count() - before.count());
         let (waited, looks) = (waited as u64, measured.len() as u64);
         let measured = measured.iter().sum::<u64>() / looks.max(1);
@@ -43,7 +45,7 @@ pub(crate) fn dx_measures_the_queue_that_is_there() {
             "DX measured {} us in the mean of {looks} looks, packets waited {} us; late {} us",
             measured / 1_000,
             waited / 1_000,
-            report.fidelity.late.mean() / 1_000,
+            report.fidelity.lateness.mean() / 1_000,
         );
         assert!(looks > 50 && info.counters.delay_reductions > 0, "{info:?}");
         assert_eq!(port.stats.drops, 0);

@@ -1,31 +1,32 @@
 //! Hosts on Ethernets: veth pairs, whose other ends the network has by AF_PACKET.
 
-use lowtide_bottleneck::{Report, Settings};
+use lowtide_bottleneck::{BottleneckReport, BottleneckSettings};
 use lowtide_live::config;
-use lowtide_live::load::Way;
+use lowtide_live::load::TransferDirection;
 
-use crate::world::{Whose, World, bounded, bytes, network};
+use crate::world::{HostStack, World, bytes, network, with_timeout};
 
 /// Bytes both ways over IPv4 and IPv6.
-fn run(offloads: bool) -> Report {
-    let whose = [Whose::Ethernet { offloads }, Whose::Ethernet { offloads }];
-    let world = World::new(whose, &network("1 Gbit/s", 50, 200, 20), &Settings::default());
+fn run(offloads: bool) -> BottleneckReport {
+    let whose = [HostStack::Ethernet { offloads }, HostStack::Ethernet { offloads }];
+    let world =
+        World::new(whose, &network("1 Gbit/s", 50, 200, 20), &BottleneckSettings::default());
     let unused = config("linux", None, &[]).unwrap();
-    for end in &world.ends {
+    for end in &world.hosts {
         end.set("tcp_ecn", "1");
     }
     for v6 in [false, true] {
-        for way in [Way::Up, Way::Down] {
-            world.moves("ethernet", (0, v6), &unused, &bytes(way, 2, 1_000_000));
+        for way in [TransferDirection::Up, TransferDirection::Down] {
+            world.transfer("ethernet", (0, v6), &unused, &bytes(way, 2, 1_000_000));
         }
     }
     world.end().0
 }
 
 pub(crate) fn kernels_on_ethernets_find_each_other_and_are_marked() {
-    bounded(|| {
+    with_timeout(|| {
         let report = run(false);
-        assert_eq!(report.fidelity.unfinished, 0);
+        assert_eq!(report.fidelity.checksum_partial, 0);
         for port in ["switch0->a", "switch0->b"] {
             let stats = &report.port(port).unwrap().stats;
             assert!(stats.bytes > 4_000_000 && stats.marks > 0, "{port}: {stats:?}");
@@ -35,11 +36,11 @@ pub(crate) fn kernels_on_ethernets_find_each_other_and_are_marked() {
     });
 }
 
-pub(crate) fn what_offloads_leave_undone_is_done_and_told() {
-    bounded(|| {
+pub(crate) fn checksum_partial_packets_are_completed_and_reported() {
+    with_timeout(|| {
         let report = run(true);
-        assert!(report.fidelity.unfinished > 100);
-        let complaints = report.complaints().join("; ");
+        assert!(report.fidelity.checksum_partial > 100);
+        let complaints = report.warnings().join("; ");
         assert!(complaints.contains("ethtool -K"), "{complaints}");
         let stats = &report.port("switch0->b").unwrap().stats;
         assert!(stats.bytes <= stats.packets * 1500, "{stats:?}");

@@ -1,21 +1,29 @@
 //! lowtide's TCP at both ends, over lines in memory: no right is needed.
 
-use lowtide_bottleneck::Settings;
+use lowtide_bottleneck::BottleneckSettings;
 use lowtide_live::config;
-use lowtide_live::load::Way;
+use lowtide_live::load::TransferDirection;
 
-use crate::world::{Whose, World, both_ways, bounded, bytes, network};
+use crate::world::{HostStack, World, bytes, faults_in_both_directions, network, with_timeout};
 
-const OURS: [Whose; 2] = [Whose::Ours, Whose::Ours];
+const OURS: [HostStack; 2] = [HostStack::Lowtide, HostStack::Lowtide];
 
 pub(crate) fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
-    bounded(|| {
+    with_timeout(|| {
         let faults = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.5 %"];
-        let world = World::new(OURS, &network("1 Gbit/s", 50, 100, 20), &both_ways(&faults));
+        let world = World::new(
+            OURS,
+            &network("1 Gbit/s", 50, 100, 20),
+            &faults_in_both_directions(&faults),
+        );
         for (i, scheme) in lowtide_tcp::scheme::SCHEMES.iter().enumerate() {
             let config = config("linux", Some(scheme.name), &[]).unwrap();
-            let load = bytes(if i % 2 == 0 { Way::Up } else { Way::Down }, 4, 100_000);
-            world.moves(scheme.name, (0, i % 3 == 0), &config, &load);
+            let load = bytes(
+                if i % 2 == 0 { TransferDirection::Up } else { TransferDirection::Down },
+                4,
+                100_000,
+            );
+            world.transfer(scheme.name, (0, i % 3 == 0), &config, &load);
         }
         world.end();
     });
@@ -23,13 +31,16 @@ pub(crate) fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
 
 /// CE without a queue: RFC 3168 feedback says so, and a path that wipes the codepoint loses nothing but that.
 pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
-    bounded(|| {
+    with_timeout(|| {
         let classic = config("linux", Some("ecn"), &[]).unwrap();
-        let load = bytes(Way::Up, 1, 1_000_000);
+        let load = bytes(TransferDirection::Up, 1, 1_000_000);
         let run = |faults: &[&str]| {
-            let world =
-                World::new(OURS, &network("10 Gbit/s", 50, 1_000, 1_000), &both_ways(faults));
-            let (report, served) = world.moves("ecn", (0, false), &classic, &load);
+            let world = World::new(
+                OURS,
+                &network("10 Gbit/s", 50, 1_000, 1_000),
+                &faults_in_both_directions(faults),
+            );
+            let (report, served) = world.transfer("ecn", (0, false), &classic, &load);
             let (sender, receiver) =
                 (report.streams[0].info.unwrap().tcp, served[0].info.unwrap().tcp);
             let (report, _) = world.end();
@@ -47,10 +58,11 @@ pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
 
 /// The window of DCTCP hovers about K packets and the queue with it. A machine that is busy may make it shorter.
 pub(crate) fn dctcp_keeps_a_short_queue() {
-    bounded(|| {
-        let world = World::new(OURS, &network("20 Mbit/s", 500, 500, 20), &Settings::default());
+    with_timeout(|| {
+        let world =
+            World::new(OURS, &network("20 Mbit/s", 500, 500, 20), &BottleneckSettings::default());
         let dctcp = config("linux", Some("dctcp"), &[]).unwrap();
-        world.moves("dctcp", (0, false), &dctcp, &bytes(Way::Up, 2, 1_500_000));
+        world.transfer("dctcp", (0, false), &dctcp, &bytes(TransferDirection::Up, 2, 1_500_000));
         let (report, _) = world.end();
         let port = report.port("switch0->b").unwrap();
         let (mean, max) = (port.queue_mean(), port.queue_max());
@@ -58,6 +70,6 @@ pub(crate) fn dctcp_keeps_a_short_queue() {
         assert_eq!(port.stats.drops, 0, "{port:?}");
         assert!(port.stats.marks > 0 && max > 20, "{port:?}");
         assert!(mean < 40.0 && max < 200, "{mean} packets in the mean, {max} at most");
-        assert!(report.fidelity.late.count() > 2_000);
+        assert!(report.fidelity.lateness.count() > 2_000);
     });
 }

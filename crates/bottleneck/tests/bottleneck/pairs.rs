@@ -2,17 +2,19 @@
 //! and out of order: every byte comes, whatever was negotiated.
 
 use lowtide_live::config;
-use lowtide_live::load::Way;
+use lowtide_live::load::TransferDirection;
 use lowtide_tcp::EcnMode;
 use lowtide_tcp::scheme::SCHEMES;
 
-use crate::world::{Whose, World, both_ways, bounded, bytes, megabytes, network};
+use crate::world::{
+    HostStack, World, bytes, faults_in_both_directions, megabytes, network, with_timeout,
+};
 
 /// Connections at a time: their timeouts pass together.
 const PARALLEL: usize = 6;
 
 /// What a kernel is set to, and what ours is.
-struct Setting {
+struct PairCase {
     name: &'static str,
     kernel: &'static [(&'static str, &'static str)],
     ours: &'static [(&'static str, &'static str)],
@@ -24,20 +26,20 @@ const fn setting(
     name: &'static str,
     kernel: &'static [(&'static str, &'static str)],
     ours: &'static [(&'static str, &'static str)],
-) -> Setting {
-    Setting { name, kernel, ours, ecn: None }
+) -> PairCase {
+    PairCase { name, kernel, ours, ecn: None }
 }
 
 /// Each `tcp_ecn` (0 off, 1 on, 2 passive) against each ECN of ours, ours being the first host.
-const ECN: [Setting; 6] = {
+const ECN: [PairCase; 6] = {
     use EcnMode::{Classic, Off};
     const fn ecn(
         name: &'static str,
         kernel: &'static [(&'static str, &'static str)],
         ours: &'static [(&'static str, &'static str)],
         modes: [EcnMode; 2],
-    ) -> Setting {
-        Setting { name, kernel, ours, ecn: Some(modes) }
+    ) -> PairCase {
+        PairCase { name, kernel, ours, ecn: Some(modes) }
     }
     [
         ecn("off off", &[("tcp_ecn", "0")], &[("ecn", "off")], [Off, Off]),
@@ -49,7 +51,7 @@ const ECN: [Setting; 6] = {
     ]
 };
 
-const OPTIONS: [Setting; 7] = [
+const OPTIONS: [PairCase; 7] = [
     setting("no sack there", &[("tcp_sack", "0")], &[]),
     setting("no sack here", &[], &[("sack", "false")]),
     setting("no timestamps there", &[("tcp_timestamps", "0")], &[]),
@@ -72,12 +74,13 @@ const OPTIONS: [Setting; 7] = [
 const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.5 %"];
 
 /// Data both ways over connections that either host opens.
-fn run(whose: [Whose; 2], setting: &Setting, v6: bool) {
+fn run(whose: [HostStack; 2], setting: &PairCase, v6: bool) {
     let what = format!("{} {whose:?} v6 {v6}", setting.name);
-    let world = World::new(whose, &network("1 Gbit/s", 50, 100, 20), &both_ways(&FAULTS));
+    let world =
+        World::new(whose, &network("1 Gbit/s", 50, 100, 20), &faults_in_both_directions(&FAULTS));
     let base: &[(&str, &str)] = &[("ecn", "rfc3168")];
     let config = config("linux", None, &[base, setting.ours].concat()).unwrap();
-    for end in &world.ends {
+    for end in &world.hosts {
         end.set("tcp_ecn", "1");
         for (name, value) in setting.kernel {
             end.set(name, value);
@@ -86,14 +89,14 @@ fn run(whose: [Whose; 2], setting: &Setting, v6: bool) {
     let each = megabytes() * 1_000_000 / 4 / PARALLEL as u64;
     let mut modes = Vec::new();
     for client in [0, 1] {
-        for way in [Way::Up, Way::Down] {
+        for way in [TransferDirection::Up, TransferDirection::Down] {
             let load = bytes(way, PARALLEL, each);
-            let (report, served) = world.moves(&what, (client, v6), &config, &load);
+            let (report, served) = world.transfer(&what, (client, v6), &config, &load);
             let all = report.streams.iter().chain(&served);
             modes.push(all.filter_map(|s| s.info).map(|i| i.tcp.ecn).collect::<Vec<_>>());
         }
     }
-    if let (Some(want), true) = (setting.ecn, whose.contains(&Whose::Ours)) {
+    if let (Some(want), true) = (setting.ecn, whose.contains(&HostStack::Lowtide)) {
         for (seen, want) in modes.chunks(2).zip(want) {
             // A SYN that was lost may be sent again without ECN (RFC 3168 §6.1.1.1).
             let agreed = seen.iter().flatten().filter(|mode| **mode == want).count();
@@ -123,8 +126,8 @@ fn run(whose: [Whose; 2], setting: &Setting, v6: bool) {
     );
 }
 
-fn all(settings: &'static [Setting], whose: [Whose; 2]) {
-    bounded(move || {
+fn all(settings: &'static [PairCase], whose: [HostStack; 2]) {
+    with_timeout(move || {
         for (i, setting) in settings.iter().enumerate() {
             run(whose, setting, i % 2 == 1);
         }
@@ -132,31 +135,35 @@ fn all(settings: &'static [Setting], whose: [Whose; 2]) {
 }
 
 pub(crate) fn ours_and_the_kernels_whatever_their_ecn() {
-    all(&ECN, [Whose::Ours, Whose::Kernel]);
+    all(&ECN, [HostStack::Lowtide, HostStack::Kernel]);
 }
 
 pub(crate) fn ours_and_the_kernels_whatever_their_options() {
-    all(&OPTIONS, [Whose::Ours, Whose::Kernel]);
+    all(&OPTIONS, [HostStack::Lowtide, HostStack::Kernel]);
 }
 
 pub(crate) fn the_kernels_among_themselves() {
-    const BOTH: [Setting; 2] =
+    const BOTH: [PairCase; 2] =
         [setting("plain", &[], &[]), setting("bare", &[("tcp_sack", "0")], &[])];
-    all(&BOTH, [Whose::Kernel, Whose::Kernel]);
+    all(&BOTH, [HostStack::Kernel, HostStack::Kernel]);
 }
 
 /// Every sender of ours to the kernel's receiver, and the kernel's sender to every receiver of ours.
 pub(crate) fn every_scheme_of_ours_and_the_kernels_ecn() {
-    bounded(|| {
+    with_timeout(|| {
         let plan = network("1 Gbit/s", 50, 100, 20);
-        let world = World::new([Whose::Ours, Whose::Kernel], &plan, &both_ways(&FAULTS));
-        world.ends[1].set("tcp_ecn", "1");
+        let world = World::new(
+            [HostStack::Lowtide, HostStack::Kernel],
+            &plan,
+            &faults_in_both_directions(&FAULTS),
+        );
+        world.hosts[1].set("tcp_ecn", "1");
         for (i, scheme) in SCHEMES.iter().enumerate() {
             // A kernel refuses ECN to a SYN with ECT.
             let config = config("linux", Some(scheme.name), &[("ect", "data")]).unwrap();
             let each = megabytes() * 1_000_000 / 6 / PARALLEL as u64;
-            for way in [Way::Up, Way::Down] {
-                world.moves(scheme.name, (0, i % 2 == 1), &config, &bytes(way, PARALLEL, each));
+            for way in [TransferDirection::Up, TransferDirection::Down] {
+                world.transfer(scheme.name, (0, i % 2 == 1), &config, &bytes(way, PARALLEL, each));
             }
         }
         let (report, ours) = world.end();

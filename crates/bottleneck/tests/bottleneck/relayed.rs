@@ -7,11 +7,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lowtide_bottleneck::{PortReport, Settings};
-use lowtide_live::relay::{Entry, Relay, RelayPlan, RelayStats, Route};
+use lowtide_bottleneck::{BottleneckSettings, PortReport};
+use lowtide_live::relay::{ListenAddr, Relay, RelayPlan, RelayRoute, RelayStats};
 use lowtide_live::{config, netns};
 
-use crate::world::{PORT, Whose, World, address, bounded, network};
+use crate::world::{HostStack, PORT, World, address, network, with_timeout};
 
 const BYTES: usize = 3_000_000;
 /// The line has 20 Mbit/s, so that any machine fills it.
@@ -21,17 +21,19 @@ const K: u64 = 10;
 /// The bytes go by way of a relay whose connections have `scheme`; the queue in front of the line.
 fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
     let world = World::new(
-        [Whose::Ours, Whose::Kernel],
+        [HostStack::Lowtide, HostStack::Kernel],
         &network("20 Mbit/s", 200, BUFFER, K),
-        &Settings::default(),
+        &BottleneckSettings::default(),
     );
-    world.ends[1].set("tcp_ecn", "1");
-    let server = world.ends[1].server();
+    world.hosts[1].set("tcp_ecn", "1");
+    let server = world.hosts[1].server();
     let front: SocketAddr = "127.0.0.1:8001".parse().unwrap();
-    let route =
-        Route { entry: Entry::Kernel(front), target: SocketAddr::new(address(1, false), PORT) };
+    let route = RelayRoute {
+        listen: ListenAddr::Kernel(front),
+        target: SocketAddr::new(address(1, false), PORT),
+    };
     let plan = RelayPlan::new(vec![route], config("linux", Some(scheme), more).unwrap());
-    let relay = Relay::open(world.ends[0].live(), plan).unwrap();
+    let relay = Relay::open(world.hosts[0].live(), plan).unwrap();
     let stop = AtomicBool::new(false);
     let data: Vec<u8> = (0..BYTES).map(|i| (i * 7 + i / 255) as u8).collect();
     let stats = std::thread::scope(|scope| {
@@ -57,12 +59,12 @@ fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
 }
 
 pub(crate) fn a_relay_gives_one_sided_dctcp_to_a_host_that_has_none() {
-    bounded(|| {
+    with_timeout(|| {
         netns::enter_new().unwrap();
         assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
         // A kernel that is not DCTCP refuses ECN to a SYN with ECT.
         let (short, stats) = queue_of("odctcp-sender", &[("ect", "data")]);
-        assert_eq!((stats.closed, stats.forth), (1, BYTES as u64));
+        assert_eq!((stats.closed, stats.bytes_to_targets), (1, BYTES as u64));
         let (long, _) = queue_of("sack", &[]);
         assert!(short.stats.marks > 0 && long.stats.marks == 0, "{short:?}");
         assert_eq!(short.stats.drops, 0, "{short:?}");

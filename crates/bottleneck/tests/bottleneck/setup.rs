@@ -3,76 +3,81 @@
 use std::io::Write;
 use std::process::Command;
 
-use lowtide_bottleneck::{Bottleneck, Faults, Port, Settings};
-use lowtide_live::load::Way;
+use lowtide_bottleneck::{Bottleneck, BottleneckSettings, Faults, HostPort};
+use lowtide_live::load::TransferDirection;
 use lowtide_live::{Device, config};
 use lowtide_net::HostId;
 
-use crate::world::{End, PORT, Whose, World, address, bounded, bytes, network, rest};
+use crate::world::{
+    HostStack, PORT, TestHost, World, address, bytes, network, short_sleep, with_timeout,
+};
 
-fn port(host: u32, at: usize) -> (Port, Device) {
-    let (device, other) = Device::pair().unwrap();
-    (Port { host: HostId(host), device, networks: vec![(address(at, false), 32)] }, other)
+fn port(host: u32, at: usize) -> (HostPort, Device) {
+    let (device, other) = Device::memory_link().unwrap();
+    (HostPort { host: HostId(host), device, networks: vec![(address(at, false), 32)] }, other)
 }
 
-pub(crate) fn what_cannot_be_is_refused() {
+pub(crate) fn invalid_settings_are_rejected() {
     let plan = network("1 Gbit/s", 50, 100, 20);
-    let start = |ports: Vec<Port>, settings: &Settings| {
+    let start = |ports: Vec<HostPort>, settings: &BottleneckSettings| {
         Bottleneck::start(&plan, ports, settings).unwrap_err().to_string()
     };
-    let none = Settings::default();
+    let none = BottleneckSettings::default();
     let twice = start(vec![port(1, 0).0, port(1, 1).0], &none);
     assert!(twice.contains("`b` has two ports"), "{twice}");
     let nobody = start(vec![port(2, 0).0], &none);
     assert!(nobody.contains("the network has 2 hosts"), "{nobody}");
     let shared = start(vec![port(0, 0).0, port(1, 0).0], &none);
     assert!(shared.contains("10.77.0.1 is at two hosts"), "{shared}");
-    let faults = Settings { faults: vec![(HostId(9), Faults::default())], ..none.clone() };
+    let faults =
+        BottleneckSettings { faults: vec![(HostId(9), Faults::default())], ..none.clone() };
     assert!(start(vec![], &faults).contains("no host of number 9"));
     let path = std::env::temp_dir().join("no such folder").join("x.pcapng");
-    let capture = Settings { captures: vec![(HostId(0), path)], ..none };
+    let capture = BottleneckSettings { captures: vec![(HostId(0), path)], ..none };
     assert!(start(vec![port(0, 0).0], &capture).contains("cannot write the capture"));
 }
 
-pub(crate) fn a_host_that_ends_is_told_and_the_others_go_on() {
-    bounded(|| {
+pub(crate) fn a_lost_host_is_reported_and_the_others_go_on() {
+    with_timeout(|| {
         let plan = network("1 Gbit/s", 50, 100, 20);
         let ((a, at_a), (b, at_b)) = (port(0, 0), port(1, 1));
-        let bottleneck = Bottleneck::start(&plan, vec![a, b], &Settings::default()).unwrap();
+        let bottleneck =
+            Bottleneck::start(&plan, vec![a, b], &BottleneckSettings::default()).unwrap();
         drop(at_a);
-        while bottleneck.lost().is_none() {
-            rest();
+        while bottleneck.failed_device().is_none() {
+            short_sleep();
         }
-        assert_eq!(bottleneck.lost().unwrap().0, HostId(0));
-        assert!(!bottleneck.is_over());
+        assert_eq!(bottleneck.failed_device().unwrap().0, HostId(0));
+        assert!(!bottleneck.has_ended());
         drop(at_b);
-        while !bottleneck.is_over() {
-            rest();
+        while !bottleneck.has_ended() {
+            short_sleep();
         }
-        let complaints = bottleneck.stop().unwrap().complaints().join("; ");
+        let complaints = bottleneck.stop().unwrap().warnings().join("; ");
         assert!(complaints.contains("`a` is gone") && complaints.contains("`b` is gone"));
     });
 }
 
-pub(crate) fn garbage_and_strangers_hurt_nobody() {
-    bounded(|| {
+pub(crate) fn garbage_is_counted_and_dropped() {
+    with_timeout(|| {
         let plan = network("1 Gbit/s", 50, 100, 20);
         let ((a, at_a), (b, at_b)) = (port(0, 0), port(1, 1));
-        let bottleneck = Bottleneck::start(&plan, vec![a, b], &Settings::default()).unwrap();
+        let bottleneck =
+            Bottleneck::start(&plan, vec![a, b], &BottleneckSettings::default()).unwrap();
         let mut n = 0_u32;
         for len in 1..200 {
             let packet: Vec<u8> = (0..len).map(|i| (i * 7 + len * 13) as u8).collect();
             while !at_a.send(&packet).unwrap() {
-                rest();
+                short_sleep();
             }
             n += 1;
         }
         let seen = || {
-            let strays = bottleneck.report().strays;
-            strays.malformed + strays.unknown + strays.multicast
+            let strays = bottleneck.report().ingress_drops;
+            strays.malformed + strays.unknown_destination + strays.multicast
         };
         while seen() < u64::from(n) {
-            rest();
+            short_sleep();
         }
         drop((at_a, at_b));
     });
@@ -80,39 +85,42 @@ pub(crate) fn garbage_and_strangers_hurt_nobody() {
 
 /// An interface that is removed in the middle of everything.
 pub(crate) fn an_interface_that_goes_away_ends_its_host_only() {
-    bounded(|| {
-        let whose = [Whose::Ours, Whose::Kernel];
-        let world = World::new(whose, &network("1 Gbit/s", 50, 100, 20), &Settings::default());
+    with_timeout(|| {
+        let whose = [HostStack::Lowtide, HostStack::Kernel];
+        let world =
+            World::new(whose, &network("1 Gbit/s", 50, 100, 20), &BottleneckSettings::default());
         let plain = config("linux", None, &[]).unwrap();
-        world.moves("before", (0, false), &plain, &bytes(Way::Up, 1, 100_000));
-        let End::Kernel(namespace) = &world.ends[1] else { unreachable!() };
+        world.transfer("before", (0, false), &plain, &bytes(TransferDirection::Up, 1, 100_000));
+        let TestHost::Kernel(namespace) = &world.hosts[1] else { unreachable!() };
         let remove = || Command::new("ip").args(["link", "delete", "eth0"]).status();
         assert!(namespace.run(remove).unwrap().unwrap().success());
-        while world.bottleneck.lost().is_none() {
-            rest();
+        while world.bottleneck.failed_device().is_none() {
+            short_sleep();
         }
-        assert_eq!(world.bottleneck.lost().unwrap().0, HostId(1));
+        assert_eq!(world.bottleneck.failed_device().unwrap().0, HostId(1));
         // Whoever is left is heard, and what it sends comes nowhere.
         let to = std::net::SocketAddr::new(address(1, false), PORT);
-        let mut stream = world.ends[0].live().begin_connect(to, &plain).unwrap();
+        let mut stream = world.hosts[0].live().begin_connect(to, &plain).unwrap();
         stream.set_nonblocking(true);
         let _ = stream.write(b"x");
-        while world.bottleneck.report().nowhere == 0 {
-            rest();
+        while world.bottleneck.report().no_device_drops == 0 {
+            short_sleep();
         }
-        assert!(!world.bottleneck.is_over());
+        assert!(!world.bottleneck.has_ended());
     });
 }
 
-pub(crate) fn a_capture_is_there_when_it_is_whole() {
-    bounded(|| {
+pub(crate) fn a_capture_appears_once_it_is_complete() {
+    with_timeout(|| {
         let path = std::env::temp_dir().join(format!("lowtide-capture-{}", std::process::id()));
-        let settings =
-            Settings { captures: vec![(HostId(0), path.clone())], ..Settings::default() };
-        let whose = [Whose::Ours, Whose::Ours];
+        let settings = BottleneckSettings {
+            captures: vec![(HostId(0), path.clone())],
+            ..BottleneckSettings::default()
+        };
+        let whose = [HostStack::Lowtide, HostStack::Lowtide];
         let world = World::new(whose, &network("1 Gbit/s", 50, 100, 20), &settings);
         let plain = config("linux", None, &[]).unwrap();
-        world.moves("captured", (0, false), &plain, &bytes(Way::Up, 1, 500_000));
+        world.transfer("captured", (0, false), &plain, &bytes(TransferDirection::Up, 1, 500_000));
         assert!(!path.exists(), "not before it is whole");
         let (report, _) = world.end();
         let bytes = std::fs::read(&path).unwrap();

@@ -7,16 +7,16 @@
 use std::fs;
 use std::time::Duration;
 
-use lowtide_live::load::{Load, Way};
+use lowtide_live::load::{LoadPlan, TransferDirection};
 use lowtide_live::{Clock, config};
 
-use crate::world::{Whose, World, both_ways, bytes, network, within};
+use crate::world::{HostStack, World, bytes, faults_in_both_directions, network, with_timeout_of};
 
 const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.2 %"];
 /// Connections at a time.
 const PARALLEL: usize = 48;
 /// How often it is looked at, in a long run.
-const LOOK: Duration = Duration::from_secs(30);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(30);
 /// Medians of memory may differ by as much, bytes. Single looks differ by twenty megabytes, as allocators and a hundred
 /// threads that come and go have it; the medians of two runs of twenty minutes differed by 0.1 and 1.3.
 const NOISE: u64 = 4 << 20;
@@ -27,19 +27,19 @@ fn minutes() -> Option<u64> {
 
 /// What this process holds, and its connections.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct ProcessUsage {
     descriptors: usize,
     memory: u64,
     connections: u64,
     buffers: u64,
 }
 
-impl Held {
+impl ProcessUsage {
     fn now(world: &World) -> Self {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
         let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
-        let packets = world.ends[0].live().stats().packets;
+        let packets = world.hosts[0].live().stats().packets;
         Self {
             descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
             memory: kib << 10,
@@ -62,7 +62,7 @@ impl Held {
 }
 
 /// The median of what was held.
-fn median(looks: &[Held]) -> u64 {
+fn median(looks: &[ProcessUsage]) -> u64 {
     let mut memory: Vec<u64> = looks.iter().map(|h| h.memory).collect();
     memory.sort_unstable();
     memory[memory.len() / 2]
@@ -73,36 +73,37 @@ fn round(world: &World, number: u64) -> usize {
     let config = config("linux", None, &[("ecn", "rfc3168")]).unwrap();
     // Sizes from a few bytes to some hundred kilobytes.
     let size = 1 + (number * 7919 % 23).pow(4);
-    let way = if number.is_multiple_of(2) { Way::Up } else { Way::Down };
+    let way =
+        if number.is_multiple_of(2) { TransferDirection::Up } else { TransferDirection::Down };
     let (client, v6) = ((number / 2 % 2) as usize, (number / 4).is_multiple_of(2));
-    let load = Load { seed: number, ..bytes(way, PARALLEL, size) };
-    world.moves(&format!("round {number}"), (client, v6), &config, &load);
+    let load = LoadPlan { seed: number, ..bytes(way, PARALLEL, size) };
+    world.transfer(&format!("round {number}"), (client, v6), &config, &load);
     PARALLEL
 }
 
 pub(crate) fn soak() {
     let time = minutes().map_or(Duration::from_secs(4), |m| Duration::from_secs(60 * m));
-    within(time + Duration::from_mins(5), move || run(time));
+    with_timeout_of(time + Duration::from_mins(5), move || run(time));
 }
 
 fn run(time: Duration) {
     let plan = network("400 Mbit/s", 50, 200, 40);
-    let whose = [Whose::Ours, Whose::Kernel];
-    let world = World::new(whose, &plan, &both_ways(&FAULTS));
+    let whose = [HostStack::Lowtide, HostStack::Kernel];
+    let world = World::new(whose, &plan, &faults_in_both_directions(&FAULTS));
     let (clock, mut looks, mut connections) = (Clock::start(), Vec::new(), 0);
     let seconds = || clock.now().since_start().as_secs_f64();
     let mut number = 0;
     while seconds() < time.as_secs_f64() {
         // Memory is taken at first that is used again later.
-        if number == 8 || seconds() > looks.len() as f64 * LOOK.as_secs_f64() {
-            let held = Held::quiet(&world);
+        if number == 8 || seconds() > looks.len() as f64 * SAMPLE_INTERVAL.as_secs_f64() {
+            let held = ProcessUsage::quiet(&world);
             println!("{:>6.0} s {connections:>8} connections so far, {held:?}", seconds());
             looks.push(held);
         }
         connections += round(&world, number);
         number += 1;
     }
-    let last = Held::quiet(&world);
+    let last = ProcessUsage::quiet(&world);
     println!("{:>6.0} s {connections:>8} connections, {last:?}", seconds());
     assert_eq!((last.connections, last.buffers), (0, 0));
     // Other tests of this process have descriptors of their own; the long run is by itself.

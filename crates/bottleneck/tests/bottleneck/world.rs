@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use lowtide_bottleneck::{Bottleneck, Faults, Port, Report, Settings};
+use lowtide_bottleneck::{Bottleneck, BottleneckReport, BottleneckSettings, Faults, HostPort};
 use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::load::{
-    Accept, Amount, Flow, Load, LoadReport, Pipe, StreamReport, Way, transfer,
+    Accept, Amount, ByteStream, LoadFlow, LoadPlan, LoadReport, StreamReport, TransferDirection,
+    transfer,
 };
 use lowtide_live::netns::{self, Namespace};
-use lowtide_live::{Device, DevicePlan, Live, LiveStats, Side};
+use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveStats};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{Blueprint, BufferSpec, Count, Framing, HostId, MarkSpec, NotEct, PortSpec};
@@ -30,12 +31,12 @@ pub(crate) fn megabytes() -> u64 {
 }
 
 /// Runs `test`, which fails if it hangs.
-pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
-    within(LONGEST * (1 + megabytes() / 30) as u32, test);
+pub(crate) fn with_timeout(test: impl FnOnce() + Send + 'static) {
+    with_timeout_of(LONGEST * (1 + megabytes() / 30) as u32, test);
 }
 
 /// Runs `test`, which takes no longer than `limit`.
-pub(crate) fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
+pub(crate) fn with_timeout_of(limit: Duration, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel::<()>();
     let thread = std::thread::Builder::new().spawn(move || {
         let _done = done;
@@ -51,14 +52,14 @@ pub(crate) fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
 }
 
 /// A moment without work, for whoever waits.
-pub(crate) fn rest() {
+pub(crate) fn short_sleep() {
     std::thread::sleep(Duration::from_millis(2));
 }
 
 /// Whose TCP a host has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Whose {
-    Ours,
+pub(crate) enum HostStack {
+    Lowtide,
     Kernel,
     /// The kernel's, on an Ethernet, with or without its offloads.
     Ethernet {
@@ -67,15 +68,15 @@ pub(crate) enum Whose {
 }
 
 /// A host.
-pub(crate) enum End {
-    Ours(Live),
+pub(crate) enum TestHost {
+    Lowtide(Live),
     Kernel(Namespace),
 }
 
-impl End {
+impl TestHost {
     pub(crate) fn live(&self) -> &Live {
         match self {
-            Self::Ours(live) => live,
+            Self::Lowtide(live) => live,
             Self::Kernel(_) => panic!("it is the kernel's"),
         }
     }
@@ -91,7 +92,7 @@ impl End {
     /// A server of the kernel's, at every address of it.
     pub(crate) fn server(&self) -> TcpListener {
         match self {
-            Self::Ours(_) => panic!("it is ours"),
+            Self::Lowtide(_) => panic!("it is ours"),
             Self::Kernel(namespace) => {
                 namespace.run(|| TcpListener::bind(("0.0.0.0", PORT))).unwrap().unwrap()
             }
@@ -100,16 +101,16 @@ impl End {
 
     fn listen(&self, at: IpAddr, config: &Config) -> Box<dyn Accept> {
         match self {
-            Self::Ours(live) => Box::new(live.listen(PORT, config).unwrap()),
+            Self::Lowtide(live) => Box::new(live.listen(PORT, config).unwrap()),
             Self::Kernel(namespace) => {
                 Box::new(namespace.run(|| TcpListener::bind((at, PORT))).unwrap().unwrap())
             }
         }
     }
 
-    fn connect(&self, to: SocketAddr, config: &Config) -> io::Result<Arc<dyn Pipe>> {
+    fn connect(&self, to: SocketAddr, config: &Config) -> io::Result<Arc<dyn ByteStream>> {
         Ok(match self {
-            Self::Ours(live) => Arc::new(live.connect(to, config)?),
+            Self::Lowtide(live) => Arc::new(live.connect(to, config)?),
             Self::Kernel(namespace) => {
                 Arc::new(namespace.run(|| TcpStream::connect(to)).map_err(io::Error::other)??)
             }
@@ -119,7 +120,7 @@ impl End {
 
 /// Two hosts, the first with lowtide's TCP or the kernel's, the second likewise.
 pub(crate) struct World {
-    pub(crate) ends: Vec<End>,
+    pub(crate) hosts: Vec<TestHost>,
     pub(crate) bottleneck: Bottleneck,
 }
 
@@ -149,60 +150,72 @@ pub(crate) fn network(rate: &str, delay_us: u64, buffer: u64, k: u64) -> Bluepri
 }
 
 /// These faults in both directions.
-pub(crate) fn both_ways(faults: &[&str]) -> Settings {
+pub(crate) fn faults_in_both_directions(faults: &[&str]) -> BottleneckSettings {
     let mut all = Faults::default();
     for text in faults {
         all.set(text).unwrap();
     }
-    Settings { faults: vec![(HostId(0), all), (HostId(1), all)], ..Settings::default() }
+    BottleneckSettings {
+        faults: vec![(HostId(0), all), (HostId(1), all)],
+        ..BottleneckSettings::default()
+    }
 }
 
 impl World {
-    pub(crate) fn new(whose: [Whose; 2], plan: &Blueprint, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        whose: [HostStack; 2],
+        plan: &Blueprint,
+        settings: &BottleneckSettings,
+    ) -> Self {
         let (mut ends, mut ports) = (Vec::new(), Vec::new());
         for (number, whose) in whose.into_iter().enumerate() {
             let addresses = [false, true].map(|v6| address(number, v6));
             let (end, device) = match whose {
-                Whose::Ours => {
-                    let (ours, device) = Device::pair().unwrap();
+                HostStack::Lowtide => {
+                    let (ours, device) = Device::memory_link().unwrap();
                     let seed = Some(number as u64 + 1);
-                    let settings = lowtide_live::Settings { seed, ..Default::default() };
-                    (End::Ours(Live::on(ours, addresses.to_vec(), settings).unwrap()), device)
+                    let settings = lowtide_live::LiveSettings { seed, ..Default::default() };
+                    (
+                        TestHost::Lowtide(
+                            Live::with_device(ours, addresses.to_vec(), settings).unwrap(),
+                        ),
+                        device,
+                    )
                 }
-                Whose::Kernel => {
+                HostStack::Kernel => {
                     let namespace = Namespace::new().unwrap();
                     let device = namespace.run(|| kernel(number)).unwrap();
-                    (End::Kernel(namespace), device)
+                    (TestHost::Kernel(namespace), device)
                 }
-                Whose::Ethernet { offloads } => {
+                HostStack::Ethernet { offloads } => {
                     let namespace = Namespace::new().unwrap();
                     let device = ethernet(number, &namespace, offloads);
-                    (End::Kernel(namespace), device)
+                    (TestHost::Kernel(namespace), device)
                 }
             };
             let networks = addresses.map(|a| (a, if a.is_ipv6() { 128 } else { 32 })).to_vec();
             ends.push(end);
-            ports.push(Port { host: HostId(number as u32), device, networks });
+            ports.push(HostPort { host: HostId(number as u32), device, networks });
         }
         let bottleneck = Bottleneck::start(plan, ports, settings).unwrap();
-        Self { ends, bottleneck }
+        Self { hosts: ends, bottleneck }
     }
 
     /// Data over connections that host `client` opens to the other one; both ends have seen the
     /// same bytes, or this fails.
-    pub(crate) fn moves(
+    pub(crate) fn transfer(
         &self,
         what: &str,
         (client, v6): (usize, bool),
         config: &Config,
-        load: &Load,
+        load: &LoadPlan,
     ) -> (LoadReport, Vec<StreamReport>) {
         let server = 1 - client;
         let to = SocketAddr::new(address(server, v6), PORT);
-        let listener = self.ends[server].listen(to.ip(), config);
-        let open = || self.ends[client].connect(to, config);
+        let listener = self.hosts[server].listen(to.ip(), config);
+        let open = || self.hosts[client].connect(to, config);
         let (report, served) = transfer(&*listener, &open, load).unwrap();
-        assert!(report.is_good(), "{what}: {:#?}\n{served:#?}", report.streams);
+        assert!(report.all_verified(), "{what}: {:#?}\n{served:#?}", report.streams);
         let bytes = load.flows.iter().map(|flow| match flow.amount {
             Amount::Bytes(n) => Some(n),
             Amount::Millis(_) => None,
@@ -215,21 +228,24 @@ impl World {
     }
 
     /// Ends it, hosts last; nothing went wrong that was not asked for.
-    pub(crate) fn end(self) -> (Report, Vec<LiveStats>) {
+    pub(crate) fn end(self) -> (BottleneckReport, Vec<LiveStats>) {
         let report = self.bottleneck.stop().unwrap();
-        let gone: Vec<_> = report.hosts.iter().filter_map(|h| h.gone.as_ref()).collect();
+        let gone: Vec<_> = report.hosts.iter().filter_map(|h| h.device_error.as_ref()).collect();
         assert!(gone.is_empty(), "{gone:?}");
-        assert_eq!((report.strays.unknown, report.strays.malformed), (0, 0));
-        let ours = self.ends.iter().filter(|e| matches!(e, End::Ours(_)));
+        assert_eq!(
+            (report.ingress_drops.unknown_destination, report.ingress_drops.malformed),
+            (0, 0)
+        );
+        let ours = self.hosts.iter().filter(|e| matches!(e, TestHost::Lowtide(_)));
         (report, ours.map(|e| e.live().stats()).collect())
     }
 }
 
 /// The interface of a kernel's host, in the namespace of this thread. Its congestion control is Reno, whatever the machine's is.
 fn kernel(number: usize) -> Device {
-    let sides = [false, true].map(|v6| Side {
-        ours: address(7, v6),
-        kernels: address(number, v6),
+    let sides = [false, true].map(|v6| DeviceNetwork {
+        local: address(7, v6),
+        peer: address(number, v6),
         prefix: if v6 { 64 } else { 24 },
     });
     netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
@@ -239,9 +255,9 @@ fn kernel(number: usize) -> Device {
 /// A pair of interfaces from the kernel's host to a namespace where nothing else is. What comes out there is the
 /// network's, which answers for the other host.
 fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
-    let sides = [false, true].map(|v6| Side {
-        ours: address(1 - number, v6),
-        kernels: address(number, v6),
+    let sides = [false, true].map(|v6| DeviceNetwork {
+        local: address(1 - number, v6),
+        peer: address(number, v6),
         prefix: if v6 { 64 } else { 24 },
     });
     let pair = || {
@@ -249,20 +265,20 @@ fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
         let near = VethEnd { name: "p0", namespace: None };
         let far = VethEnd { name: "eth0", namespace: Some(host) };
         links.add_veth(&near, &far, 1500).unwrap();
-        links.offloads_off("p0").unwrap();
-        links.set_up("p0", true).unwrap();
+        links.disable_offloads("p0").unwrap();
+        links.set_link_up("p0", true).unwrap();
     };
     let middle = Namespace::new().unwrap();
     middle.run(pair).unwrap();
     let far = || {
         let mut links = Links::open().unwrap();
         if !offloads {
-            links.offloads_off("eth0").unwrap();
+            links.disable_offloads("eth0").unwrap();
         }
         for side in &sides {
-            links.add_address("eth0", side.kernels, side.prefix).unwrap();
+            links.add_address("eth0", side.peer, side.prefix).unwrap();
         }
-        links.set_up("eth0", true).unwrap();
+        links.set_link_up("eth0", true).unwrap();
         netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
     };
     host.run(far).unwrap();
@@ -271,8 +287,9 @@ fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
 }
 
 /// So many bytes over each of a few connections.
-pub(crate) fn bytes(way: Way, parallel: usize, n: u64) -> Load {
+pub(crate) fn bytes(way: TransferDirection, parallel: usize, n: u64) -> LoadPlan {
     let zero = lowtide_units::Duration::ZERO;
-    let flow = Flow { start: zero, way, amount: Amount::Bytes(n), piece: 64 << 10 };
-    Load { flows: vec![flow; parallel], interval: zero, seed: 42 }
+    let flow =
+        LoadFlow { start: zero, direction: way, amount: Amount::Bytes(n), write_size: 64 << 10 };
+    LoadPlan { flows: vec![flow; parallel], interval: zero, seed: 42 }
 }

@@ -1,7 +1,7 @@
 //! `lowtide live proxy`.
 
 use clap::Args;
-use lowtide_live::relay::Route;
+use lowtide_live::relay::RelayRoute;
 use lowtide_units::Duration;
 
 use super::LiveStackArgs;
@@ -22,7 +22,7 @@ pub(crate) struct ProxyArgs {
     /// `kernel:ADDRESS:PORT=TARGET` (the kernel accepts, ours goes on) or `lowtide:PORT=TARGET` (the reverse); TARGET
     /// is an address and a port
     #[arg(required = true, value_name = "ROUTE")]
-    pub(crate) routes: Vec<Route>,
+    pub(crate) routes: Vec<RelayRoute>,
     /// The most connections at a time; further ones wait
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: u32,

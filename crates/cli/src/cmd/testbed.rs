@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use lowtide_bottleneck::Report;
+use lowtide_bottleneck::BottleneckReport;
 use lowtide_testbed::persistent::{
     PersistentBackend, PersistentError, PersistentTestbed, TestbedPaths, down,
 };
@@ -103,7 +103,7 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
 }
 
 /// What the switches have seen.
-fn show(report: &Report, out: Output) -> Result<(), CommandError> {
+fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let ports = report.ports.iter().filter(|p| p.at_switch && p.stats.packets > 0);
     let rows = ports.map(|p| {
         let s = &p.stats;
@@ -113,7 +113,7 @@ fn show(report: &Report, out: Output) -> Result<(), CommandError> {
     });
     let head = ["queue", "packets", "mean", "longest", "marks", "drops"];
     out.table(&head, &[1, 2, 3, 4, 5], &rows.collect::<Vec<_>>())?;
-    for complaint in report.complaints() {
+    for complaint in report.warnings() {
         out.note(&complaint);
     }
     Ok(())

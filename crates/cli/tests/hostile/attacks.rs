@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use lowtide_live::load::{Amount, Request, Way};
+use lowtide_live::load::{Amount, TransferDirection, TransferRequest};
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::ipv4::{self, Ipv4Header};
 use lowtide_wire::ipv6::{self, Ipv6Header};
@@ -42,7 +42,12 @@ fn open(net: &mut Attacker<'_>, number: &mut u64, options: Options) -> Option<Pe
 /// A download of 1 GB over `peer`, whose window the attacker then controls.
 fn download(net: &mut Attacker<'_>, peer: &mut Peer, window: u16) {
     let amount = Amount::Bytes(1 << 30);
-    let request = Request { way: Way::Down, amount, seed: 1, piece: 128 << 10 };
+    let request = TransferRequest {
+        direction: TransferDirection::Down,
+        amount,
+        seed: 1,
+        write_size: 128 << 10,
+    };
     let bytes = request.to_bytes();
     let segment = Segment {
         payload_len: bytes.len() as u32,

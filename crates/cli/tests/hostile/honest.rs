@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lowtide_live::load::{Amount, Digest, Pattern, Request, Verdict, Way};
+use lowtide_live::load::{Amount, DataDigest, Digest, Pattern, TransferDirection, TransferRequest};
 
 /// Bytes of each transfer.
 const BYTES: u64 = 20_000;
@@ -45,7 +45,12 @@ fn transfer() -> std::io::Result<Duration> {
     let connect = start.elapsed();
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let request = Request { way: Way::Up, amount: Amount::Bytes(BYTES), seed: 3, piece: 1 };
+    let request = TransferRequest {
+        direction: TransferDirection::Up,
+        amount: Amount::Bytes(BYTES),
+        seed: 3,
+        write_size: 1,
+    };
     stream.write_all(&request.to_bytes())?;
     let (pattern, mut digest) = (Pattern::new(3), Digest::default());
     while digest.len() < BYTES {
@@ -54,8 +59,11 @@ fn transfer() -> std::io::Result<Duration> {
         digest.update(piece);
     }
     stream.shutdown(Shutdown::Write)?;
-    let mut verdict = [0; Verdict::LEN];
+    let mut verdict = [0; DataDigest::LEN];
     stream.read_exact(&mut verdict)?;
-    assert_eq!(Verdict::from_bytes(verdict), Verdict { bytes: BYTES, digest: digest.value() });
+    assert_eq!(
+        DataDigest::from_bytes(verdict),
+        DataDigest { bytes: BYTES, digest: digest.value() }
+    );
     Ok(connect)
 }

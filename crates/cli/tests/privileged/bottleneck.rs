@@ -34,7 +34,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(why), "{args:?}: {}", stderr(&output));
     }
-    if lowtide_live::netns::is_the_machines() {
+    if lowtide_live::netns::in_host_namespace() {
         let output = lowtide(&["live", "bottleneck", "--port", port]);
         assert!(stderr(&output).contains("the machine's own network namespace"));
     }
@@ -75,15 +75,15 @@ impl TwoNamespaces {
             let pair = || {
                 let mut links = Links::open().unwrap();
                 links.add_veth(&near, &far, 1500).unwrap();
-                links.offloads_off(name).unwrap();
-                links.set_up(name, true).unwrap();
+                links.disable_offloads(name).unwrap();
+                links.set_link_up(name, true).unwrap();
             };
             middle.run(pair).unwrap();
             let end = || {
                 let mut links = Links::open().unwrap();
-                links.offloads_off("eth0").unwrap();
+                links.disable_offloads("eth0").unwrap();
                 links.add_address("eth0", address.parse().unwrap(), 24).unwrap();
-                links.set_up("eth0", true).unwrap();
+                links.set_link_up("eth0", true).unwrap();
             };
             host.run(end).unwrap();
         }

@@ -27,7 +27,7 @@ pub(crate) const TMPFS: Need = Need {
         let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         if output.status.success() { Ok(()) } else { Err(why) }
     },
-    insist: true,
+    enforceable: true,
 };
 
 /// The process ends at a random moment, once or twice, as by SIGKILL; the same command continues.

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use lowtide_live::load::{Amount, Way};
-use lowtide_live::load::{Digest, Pattern, Request, Verdict};
+use lowtide_live::load::{Amount, TransferDirection};
+use lowtide_live::load::{DataDigest, Digest, Pattern, TransferRequest};
 use lowtide_live::netns;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
 }
 
 pub(crate) fn the_machines_own_namespace_is_left_alone() {
-    if netns::is_the_machines() {
+    if netns::in_host_namespace() {
         let output = lowtide(&["live", "server"]);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("the machine's own network namespace"));
@@ -157,7 +157,12 @@ fn server_with(args: &[&str]) -> Child {
 
 /// The kernel sends `n` bytes to our server, which confirms them.
 fn transfer(mut stream: &TcpStream, n: u64) {
-    let request = Request { way: Way::Up, amount: Amount::Bytes(n), seed: 3, piece: 1 };
+    let request = TransferRequest {
+        direction: TransferDirection::Up,
+        amount: Amount::Bytes(n),
+        seed: 3,
+        write_size: 1,
+    };
     stream.write_all(&request.to_bytes()).expect("it is open");
     let (pattern, mut digest) = (Pattern::new(3), Digest::default());
     while digest.len() < n {
@@ -166,9 +171,9 @@ fn transfer(mut stream: &TcpStream, n: u64) {
         digest.update(piece);
     }
     stream.shutdown(Shutdown::Write).expect("it is open");
-    let mut verdict = [0; Verdict::LEN];
+    let mut verdict = [0; DataDigest::LEN];
     stream.read_exact(&mut verdict).expect("a verdict");
-    assert_eq!(Verdict::from_bytes(verdict), Verdict { bytes: n, digest: digest.value() });
+    assert_eq!(DataDigest::from_bytes(verdict), DataDigest { bytes: n, digest: digest.value() });
 }
 
 /// A host that is killed in the middle of a connection: its peer hears of it from the next one at that address.

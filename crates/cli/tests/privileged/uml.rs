@@ -29,7 +29,7 @@ pub(crate) const REGISTERS: Need = Need {
         let dies = stderr(&uml(&["--", "--version"])).contains("XSAVE");
         if dies { Err("it dies at its first process".into()) } else { Ok(()) }
     },
-    insist: false,
+    enforceable: false,
 };
 
 pub(crate) fn without_a_kernel_it_says_where_to_get_one() {

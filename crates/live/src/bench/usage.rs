@@ -7,23 +7,23 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
 
+use crate::cpu_times::CpuTimes;
 use crate::error::LiveError;
-use crate::processors::Processors;
 
 /// Used so far, seconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Usage {
+pub(super) struct CpuUsage {
     pub(super) process: f64,
     pub(super) machine: f64,
 }
 
-impl Usage {
+impl CpuUsage {
     pub(super) fn now() -> Result<Self, LiveError> {
         let failed = |e: io::Error| LiveError::system("read how much processor time was used", e);
         let process = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| failed(e.into()))?;
         let micros =
             process.user_time().num_microseconds() + process.system_time().num_microseconds();
-        let machine = Processors::read().map_err(failed)?.busy.as_secs_f64();
+        let machine = CpuTimes::read().map_err(failed)?.busy.as_secs_f64();
         Ok(Self { process: micros as f64 / 1e6, machine })
     }
 

@@ -3,19 +3,19 @@
 //! Contract: whole IP packets, one per call or many. Nothing blocks: a driver waits with `poll` on the descriptor. A
 //! TUN interface exists as long as its [`Device`], and with it its addresses and routes.
 
-mod inbox;
+mod af_packet;
+mod memory_link;
 mod offload;
-mod packet;
-mod pair;
 mod plan;
 mod routes;
+mod rx_batch;
 mod tun;
 
-pub(crate) use inbox::Incoming;
-pub use inbox::{Inbox, Outgoing};
-pub use packet::Packet;
-pub use pair::Pair;
-pub use plan::{DeviceKind, DevicePlan, Side};
+pub use af_packet::AfPacket;
+pub use memory_link::MemoryLink;
+pub use plan::{DeviceKind, DeviceNetwork, DevicePlan};
+pub(crate) use rx_batch::RxPacket;
+pub use rx_batch::{RxBatch, TxPacket};
 pub use tun::Tun;
 
 use std::io;
@@ -25,7 +25,7 @@ use std::time::Duration;
 use lowtide_units::HostStamp;
 
 use crate::error::LiveError;
-use offload::Offload;
+use offload::VirtioNetHeader;
 
 /// An open device.
 #[derive(Debug)]
@@ -33,9 +33,9 @@ pub enum Device {
     /// A TUN interface: the kernel's stack is at its other end.
     Tun(Tun),
     /// An interface that was there already.
-    Packet(Packet),
+    Packet(AfPacket),
     /// One end of a line in memory: another device of this process is at its other end.
-    Pair(Pair),
+    MemoryLink(MemoryLink),
 }
 
 impl Device {
@@ -46,7 +46,7 @@ impl Device {
     pub fn open(plan: &DevicePlan) -> Result<Self, LiveError> {
         match plan.kind {
             DeviceKind::Tun => Tun::open(plan).map(Self::Tun),
-            DeviceKind::Packet => Packet::open(plan).map(Self::Packet),
+            DeviceKind::Packet => AfPacket::open(plan).map(Self::Packet),
         }
     }
 
@@ -55,12 +55,12 @@ impl Device {
     ///
     /// # Errors
     /// No descriptors left.
-    pub fn pair() -> Result<(Self, Self), LiveError> {
-        let (a, b) = Pair::both()?;
-        Ok((Self::Pair(a), Self::Pair(b)))
+    pub fn memory_link() -> Result<(Self, Self), LiveError> {
+        let (a, b) = MemoryLink::new_pair()?;
+        Ok((Self::MemoryLink(a), Self::MemoryLink(b)))
     }
 
-    /// The next packet that waits, its length in bytes; `None` when there is none.
+    /// The next packet that waits, its length in bytes; `Unreachable` when there is none.
     ///
     /// # Errors
     /// The interface is gone.
@@ -68,7 +68,7 @@ impl Device {
         match self {
             Self::Tun(tun) => tun.recv(buffer),
             Self::Packet(packet) => packet.recv(buffer),
-            Self::Pair(pair) => pair.recv(buffer),
+            Self::MemoryLink(pair) => pair.recv(buffer),
         }
     }
 
@@ -77,14 +77,14 @@ impl Device {
     ///
     /// # Errors
     /// The interface is gone.
-    pub fn fill(&self, inbox: &mut Inbox, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
+    pub fn recv_many(&self, inbox: &mut RxBatch, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
         match self {
-            Self::Packet(packet) => packet.fill(inbox, stamp),
-            Self::Tun(tun) => inbox.one_by_one(|place| {
+            Self::Packet(packet) => packet.recv_many(inbox, stamp),
+            Self::Tun(tun) => inbox.fill_with(|place| {
                 Ok(tun.recv_offload(place)?.map(|(len, offload)| (len, stamp(), offload)))
             }),
-            Self::Pair(pair) => inbox.one_by_one(|place| {
-                Ok(pair.recv(place)?.map(|len| (len, stamp(), Offload::default())))
+            Self::MemoryLink(pair) => inbox.fill_with(|place| {
+                Ok(pair.recv(place)?.map(|len| (len, stamp(), VirtioNetHeader::default())))
             }),
         }
     }
@@ -99,7 +99,7 @@ impl Device {
             Self::Packet(device) => {
                 device.send_many(std::iter::once(packet.into())).map(|lost| lost == 0)
             }
-            Self::Pair(pair) => pair.send(packet),
+            Self::MemoryLink(pair) => pair.send(packet),
         }
     }
 
@@ -107,7 +107,7 @@ impl Device {
     ///
     /// # Errors
     /// The interface is gone.
-    pub fn send_many<'a, P: Into<Outgoing<'a>>>(
+    pub fn send_many<'a, P: Into<TxPacket<'a>>>(
         &self,
         packets: impl Iterator<Item = P>,
     ) -> io::Result<u64> {
@@ -116,26 +116,26 @@ impl Device {
             Self::Packet(device) => device.send_many(packets),
             Self::Tun(tun) => packets
                 .try_fold(0, |lost, packet| Ok(lost + u64::from(!tun.send_offload(&packet)?))),
-            Self::Pair(pair) => {
+            Self::MemoryLink(pair) => {
                 packets.try_fold(0, |lost, packet| Ok(lost + u64::from(!pair.send(packet.bytes)?)))
             }
         }
     }
 
-    /// Whether packets may have several segments, which the system cuts ([`Outgoing::segment_size`]).
-    pub fn takes_several(&self) -> bool {
+    /// Whether packets may have several segments, which the system cuts ([`TxPacket::segment_size`]).
+    pub fn supports_gso(&self) -> bool {
         match self {
             Self::Packet(_) => true,
             Self::Tun(tun) => tun.offload(),
-            Self::Pair(_) => false,
+            Self::MemoryLink(_) => false,
         }
     }
 
     /// In how long [`Self::fire`] is due, if ever.
-    pub fn deadline(&self) -> Option<Duration> {
+    pub fn next_timeout(&self) -> Option<Duration> {
         match self {
-            Self::Packet(packet) => packet.deadline(),
-            Self::Tun(_) | Self::Pair(_) => None,
+            Self::Packet(packet) => packet.next_timeout(),
+            Self::Tun(_) | Self::MemoryLink(_) => None,
         }
     }
 
@@ -143,19 +143,19 @@ impl Device {
     ///
     /// # Errors
     /// The interface is gone.
-    pub fn fire(&self) -> io::Result<()> {
+    pub fn handle_timeout(&self) -> io::Result<()> {
         match self {
-            Self::Packet(packet) => packet.fire(),
-            Self::Tun(_) | Self::Pair(_) => Ok(()),
+            Self::Packet(packet) => packet.handle_timeout(),
+            Self::Tun(_) | Self::MemoryLink(_) => Ok(()),
         }
     }
 
     /// Packets that came unfinished, their checksum or their segments left to the interface: the host at the other end
     /// has offloads on, which hides marks and times of single packets (`ethtool -K NAME tx off tso off gso off` there).
-    pub fn unfinished(&self) -> u64 {
+    pub fn checksum_partial(&self) -> u64 {
         match self {
-            Self::Packet(packet) => packet.unfinished(),
-            Self::Tun(_) | Self::Pair(_) => 0,
+            Self::Packet(packet) => packet.checksum_partial(),
+            Self::Tun(_) | Self::MemoryLink(_) => 0,
         }
     }
 
@@ -164,7 +164,7 @@ impl Device {
         match self {
             Self::Tun(tun) => tun.as_fd(),
             Self::Packet(packet) => packet.as_fd(),
-            Self::Pair(pair) => pair.as_fd(),
+            Self::MemoryLink(pair) => pair.as_fd(),
         }
     }
 }

@@ -8,11 +8,11 @@ use lowtide_wire::checksum::Checksum;
 
 /// The header that goes before every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Offload {
+pub(super) struct VirtioNetHeader {
     flags: u8,
-    kind: u8,
+    gso_type: u8,
     /// Bytes of payload of each segment.
-    size: u16,
+    gso_size: u16,
     /// Where what the checksum covers begins, and its place from there.
     checksum: (u16, u16),
 }
@@ -24,7 +24,7 @@ const TCP_V6: u8 = 4;
 /// Beside the kind: the segments carry a mark, CWR belongs to the first.
 const ECN: u8 = 0x80;
 
-impl Offload {
+impl VirtioNetHeader {
     /// Length in bytes.
     pub(super) const LEN: usize = 10;
     /// Before a packet that is what it is.
@@ -34,25 +34,25 @@ impl Offload {
         let [flags, kind, _, _, size @ .., s0, s1, o0, o1] = bytes;
         Self {
             flags,
-            kind: kind & !ECN,
-            size: u16::from_ne_bytes(size),
+            gso_type: kind & !ECN,
+            gso_size: u16::from_ne_bytes(size),
             checksum: (u16::from_ne_bytes([s0, s1]), u16::from_ne_bytes([o0, o1])),
         }
     }
 
     /// The packet is one on the line, whole.
     pub(super) const fn is_plain(self) -> bool {
-        self.flags & NEEDS_CHECKSUM == 0 && self.kind == NONE
+        self.flags & NEEDS_CHECKSUM == 0 && self.gso_type == NONE
     }
 
     /// Several segments of TCP in one.
-    pub(super) const fn is_several(self) -> bool {
-        matches!(self.kind, TCP_V4 | TCP_V6) && self.size > 0
+    pub(super) const fn is_gso(self) -> bool {
+        matches!(self.gso_type, TCP_V4 | TCP_V6) && self.gso_size > 0
     }
 
     /// Writes the checksum that was left out: its field holds the sum over the pseudo header. `before` bytes of the
     /// frame, which the kernel counts as well, are not in `packet`.
-    pub(super) fn complete(self, packet: &mut [u8], before: usize) {
+    pub(super) fn fill_checksum(self, packet: &mut [u8], before: usize) {
         if self.flags & NEEDS_CHECKSUM == 0 {
             return;
         }
@@ -67,17 +67,13 @@ impl Offload {
 
     /// Bytes of payload in each segment but the last.
     pub(super) const fn segment_size(self) -> u16 {
-        self.size
+        self.gso_size
     }
 
     /// For a packet of several segments, whose checksum holds the sum over the pseudo header: what the kernel has to
     /// know to cut it; `before` bytes are before the packet in its frame.
-    pub(super) fn several(
-        packet: &[u8],
-        segment_size: u16,
-        before: usize,
-    ) -> Option<[u8; Self::LEN]> {
-        let shape = Shape::of(packet)?;
+    pub(super) fn gso(packet: &[u8], segment_size: u16, before: usize) -> Option<[u8; Self::LEN]> {
+        let shape = HeaderLayout::of(packet)?;
         let kind = if shape.v6 { TCP_V6 } else { TCP_V4 };
         let mut out = [NEEDS_CHECKSUM, kind, 0, 0, 0, 0, 0, 0, 0, 0];
         let fields =
@@ -91,9 +87,9 @@ impl Offload {
 
 /// Cuts a packet with several segments of TCP into packets with one each, as the interface would have done:
 /// `size` bytes of payload in all but the last. Each goes to `each`. False for what is no such packet.
-pub(super) fn cut(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool {
+pub(super) fn gso_segment(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool {
     let size = usize::from(size);
-    let Some(shape) = Shape::of(packet) else { return false };
+    let Some(shape) = HeaderLayout::of(packet) else { return false };
     let (headers, payload) = packet.split_at(shape.payload);
     let count = payload.chunks(size.max(1)).len();
     let mut bytes = Vec::with_capacity(headers.len() + size);
@@ -101,7 +97,7 @@ pub(super) fn cut(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool
         bytes.clear();
         bytes.extend_from_slice(headers);
         bytes.extend_from_slice(piece);
-        shape.adapt(&mut bytes, number, number * size, number + 1 == count);
+        shape.rewrite_headers(&mut bytes, number, number * size, number + 1 == count);
         each(&bytes);
     }
     count > 0
@@ -109,7 +105,7 @@ pub(super) fn cut(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool
 
 /// Where the headers of a packet lie.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct HeaderLayout {
     v6: bool,
     /// Where TCP begins.
     tcp: usize,
@@ -123,7 +119,7 @@ const CHECKSUM: usize = 16;
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-impl Shape {
+impl HeaderLayout {
     fn of(packet: &[u8]) -> Option<Self> {
         let first = *packet.first()?;
         let v6 = first >> 4 == 6;
@@ -136,7 +132,7 @@ impl Shape {
     }
 
     /// Makes a copy of the headers those of one segment: the `number`th, whose payload begins `at` bytes into the whole.
-    fn adapt(self, bytes: &mut [u8], number: usize, at: usize, last: bool) {
+    fn rewrite_headers(self, bytes: &mut [u8], number: usize, at: usize, last: bool) {
         let tcp_len = bytes.len() - self.tcp;
         let add16 = |bytes: &mut [u8], place: usize, n: u16| {
             if let Some(field) = bytes.get_mut(place..place + 2) {
@@ -207,12 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_several_segments_is_cut_into_them() {
+    fn gso_packets_are_cut_into_their_segments() {
         let payload: Vec<u8> = (0..3500_u32).map(|n| n as u8).collect();
         for v6 in [false, true] {
             let whole = packet(v6, &payload);
             let mut pieces = Vec::new();
-            assert!(cut(&whole, 1448, |piece| pieces.push(piece.to_vec())));
+            assert!(gso_segment(&whole, 1448, |piece| pieces.push(piece.to_vec())));
             let mut got = Vec::new();
             for (number, piece) in pieces.iter().enumerate() {
                 let (_, segment, range) = packet::parse(piece).unwrap();
@@ -224,7 +220,7 @@ mod tests {
                 got.extend_from_slice(&piece[range]);
             }
             assert_eq!((pieces.len(), got == payload), (3, true));
-            assert!(!cut(&whole[..30], 1448, |_| {}), "cut short");
+            assert!(!gso_segment(&whole[..30], 1448, |_| {}), "cut short");
         }
     }
 
@@ -243,14 +239,14 @@ mod tests {
                 half[tcp + 16..tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
                 let [s0, s1] = ((tcp + before) as u16).to_ne_bytes();
                 let [o0, o1] = 16_u16.to_ne_bytes();
-                let offload = Offload::from_bytes([1, 0, 0, 0, 0, 0, s0, s1, o0, o1]);
-                assert!(!offload.is_plain() && !offload.is_several());
-                offload.complete(&mut half, before);
+                let offload = VirtioNetHeader::from_bytes([1, 0, 0, 0, 0, 0, s0, s1, o0, o1]);
+                assert!(!offload.is_plain() && !offload.is_gso());
+                offload.fill_checksum(&mut half, before);
                 assert_eq!(half, right, "v6 {v6}");
             }
         }
         let mut short = [0; 4];
-        Offload::from_bytes([1, 0, 0, 0, 0, 0, 2, 0, 16, 0]).complete(&mut short, 0);
+        VirtioNetHeader::from_bytes([1, 0, 0, 0, 0, 0, 2, 0, 16, 0]).fill_checksum(&mut short, 0);
         assert_eq!(short, [0; 4], "nothing beyond the packet");
     }
 }

@@ -7,16 +7,16 @@ use crate::error::LiveError;
 
 /// One network on a device: lowtide has one address of it, the kernel another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Side {
+pub struct DeviceNetwork {
     /// The address at which lowtide's TCP is.
-    pub ours: IpAddr,
+    pub local: IpAddr,
     /// The address of the interface, which is the kernel's.
-    pub kernels: IpAddr,
+    pub peer: IpAddr,
     /// Bits of the network that both are in.
     pub prefix: u8,
 }
 
-impl Side {
+impl DeviceNetwork {
     /// The network of `text` (`10.77.0.2/24`), which is our address in it. The kernel's is the first one of the
     /// network, or the second where ours is the first.
     ///
@@ -42,24 +42,24 @@ impl Side {
             }
         };
         let kernels = if candidate(1) == ours { candidate(2) } else { candidate(1) };
-        Ok(Self { ours, kernels, prefix })
+        Ok(Self { local: ours, peer: kernels, prefix })
     }
 
     /// The same network with another address of the kernel in it.
     ///
     /// # Errors
     /// It is ours, or of another network.
-    pub fn with_kernels(self, kernels: IpAddr) -> Result<Self, LiveError> {
-        if kernels == self.ours || !self.contains(kernels) {
-            let Self { ours, prefix, .. } = self;
-            return Err(LiveError::Pair { ours, kernels, prefix });
+    pub fn with_peer(self, kernels: IpAddr) -> Result<Self, LiveError> {
+        if kernels == self.local || !self.contains(kernels) {
+            let Self { local: ours, prefix, .. } = self;
+            return Err(LiveError::AddressPair { ours, kernels, prefix });
         }
-        Ok(Self { kernels, ..self })
+        Ok(Self { peer: kernels, ..self })
     }
 
     /// `address` belongs to this network.
     pub fn contains(&self, address: IpAddr) -> bool {
-        overlaps((self.ours, self.prefix), (address, if address.is_ipv4() { 32 } else { 128 }))
+        overlaps((self.local, self.prefix), (address, if address.is_ipv4() { 32 } else { 128 }))
     }
 }
 
@@ -97,7 +97,7 @@ pub struct DevicePlan {
     /// The longest IP packet, bytes: the MTU of the interface, or less.
     pub mtu: u16,
     /// Its networks, at least one.
-    pub sides: Vec<Side>,
+    pub networks: Vec<DeviceNetwork>,
     /// Whether several segments of a connection may be one packet between the kernel and us. Off, every packet has a
     /// mark, a stamp and an acknowledgement of its own.
     pub offload: bool,
@@ -108,7 +108,7 @@ impl DevicePlan {
     ///
     /// # Errors
     /// Other kinds, and names that Linux does not take.
-    pub fn parse(text: &str, mtu: u16, sides: Vec<Side>) -> Result<Self, LiveError> {
+    pub fn parse(text: &str, mtu: u16, sides: Vec<DeviceNetwork>) -> Result<Self, LiveError> {
         let bad = || LiveError::DeviceName(text.to_owned());
         let (kind, name) = text.split_once(':').ok_or_else(bad)?;
         let kind = match kind {
@@ -121,12 +121,12 @@ impl DevicePlan {
         if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
             return Err(bad());
         }
-        Ok(Self { kind, name: name.to_owned(), mtu, sides, offload: false })
+        Ok(Self { kind, name: name.to_owned(), mtu, networks: sides, offload: false })
     }
 
     /// Our address of the family of `peer`.
     pub fn local_for(&self, peer: IpAddr) -> Option<IpAddr> {
-        self.sides.iter().map(|s| s.ours).find(|a| a.is_ipv4() == peer.is_ipv4())
+        self.networks.iter().map(|s| s.local).find(|a| a.is_ipv4() == peer.is_ipv4())
     }
 }
 
@@ -136,20 +136,20 @@ mod tests {
 
     #[test]
     fn the_kernel_has_another_address_of_our_network() {
-        let side = Side::parse("10.77.0.2/24").unwrap();
-        assert_eq!(side.kernels.to_string(), "10.77.0.1");
-        assert_eq!(Side::parse("10.77.0.1/30").unwrap().kernels.to_string(), "10.77.0.2");
-        assert_eq!(Side::parse("fd77::9/64").unwrap().kernels.to_string(), "fd77::1");
+        let side = DeviceNetwork::parse("10.77.0.2/24").unwrap();
+        assert_eq!(side.peer.to_string(), "10.77.0.1");
+        assert_eq!(DeviceNetwork::parse("10.77.0.1/30").unwrap().peer.to_string(), "10.77.0.2");
+        assert_eq!(DeviceNetwork::parse("fd77::9/64").unwrap().peer.to_string(), "fd77::1");
         assert!(side.contains("10.77.0.255".parse().unwrap()));
         assert!(!side.contains("10.77.1.0".parse().unwrap()));
         assert!(!side.contains("fd77::1".parse().unwrap()));
-        assert!(side.with_kernels("10.77.0.9".parse().unwrap()).is_ok());
+        assert!(side.with_peer("10.77.0.9".parse().unwrap()).is_ok());
         for bad in ["10.77.0.2", "10.77.1.9"] {
-            assert!(side.with_kernels(bad.parse().unwrap()).is_err(), "{bad}");
+            assert!(side.with_peer(bad.parse().unwrap()).is_err(), "{bad}");
         }
         for bad in ["10.77.0.2", "10.77.0.2/31", "10.77.0.2/0", "fd77::1/129", "x/3", "1.2.3.4/-1"]
         {
-            assert!(Side::parse(bad).is_err(), "{bad}");
+            assert!(DeviceNetwork::parse(bad).is_err(), "{bad}");
         }
     }
 

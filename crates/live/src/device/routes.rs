@@ -31,15 +31,15 @@ pub(super) fn check(plan: &DevicePlan) -> Result<(), LiveError> {
     if Path::new(ROUTES_V6).exists() {
         routes.extend(v6(&read(ROUTES_V6)?));
     }
-    for side in &plan.sides {
+    for side in &plan.networks {
         let clash = routes.iter().find(|(network, bits, _)| {
-            *bits > 0 && overlaps((*network, *bits), (side.ours, side.prefix))
+            *bits > 0 && overlaps((*network, *bits), (side.local, side.prefix))
         });
         if let Some((network, bits, interface)) = clash {
             return Err(LiveError::RouteClash {
                 route: format!("{network}/{bits}"),
                 interface: interface.clone(),
-                network: format!("{}/{}", side.ours, side.prefix),
+                network: format!("{}/{}", side.local, side.prefix),
             });
         }
     }
@@ -51,7 +51,7 @@ fn read(path: &str) -> Result<String, LiveError> {
 }
 
 /// Looks for the addresses of a new interface, a millisecond apart, before it is given up.
-const LOOKS: u32 = 2000;
+const MAX_POLLS: u32 = 2000;
 
 /// Waits until the kernel has finished with the IPv6 addresses of `plan`: it takes them for tentative at first, and
 /// nothing can be bound to them meanwhile.
@@ -63,12 +63,12 @@ pub(super) fn wait_for_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
         IpAddr::V6(v6) => Some(*v6),
         IpAddr::V4(_) => None,
     };
-    let wanted: Vec<Ipv6Addr> = plan.sides.iter().filter_map(|s| wanted(&s.kernels)).collect();
+    let wanted: Vec<Ipv6Addr> = plan.networks.iter().filter_map(|s| wanted(&s.peer)).collect();
     if wanted.is_empty() {
         return Ok(());
     }
-    for _ in 0..LOOKS {
-        let settled = settled_v6(&read(ADDRESSES_V6)?);
+    for _ in 0..MAX_POLLS {
+        let settled = non_tentative_v6(&read(ADDRESSES_V6)?);
         if wanted.iter().all(|a| settled.contains(a)) {
             return Ok(());
         }
@@ -79,7 +79,7 @@ pub(super) fn wait_for_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
 }
 
 /// Lines of `if_inet6`: address, index, bits, scope, flags, interface.
-fn settled_v6(text: &str) -> Vec<Ipv6Addr> {
+fn non_tentative_v6(text: &str) -> Vec<Ipv6Addr> {
     const TENTATIVE: u32 = 0x40;
     let line = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(v6(text), [("fd77::".parse().unwrap(), 64, "lt0".to_owned())]);
         let text = "fd770000000000000000000000000001 02 40 00 80 lt0\n\
                     fd780000000000000000000000000001 03 40 00 c0 lt1\n";
-        assert_eq!(settled_v6(text), ["fd77::1".parse::<Ipv6Addr>().unwrap()]);
+        assert_eq!(non_tentative_v6(text), ["fd77::1".parse::<Ipv6Addr>().unwrap()]);
         assert!(v4("x\n\nshort line\n").is_empty() && v6("\nzz 40 lt0\n").is_empty());
     }
 }

@@ -10,10 +10,10 @@ use std::path::Path;
 use nix::errno::Errno;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use super::inbox::Outgoing;
-use super::offload::Offload;
+use super::offload::VirtioNetHeader;
 use super::plan::DevicePlan;
 use super::routes;
+use super::rx_batch::TxPacket;
 use crate::error::LiveError;
 
 /// Packets from the kernel that wait to be read; more are lost, as in any queue.
@@ -47,8 +47,8 @@ impl Tun {
             .mtu(plan.mtu)
             .tx_queue_len(QUEUE)
             .offload(plan.offload);
-        for side in &plan.sides {
-            builder = match side.kernels {
+        for side in &plan.networks {
+            builder = match side.peer {
                 IpAddr::V4(address) => builder.ipv4(address, side.prefix, None),
                 IpAddr::V6(address) => builder.ipv6(address, side.prefix),
             };
@@ -72,17 +72,20 @@ impl Tun {
     /// The next packet, whole: what has several segments is refused, as whoever reads one by one wants no offload.
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let Some((len, offload)) = self.recv_offload(buffer)? else { return Ok(None) };
-        if offload.is_several() {
+        if offload.is_gso() {
             let why = "a TUN interface with offload is read with `Device::fill`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        offload.complete(buffer.get_mut(..len).unwrap_or_default(), 0);
+        offload.fill_checksum(buffer.get_mut(..len).unwrap_or_default(), 0);
         Ok(Some(len))
     }
 
     /// The next packet, and what is not done to it yet.
-    pub(super) fn recv_offload(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Offload)>> {
-        let mut head = Offload::PLAIN;
+    pub(super) fn recv_offload(
+        &self,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<(usize, VirtioNetHeader)>> {
+        let mut head = VirtioNetHeader::PLAIN;
         loop {
             let read = if self.offload {
                 self.device
@@ -92,10 +95,10 @@ impl Tun {
             };
             match read {
                 Ok(n) if self.offload => {
-                    let len = n.saturating_sub(Offload::LEN);
-                    return Ok(Some((len, Offload::from_bytes(head))));
+                    let len = n.saturating_sub(VirtioNetHeader::LEN);
+                    return Ok(Some((len, VirtioNetHeader::from_bytes(head))));
                 }
-                Ok(n) => return Ok(Some((n, Offload::default()))),
+                Ok(n) => return Ok(Some((n, VirtioNetHeader::default()))),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -107,10 +110,10 @@ impl Tun {
         self.send_offload(&packet.into())
     }
 
-    pub(super) fn send_offload(&self, packet: &Outgoing<'_>) -> io::Result<bool> {
-        let several = || Offload::several(packet.bytes, packet.segment_size, 0);
+    pub(super) fn send_offload(&self, packet: &TxPacket<'_>) -> io::Result<bool> {
+        let several = || VirtioNetHeader::gso(packet.bytes, packet.segment_size, 0);
         let head = if packet.segment_size > 0 { several() } else { None };
-        let head = head.unwrap_or(Offload::PLAIN);
+        let head = head.unwrap_or(VirtioNetHeader::PLAIN);
         loop {
             let sent = if self.offload {
                 self.device.send_vectored(&[IoSlice::new(&head), IoSlice::new(packet.bytes)])

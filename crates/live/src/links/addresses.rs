@@ -42,7 +42,7 @@ impl Links {
         }
         let what = || format!("give `{name}` the address {address}/{prefix}");
         let request = RouteNetlinkMessage::NewAddress(message);
-        self.ask(what, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.request(what, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 
     /// Adds a route to a network (address, bits; zero bits for everything), by a gateway, by an interface, or both.
@@ -74,6 +74,6 @@ impl Links {
         }
         let what = || format!("add a route to {}/{}", network.0, network.1);
         let request = RouteNetlinkMessage::NewRoute(message);
-        self.ask(what, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.request(what, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 }

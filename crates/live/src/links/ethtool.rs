@@ -5,7 +5,7 @@ use netlink_packet_core::{
     NetlinkHeader, NetlinkSerializable, NlaBuffer, NlasIterator,
 };
 
-use super::{Links, no_answer};
+use super::{Links, missing_attribute};
 use crate::error::LiveError;
 
 /// Features that make packets other than what is on the line: segments that are sent or received as one, and
@@ -116,10 +116,10 @@ impl Links {
     fn ethtool(&mut self, command: u8, attributes: Vec<u8>) -> std::io::Result<Vec<Generic>> {
         let name = text(n::CTRL_FAMILY_NAME, "ethtool");
         let question = Generic { family: n::CTRL, command: n::CTRL_GET_FAMILY, attributes: name };
-        let answers = self.generic.ask(question, 0)?;
+        let answers = self.generic.request(question, 0)?;
         let id = answers.iter().find_map(|a| values(&a.attributes, n::CTRL_FAMILY_ID).next());
-        let id = id.and_then(|bytes| bytes.try_into().ok()).ok_or_else(no_answer)?;
-        self.generic.ask(Generic { family: u16::from_ne_bytes(id), command, attributes }, 0)
+        let id = id.and_then(|bytes| bytes.try_into().ok()).ok_or_else(missing_attribute)?;
+        self.generic.request(Generic { family: u16::from_ne_bytes(id), command, attributes }, 0)
     }
 
     /// The offloads of an interface that are on, by the kernel's names; none when every packet is what is on the
@@ -154,7 +154,7 @@ impl Links {
     ///
     /// # Errors
     /// The interface is not there, no right to do so, or some cannot be turned off: which.
-    pub fn offloads_off(&mut self, name: &str) -> Result<(), LiveError> {
+    pub fn disable_offloads(&mut self, name: &str) -> Result<(), LiveError> {
         let off: Vec<Vec<u8>> = self
             .offloads(name)?
             .iter()

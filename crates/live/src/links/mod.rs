@@ -23,7 +23,7 @@ pub use veth::VethEnd;
 
 /// What packets look like on an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Layer {
+pub enum LinkLayer {
     /// Ethernet frames (veth, TAP, network cards).
     Ethernet,
     /// IP packets as they are (TUN).
@@ -40,7 +40,7 @@ pub struct Link {
     /// Its name.
     pub name: String,
     /// What is on its line.
-    pub layer: Layer,
+    pub layer: LinkLayer,
     /// Its Ethernet address, where it has one.
     pub mac: Option<[u8; 6]>,
     /// The longest IP packet, bytes.
@@ -55,9 +55,9 @@ impl Link {
             index: message.header.index,
             name: String::new(),
             layer: match message.header.link_layer_type {
-                LinkLayerType::Ether => Layer::Ethernet,
-                LinkLayerType::None | LinkLayerType::Rawip => Layer::Ip,
-                other => Layer::Other(other.into()),
+                LinkLayerType::Ether => LinkLayer::Ethernet,
+                LinkLayerType::None | LinkLayerType::Rawip => LinkLayer::Ip,
+                other => LinkLayer::Other(other.into()),
             },
             mac: None,
             mtu: 0,
@@ -94,13 +94,13 @@ impl Links {
         Ok(Self { route: open(NETLINK_ROUTE)?, generic: open(NETLINK_GENERIC)? })
     }
 
-    fn ask(
+    fn request(
         &mut self,
         what: impl FnOnce() -> String,
         message: RouteNetlinkMessage,
         flags: u16,
     ) -> Result<Vec<RouteNetlinkMessage>, LiveError> {
-        self.route.ask(message, flags).map_err(|e| LiveError::system(what(), e))
+        self.route.request(message, flags).map_err(|e| LiveError::system(what(), e))
     }
 
     /// The interface `name`.
@@ -110,7 +110,7 @@ impl Links {
     pub fn get(&mut self, name: &str) -> Result<Link, LiveError> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        let answers = match self.route.ask(RouteNetlinkMessage::GetLink(message), 0) {
+        let answers = match self.route.request(RouteNetlinkMessage::GetLink(message), 0) {
             Ok(answers) => answers,
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENODEV)) => {
                 return Err(LiveError::NoInterface(name.to_owned()));
@@ -133,14 +133,14 @@ impl Links {
         let mut message = LinkMessage::default();
         message.header.index = self.get(name)?.index;
         change(&mut message.header, &mut message.attributes);
-        self.ask(what, RouteNetlinkMessage::SetLink(message), 0).map(drop)
+        self.request(what, RouteNetlinkMessage::SetLink(message), 0).map(drop)
     }
 
     /// Sets an interface up or down.
     ///
     /// # Errors
     /// It is not there, or no right to do so.
-    pub fn set_up(&mut self, name: &str, up: bool) -> Result<(), LiveError> {
+    pub fn set_link_up(&mut self, name: &str, up: bool) -> Result<(), LiveError> {
         let what = || format!("set `{name}` {}", if up { "up" } else { "down" });
         self.set(name, what, |header, _| {
             header.change_mask = LinkFlags::Up;
@@ -165,11 +165,11 @@ impl Links {
         let mut message = LinkMessage::default();
         message.header.index = self.get(name)?.index;
         let what = || format!("remove `{name}`");
-        self.ask(what, RouteNetlinkMessage::DelLink(message), 0).map(drop)
+        self.request(what, RouteNetlinkMessage::DelLink(message), 0).map(drop)
     }
 }
 
 /// What netlink says that it has not: an answer that is none.
-fn no_answer() -> io::Error {
+fn missing_attribute() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer lacks what was asked for")
 }

@@ -12,9 +12,9 @@ use netlink_sys::{Socket, SocketAddr};
 use crate::clock::Clock;
 
 /// How long the kernel may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Looks for an answer are that far apart: answers are there when a request returns, all but a few.
-const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_micros(100);
 
 /// A netlink socket of the namespace of the thread that made it; it stays with that namespace.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Netlink {
     }
 
     /// Makes a request and collects what the kernel answers, up to its word that this was all.
-    pub(super) fn ask<M>(&mut self, message: M, flags: u16) -> io::Result<Vec<M>>
+    pub(super) fn request<M>(&mut self, message: M, flags: u16) -> io::Result<Vec<M>>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
     {
@@ -55,23 +55,23 @@ impl Netlink {
             let datagram = match self.socket.recv_from_full() {
                 Ok((datagram, _)) => datagram,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    if clock.now().since_start() > PATIENCE {
+                    if clock.now().since_start() > REPLY_TIMEOUT {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
-                    std::thread::sleep(PAUSE);
+                    std::thread::sleep(POLL_INTERVAL);
                     continue;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e),
             };
-            if self.take(&datagram, &mut answers)? {
+            if self.parse_datagram(&datagram, &mut answers)? {
                 return Ok(answers);
             }
         }
     }
 
     /// True when a datagram ends the answer.
-    fn take<M>(&self, datagram: &[u8], answers: &mut Vec<M>) -> io::Result<bool>
+    fn parse_datagram<M>(&self, datagram: &[u8], answers: &mut Vec<M>) -> io::Result<bool>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
     {

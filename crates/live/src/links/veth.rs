@@ -50,7 +50,7 @@ impl Links {
             LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(b.message(mtu)))),
         ]));
         let request = RouteNetlinkMessage::NewLink(message);
-        self.route.ask(request, NLM_F_CREATE | NLM_F_EXCL).map(drop).map_err(|e| {
+        self.route.request(request, NLM_F_CREATE | NLM_F_EXCL).map(drop).map_err(|e| {
             if e.raw_os_error() == Some(libc::EEXIST) {
                 return LiveError::NameTaken(format!("{}` or `{}", a.name, b.name));
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lowtide_units::Instant;
 
-use super::{Amount, Digest, Pattern, Pipe, Request, Verdict, Way};
+use super::{Amount, ByteStream, DataDigest, Digest, Pattern, TransferDirection, TransferRequest};
 use crate::clock::{Clock, std_duration};
 
 /// How far a connection is, for whoever watches.
@@ -22,39 +22,46 @@ pub struct Progress {
 
 /// How the data of one connection fared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct TransferOutcome {
     /// What this end sent or received.
-    pub here: Verdict,
-    /// What the other end says; `None` where that cannot be heard.
-    pub there: Option<Verdict>,
+    pub local: DataDigest,
+    /// What the other end says; `Unreachable` where that cannot be heard.
+    pub remote: Option<DataDigest>,
 }
 
-impl Outcome {
+impl TransferOutcome {
     /// Both ends saw the same bytes.
-    pub fn agrees(&self) -> bool {
-        self.there == Some(self.here)
+    pub fn checksums_match(&self) -> bool {
+        self.remote == Some(self.local)
     }
 }
 
-const READ: usize = 128 << 10;
+const READ_SIZE: usize = 128 << 10;
 
 /// The client's side: asks for it, sends or receives, compares.
 ///
 /// # Errors
 /// The connection failed.
-pub fn ask(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Result<Outcome> {
+pub fn run_client(
+    pipe: &dyn ByteStream,
+    request: &TransferRequest,
+    progress: &Progress,
+) -> io::Result<TransferOutcome> {
     pipe.write_all(&request.to_bytes())?;
-    match request.way {
-        Way::Up => {
+    match request.direction {
+        TransferDirection::Up => {
             let here = send(pipe, request, progress)?;
-            pipe.finish()?;
-            let mut there = [0; Verdict::LEN];
-            let complete = fill(pipe, &mut there)?;
-            Ok(Outcome { here, there: complete.then(|| Verdict::from_bytes(there)) })
+            pipe.shutdown_write()?;
+            let mut there = [0; DataDigest::LEN];
+            let complete = read_full(pipe, &mut there)?;
+            Ok(TransferOutcome {
+                local: here,
+                remote: complete.then(|| DataDigest::from_bytes(there)),
+            })
         }
-        Way::Down => {
+        TransferDirection::Down => {
             let outcome = receive(pipe, progress, true)?;
-            pipe.finish()?;
+            pipe.shutdown_write()?;
             Ok(outcome)
         }
     }
@@ -62,7 +69,7 @@ pub fn ask(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Resul
 
 /// How long a server waits for its client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Patience {
+pub struct ServerTimeouts {
     /// For the whole of the request.
     pub request: Duration,
     /// For anything at all after that.
@@ -73,34 +80,34 @@ pub struct Patience {
 ///
 /// # Errors
 /// The connection failed, the client was silent for too long, or this is no client.
-pub fn serve_one(
-    pipe: &dyn Pipe,
+pub fn serve_connection(
+    pipe: &dyn ByteStream,
     progress: &Progress,
-    patience: Patience,
-) -> io::Result<(Request, Outcome)> {
-    let mut bytes = [0; Request::LEN];
-    let whole = fill_within(pipe, &mut bytes, patience.request)?;
+    patience: ServerTimeouts,
+) -> io::Result<(TransferRequest, TransferOutcome)> {
+    let mut bytes = [0; TransferRequest::LEN];
+    let whole = read_full_within(pipe, &mut bytes, patience.request)?;
     pipe.set_timeout(Some(patience.idle))?;
-    let request = Request::from_bytes(&bytes).filter(|_| whole).ok_or_else(|| {
+    let request = TransferRequest::from_bytes(&bytes).filter(|_| whole).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
             "what came is no request of `lowtide live client`",
         )
     })?;
     progress.requested.store(true, Ordering::Relaxed);
-    let outcome = match request.way {
-        Way::Up => {
+    let outcome = match request.direction {
+        TransferDirection::Up => {
             let outcome = receive(pipe, progress, false)?;
-            pipe.write_all(&outcome.here.to_bytes())?;
+            pipe.write_all(&outcome.local.to_bytes())?;
             outcome
         }
-        Way::Down => {
+        TransferDirection::Down => {
             let here = send(pipe, &request, progress)?;
             pipe.write_all(&here.to_bytes())?;
-            Outcome { here, there: None }
+            TransferOutcome { local: here, remote: None }
         }
     };
-    pipe.finish()?;
+    pipe.shutdown_write()?;
     // The client's end of data; it has nothing more to say.
     if pipe.read(&mut [0])? > 0 {
         let message = "the client sent more than it had announced";
@@ -110,7 +117,7 @@ pub fn serve_one(
 }
 
 /// [`fill`] within `limit`, however the bytes trickle in.
-fn fill_within(pipe: &dyn Pipe, out: &mut [u8], limit: Duration) -> io::Result<bool> {
+fn read_full_within(pipe: &dyn ByteStream, out: &mut [u8], limit: Duration) -> io::Result<bool> {
     let clock = Clock::start();
     let mut at = 0;
     while at < out.len() {
@@ -128,7 +135,7 @@ fn fill_within(pipe: &dyn Pipe, out: &mut [u8], limit: Duration) -> io::Result<b
 }
 
 /// Fills `out`; false when the data ends before.
-fn fill(pipe: &dyn Pipe, out: &mut [u8]) -> io::Result<bool> {
+fn read_full(pipe: &dyn ByteStream, out: &mut [u8]) -> io::Result<bool> {
     let mut at = 0;
     while at < out.len() {
         match pipe.read(&mut out[at..])? {
@@ -139,7 +146,11 @@ fn fill(pipe: &dyn Pipe, out: &mut [u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-fn send(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Result<Verdict> {
+fn send(
+    pipe: &dyn ByteStream,
+    request: &TransferRequest,
+    progress: &Progress,
+) -> io::Result<DataDigest> {
     let clock = Clock::start();
     let (most, until) = match request.amount {
         Amount::Bytes(n) => (n, Instant::FAR_FUTURE),
@@ -149,22 +160,26 @@ fn send(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Result<V
     let mut digest = Digest::default();
     while digest.len() < most && !progress.stop.load(Ordering::Relaxed) && clock.now() < until {
         let left = usize::try_from(most - digest.len()).unwrap_or(usize::MAX);
-        let piece = pattern.at(digest.len(), left.min(request.piece as usize));
+        let piece = pattern.at(digest.len(), left.min(request.write_size as usize));
         pipe.write_all(piece)?;
         digest.update(piece);
         progress.bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
     }
-    Ok(Verdict { bytes: digest.len(), digest: digest.value() })
+    Ok(DataDigest { bytes: digest.len(), digest: digest.value() })
 }
 
 /// Receives until the end of data; with `judged` the sender's verdict is its end.
-fn receive(pipe: &dyn Pipe, progress: &Progress, judged: bool) -> io::Result<Outcome> {
-    let keep = if judged { Verdict::LEN } else { 0 };
+fn receive(
+    pipe: &dyn ByteStream,
+    progress: &Progress,
+    judged: bool,
+) -> io::Result<TransferOutcome> {
+    let keep = if judged { DataDigest::LEN } else { 0 };
     let mut digest = Digest::default();
-    let mut buffer = vec![0; READ + Verdict::LEN];
+    let mut buffer = vec![0; READ_SIZE + DataDigest::LEN];
     let mut held = 0;
     loop {
-        let n = pipe.read(&mut buffer[held..held + READ])?;
+        let n = pipe.read(&mut buffer[held..held + READ_SIZE])?;
         if n == 0 {
             break;
         }
@@ -175,7 +190,7 @@ fn receive(pipe: &dyn Pipe, progress: &Progress, judged: bool) -> io::Result<Out
         buffer.copy_within(fresh..have, 0);
         held = have - fresh;
     }
-    let here = Verdict { bytes: digest.len(), digest: digest.value() };
+    let here = DataDigest { bytes: digest.len(), digest: digest.value() };
     let last = buffer.first_chunk().filter(|_| judged && held == keep);
-    Ok(Outcome { here, there: last.map(|bytes| Verdict::from_bytes(*bytes)) })
+    Ok(TransferOutcome { local: here, remote: last.map(|bytes| DataDigest::from_bytes(*bytes)) })
 }

@@ -2,20 +2,22 @@
 //! connection, whose checksum both ends compare.
 //!
 //! Contract: one protocol for both kinds of transport. A client says on each connection what is to happen
-//! ([`Request`]); whoever receives the data says at its end what came ([`Verdict`]), and the other compares.
+//! ([`TransferRequest`]); whoever receives the data says at its end what came ([`Verdict`]), and the other compares.
 
-mod both;
-mod data;
+mod byte_stream;
+mod digest;
 mod exchange;
-mod message;
-mod pipe;
+mod protocol;
 mod run;
 mod serve;
+mod transfer;
 
-pub use both::transfer;
-pub use data::{Digest, Pattern};
-pub use exchange::{Outcome, Patience, Progress, ask, serve_one};
-pub use message::{Amount, Request, Verdict, Way};
-pub use pipe::{Accept, Pipe};
-pub use run::{Flow, Interval, Load, LoadReport, Open, Sample, StreamReport, run};
+pub use byte_stream::{Accept, ByteStream};
+pub use digest::{Digest, Pattern};
+pub use exchange::{Progress, ServerTimeouts, TransferOutcome, run_client, serve_connection};
+pub use protocol::{Amount, DataDigest, TransferDirection, TransferRequest};
+pub use run::{
+    FlowSample, LoadFlow, LoadInterval, LoadPlan, LoadReport, OpenFn, StreamReport, run,
+};
 pub use serve::{ServeLimits, ServePlan, serve};
+pub use transfer::transfer;

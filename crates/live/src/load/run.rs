@@ -7,29 +7,29 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lowtide_units::{Duration, Instant};
 
-use super::exchange::{Outcome, Progress, ask};
-use super::{Amount, Pipe, Request, Way};
+use super::exchange::{Progress, TransferOutcome, run_client};
+use super::{Amount, ByteStream, TransferDirection, TransferRequest};
 use crate::clock::{Clock, std_duration};
 use crate::stack::ConnInfo;
 
 /// One connection of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Flow {
+pub struct LoadFlow {
     /// It is opened so long after the client began.
     pub start: Duration,
     /// Who sends.
-    pub way: Way,
+    pub direction: TransferDirection,
     /// How much.
     pub amount: Amount,
     /// Bytes of one write.
-    pub piece: u32,
+    pub write_size: u32,
 }
 
 /// What a client does.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub struct LoadPlan {
     /// Its connections.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<LoadFlow>,
     /// How often it is looked at; zero for only at the end.
     pub interval: Duration,
     /// Which bytes are sent.
@@ -44,7 +44,7 @@ pub struct StreamReport {
     /// The other end.
     pub peer: Option<SocketAddr>,
     /// Who sent; unknown where no request came.
-    pub way: Option<Way>,
+    pub direction: Option<TransferDirection>,
     /// When it was opened, since the client began; at a server when it came.
     pub start: Duration,
     /// Bytes of data that this end wrote or read.
@@ -52,7 +52,7 @@ pub struct StreamReport {
     /// How long it took, from before the connection was opened until everything was confirmed.
     pub took: Duration,
     /// What both ends say of the data.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<TransferOutcome>,
     /// Why it failed.
     pub error: Option<String>,
     /// What its transport shows.
@@ -61,11 +61,11 @@ pub struct StreamReport {
 
 /// One connection in one interval.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub struct FlowSample {
     /// Which one, from 1.
     pub number: usize,
     /// Who sends.
-    pub way: Way,
+    pub direction: TransferDirection,
     /// Bytes of data in the interval.
     pub bytes: u64,
     /// The client's address.
@@ -76,16 +76,16 @@ pub struct Sample {
 
 /// A span of time.
 #[derive(Clone, Debug)]
-pub struct Interval {
+pub struct LoadInterval {
     /// Its begin, since the client's.
     pub from: Duration,
     /// Its end.
     pub to: Duration,
     /// Connections that were open.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<FlowSample>,
 }
 
-impl Interval {
+impl LoadInterval {
     /// Bytes of all connections.
     pub fn bytes(&self) -> u64 {
         self.samples.iter().map(|s| s.bytes).sum()
@@ -96,7 +96,7 @@ impl Interval {
 #[derive(Clone, Debug)]
 pub struct LoadReport {
     /// Every interval.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<LoadInterval>,
     /// Every connection.
     pub streams: Vec<StreamReport>,
     /// How long all of it took.
@@ -105,8 +105,8 @@ pub struct LoadReport {
 
 impl LoadReport {
     /// Every byte of every connection was confirmed.
-    pub fn is_good(&self) -> bool {
-        let agrees = |s: &StreamReport| s.outcome.is_some_and(|o| o.agrees());
+    pub fn all_verified(&self) -> bool {
+        let agrees = |s: &StreamReport| s.outcome.is_some_and(|o| o.checksums_match());
         !self.streams.is_empty() && self.streams.iter().all(agrees)
     }
 
@@ -117,19 +117,19 @@ impl LoadReport {
 }
 
 /// How one more connection is opened.
-pub type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
+pub type OpenFn<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
 
 /// Opens the connections of `load` with `open` when each is to begin, moves the data, and tells `each` of every interval, before it
 /// is kept. Ends early when `stop` is set; what has not begun by then does not.
 pub fn run(
-    load: &Load,
-    open: &Open<'_>,
+    load: &LoadPlan,
+    open: &OpenFn<'_>,
     stop: &AtomicBool,
-    each: &mut dyn FnMut(&mut Interval),
+    each: &mut dyn FnMut(&mut LoadInterval),
 ) -> LoadReport {
     let clock = Clock::start();
     let running = AtomicUsize::new(load.flows.len());
-    let pipes: Vec<Watched> = load.flows.iter().map(|_| Watched::default()).collect();
+    let pipes: Vec<FlowHandle> = load.flows.iter().map(|_| FlowHandle::default()).collect();
     let mut intervals = Vec::new();
     let streams = std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -137,7 +137,7 @@ pub fn run(
             let running = &running;
             let seed = load.seed.wrapping_add(index as u64);
             let work = move || {
-                let report = one(flow, seed, index, open, watched, clock);
+                let report = run_flow(flow, seed, index, open, watched, clock);
                 running.fetch_sub(1, Ordering::Release);
                 report
             };
@@ -146,7 +146,7 @@ pub fn run(
                 running.fetch_sub(1, Ordering::Release);
             }
         }
-        watch(load, clock, &running, &pipes, stop, |mut interval| {
+        monitor_flows(load, clock, &running, &pipes, stop, |mut interval| {
             each(&mut interval);
             intervals.push(interval);
         });
@@ -159,7 +159,7 @@ pub fn run(
                     },
                     Err(e) => format!("cannot start a thread: {e}"),
                 };
-                failed(index, clock.now(), why)
+                failed_report(index, clock.now(), why)
             };
         threads.into_iter().map(finish).collect()
     });
@@ -168,12 +168,12 @@ pub fn run(
 
 /// What is seen of one connection from outside of its thread.
 #[derive(Default)]
-struct Watched {
+struct FlowHandle {
     progress: Progress,
-    pipe: std::sync::OnceLock<Arc<dyn Pipe>>,
+    stream: std::sync::OnceLock<Arc<dyn ByteStream>>,
 }
 
-impl Watched {
+impl FlowHandle {
     /// Waits until `at`; false when all is stopped before.
     fn wait(&self, at: Instant, clock: Clock) -> bool {
         loop {
@@ -184,16 +184,16 @@ impl Watched {
             if self.progress.stop.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(std_duration(left.min(LOOK)));
+            std::thread::sleep(std_duration(left.min(POLL_INTERVAL)));
         }
     }
 }
 
-fn failed(index: usize, start: Instant, why: String) -> StreamReport {
+fn failed_report(index: usize, start: Instant, why: String) -> StreamReport {
     StreamReport {
         number: index + 1,
         peer: None,
-        way: None,
+        direction: None,
         start: start.since_start(),
         bytes: 0,
         took: Duration::ZERO,
@@ -203,26 +203,30 @@ fn failed(index: usize, start: Instant, why: String) -> StreamReport {
     }
 }
 
-fn one(
-    flow: &Flow,
+fn run_flow(
+    flow: &LoadFlow,
     seed: u64,
     index: usize,
-    open: &Open<'_>,
-    watched: &Watched,
+    open: &OpenFn<'_>,
+    watched: &FlowHandle,
     clock: Clock,
 ) -> StreamReport {
     if !watched.wait(Instant::ZERO + flow.start, clock) {
-        return failed(index, clock.now(), "it had not begun when all was stopped".to_owned());
+        return failed_report(
+            index,
+            clock.now(),
+            "it had not begun when all was stopped".to_owned(),
+        );
     }
     let start = clock.now();
     let pipe = match open() {
-        Ok(pipe) => watched.pipe.get_or_init(|| pipe),
-        Err(e) => return failed(index, start, e.to_string()),
+        Ok(pipe) => watched.stream.get_or_init(|| pipe),
+        Err(e) => return failed_report(index, start, e.to_string()),
     };
-    let Flow { way, amount, piece, .. } = *flow;
-    let request = Request { way, amount, seed, piece };
+    let LoadFlow { direction: way, amount, write_size: piece, .. } = *flow;
+    let request = TransferRequest { direction: way, amount, seed, write_size: piece };
     let peer = pipe.peer().ok();
-    let result = ask(&**pipe, &request, &watched.progress);
+    let result = run_client(&**pipe, &request, &watched.progress);
     let took = clock.now().saturating_since(start);
     let (outcome, error) = match result {
         Ok(outcome) => (Some(outcome), None),
@@ -231,7 +235,7 @@ fn one(
     StreamReport {
         number: index + 1,
         peer,
-        way: Some(way),
+        direction: Some(way),
         start: start.since_start(),
         bytes: watched.progress.bytes.load(Ordering::Relaxed),
         took,
@@ -242,18 +246,18 @@ fn one(
 }
 
 /// How long after it began to look again, whatever the interval.
-const LOOK: Duration = Duration::from_ms(20);
+const POLL_INTERVAL: Duration = Duration::from_ms(20);
 
 /// How long servers may take to confirm what they got when all is stopped; then connections are reset.
 const GRACE: Duration = Duration::from_secs(10);
 
-fn watch(
-    load: &Load,
+fn monitor_flows(
+    load: &LoadPlan,
     clock: Clock,
     running: &AtomicUsize,
-    pipes: &[Watched],
+    pipes: &[FlowHandle],
     stop: &AtomicBool,
-    mut each: impl FnMut(Interval),
+    mut each: impl FnMut(LoadInterval),
 ) {
     let (mut before, mut stopped) = (vec![0; pipes.len()], None);
     let mut from = Instant::ZERO;
@@ -266,15 +270,15 @@ fn watch(
         if due || (rest && load.interval > Duration::ZERO) {
             let samples =
                 pipes.iter().zip(&mut before).enumerate().filter_map(|(index, (w, old))| {
-                    let way = load.flows.get(index)?.way;
-                    let pipe = w.pipe.get()?;
+                    let way = load.flows.get(index)?.direction;
+                    let pipe = w.stream.get()?;
                     let (info, local) = (pipe.info(), pipe.local().ok());
                     let all = w.progress.bytes.load(Ordering::Relaxed);
                     let bytes = all - std::mem::replace(old, all);
-                    Some(Sample { number: index + 1, way, bytes, local, info })
+                    Some(FlowSample { number: index + 1, direction: way, bytes, local, info })
                 });
             let samples = samples.collect();
-            each(Interval { from: from.since_start(), to: now.since_start(), samples });
+            each(LoadInterval { from: from.since_start(), to: now.since_start(), samples });
             from = now;
         }
         if over {
@@ -284,13 +288,14 @@ fn watch(
             let late = clock.now().saturating_since(*stopped.get_or_insert(clock.now())) > GRACE;
             for watched in pipes {
                 watched.progress.stop.store(true, Ordering::Relaxed);
-                if let Some(pipe) = watched.pipe.get().filter(|_| late) {
+                if let Some(pipe) = watched.stream.get().filter(|_| late) {
                     pipe.abort();
                 }
             }
         }
         let left = load.interval.saturating_sub(clock.now().saturating_since(from));
-        let nap = if load.interval > Duration::ZERO { left.min(LOOK) } else { LOOK };
-        std::thread::sleep(std_duration(nap.min(LOOK)));
+        let nap =
+            if load.interval > Duration::ZERO { left.min(POLL_INTERVAL) } else { POLL_INTERVAL };
+        std::thread::sleep(std_duration(nap.min(POLL_INTERVAL)));
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use lowtide_units::Instant;
 
-use super::exchange::{Patience, Progress, serve_one};
+use super::exchange::{Progress, ServerTimeouts, serve_connection};
 use super::run::StreamReport;
-use super::{Accept, Pipe};
+use super::{Accept, ByteStream};
 use crate::clock::{Clock, std_duration};
 
 /// What clients may take of a server.
@@ -19,21 +19,24 @@ pub struct ServeLimits {
     /// Connections at a time. For the next one the oldest connection without a request is reset, or else the
     /// one that has been silent for the longest time, if that is [`Self::silent`] at least, or else the
     /// next one itself.
-    pub most: usize,
+    pub max_connections: usize,
     /// How long a connection with a request must have been silent to be reset for another one.
-    pub silent: Duration,
+    pub evict_after_idle: Duration,
     /// How long a client may be silent.
-    pub patience: Patience,
+    pub timeouts: ServerTimeouts,
     /// How long connections may take to end when the server is to end; then they are reset.
     pub grace: Duration,
 }
 
 impl ServeLimits {
     /// For clients that are ours: no limits but the time to end, in which a FIN that was lost is sent again.
-    pub const KNOWN: Self = Self {
-        most: usize::MAX,
-        silent: Duration::from_millis(250),
-        patience: Patience { request: Duration::from_hours(24), idle: Duration::from_hours(24) },
+    pub const TRUSTED: Self = Self {
+        max_connections: usize::MAX,
+        evict_after_idle: Duration::from_millis(250),
+        timeouts: ServerTimeouts {
+            request: Duration::from_hours(24),
+            idle: Duration::from_hours(24),
+        },
         grace: Duration::from_secs(10),
     };
 }
@@ -41,39 +44,45 @@ impl ServeLimits {
 impl Default for ServeLimits {
     /// 512 connections, 10 s for the request, 60 s of silence (250 ms where others wait), 100 ms to end.
     fn default() -> Self {
-        let patience = Patience { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
-        Self { most: 512, patience, grace: Duration::from_millis(100), ..Self::KNOWN }
+        let patience =
+            ServerTimeouts { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
+        Self {
+            max_connections: 512,
+            timeouts: patience,
+            grace: Duration::from_millis(100),
+            ..Self::TRUSTED
+        }
     }
 }
 
 /// When a server ends, and what clients may take of it.
 #[derive(Clone, Copy)]
 pub struct ServePlan<'a> {
-    /// After so many connections; `None` for never.
+    /// After so many connections; `Unreachable` for never.
     pub connections: Option<usize>,
     /// When somebody sets this.
     pub stop: &'a AtomicBool,
     /// Is told of each connection when it begins.
-    pub began: &'a (dyn Fn(&Arc<dyn Pipe>) + Sync),
+    pub on_accept: &'a (dyn Fn(&Arc<dyn ByteStream>) + Sync),
     /// What clients may take.
     pub limits: ServeLimits,
 }
 
 impl<'a> ServePlan<'a> {
     /// For so many connections of our own client.
-    pub fn of_known(connections: usize, stop: &'a AtomicBool) -> Self {
-        let limits = ServeLimits::KNOWN;
-        Self { connections: Some(connections), stop, began: &|_| {}, limits }
+    pub fn for_trusted(connections: usize, stop: &'a AtomicBool) -> Self {
+        let limits = ServeLimits::TRUSTED;
+        Self { connections: Some(connections), stop, on_accept: &|_| {}, limits }
     }
 }
 
 /// How often a server that waits looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Retries of thread creation and the time between two; the thread of the evicted connection exits meanwhile.
 const RETRIES: u32 = 10;
-const RETRY: Duration = Duration::from_millis(5);
+const RETRY_DELAY: Duration = Duration::from_millis(5);
 /// Stack of a thread that serves a connection, bytes: its buffers are on the heap.
-const STACK: usize = 256 << 10;
+const STACK_SIZE: usize = 256 << 10;
 
 /// Serves every connection that comes in, each by a thread of its own, and tells `done` how it went. A
 /// connection beyond the limit, or one for which the system has no thread, is reset. When it is to stop
@@ -87,7 +96,7 @@ pub fn serve(
     plan: ServePlan<'_>,
     done: &(dyn Fn(StreamReport) + Sync),
 ) -> io::Result<u64> {
-    serve_on(listener, plan, done, STACK)
+    serve_on(listener, plan, done, STACK_SIZE)
 }
 
 fn serve_on(
@@ -97,8 +106,9 @@ fn serve_on(
     stack: usize,
 ) -> io::Result<u64> {
     let clock = Clock::start();
-    let open = Open::default();
-    let ServeLimits { most, silent, patience, grace } = plan.limits;
+    let open = OpenConnections::default();
+    let ServeLimits { max_connections: most, evict_after_idle: silent, timeouts: patience, grace } =
+        plan.limits;
     std::thread::scope(|scope| {
         let (mut accepted, mut shed) = (0, 0);
         let result = loop {
@@ -106,60 +116,60 @@ fn serve_on(
             {
                 break Ok(());
             }
-            let pipe = match listener.next(LOOK) {
+            let pipe = match listener.accept_next(POLL_INTERVAL) {
                 Ok(Some(pipe)) => pipe,
                 Ok(None) => continue,
                 Err(e) => break Err(e),
             };
             if open.lock().len() >= most {
                 shed += 1;
-                let Some(silent) = open.pop_silent(clock.now(), silent, None) else {
+                let Some(silent) = open.evict_idle(clock.now(), silent, None) else {
                     pipe.abort();
                     continue;
                 };
                 silent.abort();
             }
             let number = accepted + 1;
-            let progress = open.begin(clock.now(), number, &pipe);
+            let progress = open.insert(clock.now(), number, &pipe);
             let start = || {
                 let (served, progress, open) = (Arc::clone(&pipe), Arc::clone(&progress), &open);
                 let work = move || {
-                    let report = one(&served, number, clock, &progress, patience);
+                    let report = serve_and_report(&served, number, clock, &progress, patience);
                     if report.error.is_some() {
                         served.abort();
                     }
                     drop(served);
-                    open.end(number);
+                    open.remove(number);
                     done(report);
                 };
                 std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
             };
             let mut started = start();
-            if !started && let Some(silent) = open.pop_silent(clock.now(), silent, Some(number)) {
+            if !started && let Some(silent) = open.evict_idle(clock.now(), silent, Some(number)) {
                 silent.abort();
                 shed += 1;
                 started = (0..RETRIES).any(|_| {
-                    std::thread::sleep(RETRY);
+                    std::thread::sleep(RETRY_DELAY);
                     start()
                 });
             }
             if !started {
-                open.end(number);
+                open.remove(number);
                 pipe.abort();
                 shed += 1;
                 continue;
             }
             accepted = number;
-            (plan.began)(&pipe);
+            (plan.on_accept)(&pipe);
         };
-        open.finish(plan.stop, result.is_err(), grace);
+        open.drain(plan.stop, result.is_err(), grace);
         result.map(|()| shed)
     })
 }
 
 /// A connection that is being served.
-struct Served {
-    pipe: Arc<dyn Pipe>,
+struct ServedConnection {
+    stream: Arc<dyn ByteStream>,
     progress: Arc<Progress>,
     /// The bytes of its data when it was looked at last, and since when they have been so many.
     bytes: u64,
@@ -167,36 +177,41 @@ struct Served {
 }
 
 /// Connections by their numbers.
-type Pipes = BTreeMap<usize, Served>;
+type ConnectionMap = BTreeMap<usize, ServedConnection>;
 
 /// The connections that are being served.
 #[derive(Default)]
-struct Open {
-    pipes: Mutex<Pipes>,
-    fewer: Condvar,
+struct OpenConnections {
+    connections: Mutex<ConnectionMap>,
+    removed: Condvar,
 }
 
-impl Open {
-    fn lock(&self) -> MutexGuard<'_, Pipes> {
-        self.pipes.lock().unwrap_or_else(PoisonError::into_inner)
+impl OpenConnections {
+    fn lock(&self) -> MutexGuard<'_, ConnectionMap> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, now: Instant, number: usize, pipe: &Arc<dyn Pipe>) -> Arc<Progress> {
+    fn insert(&self, now: Instant, number: usize, pipe: &Arc<dyn ByteStream>) -> Arc<Progress> {
         let progress = Arc::new(Progress::default());
         let pipe = Arc::clone(pipe);
-        let served = Served { pipe, progress: Arc::clone(&progress), bytes: 0, since: now };
+        let served = ServedConnection {
+            stream: pipe,
+            progress: Arc::clone(&progress),
+            bytes: 0,
+            since: now,
+        };
         self.lock().insert(number, served);
         progress
     }
 
     /// Takes the oldest connection out that has no request yet, or else the one that has been silent for the
     /// longest time, if for `least`; not the one numbered `except`.
-    fn pop_silent(
+    fn evict_idle(
         &self,
         now: Instant,
         least: Duration,
         except: Option<usize>,
-    ) -> Option<Arc<dyn Pipe>> {
+    ) -> Option<Arc<dyn ByteStream>> {
         let mut pipes = self.lock();
         for served in pipes.values_mut() {
             let bytes = served.progress.bytes.load(Ordering::Relaxed);
@@ -212,27 +227,27 @@ impl Open {
         let gives_way = !served.progress.requested.load(Ordering::Relaxed) || silence >= least;
         let silent = if gives_way { pipes.remove(&number) } else { None };
         drop(pipes);
-        silent.map(|served| served.pipe)
+        silent.map(|served| served.stream)
     }
 
-    fn end(&self, number: usize) {
+    fn remove(&self, number: usize) {
         let gone = self.lock().remove(&number);
         // Its stream may be the last one, which takes locks of its own.
         drop(gone);
-        self.fewer.notify_all();
+        self.removed.notify_all();
     }
 
     /// Waits until every connection has ended. Once it is to stop they are asked to, and reset after
     /// `grace`.
-    fn finish(&self, stop: &AtomicBool, stopped: bool, grace: Duration) {
+    fn drain(&self, stop: &AtomicBool, stopped: bool, grace: Duration) {
         let wait = |timeout: Duration| {
             let pipes = self.lock();
-            let some = |pipes: &mut Pipes| !pipes.is_empty();
-            let waited = self.fewer.wait_timeout_while(pipes, timeout, some);
+            let some = |pipes: &mut ConnectionMap| !pipes.is_empty();
+            let waited = self.removed.wait_timeout_while(pipes, timeout, some);
             waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
         };
         while !stopped && !stop.load(Ordering::Relaxed) {
-            if wait(LOOK) {
+            if wait(POLL_INTERVAL) {
                 return;
             }
         }
@@ -242,28 +257,28 @@ impl Open {
         if wait(grace) {
             return;
         }
-        let left: Vec<Arc<dyn Pipe>> =
-            self.lock().values().map(|served| Arc::clone(&served.pipe)).collect();
+        let left: Vec<Arc<dyn ByteStream>> =
+            self.lock().values().map(|served| Arc::clone(&served.stream)).collect();
         for pipe in left {
             pipe.abort();
         }
     }
 }
 
-fn one(
-    pipe: &Arc<dyn Pipe>,
+fn serve_and_report(
+    pipe: &Arc<dyn ByteStream>,
     number: usize,
     clock: Clock,
     progress: &Progress,
-    patience: Patience,
+    patience: ServerTimeouts,
 ) -> StreamReport {
     let start = clock.now();
     let peer = pipe.peer().ok();
-    let result = serve_one(&**pipe, progress, patience);
+    let result = serve_connection(&**pipe, progress, patience);
     let mut report = StreamReport {
         number,
         peer,
-        way: None,
+        direction: None,
         start: start.since_start(),
         bytes: progress.bytes.load(Ordering::Relaxed),
         took: clock.now().saturating_since(start),
@@ -273,7 +288,7 @@ fn one(
     };
     match result {
         Ok((request, outcome)) => {
-            report.way = Some(request.way);
+            report.direction = Some(request.direction);
             report.outcome = Some(outcome);
         }
         Err(error) => report.error = Some(error.to_string()),
@@ -288,13 +303,13 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::load::{Amount, Request, Way};
+    use crate::load::{Amount, TransferDirection, TransferRequest};
     use crate::stack::ConnInfo;
 
     /// A client in memory: what it says, and then nothing until it is reset.
     #[derive(Default)]
-    struct Client {
-        says: Mutex<VecDeque<u8>>,
+    struct FakeClient {
+        unread_input: Mutex<VecDeque<u8>>,
         /// It closes its half once it has said that.
         closes: bool,
         reset: Mutex<bool>,
@@ -302,15 +317,15 @@ mod tests {
         timeouts: Mutex<Vec<Option<Duration>>>,
     }
 
-    impl Client {
+    impl FakeClient {
         fn is_reset(&self) -> bool {
             *self.reset.lock().unwrap()
         }
     }
 
-    impl Pipe for Client {
+    impl ByteStream for FakeClient {
         fn read(&self, out: &mut [u8]) -> io::Result<usize> {
-            let mut says = self.says.lock().unwrap();
+            let mut says = self.unread_input.lock().unwrap();
             if let Some(first) = says.pop_front() {
                 out[0] = first;
                 return Ok(1);
@@ -326,7 +341,7 @@ mod tests {
         fn write_all(&self, _: &[u8]) -> io::Result<()> {
             Ok(())
         }
-        fn finish(&self) -> io::Result<()> {
+        fn shutdown_write(&self) -> io::Result<()> {
             Ok(())
         }
         fn abort(&self) {
@@ -349,47 +364,48 @@ mod tests {
     }
 
     /// Clients that come one after the other; then it is time to end.
-    struct Door<'a> {
-        clients: Mutex<VecDeque<Arc<Client>>>,
+    struct FakeListener<'a> {
+        clients: Mutex<VecDeque<Arc<FakeClient>>>,
         /// Clients that have come.
-        came: Mutex<Vec<Arc<Client>>>,
+        accepted: Mutex<Vec<Arc<FakeClient>>>,
         stop: &'a AtomicBool,
     }
 
-    impl Accept for Door<'_> {
-        fn next(&self, _: Duration) -> io::Result<Option<Arc<dyn Pipe>>> {
+    impl Accept for FakeListener<'_> {
+        fn accept_next(&self, _: Duration) -> io::Result<Option<Arc<dyn ByteStream>>> {
             // The next client comes once the server has read all that those before it have said.
-            let heard = |c: &Arc<Client>| c.is_reset() || c.says.lock().unwrap().is_empty();
-            while !self.came.lock().unwrap().iter().all(heard) {
+            let heard =
+                |c: &Arc<FakeClient>| c.is_reset() || c.unread_input.lock().unwrap().is_empty();
+            while !self.accepted.lock().unwrap().iter().all(heard) {
                 std::thread::yield_now();
             }
             let next = self.clients.lock().unwrap().pop_front();
-            self.came.lock().unwrap().extend(next.clone());
+            self.accepted.lock().unwrap().extend(next.clone());
             if next.is_none() {
                 self.stop.store(true, Ordering::Relaxed);
             }
-            Ok(next.map(|c| c as Arc<dyn Pipe>))
+            Ok(next.map(|c| c as Arc<dyn ByteStream>))
         }
     }
 
     /// Serves `clients`: what is said of them, and how many were shed. It must end.
-    fn served(clients: &[Arc<Client>], most: usize, stack: usize) -> (Vec<StreamReport>, u64) {
+    fn served(clients: &[Arc<FakeClient>], most: usize, stack: usize) -> (Vec<StreamReport>, u64) {
         served_within(Duration::from_millis(10), clients, most, stack)
     }
 
     fn served_within(
         grace: Duration,
-        clients: &[Arc<Client>],
+        clients: &[Arc<FakeClient>],
         most: usize,
         stack: usize,
     ) -> (Vec<StreamReport>, u64) {
-        served_as(false, grace, clients, most, stack)
+        serve_clients_with(false, grace, clients, most, stack)
     }
 
-    fn served_as(
+    fn serve_clients_with(
         evict: bool,
         grace: Duration,
-        clients: &[Arc<Client>],
+        clients: &[Arc<FakeClient>],
         most: usize,
         stack: usize,
     ) -> (Vec<StreamReport>, u64) {
@@ -398,10 +414,15 @@ mod tests {
         let work = move || {
             let stop = AtomicBool::new(false);
             let came = Mutex::default();
-            let door = Door { clients: Mutex::new(clients), came, stop: &stop };
+            let door = FakeListener { clients: Mutex::new(clients), accepted: came, stop: &stop };
             let silent = if evict { Duration::ZERO } else { Duration::from_hours(1) };
-            let limits = ServeLimits { most, silent, grace, ..ServeLimits::default() };
-            let plan = ServePlan { connections: None, stop: &stop, began: &|_| {}, limits };
+            let limits = ServeLimits {
+                max_connections: most,
+                evict_after_idle: silent,
+                grace,
+                ..ServeLimits::default()
+            };
+            let plan = ServePlan { connections: None, stop: &stop, on_accept: &|_| {}, limits };
             let reports = Mutex::new(Vec::new());
             let shed = serve_on(&door, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
             tell.send((reports.into_inner().unwrap(), shed)).unwrap();
@@ -412,49 +433,53 @@ mod tests {
         result
     }
 
-    fn silent() -> Arc<Client> {
+    fn silent() -> Arc<FakeClient> {
         Arc::default()
     }
 
     #[test]
     fn clients_that_say_nothing_do_not_keep_a_server_from_ending() {
         let clients: Vec<_> = (0..5).map(|_| silent()).collect();
-        let (reports, shed) = served(&clients, 5, STACK);
+        let (reports, shed) = served(&clients, 5, STACK_SIZE);
         assert_eq!((reports.len(), shed), (5, 0));
         assert!(clients.iter().all(|c| c.is_reset()));
         assert!(reports.iter().all(|r| r.error.is_some()));
         let first = clients[0].timeouts.lock().unwrap()[0].unwrap();
-        assert!(first <= ServeLimits::default().patience.request, "{first:?}");
+        assert!(first <= ServeLimits::default().timeouts.request, "{first:?}");
     }
 
     #[test]
     fn connections_beyond_the_limit_are_reset_and_the_others_served() {
-        const REQUEST: Request =
-            Request { way: Way::Up, amount: Amount::Bytes(1), seed: 0, piece: 1 };
+        const REQUEST: TransferRequest = TransferRequest {
+            direction: TransferDirection::Up,
+            amount: Amount::Bytes(1),
+            seed: 0,
+            write_size: 1,
+        };
         let request = REQUEST.to_bytes();
         let good = || {
             let says = Mutex::new([&request[..], b"x"].concat().into());
-            Arc::new(Client { says, closes: true, ..Client::default() })
+            Arc::new(FakeClient { unread_input: says, closes: true, ..FakeClient::default() })
         };
         // Two clients in the middle of their data keep their places.
-        let half = Request { amount: Amount::Bytes(1000), ..REQUEST }.to_bytes();
+        let half = TransferRequest { amount: Amount::Bytes(1000), ..REQUEST }.to_bytes();
         let busy = || {
             let says = Mutex::new([&half[..], b"x"].concat().into());
-            Arc::new(Client { says, ..Client::default() })
+            Arc::new(FakeClient { unread_input: says, ..FakeClient::default() })
         };
         let clients: Vec<_> = (0..12).map(|_| busy()).collect();
-        let (reports, shed) = served(&clients, 2, STACK);
+        let (reports, shed) = served(&clients, 2, STACK_SIZE);
         assert_eq!((reports.len(), shed), (2, 10));
         assert!(clients.iter().all(|c| c.is_reset()));
 
         // Clients without a request give way to each other.
         let clients: Vec<_> = (0..12).map(|_| silent()).collect();
-        let (reports, shed) = served(&clients, 2, STACK);
+        let (reports, shed) = served(&clients, 2, STACK_SIZE);
         assert_eq!((reports.len(), shed), (12, 10));
         assert!(clients.iter().all(|c| c.is_reset()));
 
         let clients = vec![good(), good()];
-        let (reports, shed) = served_within(Duration::from_mins(1), &clients, 2, STACK);
+        let (reports, shed) = served_within(Duration::from_mins(1), &clients, 2, STACK_SIZE);
         assert_eq!((reports.len(), shed), (2, 0));
         assert!(reports.iter().all(|r| r.error.is_none() && r.bytes == 1), "{reports:?}");
         assert!(!clients.iter().any(|c| c.is_reset()));
@@ -463,7 +488,8 @@ mod tests {
     #[test]
     fn the_connection_that_was_silent_longest_gives_way() {
         let clients: Vec<_> = (0..6).map(|_| silent()).collect();
-        let (mut reports, shed) = served_as(true, Duration::from_millis(10), &clients, 2, STACK);
+        let (mut reports, shed) =
+            serve_clients_with(true, Duration::from_millis(10), &clients, 2, STACK_SIZE);
         reports.sort_by_key(|r| r.number);
         // Each is served and reset, those before the last two by those that came later.
         assert_eq!((reports.len(), shed), (6, 4));
@@ -481,12 +507,17 @@ mod tests {
 
     #[test]
     fn a_client_that_goes_on_after_its_data_is_reset() {
-        let request =
-            Request { way: Way::Down, amount: Amount::Bytes(1), seed: 0, piece: 1 }.to_bytes();
+        let request = TransferRequest {
+            direction: TransferDirection::Down,
+            amount: Amount::Bytes(1),
+            seed: 0,
+            write_size: 1,
+        }
+        .to_bytes();
         let says = Mutex::new([&request[..], b"and so on"].concat().into());
-        let client = Arc::new(Client { says, ..Client::default() });
+        let client = Arc::new(FakeClient { unread_input: says, ..FakeClient::default() });
         let clients = [Arc::clone(&client)];
-        let (reports, _) = served_within(Duration::from_mins(1), &clients, 5, STACK);
+        let (reports, _) = served_within(Duration::from_mins(1), &clients, 5, STACK_SIZE);
         assert!(client.is_reset());
         let error = reports[0].error.as_ref().unwrap();
         assert!(error.contains("more than it had announced"), "{error}");

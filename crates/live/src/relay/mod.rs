@@ -5,13 +5,13 @@
 //! is not read from the other, but for one buffer for each direction, so that memory is bounded and the sender is held back. One thread
 //! serves all connections; none is started for a connection.
 
-mod end;
-mod half;
-mod pair;
+mod connection;
+mod direction;
 mod plan;
+mod relay_socket;
 mod service;
 mod stats;
 
-pub use plan::{Entry, RelayPlan, Route};
+pub use plan::{ListenAddr, RelayPlan, RelayRoute};
 pub use service::Relay;
 pub use stats::RelayStats;

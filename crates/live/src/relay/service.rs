@@ -13,9 +13,9 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use super::end::{End, Watchers};
-use super::pair::{Next, Pair, Way};
-use super::plan::{Entry, RelayPlan};
+use super::connection::{NextStep, RelayEndReason, RelayedConnection};
+use super::plan::{ListenAddr, RelayPlan};
+use super::relay_socket::{EventSources, RelaySocket};
 use super::stats::RelayStats;
 use crate::clock::{Clock, std_duration};
 use crate::error::LiveError;
@@ -26,23 +26,23 @@ const TICK: Duration = Duration::from_millis(50);
 /// Bytes that one direction moves before others take their turn.
 const BUDGET: usize = 256 << 10;
 /// News of the kernel's sockets that are taken at a time.
-const NEWS: usize = 256;
+const MAX_EVENTS: usize = 256;
 /// Tokens: that of lowtide's poller, those of listeners from there on, those of connections below.
 const POLLER: u64 = u64::MAX;
 const LISTENERS: u64 = 1 << 62;
 
 #[derive(Debug)]
-enum Door {
+enum RelayListener {
     Kernel(TcpListener),
     Lowtide(Listener),
 }
 
-impl Door {
+impl RelayListener {
     /// The next connection, if one waits.
-    fn accept(&self) -> io::Result<Option<End>> {
+    fn accept(&self) -> io::Result<Option<RelaySocket>> {
         let end = match self {
-            Self::Kernel(listener) => listener.accept().and_then(|(s, _)| End::kernel(s)),
-            Self::Lowtide(listener) => listener.accept().and_then(|(s, _)| End::lowtide(s)),
+            Self::Kernel(listener) => listener.accept().and_then(|(s, _)| RelaySocket::kernel(s)),
+            Self::Lowtide(listener) => listener.accept().and_then(|(s, _)| RelaySocket::lowtide(s)),
         };
         match end {
             Ok(end) => Ok(Some(end)),
@@ -57,17 +57,17 @@ impl Door {
 pub struct Relay<'a> {
     live: &'a Live,
     plan: RelayPlan,
-    watchers: Watchers,
+    watchers: EventSources,
     /// Of each route, and whether somebody may wait at it.
-    doors: Vec<(Door, bool)>,
-    pairs: Vec<Option<Pair>>,
+    listeners: Vec<(RelayListener, bool)>,
+    connections: Vec<Option<RelayedConnection>>,
     free: Vec<usize>,
     /// Connections that go on without news.
-    again: BTreeSet<usize>,
+    rescheduled: BTreeSet<usize>,
     stats: RelayStats,
-    seen: Arc<Mutex<RelayStats>>,
+    published_stats: Arc<Mutex<RelayStats>>,
     clock: Clock,
-    place: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl<'a> Relay<'a> {
@@ -83,23 +83,23 @@ impl<'a> Relay<'a> {
         if let Some(fd) = poller.descriptor() {
             epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, POLLER)).map_err(failed)?;
         }
-        let watchers = Watchers { epoll, poller };
+        let watchers = EventSources { epoll, poller };
         let mut doors = Vec::new();
         for (token, route) in (LISTENERS..).zip(&plan.routes) {
-            let door = match route.entry {
-                Entry::Kernel(address) => {
+            let door = match route.listen {
+                ListenAddr::Kernel(address) => {
                     let what = |e| LiveError::system(format!("listen on {address}"), e);
                     let listener = TcpListener::bind(address).map_err(what)?;
                     listener.set_nonblocking(true).map_err(what)?;
                     watchers.add(&listener, token).map_err(what)?;
-                    Door::Kernel(listener)
+                    RelayListener::Kernel(listener)
                 }
-                Entry::Lowtide(port) => {
+                ListenAddr::Lowtide(port) => {
                     let what = |e| LiveError::system(format!("listen on port {port} of ours"), e);
                     let listener = live.listen(port, &plan.config).map_err(what)?;
                     listener.set_nonblocking(true);
                     watchers.poller.watch_listener(&listener, token);
-                    Door::Lowtide(listener)
+                    RelayListener::Lowtide(listener)
                 }
             };
             doors.push((door, true));
@@ -107,30 +107,30 @@ impl<'a> Relay<'a> {
         Ok(Self {
             live,
             watchers,
-            doors,
-            pairs: Vec::new(),
+            listeners: doors,
+            connections: Vec::new(),
             free: Vec::new(),
-            again: BTreeSet::new(),
+            rescheduled: BTreeSet::new(),
             stats: RelayStats::default(),
-            seen: Arc::default(),
+            published_stats: Arc::default(),
             clock: Clock::start(),
-            place: vec![0; plan.buffer.max(1)],
+            buffer: vec![0; plan.buffer_size.max(1)],
             plan,
         })
     }
 
     /// Where the kernel listens, of each route that it does (with the port that it chose for port 0).
     pub fn kernel_addresses(&self) -> Vec<SocketAddr> {
-        let address = |(door, _): &(Door, bool)| match door {
-            Door::Kernel(listener) => listener.local_addr().ok(),
-            Door::Lowtide(_) => None,
+        let address = |(door, _): &(RelayListener, bool)| match door {
+            RelayListener::Kernel(listener) => listener.local_addr().ok(),
+            RelayListener::Lowtide(_) => None,
         };
-        self.doors.iter().filter_map(address).collect()
+        self.listeners.iter().filter_map(address).collect()
     }
 
     /// What it has done so far, for another thread to look at: some times a second up to date.
-    pub fn watch(&self) -> Arc<Mutex<RelayStats>> {
-        Arc::clone(&self.seen)
+    pub fn shared_stats(&self) -> Arc<Mutex<RelayStats>> {
+        Arc::clone(&self.published_stats)
     }
 
     /// Relays until `stop` is set. Then nothing more is accepted, and what is open has the time of the plan to end.
@@ -138,35 +138,35 @@ impl<'a> Relay<'a> {
     /// # Errors
     /// The device is gone; news of sockets are not to be had.
     pub fn run(mut self, stop: &AtomicBool) -> io::Result<RelayStats> {
-        let result = self.turns(stop);
-        for index in 0..self.pairs.len() {
-            self.end(index, Way::Ended);
+        let result = self.event_loop(stop);
+        for index in 0..self.connections.len() {
+            self.close(index, RelayEndReason::ShutDown);
         }
-        self.show();
+        self.publish_stats();
         result.map(|()| self.stats)
     }
 
-    fn turns(&mut self, stop: &AtomicBool) -> io::Result<()> {
-        let mut events = vec![EpollEvent::empty(); NEWS];
+    fn event_loop(&mut self, stop: &AtomicBool) -> io::Result<()> {
+        let mut events = vec![EpollEvent::empty(); MAX_EVENTS];
         let (mut looked, mut until) = (Duration::ZERO, None);
         loop {
             self.live.check()?;
             let now = self.now();
             if stop.load(Ordering::Relaxed) && until.is_none() {
                 // What waits at a door is reset with it.
-                self.doors.clear();
-                until = Some(now + self.plan.drain);
+                self.listeners.clear();
+                until = Some(now + self.plan.drain_timeout);
             }
             if until.is_some_and(|until| self.stats.open == 0 || now >= until) {
                 return Ok(());
             }
             if now.saturating_sub(looked) >= TICK {
                 looked = now;
-                self.check(now);
-                self.show();
+                self.check_timeouts(now);
+                self.publish_stats();
             }
             self.accept();
-            let mut changed = std::mem::take(&mut self.again);
+            let mut changed = std::mem::take(&mut self.rescheduled);
             self.wait(&mut events, changed.is_empty(), &mut changed)?;
             for index in changed {
                 self.serve(index);
@@ -178,10 +178,12 @@ impl<'a> Relay<'a> {
         std_duration(self.clock.now().since_start())
     }
 
-    fn show(&mut self) {
-        self.stats.waiting = self.pairs.iter().flatten().map(Pair::waiting).sum();
-        self.stats.most_waiting = self.stats.most_waiting.max(self.stats.waiting);
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
+    fn publish_stats(&mut self) {
+        self.stats.buffered_bytes =
+            self.connections.iter().flatten().map(RelayedConnection::buffered_bytes).sum();
+        self.stats.max_buffered_bytes =
+            self.stats.max_buffered_bytes.max(self.stats.buffered_bytes);
+        *self.published_stats.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
     /// Adds the connections that have news to `changed`; waits for some, at most a tick, if it may.
@@ -199,39 +201,39 @@ impl<'a> Relay<'a> {
         };
         for event in events.iter().take(n) {
             if event.data() != POLLER {
-                self.note(event.data(), changed);
+                self.mark_ready(event.data(), changed);
                 continue;
             }
             for ready in self.watchers.poller.wait(Some(Duration::ZERO)) {
-                self.note(ready.0, changed);
+                self.mark_ready(ready.0, changed);
             }
         }
         Ok(())
     }
 
     /// What has that token has news. One that is gone, or another one in its place by now, has none, which shows.
-    fn note(&mut self, token: u64, changed: &mut BTreeSet<usize>) {
+    fn mark_ready(&mut self, token: u64, changed: &mut BTreeSet<usize>) {
         if token < LISTENERS {
             changed.insert((token >> 1) as usize);
-        } else if let Some(door) = self.doors.get_mut((token - LISTENERS) as usize) {
+        } else if let Some(door) = self.listeners.get_mut((token - LISTENERS) as usize) {
             door.1 = true;
         }
     }
 
     /// Takes in who waits, while there is room.
     fn accept(&mut self) {
-        for index in 0..self.doors.len() {
-            while let Some((door, true)) = self.doors.get(index) {
-                if self.stats.open >= self.plan.most {
+        for index in 0..self.listeners.len() {
+            while let Some((door, true)) = self.listeners.get(index) {
+                if self.stats.open >= self.plan.max_connections {
                     // Whoever waits is looked for again when one has ended.
                     return;
                 }
                 match door.accept() {
-                    Ok(Some(source)) => self.begin(index, source),
-                    Ok(None) => self.doors[index].1 = false,
+                    Ok(Some(source)) => self.open_target(index, source),
+                    Ok(None) => self.listeners[index].1 = false,
                     Err(_) => {
                         // Gone again, or no descriptors: others may wait, and are taken with the next turn.
-                        self.stats.not_accepted += 1;
+                        self.stats.accept_errors += 1;
                         break;
                     }
                 }
@@ -240,70 +242,74 @@ impl<'a> Relay<'a> {
     }
 
     /// A connection came in by a route: the other side of it is opened.
-    fn begin(&mut self, route: usize, source: End) {
+    fn open_target(&mut self, route: usize, source: RelaySocket) {
         self.stats.accepted += 1;
         let Some(route) = self.plan.routes.get(route) else { return source.abort() };
-        let target = match route.entry {
-            Entry::Kernel(_) => End::to_lowtide(self.live, route.target, &self.plan.config),
-            Entry::Lowtide(_) => End::to_kernel(route.target),
+        let target = match route.listen {
+            ListenAddr::Kernel(_) => {
+                RelaySocket::to_lowtide(self.live, route.target, &self.plan.config)
+            }
+            ListenAddr::Lowtide(_) => RelaySocket::to_kernel(route.target),
         };
         let Ok(target) = target else {
             self.stats.unreachable += 1;
             return source.abort();
         };
-        let index = self.free.pop().unwrap_or(self.pairs.len());
+        let index = self.free.pop().unwrap_or(self.connections.len());
         let token = (index as u64) << 1;
-        let watched = source.watch(&self.watchers, token);
-        if watched.and_then(|()| target.watch(&self.watchers, token | 1)).is_err() {
+        let watched = source.register(&self.watchers, token);
+        if watched.and_then(|()| target.register(&self.watchers, token | 1)).is_err() {
             self.free.push(index);
             self.stats.unreachable += 1;
             source.abort();
             return target.abort();
         }
-        let pair = Pair::new(source, target, self.now());
-        if index == self.pairs.len() {
-            self.pairs.push(Some(pair));
+        let pair = RelayedConnection::new(source, target, self.now());
+        if index == self.connections.len() {
+            self.connections.push(Some(pair));
         } else {
-            self.pairs[index] = Some(pair);
+            self.connections[index] = Some(pair);
         }
         self.stats.open += 1;
-        self.stats.most_open = self.stats.most_open.max(self.stats.open);
-        if self.stats.open == self.plan.most {
+        self.stats.max_open = self.stats.max_open.max(self.stats.open);
+        if self.stats.open == self.plan.max_connections {
             self.stats.at_limit += 1;
         }
     }
 
     fn serve(&mut self, index: usize) {
-        let Some(Some(pair)) = self.pairs.get_mut(index) else { return };
-        let before = pair.waiting();
-        let next = pair.run(&mut self.place, BUDGET, &mut self.stats);
+        let Some(Some(pair)) = self.connections.get_mut(index) else { return };
+        let before = pair.buffered_bytes();
+        let next = pair.forward(&mut self.buffer, BUDGET, &mut self.stats);
         let stats = &mut self.stats;
-        stats.waiting = stats.waiting + pair.waiting() - before;
-        stats.most_waiting = stats.most_waiting.max(stats.waiting);
+        stats.buffered_bytes = stats.buffered_bytes + pair.buffered_bytes() - before;
+        stats.max_buffered_bytes = stats.max_buffered_bytes.max(stats.buffered_bytes);
         match next {
-            Next::Wait => {}
-            Next::Again => {
-                self.again.insert(index);
+            NextStep::Wait => {}
+            NextStep::Reschedule => {
+                self.rescheduled.insert(index);
             }
-            Next::End(way) => self.end(index, way),
+            NextStep::End(way) => self.close(index, way),
         }
     }
 
-    fn end(&mut self, index: usize, way: Way) {
-        let Some(pair) = self.pairs.get_mut(index).and_then(Option::take) else { return };
+    fn close(&mut self, index: usize, way: RelayEndReason) {
+        let Some(pair) = self.connections.get_mut(index).and_then(Option::take) else { return };
         self.free.push(index);
         self.stats.open -= 1;
-        self.stats.waiting -= pair.waiting();
+        self.stats.buffered_bytes -= pair.buffered_bytes();
         way.count(&mut self.stats);
-        pair.end(way);
+        pair.close(way);
     }
 
     /// Ends what has had its time.
-    fn check(&mut self, now: Duration) {
-        for index in 0..self.pairs.len() {
-            let Some(Some(pair)) = self.pairs.get_mut(index) else { continue };
-            if let Some(way) = pair.check(now, self.plan.connect, self.plan.idle) {
-                self.end(index, way);
+    fn check_timeouts(&mut self, now: Duration) {
+        for index in 0..self.connections.len() {
+            let Some(Some(pair)) = self.connections.get_mut(index) else { continue };
+            if let Some(way) =
+                pair.check_timeouts(now, self.plan.connect_timeout, self.plan.idle_timeout)
+            {
+                self.close(index, way);
             }
         }
     }

@@ -18,28 +18,33 @@ pub struct RelayStats {
     /// Which were idle for too long.
     pub idle: u64,
     /// Which were reset because the relay ended.
-    pub ended: u64,
+    pub reset_at_shutdown: u64,
     /// Times at which there was no room for another one.
     pub at_limit: u64,
     /// Connections that failed before they were accepted.
-    pub not_accepted: u64,
+    pub accept_errors: u64,
     /// Bytes to targets.
-    pub forth: u64,
+    pub bytes_to_targets: u64,
     /// Bytes from targets.
-    pub back: u64,
+    pub bytes_from_targets: u64,
     /// Connections now.
     pub open: usize,
     /// The most at a time.
-    pub most_open: usize,
+    pub max_open: usize,
     /// Bytes that wait in the relay now.
-    pub waiting: usize,
+    pub buffered_bytes: usize,
     /// The most at a time.
-    pub most_waiting: usize,
+    pub max_buffered_bytes: usize,
 }
 
 impl RelayStats {
     /// Connections that are over, however they ended.
-    pub fn over(&self) -> u64 {
-        self.closed + self.unreachable + self.timed_out + self.reset + self.idle + self.ended
+    pub fn total_ended(&self) -> u64 {
+        self.closed
+            + self.unreachable
+            + self.timed_out
+            + self.reset
+            + self.idle
+            + self.reset_at_shutdown
     }
 }

@@ -50,7 +50,7 @@ impl Listener {
         loop {
             match state.stack.accept(self.port) {
                 Ok(key) => {
-                    let peer = state.stack.ends(key).map(|(_, peer)| peer);
+                    let peer = state.stack.local_and_peer(key).map(|(_, peer)| peer);
                     drop(state);
                     let stream = Stream::new(Arc::clone(&self.shared), key);
                     let peer = peer.ok_or(io::ErrorKind::NotConnected)?;

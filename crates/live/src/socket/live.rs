@@ -16,17 +16,17 @@ use crate::clock::Clock;
 use crate::device::{Device, DevicePlan};
 use crate::driver::{self, Shared};
 use crate::error::LiveError;
-use crate::stack::{Limits, Stack, StackCounters};
-use crate::tape::Boundary;
+use crate::record_replay::RecordedEndpoint;
+use crate::stack::{Stack, StackCounters, StackLimits};
 
 /// What a host is made with beside its device.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct LiveSettings {
     /// The most connections of one listener that are not established yet; further SYNs are answered with cookies, or
     /// dropped where their configuration has `syn-cookies` off.
     pub half_open: usize,
     /// The most established ones that wait to be accepted; further ones are reset.
-    pub not_accepted: usize,
+    pub accept_backlog: usize,
     /// The most memory that all connections may use together, bytes: their state, payload that waits to be
     /// acknowledged or read, data beyond gaps. Above half of it each connection is held to its share.
     pub memory: usize,
@@ -42,23 +42,23 @@ pub struct Settings {
     /// not change its user later: the C library ends it when threads disagree.
     pub unprivileged: bool,
     /// Where every call into the transport is recorded.
-    pub tape: Option<PathBuf>,
+    pub record_path: Option<PathBuf>,
 }
 
-impl Default for Settings {
+impl Default for LiveSettings {
     /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`); 64 MiB of memory and 1024
     /// orphans.
     fn default() -> Self {
-        let Limits { memory, orphans } = Limits::default();
+        let StackLimits { memory, orphans } = StackLimits::default();
         Self {
             half_open: 4096,
-            not_accepted: 4096,
+            accept_backlog: 4096,
             memory,
             orphans,
             seed: None,
             networks: Vec::new(),
             unprivileged: false,
-            tape: None,
+            record_path: None,
         }
     }
 }
@@ -115,7 +115,7 @@ pub struct LiveStats {
 pub struct Live {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    settings: Settings,
+    settings: LiveSettings,
 }
 
 impl fmt::Debug for Live {
@@ -126,13 +126,13 @@ impl fmt::Debug for Live {
 
 /// A host with its device and files open, whose thread is not started yet: in between a program may give up privileges.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedHost {
     stack: Stack,
     device: Device,
-    settings: Settings,
+    settings: LiveSettings,
 }
 
-impl Prepared {
+impl PreparedHost {
     /// Drives it.
     ///
     /// # Errors
@@ -150,17 +150,21 @@ impl Live {
     ///
     /// # Errors
     /// As [`Device::open`], and a tape that cannot be written.
-    pub fn start(plan: &DevicePlan, mut settings: Settings) -> Result<Self, LiveError> {
+    pub fn start(plan: &DevicePlan, mut settings: LiveSettings) -> Result<Self, LiveError> {
         let device = Device::open(plan)?;
-        settings.networks.extend(plan.sides.iter().map(|s| (s.ours, s.prefix)));
-        Self::on(device, plan.sides.iter().map(|s| s.ours).collect(), settings)
+        settings.networks.extend(plan.networks.iter().map(|s| (s.local, s.prefix)));
+        Self::with_device(device, plan.networks.iter().map(|s| s.local).collect(), settings)
     }
 
     /// Drives a device that is there already; `locals` are the addresses of this host.
     ///
     /// # Errors
     /// A tape that cannot be written, no thread.
-    pub fn on(device: Device, locals: Vec<IpAddr>, settings: Settings) -> Result<Self, LiveError> {
+    pub fn with_device(
+        device: Device,
+        locals: Vec<IpAddr>,
+        settings: LiveSettings,
+    ) -> Result<Self, LiveError> {
         Self::prepare(device, locals, settings)?.start()
     }
 
@@ -171,15 +175,15 @@ impl Live {
     pub fn prepare(
         device: Device,
         locals: Vec<IpAddr>,
-        settings: Settings,
-    ) -> Result<Prepared, LiveError> {
+        settings: LiveSettings,
+    ) -> Result<PreparedHost, LiveError> {
         let seed = match settings.seed {
             Some(seed) => seed,
             None => getrandom::u64().map_err(|e| {
                 LiveError::system("draw a random number", io::Error::other(e.to_string()))
             })?,
         };
-        let tape = match &settings.tape {
+        let tape = match &settings.record_path {
             None => None,
             Some(path) => {
                 let file = File::create(path)
@@ -187,13 +191,13 @@ impl Live {
                 Some(Box::new(BufWriter::with_capacity(1 << 20, file)) as Box<_>)
             }
         };
-        let mut stack = Stack::new(Boundary::new(seed, tape), locals);
-        stack.set_limits(Limits { memory: settings.memory, orphans: settings.orphans });
-        stack.set_several(device.takes_several());
+        let mut stack = Stack::new(RecordedEndpoint::new(seed, tape), locals);
+        stack.set_limits(StackLimits { memory: settings.memory, orphans: settings.orphans });
+        stack.set_gso(device.supports_gso());
         for (address, prefix) in &settings.networks {
             stack.add_network(*address, *prefix);
         }
-        Ok(Prepared { stack, device, settings })
+        Ok(PreparedHost { stack, device, settings })
     }
 
     /// Accepts connections to `port` on every address of this host; they get `config`.
@@ -202,7 +206,7 @@ impl Live {
     /// Somebody listens there already.
     pub fn listen(&self, port: u16, config: &Config) -> io::Result<Listener> {
         let mut state = self.shared.lock();
-        let limits = (self.settings.half_open, self.settings.not_accepted);
+        let limits = (self.settings.half_open, self.settings.accept_backlog);
         state.stack.listen(self.shared.clock.now(), port, config, limits)?;
         drop(state);
         Ok(Listener::new(Arc::clone(&self.shared), port))
@@ -250,12 +254,12 @@ impl Live {
     pub fn shutdown(mut self, linger: Duration) -> io::Result<LiveStats> {
         let step = Duration::from_millis(2);
         let mut waited = Duration::ZERO;
-        while waited < linger && !self.shared.lock().stack.is_quiet() {
+        while waited < linger && !self.shared.lock().stack.all_closed() {
             std::thread::sleep(step);
             waited += step;
         }
         self.end();
-        let error = self.shared.lock().stack.tape_error();
+        let error = self.shared.lock().stack.recording_error();
         error.map_or_else(|| Ok(self.stats()), Err)
     }
 

@@ -6,6 +6,6 @@ mod poller;
 mod stream;
 
 pub use listener::Listener;
-pub use live::{Live, LiveStats, Prepared, Settings, config};
+pub use live::{Live, LiveSettings, LiveStats, PreparedHost, config};
 pub use poller::{Poller, Ready};
 pub use stream::Stream;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Listener, Stream};
-use crate::stack::Watch;
+use crate::stack::ReadySet;
 
 /// A stream or a listener that has news.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,7 +19,7 @@ pub struct Ready(
 /// says so once, so read, write or accept until that would block.
 #[derive(Clone, Debug, Default)]
 pub struct Poller {
-    watch: Arc<Watch>,
+    ready: Arc<ReadySet>,
 }
 
 impl Poller {
@@ -33,36 +33,36 @@ impl Poller {
     /// # Errors
     /// There is no descriptor left.
     pub fn with_descriptor() -> io::Result<Self> {
-        Ok(Self { watch: Arc::new(Watch::with_descriptor()?) })
+        Ok(Self { ready: Arc::new(ReadySet::with_descriptor()?) })
     }
 
     /// Readable while [`Self::wait`] would not wait; only with [`Self::with_descriptor`].
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.watch.descriptor()
+        self.ready.descriptor()
     }
 
     /// Watches a stream, in place of whoever watched it. It counts as one with news.
     pub fn watch_stream(&self, stream: &Stream, token: u64) {
         let mut state = stream.shared.lock();
         if let Some(wait) = state.stack.conn_wait(stream.key) {
-            wait.watch = Some((Arc::clone(&self.watch), token));
+            wait.registration = Some((Arc::clone(&self.ready), token));
         }
         drop(state);
-        self.watch.note(token);
+        self.ready.mark_ready(token);
     }
 
     /// Watches a listener, in place of whoever watched it. It counts as one with news.
     pub fn watch_listener(&self, listener: &Listener, token: u64) {
         let mut state = listener.shared.lock();
         if let Some(wait) = state.stack.listener_wait(listener.port) {
-            wait.watch = Some((Arc::clone(&self.watch), token));
+            wait.registration = Some((Arc::clone(&self.ready), token));
         }
         drop(state);
-        self.watch.note(token);
+        self.ready.mark_ready(token);
     }
 
     /// What has news, by token; waits until something has, at most `timeout`.
     pub fn wait(&self, timeout: Option<Duration>) -> Vec<Ready> {
-        self.watch.take(timeout).into_iter().map(Ready).collect()
+        self.ready.wait_ready(timeout).into_iter().map(Ready).collect()
     }
 }

@@ -10,13 +10,13 @@ use std::time::Duration;
 use lowtide_units::Instant;
 
 use crate::driver::{Shared, State};
-use crate::stack::{ConnInfo, Key, Readiness, Stack, Wait};
+use crate::stack::{ConnInfo, ConnKey, Readiness, Stack, WaitQueue};
 
 /// A connection. Dropped, it ends as a socket does that is closed: FIN follows what was written, or RST where
 /// data was not read. Reading and writing may be done by two threads at a time.
 pub struct Stream {
     pub(super) shared: Arc<Shared>,
-    pub(super) key: Key,
+    pub(super) key: ConnKey,
     nonblocking: AtomicBool,
     /// Nanoseconds; zero for none.
     timeout: AtomicU64,
@@ -32,7 +32,7 @@ impl fmt::Debug for Stream {
 pub(super) fn wait_on<'a>(
     shared: &'a Shared,
     mut state: MutexGuard<'a, State>,
-    wait: Option<Wait>,
+    wait: Option<WaitQueue>,
     timeout: Option<Duration>,
 ) -> io::Result<MutexGuard<'a, State>> {
     let wait = wait.ok_or(io::ErrorKind::NotConnected)?;
@@ -47,7 +47,7 @@ pub(super) fn wait_on<'a>(
 }
 
 impl Stream {
-    pub(super) fn new(shared: Arc<Shared>, key: Key) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, key: ConnKey) -> Self {
         Self { shared, key, nonblocking: AtomicBool::new(false), timeout: AtomicU64::new(0) }
     }
 
@@ -105,7 +105,7 @@ impl Stream {
         self.nonblocking.store(on, Ordering::Relaxed);
     }
 
-    /// How long a call waits while nothing changes at all; `None` for ever.
+    /// How long a call waits while nothing changes at all; `Unreachable` for ever.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         let ns = timeout.map_or(0, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX).max(1));
         self.timeout.store(ns, Ordering::Relaxed);
@@ -145,7 +145,7 @@ impl Stream {
     /// # Errors
     /// The connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        let ends = self.shared.lock().stack.ends(self.key);
+        let ends = self.shared.lock().stack.local_and_peer(self.key);
         ends.map(|(_, peer)| peer).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
@@ -154,7 +154,7 @@ impl Stream {
     /// # Errors
     /// The connection is gone.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        let ends = self.shared.lock().stack.ends(self.key);
+        let ends = self.shared.lock().stack.local_and_peer(self.key);
         ends.map(|(local, _)| local).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }

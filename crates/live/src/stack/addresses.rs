@@ -9,26 +9,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What the addresses of an arriving packet say of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum AddressVerdict {
     /// From a host that there may be, for us.
-    Ours,
+    Local,
     /// Its source is the address of no other host: a martian (RFC 1812 §5.3.7).
     Martian,
     /// It is for a group of hosts.
-    Group,
+    Multicast,
     /// It is for somebody else.
-    NotOurs,
+    NotLocal,
 }
 
 /// Our addresses, and those of our networks that are no hosts.
 #[derive(Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct AddressFilter {
     locals: Vec<IpAddr>,
     /// Network and broadcast address of each IPv4 network that has them.
     broadcasts: Vec<[Ipv4Addr; 2]>,
 }
 
-impl Filter {
+impl AddressFilter {
     pub(super) const fn new(locals: Vec<IpAddr>) -> Self {
         Self { locals, broadcasts: Vec::new() }
     }
@@ -50,15 +50,15 @@ impl Filter {
     }
 
     /// What is to be done with a packet from `source` for `destination`.
-    pub(super) fn judge(&self, source: IpAddr, destination: IpAddr) -> Verdict {
+    pub(super) fn classify(&self, source: IpAddr, destination: IpAddr) -> AddressVerdict {
         if !self.is_host(source) || self.locals.contains(&source) {
-            Verdict::Martian
-        } else if self.is_group(destination) {
-            Verdict::Group
+            AddressVerdict::Martian
+        } else if self.is_multicast_or_broadcast(destination) {
+            AddressVerdict::Multicast
         } else if self.locals.contains(&destination) {
-            Verdict::Ours
+            AddressVerdict::Local
         } else {
-            Verdict::NotOurs
+            AddressVerdict::NotLocal
         }
     }
 
@@ -74,7 +74,7 @@ impl Filter {
         !reserved && !self.is_broadcast(address)
     }
 
-    fn is_group(&self, address: IpAddr) -> bool {
+    fn is_multicast_or_broadcast(&self, address: IpAddr) -> bool {
         let limited = address == IpAddr::V4(Ipv4Addr::BROADCAST);
         address.is_multicast() || limited || self.is_broadcast(address)
     }
@@ -94,13 +94,13 @@ const fn is_mapped(v6: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    fn judged(source: &str, destination: &str) -> Verdict {
+    fn classified(source: &str, destination: &str) -> AddressVerdict {
         let locals = ["10.77.0.2", "192.0.2.0", "fd77::2"].map(|a| a.parse().unwrap());
-        let mut filter = Filter::new(locals.to_vec());
+        let mut filter = AddressFilter::new(locals.to_vec());
         for (address, prefix) in [("10.77.0.2", 24), ("192.0.2.0", 31), ("fd77::2", 64)] {
             filter.add_network(address.parse().unwrap(), prefix);
         }
-        filter.judge(source.parse().unwrap(), destination.parse().unwrap())
+        filter.classify(source.parse().unwrap(), destination.parse().unwrap())
     }
 
     #[test]
@@ -118,10 +118,10 @@ mod tests {
             "10.77.0.0",
             "10.77.0.2",
         ] {
-            assert_eq!(judged(source, "10.77.0.2"), Verdict::Martian, "{source}");
+            assert_eq!(classified(source, "10.77.0.2"), AddressVerdict::Martian, "{source}");
         }
         for source in ["::", "::1", "ff02::1", "ff0e::7", "::ffff:10.0.0.1", "fd77::2"] {
-            assert_eq!(judged(source, "fd77::2"), Verdict::Martian, "{source}");
+            assert_eq!(classified(source, "fd77::2"), AddressVerdict::Martian, "{source}");
         }
         for (source, local) in [
             ("10.77.0.1", "10.77.0.2"),
@@ -134,7 +134,7 @@ mod tests {
             ("fe80::1", "fd77::2"),
             ("fd77::", "fd77::2"),
         ] {
-            assert_eq!(judged(source, local), Verdict::Ours, "{source}");
+            assert_eq!(classified(source, local), AddressVerdict::Local, "{source}");
         }
     }
 
@@ -147,9 +147,9 @@ mod tests {
             ("10.77.0.1", "224.0.0.1"),
             ("fd77::1", "ff02::1"),
         ] {
-            assert_eq!(judged(source, to), Verdict::Group, "{to}");
+            assert_eq!(classified(source, to), AddressVerdict::Multicast, "{to}");
         }
-        assert_eq!(judged("10.77.0.1", "10.77.1.255"), Verdict::NotOurs);
-        assert_eq!(judged("fd77::1", "fd77::3"), Verdict::NotOurs);
+        assert_eq!(classified("10.77.0.1", "10.77.1.255"), AddressVerdict::NotLocal);
+        assert_eq!(classified("fd77::1", "fd77::3"), AddressVerdict::NotLocal);
     }
 }

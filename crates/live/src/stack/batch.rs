@@ -2,14 +2,14 @@
 
 use lowtide_wire::{Addresses, Segment, WireError, packet};
 
-use crate::device::Outgoing;
+use crate::device::TxPacket;
 
 /// Packets beyond which no new one is asked for: what more there is to send waits for the next turn.
-const FULL: usize = 128;
+const MAX_PACKETS: usize = 128;
 
 /// Packets to be put on the wire in order, in memory that is used again.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct TxBatch {
     bytes: Vec<u8>,
     /// Where each packet ends, and how many bytes of payload each of its segments has; zero for one that is one.
     ends: Vec<(usize, u16)>,
@@ -17,10 +17,10 @@ pub(crate) struct Batch {
     joined: Vec<u8>,
 }
 
-impl Batch {
+impl TxBatch {
     /// Enough for one turn.
     pub(super) fn is_full(&self) -> bool {
-        self.ends.len() >= FULL
+        self.ends.len() >= MAX_PACKETS
     }
 
     /// Nothing waits.
@@ -54,7 +54,7 @@ impl Batch {
     }
 
     /// Writes several segments in one packet, `size` bytes of payload in each but the last, which the system cuts.
-    pub(super) fn push_several(
+    pub(super) fn push_gso(
         &mut self,
         addresses: &Addresses,
         segment: &Segment,
@@ -77,11 +77,11 @@ impl Batch {
     }
 
     /// The packets in order.
-    pub(crate) fn packets(&self) -> impl Iterator<Item = Outgoing<'_>> {
+    pub(crate) fn packets(&self) -> impl Iterator<Item = TxPacket<'_>> {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
         starts.zip(&self.ends).map(|(start, (end, size))| {
             let bytes = self.bytes.get(start..*end).unwrap_or(&[]);
-            Outgoing { bytes, segment_size: *size }
+            TxPacket { bytes, segment_size: *size }
         })
     }
 

@@ -11,34 +11,42 @@ pub(super) struct Charge {
     /// Bytes.
     pub(super) total: usize,
     /// Bytes among them for data beyond a gap.
-    pub(super) beyond: usize,
+    pub(super) out_of_order: usize,
     /// It takes part in sharing.
     pub(super) established: bool,
 }
 
 /// Bytes of a connection without payload, at most.
-const CONNECTION: usize = 4 << 10;
+const CONN_OVERHEAD: usize = 4 << 10;
 
 /// The least share of a connection, bytes: a few segments, so that it goes on.
-pub(super) const FLOOR: usize = 16 << 10;
+pub(super) const MIN_SHARE: usize = 16 << 10;
 
 /// The memory of an endpoint.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: usize,
     used: usize,
-    beyond: usize,
+    out_of_order: usize,
     /// Connections with data beyond a gap.
-    holders: usize,
+    out_of_order_conns: usize,
     established: usize,
-    tight: bool,
+    under_pressure: bool,
     /// How often it became so.
-    tightened: u64,
+    pressure_events: u64,
 }
 
 impl Budget {
     pub(super) const fn new(limit: usize) -> Self {
-        Self { limit, used: 0, beyond: 0, holders: 0, established: 0, tight: false, tightened: 0 }
+        Self {
+            limit,
+            used: 0,
+            out_of_order: 0,
+            out_of_order_conns: 0,
+            established: 0,
+            under_pressure: false,
+            pressure_events: 0,
+        }
     }
 
     /// A connection is charged `new` in place of `old`.
@@ -48,20 +56,21 @@ impl Budget {
             return;
         }
         self.used = self.used - old.total + new.total;
-        self.beyond = self.beyond - old.beyond + new.beyond;
-        self.holders = self.holders - usize::from(old.beyond > 0) + usize::from(new.beyond > 0);
+        self.out_of_order = self.out_of_order - old.out_of_order + new.out_of_order;
+        self.out_of_order_conns = self.out_of_order_conns - usize::from(old.out_of_order > 0)
+            + usize::from(new.out_of_order > 0);
         self.established =
             self.established - usize::from(old.established) + usize::from(new.established);
         *old = new;
         // It ends an eighth lower than it begins, so that it does not come and go with each segment.
-        let before = self.tight;
-        self.tight = self.used > if before { self.limit / 8 * 3 } else { self.limit / 2 };
-        self.tightened += u64::from(self.tight && !before);
+        let before = self.under_pressure;
+        self.under_pressure = self.used > if before { self.limit / 8 * 3 } else { self.limit / 2 };
+        self.pressure_events += u64::from(self.under_pressure && !before);
     }
 
     /// How often memory has become tight.
-    pub(super) const fn tightened(&self) -> u64 {
-        self.tightened
+    pub(super) const fn pressure_events(&self) -> u64 {
+        self.pressure_events
     }
 
     /// Bytes in use.
@@ -71,34 +80,34 @@ impl Budget {
 
     /// Whether the host is under memory pressure; each connection is then limited to its share.
     pub(super) const fn under_pressure(&self) -> bool {
-        self.tight
+        self.under_pressure
     }
 
     /// `more` bytes would go beyond the limit.
-    pub(super) const fn lacks(&self, more: usize) -> bool {
+    pub(super) const fn would_exceed(&self, more: usize) -> bool {
         self.used.saturating_add(more) > self.limit
     }
 
     /// A connection beside `connections` others may be opened although memory is full of payload: all of them
     /// without payload take a quarter of the limit at most. Peers that take no data keep nobody else out.
-    pub(super) const fn admits(&self, connections: usize) -> bool {
-        connections < self.limit / 4 / CONNECTION
+    pub(super) const fn admits_connection(&self, connections: usize) -> bool {
+        connections < self.limit / 4 / CONN_OVERHEAD
     }
 
     /// What one connection may use while memory is tight, bytes: half the limit by the number of
     /// established connections, rounded down to a power of two.
     pub(super) fn share(&self) -> usize {
         let share = self.limit / 2 / self.established.max(1);
-        (1 << share.max(1).ilog2()).max(FLOOR)
+        (1 << share.max(1).ilog2()).max(MIN_SHARE)
     }
 
-    /// Out-of-order bytes from which a connection is pruned; `None` while all of them hold less than an eighth of
+    /// Out-of-order bytes from which a connection is pruned; `Unreachable` while all of them hold less than an eighth of
     /// the limit. The pruned connections hold more than half of it all.
     pub(super) const fn prune_threshold(&self) -> Option<usize> {
-        match self.holders {
+        match self.out_of_order_conns {
             0 => None,
-            _ if self.beyond < self.limit / 8 => None,
-            n => Some(self.beyond / n / 2),
+            _ if self.out_of_order < self.limit / 8 => None,
+            n => Some(self.out_of_order / n / 2),
         }
     }
 }
@@ -108,7 +117,7 @@ mod tests {
     use super::*;
 
     fn charge(total: usize, beyond: usize) -> Charge {
-        Charge { total, beyond, established: true }
+        Charge { total, out_of_order: beyond, established: true }
     }
 
     #[test]
@@ -125,12 +134,12 @@ mod tests {
             }
             assert_eq!(budget.under_pressure(), n > 1);
             let share = budget.share();
-            assert!(share * (n - 1) <= limit / 2 || share == FLOOR, "{share} for {n}");
+            assert!(share * (n - 1) <= limit / 2 || share == MIN_SHARE, "{share} for {n}");
         }
     }
 
     #[test]
-    fn tightness_ends_lower_than_it_begins_and_counts_come_back_to_nothing() {
+    fn memory_pressure_has_hysteresis_and_counts_return_to_zero() {
         let mut budget = Budget::new(800);
         let (mut a, mut b) = (Charge::default(), Charge::default());
         budget.replace(&mut a, charge(400, 0));
@@ -138,17 +147,17 @@ mod tests {
         budget.replace(&mut b, charge(1, 0));
         assert!(budget.under_pressure());
         budget.replace(&mut a, charge(310, 0));
-        assert!(budget.under_pressure() && budget.lacks(490) && !budget.lacks(489));
+        assert!(budget.under_pressure() && budget.would_exceed(490) && !budget.would_exceed(489));
         budget.replace(&mut a, charge(299, 0));
         assert!(!budget.under_pressure());
         budget.replace(&mut a, Charge::default());
         budget.replace(&mut b, Charge::default());
-        assert_eq!((budget.used(), budget.established, budget.holders), (0, 0, 0));
-        assert_eq!(budget.tightened(), 1);
+        assert_eq!((budget.used(), budget.established, budget.out_of_order_conns), (0, 0, 0));
+        assert_eq!(budget.pressure_events(), 1);
     }
 
     #[test]
-    fn those_who_hoard_hold_more_than_half_of_it_all() {
+    fn pruned_connections_hold_more_than_half_of_it() {
         for sizes in [vec![100; 10], vec![1, 1, 1, 300], vec![50, 60, 70, 80, 200], vec![7]] {
             let mut budget = Budget::new(800);
             let mut charges = vec![Charge::default(); sizes.len()];

@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use lowtide_tcp::{Config, FourTuple};
 use lowtide_units::Instant;
 
-use super::{Conn, ConnInfo, Key, Listener, Readiness, Stack, Wait};
+use super::{Conn, ConnInfo, ConnKey, ListenState, Readiness, Stack, WaitQueue};
 
 /// The most bytes that one call copies: applications and the driver take turns.
-const AT_ONCE: usize = 64 << 10;
+const MAX_COPY: usize = 64 << 10;
 
 fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the connection is gone")
@@ -22,13 +22,13 @@ fn would_block() -> io::Error {
 impl Stack {
     /// The error that everything ends with, once the device is gone.
     pub(crate) fn check(&self) -> io::Result<()> {
-        match &self.fault {
+        match &self.fatal_error {
             None => Ok(()),
             Some(why) => Err(io::Error::new(io::ErrorKind::NetworkDown, why.to_string())),
         }
     }
 
-    fn conn(&mut self, key: Key) -> io::Result<&mut Conn> {
+    fn conn(&mut self, key: ConnKey) -> io::Result<&mut Conn> {
         self.check()?;
         self.get(key).ok_or_else(gone)
     }
@@ -53,7 +53,7 @@ impl Stack {
         self.boundary
             .listen(now, port, config, half_open)
             .map_err(|e| io::Error::new(io::ErrorKind::AddrInUse, e.to_string()))?;
-        self.listeners.insert(port, Listener::new(ready));
+        self.listeners.insert(port, ListenState::new(ready));
         Ok(())
     }
 
@@ -61,21 +61,21 @@ impl Stack {
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
         self.boundary.unlisten(now, port);
         let Some(listener) = self.listeners.remove(&port) else { return };
-        let silent = listener.silent.into_iter().map(|(_, key)| key);
-        for key in listener.ready.into_iter().chain(silent) {
+        let silent = listener.deferred.into_iter().map(|(_, key)| key);
+        for key in listener.accept_queue.into_iter().chain(silent) {
             self.abandon(now, key);
         }
     }
 
     /// The oldest established connection of a listener.
-    pub(crate) fn accept(&mut self, port: u16) -> io::Result<Key> {
+    pub(crate) fn accept(&mut self, port: u16) -> io::Result<ConnKey> {
         self.check()?;
         let listener = self.listeners.get_mut(&port).ok_or_else(gone)?;
-        listener.ready.pop_front().ok_or_else(would_block)
+        listener.accept_queue.pop_front().ok_or_else(would_block)
     }
 
     /// Where to wait for a connection of a listener.
-    pub(crate) fn listener_wait(&mut self, port: u16) -> Option<&mut Wait> {
+    pub(crate) fn listener_wait(&mut self, port: u16) -> Option<&mut WaitQueue> {
         self.listeners.get_mut(&port).map(|l| &mut l.wait)
     }
 
@@ -85,7 +85,7 @@ impl Stack {
         now: Instant,
         remote: SocketAddr,
         config: &Config,
-    ) -> io::Result<Key> {
+    ) -> io::Result<ConnKey> {
         self.check()?;
         if !self.addresses.is_host(remote.ip()) {
             let message =
@@ -106,17 +106,17 @@ impl Stack {
             .map_err(|e| io::Error::new(io::ErrorKind::AddrInUse, e.to_string()))?;
         let tuple = FourTuple { local, local_port, remote: peer, remote_port: port };
         let key = self.insert(Conn::new(tuple, id, None));
-        self.touch(key);
+        self.mark_changed(key);
         Ok(key)
     }
 
     /// Whether the handshake is over.
-    pub(crate) fn established(&mut self, key: Key) -> io::Result<()> {
+    pub(crate) fn established(&mut self, key: ConnKey) -> io::Result<()> {
         let conn = self.conn(key)?;
         if conn.established {
             return Ok(());
         }
-        match (conn.error(), conn.over) {
+        match (conn.error(), conn.close_reason) {
             (Some(error), _) => Err(error),
             (None, Some(_)) => Err(gone()),
             (None, None) => Err(would_block()),
@@ -124,16 +124,16 @@ impl Stack {
     }
 
     /// Reads what is there into `out`; zero at the end of data. What came before an error is read first.
-    pub(crate) fn read(&mut self, now: Instant, key: Key, out: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read(&mut self, now: Instant, key: ConnKey, out: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         let Self { conns, pool, .. } = self;
         let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(gone)?;
-        let most = out.len().min(AT_ONCE);
+        let most = out.len().min(MAX_COPY);
         let n = conn.receive.read(&mut out[..most], pool);
         if n > 0 || most == 0 {
             if let Some(id) = conn.id {
                 self.boundary.read(now, id, n as u64);
-                self.touch(key);
+                self.mark_changed(key);
             }
             self.charge(key);
             return Ok(n);
@@ -144,7 +144,7 @@ impl Stack {
         if conn.read_shut || conn.peer_closed {
             return Ok(0);
         }
-        match (conn.error(), conn.over) {
+        match (conn.error(), conn.close_reason) {
             (Some(error), _) => Err(error),
             (None, Some(_)) => Ok(0),
             (None, None) => Err(would_block()),
@@ -152,54 +152,54 @@ impl Stack {
     }
 
     /// Writes as much of `bytes` as the send buffer takes, and says how much.
-    pub(crate) fn write(&mut self, now: Instant, key: Key, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&mut self, now: Instant, key: ConnKey, bytes: &[u8]) -> io::Result<usize> {
         let conn = self.conn(key)?;
         if let Some(error) = conn.error() {
             return Err(error);
         }
-        if conn.over.is_some() || conn.write_shut {
+        if conn.close_reason.is_some() || conn.write_shut {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let id = conn.id.filter(|_| conn.established).ok_or_else(would_block)?;
         let space = usize::try_from(self.boundary.send_space(now, id)).unwrap_or(usize::MAX);
-        let allowed = self.may_write(key);
-        let n = bytes.len().min(space).min(AT_ONCE).min(allowed);
+        let allowed = self.poll_send_allowance(key);
+        let n = bytes.len().min(space).min(MAX_COPY).min(allowed);
         if n == 0 && !bytes.is_empty() {
             return Err(would_block());
         }
         self.boundary.send(now, id, n as u64);
         self.conn(key)?.send.push(&bytes[..n]);
         self.charge(key);
-        self.touch(key);
+        self.mark_changed(key);
         Ok(n)
     }
 
     /// FIN follows what was written.
-    pub(crate) fn shut_write(&mut self, now: Instant, key: Key) -> io::Result<()> {
+    pub(crate) fn shut_write(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
         let conn = self.conn(key)?;
         conn.write_shut = true;
         if let Some(id) = conn.id {
             self.boundary.close(now, id);
-            self.touch(key);
+            self.mark_changed(key);
         }
         Ok(())
     }
 
     /// What still comes is acknowledged and thrown away.
-    pub(crate) fn shut_read(&mut self, now: Instant, key: Key) -> io::Result<()> {
+    pub(crate) fn shut_read(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
         let conn = self.conn(key)?;
         conn.read_shut = true;
         let unread = conn.receive.unread();
         if let Some(id) = conn.id {
             self.boundary.read(now, id, unread);
-            self.touch(key);
+            self.mark_changed(key);
         }
         Ok(())
     }
 
     /// The application lets go of it: FIN follows what was written, or RST where data was not read
     /// (RFC 1122 §4.2.2.13).
-    pub(crate) fn drop_stream(&mut self, now: Instant, key: Key) {
+    pub(crate) fn drop_stream(&mut self, now: Instant, key: ConnKey) {
         let Some(conn) = self.get(key) else { return };
         conn.held = false;
         let (id, unread) = (conn.id, conn.receive.unread() > 0 && !conn.read_shut);
@@ -208,80 +208,80 @@ impl Stack {
             Some(id) => self.boundary.close(now, id),
             None => {}
         }
-        self.touch(key);
+        self.mark_changed(key);
         self.forget(key);
     }
 
     /// Gives a connection up: RST.
-    pub(crate) fn abandon(&mut self, now: Instant, key: Key) {
+    pub(crate) fn abandon(&mut self, now: Instant, key: ConnKey) {
         let Some(conn) = self.get(key) else { return };
         conn.held = false;
         if let Some(id) = conn.id {
             self.boundary.abort(now, id);
         }
-        self.touch(key);
+        self.mark_changed(key);
         self.forget(key);
     }
 
     /// RST on a connection that the application goes on to hold.
-    pub(crate) fn abort(&mut self, now: Instant, key: Key) {
+    pub(crate) fn abort(&mut self, now: Instant, key: ConnKey) {
         if let Some(id) = self.get(key).and_then(|c| c.id) {
             self.boundary.abort(now, id);
-            self.touch(key);
+            self.mark_changed(key);
         }
     }
 
     /// Gives every connection up.
     pub(crate) fn abort_all(&mut self, now: Instant) {
         for index in 0..self.conns.len() {
-            self.abort(now, Key(index as u32));
+            self.abort(now, ConnKey(index as u32));
         }
     }
 
     /// TCP_NODELAY.
-    pub(crate) fn set_nodelay(&mut self, now: Instant, key: Key, on: bool) -> io::Result<()> {
+    pub(crate) fn set_nodelay(&mut self, now: Instant, key: ConnKey, on: bool) -> io::Result<()> {
         if let Some(id) = self.conn(key)?.id {
             self.boundary.set_nagle(now, id, !on);
-            self.touch(key);
+            self.mark_changed(key);
         }
         Ok(())
     }
 
     /// What calls would do now.
-    pub(crate) fn readiness(&mut self, now: Instant, key: Key) -> Readiness {
+    pub(crate) fn readiness(&mut self, now: Instant, key: ConnKey) -> Readiness {
         let Ok(conn) = self.conn(key) else {
-            return Readiness { readable: true, writable: true, over: true };
+            return Readiness { readable: true, writable: true, closed: true };
         };
-        let over = conn.over.is_some();
+        let over = conn.close_reason.is_some();
         let ended = over || conn.peer_closed || conn.read_shut;
         let readable = ended || conn.receive.unread() > 0;
         let (established, shut, id) = (conn.established, conn.write_shut, conn.id);
         let room = id.is_some_and(|id| self.boundary.send_space(now, id) > 0);
-        let room = room && self.may_write(key) > 0;
-        Readiness { readable, writable: over || shut || (established && room), over }
+        let room = room && self.poll_send_allowance(key) > 0;
+        Readiness { readable, writable: over || shut || (established && room), closed: over }
     }
 
     /// Where to wait for a connection.
-    pub(crate) fn conn_wait(&mut self, key: Key) -> Option<&mut Wait> {
+    pub(crate) fn conn_wait(&mut self, key: ConnKey) -> Option<&mut WaitQueue> {
         self.get(key).map(|c| &mut c.wait)
     }
 
     /// One look at a connection, as it is or as it was when it ended.
-    pub(crate) fn info(&mut self, key: Key) -> Option<ConnInfo> {
+    pub(crate) fn info(&mut self, key: ConnKey) -> Option<ConnInfo> {
         let conn = self.get(key)?;
-        match (conn.id, &conn.last) {
-            (Some(id), _) => self.boundary.look(id, ConnInfo::of),
+        match (conn.id, &conn.final_info) {
+            (Some(id), _) => self.boundary.inspect(id, ConnInfo::of),
             (None, last) => last.as_deref().copied(),
         }
     }
 
     /// Bytes that were written and are not acknowledged.
-    pub(crate) fn unacknowledged(&mut self, key: Key) -> u64 {
+    pub(crate) fn unacknowledged(&mut self, key: ConnKey) -> u64 {
         self.get(key).map_or(0, |c| c.send.len() as u64)
     }
 
     /// Why a connection is over, where that is an error.
-    pub(crate) fn error(&mut self, key: Key) -> Option<io::Error> {
+    pub(crate) fn error(&mut self, key: ConnKey) -> Option<io::Error> {
         match self.conn(key) {
             Ok(conn) => conn.error(),
             Err(gone) => Some(gone),
@@ -289,7 +289,7 @@ impl Stack {
     }
 
     /// Our end and the peer's.
-    pub(crate) fn ends(&mut self, key: Key) -> Option<(SocketAddr, SocketAddr)> {
+    pub(crate) fn local_and_peer(&mut self, key: ConnKey) -> Option<(SocketAddr, SocketAddr)> {
         self.get(key).map(|c| (c.local(), c.peer()))
     }
 }

@@ -7,7 +7,7 @@ use lowtide_payload::{ReceiveBuffer, SendRing};
 use lowtide_tcp::{CloseReason, ConnId, Connection, FourTuple, Info};
 use lowtide_units::{Instant, Probe, Unit};
 
-use super::Wait;
+use super::WaitQueue;
 use super::budget::Charge;
 use super::orphans::Orphan;
 
@@ -48,7 +48,7 @@ pub struct Readiness {
     /// A write would take something, or fail.
     pub writable: bool,
     /// The connection is over.
-    pub over: bool,
+    pub closed: bool,
 }
 
 /// A connection and its bytes. It outlives the connection in `tcp` until its stream is dropped.
@@ -56,12 +56,12 @@ pub struct Readiness {
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) tuple: FourTuple,
-    /// Its name in the endpoint; `None` once it is released there.
+    /// Its name in the endpoint; `Unreachable` once it is released there.
     pub(super) id: Option<ConnId>,
     /// The listener that is to be told when it is established.
     pub(super) listener: Option<u16>,
     /// It waits at its listener for its peer's first data since then.
-    pub(super) silent_since: Option<Instant>,
+    pub(super) deferred_since: Option<Instant>,
     /// An application holds it, or may still accept it.
     pub(super) held: bool,
     /// It waits in the list of those that applications changed.
@@ -71,24 +71,24 @@ pub(super) struct Conn {
     /// The application will send no more.
     pub(super) write_shut: bool,
     pub(super) read_shut: bool,
-    pub(super) over: Option<CloseReason>,
+    pub(super) close_reason: Option<CloseReason>,
     /// Since nobody holds it.
     pub(super) orphan: Option<Orphan>,
     /// When it is given up as an orphan; [`Instant::FAR_FUTURE`] before it is one.
     pub(super) orphaned_until: Instant,
     /// Its timer in the queue; [`Instant::FAR_FUTURE`] for none.
-    pub(super) armed: Instant,
+    pub(super) timer_deadline: Instant,
     pub(super) send: SendRing,
     pub(super) receive: ReceiveBuffer,
     /// What it is charged of the memory of the endpoint.
     pub(super) charge: Charge,
     /// Its receive buffer is held to so many bytes, for want of memory.
-    pub(super) bounded: Option<u64>,
+    pub(super) receive_limit: Option<u64>,
     /// Its application waits to write, for want of memory.
-    pub(super) starved: bool,
-    pub(super) wait: Wait,
+    pub(super) waits_for_memory: bool,
+    pub(super) wait: WaitQueue,
     /// How it stood when it was released.
-    pub(super) last: Option<Box<ConnInfo>>,
+    pub(super) final_info: Option<Box<ConnInfo>>,
 }
 
 impl Conn {
@@ -97,30 +97,30 @@ impl Conn {
             tuple,
             id: Some(id),
             listener,
-            silent_since: None,
+            deferred_since: None,
             held: true,
             changed: false,
             established: false,
             peer_closed: false,
             write_shut: false,
             read_shut: false,
-            over: None,
+            close_reason: None,
             orphan: None,
             orphaned_until: Instant::FAR_FUTURE,
-            armed: Instant::FAR_FUTURE,
+            timer_deadline: Instant::FAR_FUTURE,
             send: SendRing::default(),
             receive: ReceiveBuffer::default(),
             charge: Charge::default(),
-            bounded: None,
-            starved: false,
-            wait: Wait::default(),
-            last: None,
+            receive_limit: None,
+            waits_for_memory: false,
+            wait: WaitQueue::default(),
+            final_info: None,
         }
     }
 
     /// The error with which it ended, if it did not end well.
     pub(super) fn error(&self) -> Option<io::Error> {
-        let reason = self.over?;
+        let reason = self.close_reason?;
         let kind = match reason {
             CloseReason::Normal => return None,
             CloseReason::Refused => io::ErrorKind::ConnectionRefused,

@@ -19,11 +19,11 @@ pub struct StackCounters {
     /// one of our own (RFC 9293 MUST-63).
     pub martians: u64,
     /// TCP packets for a broadcast or multicast address (RFC 9293 MUST-57).
-    pub groups: u64,
+    pub multicast: u64,
     /// ICMP errors about our packets that were believed.
     pub icmp: u64,
     /// Segments that connections did not use.
-    pub refused: u64,
+    pub unacceptable: u64,
     /// Segments that belong to no connection.
     pub stray: u64,
     /// SYNs that were dropped because too many connections were half open.
@@ -33,12 +33,12 @@ pub struct StackCounters {
     /// Connections that began with an ACK that brought such a cookie back.
     pub cookies_accepted: u64,
     /// Connections that were reset because nobody accepted them in time.
-    pub not_accepted: u64,
+    pub listen_overflows: u64,
     /// Packets that the device did not take.
     pub unsent: u64,
     /// Packets that came unfinished, their checksum or their segments left to the interface, and were finished here: the
     /// host at the other end has offloads on.
-    pub unfinished: u64,
+    pub checksum_partial: u64,
     /// Connections in the table at present, those in TIME-WAIT not counted.
     pub connections: u64,
     /// Memory that payload takes at present, bytes.
@@ -46,11 +46,11 @@ pub struct StackCounters {
     /// Memory that all connections take at present, their state included, bytes.
     pub memory: u64,
     /// How often more than half of the memory came into use, so that connections were held to shares.
-    pub memory_tight: u64,
+    pub memory_pressures: u64,
     /// Segments with data, and SYNs, that were dropped for want of memory.
-    pub no_memory: u64,
+    pub no_memory_drops: u64,
     /// Bytes of memory for data beyond gaps that was discarded for want of memory; it comes again.
-    pub discarded: u64,
+    pub ofo_pruned: u64,
     /// Connections that no application holds, at present.
     pub orphans: u64,
     /// Connections that no application held and that were reset: their time was over, there were too

@@ -7,9 +7,9 @@ use lowtide_units::Instant;
 use lowtide_wire::icmp::{self, IcmpKind};
 use lowtide_wire::{Addresses, Ecn, Segment, WireError, packet};
 
-use super::addresses::Verdict;
-use super::{Batch, Conn, Stack};
-use crate::device::Incoming;
+use super::addresses::AddressVerdict;
+use super::{Conn, Stack, TxBatch};
+use crate::device::RxPacket;
 
 impl Stack {
     /// An IP packet arrived, at that reading of the host's clock. What is none is counted and dropped.
@@ -19,16 +19,21 @@ impl Stack {
         now: Instant,
         stamp: HostStamp,
         bytes: &[u8],
-        batch: &mut Batch,
+        batch: &mut TxBatch,
     ) {
-        let packet = Incoming { bytes, stamp, segment_size: 0, trusted: false };
-        self.take(now, &packet, batch);
+        let packet = RxPacket { bytes, stamp, segment_size: 0, checksum_unnecessary: false };
+        self.handle_packet(now, &packet, batch);
     }
 
     /// An IP packet arrived. What is none is counted and dropped.
-    pub(crate) fn take(&mut self, now: Instant, incoming: &Incoming<'_>, batch: &mut Batch) {
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Instant,
+        incoming: &RxPacket<'_>,
+        batch: &mut TxBatch,
+    ) {
         self.counters.received += 1;
-        let Incoming { bytes, stamp, segment_size, trusted } = *incoming;
+        let RxPacket { bytes, stamp, segment_size, checksum_unnecessary: trusted } = *incoming;
         let parsed =
             if trusted { packet::parse_without_checksum(bytes) } else { packet::parse(bytes) };
         let (addresses, mut segment, payload) = match parsed {
@@ -49,11 +54,11 @@ impl Stack {
         };
         let (remote, local) = addresses.src_dst();
         // Nothing is answered, not even with RST.
-        let dropped = match self.addresses.judge(remote, local) {
-            Verdict::Ours => None,
-            Verdict::Martian => Some(&mut self.counters.martians),
-            Verdict::Group => Some(&mut self.counters.groups),
-            Verdict::NotOurs => Some(&mut self.counters.not_ours),
+        let dropped = match self.addresses.classify(remote, local) {
+            AddressVerdict::Local => None,
+            AddressVerdict::Martian => Some(&mut self.counters.martians),
+            AddressVerdict::Multicast => Some(&mut self.counters.multicast),
+            AddressVerdict::NotLocal => Some(&mut self.counters.not_ours),
         };
         if let Some(count) = dropped {
             *count += 1;
@@ -69,7 +74,7 @@ impl Stack {
         let (local_port, remote_port) = (segment.dst_port, segment.src_port);
         let tuple = FourTuple { local, local_port, remote, remote_port };
         if self.budget.under_pressure() && !self.admit(now, &tuple, &segment, batch) {
-            self.counters.no_memory += 1;
+            self.counters.no_memory_drops += 1;
             return;
         }
         let arrival = self.boundary.handle_segment(now, local, remote, &segment);
@@ -90,7 +95,7 @@ impl Stack {
                     let unwanted = conn.read_shut || !conn.held;
                     if !unwanted {
                         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
-                        conn.receive.keep(&accepted.stream, fresh, pool);
+                        conn.receive.insert(&accepted.stream, fresh, pool);
                     } else if !conn.held {
                         // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
                         self.boundary.abort(now, id);
@@ -99,7 +104,7 @@ impl Stack {
                 self.pump(now, key, batch);
             }
             Arrival::Refused(id, _) => {
-                self.counters.refused += 1;
+                self.counters.unacceptable += 1;
                 if let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() {
                     self.pump(now, key, batch);
                 }
@@ -120,7 +125,7 @@ impl Stack {
     }
 
     /// Not TCP: an ICMP error about something that was sent, or nothing for us.
-    fn icmp(&mut self, now: Instant, bytes: &[u8], batch: &mut Batch) {
+    fn icmp(&mut self, now: Instant, bytes: &[u8], batch: &mut TxBatch) {
         let Some(error) = icmp::parse(bytes) else {
             self.counters.not_ours += 1;
             return;
@@ -138,7 +143,7 @@ impl Stack {
             IcmpKind::SoftError => return,
         };
         let Some(id) = self.boundary.find(&tuple) else { return };
-        if self.boundary.handle_path_report(now, id, error.seq, report) {
+        if self.boundary.handle_icmp_report(now, id, error.seq, report) {
             self.counters.icmp += 1;
             if let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() {
                 self.pump(now, key, batch);
@@ -151,7 +156,7 @@ impl Stack {
         tuple: &FourTuple,
         segment: &Segment,
         payload: (&[u8], &[u8]),
-        batch: &mut Batch,
+        batch: &mut TxBatch,
     ) {
         // A connection is between two addresses of one family, and its segments fit into packets.
         let Some(addresses) = Addresses::between(tuple.local, tuple.remote) else { return };

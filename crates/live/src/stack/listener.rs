@@ -4,31 +4,31 @@ use std::collections::{BTreeSet, VecDeque};
 
 use lowtide_units::Instant;
 
-use super::{Batch, Key, Stack, Wait};
+use super::{ConnKey, Stack, TxBatch, WaitQueue};
 
 /// A listener.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct ListenState {
     /// Established connections to accept, oldest first.
-    pub(super) ready: VecDeque<Key>,
+    pub(super) accept_queue: VecDeque<ConnKey>,
     /// The most of them; further ones are reset.
-    pub(super) most: usize,
+    pub(super) backlog: usize,
     /// A connection is ready once its peer has sent data or FIN, as with TCP_DEFER_ACCEPT in Linux.
-    pub(super) defers: bool,
+    pub(super) defer_accept: bool,
     /// Established connections without data, by the time at which they were established; as many as may be ready.
-    pub(super) silent: BTreeSet<(Instant, Key)>,
-    pub(super) wait: Wait,
+    pub(super) deferred: BTreeSet<(Instant, ConnKey)>,
+    pub(super) wait: WaitQueue,
 }
 
-impl Listener {
+impl ListenState {
     /// With room for `most` connections to accept.
     pub(super) fn new(most: usize) -> Self {
         Self {
-            ready: VecDeque::new(),
-            most,
-            defers: false,
-            silent: BTreeSet::new(),
-            wait: Wait::default(),
+            accept_queue: VecDeque::new(),
+            backlog: most,
+            defer_accept: false,
+            deferred: BTreeSet::new(),
+            wait: WaitQueue::default(),
         }
     }
 }
@@ -37,63 +37,63 @@ impl Stack {
     /// Whether connections to `port` are ready only once their peer has sent data or FIN.
     pub(crate) fn set_defer_accept(&mut self, port: u16, on: bool) {
         if let Some(listener) = self.listeners.get_mut(&port) {
-            listener.defers = on;
+            listener.defer_accept = on;
         }
     }
 
     /// Makes an established connection ready to be accepted, unless its listener defers that. One more that
     /// is silent than there is room for takes the place of the oldest, which is reset.
-    pub(super) fn offer_when_due(&mut self, now: Instant, key: Key, batch: &mut Batch) {
+    pub(super) fn offer_or_defer(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
         let Some(conn) = self.conns.get_mut(key.0 as usize).and_then(Option::as_mut) else {
             return;
         };
         let Some(port) = conn.listener else { return };
         let speaks = conn.receive.unread() > 0 || conn.peer_closed;
         match self.listeners.get_mut(&port) {
-            Some(listener) if listener.defers && !speaks && conn.over.is_none() => {
-                if conn.silent_since.is_none() {
-                    conn.silent_since = Some(now);
-                    listener.silent.insert((now, key));
+            Some(listener) if listener.defer_accept && !speaks && conn.close_reason.is_none() => {
+                if conn.deferred_since.is_none() {
+                    conn.deferred_since = Some(now);
+                    listener.deferred.insert((now, key));
                 }
-                let full = listener.silent.len() > listener.most;
-                let oldest = if full { listener.silent.pop_first() } else { None };
+                let full = listener.deferred.len() > listener.backlog;
+                let oldest = if full { listener.deferred.pop_first() } else { None };
                 if let Some((_, oldest)) = oldest {
                     if let Some(conn) = self.get(oldest) {
-                        conn.silent_since = None;
+                        conn.deferred_since = None;
                     }
-                    self.refuse(now, oldest, batch);
+                    self.reset_unaccepted(now, oldest, batch);
                 }
             }
             listener => {
                 conn.listener = None;
-                let was_silent = conn.silent_since.take();
+                let was_silent = conn.deferred_since.take();
                 if let Some((listener, since)) = listener.zip(was_silent) {
-                    listener.silent.remove(&(since, key));
+                    listener.deferred.remove(&(since, key));
                 }
-                if conn.over.is_some() && was_silent.is_some() {
+                if conn.close_reason.is_some() && was_silent.is_some() {
                     // It ended before anybody could accept it.
                     conn.held = false;
                     return;
                 }
-                self.offer(now, port, key, batch);
+                self.enqueue_accepted(now, port, key, batch);
             }
         }
     }
 
     /// A connection waits to be accepted; without its listener, or where too many wait, nobody will.
-    fn offer(&mut self, now: Instant, port: u16, key: Key, batch: &mut Batch) {
+    fn enqueue_accepted(&mut self, now: Instant, port: u16, key: ConnKey, batch: &mut TxBatch) {
         match self.listeners.get_mut(&port) {
-            Some(listener) if listener.ready.len() < listener.most => {
-                listener.ready.push_back(key);
+            Some(listener) if listener.accept_queue.len() < listener.backlog => {
+                listener.accept_queue.push_back(key);
                 listener.wait.wake();
             }
-            _ => self.refuse(now, key, batch),
+            _ => self.reset_unaccepted(now, key, batch),
         }
     }
 
     /// RST on a connection that nobody accepts.
-    fn refuse(&mut self, now: Instant, key: Key, batch: &mut Batch) {
-        self.counters.not_accepted += 1;
+    fn reset_unaccepted(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
+        self.counters.listen_overflows += 1;
         if let Some(conn) = self.get(key) {
             conn.held = false;
             conn.listener = None;

@@ -4,27 +4,27 @@ use lowtide_tcp::{Connection, DataKind, FourTuple};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
-use super::budget::{Charge, FLOOR};
-use super::{Batch, Conn, Key, Stack};
+use super::budget::{Charge, MIN_SHARE};
+use super::{Conn, ConnKey, Stack, TxBatch};
 
 /// Charged for a connection beside its own state: its timer, what its application waits on, its places
 /// in tables, which grow by doubling.
-const TABLES: usize = 448 + 2 * size_of::<Conn>() + size_of::<Connection>();
+const CONN_TABLE_OVERHEAD: usize = 448 + 2 * size_of::<Conn>() + size_of::<Connection>();
 /// Charged beside the bytes of a segment that is to be kept.
-const SEGMENT: usize = 2 << 10;
+const SEGMENT_OVERHEAD: usize = 2 << 10;
 
 /// How much memory of each kind strangers may fill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct StackLimits {
     /// Bytes for all connections.
     pub(crate) memory: usize,
     /// Connections that no application holds.
     pub(crate) orphans: usize,
 }
 
-impl Limits {
+impl StackLimits {
     /// Compact TIME-WAIT entries: one for each 4 KiB of memory.
-    pub(crate) const fn time_waits(&self) -> usize {
+    pub(crate) const fn max_time_waits(&self) -> usize {
         // 262,144 at most, as `net.ipv4.tcp_max_tw_buckets` on large machines.
         match self.memory >> 12 {
             0..1024 => 1024,
@@ -34,7 +34,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for StackLimits {
     fn default() -> Self {
         Self { memory: 64 << 20, orphans: 1024 }
     }
@@ -42,14 +42,14 @@ impl Default for Limits {
 
 impl Stack {
     /// Charges a connection what it uses now.
-    pub(super) fn charge(&mut self, key: Key) {
+    pub(super) fn charge(&mut self, key: ConnKey) {
         let Self { boundary, conns, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
-        let own = conn.id.and_then(|id| boundary.look(id, Connection::memory)).unwrap_or(0);
+        let own = conn.id.and_then(|id| boundary.inspect(id, Connection::memory)).unwrap_or(0);
         let buffers = conn.send.memory() + conn.receive.memory();
         let charge = Charge {
-            total: TABLES + own + buffers,
-            beyond: conn.receive.out_of_order_memory(),
+            total: CONN_TABLE_OVERHEAD + own + buffers,
+            out_of_order: conn.receive.out_of_order_memory(),
             established: conn.established,
         };
         budget.replace(&mut conn.charge, charge);
@@ -57,18 +57,18 @@ impl Stack {
 
     /// Holds the window of a connection to its share while memory is tight, and lets go of it after.
     #[inline]
-    pub(super) fn fit_window(&mut self, now: Instant, key: Key) {
+    pub(super) fn limit_receive_window(&mut self, now: Instant, key: ConnKey) {
         let tight = self.budget.under_pressure();
-        if let Some(conn) = self.get(key).filter(|c| tight || c.bounded.is_some()) {
-            let (id, bounded) = (conn.id, conn.bounded);
+        if let Some(conn) = self.get(key).filter(|c| tight || c.receive_limit.is_some()) {
+            let (id, bounded) = (conn.id, conn.receive_limit);
             // Payload in order takes at most twice its bytes.
             let bound = tight.then(|| self.budget.share() as u64 / 2);
             if let Some(id) = id.filter(|_| bounded != bound) {
-                let buffer = self.boundary.look(id, |c| c.config().receive_buffer.as_u64());
+                let buffer = self.boundary.inspect(id, |c| c.config().receive_buffer.as_u64());
                 let buffer = buffer.unwrap_or(0).min(bound.unwrap_or(u64::MAX));
                 self.boundary.set_receive_buffer(now, id, buffer);
                 if let Some(conn) = self.get(key) {
-                    conn.bounded = bound;
+                    conn.receive_limit = bound;
                 }
             }
         }
@@ -79,31 +79,35 @@ impl Stack {
         if !self.budget.under_pressure() {
             return usize::MAX;
         }
-        let share = if self.budget.lacks(SEGMENT) { FLOOR } else { self.budget.share() };
+        let share = if self.budget.would_exceed(SEGMENT_OVERHEAD) {
+            MIN_SHARE
+        } else {
+            self.budget.share()
+        };
         // Its buffer grows by doubling.
         (share / 2).saturating_sub(conn.send.len())
     }
 
     /// [`Self::send_allowance`]; where there is none its application is woken once there is some.
-    pub(super) fn may_write(&mut self, key: Key) -> usize {
+    pub(super) fn poll_send_allowance(&mut self, key: ConnKey) -> usize {
         let conn = self.conns.get(key.0 as usize).and_then(Option::as_ref);
         let allowed = conn.map_or(0, |c| self.send_allowance(c));
         if allowed == 0
             && let Some(conn) = self.get(key)
         {
-            conn.starved = true;
+            conn.waits_for_memory = true;
         }
         allowed
     }
 
     /// Its application waits for memory to write: there may be some again.
     #[cold]
-    pub(super) fn wake_writer(&mut self, key: Key) {
+    pub(super) fn wake_writer(&mut self, key: ConnKey) {
         let allowed = self.conns.get(key.0 as usize).and_then(Option::as_ref);
         if allowed.is_some_and(|c| self.send_allowance(c) > 0)
             && let Some(conn) = self.get(key)
         {
-            conn.starved = false;
+            conn.waits_for_memory = false;
             conn.wait.wake();
         }
     }
@@ -117,31 +121,33 @@ impl Stack {
         now: Instant,
         tuple: &FourTuple,
         segment: &Segment,
-        batch: &mut Batch,
+        batch: &mut TxBatch,
     ) -> bool {
         let opens = segment.flags.contains(Flags::SYN);
         if segment.payload_len == 0 && !opens || segment.flags.contains(Flags::RST) {
             return true;
         }
-        let need = segment.payload_len as usize + SEGMENT;
-        if self.budget.lacks(need) {
-            self.make_room(now, need, batch);
+        let need = segment.payload_len as usize + SEGMENT_OVERHEAD;
+        if self.budget.would_exceed(need) {
+            self.reclaim_memory(now, need, batch);
         }
         let id = self.boundary.find(tuple);
         let key = id.and_then(|id| self.by_id.get(id.0 as usize).copied().flatten());
         let (Some(id), Some(key)) = (id, key) else {
             let connections = usize::try_from(self.boundary.connections()).unwrap_or(usize::MAX);
-            return !opens || !self.budget.lacks(need) || self.budget.admits(connections);
+            return !opens
+                || !self.budget.would_exceed(need)
+                || self.budget.admits_connection(connections);
         };
-        let Some(place) = self.boundary.look(id, |c| c.classify(segment)) else { return true };
+        let Some(place) = self.boundary.inspect(id, |c| c.classify(segment)) else { return true };
         let share = self.budget.share();
-        match (place, self.budget.lacks(need)) {
+        match (place, self.budget.would_exceed(need)) {
             (DataKind::Duplicate, _) | (DataKind::InSequence, false) => true,
             (DataKind::InSequence, true) => {
                 self.discard_out_of_order(now, key);
                 // One segment at a time goes on even so: data that is read makes room.
                 let empty = self.get(key).is_some_and(|c| c.receive.unread() == 0);
-                empty || !self.budget.lacks(need)
+                empty || !self.budget.would_exceed(need)
             }
             (DataKind::OutOfOrder, true) => false,
             (DataKind::OutOfOrder, false) => {
@@ -152,23 +158,26 @@ impl Stack {
 
     /// Makes room for `need` bytes, as far as that harms nobody who behaves: orphans go first, the
     /// oldest first, then data beyond gaps of the connections that have most of it.
-    fn make_room(&mut self, now: Instant, need: usize, batch: &mut Batch) {
+    fn reclaim_memory(&mut self, now: Instant, need: usize, batch: &mut TxBatch) {
         // What is reset is gone once its RST is in the batch.
-        while self.budget.lacks(need) && !batch.is_full() && self.reset_oldest_orphan(now, batch) {}
+        while self.budget.would_exceed(need)
+            && !batch.is_full()
+            && self.reset_oldest_orphan(now, batch)
+        {}
         // A look at every connection, for a sixteenth of the limit at least.
-        if self.budget.lacks(need)
+        if self.budget.would_exceed(need)
             && let Some(least) = self.budget.prune_threshold()
         {
             for index in 0..self.conns.len() {
-                let key = Key(index as u32);
-                if self.get(key).is_some_and(|c| c.charge.beyond >= least) {
+                let key = ConnKey(index as u32);
+                if self.get(key).is_some_and(|c| c.charge.out_of_order >= least) {
                     self.discard_out_of_order(now, key);
                 }
             }
         }
     }
 
-    fn discard_out_of_order(&mut self, now: Instant, key: Key) {
+    fn discard_out_of_order(&mut self, now: Instant, key: ConnKey) {
         let Some(conn) = self.get(key) else { return };
         let held = conn.receive.out_of_order_memory();
         if held == 0 {
@@ -178,12 +187,12 @@ impl Stack {
         if let Some(id) = conn.id {
             self.boundary.discard_out_of_order(now, id);
         }
-        self.counters.discarded += held as u64;
+        self.counters.ofo_pruned += held as u64;
         self.charge(key);
     }
 
     /// RST for the orphan that is one for the longest time; false when there is none.
-    pub(super) fn reset_oldest_orphan(&mut self, now: Instant, batch: &mut Batch) -> bool {
+    pub(super) fn reset_oldest_orphan(&mut self, now: Instant, batch: &mut TxBatch) -> bool {
         let Some(key) = self.orphans.pop_oldest() else { return false };
         self.counters.orphans_reset += 1;
         if let Some(conn) = self.get(key) {

@@ -2,7 +2,7 @@
 //!
 //! Contract: a driver of the transport boundary. [`Stack::inject`] takes what arrives, whatever it is;
 //! [`Stack::fire`] is due at [`Stack::next_timer`]; both, and [`Stack::flush`] after calls of applications, put
-//! what is to be sent into a [`Batch`]. After every segment the connection is asked at once what it has to say:
+//! what is to be sent into a [`TxBatch`]. After every segment the connection is asked at once what it has to say:
 //! two that arrive together are acknowledged as if they had come apart.
 
 mod addresses;
@@ -19,7 +19,7 @@ mod output;
 #[cfg(test)]
 mod tests;
 mod timers;
-mod wait;
+mod wait_queue;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -29,34 +29,34 @@ use lowtide_payload::ChunkPool;
 use lowtide_tcp::{AckThrottle, Config, Connection};
 use lowtide_units::Instant;
 
-use crate::tape::Boundary;
-use addresses::Filter;
+use crate::record_replay::RecordedEndpoint;
+use addresses::AddressFilter;
 use budget::{Budget, Charge};
 use conn::Conn;
-use listener::Listener;
+use listener::ListenState;
 use orphans::Orphans;
 use timers::Timers;
 
-pub(crate) use batch::Batch;
+pub(crate) use batch::TxBatch;
 pub use conn::{ConnInfo, Readiness};
 pub use counters::StackCounters;
-pub(crate) use memory::Limits;
-pub(crate) use wait::{Wait, Watch};
+pub(crate) use memory::StackLimits;
+pub(crate) use wait_queue::{ReadySet, WaitQueue};
 
 /// Names a connection of a stack for as long as an application or the network holds it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Key(u32);
+pub(crate) struct ConnKey(u32);
 
 /// A host.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    boundary: Boundary,
-    addresses: Filter,
+    boundary: RecordedEndpoint,
+    addresses: AddressFilter,
     conns: Vec<Option<Conn>>,
     free: Vec<u32>,
     /// The key of each connection of the endpoint.
-    by_id: Vec<Option<Key>>,
-    listeners: BTreeMap<u16, Listener>,
+    by_id: Vec<Option<ConnKey>>,
+    listeners: BTreeMap<u16, ListenState>,
     /// At most one deadline of each connection.
     timers: Timers,
     budget: Budget,
@@ -64,22 +64,22 @@ pub(crate) struct Stack {
     /// Memory of payload that was read, for what comes next.
     pool: ChunkPool,
     /// Room for those that are due at one time.
-    due: Vec<Key>,
+    due: Vec<ConnKey>,
     /// Connections that applications have changed since the last flush.
-    changed: Vec<Key>,
+    changed: Vec<ConnKey>,
     counters: StackCounters,
     /// The device takes several segments in one packet.
-    several: bool,
+    gso: bool,
     /// Why nothing works any more.
-    fault: Option<Arc<str>>,
+    fatal_error: Option<Arc<str>>,
 }
 
 impl Stack {
-    pub(crate) fn new(boundary: Boundary, locals: Vec<IpAddr>) -> Self {
-        let limits = Limits::default();
+    pub(crate) fn new(boundary: RecordedEndpoint, locals: Vec<IpAddr>) -> Self {
+        let limits = StackLimits::default();
         Self {
             boundary,
-            addresses: Filter::new(locals),
+            addresses: AddressFilter::new(locals),
             budget: Budget::new(limits.memory),
             orphans: Orphans::new(limits.orphans),
             pool: ChunkPool::default(),
@@ -91,8 +91,8 @@ impl Stack {
             due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
-            several: false,
-            fault: None,
+            gso: false,
+            fatal_error: None,
         }
     }
 
@@ -103,7 +103,7 @@ impl Stack {
             connections: self.boundary.connections(),
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
             memory: self.budget.used() as u64,
-            memory_tight: self.budget.tightened(),
+            memory_pressures: self.budget.pressure_events(),
             orphans: self.orphans.len() as u64,
             ..self.counters
         }
@@ -115,15 +115,15 @@ impl Stack {
     }
 
     /// Bounds what strangers may fill; to be said before there are connections.
-    pub(crate) fn set_limits(&mut self, limits: Limits) {
+    pub(crate) fn set_limits(&mut self, limits: StackLimits) {
         self.budget = Budget::new(limits.memory);
         self.orphans = Orphans::new(limits.orphans);
-        self.boundary.set_time_wait_limit(Instant::ZERO, limits.time_waits());
+        self.boundary.set_time_wait_limit(Instant::ZERO, limits.max_time_waits());
     }
 
     /// Whether the device takes several segments in one packet.
-    pub(crate) fn set_several(&mut self, several: bool) {
-        self.several = several;
+    pub(crate) fn set_gso(&mut self, several: bool) {
+        self.gso = several;
     }
 
     /// So many packets were not taken by the device.
@@ -132,19 +132,19 @@ impl Stack {
     }
 
     /// So many packets came unfinished so far.
-    pub(crate) fn count_unfinished(&mut self, n: u64) {
-        self.counters.unfinished = n;
+    pub(crate) fn set_checksum_partial(&mut self, n: u64) {
+        self.counters.checksum_partial = n;
     }
 
     /// The tape could not be written, if so.
-    pub(crate) fn tape_error(&mut self) -> Option<std::io::Error> {
-        self.boundary.tape_error()
+    pub(crate) fn recording_error(&mut self) -> Option<std::io::Error> {
+        self.boundary.recording_error()
     }
 
     /// The device is gone: every connection and every call ends with this.
     pub(crate) fn fail(&mut self, why: &str) {
         // The first reason is the one that counts.
-        self.fault.get_or_insert_with(|| why.into());
+        self.fatal_error.get_or_insert_with(|| why.into());
         for conn in self.conns.iter().flatten() {
             conn.wait.wake();
         }
@@ -154,22 +154,22 @@ impl Stack {
     }
 
     /// No connection is in the middle of anything: what is left waits in TIME-WAIT or for its application.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.conns.iter().flatten().all(|c| c.id.is_none() || c.over.is_some())
+    pub(crate) fn all_closed(&self) -> bool {
+        self.conns.iter().flatten().all(|c| c.id.is_none() || c.close_reason.is_some())
     }
 
-    fn get(&mut self, key: Key) -> Option<&mut Conn> {
+    fn get(&mut self, key: ConnKey) -> Option<&mut Conn> {
         self.conns.get_mut(key.0 as usize)?.as_mut()
     }
 
-    fn insert(&mut self, conn: Conn) -> Key {
+    fn insert(&mut self, conn: Conn) -> ConnKey {
         let id = conn.id;
         let key = if let Some(index) = self.free.pop() {
             self.conns[index as usize] = Some(conn);
-            Key(index)
+            ConnKey(index)
         } else {
             self.conns.push(Some(conn));
-            Key(self.conns.len() as u32 - 1)
+            ConnKey(self.conns.len() as u32 - 1)
         };
         if let Some(id) = id {
             let index = id.0 as usize;
@@ -183,20 +183,20 @@ impl Stack {
     }
 
     /// Forgets a connection that neither the network nor an application holds.
-    fn forget(&mut self, key: Key) {
+    fn forget(&mut self, key: ConnKey) {
         let place = self.conns.get_mut(key.0 as usize);
         if let Some(place) = place
             && let Some(conn) = place.as_mut().filter(|c| c.id.is_none() && !c.held)
         {
             self.budget.replace(&mut conn.charge, Charge::default());
-            self.timers.disarm(key, conn.armed);
+            self.timers.disarm(key, conn.timer_deadline);
             *place = None;
             self.free.push(key.0);
         }
     }
 
     /// An application changed it: to be looked at with the next flush.
-    fn touch(&mut self, key: Key) {
+    fn mark_changed(&mut self, key: ConnKey) {
         if let Some(conn) = self.get(key)
             && !std::mem::replace(&mut conn.changed, true)
         {
@@ -215,11 +215,11 @@ impl Stack {
     }
 
     /// The time is `now`: every timer that is due fires, each connection's once.
-    pub(crate) fn fire(&mut self, now: Instant, batch: &mut Batch) {
+    pub(crate) fn handle_timeouts(&mut self, now: Instant, batch: &mut TxBatch) {
         let mut due = std::mem::take(&mut self.due);
         while let Some(key) = self.timers.pop_due(now) {
             if let Some(conn) = self.get(key) {
-                conn.armed = Instant::FAR_FUTURE;
+                conn.timer_deadline = Instant::FAR_FUTURE;
                 due.push(key);
             }
         }
@@ -231,7 +231,7 @@ impl Stack {
                 self.boundary.abort(now, id);
             } else if self
                 .boundary
-                .look(id, Connection::poll_timeout)
+                .inspect(id, Connection::poll_timeout)
                 .flatten()
                 .is_some_and(|t| t <= now)
             {
@@ -243,7 +243,7 @@ impl Stack {
     }
 
     /// Sends what applications have asked for.
-    pub(crate) fn flush(&mut self, now: Instant, batch: &mut Batch) {
+    pub(crate) fn flush(&mut self, now: Instant, batch: &mut TxBatch) {
         let changed = std::mem::take(&mut self.changed);
         for key in changed {
             if let Some(conn) = self.get(key) {

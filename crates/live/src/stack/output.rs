@@ -7,31 +7,31 @@ use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Flags, Segment};
 
 use super::orphans::Orphan;
-use super::{Batch, ConnInfo, Key, Stack};
+use super::{ConnInfo, ConnKey, Stack, TxBatch};
 
 /// Memory that a connection keeps for what it will send next while nothing is on its way, bytes. More is given back: of
 /// many connections most are idle.
-const KEPT: usize = 4096;
+const IDLE_SEND_MEMORY: usize = 4096;
 /// Bytes of payload in one packet: with its headers an IP packet has no more than 65,535.
-const MOST_PAYLOAD: u32 = 65_535 - lowtide_wire::packet::MAX_HEADERS_LEN as u32;
+const MAX_GSO_PAYLOAD: u32 = 65_535 - lowtide_wire::packet::MAX_HEADERS_LEN as u32;
 
 /// Whether the system would cut its segments as [`Transmit::segment`] does. It knows nothing of the delay option, whose
 /// stamps are of single segments; CWR is rare.
-fn can_be_one(transmit: &Transmit) -> bool {
+fn can_use_gso(transmit: &Transmit) -> bool {
     let header = &transmit.header;
     header.options.delay().is_none() && !header.flags.contains(Flags::CWR)
 }
 
 /// Some segments of a transmission, in one packet.
-struct Part {
+struct GsoPacket {
     header: Segment,
     stream: Range<u64>,
     segments: u32,
 }
 
 /// Its parts, each with as many segments as a packet can have.
-fn parts(transmit: &Transmit) -> impl Iterator<Item = Part> {
-    let most = (MOST_PAYLOAD / transmit.mss.max(1)).max(1);
+fn gso_packets(transmit: &Transmit) -> impl Iterator<Item = GsoPacket> {
+    let most = (MAX_GSO_PAYLOAD / transmit.mss.max(1)).max(1);
     (0..transmit.segments).step_by(most as usize).map(move |first| {
         let segments = most.min(transmit.segments - first);
         let last = first + segments - 1;
@@ -40,24 +40,24 @@ fn parts(transmit: &Transmit) -> impl Iterator<Item = Part> {
         header.payload_len = (stream.end - stream.start) as u32;
         // FIN and PSH are the last one's, and the system leaves them there.
         header.flags |= transmit.segment(last).flags;
-        Part { header, stream, segments }
+        GsoPacket { header, stream, segments }
     })
 }
 
 impl Stack {
     /// Takes everything that a connection has to send and to say.
-    pub(super) fn pump(&mut self, now: Instant, key: Key, batch: &mut Batch) {
-        self.fit_window(now, key);
-        self.exchange(now, key, batch);
+    pub(super) fn pump(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
+        self.limit_receive_window(now, key);
+        self.poll_conn(now, key, batch);
         self.charge(key);
-        if self.get(key).is_some_and(|c| c.starved) {
+        if self.get(key).is_some_and(|c| c.waits_for_memory) {
             self.wake_writer(key);
         }
-        while self.orphans.are_too_many() && self.reset_oldest_orphan(now, batch) {}
+        while self.orphans.over_limit() && self.reset_oldest_orphan(now, batch) {}
     }
 
-    fn exchange(&mut self, now: Instant, key: Key, batch: &mut Batch) {
-        let Self { boundary, conns, counters, several, orphans, budget, .. } = self;
+    fn poll_conn(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
+        let Self { boundary, conns, counters, gso: several, orphans, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
@@ -71,14 +71,14 @@ impl Stack {
                 break;
             }
             let Some(transmit) = boundary.poll_transmit(now, id) else { break };
-            let several = *several && transmit.segments > 1 && can_be_one(&transmit);
-            for part in several.then(|| parts(&transmit)).into_iter().flatten() {
-                let payload = conn.send.pieces(&part.stream);
+            let several = *several && transmit.segments > 1 && can_use_gso(&transmit);
+            for part in several.then(|| gso_packets(&transmit)).into_iter().flatten() {
+                let payload = conn.send.slices(&part.stream);
                 let size = transmit.mss as u16;
                 // One segment is no several: the system would not know how to cut it.
                 let pushed = match part.segments {
                     1 => batch.push(&addresses, &part.header, payload),
-                    _ => batch.push_several(&addresses, &part.header, payload, size),
+                    _ => batch.push_gso(&addresses, &part.header, payload, size),
                 };
                 match pushed {
                     Ok(()) => counters.sent += u64::from(part.segments),
@@ -86,7 +86,7 @@ impl Stack {
                 }
             }
             for i in 0..if several { 0 } else { transmit.segments } {
-                let payload = conn.send.pieces(&transmit.stream_of(i));
+                let payload = conn.send.slices(&transmit.stream_of(i));
                 let mut segment = transmit.segment(i);
                 segment.stamp_departure(stamp);
                 match batch.push(&addresses, &segment, payload) {
@@ -103,14 +103,14 @@ impl Stack {
                 Event::Established => newly_established = true,
                 Event::Readable { upto } => conn.receive.set_readable(upto),
                 Event::PeerClosed => conn.peer_closed = true,
-                Event::Closed(reason) => conn.over = Some(reason),
+                Event::Closed(reason) => conn.close_reason = Some(reason),
                 Event::Writable => {}
             }
         }
         let look = |c: &lowtide_tcp::Connection| (c.acked_upto(), c.state(), c.poll_timeout());
-        let Some((acked, state, timer)) = boundary.look(id, look) else { return };
-        conn.send.forget(acked);
-        if conn.send.is_empty() && conn.send.memory() > KEPT {
+        let Some((acked, state, timer)) = boundary.inspect(id, look) else { return };
+        conn.send.acknowledge(acked);
+        if conn.send.is_empty() && conn.send.memory() > IDLE_SEND_MEMORY {
             conn.send.trim();
         } else if budget.under_pressure() {
             conn.send.shrink();
@@ -125,21 +125,21 @@ impl Stack {
                 orphans.insert(&orphan, key);
                 conn.orphan = Some(orphan);
             }
-            let until = conn.orphan.as_mut().map(|o| o.until(now, state, acked));
+            let until = conn.orphan.as_mut().map(|o| o.deadline(now, state, acked));
             conn.orphaned_until = until.unwrap_or(conn.orphaned_until);
         }
         let orphaned = (conn.orphaned_until < Instant::FAR_FUTURE).then_some(conn.orphaned_until);
         let timer = timer.into_iter().chain(orphaned).min();
         // With something left to send the next turn comes here again, and arms it then.
-        if let Some(at) = timer.filter(|at| !more && *at < conn.armed) {
-            self.timers.arm(key, conn.armed, at);
-            conn.armed = at;
+        if let Some(at) = timer.filter(|at| !more && *at < conn.timer_deadline) {
+            self.timers.arm(key, conn.timer_deadline, at);
+            conn.timer_deadline = at;
         }
-        if newly_established || conn.silent_since.is_some() {
-            self.offer_when_due(now, key, batch);
+        if newly_established || conn.deferred_since.is_some() {
+            self.offer_or_defer(now, key, batch);
         }
         if more {
-            self.touch(key);
+            self.mark_changed(key);
         }
         // TIME-WAIT goes on in the endpoint's small table; whoever holds the stream has heard the end.
         if !more && matches!(state, State::Closed | State::TimeWait) {
@@ -148,15 +148,15 @@ impl Stack {
     }
 
     /// The network is done with it.
-    fn release(&mut self, now: Instant, key: Key) {
+    fn release(&mut self, now: Instant, key: ConnKey) {
         let Self { boundary, conns, by_id, orphans, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id.take() else { return };
         if let Some(orphan) = conn.orphan.take() {
             orphans.remove(&orphan, key);
         }
-        conn.last = boundary.look(id, |c| Box::new(ConnInfo::of(c)));
-        conn.over.get_or_insert(CloseReason::Normal);
+        conn.final_info = boundary.inspect(id, |c| Box::new(ConnInfo::of(c)));
+        conn.close_reason.get_or_insert(CloseReason::Normal);
         conn.send.trim();
         boundary.release(now, id);
         if let Some(place) = by_id.get_mut(id.0 as usize) {

@@ -10,18 +10,18 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod ack_storms;
 mod hostile;
+mod invalid_packets;
 mod limits;
 mod orphans;
-mod storms;
-mod strangers;
 
 const ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
 const DELAY: Duration = Duration::from_ms(1);
 
 fn stack(index: usize) -> Stack {
-    Stack::new(Boundary::new(7 + index as u64, None), vec![ADDRESSES[index]])
+    Stack::new(RecordedEndpoint::new(7 + index as u64, None), vec![ADDRESSES[index]])
 }
 
 fn linux() -> Config {
@@ -32,25 +32,25 @@ fn linux() -> Config {
 type Link<'a> = dyn FnMut(&[u8]) -> Vec<(Duration, Vec<u8>)> + 'a;
 
 /// Two stacks and what is between them.
-struct Pair<'a> {
+struct StackPair<'a> {
     now: Instant,
     stacks: [Stack; 2],
-    batch: Batch,
+    batch: TxBatch,
     /// Arrival, order, where to, what.
-    flying: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
+    in_flight: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     sent: u64,
     link: Box<Link<'a>>,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> StackPair<'a> {
     fn new(link: Box<Link<'a>>) -> Self {
         let stacks = [stack(0), stack(1)];
-        let batch = Batch::default();
-        Self { now: Instant::ZERO, stacks, batch, flying: BTreeMap::new(), sent: 0, link }
+        let batch = TxBatch::default();
+        Self { now: Instant::ZERO, stacks, batch, in_flight: BTreeMap::new(), sent: 0, link }
     }
 
-    fn collect(&mut self, from: usize) {
-        let Self { batch, flying, link, sent, now, .. } = self;
+    fn send_batch(&mut self, from: usize) {
+        let Self { batch, in_flight: flying, link, sent, now, .. } = self;
         batch.packets().for_each(|packet| {
             for (late, copy) in link(packet.bytes) {
                 *sent += 1;
@@ -64,14 +64,14 @@ impl<'a> Pair<'a> {
         for i in 0..2 {
             while self.stacks[i].wants_flush() {
                 self.stacks[i].flush(self.now, &mut self.batch);
-                self.collect(i);
+                self.send_batch(i);
             }
         }
     }
 
     /// When something happens next.
     fn next(&self) -> Option<Instant> {
-        let packet = self.flying.keys().next().map(|(at, _)| *at);
+        let packet = self.in_flight.keys().next().map(|(at, _)| *at);
         let timers = self.stacks.iter().filter_map(Stack::next_timer).min();
         packet.into_iter().chain(timers).min()
     }
@@ -79,25 +79,25 @@ impl<'a> Pair<'a> {
     /// The next thing happens; false when nothing will.
     fn step(&mut self) -> bool {
         self.flush();
-        let packet = self.flying.keys().next().map(|(at, _)| *at);
+        let packet = self.in_flight.keys().next().map(|(at, _)| *at);
         let Some(next) = self.next() else { return false };
         self.now = self.now.max(next);
         if packet == Some(next)
-            && let Some((_, (to, bytes))) = self.flying.pop_first()
+            && let Some((_, (to, bytes))) = self.in_flight.pop_first()
         {
             let stamp = HostStamp(self.now.since_start().as_ns());
             self.stacks[to].inject(self.now, stamp, &bytes, &mut self.batch);
-            self.collect(to);
+            self.send_batch(to);
         } else {
             for i in 0..2 {
-                self.stacks[i].fire(self.now, &mut self.batch);
-                self.collect(i);
+                self.stacks[i].handle_timeouts(self.now, &mut self.batch);
+                self.send_batch(i);
             }
         }
         true
     }
 
-    fn connect(&mut self, config: &Config) -> (Key, Key) {
+    fn connect(&mut self, config: &Config) -> (ConnKey, ConnKey) {
         self.stacks[1].listen(self.now, 80, config, (300, 300)).unwrap();
         let to = SocketAddr::new(ADDRESSES[1], 80);
         let client = self.stacks[0].connect(self.now, to, config).unwrap();
@@ -110,7 +110,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Sends `bytes` and gives what comes out at the other end.
-    fn carry(&mut self, client: Key, server: Key, bytes: &[u8]) -> Vec<u8> {
+    fn transfer(&mut self, client: ConnKey, server: ConnKey, bytes: &[u8]) -> Vec<u8> {
         let (mut written, mut got, mut shut) = (0, Vec::new(), false);
         let mut buffer = [0; 10_000];
         let limit = self.now + Duration::from_secs(4000);
@@ -178,10 +178,10 @@ proptest! {
         // What the link does to a connection is no reason to give up.
         config.retries = 30;
         config.syn_retries = 30;
-        let mut pair = Pair::new(Box::new(link));
+        let mut pair = StackPair::new(Box::new(link));
         let (client, server) = pair.connect(&config);
         let bytes: Vec<u8> = (0..150_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
-        let got = pair.carry(client, server, &bytes);
+        let got = pair.transfer(client, server, &bytes);
         prop_assert!(got == bytes, "{} of {}", got.len(), bytes.len());
         // Both let go: nothing is left but TIME-WAIT.
         pair.stacks[1].drop_stream(pair.now, server);
@@ -214,10 +214,10 @@ proptest! {
             }
             vec![(Duration::ZERO, other), (Duration::from_us(1), bytes.to_vec())]
         };
-        let mut pair = Pair::new(Box::new(link));
+        let mut pair = StackPair::new(Box::new(link));
         let (client, server) = pair.connect(&linux());
         let bytes: Vec<u8> = (0..40_000_u32).map(|i| (i % 249) as u8).collect();
-        let got = pair.carry(client, server, &bytes);
+        let got = pair.transfer(client, server, &bytes);
         prop_assert!(got == bytes);
         let c = pair.stacks.each_ref().map(Stack::counters);
         prop_assert!(c[0].malformed + c[0].bad_checksum + c[0].not_ours > 0, "{c:?}");
@@ -225,7 +225,7 @@ proptest! {
 }
 
 /// A packet from a stranger to port 80 of the second stack.
-fn stranger(port: u16, flags: Flags, seq: u32, payload: &[u8]) -> Vec<u8> {
+fn unsolicited_packet(port: u16, flags: Flags, seq: u32, payload: &[u8]) -> Vec<u8> {
     let segment = Segment {
         src_port: port,
         dst_port: 80,
@@ -244,13 +244,18 @@ fn stranger(port: u16, flags: Flags, seq: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_syn_flood_is_bounded_and_passes() {
+fn a_syn_flood_is_bounded_and_leaves_nothing() {
     let mut stack = stack(1);
-    let mut batch = Batch::default();
+    let mut batch = TxBatch::default();
     let config = Config { syn_cookies: SynCookies::Off, ..linux() };
     stack.listen(Instant::ZERO, 80, &config, (16, 4)).unwrap();
     for port in 1..=10_000 {
-        stack.inject(Instant::ZERO, HostStamp(0), &stranger(port, Flags::SYN, 9, &[]), &mut batch);
+        stack.inject(
+            Instant::ZERO,
+            HostStamp(0),
+            &unsolicited_packet(port, Flags::SYN, 9, &[]),
+            &mut batch,
+        );
     }
     let c = stack.counters();
     assert_eq!((c.connections, c.backlog_full, c.sent), (16, 10_000 - 16, 16));
@@ -258,24 +263,24 @@ fn a_syn_flood_is_bounded_and_passes() {
     let mut now = Instant::ZERO;
     while let Some(next) = stack.next_timer() {
         now = next;
-        stack.fire(now, &mut batch);
+        stack.handle_timeouts(now, &mut batch);
         batch.clear();
     }
     assert_eq!(stack.counters().connections, 0);
     assert!(stack.conns.iter().all(Option::is_none), "no application ever heard of them");
-    stack.inject(now, HostStamp(0), &stranger(7, Flags::SYN, 9, &[]), &mut batch);
+    stack.inject(now, HostStamp(0), &unsolicited_packet(7, Flags::SYN, 9, &[]), &mut batch);
     assert_eq!(stack.counters().connections, 1);
 }
 
 #[test]
 fn connections_that_nobody_accepts_are_reset() {
-    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     pair.stacks[1].listen(pair.now, 80, &linux(), (100, 3)).unwrap();
     let to = SocketAddr::new(ADDRESSES[1], 80);
-    let clients: Vec<Key> =
+    let clients: Vec<ConnKey> =
         (0..10).map(|_| pair.stacks[0].connect(pair.now, to, &linux()).unwrap()).collect();
     while pair.step() {}
-    assert_eq!(pair.stacks[1].counters().not_accepted, 7);
+    assert_eq!(pair.stacks[1].counters().listen_overflows, 7);
     let reset = clients.iter().filter(|k| {
         let mut byte = [0];
         matches!(pair.stacks[0].read(pair.now, **k, &mut byte),
@@ -289,8 +294,8 @@ fn connections_that_nobody_accepts_are_reset() {
 }
 
 #[test]
-fn a_peer_that_never_closes_does_not_hold_a_connection_that_nobody_wants() {
-    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+fn an_orphan_in_fin_wait_2_ends_when_the_peer_never_closes() {
+    let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     let (client, server) = pair.connect(&linux());
     pair.stacks[0].drop_stream(pair.now, client);
     let closed = pair.now;
@@ -303,14 +308,14 @@ fn a_peer_that_never_closes_does_not_hold_a_connection_that_nobody_wants() {
     // The other end hears of it.
     let mut byte = [0];
     assert_eq!(pair.stacks[1].read(pair.now, server, &mut byte).unwrap(), 0);
-    assert!(pair.stacks[1].readiness(pair.now, server).over);
+    assert!(pair.stacks[1].readiness(pair.now, server).closed);
 }
 
 #[test]
-fn who_is_not_meant_does_not_answer() {
+fn packets_for_other_addresses_get_no_answer() {
     let mut stack = stack(0);
-    stack.addresses = Filter::new(vec![IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3))]);
-    let mut batch = Batch::default();
+    stack.addresses = AddressFilter::new(vec![IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3))]);
+    let mut batch = TxBatch::default();
     let mut sent = |stack: &mut Stack, bytes: &[u8]| {
         stack.inject(Instant::ZERO, HostStamp(0), bytes, &mut batch);
         let mut n = 0;
@@ -319,10 +324,10 @@ fn who_is_not_meant_does_not_answer() {
         n
     };
     // For another address of the network; then for us, where nobody listens.
-    assert_eq!(sent(&mut stack, &stranger(5, Flags::SYN, 1, &[])), 0);
-    stack.addresses = Filter::new(vec![ADDRESSES[1]]);
-    assert_eq!(sent(&mut stack, &stranger(5, Flags::SYN, 1, &[])), 1, "a RST");
-    assert_eq!(sent(&mut stack, &stranger(5, Flags::RST, 1, &[])), 0);
+    assert_eq!(sent(&mut stack, &unsolicited_packet(5, Flags::SYN, 1, &[])), 0);
+    stack.addresses = AddressFilter::new(vec![ADDRESSES[1]]);
+    assert_eq!(sent(&mut stack, &unsolicited_packet(5, Flags::SYN, 1, &[])), 1, "a RST");
+    assert_eq!(sent(&mut stack, &unsolicited_packet(5, Flags::RST, 1, &[])), 0);
     let c = stack.counters();
     assert_eq!((c.not_ours, c.stray, c.received), (1, 2, 3));
 }
@@ -331,7 +336,7 @@ fn who_is_not_meant_does_not_answer() {
 /// deadline that is no longer wanted must not stay in the queue.
 #[test]
 fn two_hours_of_traffic_leave_one_timer_a_connection() {
-    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     let config = crate::socket::config("linux", None, &[("keep-alive", "true")]).unwrap();
     let (client, server) = pair.connect(&config);
     let end = pair.now + Duration::from_secs(7200);

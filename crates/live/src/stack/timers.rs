@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 
 use lowtide_units::Instant;
 
-use super::Key;
+use super::ConnKey;
 
 /// Deadlines in order. The caller keeps the entry of each connection beside the connection.
 #[derive(Debug, Default)]
-pub(super) struct Timers(BTreeSet<(Instant, Key)>);
+pub(super) struct Timers(BTreeSet<(Instant, ConnKey)>);
 
 impl Timers {
     /// The connection is due at `at` in place of `armed`, which is [`Instant::FAR_FUTURE`] for none.
-    pub(super) fn arm(&mut self, key: Key, armed: Instant, at: Instant) {
+    pub(super) fn arm(&mut self, key: ConnKey, armed: Instant, at: Instant) {
         self.disarm(key, armed);
         self.0.insert((at, key));
     }
 
     /// Forgets the entry at `armed`, if there is one.
-    pub(super) fn disarm(&mut self, key: Key, armed: Instant) {
+    pub(super) fn disarm(&mut self, key: ConnKey, armed: Instant) {
         if armed < Instant::FAR_FUTURE {
             self.0.remove(&(armed, key));
         }
@@ -34,7 +34,7 @@ impl Timers {
     }
 
     /// Takes the earliest entry out if it is due at `now`.
-    pub(super) fn pop_due(&mut self, now: Instant) -> Option<Key> {
+    pub(super) fn pop_due(&mut self, now: Instant) -> Option<ConnKey> {
         let (at, key) = *self.0.first()?;
         (at <= now).then(|| {
             self.0.pop_first();

@@ -1,7 +1,7 @@
 //! Megabytes in both directions, with their checksums, for every pair of ECN settings and with each option on
 //! and off.
 
-use lowtide_live::load::Way;
+use lowtide_live::load::TransferDirection;
 use lowtide_live::netns::set_sysctl;
 use lowtide_tcp::{Config, EcnMode};
 
@@ -15,11 +15,11 @@ fn amount() -> u64 {
 
 /// Data in both directions over connections that we open and over such that the kernel opens; the ECN mode of
 /// the first and of the last.
-fn every_way(world: &World, what: &str, config: &Config) -> [EcnMode; 2] {
+fn all_directions(world: &World, what: &str, config: &Config) -> [EcnMode; 2] {
     let n = amount();
     let mut modes = Vec::new();
     for v6 in [false, true] {
-        for way in [Way::Up, Way::Down] {
+        for way in [TransferDirection::Up, TransferDirection::Down] {
             let got = world.to_kernel(v6, config, &bytes(way, n));
             assert_good(&format!("{what}: to the kernel, v6 {v6}, {way:?}"), &got, n);
             modes.push(got.0.streams[0].info.unwrap().tcp.ecn);
@@ -52,7 +52,8 @@ pub(crate) fn every_pair_of_ecn_settings() {
             ("1", "accecn", [Classic, Classic]),
         ] {
             set_sysctl("ipv4.tcp_ecn", kernels).unwrap();
-            let got = every_way(&world, &format!("{kernels} {ours}"), &settings(&[("ecn", ours)]));
+            let got =
+                all_directions(&world, &format!("{kernels} {ours}"), &settings(&[("ecn", ours)]));
             assert_eq!(got, want, "kernel {kernels}, ours {ours}");
         }
     });
@@ -62,7 +63,7 @@ pub(crate) fn both_ends_agree_on_accurate_ecn() {
     in_namespace(|| {
         let world = World::new();
         set_sysctl("ipv4.tcp_ecn", "3").unwrap();
-        let got = every_way(&world, "both AccECN", &settings(&[("ecn", "accecn")]));
+        let got = all_directions(&world, "both AccECN", &settings(&[("ecn", "accecn")]));
         assert_eq!(got, [EcnMode::AccEcn; 2]);
     });
 }
@@ -79,7 +80,7 @@ pub(crate) fn every_option_on_and_off_at_either_end() {
                 let sysctl = format!("ipv4.{kernels}");
                 set_sysctl(&sysctl, if kernel_has { "1" } else { "0" }).unwrap();
                 let config = settings(&[(ours, if we_have { "true" } else { "false" })]);
-                every_way(&world, &format!("{ours} {kernel_has} {we_have}"), &config);
+                all_directions(&world, &format!("{ours} {kernel_has} {we_have}"), &config);
                 set_sysctl(&sysctl, "1").unwrap();
             }
         }
@@ -93,11 +94,11 @@ pub(crate) fn every_profile_and_scheme() {
         set_sysctl("ipv4.tcp_ecn", "1").unwrap();
         for profile in lowtide_tcp::profile::PROFILES {
             let config = lowtide_live::config(profile.name, None, &[]).unwrap();
-            every_way(&world, profile.name, &config);
+            all_directions(&world, profile.name, &config);
         }
         for scheme in lowtide_tcp::scheme::SCHEMES {
             let config = lowtide_live::config("linux", Some(scheme.name), &[]).unwrap();
-            every_way(&world, scheme.name, &config);
+            all_directions(&world, scheme.name, &config);
         }
     });
 }

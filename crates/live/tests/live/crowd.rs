@@ -7,14 +7,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use lowtide_live::{Clock, Poller, Settings, Stream};
+use lowtide_live::{Clock, LiveSettings, Poller, Stream};
 use lowtide_test_needs::Need;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::world::{PORT, World, in_namespace, kernel_at, ours_at, settings};
 
 /// Connections that talk at a time.
-const AT_ONCE: usize = 200;
+const BATCH: usize = 200;
 /// Bytes that go to and fro on each connection.
 const EACH: usize = 20_000;
 
@@ -39,16 +39,16 @@ pub(crate) const DESCRIPTORS: Need = Need {
         let allowed = hard >= needed;
         allowed.then_some(()).ok_or_else(|| format!("{needed} are needed, {hard} are allowed"))
     },
-    insist: true,
+    enforceable: true,
 };
 
-pub(crate) fn a_crowd_comes_talks_and_goes() {
+pub(crate) fn many_connections_open_echo_and_close() {
     let n = wanted();
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
     in_namespace(move || {
         // The memory limit must not be what stops a write.
-        let world = World::with(Settings { memory: 256 << 20, ..Settings::default() });
+        let world = World::with(LiveSettings { memory: 256 << 20, ..LiveSettings::default() });
         let clock = Clock::start();
         let before = memory();
         let say = |what: &str| {
@@ -86,7 +86,7 @@ pub(crate) fn a_crowd_comes_talks_and_goes() {
         let kernels = std::thread::spawn(move || {
             let bytes: Vec<u8> = (0..EACH).map(|n| (n % 251) as u8).collect();
             let mut got = vec![0; EACH];
-            for some in theirs.chunks(AT_ONCE) {
+            for some in theirs.chunks(BATCH) {
                 for mut stream in some {
                     stream.write_all(&bytes).unwrap();
                 }

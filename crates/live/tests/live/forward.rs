@@ -4,9 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use lowtide_live::load::{self, Pipe, Way};
+use lowtide_live::load::{self, ByteStream, TransferDirection};
 use lowtide_live::netns::set_sysctl;
-use lowtide_live::{DevicePlan, Live, Settings};
+use lowtide_live::{DevicePlan, Live, LiveSettings};
 use lowtide_tcp::Config;
 
 use crate::world::{PORT, assert_good, bytes, in_namespace, plan, settings};
@@ -20,24 +20,30 @@ fn two(mtu: u16) -> [(Live, DevicePlan); 2] {
     [("tun:lt0", 1500), ("tun:lt1", mtu)].map(|(name, mtu)| {
         let sides = SIDES[usize::from(name == "tun:lt1")];
         let plan = DevicePlan { mtu, ..plan(name, &sides) };
-        (Live::start(&plan, Settings::default()).unwrap(), plan)
+        (Live::start(&plan, LiveSettings::default()).unwrap(), plan)
     })
 }
 
-fn transfer(hosts: &[(Live, DevicePlan); 2], v6: bool, config: &Config, way: Way, n: u64) {
+fn transfer(
+    hosts: &[(Live, DevicePlan); 2],
+    v6: bool,
+    config: &Config,
+    way: TransferDirection,
+    n: u64,
+) {
     let [(a, _), (b, plan)] = hosts;
     let listener = b.listen(PORT, config).unwrap();
-    let to = SocketAddr::new(plan.sides[usize::from(v6)].ours, PORT);
-    let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(a.connect(to, config)?)) };
+    let to = SocketAddr::new(plan.networks[usize::from(v6)].local, PORT);
+    let open = || -> io::Result<Arc<dyn ByteStream>> { Ok(Arc::new(a.connect(to, config)?)) };
     let got = load::transfer(&listener, &open, &bytes(way, n)).unwrap();
     assert_good(&format!("v6 {v6} {way:?}"), &got, n);
 }
 
-pub(crate) fn two_of_us_talk_to_each_other() {
+pub(crate) fn two_lowtide_hosts_exchange_data_over_a_router() {
     in_namespace(|| {
         let hosts = two(1500);
         for v6 in [false, true] {
-            for way in [Way::Up, Way::Down] {
+            for way in [TransferDirection::Up, TransferDirection::Down] {
                 transfer(&hosts, v6, &settings(&[("ecn", "accecn")]), way, 3_000_000);
                 let dctcp = lowtide_live::config("linux", Some("dctcp"), &[]).unwrap();
                 transfer(&hosts, v6, &dctcp, way, 3_000_000);
@@ -53,13 +59,13 @@ pub(crate) fn a_router_that_says_too_big_lowers_the_mss() {
         let hosts = two(1300);
         for v6 in [false, true] {
             let before = hosts[0].0.stats().packets.icmp;
-            transfer(&hosts, v6, &settings(&[]), Way::Up, 2_000_000);
+            transfer(&hosts, v6, &settings(&[]), TransferDirection::Up, 2_000_000);
             let believed = hosts[0].0.stats().packets.icmp - before;
             assert!((1..20).contains(&believed), "v6 {v6}: {believed}");
         }
         // The other way the narrow link is the first, which a host has to know of.
         let config = settings(&[("mtu", "1300")]);
-        transfer(&hosts, false, &config, Way::Down, 1_000_000);
+        transfer(&hosts, false, &config, TransferDirection::Down, 1_000_000);
         assert_eq!(hosts[1].0.stats().packets.icmp, 0);
     });
 }

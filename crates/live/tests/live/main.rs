@@ -11,10 +11,10 @@ mod crowd;
 mod forward;
 mod many;
 mod packet;
+mod record_replay;
 mod relay;
 mod schedule;
 mod setup;
-mod taped;
 mod world;
 
 use std::process::ExitCode;
@@ -31,37 +31,37 @@ fn main() -> ExitCode {
             closing::both_ends_may_close_at_once,
             closing::a_reset_is_an_error_at_the_other_end,
             closing::a_slow_reader_closes_the_window_and_opens_it_again,
-            forward::two_of_us_talk_to_each_other,
+            forward::two_lowtide_hosts_exchange_data_over_a_router,
             forward::a_router_that_says_too_big_lowers_the_mss,
             many::many_short_connections_leave_nothing_behind,
             many::one_thread_serves_many_by_a_poller,
             packet::a_veth_pair_carries_every_byte,
-            packet::what_a_peer_with_offloads_leaves_undone_is_done_and_counted,
-            packet::what_a_peer_with_offloads_leaves_undone_is_taken_as_it_is_where_that_is_wanted,
-            packet::a_tun_interface_of_somebody_else_carries_every_byte,
+            packet::checksum_partial_packets_are_completed_and_counted,
+            packet::gso_packets_are_taken_whole_with_offload,
+            packet::a_foreign_tun_interface_carries_every_byte,
             packet::with_offload_several_segments_are_one_packet_and_every_byte_is_right,
-            packet::beyond_the_network_is_by_the_gateway,
-            packet::what_stands_in_the_way_is_said,
-            schedule::each_begins_when_it_is_to_and_goes_its_own_way,
-            schedule::what_has_not_begun_when_all_is_stopped_is_not_opened,
-            setup::what_is_taken_is_said,
-            setup::without_an_address_of_its_family_there_is_no_way,
-            taped::a_replay_gives_every_answer_again,
+            packet::off_link_packets_go_via_the_gateway,
+            packet::setup_errors_name_their_cause,
+            schedule::flows_start_on_schedule_in_their_direction,
+            schedule::flows_not_started_at_stop_are_not_opened,
+            setup::names_networks_and_ports_in_use_are_reported,
+            setup::connecting_needs_an_address_of_the_family,
+            record_replay::a_replay_reproduces_every_result,
         ),
         tests!(&[NAMESPACES, TUN, IP];
             relay::bytes_and_the_ends_of_both_directions_are_carried,
-            relay::a_target_that_refuses_or_says_nothing_resets_whoever_came,
+            relay::a_refusing_or_silent_target_resets_the_client,
             relay::a_reset_of_one_side_resets_the_other,
             relay::memory_is_bounded_whoever_reads_slowly,
-            relay::those_beyond_the_limit_wait_and_then_come_in,
+            relay::connections_beyond_the_limit_wait_to_be_accepted,
             relay::many_at_a_time,
             relay::idle_connections_are_reset_and_busy_ones_are_not,
-            relay::the_end_lets_connections_end,
-            relay::without_its_device_it_ends_with_an_error,
+            relay::shutdown_drains_connections_then_resets,
+            relay::a_lost_device_ends_the_relay_with_an_error,
             setup::an_interface_that_is_down_for_a_while_loses_packets_and_no_more,
             setup::an_interface_that_goes_away_ends_everything_with_an_error,
         ),
         tests!(&[NAMESPACES, TUN, ACC_ECN]; bulk::both_ends_agree_on_accurate_ecn),
-        tests!(&[NAMESPACES, TUN, crowd::DESCRIPTORS]; crowd::a_crowd_comes_talks_and_goes),
+        tests!(&[NAMESPACES, TUN, crowd::DESCRIPTORS]; crowd::many_connections_open_echo_and_close),
     ])
 }

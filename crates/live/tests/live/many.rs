@@ -3,25 +3,25 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use lowtide_live::load::Way;
+use lowtide_live::load::TransferDirection;
 use lowtide_live::{Poller, Stream};
 
-use crate::world::{PORT, World, assert_good, in_namespace, ours_at, over, settings};
+use crate::world::{PORT, World, assert_good, flows_of, in_namespace, ours_at, settings};
 
 pub(crate) fn many_short_connections_leave_nothing_behind() {
     in_namespace(|| {
         let world = World::new();
         let config = settings(&[]);
         for round in 0..10 {
-            let load = over(40, Way::Up, 700 * (round + 1));
+            let load = flows_of(40, TransferDirection::Up, 700 * (round + 1));
             let n = 40 * 700 * (round + 1);
             assert_good("up", &world.to_kernel(round % 2 == 1, &config, &load), n);
-            let load = over(40, Way::Down, 700 * (round + 1));
+            let load = flows_of(40, TransferDirection::Down, 700 * (round + 1));
             assert_good("down", &world.serve_kernel(round % 2 == 0, &config, &load), n);
         }
         world.assert_empty();
         let packets = world.live.stats().packets;
-        assert_eq!((packets.backlog_full, packets.not_accepted, packets.unsent), (0, 0, 0));
+        assert_eq!((packets.backlog_full, packets.listen_overflows, packets.unsent), (0, 0, 0));
         assert_eq!(packets.buffer_memory, 0);
     });
 }

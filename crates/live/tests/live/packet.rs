@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
 use lowtide_live::links::Links;
-use lowtide_live::load::Way;
+use lowtide_live::load::TransferDirection;
 use lowtide_live::netns::set_sysctl;
-use lowtide_live::{Live, Settings};
+use lowtide_live::{Live, LiveSettings};
 use lowtide_tcp::EcnMode;
 
 use crate::world::{PORT, V4, World, assert_good, bytes, in_namespace, plan, settings};
@@ -14,10 +14,10 @@ use crate::world::{PORT, V4, World, assert_good, bytes, in_namespace, plan, sett
 const N: u64 = 6_000_000;
 
 /// Data in both directions, over IPv4 and IPv6, over connections of either end.
-fn every_way(world: &World, what: &str, segments: &str) {
+fn all_directions(world: &World, what: &str, segments: &str) {
     let config = settings(&[("ecn", "rfc3168"), ("tso-segments", segments)]);
     for v6 in [false, true] {
-        for way in [Way::Up, Way::Down] {
+        for way in [TransferDirection::Up, TransferDirection::Down] {
             let got = world.to_kernel(v6, &config, &bytes(way, N));
             assert_good(&format!("{what}: to the kernel, v6 {v6}, {way:?}"), &got, N);
             assert_eq!(got.0.streams[0].info.unwrap().tcp.ecn, EcnMode::Classic);
@@ -33,54 +33,54 @@ fn every_way(world: &World, what: &str, segments: &str) {
 pub(crate) fn a_veth_pair_carries_every_byte() {
     in_namespace(|| {
         let world = World::veth(false, false);
-        every_way(&world, "veth", "1");
+        all_directions(&world, "veth", "1");
         // The kernel cuts what we hand over in one, as it does with its own.
-        every_way(&world, "veth, 64 segments at once", "64");
-        assert_eq!(world.live.stats().packets.unfinished, 0);
+        all_directions(&world, "veth, 64 segments at once", "64");
+        assert_eq!(world.live.stats().packets.checksum_partial, 0);
     });
 }
 
-pub(crate) fn what_a_peer_with_offloads_leaves_undone_is_done_and_counted() {
+pub(crate) fn checksum_partial_packets_are_completed_and_counted() {
     in_namespace(|| {
         let world = World::veth(true, false);
-        every_way(&world, "veth with offloads", "64");
+        all_directions(&world, "veth with offloads", "64");
         let packets = world.live.stats().packets;
-        assert!(packets.unfinished > 0);
+        assert!(packets.checksum_partial > 0);
     });
 }
 
-pub(crate) fn what_a_peer_with_offloads_leaves_undone_is_taken_as_it_is_where_that_is_wanted() {
+pub(crate) fn gso_packets_are_taken_whole_with_offload() {
     in_namespace(|| {
         let world = World::veth(true, true);
-        every_way(&world, "veth with offloads at both ends", "64");
+        all_directions(&world, "veth with offloads at both ends", "64");
         let packets = world.live.stats().packets;
         // Eight times N came or went; cut, each packet would have had at most 1448 bytes of it.
         assert!(packets.received < 8 * N / 1448, "{packets:?}");
-        assert_eq!(packets.unfinished, 0, "none had to be finished");
+        assert_eq!(packets.checksum_partial, 0, "none had to be finished");
     });
 }
 
-pub(crate) fn a_tun_interface_of_somebody_else_carries_every_byte() {
-    in_namespace(|| every_way(&World::tuns(), "tun", "7"));
+pub(crate) fn a_foreign_tun_interface_carries_every_byte() {
+    in_namespace(|| all_directions(&World::tuns(), "tun", "7"));
 }
 
 pub(crate) fn with_offload_several_segments_are_one_packet_and_every_byte_is_right() {
     in_namespace(|| {
         let world = World::offload();
-        every_way(&world, "tun with offload", "64");
+        all_directions(&world, "tun with offload", "64");
         let packets = world.live.stats().packets;
         // Eight times N came or went; without offload each packet would have had at most 1448 bytes of it.
         assert!(packets.received < 8 * N / 1448, "{packets:?}");
     });
 }
 
-pub(crate) fn beyond_the_network_is_by_the_gateway() {
+pub(crate) fn off_link_packets_go_via_the_gateway() {
     in_namespace(|| {
         let world = World::veth(false, false);
         let there = "10.99.0.1".parse().unwrap();
-        let listener = world.inside(|| {
+        let listener = world.in_kernel_namespace(|| {
             let mut links = Links::open().unwrap();
-            links.set_up("lo", true).unwrap();
+            links.set_link_up("lo", true).unwrap();
             links.add_address("lo", there, 32).unwrap();
             TcpListener::bind((there, PORT)).unwrap()
         });
@@ -93,17 +93,17 @@ pub(crate) fn beyond_the_network_is_by_the_gateway() {
     });
 }
 
-pub(crate) fn what_stands_in_the_way_is_said() {
+pub(crate) fn setup_errors_name_their_cause() {
     in_namespace(|| {
         let start = |device: &str, side: &str| {
             let plan = plan(device, &[side]);
-            Live::start(&plan, Settings::default()).unwrap_err().to_string()
+            Live::start(&plan, LiveSettings::default()).unwrap_err().to_string()
         };
         assert!(start("packet:no0", V4).contains("no interface `no0`"));
         assert!(start("packet:lo", V4).contains("`lo` is down"));
         let world = World::veth(false, false);
         let mut links = Links::open().unwrap();
-        links.set_up("lo", true).unwrap();
+        links.set_link_up("lo", true).unwrap();
         assert!(start("packet:lo", V4).contains("neither Ethernet nor TUN"));
         links.add_address("lt0", "10.77.5.9".parse().unwrap(), 24).unwrap();
         let kernels = start("packet:lt0", "10.77.5.9/24");
@@ -114,7 +114,7 @@ pub(crate) fn what_stands_in_the_way_is_said() {
         set_sysctl("ipv4.conf.lt0.forwarding", "0").unwrap();
         links.set_mtu("lt0", 1400).unwrap();
         assert!(start("packet:lt0", V4).contains("--mtu 1400"));
-        links.set_up("lt0", false).unwrap();
+        links.set_link_up("lt0", false).unwrap();
         assert!(start("packet:lt0", V4).contains("`lt0` is down"));
         links.delete("lt0").unwrap();
         assert!(start("packet:lt0", V4).contains("no interface"));

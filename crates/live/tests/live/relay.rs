@@ -14,19 +14,20 @@ use crate::world::{World, in_namespace, ip, settings};
 /// The kernel's server, for lowtide at 10.77.0.1.
 const SERVER: &str = "0.0.0.0:7000";
 /// Where nobody is.
-const NOBODY: [&str; 2] = ["kernel:127.0.0.1:8002=10.77.0.1:7009", "lowtide:8002=127.0.0.1:7009"];
-const SILENCE: [&str; 2] = ["kernel:127.0.0.1:8003=10.77.0.9:1", "lowtide:8003=10.77.0.9:1"];
+const CLOSED_PORT: [&str; 2] =
+    ["kernel:127.0.0.1:8002=10.77.0.1:7009", "lowtide:8002=127.0.0.1:7009"];
+const SILENT_TARGET: [&str; 2] = ["kernel:127.0.0.1:8003=10.77.0.9:1", "lowtide:8003=10.77.0.9:1"];
 /// The same service by both ways: kernel, relay, lowtide, kernel; and kernel, lowtide, relay, kernel.
 const SERVICE: [&str; 2] = ["kernel:127.0.0.1:8001=10.77.0.1:7000", "lowtide:8001=127.0.0.1:7000"];
 /// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Where clients find the port of a route.
 fn fronts(port: u16) -> [SocketAddr; 2] {
     [SocketAddr::from(([127, 0, 0, 1], port)), SocketAddr::from(([10, 77, 0, 2], port))]
 }
 
-struct Bench<'a> {
+struct RelayFixture<'a> {
     world: &'a World,
     server: &'a TcpListener,
     seen: Arc<Mutex<RelayStats>>,
@@ -34,18 +35,18 @@ struct Bench<'a> {
 }
 
 fn connect(to: SocketAddr) -> TcpStream {
-    patient(TcpStream::connect(to).unwrap())
+    with_timeouts(TcpStream::connect(to).unwrap())
 }
 
-fn patient(stream: TcpStream) -> TcpStream {
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+fn with_timeouts(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(MAX_WAIT)).unwrap();
+    stream.set_write_timeout(Some(MAX_WAIT)).unwrap();
     stream
 }
 
-impl Bench<'_> {
+impl RelayFixture<'_> {
     fn accept(&self) -> TcpStream {
-        patient(self.server.accept().unwrap().0)
+        with_timeouts(self.server.accept().unwrap().0)
     }
 
     /// A client and its server, by way of `front`.
@@ -71,7 +72,7 @@ impl Bench<'_> {
 fn relayed(
     routes: &[&str],
     change: impl FnOnce(&mut RelayPlan) + Send + 'static,
-    test: impl FnOnce(&Bench<'_>) + Send + 'static,
+    test: impl FnOnce(&RelayFixture<'_>) + Send + 'static,
     end: impl FnOnce(std::io::Result<RelayStats>) + Send + 'static,
 ) {
     let routes: Vec<_> = routes.iter().map(|r| r.parse().unwrap()).collect();
@@ -83,7 +84,12 @@ fn relayed(
         change(&mut plan);
         let relay = Relay::open(&world.live, plan).unwrap();
         let stop = AtomicBool::new(false);
-        let bench = Bench { world: &world, server: &server, seen: relay.watch(), stop: &stop };
+        let bench = RelayFixture {
+            world: &world,
+            server: &server,
+            seen: relay.shared_stats(),
+            stop: &stop,
+        };
         let result = std::thread::scope(|scope| {
             let running = scope.spawn(|| relay.run(&stop));
             // A test that fails must not wait for the relay.
@@ -159,25 +165,25 @@ pub(crate) fn bytes_and_the_ends_of_both_directions_are_carried() {
         },
         |stats| {
             let stats = stats.unwrap();
-            assert_eq!((stats.accepted, stats.connected, stats.over()), (4, 4, 4));
-            assert_eq!((stats.forth, stats.back), (4_400_000, 4_400_000));
-            assert_eq!((stats.open, stats.waiting), (0, 0));
+            assert_eq!((stats.accepted, stats.connected, stats.total_ended()), (4, 4, 4));
+            assert_eq!((stats.bytes_to_targets, stats.bytes_from_targets), (4_400_000, 4_400_000));
+            assert_eq!((stats.open, stats.buffered_bytes), (0, 0));
         },
     );
 }
 
-pub(crate) fn a_target_that_refuses_or_says_nothing_resets_whoever_came() {
+pub(crate) fn a_refusing_or_silent_target_resets_the_client() {
     relayed(
-        &[NOBODY, SILENCE].concat(),
-        |plan| plan.connect = Duration::from_millis(200),
+        &[CLOSED_PORT, SILENT_TARGET].concat(),
+        |plan| plan.connect_timeout = Duration::from_millis(200),
         |bench| {
             for front in [fronts(8002), fronts(8003)].concat() {
                 // The reset may be there before the call that connects returns.
-                let heard = TcpStream::connect(front).map(|stream| error(&patient(stream)));
+                let heard = TcpStream::connect(front).map(|stream| error(&with_timeouts(stream)));
                 let heard = heard.unwrap_or_else(|e| e.kind());
                 assert_eq!(heard, ErrorKind::ConnectionReset, "{front}");
             }
-            bench.until("all over", |s| s.over() == 4);
+            bench.until("all over", |s| s.total_ended() == 4);
         },
         |stats| {
             let stats = stats.unwrap();
@@ -210,7 +216,7 @@ pub(crate) fn a_reset_of_one_side_resets_the_other() {
                 }
             }
         },
-        |stats| assert_eq!(stats.unwrap().over(), 8),
+        |stats| assert_eq!(stats.unwrap().total_ended(), 8),
     );
 }
 
@@ -239,7 +245,7 @@ pub(crate) fn memory_is_bounded_whoever_reads_slowly() {
     relayed(
         &SERVICE,
         |plan| {
-            plan.buffer = BUFFER;
+            plan.buffer_size = BUFFER;
             plan.config = settings(&[("send-buffer", "256 KiB"), ("receive-buffer", "256 KiB")]);
         },
         |bench| {
@@ -248,8 +254,8 @@ pub(crate) fn memory_is_bounded_whoever_reads_slowly() {
                     let (client, server) = bench.both(front);
                     let (from, to) = if client_sends { (client, server) } else { (server, client) };
                     let n = fill(&from);
-                    let seen = bench.until("it waits", |s| s.waiting > 0);
-                    assert!(seen.waiting <= BUFFER, "{seen:?}");
+                    let seen = bench.until("it waits", |s| s.buffered_bytes > 0);
+                    assert!(seen.buffered_bytes <= BUFFER, "{seen:?}");
                     // What the endpoint keeps are its buffers, in memory that doubles as it grows.
                     let ours = bench.world.live.stats().packets.buffer_memory;
                     assert!(ours <= 1 << 20, "{ours}");
@@ -261,14 +267,14 @@ pub(crate) fn memory_is_bounded_whoever_reads_slowly() {
                 }
             }
         },
-        |stats| assert!(stats.unwrap().most_waiting <= 2 * BUFFER),
+        |stats| assert!(stats.unwrap().max_buffered_bytes <= 2 * BUFFER),
     );
 }
 
-pub(crate) fn those_beyond_the_limit_wait_and_then_come_in() {
+pub(crate) fn connections_beyond_the_limit_wait_to_be_accepted() {
     relayed(
         &SERVICE,
-        |plan| plan.most = 2,
+        |plan| plan.max_connections = 2,
         |bench| {
             for front in fronts(8001) {
                 let (first, at_first) = bench.both(front);
@@ -290,7 +296,7 @@ pub(crate) fn those_beyond_the_limit_wait_and_then_come_in() {
         },
         |stats| {
             let stats = stats.unwrap();
-            assert_eq!((stats.accepted, stats.closed, stats.most_open), (6, 6, 2));
+            assert_eq!((stats.accepted, stats.closed, stats.max_open), (6, 6, 2));
             assert!(stats.at_limit >= 2, "{stats:?}");
         },
     );
@@ -329,7 +335,7 @@ pub(crate) fn many_at_a_time() {
         },
         |stats| {
             let stats = stats.unwrap();
-            assert_eq!((stats.closed, stats.most_open), (2 * EACH as u64, 2 * EACH));
+            assert_eq!((stats.closed, stats.max_open), (2 * EACH as u64, 2 * EACH));
         },
     );
 }
@@ -337,7 +343,7 @@ pub(crate) fn many_at_a_time() {
 pub(crate) fn idle_connections_are_reset_and_busy_ones_are_not() {
     relayed(
         &SERVICE,
-        |plan| plan.idle = Some(Duration::from_secs(1)),
+        |plan| plan.idle_timeout = Some(Duration::from_secs(1)),
         |bench| {
             for front in fronts(8001) {
                 let (idle, at_idle) = bench.both(front);
@@ -356,10 +362,10 @@ pub(crate) fn idle_connections_are_reset_and_busy_ones_are_not() {
 }
 
 /// What is open when the relay ends may go on for a while, and is reset then.
-pub(crate) fn the_end_lets_connections_end() {
+pub(crate) fn shutdown_drains_connections_then_resets() {
     relayed(
         &SERVICE,
-        |plan| plan.drain = Duration::from_secs(1),
+        |plan| plan.drain_timeout = Duration::from_secs(1),
         |bench| {
             let (mut client, mut server) = bench.both(fronts(8001)[0]);
             let (stays, _server) = bench.both(fronts(8001)[1]);
@@ -382,12 +388,12 @@ pub(crate) fn the_end_lets_connections_end() {
         },
         |stats| {
             let stats = stats.unwrap();
-            assert_eq!((stats.closed, stats.ended, stats.open), (1, 1, 0));
+            assert_eq!((stats.closed, stats.reset_at_shutdown, stats.open), (1, 1, 0));
         },
     );
 }
 
-pub(crate) fn without_its_device_it_ends_with_an_error() {
+pub(crate) fn a_lost_device_ends_the_relay_with_an_error() {
     relayed(
         &SERVICE,
         |_| {},

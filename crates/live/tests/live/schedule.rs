@@ -4,28 +4,33 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lowtide_live::load::{Amount, Flow, Load, Pipe, Way, run};
+use lowtide_live::load::{Amount, ByteStream, LoadFlow, LoadPlan, TransferDirection, run};
 use lowtide_units::Duration;
 
 use crate::world::{World, assert_good, in_namespace, settings};
 
-fn flow(ms: u64, way: Way, n: u64) -> Flow {
-    Flow { start: Duration::from_ms(ms), way, amount: Amount::Bytes(n), piece: 1000 }
+fn flow(ms: u64, way: TransferDirection, n: u64) -> LoadFlow {
+    LoadFlow {
+        start: Duration::from_ms(ms),
+        direction: way,
+        amount: Amount::Bytes(n),
+        write_size: 1000,
+    }
 }
 
-pub(crate) fn each_begins_when_it_is_to_and_goes_its_own_way() {
+pub(crate) fn flows_start_on_schedule_in_their_direction() {
     in_namespace(|| {
         let world = World::new();
         let flows = vec![
-            flow(0, Way::Up, 300_000),
-            flow(200, Way::Down, 200_000),
-            flow(100, Way::Up, 100_000),
+            flow(0, TransferDirection::Up, 300_000),
+            flow(200, TransferDirection::Down, 200_000),
+            flow(100, TransferDirection::Up, 100_000),
         ];
-        let load = Load { flows, interval: Duration::ZERO, seed: 7 };
+        let load = LoadPlan { flows, interval: Duration::ZERO, seed: 7 };
         let seen = world.to_kernel(false, &settings(&[]), &load);
         assert_good("a schedule", &seen, 600_000);
         for (stream, flow) in seen.0.streams.iter().zip(&load.flows) {
-            assert_eq!(stream.way, Some(flow.way), "{stream:?}");
+            assert_eq!(stream.direction, Some(flow.direction), "{stream:?}");
             assert!(stream.start >= flow.start, "{stream:?}");
         }
         // Each server sees them in the order in which they began.
@@ -36,11 +41,15 @@ pub(crate) fn each_begins_when_it_is_to_and_goes_its_own_way() {
     });
 }
 
-pub(crate) fn what_has_not_begun_when_all_is_stopped_is_not_opened() {
-    let load = Load { flows: vec![flow(60_000, Way::Up, 1)], interval: Duration::ZERO, seed: 1 };
-    let open = || -> io::Result<Arc<dyn Pipe>> { panic!("it is not to be opened") };
+pub(crate) fn flows_not_started_at_stop_are_not_opened() {
+    let load = LoadPlan {
+        flows: vec![flow(60_000, TransferDirection::Up, 1)],
+        interval: Duration::ZERO,
+        seed: 1,
+    };
+    let open = || -> io::Result<Arc<dyn ByteStream>> { panic!("it is not to be opened") };
     let report = run(&load, &open, &AtomicBool::new(true), &mut |_| {});
-    assert!(!report.is_good() && report.took < Duration::from_secs(30));
+    assert!(!report.all_verified() && report.took < Duration::from_secs(30));
     let why = report.streams[0].error.as_deref().unwrap_or_default();
     assert!(why.contains("not begun"), "{why}");
 }

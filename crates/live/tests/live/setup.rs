@@ -3,15 +3,15 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
-use lowtide_live::{Live, LiveError, Settings};
+use lowtide_live::{Live, LiveError, LiveSettings};
 
 use crate::world::{PORT, World, in_namespace, ip, kernel_at, plan, settings};
 
 fn start(name: &str, sides: &[&str]) -> LiveError {
-    Live::start(&plan(name, sides), Settings::default()).unwrap_err()
+    Live::start(&plan(name, sides), LiveSettings::default()).unwrap_err()
 }
 
-pub(crate) fn what_is_taken_is_said() {
+pub(crate) fn names_networks_and_ports_in_use_are_reported() {
     in_namespace(|| {
         let world = World::new();
         let taken = start("tun:lt0", &["10.99.0.2/24"]).to_string();
@@ -31,9 +31,10 @@ pub(crate) fn what_is_taken_is_said() {
     });
 }
 
-pub(crate) fn without_an_address_of_its_family_there_is_no_way() {
+pub(crate) fn connecting_needs_an_address_of_the_family() {
     in_namespace(|| {
-        let live = Live::start(&plan("tun:lt0", &["10.77.0.2/24"]), Settings::default()).unwrap();
+        let live =
+            Live::start(&plan("tun:lt0", &["10.77.0.2/24"]), LiveSettings::default()).unwrap();
         let to = SocketAddr::new("fd77::1".parse().unwrap(), PORT);
         let error = live.connect(to, &settings(&[])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);

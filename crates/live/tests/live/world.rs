@@ -10,9 +10,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lowtide_live::links::{Links, VethEnd};
-use lowtide_live::load::{Amount, Flow, Load, LoadReport, Pipe, StreamReport, Way, transfer};
+use lowtide_live::load::{
+    Amount, ByteStream, LoadFlow, LoadPlan, LoadReport, StreamReport, TransferDirection, transfer,
+};
 use lowtide_live::netns::Namespace;
-use lowtide_live::{Device, DevicePlan, Inbox, Live, Settings, Side, config, netns};
+use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveSettings, RxBatch, config, netns};
 use lowtide_tcp::Config;
 use lowtide_units::HostStamp;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -27,7 +29,7 @@ pub(crate) struct World {
     /// Where the kernel's sockets are; in the namespace of the test without.
     kernels: Option<Namespace>,
     /// Moves packets between two TUN interfaces.
-    _shuttle: Option<Shuttle>,
+    _shuttle: Option<PacketForwarder>,
 }
 
 /// Nothing here takes as long, unless it hangs.
@@ -39,7 +41,7 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(move || {
         let _done = done;
         netns::enter_new().unwrap();
-        assert!(!netns::is_the_machines());
+        assert!(!netns::in_host_namespace());
         test();
     });
     // The end of the thread, well or not, closes the channel.
@@ -58,22 +60,22 @@ fn other_namespace() -> Namespace {
 }
 
 /// Moves packets between two devices until it is dropped.
-struct Shuttle {
+struct PacketForwarder {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Shuttle {
+impl PacketForwarder {
     fn start(a: Device, b: Device) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            let mut inbox = Inbox::default();
+            let mut inbox = RxBatch::default();
             while !ended.load(Ordering::Relaxed) {
                 let mut fds = [&a, &b].map(|d| PollFd::new(d.as_fd(), PollFlags::POLLIN));
                 let _ = poll(&mut fds, PollTimeout::from(20_u8));
                 for (from, to) in [(&a, &b), (&b, &a)] {
-                    from.fill(&mut inbox, || HostStamp(0)).unwrap();
+                    from.recv_many(&mut inbox, || HostStamp(0)).unwrap();
                     to.send_many(inbox.packets().map(|(_, packet)| packet)).unwrap();
                 }
             }
@@ -82,7 +84,7 @@ impl Shuttle {
     }
 }
 
-impl Drop for Shuttle {
+impl Drop for PacketForwarder {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.take().unwrap().join();
@@ -90,7 +92,7 @@ impl Drop for Shuttle {
 }
 
 pub(crate) fn plan(name: &str, sides: &[&str]) -> DevicePlan {
-    let sides = sides.iter().map(|s| Side::parse(s).unwrap()).collect();
+    let sides = sides.iter().map(|s| DeviceNetwork::parse(s).unwrap()).collect();
     DevicePlan::parse(name, 1500, sides).unwrap()
 }
 
@@ -100,20 +102,20 @@ pub(crate) fn settings(set: &[(&str, &str)]) -> Config {
 
 /// The kernel's address.
 pub(crate) fn kernel_at(v6: bool) -> IpAddr {
-    Side::parse(if v6 { V6 } else { V4 }).unwrap().kernels
+    DeviceNetwork::parse(if v6 { V6 } else { V4 }).unwrap().peer
 }
 
 /// Ours.
 pub(crate) fn ours_at(v6: bool) -> IpAddr {
-    Side::parse(if v6 { V6 } else { V4 }).unwrap().ours
+    DeviceNetwork::parse(if v6 { V6 } else { V4 }).unwrap().local
 }
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::with(Settings::default())
+        Self::with(LiveSettings::default())
     }
 
-    pub(crate) fn with(settings: Settings) -> Self {
+    pub(crate) fn with(settings: LiveSettings) -> Self {
         let live = Live::start(&plan("tun:lt0", &[V4, V6]), settings).unwrap();
         Self { live, kernels: None, _shuttle: None }
     }
@@ -122,7 +124,7 @@ impl World {
     pub(crate) fn offload() -> Self {
         let plan = DevicePlan { offload: true, ..plan("tun:lt0", &[V4, V6]) };
         netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap();
-        let live = Live::start(&plan, Settings::default()).unwrap();
+        let live = Live::start(&plan, LiveSettings::default()).unwrap();
         Self { live, kernels: None, _shuttle: None }
     }
 
@@ -134,25 +136,25 @@ impl World {
         let theirs = VethEnd { name: "k0", namespace: Some(&kernels) };
         let mut links = Links::open().unwrap();
         links.add_veth(&ours, &theirs, 1500).unwrap();
-        links.offloads_off("lt0").unwrap();
-        links.set_up("lt0", true).unwrap();
+        links.disable_offloads("lt0").unwrap();
+        links.set_link_up("lt0", true).unwrap();
         let set_up = || {
             let mut links = Links::open().unwrap();
             assert!(!links.offloads("k0").unwrap().is_empty(), "on at first");
             if !offloads {
-                links.offloads_off("k0").unwrap();
+                links.disable_offloads("k0").unwrap();
                 assert_eq!(links.offloads("k0").unwrap(), Vec::<String>::new());
             }
-            for side in [V4, V6].map(|s| Side::parse(s).unwrap()) {
-                links.add_address("k0", side.kernels, side.prefix).unwrap();
+            for side in [V4, V6].map(|s| DeviceNetwork::parse(s).unwrap()) {
+                links.add_address("k0", side.peer, side.prefix).unwrap();
             }
-            links.set_up("k0", true).unwrap();
+            links.set_link_up("k0", true).unwrap();
             let link = links.get("k0").unwrap();
             assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
         };
         kernels.run(set_up).unwrap();
         let plan = DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) };
-        let live = Live::start(&plan, Settings::default()).unwrap();
+        let live = Live::start(&plan, LiveSettings::default()).unwrap();
         Self { live, kernels: Some(kernels), _shuttle: None }
     }
 
@@ -161,12 +163,12 @@ impl World {
         let kernels = other_namespace();
         let ours = Device::open(&plan("tun:lt0", &[])).unwrap();
         let theirs = kernels.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
-        let live = Live::start(&plan("packet:lt0", &[V4, V6]), Settings::default()).unwrap();
-        Self { live, kernels: Some(kernels), _shuttle: Some(Shuttle::start(ours, theirs)) }
+        let live = Live::start(&plan("packet:lt0", &[V4, V6]), LiveSettings::default()).unwrap();
+        Self { live, kernels: Some(kernels), _shuttle: Some(PacketForwarder::start(ours, theirs)) }
     }
 
     /// What `f` does is done where the kernel's sockets are.
-    pub(crate) fn inside<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
+    pub(crate) fn in_kernel_namespace<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
         match &self.kernels {
             None => f(),
             Some(there) => there.run(f).unwrap(),
@@ -190,11 +192,13 @@ impl World {
         &self,
         v6: bool,
         config: &Config,
-        load: &Load,
+        load: &LoadPlan,
     ) -> (LoadReport, Vec<StreamReport>) {
-        let listener = self.inside(|| TcpListener::bind((kernel_at(v6), PORT)).unwrap());
+        let listener =
+            self.in_kernel_namespace(|| TcpListener::bind((kernel_at(v6), PORT)).unwrap());
         let to = SocketAddr::new(kernel_at(v6), PORT);
-        let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(self.live.connect(to, config)?)) };
+        let open =
+            || -> io::Result<Arc<dyn ByteStream>> { Ok(Arc::new(self.live.connect(to, config)?)) };
         transfer(&listener, &open, load).unwrap()
     }
 
@@ -203,32 +207,33 @@ impl World {
         &self,
         v6: bool,
         config: &Config,
-        load: &Load,
+        load: &LoadPlan,
     ) -> (LoadReport, Vec<StreamReport>) {
         let listener = self.live.listen(PORT, config).unwrap();
         let to = SocketAddr::new(ours_at(v6), PORT);
-        let open = || -> io::Result<Arc<dyn Pipe>> {
-            Ok(Arc::new(self.inside(|| TcpStream::connect(to))?))
+        let open = || -> io::Result<Arc<dyn ByteStream>> {
+            Ok(Arc::new(self.in_kernel_namespace(|| TcpStream::connect(to))?))
         };
         transfer(&listener, &open, load).unwrap()
     }
 }
 
 /// So many bytes over one connection.
-pub(crate) fn bytes(way: Way, n: u64) -> Load {
-    over(1, way, n)
+pub(crate) fn bytes(way: TransferDirection, n: u64) -> LoadPlan {
+    flows_of(1, way, n)
 }
 
 /// So many bytes over each of several.
-pub(crate) fn over(connections: usize, way: Way, n: u64) -> Load {
+pub(crate) fn flows_of(connections: usize, way: TransferDirection, n: u64) -> LoadPlan {
     let zero = lowtide_units::Duration::ZERO;
-    let flow = Flow { start: zero, way, amount: Amount::Bytes(n), piece: 64 << 10 };
-    Load { flows: vec![flow; connections], interval: zero, seed: 42 }
+    let flow =
+        LoadFlow { start: zero, direction: way, amount: Amount::Bytes(n), write_size: 64 << 10 };
+    LoadPlan { flows: vec![flow; connections], interval: zero, seed: 42 }
 }
 
 /// Both ends saw the same bytes, and as many as were to be sent.
 pub(crate) fn assert_good(what: &str, (report, served): &(LoadReport, Vec<StreamReport>), n: u64) {
-    assert!(report.is_good(), "{what}: {:#?}\n{served:#?}", report.streams);
+    assert!(report.all_verified(), "{what}: {:#?}\n{served:#?}", report.streams);
     assert_eq!(report.bytes(), n, "{what}");
     assert!(served.iter().all(|s| s.error.is_none()), "{what}: {served:#?}");
 }

@@ -33,7 +33,7 @@ impl SendBuffer {
 
     /// Everything below `upto` is acknowledged.
     pub(super) fn discard_acked(&mut self, upto: u64) {
-        self.bytes.forget(upto);
+        self.bytes.acknowledge(upto);
         self.in_flight.retain(|_, end| *end > upto);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lowtide_bottleneck::{HostReport, Report};
+use lowtide_bottleneck::{BottleneckReport, HostReport};
 use lowtide_host::{EndReason, QueueRecord, Setup};
 use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
 use lowtide_live::netns::Namespace;
@@ -142,8 +142,8 @@ impl Backend for PersistentBackend {
 }
 
 /// The first host whose interface is gone, and why.
-pub(crate) fn lost_interface(report: &Report) -> Option<(&str, &str)> {
-    let gone = |h: &'_ HostReport| h.gone.is_some();
+pub(crate) fn lost_interface(report: &BottleneckReport) -> Option<(&str, &str)> {
+    let gone = |h: &'_ HostReport| h.device_error.is_some();
     let host = report.hosts.iter().find(|h| gone(h))?;
-    Some((&host.name, host.gone.as_deref()?))
+    Some((&host.name, host.device_error.as_deref()?))
 }

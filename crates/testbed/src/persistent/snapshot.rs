@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lowtide_bottleneck::Report;
+use lowtide_bottleneck::BottleneckReport;
 use lowtide_host::{QueueLevel, QueueRecord, Setup};
 use lowtide_sim::Digest;
 use lowtide_units::Duration as Span;
@@ -68,7 +68,7 @@ pub(super) fn socket(places: &TestbedPaths) -> PathBuf {
 }
 
 impl Shot {
-    pub(super) fn of(report: &Report, network: u64, scenario: &str) -> Self {
+    pub(super) fn of(report: &BottleneckReport, network: u64, scenario: &str) -> Self {
         let port = |p: &lowtide_bottleneck::PortReport| {
             let stats = &p.stats;
             PortSnapshot {
@@ -91,22 +91,22 @@ impl Shot {
                     .collect(),
             }
         };
-        let (fidelity, strays) = (&report.fidelity, &report.strays);
+        let (fidelity, strays) = (&report.fidelity, &report.ingress_drops);
         Self {
             network,
             scenario: scenario.to_owned(),
             ports: report.ports.iter().map(port).collect(),
-            late_packets: fidelity.late.count(),
-            late_mean_ns: fidelity.late.mean(),
-            late_p50_ns: fidelity.late.percentile(50),
-            late_p99_ns: fidelity.late.percentile(99),
-            late_max_ns: fidelity.late.max(),
-            behind: fidelity.behind,
+            late_packets: fidelity.lateness.count(),
+            late_mean_ns: fidelity.lateness.mean(),
+            late_p50_ns: fidelity.lateness.percentile(50),
+            late_p99_ns: fidelity.lateness.percentile(99),
+            late_max_ns: fidelity.lateness.max(),
+            behind: fidelity.late_packets,
             tolerance_ns: fidelity.tolerance.as_ns(),
-            stolen_ns: fidelity.stolen.as_ns(),
-            refused: fidelity.refused,
-            strays: strays.malformed + strays.unknown + report.nowhere,
-            unrouted: report.unrouted,
+            stolen_ns: fidelity.steal.as_ns(),
+            refused: fidelity.device_drops,
+            strays: strays.malformed + strays.unknown_destination + report.no_device_drops,
+            unrouted: report.no_route_drops,
             scheduling: fidelity.scheduling.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use lowtide_bottleneck::{Bottleneck, Port, Report};
+use lowtide_bottleneck::{Bottleneck, BottleneckReport, HostPort};
 use lowtide_host::Setup;
 use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns::Namespace;
@@ -109,7 +109,7 @@ impl PersistentTestbed {
             if stop() {
                 return None;
             }
-            if let Some((host, why)) = bottleneck.lost() {
+            if let Some((host, why)) = bottleneck.failed_device() {
                 let name = self.hosts.get(host.0 as usize).map_or("?", |(name, ..)| name);
                 return Some(format!("the interface of host `{name}` is gone: {why}"));
             }
@@ -125,7 +125,7 @@ impl PersistentTestbed {
     ///
     /// # Errors
     /// Something could not be taken away.
-    pub fn down(mut self) -> Result<Option<Report>, PersistentError> {
+    pub fn down(mut self) -> Result<Option<BottleneckReport>, PersistentError> {
         let report = self.bottleneck.take().map(|b| b.report());
         remove_leftovers(&self.places)?;
         drop(self.lock);
@@ -170,11 +170,11 @@ fn build(
         let new = said.into_iter().filter(|d| !differences.contains(d)).collect::<Vec<_>>();
         differences.extend(new);
         let networks = vec![(IpAddr::V4(plan.address), 32)];
-        ports.push(Port { host: HostId(plan.number), device, networks });
+        ports.push(HostPort { host: HostId(plan.number), device, networks });
     }
-    let settings = lowtide_bottleneck::Settings {
+    let settings = lowtide_bottleneck::BottleneckSettings {
         warmup: lowtide_units::Duration::ZERO,
-        sample: lowtide_units::Duration::ZERO,
+        sample_interval: lowtide_units::Duration::ZERO,
         ..settings(setup)
     };
     let bottleneck =

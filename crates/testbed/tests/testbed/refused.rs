@@ -30,7 +30,7 @@ pub(crate) const NO_ACC_ECN: Need = Need {
         Ok(()) => Err("this one has it".into()),
         Err(_) => Ok(()),
     },
-    insist: false,
+    enforceable: false,
 };
 
 pub(crate) fn accurate_ecn_is_refused_where_the_kernel_lacks_it() {

@@ -1,6 +1,6 @@
 //! `lowtide live bench`: our TCP beside the kernel's, on the same line and with the same processors.
 
-use lowtide_live::bench::{Bout, Line, Score, Whose};
+use lowtide_live::bench::{BenchResult, BenchRun, LinkKind, TcpStack};
 use lowtide_live::config;
 use serde::Serialize;
 
@@ -10,9 +10,9 @@ use crate::output::Output;
 
 /// What is measured: the line, and who sends to whom. The first of the lines without and with offloads is what the
 /// others are held against.
-const ROWS: [(Line, [Whose; 2]); 12] = {
-    use Line::{Tun, TunOffload, Veth, VethOffloads};
-    use Whose::{Kernel, Lowtide};
+const ROWS: [(LinkKind, [TcpStack; 2]); 12] = {
+    use LinkKind::{Tun, TunOffload, Veth, VethOffloads};
+    use TcpStack::{Kernel, Lowtide};
     [
         (Veth, [Kernel, Kernel]),
         (Veth, [Lowtide, Kernel]),
@@ -55,10 +55,10 @@ struct Report {
     rows: Vec<Row>,
 }
 
-fn name(whose: Whose) -> &'static str {
+fn name(whose: TcpStack) -> &'static str {
     match whose {
-        Whose::Kernel => "kernel",
-        Whose::Lowtide => "lowtide",
+        TcpStack::Kernel => "kernel",
+        TcpStack::Lowtide => "lowtide",
     }
 }
 
@@ -74,13 +74,20 @@ pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandErro
     let segments = args.segments.to_string();
     let set = [("send-buffer", "4 MB"), ("receive-buffer", "4 MB"), ("tso-segments", &segments)];
     let config = config("linux", None, &set).map_err(|m| CommandError::Usage(m, None))?;
-    let mut scores: Vec<Vec<Score>> = ROWS.iter().map(|_| Vec::new()).collect();
+    let mut scores: Vec<Vec<BenchResult>> = ROWS.iter().map(|_| Vec::new()).collect();
     // One repeat of all after another: what else the machine does meanwhile is shared.
     for repeat in 0..args.repeats {
         for ((line, ends), scores) in ROWS.into_iter().zip(&mut scores) {
             out.note(&format!("{}/{} {}", repeat + 1, args.repeats, line.name()));
             let (time, kernel_cc) = (args.time, args.kernel_cc.as_str());
-            let bout = Bout { line, ends, time, processors, config: &config, kernel_cc };
+            let bout = BenchRun {
+                link: line,
+                stacks: ends,
+                time,
+                cpus: processors,
+                config: &config,
+                kernel_cc,
+            };
             scores.push(bout.run().map_err(|e| CommandError::Run(e.to_string()))?);
         }
     }
@@ -102,9 +109,9 @@ pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandErro
             receiver: name(ends[1]),
             bits_per_second: [median.goodput(), first.goodput(), last.goodput()],
             ratio: base.map_or(1.0, |b| median.goodput() / b.bits_per_second[0]),
-            cpu_per_gb: median.processor / gigabytes,
-            drivers_per_gb: median.drivers / gigabytes,
-            machine_per_gb: median.machine / gigabytes,
+            cpu_per_gb: median.cpu_seconds / gigabytes,
+            drivers_per_gb: median.driver_cpu_seconds / gigabytes,
+            machine_per_gb: median.machine_cpu_seconds / gigabytes,
             bytes_retrans: median.retransmitted,
         });
     }

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lowtide_bottleneck::{Bottleneck, Port};
+use lowtide_bottleneck::{Bottleneck, HostPort};
 use lowtide_live::netns::{self, Namespace};
-use lowtide_live::privileges::{self, Later};
-use lowtide_live::{Device, DeviceKind, DevicePlan, LiveError, Side};
+use lowtide_live::privileges::{self, RetainedCapability};
+use lowtide_live::{Device, DeviceKind, DeviceNetwork, DevicePlan, LiveError};
 use lowtide_net::Blueprint;
 use std::sync::atomic::Ordering;
 
@@ -47,8 +47,9 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Comma
         wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
     let prepared =
         Bottleneck::prepare(&network, ports, &settings).map_err(link::bottleneck_error)?;
-    let later: Vec<Later> = settings.priority.map(|_| Later::Priority).into_iter().collect();
-    privileges::reduce(user.as_ref(), &later).map_err(link::device_error)?;
+    let later: Vec<RetainedCapability> =
+        settings.priority.map(|_| RetainedCapability::Priority).into_iter().collect();
+    privileges::drop_except(user.as_ref(), &later).map_err(link::device_error)?;
     let bottleneck = prepared.start().map_err(link::bottleneck_error)?;
     setup::drop_privileges()?;
     watch_for_interrupt()?;
@@ -56,7 +57,7 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Comma
     let until = args.time.map(|time| lowtide_units::Instant::ZERO + time);
     let mut lost = None;
     while !STOP.load(Ordering::Relaxed) && until.is_none_or(|until| bottleneck.now() < until) {
-        lost = bottleneck.lost();
+        lost = bottleneck.failed_device();
         if lost.is_some() {
             break;
         }
@@ -89,12 +90,13 @@ impl PortRequest {
         if self.plan.kind != DeviceKind::Packet {
             return;
         }
-        let own = std::mem::take(&mut self.plan.sides);
+        let own = std::mem::take(&mut self.plan.networks);
         let others = all.iter().filter(|a| !self.addresses.contains(a));
         let sides = others.flat_map(|a| own.iter().filter(|s| s.contains(*a)).map(|s| (*s, *a)));
-        self.plan.sides = sides.map(|(side, ours)| Side { ours, ..side }).collect();
-        if self.plan.sides.is_empty() {
-            self.plan.sides = own;
+        self.plan.networks =
+            sides.map(|(side, ours)| DeviceNetwork { local: ours, ..side }).collect();
+        if self.plan.networks.is_empty() {
+            self.plan.networks = own;
         }
     }
 
@@ -116,22 +118,22 @@ impl PortRequest {
         };
         let side = |text: &str| {
             // What is written is the host's; ours is another one, which nobody uses.
-            let Side { ours, kernels, prefix } = Side::parse(text)?;
-            Ok(Side { ours: kernels, kernels: ours, prefix })
+            let DeviceNetwork { local: ours, peer: kernels, prefix } = DeviceNetwork::parse(text)?;
+            Ok(DeviceNetwork { local: kernels, peer: ours, prefix })
         };
-        let sides: Result<Vec<Side>, LiveError> = addresses.split(',').map(side).collect();
+        let sides: Result<Vec<DeviceNetwork>, LiveError> = addresses.split(',').map(side).collect();
         let plan = sides.and_then(|sides| DevicePlan::parse(device, mtu, sides));
         let plan = plan.map_err(link::device_error)?;
-        let addresses = plan.sides.iter().map(|s| s.kernels).collect();
+        let addresses = plan.networks.iter().map(|s| s.peer).collect();
         Ok(Self { host: link::host(network, name)?, plan, addresses, namespace })
     }
 
     /// In the machine's own namespace only if that is `insisted` on.
-    fn open(self, insisted: bool) -> Result<Port, CommandError> {
+    fn open(self, insisted: bool) -> Result<HostPort, CommandError> {
         let Self { host, plan, addresses, namespace } = self;
         let open = || {
-            if !insisted && netns::is_the_machines() {
-                return Err(LiveError::OwnNamespace);
+            if !insisted && netns::in_host_namespace() {
+                return Err(LiveError::HostNamespace);
             }
             Device::open(&plan)
         };
@@ -146,7 +148,7 @@ impl PortRequest {
             None => open(),
         };
         let networks = addresses.into_iter().map(|a| (a, full_prefix_len(a))).collect();
-        Ok(Port { host, device: device.map_err(link::device_error)?, networks })
+        Ok(HostPort { host, device: device.map_err(link::device_error)?, networks })
     }
 }
 

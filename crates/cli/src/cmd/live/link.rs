@@ -1,6 +1,6 @@
 //! The network that the arguments describe.
 
-use lowtide_bottleneck::{BottleneckError, Faults, Settings};
+use lowtide_bottleneck::{BottleneckError, BottleneckSettings, Faults};
 use lowtide_live::LiveError;
 use lowtide_net::{Blueprint, HostId};
 use lowtide_scenario::Scenario;
@@ -81,7 +81,10 @@ pub(super) fn host(network: &Blueprint, name: &str) -> Result<HostId, CommandErr
 }
 
 /// How it is run.
-pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings, CommandError> {
+pub(super) fn settings(
+    network: &Blueprint,
+    args: &LinkArgs,
+) -> Result<BottleneckSettings, CommandError> {
     let mut faults = vec![Faults::default(); network.hosts.len()];
     for text in &args.faults {
         let (at, fault) = match text.split_once(':') {
@@ -95,15 +98,15 @@ pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings,
         }
     }
     let faults = faults.into_iter().enumerate().map(|(i, f)| (HostId(i as u32), f));
-    Ok(Settings {
+    Ok(BottleneckSettings {
         seed: args.seed,
         faults: faults.collect(),
         spin: args.spin,
         priority: Some(args.priority).filter(|p| *p > 0),
-        core: args.core,
-        sample: args.sample.unwrap_or_default(),
+        cpu_core: args.core,
+        sample_interval: args.sample.unwrap_or_default(),
         unprivileged: true,
-        ..Settings::default()
+        ..BottleneckSettings::default()
     })
 }
 

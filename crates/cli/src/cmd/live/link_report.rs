@@ -1,6 +1,6 @@
 //! What a network between real hosts has seen, as text and as JSON. Names are those of the simulator's tables.
 
-use lowtide_bottleneck::{Fidelity, Histogram, HostReport, PortReport, Report};
+use lowtide_bottleneck::{BottleneckReport, Fidelity, Histogram, HostReport, PortReport};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -144,13 +144,13 @@ fn host(h: &HostReport) -> HostRow {
     HostRow {
         host: h.name.clone(),
         attached: h.attached,
-        gone: h.gone.clone(),
+        gone: h.device_error.clone(),
         sent_packets: h.sent,
         sent_bytes: h.sent_bytes,
         delivered_packets: h.delivered,
         delivered_bytes: h.delivered_bytes,
-        waited: spread(&h.waited),
-        refused: h.refused,
+        waited: spread(&h.queueing_delay),
+        refused: h.device_drops,
         reordered: h.faults.reordered,
         duplicated: h.faults.duplicated,
         corrupted: h.faults.corrupted,
@@ -161,21 +161,21 @@ fn host(h: &HostReport) -> HostRow {
 
 fn timing(f: &Fidelity) -> Timing {
     Timing {
-        late: spread(&f.late),
+        late: spread(&f.lateness),
         tolerance_us: micros(f.tolerance.as_ns()),
-        behind_packets: f.behind,
-        unfinished_packets: f.unfinished,
-        batch_mean: f.batch.mean(),
-        batch_max: f.batch.max(),
-        turn: spread(&f.turn),
+        behind_packets: f.late_packets,
+        unfinished_packets: f.checksum_partial,
+        batch_mean: f.batch_size.mean(),
+        batch_max: f.batch_size.max(),
+        turn: spread(&f.loop_iteration),
         scheduling: f.scheduling.clone(),
         cpu_seconds: f.cpu.as_secs_f64(),
-        stolen_seconds: f.stolen.as_secs_f64(),
+        stolen_seconds: f.steal.as_secs_f64(),
     }
 }
 
-pub(super) fn rows(report: &Report) -> Rows {
-    let sample = |s: &lowtide_bottleneck::QueueAt| Sample {
+pub(super) fn rows(report: &BottleneckReport) -> Rows {
+    let sample = |s: &lowtide_bottleneck::PortQueueSample| Sample {
         time_ps: s.at.as_ps(),
         port: s.port,
         packets: s.packets,
@@ -185,19 +185,19 @@ pub(super) fn rows(report: &Report) -> Rows {
         seconds: report.took.as_secs_f64(),
         queues: report.ports.iter().map(queue).collect(),
         hosts: report.hosts.iter().map(host).collect(),
-        malformed: report.strays.malformed,
-        unknown: report.strays.unknown,
-        multicast: report.strays.multicast,
-        nowhere: report.nowhere,
-        unrouted: report.unrouted,
+        malformed: report.ingress_drops.malformed,
+        unknown: report.ingress_drops.unknown_destination,
+        multicast: report.ingress_drops.multicast,
+        nowhere: report.no_device_drops,
+        unrouted: report.no_route_drops,
         timing: timing(&report.fidelity),
-        complaints: report.complaints(),
+        complaints: report.warnings(),
         samples: report.samples.iter().map(sample).collect(),
     }
 }
 
 /// As the result of a command.
-pub(super) fn show(report: &Report, out: Output) -> Result<(), CommandError> {
+pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
         let (schema, version) = ("lowtide.bottleneck/1", env!("CARGO_PKG_VERSION"));

@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use lowtide_bottleneck::Bottleneck;
 use lowtide_live::load::{
-    Accept, Interval, Load, LoadReport, Patience, Pipe, ServeLimits, ServePlan, StreamReport, run,
-    serve,
+    Accept, ByteStream, LoadInterval, LoadPlan, LoadReport, ServeLimits, ServePlan, ServerTimeouts,
+    StreamReport, run, serve,
 };
-use lowtide_live::privileges::Later;
+use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ fn failed(what: &str) -> impl Fn(io::Error) -> CommandError {
     move |e| CommandError::Run(format!("{what}: {e}"))
 }
 
-type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
+type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
 
 fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
@@ -67,16 +67,18 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     }
     let host = LiveHost::make(&args.host)?;
     let load = setup::load(&args.load);
-    let address = args.server.unwrap_or(host.plan.sides[0].kernels);
+    let address = args.server.unwrap_or(host.plan.networks[0].peer);
     let to = SocketAddr::new(address, args.host.port);
-    let (live, between) = through::start(&host, args.host.peer, &args.through, &[Later::LowPorts])?;
+    let (live, between) =
+        through::start(&host, args.host.peer, &args.through, &[RetainedCapability::LowPorts])?;
     let listener = match args.host.peer {
         PeerArg::Any => None,
         PeerArg::Kernel => Some(TcpListener::bind(to).map_err(failed("the kernel's server"))?),
     };
     setup::drop_privileges()?;
     watch_for_interrupt()?;
-    let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
+    let open =
+        || -> io::Result<Arc<dyn ByteStream>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
     let report = match listener {
         None => run_client(&open, &load, out),
         Some(listener) => run_with_server(&listener, &open, &load, out, &ServedStreams::default())?,
@@ -95,18 +97,18 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
     listener.set_defer_accept(true);
     if args.host.peer == PeerArg::Kernel {
-        let to = SocketAddr::new(host.plan.sides[0].ours, port);
-        let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
+        let to = SocketAddr::new(host.plan.networks[0].local, port);
+        let open = || -> io::Result<Arc<dyn ByteStream>> { Ok(Arc::new(TcpStream::connect(to)?)) };
         let served = ServedStreams::default();
         let report = run_with_server(&listener, &open, &load, out, &served)?;
         drop(listener);
         let served = served.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         return finish(&host, (live, between), &load, &report, &served, out);
     }
-    let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
+    let ours: Vec<String> = host.plan.networks.iter().map(|s| s.local.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
     let connections = args.one_off.then_some(1);
-    let plan = ServePlan { connections, stop: &STOP, began: &|_| {}, limits: limits(args) };
+    let plan = ServePlan { connections, stop: &STOP, on_accept: &|_| {}, limits: limits(args) };
     let complaint = Mutex::new(None);
     let shed = serve(&listener, plan, &|report| {
         if let Err(failure) = stream_report::served(&report, out) {
@@ -132,30 +134,34 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
 fn limits(args: &LiveServerArgs) -> ServeLimits {
     let default = ServeLimits::default();
     let idle = Duration::from_micros(args.idle.as_us());
-    let request = default.patience.request.min(idle);
-    ServeLimits { most: args.most as usize, patience: Patience { request, idle }, ..default }
+    let request = default.timeouts.request.min(idle);
+    ServeLimits {
+        max_connections: args.most as usize,
+        timeouts: ServerTimeouts { request, idle },
+        ..default
+    }
 }
 
 /// The client's work, its server somewhere else.
-fn run_client(open: &Connector<'_>, load: &Load, out: Output) -> LoadReport {
+fn run_client(open: &Connector<'_>, load: &LoadPlan, out: Output) -> LoadReport {
     run(load, open, &STOP, &mut |interval| stream_report::interval(interval, false, out))
 }
 
 /// A server of this command: its connections, and what became of them.
 #[derive(Default)]
 struct ServedStreams {
-    pipes: Mutex<Vec<Arc<dyn Pipe>>>,
+    pipes: Mutex<Vec<Arc<dyn ByteStream>>>,
     reports: Mutex<Vec<StreamReport>>,
 }
 
 impl ServedStreams {
     /// Where the client is the kernel's, our end of its connections says what it cannot.
-    fn fill_missing_info(&self, interval: &mut Interval) -> bool {
+    fn fill_missing_info(&self, interval: &mut LoadInterval) -> bool {
         let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ours = false;
         for sample in interval.samples.iter_mut().filter(|s| s.info.is_none()) {
             let other =
-                |p: &&Arc<dyn Pipe>| sample.local.is_some() && p.peer().ok() == sample.local;
+                |p: &&Arc<dyn ByteStream>| sample.local.is_some() && p.peer().ok() == sample.local;
             sample.info = pipes.iter().find(other).and_then(|p| p.info());
             ours |= sample.info.is_some();
         }
@@ -167,18 +173,18 @@ impl ServedStreams {
 fn run_with_server(
     listener: &dyn Accept,
     open: &Connector<'_>,
-    load: &Load,
+    load: &LoadPlan,
     out: Output,
     served: &ServedStreams,
 ) -> Result<LoadReport, CommandError> {
     let over = AtomicBool::new(false);
-    let began = |pipe: &Arc<dyn Pipe>| {
+    let began = |pipe: &Arc<dyn ByteStream>| {
         served.pipes.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(pipe));
     };
     let done = |report: StreamReport| {
         served.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
     };
-    let plan = ServePlan { began: &began, ..ServePlan::of_known(load.flows.len(), &over) };
+    let plan = ServePlan { on_accept: &began, ..ServePlan::for_trusted(load.flows.len(), &over) };
     let work = || serve(listener, plan, &done);
     std::thread::scope(|scope| {
         let server = std::thread::Builder::new().spawn_scoped(scope, work);
@@ -214,7 +220,7 @@ fn end(live: Live) -> Result<LiveStats, CommandError> {
 
 /// Connections that were held to a share of the memory may have been slower for it.
 fn note_memory(stats: &LiveStats, out: Output) {
-    if stats.packets.memory_tight > 0 {
+    if stats.packets.memory_pressures > 0 {
         out.note("more than half of --memory was in use: connections were held to their shares");
     }
 }
@@ -222,7 +228,7 @@ fn note_memory(stats: &LiveStats, out: Output) {
 fn finish(
     host: &LiveHost,
     (live, between): (Live, Option<Bottleneck>),
-    load: &Load,
+    load: &LoadPlan,
     report: &LoadReport,
     served: &[StreamReport],
     out: Output,
@@ -241,10 +247,10 @@ fn finish(
     if STOP.load(Ordering::Relaxed) {
         return Err(CommandError::Interrupted("what was sent until then is above".into()));
     }
-    if report.is_good() {
+    if report.all_verified() {
         return Ok(());
     }
-    let bad = |s: &&StreamReport| !s.outcome.is_some_and(|o| o.agrees());
+    let bad = |s: &&StreamReport| !s.outcome.is_some_and(|o| o.checksums_match());
     let why: Vec<String> =
         report.streams.iter().filter(bad).map(stream_report::stream_error).collect();
     Err(CommandError::Run(why.join("; ")))

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lowtide_live::privileges::Later;
+use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::relay::{Relay, RelayPlan, RelayStats};
 use lowtide_units::Duration;
 use serde::Serialize;
@@ -51,34 +51,34 @@ fn line(stats: &RelayStats) -> String {
     format!(
         "{open} open, {accepted} accepted, {closed} closed, {reset} reset, {unreachable} unreachable, {timed_out} \
          timed out, {idle} idle; {:.1} MB to targets, {:.1} MB from them",
-        mb(stats.forth),
-        mb(stats.back)
+        mb(stats.bytes_to_targets),
+        mb(stats.bytes_from_targets)
     )
 }
 
 pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.own.as_json, ..out };
     let host = LiveHost::in_current_netns(&args.own)?;
-    let live = host.start(&[Later::LowPorts])?;
+    let live = host.start(&[RetainedCapability::LowPorts])?;
     let plan = RelayPlan {
-        most: args.most as usize,
-        buffer: usize::try_from(args.buffer).unwrap_or(usize::MAX),
-        connect: std(args.connect),
-        idle: args.idle.map(std),
-        drain: std(args.drain),
+        max_connections: args.most as usize,
+        buffer_size: usize::try_from(args.buffer).unwrap_or(usize::MAX),
+        connect_timeout: std(args.connect),
+        idle_timeout: args.idle.map(std),
+        drain_timeout: std(args.drain),
         ..RelayPlan::new(args.routes.clone(), host.config.clone())
     };
     let relay = Relay::open(&live, plan).map_err(|e| live_error(&e))?;
     setup::drop_privileges()?;
     watch_for_interrupt()?;
-    let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
+    let ours: Vec<String> = host.plan.networks.iter().map(|s| s.local.to_string()).collect();
     out.note(&format!(
         "relaying {} route{}; ours is {}; Ctrl-C ends",
         args.routes.len(),
         if args.routes.len() == 1 { "" } else { "s" },
         ours.join(" and ")
     ));
-    let seen = relay.watch();
+    let seen = relay.shared_stats();
     let over = AtomicBool::new(false);
     let relayed = std::thread::scope(|scope| {
         if args.interval > Duration::ZERO && !out.json {
@@ -105,13 +105,13 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
         timed_out: stats.timed_out,
         reset: stats.reset,
         idle: stats.idle,
-        ended: stats.ended,
+        ended: stats.reset_at_shutdown,
         at_limit: stats.at_limit,
-        not_accepted: stats.not_accepted,
-        bytes_to_targets: stats.forth,
-        bytes_from_targets: stats.back,
-        most_open: stats.most_open,
-        most_waiting_bytes: stats.most_waiting,
+        not_accepted: stats.accept_errors,
+        bytes_to_targets: stats.bytes_to_targets,
+        bytes_from_targets: stats.bytes_from_targets,
+        most_open: stats.max_open,
+        most_waiting_bytes: stats.max_buffered_bytes,
         driver_cpu_seconds: driver.cpu.as_secs_f64(),
     })
 }

@@ -1,9 +1,10 @@
 //! The host that the arguments describe, in its namespace.
 
-use lowtide_live::load::{Amount, Flow, Load, Way};
-use lowtide_live::privileges::{self, Later, User};
+use lowtide_live::load::{Amount, LoadFlow, LoadPlan, TransferDirection};
+use lowtide_live::privileges::{self, RetainedCapability, User};
 use lowtide_live::{
-    Device, DeviceKind, DevicePlan, Live, LiveError, Prepared, Settings, Side, config, netns,
+    Device, DeviceKind, DeviceNetwork, DevicePlan, Live, LiveError, LiveSettings, PreparedHost,
+    config, netns,
 };
 use lowtide_tcp::Config;
 
@@ -20,7 +21,7 @@ pub(super) struct LiveHost {
     pub(super) requested: String,
     /// The kernel's congestion control and `tcp_ecn`, where this command has set them.
     pub(super) kernel: Option<[String; 2]>,
-    settings: Settings,
+    settings: LiveSettings,
     /// Who goes on once devices are open.
     user: Option<User>,
 }
@@ -33,10 +34,10 @@ pub(super) fn live_error(error: &LiveError) -> CommandError {
             | LiveError::Xdp
             | LiveError::Mtu { .. }
             | LiveError::Address(_)
-            | LiveError::Pair { .. }
-            | LiveError::Route(_)
+            | LiveError::AddressPair { .. }
+            | LiveError::RelayRoute(_)
             | LiveError::User(_)
-            | LiveError::OwnNamespace
+            | LiveError::HostNamespace
     );
     if typed {
         CommandError::Usage(error.to_string(), None)
@@ -69,9 +70,9 @@ impl LiveHost {
     fn read(args: &LiveStackArgs) -> Result<Self, CommandError> {
         let mut sides = Vec::new();
         for text in &args.addresses {
-            let mut side = Side::parse(text).map_err(|e| live_error(&e))?;
+            let mut side = DeviceNetwork::parse(text).map_err(|e| live_error(&e))?;
             if let Some(kernels) = args.kernels.iter().find(|k| side.contains(**k)) {
-                side = side.with_kernels(*kernels).map_err(|e| live_error(&e))?;
+                side = side.with_peer(*kernels).map_err(|e| live_error(&e))?;
             }
             sides.push(side);
         }
@@ -105,20 +106,20 @@ impl LiveHost {
         let scheme = args.scheme.as_ref().map(|s| format!("/{s}"));
         let switches: Vec<String> = set.iter().map(|(k, v)| format!("+{k}={v}")).collect();
         let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
-        let settings = Settings {
+        let settings = LiveSettings {
             half_open: args.half_open as usize,
             unprivileged: true,
             memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
             orphans: args.orphans as usize,
-            tape: args.tape.clone(),
-            ..Settings::default()
+            record_path: args.tape.clone(),
+            ..LiveSettings::default()
         };
         let user = user(args.user.as_deref())?;
         Ok(Self { plan, config, requested: asked, kernel: None, settings, user })
     }
 
     /// Opens the device, gives up what is not named, and starts.
-    pub(super) fn start(&self, later: &[Later]) -> Result<Live, CommandError> {
+    pub(super) fn start(&self, later: &[RetainedCapability]) -> Result<Live, CommandError> {
         let device = Device::open(&self.plan).map_err(|e| live_error(&e))?;
         let prepared = self.prepare(device)?;
         self.reduce_privileges(later)?;
@@ -126,15 +127,18 @@ impl LiveHost {
     }
 
     /// Gives up all privileges but those that are named.
-    pub(super) fn reduce_privileges(&self, later: &[Later]) -> Result<(), CommandError> {
-        privileges::reduce(self.user.as_ref(), later).map_err(|e| live_error(&e))
+    pub(super) fn reduce_privileges(
+        &self,
+        later: &[RetainedCapability],
+    ) -> Result<(), CommandError> {
+        privileges::drop_except(self.user.as_ref(), later).map_err(|e| live_error(&e))
     }
 
     /// On a device that is there.
-    pub(super) fn prepare(&self, device: Device) -> Result<Prepared, CommandError> {
-        let locals = self.plan.sides.iter().map(|s| s.ours).collect();
-        let networks = self.plan.sides.iter().map(|s| (s.ours, s.prefix)).collect();
-        Live::prepare(device, locals, Settings { networks, ..self.settings.clone() })
+    pub(super) fn prepare(&self, device: Device) -> Result<PreparedHost, CommandError> {
+        let locals = self.plan.networks.iter().map(|s| s.local).collect();
+        let networks = self.plan.networks.iter().map(|s| (s.local, s.prefix)).collect();
+        Live::prepare(device, locals, LiveSettings { networks, ..self.settings.clone() })
             .map_err(|e| live_error(&e))
     }
 }
@@ -146,7 +150,7 @@ pub(super) fn user(text: Option<&str>) -> Result<Option<User>, CommandError> {
 
 /// This thread needs no privileges any more, and those that it starts never do.
 pub(super) fn drop_privileges() -> Result<(), CommandError> {
-    privileges::give_up().map_err(|e| live_error(&e))
+    privileges::drop_all().map_err(|e| live_error(&e))
 }
 
 /// Whether this thread may be where it is.
@@ -159,7 +163,7 @@ fn check_current_netns(netns: Option<NetnsArg>) -> Result<(), CommandError> {
             let message = "nobody can reach a namespace that only this command is in".to_owned();
             Err(CommandError::Usage(message, Some(help)))
         }
-        None if netns::is_the_machines() => Err(live_error(&LiveError::OwnNamespace)),
+        None if netns::in_host_namespace() => Err(live_error(&LiveError::HostNamespace)),
         Some(NetnsArg::Here) | None => Ok(()),
     }
 }
@@ -200,17 +204,21 @@ fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError>
 }
 
 /// What a client is asked to do.
-pub(super) fn load(args: &LiveLoadArgs) -> Load {
-    let flow = |f: &FlowArg| Flow {
+pub(super) fn load(args: &LiveLoadArgs) -> LoadPlan {
+    let flow = |f: &FlowArg| LoadFlow {
         start: f.start,
-        way: if f.reverse || args.reverse { Way::Down } else { Way::Up },
+        direction: if f.reverse || args.reverse {
+            TransferDirection::Down
+        } else {
+            TransferDirection::Up
+        },
         amount: match (f.time, f.bytes.or(args.bytes)) {
             (None, Some(bytes)) => Amount::Bytes(bytes),
             (time, _) => Amount::Millis(time.unwrap_or(args.time).as_ms()),
         },
-        piece: u32::try_from(f.length.unwrap_or(args.length)).unwrap_or(u32::MAX),
+        write_size: u32::try_from(f.length.unwrap_or(args.length)).unwrap_or(u32::MAX),
     };
     let alike = vec![FlowArg::default(); args.parallel as usize];
     let flows = if args.flows.is_empty() { &alike } else { &args.flows };
-    Load { flows: flows.iter().map(flow).collect(), interval: args.interval, seed: 1 }
+    LoadPlan { flows: flows.iter().map(flow).collect(), interval: args.interval, seed: 1 }
 }

@@ -1,6 +1,8 @@
 //! What is seen of connections, as text and as JSON.
 
-use lowtide_live::load::{Interval, Load, LoadReport, Sample, StreamReport, Way};
+use lowtide_live::load::{
+    FlowSample, LoadInterval, LoadPlan, LoadReport, StreamReport, TransferDirection,
+};
 use lowtide_live::{ConnInfo, LiveStats};
 use lowtide_units::Duration;
 use serde::Serialize;
@@ -158,19 +160,19 @@ fn rate(bytes: u64, took: Duration) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
-const fn name(way: Way) -> &'static str {
+const fn name(way: TransferDirection) -> &'static str {
     match way {
-        Way::Up => "up",
-        Way::Down => "down",
+        TransferDirection::Up => "up",
+        TransferDirection::Down => "down",
     }
 }
 
-fn direction(load: &Load) -> &'static str {
-    let has = |way| load.flows.iter().any(|flow| flow.way == way);
-    match (has(Way::Up), has(Way::Down)) {
+fn direction(load: &LoadPlan) -> &'static str {
+    let has = |way| load.flows.iter().any(|flow| flow.direction == way);
+    match (has(TransferDirection::Up), has(TransferDirection::Down)) {
         (true, true) => "both",
-        (false, true) => name(Way::Down),
-        _ => name(Way::Up),
+        (false, true) => name(TransferDirection::Down),
+        _ => name(TransferDirection::Up),
     }
 }
 
@@ -178,19 +180,19 @@ fn stream_row(s: &StreamReport) -> StreamRow {
     StreamRow {
         stream: s.number,
         peer: s.peer.map(|p| p.to_string()),
-        way: s.way.map(name),
+        way: s.direction.map(name),
         start_seconds: s.start.as_secs_f64(),
         bytes: s.bytes,
         seconds: s.took.as_secs_f64(),
         bits_per_second: rate(s.bytes, s.took),
-        checksums_agree: s.outcome.and_then(|o| o.there.map(|_| o.agrees())),
+        checksums_agree: s.outcome.and_then(|o| o.remote.map(|_| o.checksums_match())),
         error: s.error.clone(),
         transport: s.info.as_ref().map(transport),
     }
 }
 
-fn interval_row(interval: &Interval) -> IntervalRow {
-    let sample = |s: &Sample| SampleRow {
+fn interval_row(interval: &LoadInterval) -> IntervalRow {
+    let sample = |s: &FlowSample| SampleRow {
         stream: s.number,
         bytes: s.bytes,
         transport: s.info.as_ref().map(transport),
@@ -227,14 +229,14 @@ fn amounts(bytes: u64, took: Duration) -> String {
 
 /// One line for each connection, and one for all; `other` says that what is shown of transports is not the client's but that
 /// of the other end.
-pub(super) fn interval(interval: &Interval, other: bool, out: Output) {
+pub(super) fn interval(interval: &LoadInterval, other: bool, out: Output) {
     if out.json {
         return;
     }
     let took = interval.to.saturating_sub(interval.from);
     let span = format!("{:>7.2}-{:<7.2} s", interval.from.as_secs_f64(), interval.to.as_secs_f64());
     for s in &interval.samples {
-        let facts = facts(s.info.as_ref(), (s.way == Way::Up) != other);
+        let facts = facts(s.info.as_ref(), (s.direction == TransferDirection::Up) != other);
         // A reader that went away shows when the result is printed.
         let _ = out.text(&format!("[{:>3}] {span} {}{facts}", s.number, amounts(s.bytes, took)));
     }
@@ -247,11 +249,11 @@ pub(super) fn interval(interval: &Interval, other: bool, out: Output) {
 pub(super) fn stream_error(s: &StreamReport) -> String {
     let why = match (&s.error, s.outcome) {
         (Some(error), _) => error.clone(),
-        (None, Some(o)) => match o.there {
+        (None, Some(o)) => match o.remote {
             None => "the other end did not confirm what came".to_owned(),
             Some(there) => format!(
                 "the ends disagree: {} bytes with checksum {:016x} here, {} with {:016x} there",
-                o.here.bytes, o.here.digest, there.bytes, there.digest
+                o.local.bytes, o.local.digest, there.bytes, there.digest
             ),
         },
         (None, None) => "it did not end".to_owned(),
@@ -261,9 +263,11 @@ pub(super) fn stream_error(s: &StreamReport) -> String {
 
 fn line(s: &StreamReport, sends: bool) -> String {
     let checked = match s.outcome {
-        Some(o) if o.agrees() => "  checksums agree".to_owned(),
-        Some(o) if o.there.is_none() && s.way == Some(Way::Down) => String::new(),
-        Some(o) if o.there.is_none() && s.error.is_none() => String::new(),
+        Some(o) if o.checksums_match() => "  checksums agree".to_owned(),
+        Some(o) if o.remote.is_none() && s.direction == Some(TransferDirection::Down) => {
+            String::new()
+        }
+        Some(o) if o.remote.is_none() && s.error.is_none() => String::new(),
         _ => format!("  {}", stream_error(s)),
     };
     let facts = facts(s.info.as_ref(), sends);
@@ -281,7 +285,7 @@ pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), CommandError> 
         return out.json(&stream_row(s));
     }
     let peer = s.peer.map_or_else(String::new, |p| format!("{p} "));
-    out.text(&format!("{peer}{}", line(s, s.way == Some(Way::Down))))
+    out.text(&format!("{peer}{}", line(s, s.direction == Some(TransferDirection::Down))))
 }
 
 /// Prints the packets that a server dropped or answered without state, if any.
@@ -289,7 +293,7 @@ pub(super) fn dropped(stats: &LiveStats, out: Output) {
     let p = &stats.packets;
     let counts = [
         (p.martians, "packets from addresses that no other host has"),
-        (p.groups, "TCP packets for broadcast or multicast addresses"),
+        (p.multicast, "TCP packets for broadcast or multicast addresses"),
         (p.fragments, "fragments"),
         (p.backlog_full, "SYNs dropped beyond --half-open"),
         (p.cookies_sent, "SYNs beyond --half-open answered with cookies"),
@@ -302,7 +306,7 @@ pub(super) fn dropped(stats: &LiveStats, out: Output) {
 /// Everything, when it is over.
 pub(super) fn report(
     host: &LiveHost,
-    load: &Load,
+    load: &LoadPlan,
     (report, served): (&LoadReport, &[StreamReport]),
     stats: &LiveStats,
     between: Option<Rows>,
@@ -312,12 +316,12 @@ pub(super) fn report(
     let cpu = stats.cpu.as_secs_f64();
     let per_gb = if bytes > 0 { cpu / (bytes as f64 / 1e9) } else { 0.0 };
     if out.json {
-        let side = |s: &lowtide_live::Side| format!("{}/{}", s.ours, s.prefix);
+        let side = |s: &lowtide_live::DeviceNetwork| format!("{}/{}", s.local, s.prefix);
         return out.json(&Report {
             schema: "lowtide.live/1",
             version: env!("CARGO_PKG_VERSION"),
             device: host.plan.name.clone(),
-            addresses: host.plan.sides.iter().map(side).collect(),
+            addresses: host.plan.networks.iter().map(side).collect(),
             mtu: host.plan.mtu,
             tcp: host.requested.clone(),
             kernel: host.kernel.clone(),
@@ -325,7 +329,7 @@ pub(super) fn report(
             bytes,
             seconds: report.took.as_secs_f64(),
             bits_per_second: rate(bytes, report.took),
-            checksums_agree: report.is_good(),
+            checksums_agree: report.all_verified(),
             streams: report.streams.iter().map(stream_row).collect(),
             served: served.iter().map(stream_row).collect(),
             intervals: report.intervals.iter().map(interval_row).collect(),
@@ -336,9 +340,9 @@ pub(super) fn report(
                 bad_checksum: packets.bad_checksum,
                 fragments: packets.fragments,
                 martians: packets.martians,
-                groups: packets.groups,
+                groups: packets.multicast,
                 unsent: packets.unsent,
-                unfinished: packets.unfinished,
+                unfinished: packets.checksum_partial,
                 backlog_full: packets.backlog_full,
                 cookies_sent: packets.cookies_sent,
                 cookies_accepted: packets.cookies_accepted,
@@ -350,20 +354,20 @@ pub(super) fn report(
     }
     out.text("over")?;
     for s in &report.streams {
-        out.text(&line(s, s.way == Some(Way::Up)))?;
+        out.text(&line(s, s.direction == Some(TransferDirection::Up)))?;
     }
     for s in served {
-        out.text(&format!("served {}", line(s, s.way == Some(Way::Down))))?;
+        out.text(&format!("served {}", line(s, s.direction == Some(TransferDirection::Down))))?;
     }
     if report.streams.len() > 1 {
         let took = report.took.as_secs_f64();
         out.text(&format!("[SUM] {took:>15.3} s {}", amounts(bytes, report.took)))?;
     }
-    if packets.unfinished > 0 {
+    if packets.checksum_partial > 0 {
         out.note(&format!(
             "{} packets came with their checksum or segments left to the interface, and were finished here: each \
              hides marks and times of single ones; turn offloads off at the peer (ethtool -K NAME tx off tso off gso off)",
-            packets.unfinished
+            packets.checksum_partial
         ));
     }
     out.text(&format!("driver: {cpu:.3} s of processor, {per_gb:.2} s for a GB"))?;

@@ -1,7 +1,7 @@
 //! `--through`: the network between our host and the kernel's.
 
-use lowtide_bottleneck::{Bottleneck, Port};
-use lowtide_live::privileges::Later;
+use lowtide_bottleneck::{Bottleneck, HostPort};
+use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::{Device, Live};
 use lowtide_net::HostId;
 
@@ -17,7 +17,7 @@ pub(super) fn start(
     host: &LiveHost,
     peer: PeerArg,
     args: &ThroughArgs,
-    later: &[Later],
+    later: &[RetainedCapability],
 ) -> Result<(Live, Option<Bottleneck>), CommandError> {
     let Some(scenario) = &args.through else {
         if args.link.is_given() || args.capture.is_some() {
@@ -38,25 +38,25 @@ pub(super) fn start(
         return Err(CommandError::Usage(message, None));
     }
     settings.captures.extend(args.capture.clone().map(|path| (ours, path)));
-    let (end, port) = Device::pair().map_err(link::device_error)?;
+    let (end, port) = Device::memory_link().map_err(link::device_error)?;
     let interface = Device::open(&host.plan).map_err(link::device_error)?;
-    let sides = &host.plan.sides;
+    let sides = &host.plan.networks;
     let ports = vec![
-        Port {
+        HostPort {
             host: ours,
             device: port,
-            networks: sides.iter().map(|s| (s.ours, full_prefix_len(s.ours))).collect(),
+            networks: sides.iter().map(|s| (s.local, full_prefix_len(s.local))).collect(),
         },
-        Port {
+        HostPort {
             host: kernels,
             device: interface,
-            networks: sides.iter().map(|s| (s.kernels, full_prefix_len(s.kernels))).collect(),
+            networks: sides.iter().map(|s| (s.peer, full_prefix_len(s.peer))).collect(),
         },
     ];
     let bottleneck =
         Bottleneck::prepare(&network, ports, &settings).map_err(link::bottleneck_error)?;
     let live = host.prepare(end)?;
-    let priority = settings.priority.map(|_| Later::Priority);
+    let priority = settings.priority.map(|_| RetainedCapability::Priority);
     host.reduce_privileges(&later.iter().copied().chain(priority).collect::<Vec<_>>())?;
     let bottleneck = bottleneck.start().map_err(link::bottleneck_error)?;
     Ok((live.start().map_err(|e| live_error(&e))?, Some(bottleneck)))

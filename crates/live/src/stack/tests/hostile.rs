@@ -13,8 +13,8 @@ pub(super) const HEADERS: usize = 40;
 pub(super) struct Attacker {
     port: u16,
     /// The sequence number of its first byte of data, and of the stack's.
-    first: SeqNum,
-    stacks: SeqNum,
+    data_start: SeqNum,
+    stack_data_start: SeqNum,
     /// What it acknowledges, an offset of the stack's data.
     pub(super) acked: u32,
     /// The window that it offers.
@@ -24,8 +24,8 @@ pub(super) struct Attacker {
 }
 
 /// The segments that are in `batch` for the first address, with the offset of their data.
-pub(super) fn sent(batch: &mut Batch) -> Vec<Segment> {
-    let segment = |p: crate::device::Outgoing<'_>| packet::parse(p.bytes).unwrap().1;
+pub(super) fn sent(batch: &mut TxBatch) -> Vec<Segment> {
+    let segment = |p: crate::device::TxPacket<'_>| packet::parse(p.bytes).unwrap().1;
     let all = batch.packets().map(segment).collect();
     batch.clear();
     all
@@ -33,11 +33,11 @@ pub(super) fn sent(batch: &mut Batch) -> Vec<Segment> {
 
 impl Attacker {
     /// Opens a connection from `port`; the peer's window has a scale of 14, its MSS is 1460.
-    pub(super) fn open(stack: &mut Stack, now: Instant, port: u16, batch: &mut Batch) -> Self {
+    pub(super) fn open(stack: &mut Stack, now: Instant, port: u16, batch: &mut TxBatch) -> Self {
         let mut new = Self {
             port,
-            first: SeqNum::new(1001),
-            stacks: SeqNum::new(0),
+            data_start: SeqNum::new(1001),
+            stack_data_start: SeqNum::new(0),
             acked: 0,
             window: 65_535,
             wire: 0,
@@ -58,7 +58,7 @@ impl Attacker {
         new.inject(stack, now, syn, &[], batch);
         let answer = sent(batch).pop().expect("a SYN-ACK");
         assert!(answer.flags.contains(Flags::SYN | Flags::ACK), "{answer:?}");
-        new.stacks = answer.seq.add(1);
+        new.stack_data_start = answer.seq.add(1);
         new.ack(stack, now, batch);
         new
     }
@@ -69,7 +69,7 @@ impl Attacker {
         now: Instant,
         segment: Segment,
         payload: &[u8],
-        batch: &mut Batch,
+        batch: &mut TxBatch,
     ) {
         let segment = Segment {
             src_port: self.port,
@@ -86,8 +86,8 @@ impl Attacker {
 
     fn segment(&self, offset: u32) -> Segment {
         Segment {
-            seq: self.first.add(u64::from(offset)),
-            ack: self.stacks.add(u64::from(self.acked)),
+            seq: self.data_start.add(u64::from(offset)),
+            ack: self.stack_data_start.add(u64::from(self.acked)),
             flags: Flags::ACK,
             window: self.window,
             ..Segment::default()
@@ -101,36 +101,36 @@ impl Attacker {
         now: Instant,
         offset: u32,
         payload: &[u8],
-        batch: &mut Batch,
+        batch: &mut TxBatch,
     ) {
         self.inject(stack, now, self.segment(offset), payload, batch);
     }
 
     /// An ACK without data.
-    pub(super) fn ack(&mut self, stack: &mut Stack, now: Instant, batch: &mut Batch) {
+    pub(super) fn ack(&mut self, stack: &mut Stack, now: Instant, batch: &mut TxBatch) {
         self.inject(stack, now, self.segment(0), &[], batch);
     }
 
     /// An ACK with FIN, without data before it.
-    pub(super) fn fin(&mut self, stack: &mut Stack, now: Instant, batch: &mut Batch) {
+    pub(super) fn fin(&mut self, stack: &mut Stack, now: Instant, batch: &mut TxBatch) {
         let segment = Segment { flags: Flags::ACK | Flags::FIN, ..self.segment(0) };
         self.inject(stack, now, segment, &[], batch);
     }
 
     /// The sequence number of its first byte of data.
-    pub(super) const fn segment_start(&self) -> SeqNum {
-        self.first
+    pub(super) const fn data_start(&self) -> SeqNum {
+        self.data_start
     }
 
     /// Whether a segment of the stack is for it, and where its data ends.
-    pub(super) fn hears(&self, segment: &Segment) -> Option<u32> {
-        let end = segment.seq.diff(self.stacks) + segment.payload_len as i32;
+    pub(super) fn segment_end(&self, segment: &Segment) -> Option<u32> {
+        let end = segment.seq.diff(self.stack_data_start) + segment.payload_len as i32;
         (segment.dst_port == self.port).then_some(end.max(0) as u32)
     }
 }
 
 /// A stack that listens on port 80 and may use so much memory.
-pub(super) fn server(limits: Limits, config: &Config) -> Stack {
+pub(super) fn server(limits: StackLimits, config: &Config) -> Stack {
     let mut stack = stack(1);
     stack.set_limits(limits);
     stack.listen(Instant::ZERO, 80, config, (4096, 4096)).unwrap();

@@ -13,7 +13,7 @@ const PER_CONNECTION: usize = 4096;
 const CALLS: u64 = 6;
 
 /// `n` connections from as many ports.
-fn attackers(stack: &mut Stack, n: u16, batch: &mut Batch) -> Vec<Attacker> {
+fn attackers(stack: &mut Stack, n: u16, batch: &mut TxBatch) -> Vec<Attacker> {
     (0..n).map(|i| Attacker::open(stack, Instant::ZERO, 1000 + i, batch)).collect()
 }
 
@@ -27,8 +27,8 @@ fn growth(stack: &mut Stack, attack: impl FnOnce(&mut Stack)) -> (usize, usize, 
 
 #[test]
 fn a_byte_at_the_right_edge_of_60_windows_takes_a_few_hundred_bytes_each() {
-    let mut batch = Batch::default();
-    let mut stack = server(Limits::default(), &linux());
+    let mut batch = TxBatch::default();
+    let mut stack = server(StackLimits::default(), &linux());
     let mut all = attackers(&mut stack, 60, &mut batch);
     let wire: usize = all.iter().map(|a| a.wire).sum();
     let (held, charged, _) = growth(&mut stack, |stack| {
@@ -49,12 +49,12 @@ fn a_byte_at_the_right_edge_of_60_windows_takes_a_few_hundred_bytes_each() {
 
 #[test]
 fn scattered_bytes_cost_what_is_stated_for_a_byte_on_the_wire() {
-    let mut batch = Batch::default();
+    let mut batch = TxBatch::default();
     // Bytes alone, bytes in rows forwards and backwards, bytes between others.
     let patterns: [fn(u32) -> u32; 4] =
         [|n| 2 + 60 * n, |n| 2 + n, |n| 60_000 - n, |n| 2 + 2 * (n * 7919 % 20_000)];
     for (number, offset) in patterns.into_iter().enumerate() {
-        let mut stack = server(Limits::default(), &linux());
+        let mut stack = server(StackLimits::default(), &linux());
         let mut attacker = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
         // Once, so that what is made for the first of them is there.
         attacker.data(&mut stack, Instant::ZERO, 65_000, b"x", &mut batch);
@@ -77,14 +77,14 @@ fn scattered_bytes_cost_what_is_stated_for_a_byte_on_the_wire() {
 fn a_connection_costs_what_is_stated() {
     for established in [false, true] {
         for n in [1000, 1025, 2000_usize] {
-            let mut batch = Batch::default();
-            let mut stack = server(Limits::default(), &linux());
+            let mut batch = TxBatch::default();
+            let mut stack = server(StackLimits::default(), &linux());
             let (held, charged, _) = growth(&mut stack, |stack| {
                 for port in 1..=n as u16 {
                     if established {
                         Attacker::open(stack, Instant::ZERO, port, &mut batch);
                     } else {
-                        let syn = stranger(port, Flags::SYN, 9, &[]);
+                        let syn = unsolicited_packet(port, Flags::SYN, 9, &[]);
                         stack.inject(Instant::ZERO, HostStamp(0), &syn, &mut batch);
                     }
                     batch.clear();
@@ -99,7 +99,7 @@ fn a_connection_costs_what_is_stated() {
 }
 
 /// Segments beyond a gap, as many as the window takes.
-fn fill_beyond(stack: &mut Stack, attacker: &mut Attacker, batch: &mut Batch) {
+fn send_out_of_order(stack: &mut Stack, attacker: &mut Attacker, batch: &mut TxBatch) {
     for n in 0..40 {
         attacker.data(stack, Instant::ZERO, 10 + 1460 * n, &[n as u8; 1460], batch);
         batch.clear();
@@ -109,7 +109,7 @@ fn fill_beyond(stack: &mut Stack, attacker: &mut Attacker, batch: &mut Batch) {
 /// TCP_DEFER_ACCEPT: silent connections are bounded, the oldest gives way, and none is accepted.
 #[test]
 fn silent_connections_are_not_accepted_and_are_bounded() {
-    let mut batch = Batch::default();
+    let mut batch = TxBatch::default();
     let mut stack = stack(1);
     stack.listen(Instant::ZERO, 80, &linux(), (16, 8)).unwrap();
     stack.set_defer_accept(80, true);
@@ -120,7 +120,7 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
         batch.clear();
     }
     assert_eq!(stack.accept(80).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-    assert_eq!((stack.counters().connections, stack.counters().not_accepted), (8, 12));
+    assert_eq!((stack.counters().connections, stack.counters().listen_overflows), (8, 12));
     // One of those that are left speaks, another one that was reset does in vain.
     attackers[15].data(&mut stack, at(30), 0, b"x", &mut batch);
     attackers[3].data(&mut stack, at(30), 0, b"x", &mut batch);
@@ -139,8 +139,8 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
 #[test]
 fn all_connections_together_stay_below_the_limit_whatever_they_send() {
     const LIMIT: usize = 4 << 20;
-    let mut batch = Batch::default();
-    let limits = Limits { memory: LIMIT, ..Limits::default() };
+    let mut batch = TxBatch::default();
+    let limits = StackLimits { memory: LIMIT, ..StackLimits::default() };
     for in_order in [false, true] {
         let mut stack = server(limits, &linux());
         let mut most = 0;
@@ -158,11 +158,11 @@ fn all_connections_together_stay_below_the_limit_whatever_they_send() {
         assert!(most <= LIMIT + 200 * 4096, "{most}");
         assert!(held <= charged, "{held} bytes of memory, {charged} charged");
         assert!(held <= LIMIT + 200 * 4096, "{held}");
-        assert!(stack.counters().no_memory > 0 && calls <= CALLS * 8600, "{calls}");
+        assert!(stack.counters().no_memory_drops > 0 && calls <= CALLS * 8600, "{calls}");
         // SYNs find room although payload fills the memory, until connections could take a quarter of it.
         let mut answers = 0;
         for port in 10_000..10_100 {
-            let syn = stranger(port, Flags::SYN, 9, &[]);
+            let syn = unsolicited_packet(port, Flags::SYN, 9, &[]);
             stack.inject(Instant::ZERO, HostStamp(0), &syn, &mut batch);
             answers += sent(&mut batch).len();
         }
@@ -176,7 +176,7 @@ fn all_connections_together_stay_below_the_limit_whatever_they_send() {
         stack.unlisten(Instant::ZERO, 80);
         while stack.counters().connections > 0 {
             let now = stack.next_timer().unwrap_or(Instant::ZERO);
-            stack.fire(now, &mut batch);
+            stack.handle_timeouts(now, &mut batch);
             stack.flush(now, &mut batch);
             batch.clear();
         }
@@ -188,15 +188,15 @@ fn all_connections_together_stay_below_the_limit_whatever_they_send() {
 #[test]
 fn an_honest_transfer_goes_on_while_others_fill_the_memory() {
     let link = |bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())];
-    let mut pair = Pair::new(Box::new(link));
+    let mut pair = StackPair::new(Box::new(link));
     let memory = 1 << 20;
-    pair.stacks[1].set_limits(Limits { memory, ..Limits::default() });
+    pair.stacks[1].set_limits(StackLimits { memory, ..StackLimits::default() });
     let (client, server) = pair.connect(&linux());
-    let mut batch = Batch::default();
+    let mut batch = TxBatch::default();
     let mut all = attackers(&mut pair.stacks[1], 200, &mut batch);
     for round in 0..20_u32 {
         for attacker in &mut all {
-            fill_beyond(&mut pair.stacks[1], attacker, &mut batch);
+            send_out_of_order(&mut pair.stacks[1], attacker, &mut batch);
         }
         let bytes: Vec<u8> = (0..50_000_u32).map(|i| (i * 7 + round) as u8).collect();
         let mut got = Vec::new();
@@ -217,23 +217,23 @@ fn an_honest_transfer_goes_on_while_others_fill_the_memory() {
         assert!(pair.stacks[1].budget.used() <= memory + 200 * 4096);
     }
     assert!(pair.now < Instant::ZERO + Duration::from_secs(10), "{:?}", pair.now);
-    assert!(pair.stacks[1].counters().discarded > 0);
+    assert!(pair.stacks[1].counters().ofo_pruned > 0);
 }
 
 #[test]
 fn what_is_written_to_peers_that_take_nothing_is_bounded() {
     const LIMIT: usize = 8 << 20;
-    let mut batch = Batch::default();
-    let mut stack = server(Limits { memory: LIMIT, ..Limits::default() }, &linux());
+    let mut batch = TxBatch::default();
+    let mut stack = server(StackLimits { memory: LIMIT, ..StackLimits::default() }, &linux());
     let now = Instant::ZERO;
     let all = attackers(&mut stack, 200, &mut batch);
-    let keys: Vec<Key> = all.iter().map(|_| stack.accept(80).unwrap()).collect();
+    let keys: Vec<ConnKey> = all.iter().map(|_| stack.accept(80).unwrap()).collect();
     let bytes = vec![7; 64 << 10];
     let mut last = 0;
     for key in &keys {
         while stack.write(now, *key, &bytes).is_ok() {
             stack.flush(now, &mut batch);
-            let ends = sent(&mut batch).into_iter().filter_map(|s| all[199].hears(&s));
+            let ends = sent(&mut batch).into_iter().filter_map(|s| all[199].segment_end(&s));
             last = ends.chain([last]).max().unwrap_or(0);
         }
         assert!(stack.unacknowledged(*key) >= 8192, "everybody gets some");
@@ -248,7 +248,7 @@ fn what_is_written_to_peers_that_take_nothing_is_bounded() {
     reader.acked = last;
     reader.ack(&mut stack, now, &mut batch);
     assert!(stack.readiness(now, key).writable);
-    assert!(!stack.get(key).unwrap().starved, "and was told");
+    assert!(!stack.get(key).unwrap().waits_for_memory, "and was told");
     assert!(stack.write(now, key, &bytes).is_ok());
 }
 
@@ -266,21 +266,21 @@ proptest! {
         let mut config = linux();
         config.retries = 30;
         config.syn_retries = 30;
-        let mut pair = Pair::new(Box::new(link));
+        let mut pair = StackPair::new(Box::new(link));
         for stack in &mut pair.stacks {
-            stack.set_limits(Limits { memory, ..Limits::default() });
+            stack.set_limits(StackLimits { memory, ..StackLimits::default() });
         }
         let (client, server) = pair.connect(&config);
         let bytes: Vec<u8> = (0..400_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
-        let got = pair.carry(client, server, &bytes);
+        let got = pair.transfer(client, server, &bytes);
         prop_assert!(got == bytes, "{} of {}", got.len(), bytes.len());
     }
 }
 
 #[test]
 fn a_window_that_was_offered_is_not_taken_back() {
-    let mut batch = Batch::default();
-    let mut stack = server(Limits { memory: 200_000, ..Limits::default() }, &linux());
+    let mut batch = TxBatch::default();
+    let mut stack = server(StackLimits { memory: 200_000, ..StackLimits::default() }, &linux());
     let mut attacker = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
     let (mut edge, mut bounded) = (0, false);
     for n in 0..120_u32 {
@@ -288,19 +288,19 @@ fn a_window_that_was_offered_is_not_taken_back() {
         for segment in sent(&mut batch) {
             // Its scale is that of the 16 MiB that the profile has; the SYN's window is not looked at.
             let right = segment.ack.add(u64::from(segment.window) << 9);
-            let right = right.diff(attacker.segment_start());
+            let right = right.diff(attacker.data_start());
             assert!(right + (1 << 9) > edge, "{right} after {edge}");
             edge = edge.max(right);
         }
-        bounded |= stack.conns.iter().flatten().any(|c| c.bounded.is_some());
+        bounded |= stack.conns.iter().flatten().any(|c| c.receive_limit.is_some());
     }
     assert!(bounded, "memory was short");
 }
 
 #[test]
 fn time_wait_takes_what_is_stated() {
-    let limits = Limits { memory: 8 << 20, ..Limits::default() };
-    let (mut stack, mut batch) = (server(limits, &linux()), Batch::default());
+    let limits = StackLimits { memory: 8 << 20, ..StackLimits::default() };
+    let (mut stack, mut batch) = (server(limits, &linux()), TxBatch::default());
     let (held, _, _) = growth(&mut stack, |stack| {
         for port in 1..=3000 {
             let mut peer = Attacker::open(stack, Instant::ZERO, port, &mut batch);
@@ -315,7 +315,7 @@ fn time_wait_takes_what_is_stated() {
         }
     });
     assert_eq!((stack.counters().connections, stack.counters().orphans), (0, 0));
-    assert_eq!(stack.boundary.time_waits(Instant::ZERO), 2048);
+    assert_eq!(stack.boundary.time_wait_count(Instant::ZERO), 2048);
     assert!(held <= 2048 * 512, "{} bytes for each", held / 2048);
 }
 
@@ -323,8 +323,8 @@ fn time_wait_takes_what_is_stated() {
 fn each_connection_has_one_timer_at_most() {
     let mut config = linux();
     config.keep_alive = true;
-    let mut batch = Batch::default();
-    let mut stack = server(Limits::default(), &config);
+    let mut batch = TxBatch::default();
+    let mut stack = server(StackLimits::default(), &config);
     let mut attacker = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
     let key = stack.accept(80).unwrap();
     let (mut now, mut buffer) = (Instant::ZERO, [0; 4096]);
@@ -333,7 +333,7 @@ fn each_connection_has_one_timer_at_most() {
         attacker.data(&mut stack, now, 10 * n, b"0123456789", &mut batch);
         assert_eq!(stack.read(now, key, &mut buffer).unwrap(), 10);
         stack.flush(now, &mut batch);
-        stack.fire(now, &mut batch);
+        stack.handle_timeouts(now, &mut batch);
         batch.clear();
         assert_eq!(stack.timers.len(), 1);
     }

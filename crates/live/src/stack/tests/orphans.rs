@@ -4,7 +4,7 @@ use super::hostile::{Attacker, sent, server};
 use super::*;
 
 /// A peer that has been sent data, and whose application has let go.
-fn orphan(stack: &mut Stack, port: u16, batch: &mut Batch) -> Attacker {
+fn orphan(stack: &mut Stack, port: u16, batch: &mut TxBatch) -> Attacker {
     let peer = Attacker::open(stack, Instant::ZERO, port, batch);
     let key = stack.accept(80).unwrap();
     stack.write(Instant::ZERO, key, &vec![7; 60_000]).unwrap();
@@ -17,22 +17,22 @@ fn orphan(stack: &mut Stack, port: u16, batch: &mut Batch) -> Attacker {
 }
 
 /// The peer answers whatever comes, with `answer`, until no connection is left: when that is.
-fn outlast(
+fn run_until_closed(
     stack: &mut Stack,
     peer: &mut Attacker,
-    batch: &mut Batch,
+    batch: &mut TxBatch,
     mut answer: impl FnMut(&mut Attacker, u32),
 ) -> Duration {
     let mut now = Instant::ZERO;
     while stack.counters().connections > 0 {
         now = stack.next_timer().expect("something that ends it").max(now);
         assert!(now < Instant::ZERO + Duration::from_secs(40_000), "it stays for ever");
-        stack.fire(now, batch);
+        stack.handle_timeouts(now, batch);
         for segment in sent(batch) {
             if segment.flags.contains(Flags::RST) {
                 continue;
             }
-            if let Some(end) = peer.hears(&segment) {
+            if let Some(end) = peer.segment_end(&segment) {
                 answer(peer, end);
                 peer.ack(stack, now, batch);
             }
@@ -43,14 +43,14 @@ fn outlast(
 
 #[test]
 fn an_orphan_behind_a_window_that_stays_closed_ends() {
-    let (mut stack, mut batch) = (server(Limits::default(), &linux()), Batch::default());
+    let (mut stack, mut batch) = (server(StackLimits::default(), &linux()), TxBatch::default());
     let mut peer = orphan(&mut stack, 9, &mut batch);
     // It takes the first flight and closes its window; each probe is answered.
     peer.acked = 14_600;
     peer.window = 0;
     peer.ack(&mut stack, Instant::ZERO, &mut batch);
     let mut probes = 0;
-    let took = outlast(&mut stack, &mut peer, &mut batch, |_, _| probes += 1);
+    let took = run_until_closed(&mut stack, &mut peer, &mut batch, |_, _| probes += 1);
     assert!((Duration::from_secs(100)..Duration::from_secs(101)).contains(&took), "{took}");
     assert!(probes >= 5, "{probes}");
     assert_eq!((stack.counters().orphans_reset, stack.counters().orphans), (1, 0));
@@ -58,7 +58,7 @@ fn an_orphan_behind_a_window_that_stays_closed_ends() {
 
 #[test]
 fn an_orphan_whose_peer_takes_a_little_at_a_time_ends() {
-    let (mut stack, mut batch) = (server(Limits::default(), &linux()), Batch::default());
+    let (mut stack, mut batch) = (server(StackLimits::default(), &linux()), TxBatch::default());
     let mut peer = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
     let key = stack.accept(80).unwrap();
     while stack.write(Instant::ZERO, key, &vec![7; 60_000]).is_ok() {}
@@ -70,7 +70,7 @@ fn an_orphan_whose_peer_takes_a_little_at_a_time_ends() {
         // Every 90 s the peer has room for 16 kB, of 4 MiB.
         let tick = Instant::ZERO + next;
         now = stack.next_timer().map_or(tick, |at| at.min(tick)).max(now);
-        stack.fire(now, &mut batch);
+        stack.handle_timeouts(now, &mut batch);
         stack.flush(now, &mut batch);
         if now == tick {
             next += Duration::from_secs(90);
@@ -79,7 +79,7 @@ fn an_orphan_whose_peer_takes_a_little_at_a_time_ends() {
             peer.window = 0;
         }
         let all = sent(&mut batch);
-        if let Some(end) = all.iter().filter_map(|s| peer.hears(s)).max() {
+        if let Some(end) = all.iter().filter_map(|s| peer.segment_end(s)).max() {
             peer.acked = peer.acked.max(end);
             peer.ack(&mut stack, now, &mut batch);
         }
@@ -91,8 +91,8 @@ fn an_orphan_whose_peer_takes_a_little_at_a_time_ends() {
 
 #[test]
 fn the_number_of_orphans_is_bounded_and_the_oldest_goes_first() {
-    let limits = Limits { orphans: 8, ..Limits::default() };
-    let (mut stack, mut batch) = (server(limits, &linux()), Batch::default());
+    let limits = StackLimits { orphans: 8, ..StackLimits::default() };
+    let (mut stack, mut batch) = (server(limits, &linux()), TxBatch::default());
     let mut reset = Vec::new();
     for port in 1..=20 {
         let peer = Attacker::open(&mut stack, Instant::ZERO, port, &mut batch);
@@ -103,7 +103,7 @@ fn the_number_of_orphans_is_bounded_and_the_oldest_goes_first() {
         stack.flush(now, &mut batch);
         let resets = sent(&mut batch).into_iter().filter(|s| s.flags.contains(Flags::RST));
         reset.extend(resets.map(|s| s.dst_port));
-        assert!(peer.hears(&Segment { dst_port: port, ..Segment::default() }).is_some());
+        assert!(peer.segment_end(&Segment { dst_port: port, ..Segment::default() }).is_some());
         assert_eq!(stack.counters().orphans, u64::from(port.min(8)));
     }
     assert_eq!(reset, (1..=12).collect::<Vec<u16>>());
@@ -112,8 +112,8 @@ fn the_number_of_orphans_is_bounded_and_the_oldest_goes_first() {
 
 #[test]
 fn orphans_go_first_when_memory_is_short() {
-    let limits = Limits { memory: 1 << 20, ..Limits::default() };
-    let (mut stack, mut batch) = (server(limits, &linux()), Batch::default());
+    let limits = StackLimits { memory: 1 << 20, ..StackLimits::default() };
+    let (mut stack, mut batch) = (server(limits, &linux()), TxBatch::default());
     let held = Attacker::open(&mut stack, Instant::ZERO, 5000, &mut batch);
     let key = stack.accept(80).unwrap();
     for port in 1..=40 {

@@ -1,7 +1,7 @@
 //! A raw socket on one interface (packet(7)).
 //!
 //! Contract: whole frames as the interface has them, both ways, many in one call. The kernel says of every frame
-//! what is not done to it yet ([`Offload`]).
+//! what is not done to it yet ([`VirtioNetHeader`]).
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -13,8 +13,8 @@ use nix::sys::socket::{
 };
 use smoltcp::phy::{Medium, RawSocket};
 
-use crate::device::Inbox;
-use crate::device::offload::Offload;
+use crate::device::RxBatch;
+use crate::device::offload::VirtioNetHeader;
 
 /// Memory for frames that wait to be read, bytes as the kernel counts them (two to three times their length).
 const RECEIVE_MEMORY: usize = 64 << 20;
@@ -79,7 +79,7 @@ impl Socket {
         self.0.as_fd()
     }
 
-    /// The next frame, behind the kernel's header; its length with that, `None` when there is none.
+    /// The next frame, behind the kernel's header; its length with that, `Unreachable` when there is none.
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match socket::recv(self.0.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
@@ -93,9 +93,13 @@ impl Socket {
     }
 
     /// Reads what there is room for; each length with the kernel's header.
-    pub(super) fn recv_many(&self, inbox: &mut Inbox, lengths: &mut Vec<usize>) -> io::Result<()> {
+    pub(super) fn recv_many(
+        &self,
+        inbox: &mut RxBatch,
+        lengths: &mut Vec<usize>,
+    ) -> io::Result<()> {
         lengths.clear();
-        let (mut places, headers) = inbox.places();
+        let (mut places, headers) = inbox.slots();
         let flags = MsgFlags::MSG_DONTWAIT;
         match socket::recvmmsg(self.0.as_raw_fd(), headers, places.iter_mut(), flags, None) {
             Ok(frames) => lengths.extend(frames.map(|frame| frame.bytes)),
@@ -152,7 +156,7 @@ impl Socket {
 }
 
 /// A frame as it was read: what the kernel says of it, and where it is.
-pub(super) fn split(bytes: &[u8]) -> Option<(Offload, &[u8])> {
-    let (header, frame) = bytes.split_first_chunk::<{ Offload::LEN }>()?;
-    Some((Offload::from_bytes(*header), frame))
+pub(super) fn split_vnet_header(bytes: &[u8]) -> Option<(VirtioNetHeader, &[u8])> {
+    let (header, frame) = bytes.split_first_chunk::<{ VirtioNetHeader::LEN }>()?;
+    Some((VirtioNetHeader::from_bytes(*header), frame))
 }

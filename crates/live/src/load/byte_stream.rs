@@ -12,7 +12,7 @@ use crate::socket::{Listener, Stream};
 use crate::stack::ConnInfo;
 
 /// A connection over lowtide's TCP or the kernel's.
-pub trait Pipe: Send + Sync {
+pub trait ByteStream: Send + Sync {
     /// Reads what is there; zero at the end of data.
     ///
     /// # Errors
@@ -27,10 +27,10 @@ pub trait Pipe: Send + Sync {
     ///
     /// # Errors
     /// As sockets do.
-    fn finish(&self) -> io::Result<()>;
+    fn shutdown_write(&self) -> io::Result<()>;
     /// Gives it up: RST. Calls that wait end.
     fn abort(&self);
-    /// How long a call waits while nothing happens; `None` for ever.
+    /// How long a call waits while nothing happens; `Unreachable` for ever.
     ///
     /// # Errors
     /// As sockets do.
@@ -49,7 +49,7 @@ pub trait Pipe: Send + Sync {
     fn peer(&self) -> io::Result<SocketAddr>;
 }
 
-impl Pipe for Stream {
+impl ByteStream for Stream {
     fn read(&self, out: &mut [u8]) -> io::Result<usize> {
         let mut stream = self;
         Read::read(&mut stream, out)
@@ -58,7 +58,7 @@ impl Pipe for Stream {
         let mut stream = self;
         Write::write_all(&mut stream, bytes)
     }
-    fn finish(&self) -> io::Result<()> {
+    fn shutdown_write(&self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
     }
     fn abort(&self) {
@@ -79,7 +79,7 @@ impl Pipe for Stream {
     }
 }
 
-impl Pipe for TcpStream {
+impl ByteStream for TcpStream {
     fn read(&self, out: &mut [u8]) -> io::Result<usize> {
         let mut stream = self;
         Read::read(&mut stream, out)
@@ -88,7 +88,7 @@ impl Pipe for TcpStream {
         let mut stream = self;
         Write::write_all(&mut stream, bytes)
     }
-    fn finish(&self) -> io::Result<()> {
+    fn shutdown_write(&self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
     }
     fn abort(&self) {
@@ -113,15 +113,15 @@ impl Pipe for TcpStream {
 
 /// Where connections come in.
 pub trait Accept: Send + Sync {
-    /// The next connection; `None` when none came in time.
+    /// The next connection; `Unreachable` when none came in time.
     ///
     /// # Errors
     /// The listener is gone.
-    fn next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn Pipe>>>;
+    fn accept_next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn ByteStream>>>;
 }
 
 impl Accept for Listener {
-    fn next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn Pipe>>> {
+    fn accept_next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn ByteStream>>> {
         match self.accept_within(timeout) {
             Ok((stream, _)) => Ok(Some(Arc::new(stream))),
             Err(e) if e.kind() == io::ErrorKind::TimedOut => Ok(None),
@@ -132,20 +132,20 @@ impl Accept for Listener {
 
 /// An error of accept(2) after which the listener goes on: the connection is gone, or the system has no
 /// descriptor or memory for it at present.
-fn passes(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     let short = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::ECONNABORTED];
     error.raw_os_error().is_some_and(|e| short.contains(&Errno::from_raw(e)))
 }
 
 impl Accept for TcpListener {
-    fn next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn Pipe>>> {
+    fn accept_next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn ByteStream>>> {
         self.set_nonblocking(true)?;
         match self.accept() {
             Ok((stream, _)) => {
                 stream.set_nonblocking(false)?;
                 Ok(Some(Arc::new(stream)))
             }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock || passes(&e) => {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock || is_transient(&e) => {
                 std::thread::sleep(timeout.min(Duration::from_millis(2)));
                 Ok(None)
             }

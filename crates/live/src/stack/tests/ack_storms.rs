@@ -12,7 +12,7 @@ use super::*;
 fn storm(config: &Config) -> u64 {
     let seen: Rc<RefCell<Vec<Segment>>> = Rc::default();
     let tap = Rc::clone(&seen);
-    let mut pair = Pair::new(Box::new(move |bytes: &[u8]| {
+    let mut pair = StackPair::new(Box::new(move |bytes: &[u8]| {
         let (_, segment, _) = packet::parse(bytes).unwrap();
         tap.borrow_mut().push(segment);
         vec![(Duration::ZERO, bytes.to_vec())]
@@ -27,7 +27,7 @@ fn storm(config: &Config) -> u64 {
     }
     let quiet = pair.now + Duration::from_ms(900);
     while pair.stacks.iter().filter_map(Stack::next_timer).any(|t| t < quiet)
-        || !pair.flying.is_empty()
+        || !pair.in_flight.is_empty()
     {
         pair.step();
     }
@@ -41,7 +41,7 @@ fn storm(config: &Config) -> u64 {
         let mut bytes = vec![0; 200];
         let len = packet::emit(&addresses, &forged, &[7; 50], &mut bytes).unwrap();
         pair.stacks[to].inject(pair.now, stamp, &bytes[..len], &mut pair.batch);
-        pair.collect(to);
+        pair.send_batch(to);
     }
     let (end, before) = (pair.now + Duration::from_secs(2), pair.sent);
     while pair.now < end && pair.step() {}

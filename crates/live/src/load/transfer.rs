@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::run::Open;
+use super::run::OpenFn;
 use super::serve::ServePlan;
-use super::{Accept, Load, LoadReport, StreamReport, run, serve};
+use super::{Accept, LoadPlan, LoadReport, StreamReport, run, serve};
 
 /// The client's work and its server's, which ends when the client is done: what the one and the other saw.
 ///
@@ -13,14 +13,14 @@ use super::{Accept, Load, LoadReport, StreamReport, run, serve};
 /// The listener is gone.
 pub fn transfer(
     listener: &dyn Accept,
-    open: &Open<'_>,
-    load: &Load,
+    open: &OpenFn<'_>,
+    load: &LoadPlan,
 ) -> std::io::Result<(LoadReport, Vec<StreamReport>)> {
     let over = AtomicBool::new(false);
     let served = Mutex::new(Vec::new());
     let report = std::thread::scope(|scope| {
         let server = std::thread::Builder::new().spawn_scoped(scope, || {
-            let plan = ServePlan::of_known(load.flows.len(), &over);
+            let plan = ServePlan::for_trusted(load.flows.len(), &over);
             serve(listener, plan, &|report| {
                 served.lock().unwrap_or_else(PoisonError::into_inner).push(report);
             })

@@ -13,53 +13,53 @@ use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
 use super::HEADER;
-use super::call::{Answer, Call};
+use super::call::{EndpointCall, RecordedResult};
 
 /// The endpoint of a host.
-pub(crate) struct Boundary {
+pub(crate) struct RecordedEndpoint {
     endpoint: Endpoint,
-    tape: Option<Box<dyn Write + Send>>,
+    recording: Option<Box<dyn Write + Send>>,
     /// The first error of writing, which ends the tape.
     error: Option<io::Error>,
 }
 
-impl std::fmt::Debug for Boundary {
+impl std::fmt::Debug for RecordedEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Boundary({} connections)", self.endpoint.len())
     }
 }
 
-impl Boundary {
+impl RecordedEndpoint {
     /// An endpoint whose numbers follow from `seed`; its calls go to `tape`, where there is one.
     pub(crate) fn new(seed: u64, tape: Option<Box<dyn Write + Send>>) -> Self {
-        let mut boundary = Self { endpoint: Endpoint::new(seed), tape, error: None };
-        boundary.line(|| format!("{HEADER}\nseed {seed}"));
+        let mut boundary = Self { endpoint: Endpoint::new(seed), recording: tape, error: None };
+        boundary.write_line(|| format!("{HEADER}\nseed {seed}"));
         boundary
     }
 
-    fn line<D: Display>(&mut self, text: impl FnOnce() -> D) {
-        if let Some(tape) = &mut self.tape
+    fn write_line<D: Display>(&mut self, text: impl FnOnce() -> D) {
+        if let Some(tape) = &mut self.recording
             && let Err(error) = writeln!(tape, "{}", text())
         {
-            self.tape = None;
+            self.recording = None;
             self.error = Some(error);
         }
     }
 
     #[inline]
-    fn note(&mut self, now: Instant, call: impl FnOnce() -> (Call, Answer)) {
-        if self.tape.is_some() {
+    fn record(&mut self, now: Instant, call: impl FnOnce() -> (EndpointCall, RecordedResult)) {
+        if self.recording.is_some() {
             let (call, answer) = call();
-            self.line(|| format!("{} {call} > {answer}", now.as_ps()));
+            self.write_line(|| format!("{} {call} > {answer}", now.as_ps()));
         }
     }
 
     /// Why the tape ended early, once; what is on it is flushed.
-    pub(crate) fn tape_error(&mut self) -> Option<io::Error> {
-        if let Some(tape) = &mut self.tape
+    pub(crate) fn recording_error(&mut self) -> Option<io::Error> {
+        if let Some(tape) = &mut self.recording
             && let Err(error) = tape.flush()
         {
-            self.tape = None;
+            self.recording = None;
             self.error = Some(error);
         }
         self.error.take()
@@ -71,7 +71,11 @@ impl Boundary {
     }
 
     /// What a connection shows of itself; not on tape, as it changes nothing.
-    pub(crate) fn look<T>(&mut self, id: ConnId, look: impl FnOnce(&Connection) -> T) -> Option<T> {
+    pub(crate) fn inspect<T>(
+        &mut self,
+        id: ConnId,
+        look: impl FnOnce(&Connection) -> T,
+    ) -> Option<T> {
         self.endpoint.conn(id).map(|c| look(c))
     }
 
@@ -87,24 +91,26 @@ impl Boundary {
         backlog: usize,
     ) -> Result<(), ListenError> {
         let result = self.endpoint.listen(port, Arc::clone(&config), backlog);
-        self.note(now, || (Call::Listen { port, backlog, config }, Answer::ok(result.is_ok())));
+        self.record(now, || {
+            (EndpointCall::Listen { port, backlog, config }, RecordedResult::ok(result.is_ok()))
+        });
         result
     }
 
     pub(crate) fn set_time_wait_limit(&mut self, now: Instant, n: usize) {
         self.endpoint.set_time_wait_limit(n);
-        self.note(now, || (Call::TimeWaits { n }, Answer::None));
+        self.record(now, || (EndpointCall::SetTimeWaitLimit { n }, RecordedResult::None));
     }
 
     /// Entries in TIME-WAIT; not on tape.
     #[cfg(test)]
-    pub(crate) fn time_waits(&mut self, now: Instant) -> usize {
+    pub(crate) fn time_wait_count(&mut self, now: Instant) -> usize {
         self.endpoint.time_waits(now)
     }
 
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
         self.endpoint.unlisten(port);
-        self.note(now, || (Call::Unlisten { port }, Answer::None));
+        self.record(now, || (EndpointCall::Unlisten { port }, RecordedResult::None));
     }
 
     /// The new connection and its local port.
@@ -121,9 +127,10 @@ impl Boundary {
             let tuple = self.endpoint.tuple(id).ok_or(OpenError::NoPort)?;
             Ok((id, tuple.local_port))
         });
-        self.note(now, || {
-            let answer = Answer::of(result.map(|(id, port)| format!("{} {port}", id.0)));
-            (Call::Connect { local, remote, port, config }, answer)
+        self.record(now, || {
+            let answer =
+                RecordedResult::from_result(result.map(|(id, port)| format!("{} {port}", id.0)));
+            (EndpointCall::Connect { local, remote, port, config }, answer)
         });
         result
     }
@@ -137,9 +144,9 @@ impl Boundary {
         segment: &Segment,
     ) -> Arrival {
         let arrival = self.endpoint.handle_segment(now, local, remote, segment, None);
-        self.note(now, || {
-            let call = Call::Segment { local, remote, segment: Box::new(*segment) };
-            (call, Answer::shown(&arrival))
+        self.record(now, || {
+            let call = EndpointCall::Segment { local, remote, segment: Box::new(*segment) };
+            (call, RecordedResult::debug(&arrival))
         });
         arrival
     }
@@ -147,12 +154,12 @@ impl Boundary {
     pub(crate) fn poll_reply(&mut self, now: Instant) -> Option<(FourTuple, Segment)> {
         let reply = self.endpoint.poll_reply();
         if let Some((tuple, segment)) = &reply {
-            self.note(now, || (Call::Reply, Answer::reply(tuple, segment)));
+            self.record(now, || (EndpointCall::Reply, RecordedResult::reply(tuple, segment)));
         }
         reply
     }
 
-    pub(crate) fn handle_path_report(
+    pub(crate) fn handle_icmp_report(
         &mut self,
         now: Instant,
         id: ConnId,
@@ -161,7 +168,7 @@ impl Boundary {
     ) -> bool {
         let conn = self.endpoint.conn(id);
         let changed = conn.is_some_and(|c| c.handle_icmp_report(now, seq, report));
-        self.note(now, || (Call::Path { id, seq, report }, Answer::ok(changed)));
+        self.record(now, || (EndpointCall::Icmp { id, seq, report }, RecordedResult::ok(changed)));
         changed
     }
 
@@ -169,16 +176,18 @@ impl Boundary {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.handle_timeout(now);
         }
-        self.note(now, || (Call::Timeout { id }, Answer::None));
+        self.record(now, || (EndpointCall::Timeout { id }, RecordedResult::None));
     }
 
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant, id: ConnId) -> Option<Transmit> {
         let conn = self.endpoint.conn(id)?;
         let transmit = conn.poll_transmit(now);
-        if self.tape.is_some() {
+        if self.recording.is_some() {
             let next = conn.poll_timeout();
-            self.note(now, || (Call::Transmit { id }, Answer::transmit(transmit.as_ref(), next)));
+            self.record(now, || {
+                (EndpointCall::Transmit { id }, RecordedResult::transmit(transmit.as_ref(), next))
+            });
         }
         transmit
     }
@@ -194,14 +203,16 @@ impl Boundary {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.on_transmitted(transmit, stamp);
         }
-        self.note(now, || (Call::Transmitted { id, transmit, stamp }, Answer::None));
+        self.record(now, || {
+            (EndpointCall::Transmitted { id, transmit, stamp }, RecordedResult::None)
+        });
     }
 
     /// An event that is not there is not on tape.
     #[inline]
     pub(crate) fn poll_event(&mut self, now: Instant, id: ConnId) -> Option<Event> {
         let event = self.endpoint.conn(id)?.poll_event()?;
-        self.note(now, || (Call::Event { id }, Answer::shown(&event)));
+        self.record(now, || (EndpointCall::Event { id }, RecordedResult::debug(&event)));
         Some(event)
     }
 
@@ -209,12 +220,14 @@ impl Boundary {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.send(n);
         }
-        self.note(now, || (Call::Send { id, n }, Answer::None));
+        self.record(now, || (EndpointCall::Send { id, n }, RecordedResult::None));
     }
 
     pub(crate) fn send_space(&mut self, now: Instant, id: ConnId) -> u64 {
         let space = self.endpoint.conn(id).map_or(0, Connection::send_space);
-        self.note(now, || (Call::Space { id }, Answer::Text(space.to_string())));
+        self.record(now, || {
+            (EndpointCall::SendSpace { id }, RecordedResult::Text(space.to_string()))
+        });
         space
     }
 
@@ -222,46 +235,46 @@ impl Boundary {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.read(n);
         }
-        self.note(now, || (Call::Read { id, n }, Answer::None));
+        self.record(now, || (EndpointCall::Read { id, n }, RecordedResult::None));
     }
 
     pub(crate) fn set_nagle(&mut self, now: Instant, id: ConnId, on: bool) {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.set_nagle(on);
         }
-        self.note(now, || (Call::Nagle { id, on }, Answer::None));
+        self.record(now, || (EndpointCall::SetNagle { id, on }, RecordedResult::None));
     }
 
     pub(crate) fn set_receive_buffer(&mut self, now: Instant, id: ConnId, n: u64) {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.set_receive_buffer(n);
         }
-        self.note(now, || (Call::Buffer { id, n }, Answer::None));
+        self.record(now, || (EndpointCall::SetReceiveBuffer { id, n }, RecordedResult::None));
     }
 
     pub(crate) fn discard_out_of_order(&mut self, now: Instant, id: ConnId) {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.discard_out_of_order();
         }
-        self.note(now, || (Call::Discard { id }, Answer::None));
+        self.record(now, || (EndpointCall::DiscardOutOfOrder { id }, RecordedResult::None));
     }
 
     pub(crate) fn close(&mut self, now: Instant, id: ConnId) {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.close();
         }
-        self.note(now, || (Call::Close { id }, Answer::None));
+        self.record(now, || (EndpointCall::Close { id }, RecordedResult::None));
     }
 
     pub(crate) fn abort(&mut self, now: Instant, id: ConnId) {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.abort();
         }
-        self.note(now, || (Call::Abort { id }, Answer::None));
+        self.record(now, || (EndpointCall::Abort { id }, RecordedResult::None));
     }
 
     pub(crate) fn release(&mut self, now: Instant, id: ConnId) {
         self.endpoint.release(now, id);
-        self.note(now, || (Call::Release { id }, Answer::None));
+        self.record(now, || (EndpointCall::Release { id }, RecordedResult::None));
     }
 }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lowtide_units::Instant;
 use thiserror::Error;
 
-use super::call::Call;
-use super::{Boundary, HEADER};
+use super::call::EndpointCall;
+use super::{HEADER, RecordedEndpoint};
 
 /// What a replay saw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Replay {
+pub struct ReplaySummary {
     /// Calls that were made.
     pub calls: u64,
     /// Of those the segments that arrived.
@@ -38,7 +38,7 @@ pub enum ReplayError {
     },
     /// An answer differs.
     #[error("line {line} of the tape: {call}\n  then: {expected}\n  now:  {got}")]
-    Differs {
+    Mismatch {
         /// Which one, from 1.
         line: u64,
         /// The call.
@@ -52,16 +52,16 @@ pub enum ReplayError {
 
 /// A tape in memory.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Memory {
+impl SharedBuffer {
     fn take(&self) -> String {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
-impl Write for Memory {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -76,8 +76,8 @@ impl Write for Memory {
 ///
 /// # Errors
 /// A tape that is none, and the first answer that differs.
-pub fn replay(tape: &mut dyn BufRead) -> Result<Replay, ReplayError> {
-    let mut seen = Replay { calls: 0, segments: 0, transmissions: 0, end: Instant::ZERO };
+pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
+    let mut seen = ReplaySummary { calls: 0, segments: 0, transmissions: 0, end: Instant::ZERO };
     let mut number = 0;
     let mut text = String::new();
     let mut next = |text: &mut String| -> Result<Option<u64>, ReplayError> {
@@ -94,25 +94,25 @@ pub fn replay(tape: &mut dyn BufRead) -> Result<Replay, ReplayError> {
     next(&mut text)?;
     let seed = text.strip_prefix("seed ").and_then(|s| s.parse().ok());
     let seed = seed.ok_or_else(|| bad(2, &text))?;
-    let memory = Memory::default();
-    let mut boundary = Boundary::new(seed, Some(Box::new(memory.clone())));
+    let memory = SharedBuffer::default();
+    let mut boundary = RecordedEndpoint::new(seed, Some(Box::new(memory.clone())));
     memory.take();
 
     while let Some(line) = next(&mut text)? {
         let parsed = text.split_once(' ').and_then(|(time, rest)| {
             let (call, answer) = rest.split_once(" > ")?;
-            Some((Instant::from_ps(time.parse().ok()?), call, Call::parse(call)?, answer))
+            Some((Instant::from_ps(time.parse().ok()?), call, EndpointCall::parse(call)?, answer))
         });
         let (now, said, call, expected) = parsed.ok_or_else(|| bad(line, &text))?;
         seen.calls += 1;
         seen.end = now;
-        seen.segments += u64::from(matches!(call, Call::Segment { .. }));
-        let transmits = matches!(call, Call::Transmit { .. });
-        perform(&mut boundary, now, call);
+        seen.segments += u64::from(matches!(call, EndpointCall::Segment { .. }));
+        let transmits = matches!(call, EndpointCall::Transmit { .. });
+        apply_call(&mut boundary, now, call);
         let produced = memory.take();
         let got = produced.trim_end().rsplit_once(" > ").map_or("nothing", |(_, answer)| answer);
         if got != expected {
-            return Err(ReplayError::Differs {
+            return Err(ReplayError::Mismatch {
                 line,
                 call: said.to_owned(),
                 expected: expected.to_owned(),
@@ -126,45 +126,45 @@ pub fn replay(tape: &mut dyn BufRead) -> Result<Replay, ReplayError> {
 }
 
 /// The call again; its answer goes to the tape of `boundary`.
-fn perform(boundary: &mut Boundary, now: Instant, call: Call) {
+fn apply_call(boundary: &mut RecordedEndpoint, now: Instant, call: EndpointCall) {
     match call {
-        Call::Listen { port, backlog, config } => {
+        EndpointCall::Listen { port, backlog, config } => {
             let _ = boundary.listen(now, port, config, backlog);
         }
-        Call::Unlisten { port } => boundary.unlisten(now, port),
-        Call::Connect { local, remote, port, config } => {
+        EndpointCall::Unlisten { port } => boundary.unlisten(now, port),
+        EndpointCall::Connect { local, remote, port, config } => {
             let _ = boundary.connect(now, local, remote, port, config);
         }
-        Call::Segment { local, remote, segment } => {
+        EndpointCall::Segment { local, remote, segment } => {
             boundary.handle_segment(now, local, remote, &segment);
         }
-        Call::Reply => {
+        EndpointCall::Reply => {
             boundary.poll_reply(now);
         }
-        Call::Path { id, seq, report } => {
-            boundary.handle_path_report(now, id, seq, report);
+        EndpointCall::Icmp { id, seq, report } => {
+            boundary.handle_icmp_report(now, id, seq, report);
         }
-        Call::Timeout { id } => boundary.handle_timeout(now, id),
-        Call::Transmit { id } => {
+        EndpointCall::Timeout { id } => boundary.handle_timeout(now, id),
+        EndpointCall::Transmit { id } => {
             boundary.poll_transmit(now, id);
         }
-        Call::Transmitted { id, transmit, stamp } => {
+        EndpointCall::Transmitted { id, transmit, stamp } => {
             boundary.on_transmitted(now, id, transmit, stamp);
         }
-        Call::Event { id } => {
+        EndpointCall::Event { id } => {
             boundary.poll_event(now, id);
         }
-        Call::Send { id, n } => boundary.send(now, id, n),
-        Call::Space { id } => {
+        EndpointCall::Send { id, n } => boundary.send(now, id, n),
+        EndpointCall::SendSpace { id } => {
             boundary.send_space(now, id);
         }
-        Call::Read { id, n } => boundary.read(now, id, n),
-        Call::Nagle { id, on } => boundary.set_nagle(now, id, on),
-        Call::TimeWaits { n } => boundary.set_time_wait_limit(now, n),
-        Call::Buffer { id, n } => boundary.set_receive_buffer(now, id, n),
-        Call::Discard { id } => boundary.discard_out_of_order(now, id),
-        Call::Close { id } => boundary.close(now, id),
-        Call::Abort { id } => boundary.abort(now, id),
-        Call::Release { id } => boundary.release(now, id),
+        EndpointCall::Read { id, n } => boundary.read(now, id, n),
+        EndpointCall::SetNagle { id, on } => boundary.set_nagle(now, id, on),
+        EndpointCall::SetTimeWaitLimit { n } => boundary.set_time_wait_limit(now, n),
+        EndpointCall::SetReceiveBuffer { id, n } => boundary.set_receive_buffer(now, id, n),
+        EndpointCall::DiscardOutOfOrder { id } => boundary.discard_out_of_order(now, id),
+        EndpointCall::Close { id } => boundary.close(now, id),
+        EndpointCall::Abort { id } => boundary.abort(now, id),
+        EndpointCall::Release { id } => boundary.release(now, id),
     }
 }

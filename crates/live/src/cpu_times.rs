@@ -7,14 +7,14 @@ use nix::unistd::{SysconfVar, sysconf};
 
 /// Time since the machine started, summed over its processors. Ticks of 10 ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Processors {
+pub struct CpuTimes {
     /// In which one was neither idle nor waiting for a disk.
     pub busy: Duration,
     /// In which one wanted to run and whoever runs this virtual machine gave it to others.
-    pub stolen: Duration,
+    pub steal: Duration,
 }
 
-impl Processors {
+impl CpuTimes {
     /// Until now.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Processors {
             }
         }
         let time = |ticks: u64| Duration::from_millis(ticks * 1000 / per_second.max(1));
-        Self { busy: time(busy), stolen: time(stolen) }
+        Self { busy: time(busy), steal: time(stolen) }
     }
 }
 
@@ -47,10 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_neither_idle_nor_waiting_nor_stolen_is_busy() {
+    fn busy_excludes_idle_iowait_and_steal() {
         let stat = "cpu  1 2 4 1000 2000 8 16 4000 9000 9000\ncpu0 5 5 5 5\n";
-        let (busy, stolen) = (Duration::from_millis(310), Duration::from_secs(40));
-        assert_eq!(Processors::parse(stat, 100), Processors { busy, stolen });
-        assert_eq!(Processors::parse("", 100), Processors::default());
+        let (busy, steal) = (Duration::from_millis(310), Duration::from_secs(40));
+        assert_eq!(CpuTimes::parse(stat, 100), CpuTimes { busy, steal });
+        assert_eq!(CpuTimes::parse("", 100), CpuTimes::default());
     }
 }

@@ -15,9 +15,9 @@ use lowtide_units::{Fraction, Rate};
 use lowtide_wire::{Addresses, Ecn, Segment, packet};
 
 use super::*;
-use crate::engine::Plan;
+use crate::address_table::AddressTable;
+use crate::engine::EngineConfig;
 use crate::faults::Faults;
-use crate::table::Table;
 
 /// What comes from a host, and what went to it, at which time.
 #[derive(Default)]
@@ -28,8 +28,8 @@ struct Fake {
     gone: Cell<bool>,
 }
 
-impl Wire for Fake {
-    fn read(&self, _: &mut Room, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+impl PacketIo for Fake {
+    fn read(&self, _: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         if self.gone.get() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -100,10 +100,10 @@ fn port(buffer: u64, k: u64) -> PortSpec {
 }
 
 struct Rig {
-    core: Core,
+    core: Forwarder,
     wires: [Fake; 2],
     clock: Cell<Instant>,
-    room: Room,
+    room: ReadBuffers,
 }
 
 impl Rig {
@@ -112,40 +112,40 @@ impl Rig {
         for text in faults {
             asked.set(text).unwrap();
         }
-        let settings = Plan {
+        let settings = EngineConfig {
             seed: 1,
             warmup: Duration::ZERO,
-            most: 1000,
-            sample: Duration::from_us(100),
+            max_packets: 1000,
+            sample_interval: Duration::from_us(100),
             faults: vec![(HostId(0), asked)],
         };
-        let mut table = Table::default();
+        let mut table = AddressTable::default();
         for host in 0..2 {
             for v6 in [false, true] {
                 let bits = if v6 { 128 } else { 32 };
                 table.add(address(host, v6), bits, HostId(host as u32)).unwrap();
             }
         }
-        let seat = |host| Seat {
+        let seat = |host| PortState {
             host: HostId(host),
-            gone: None,
-            refused: 0,
-            unfinished: 0,
+            device_error: None,
+            device_drops: 0,
+            checksum_partial: 0,
             capture: None,
         };
-        let core = Core {
+        let core = Forwarder {
             engine: Engine::new(plan, &settings, table).unwrap(),
-            seats: vec![seat(0), seat(1)],
+            ports: vec![seat(0), seat(1)],
             by_host: vec![Some(0), Some(1)],
-            pace: Pace::default(),
+            fidelity: FidelityStats::default(),
             tolerance: Duration::from_us(100),
-            nowhere: 0,
+            no_device_drops: 0,
         };
         Self {
             core,
             wires: <[Fake; 2]>::default(),
             clock: Cell::new(Instant::ZERO),
-            room: Room::default(),
+            room: ReadBuffers::default(),
         }
     }
 
@@ -156,7 +156,7 @@ impl Rig {
     fn turn(&mut self, at: Instant) -> usize {
         self.clock.set(at);
         let clock = &self.clock;
-        self.core.turn(&self.wires, &[true, true], &mut self.room, &mut || clock.get())
+        self.core.run_iteration(&self.wires, &[true, true], &mut self.room, &mut || clock.get())
     }
 
     /// Turns at every event, until `end`; when each packet came to host 1.
@@ -189,8 +189,8 @@ fn packets_leave_at_the_rate_of_the_line_and_come_after_its_delay() {
     let times = rig.run(ns(1_000_000));
     assert_eq!(times, [171_012, 291_012, 411_012].map(ns));
     assert_eq!(rig.got(), [0, 1, 2].map(|i| (i, Ecn::Ect0)));
-    assert_eq!((rig.core.pace.late.count(), rig.core.pace.late.max()), (3, 0));
-    assert_eq!(rig.core.engine.under_way(), 0);
+    assert_eq!((rig.core.fidelity.lateness.count(), rig.core.fidelity.lateness.max()), (3, 0));
+    assert_eq!(rig.core.engine.in_transit(), 0);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn what_is_marked_is_what_the_simulator_marks() {
         let marks = want.iter().filter(|(_, ecn)| *ecn == Ecn::Ce).count();
         assert!(marks > 100 && want.len() < 2_000, "{marks} of {}: it was full too", want.len());
         assert!(want.iter().all(|(i, ecn)| i % 7 != 0 || *ecn == Ecn::NotEct));
-        assert_eq!(rig.core.engine.under_way(), 0, "what was dropped is forgotten");
+        assert_eq!(rig.core.engine.in_transit(), 0, "what was dropped is forgotten");
     }
 }
 
@@ -255,8 +255,8 @@ fn lateness_moves_packets_and_no_decision() {
             }
         }
         rig.turn(ns(100_000_000));
-        let late = rig.core.pace.late.clone();
-        (rig.got(), late, rig.core.pace.behind)
+        let late = rig.core.fidelity.lateness.clone();
+        (rig.got(), late, rig.core.fidelity.late_packets)
     };
     let (often, late, behind) = drive(1_000);
     assert!(late.percentile(50) <= 1_000 && behind <= 30, "{late:?}");
@@ -294,7 +294,7 @@ fn bytes_of_whatever_is_dropped_are_forgotten() {
         rig.run(Instant::ZERO + Duration::from_ms(100));
         let got = rig.got().len();
         assert!((1..200).contains(&got), "{what}: {got}");
-        assert_eq!(rig.core.engine.under_way(), 0, "{what}");
+        assert_eq!(rig.core.engine.in_transit(), 0, "{what}");
     }
 }
 
@@ -307,7 +307,7 @@ fn faults_hold_back_repeat_and_damage() {
             rig.turn(ns(i * 150_000));
         }
         rig.run(Instant::ZERO + Duration::from_ms(100));
-        assert_eq!(rig.core.engine.under_way(), 0);
+        assert_eq!(rig.core.engine.in_transit(), 0);
         rig
     };
     let numbers = |rig: &Rig| rig.got().iter().map(|g| g.0).collect::<Vec<_>>();
@@ -334,7 +334,7 @@ fn faults_hold_back_repeat_and_damage() {
 }
 
 #[test]
-fn what_is_for_nobody_is_counted() {
+fn packets_without_a_destination_are_counted() {
     let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
     let to = |dst: &str| {
         let dst: IpAddr = dst.parse().unwrap();
@@ -349,45 +349,51 @@ fn what_is_for_nobody_is_counted() {
     }
     rig.put([vec![], vec![0x45; 19], b"garbage".to_vec()]);
     rig.turn(ns(0));
-    let strays = rig.core.engine.strays();
-    assert_eq!((strays.malformed, strays.unknown, strays.multicast, strays.own), (3, 2, 2, 1));
-    assert_eq!(rig.core.engine.under_way(), 0);
+    let strays = rig.core.engine.ingress_drops();
+    assert_eq!(
+        (strays.malformed, strays.unknown_destination, strays.multicast, strays.to_self),
+        (3, 2, 2, 1)
+    );
+    assert_eq!(rig.core.engine.in_transit(), 0);
 }
 
 #[test]
-fn a_device_that_is_full_or_gone_is_told() {
+fn full_and_lost_devices_are_reported() {
     let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
     rig.wires[1].full.set(true);
     rig.put([numbered(true, Ecn::Ect0, 1)]);
     rig.turn(ns(0));
     rig.run(ns(1_000_000));
-    assert_eq!(rig.core.seats[1].refused, 1);
+    assert_eq!(rig.core.ports[1].device_drops, 1);
     rig.wires[1].gone.set(true);
     rig.put([numbered(true, Ecn::Ect0, 2)]);
     rig.turn(ns(2_000_000));
     rig.run(ns(3_000_000));
-    assert!(rig.core.seats[1].gone.is_some());
-    assert_eq!(rig.core.nowhere, 1);
+    assert!(rig.core.ports[1].device_error.is_some());
+    assert_eq!(rig.core.no_device_drops, 1);
     let names = ["a".to_owned(), "b".to_owned()];
-    let report = rig.core.report(ns(3_000_000), &names, crate::report::Thread::default());
-    let complaints = report.complaints().join("; ");
+    let report = rig.core.report(ns(3_000_000), &names, crate::report::ThreadStats::default());
+    let complaints = report.warnings().join("; ");
     assert!(complaints.contains("host `b` is gone"), "{complaints}");
     assert!(complaints.contains("did not take 1 packets"), "{complaints}");
     assert_eq!(report.port("switch0->b").unwrap().stats.packets, 2);
 }
 
 #[test]
-fn room_for_bytes_ends_before_memory_does() {
+fn max_packets_bounds_memory() {
     let mut rig = Rig::new(&plan_of(port(1_000_000, 1_000_000)), &[]);
     for i in 0..1_500 {
         rig.put([numbered(false, Ecn::Ect0, i)]);
     }
     while rig.turn(ns(0)) > 0 {}
-    assert_eq!((rig.core.engine.strays().crowded, rig.core.engine.under_way()), (500, 1000));
+    assert_eq!(
+        (rig.core.engine.ingress_drops().no_buffer, rig.core.engine.in_transit()),
+        (500, 1000)
+    );
 }
 
 #[test]
-fn queues_are_looked_at_when_they_should_be() {
+fn queues_are_sampled_at_their_interval() {
     let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
     rig.put((0..10).map(|i| numbered(false, Ecn::Ect0, i)));
     rig.turn(ns(0));
@@ -400,7 +406,7 @@ fn queues_are_looked_at_when_they_should_be() {
 
 /// Whatever bytes come, half of them shaped like headers: nothing panics, nothing is kept.
 #[test]
-fn no_garbage_is_too_bad() {
+fn arbitrary_bytes_cause_no_panic_and_no_leak() {
     let faults = ["corrupt=50%", "ce=50%", "bleach=10%", "duplicate=10%", "reorder=10%/1ms"];
     let mut rig = Rig::new(&plan_of(port(100, 5)), &faults);
     let mut rng = Seed(11).rng();
@@ -422,8 +428,10 @@ fn no_garbage_is_too_bad() {
         rig.turn(ns(i * 5_000));
     }
     rig.run(Instant::ZERO + Duration::from_secs(10));
-    let strays = rig.core.engine.strays();
-    let tally = &rig.core.engine.tallies()[1];
-    assert!(strays.malformed > 5_000 && strays.unknown > 100 && tally.delivered > 5_000);
-    assert_eq!(rig.core.engine.under_way(), 0);
+    let strays = rig.core.engine.ingress_drops();
+    let tally = &rig.core.engine.counters()[1];
+    assert!(
+        strays.malformed > 5_000 && strays.unknown_destination > 100 && tally.delivered > 5_000
+    );
+    assert_eq!(rig.core.engine.in_transit(), 0);
 }

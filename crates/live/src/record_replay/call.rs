@@ -12,30 +12,30 @@ use super::{config, segment};
 
 /// A call, without its time.
 #[derive(Clone, Debug)]
-pub(super) enum Call {
+pub(super) enum EndpointCall {
     Listen { port: u16, backlog: usize, config: Arc<Config> },
     Unlisten { port: u16 },
     Connect { local: IpAddr, remote: IpAddr, port: u16, config: Arc<Config> },
     Segment { local: IpAddr, remote: IpAddr, segment: Box<Segment> },
     Reply,
-    Path { id: ConnId, seq: SeqNum, report: IcmpReport },
+    Icmp { id: ConnId, seq: SeqNum, report: IcmpReport },
     Timeout { id: ConnId },
     Transmit { id: ConnId },
     Transmitted { id: ConnId, transmit: TransmitId, stamp: HostStamp },
     Event { id: ConnId },
     Send { id: ConnId, n: u64 },
-    Space { id: ConnId },
+    SendSpace { id: ConnId },
     Read { id: ConnId, n: u64 },
-    Nagle { id: ConnId, on: bool },
-    TimeWaits { n: usize },
-    Buffer { id: ConnId, n: u64 },
-    Discard { id: ConnId },
+    SetNagle { id: ConnId, on: bool },
+    SetTimeWaitLimit { n: usize },
+    SetReceiveBuffer { id: ConnId, n: u64 },
+    DiscardOutOfOrder { id: ConnId },
     Close { id: ConnId },
     Abort { id: ConnId },
     Release { id: ConnId },
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for EndpointCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listen { port, backlog, config: c } => {
@@ -49,7 +49,7 @@ impl fmt::Display for Call {
                 write!(f, "segment {local} {remote} {}", segment::write(s))
             }
             Self::Reply => f.write_str("reply"),
-            Self::Path { id, seq, report } => {
+            Self::Icmp { id, seq, report } => {
                 let mtu = match report {
                     IcmpReport::TooBig { mtu } => mtu.to_string(),
                     IcmpReport::HardError => "refused".to_owned(),
@@ -63,12 +63,12 @@ impl fmt::Display for Call {
             }
             Self::Event { id } => write!(f, "event {}", id.0),
             Self::Send { id, n } => write!(f, "send {} {n}", id.0),
-            Self::Space { id } => write!(f, "space {}", id.0),
+            Self::SendSpace { id } => write!(f, "space {}", id.0),
             Self::Read { id, n } => write!(f, "read {} {n}", id.0),
-            Self::Nagle { id, on } => write!(f, "nagle {} {on}", id.0),
-            Self::TimeWaits { n } => write!(f, "time-waits {n}"),
-            Self::Buffer { id, n } => write!(f, "buffer {} {n}", id.0),
-            Self::Discard { id } => write!(f, "discard {}", id.0),
+            Self::SetNagle { id, on } => write!(f, "nagle {} {on}", id.0),
+            Self::SetTimeWaitLimit { n } => write!(f, "time-waits {n}"),
+            Self::SetReceiveBuffer { id, n } => write!(f, "buffer {} {n}", id.0),
+            Self::DiscardOutOfOrder { id } => write!(f, "discard {}", id.0),
             Self::Close { id } => write!(f, "close {}", id.0),
             Self::Abort { id } => write!(f, "abort {}", id.0),
             Self::Release { id } => write!(f, "release {}", id.0),
@@ -76,8 +76,8 @@ impl fmt::Display for Call {
     }
 }
 
-impl Call {
-    /// The call that `text` says; `None` when it says none.
+impl EndpointCall {
+    /// The call that `text` says; `Unreachable` when it says none.
     pub(super) fn parse(text: &str) -> Option<Self> {
         // Values of a configuration may hold spaces: it comes last and is the rest of the line.
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -99,7 +99,7 @@ impl Call {
         }
         let mut words = rest.split_ascii_whitespace();
         let call = match name {
-            "time-waits" => Self::TimeWaits { n: words.next()?.parse().ok()? },
+            "time-waits" => Self::SetTimeWaitLimit { n: words.next()?.parse().ok()? },
             "unlisten" => Self::Unlisten { port: words.next()?.parse().ok()? },
             "segment" => Self::Segment {
                 local: words.next()?.parse().ok()?,
@@ -107,13 +107,13 @@ impl Call {
                 segment: Box::new(segment::read(&mut words)?),
             },
             "reply" => Self::Reply,
-            _ => Self::parse_of_one(name, &mut words)?,
+            _ => Self::parse_conn_call(name, &mut words)?,
         };
         words.next().is_none().then_some(call)
     }
 
     /// A call that begins with a connection.
-    fn parse_of_one<'a>(name: &str, words: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
+    fn parse_conn_call<'a>(name: &str, words: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut number = || words.next()?.parse::<u64>().ok();
         let id = ConnId(u32::try_from(number()?).ok()?);
         Some(match name {
@@ -123,7 +123,7 @@ impl Call {
                     "refused" => IcmpReport::HardError,
                     mtu => IcmpReport::TooBig { mtu: mtu.parse().ok()? },
                 };
-                Self::Path { id, seq, report }
+                Self::Icmp { id, seq, report }
             }
             "timeout" => Self::Timeout { id },
             "transmit" => Self::Transmit { id },
@@ -133,11 +133,11 @@ impl Call {
             }
             "event" => Self::Event { id },
             "send" => Self::Send { id, n: number()? },
-            "space" => Self::Space { id },
+            "space" => Self::SendSpace { id },
             "read" => Self::Read { id, n: number()? },
-            "nagle" => Self::Nagle { id, on: words.next()?.parse().ok()? },
-            "buffer" => Self::Buffer { id, n: number()? },
-            "discard" => Self::Discard { id },
+            "nagle" => Self::SetNagle { id, on: words.next()?.parse().ok()? },
+            "buffer" => Self::SetReceiveBuffer { id, n: number()? },
+            "discard" => Self::DiscardOutOfOrder { id },
             "close" => Self::Close { id },
             "abort" => Self::Abort { id },
             "release" => Self::Release { id },
@@ -148,22 +148,22 @@ impl Call {
 
 /// What a call gave.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(super) enum RecordedResult {
     None,
     Text(String),
 }
 
-impl Answer {
+impl RecordedResult {
     pub(super) fn ok(yes: bool) -> Self {
         Self::Text(if yes { "ok" } else { "no" }.to_owned())
     }
 
     /// As Rust shows it.
-    pub(super) fn shown(value: &impl fmt::Debug) -> Self {
+    pub(super) fn debug(value: &impl fmt::Debug) -> Self {
         Self::Text(format!("{value:?}"))
     }
 
-    pub(super) fn of<E: fmt::Display>(result: Result<String, E>) -> Self {
+    pub(super) fn from_result<E: fmt::Display>(result: Result<String, E>) -> Self {
         Self::Text(result.unwrap_or_else(|error| error.to_string()))
     }
 
@@ -185,7 +185,7 @@ impl Answer {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for RecordedResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("-"),

@@ -31,10 +31,10 @@ const TARGET_ADDRESS: u8 = 2;
 
 /// A frame's header.
 pub(super) fn header(to: Mac, from: Mac, v6: bool) -> [u8; HEADER] {
-    compose(to, from, if v6 { IPV6 } else { IPV4 })
+    ethernet_header(to, from, if v6 { IPV6 } else { IPV4 })
 }
 
-fn compose(to: Mac, from: Mac, kind: u16) -> [u8; HEADER] {
+fn ethernet_header(to: Mac, from: Mac, kind: u16) -> [u8; HEADER] {
     let mut out = [0; HEADER];
     out[..6].copy_from_slice(&to);
     out[6..12].copy_from_slice(&from);
@@ -44,46 +44,46 @@ fn compose(to: Mac, from: Mac, kind: u16) -> [u8; HEADER] {
 
 /// A host's question or answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Talk {
+pub(super) enum NeighbourMessage {
     /// Who has `target`? Asked by a host that has `asker`, where it says so.
-    Question { target: IpAddr, asker: Option<(IpAddr, Mac)> },
+    Solicitation { target: IpAddr, asker: Option<(IpAddr, Mac)> },
     /// `address` is at `mac`.
-    Answer { address: IpAddr, mac: Mac },
+    Advertisement { address: IpAddr, mac: Mac },
 }
 
 /// What a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frame {
+pub(super) enum FrameKind {
     /// An IP packet, which begins after the header.
     Ip,
     /// A question or an answer.
-    Talk(Talk),
+    Neighbour(NeighbourMessage),
     /// Nothing for us.
     Other,
 }
 
 /// What `frame` is for a host at `ours`.
-pub(super) fn read(frame: &[u8], ours: Mac) -> Frame {
-    let Some((head, rest)) = frame.split_first_chunk::<HEADER>() else { return Frame::Other };
+pub(super) fn parse(frame: &[u8], ours: Mac) -> FrameKind {
+    let Some((head, rest)) = frame.split_first_chunk::<HEADER>() else { return FrameKind::Other };
     let to_us = head[..6] == ours;
     // The lowest bit of the first byte: a group.
     if !to_us && head[0] & 1 == 0 {
-        return Frame::Other;
+        return FrameKind::Other;
     }
     match u16::from_be_bytes([head[12], head[13]]) {
-        ARP => read_arp(rest).map_or(Frame::Other, Frame::Talk),
-        IPV6 => match read_neighbour(rest) {
-            Some(talk) => Frame::Talk(talk),
-            None if to_us => Frame::Ip,
-            None => Frame::Other,
+        ARP => parse_arp(rest).map_or(FrameKind::Other, FrameKind::Neighbour),
+        IPV6 => match parse_neighbour_discovery(rest) {
+            Some(talk) => FrameKind::Neighbour(talk),
+            None if to_us => FrameKind::Ip,
+            None => FrameKind::Other,
         },
         // RFC 1122 §3.3.6: what went to a group of hosts carries nothing for a connection.
-        IPV4 if to_us => Frame::Ip,
-        _ => Frame::Other,
+        IPV4 if to_us => FrameKind::Ip,
+        _ => FrameKind::Other,
     }
 }
 
-fn read_arp(bytes: &[u8]) -> Option<Talk> {
+fn parse_arp(bytes: &[u8]) -> Option<NeighbourMessage> {
     let fixed = bytes.first_chunk::<ARP_LEN>()?;
     if fixed[..6] != ARP_HEAD || fixed[6] != 0 {
         return None;
@@ -93,14 +93,14 @@ fn read_arp(bytes: &[u8]) -> Option<Talk> {
     let target = Ipv4Addr::from_octets(*fixed[24..].first_chunk()?);
     let asker = (!sender.is_unspecified()).then_some((sender.into(), mac));
     match fixed[7] {
-        ARP_REQUEST => Some(Talk::Question { target: target.into(), asker }),
-        ARP_REPLY => asker.map(|(address, mac)| Talk::Answer { address, mac }),
+        ARP_REQUEST => Some(NeighbourMessage::Solicitation { target: target.into(), asker }),
+        ARP_REPLY => asker.map(|(address, mac)| NeighbourMessage::Advertisement { address, mac }),
         _ => None,
     }
 }
 
 /// Who has `target`, asks `ours` at `mac`.
-pub(super) fn question(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec<u8>> {
+pub(super) fn solicitation(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec<u8>> {
     match (target, ours) {
         (IpAddr::V4(target), IpAddr::V4(ours)) => {
             Some(arp(ARP_REQUEST, (ours, mac), (target, BROADCAST)))
@@ -111,14 +111,18 @@ pub(super) fn question(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec<u8>
             let group = 0xff02_0000_0000_0000_0000_0001_ff00_0000_u128;
             let group = Ipv6Addr::from_bits(group | u128::from(u32::from_be_bytes([0, a, b, c])));
             let to = (group, [0x33, 0x33, 0xff, a, b, c]);
-            Some(neighbour(SOLICITATION, (ours, mac), to, target))
+            Some(neighbour_discovery(SOLICITATION, (ours, mac), to, target))
         }
         _ => None,
     }
 }
 
 /// `ours` is at `mac`, for the host that asked; for everybody where it did not say who it is.
-pub(super) fn answer(ours: IpAddr, mac: Mac, asker: Option<(IpAddr, Mac)>) -> Option<Vec<u8>> {
+pub(super) fn advertisement(
+    ours: IpAddr,
+    mac: Mac,
+    asker: Option<(IpAddr, Mac)>,
+) -> Option<Vec<u8>> {
     match (ours, asker) {
         (IpAddr::V4(ours), Some((IpAddr::V4(asker), at))) => {
             Some(arp(ARP_REPLY, (ours, mac), (asker, at)))
@@ -127,19 +131,19 @@ pub(super) fn answer(ours: IpAddr, mac: Mac, asker: Option<(IpAddr, Mac)>) -> Op
             Some(arp(ARP_REPLY, (ours, mac), (Ipv4Addr::UNSPECIFIED, BROADCAST)))
         }
         (IpAddr::V6(ours), Some((IpAddr::V6(asker), at))) => {
-            Some(neighbour(ADVERTISEMENT, (ours, mac), (asker, at), ours))
+            Some(neighbour_discovery(ADVERTISEMENT, (ours, mac), (asker, at), ours))
         }
         (IpAddr::V6(ours), None) => {
             let all =
                 (Ipv6Addr::from_segments([0xff02, 0, 0, 0, 0, 0, 0, 1]), [0x33, 0x33, 0, 0, 0, 1]);
-            Some(neighbour(ADVERTISEMENT, (ours, mac), all, ours))
+            Some(neighbour_discovery(ADVERTISEMENT, (ours, mac), all, ours))
         }
         _ => None,
     }
 }
 
 fn arp(operation: u8, from: (Ipv4Addr, Mac), to: (Ipv4Addr, Mac)) -> Vec<u8> {
-    let mut out = compose(to.1, from.1, ARP).to_vec();
+    let mut out = ethernet_header(to.1, from.1, ARP).to_vec();
     out.extend_from_slice(&ARP_HEAD);
     out.extend_from_slice(&[0, operation]);
     out.extend_from_slice(&from.1);
@@ -150,12 +154,17 @@ fn arp(operation: u8, from: (Ipv4Addr, Mac), to: (Ipv4Addr, Mac)) -> Vec<u8> {
 }
 
 /// The sum over an ICMPv6 message with its pseudo header (RFC 8200 §8.1).
-fn sum(source: Ipv6Addr, to: Ipv6Addr, message: &[u8]) -> Checksum {
+fn icmpv6_checksum(source: Ipv6Addr, to: Ipv6Addr, message: &[u8]) -> Checksum {
     let sum = Checksum::new().with(&source.octets()).with(&to.octets());
     sum.with_u32(message.len() as u32).with_u32(u32::from(ICMP_V6)).with(message)
 }
 
-fn neighbour(kind: u8, from: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac), target: Ipv6Addr) -> Vec<u8> {
+fn neighbour_discovery(
+    kind: u8,
+    from: (Ipv6Addr, Mac),
+    to: (Ipv6Addr, Mac),
+    target: Ipv6Addr,
+) -> Vec<u8> {
     let mut message = vec![kind, 0, 0, 0];
     // An advertisement: it was asked for where one host is told, and it replaces what was known.
     let flags = match kind {
@@ -168,10 +177,10 @@ fn neighbour(kind: u8, from: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac), target: Ipv6A
     let option = if kind == ADVERTISEMENT { TARGET_ADDRESS } else { SOURCE_ADDRESS };
     message.extend_from_slice(&[option, 1]);
     message.extend_from_slice(&from.1);
-    let checksum = sum(from.0, to.0, &message).finish();
+    let checksum = icmpv6_checksum(from.0, to.0, &message).finish();
     message[2..4].copy_from_slice(&checksum.to_be_bytes());
 
-    let mut out = compose(to.1, from.1, IPV6).to_vec();
+    let mut out = ethernet_header(to.1, from.1, IPV6).to_vec();
     let len = (message.len() as u16).to_be_bytes();
     // RFC 4861 §7.1: 255 hops, so that nobody can ask from afar.
     out.extend_from_slice(&[0x60, 0, 0, 0, len[0], len[1], ICMP_V6, 255]);
@@ -181,7 +190,7 @@ fn neighbour(kind: u8, from: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac), target: Ipv6A
     out
 }
 
-fn read_neighbour(packet: &[u8]) -> Option<Talk> {
+fn parse_neighbour_discovery(packet: &[u8]) -> Option<NeighbourMessage> {
     let (head, rest) = packet.split_first_chunk::<40>()?;
     if head[6] != ICMP_V6 || head[7] != 255 {
         return None;
@@ -193,7 +202,7 @@ fn read_neighbour(packet: &[u8]) -> Option<Talk> {
     }
     let source = Ipv6Addr::from_octets(*head[8..].first_chunk()?);
     let to = Ipv6Addr::from_octets(*head[24..].first_chunk()?);
-    if sum(source, to, message).finish() != 0 {
+    if icmpv6_checksum(source, to, message).finish() != 0 {
         return None;
     }
     let target = Ipv6Addr::from_octets(*fixed[8..].first_chunk()?);
@@ -208,9 +217,9 @@ fn read_neighbour(packet: &[u8]) -> Option<Talk> {
     }
     if fixed[0] == SOLICITATION {
         let asker = mac.filter(|_| !source.is_unspecified()).map(|mac| (source.into(), mac));
-        return Some(Talk::Question { target: target.into(), asker });
+        return Some(NeighbourMessage::Solicitation { target: target.into(), asker });
     }
-    mac.map(|mac| Talk::Answer { address: target.into(), mac })
+    mac.map(|mac| NeighbourMessage::Advertisement { address: target.into(), mac })
 }
 
 #[cfg(test)]
@@ -226,18 +235,18 @@ mod tests {
     fn questions_and_answers_are_read_as_they_were_written() {
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("fd77::1", "fd77::2")] {
             let (a, b): (IpAddr, IpAddr) = (a.parse().unwrap(), b.parse().unwrap());
-            let asked = question(b, a, A).unwrap();
-            let want = Talk::Question { target: b, asker: Some((a, A)) };
-            assert_eq!(read(&asked, B), Frame::Talk(want));
-            let want = Frame::Talk(Talk::Answer { address: b, mac: B });
-            assert_eq!(read(&answer(b, B, Some((a, A))).unwrap(), A), want);
-            assert_eq!(read(&answer(b, B, None).unwrap(), A), want, "to everybody");
+            let asked = solicitation(b, a, A).unwrap();
+            let want = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
+            assert_eq!(parse(&asked, B), FrameKind::Neighbour(want));
+            let want = FrameKind::Neighbour(NeighbourMessage::Advertisement { address: b, mac: B });
+            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), want);
+            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), want, "to everybody");
             // Not for us: it goes to another host.
-            assert_eq!(read(&answer(b, B, Some((a, A))).unwrap(), B), Frame::Other);
+            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), B), FrameKind::Other);
             let mut broken = asked;
             let last = broken.len() - 1;
             broken.truncate(last);
-            assert_eq!(read(&broken, B), Frame::Other);
+            assert_eq!(parse(&broken, B), FrameKind::Other);
         }
     }
 
@@ -245,9 +254,9 @@ mod tests {
     fn packets_are_taken_only_when_they_are_sent_to_us() {
         for v6 in [false, true] {
             let frame = |to| [&header(to, B, v6)[..], &[0x45; 40]].concat();
-            assert_eq!(read(&frame(A), A), Frame::Ip);
-            assert_eq!(read(&frame(B), A), Frame::Other);
-            assert_eq!(read(&frame(BROADCAST), A), Frame::Other);
+            assert_eq!(parse(&frame(A), A), FrameKind::Ip);
+            assert_eq!(parse(&frame(B), A), FrameKind::Other);
+            assert_eq!(parse(&frame(BROADCAST), A), FrameKind::Other);
         }
     }
 
@@ -255,10 +264,10 @@ mod tests {
         #[test]
         fn anything_is_read(bytes in proptest::collection::vec(any::<u8>(), 0..120), at in 0..4_usize) {
             let kinds = [IPV4, IPV6, ARP, 0x8100];
-            let mut frame = compose(A, B, kinds[at]).to_vec();
+            let mut frame = ethernet_header(A, B, kinds[at]).to_vec();
             frame.extend_from_slice(&bytes);
-            let _ = read(&frame, A);
-            let _ = read(&bytes, A);
+            let _ = parse(&frame, A);
+            let _ = parse(&bytes, A);
         }
     }
 }

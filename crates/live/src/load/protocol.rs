@@ -5,7 +5,7 @@ const MAGIC: [u8; 8] = *b"lowtide2";
 
 /// Who sends the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum TransferDirection {
     /// The client.
     Up,
     /// The server (`-R`).
@@ -23,18 +23,18 @@ pub enum Amount {
 
 /// What a client wants of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
+pub struct TransferRequest {
     /// Who sends.
-    pub way: Way,
+    pub direction: TransferDirection,
     /// How much.
     pub amount: Amount,
     /// Which bytes.
     pub seed: u64,
     /// Bytes of one write.
-    pub piece: u32,
+    pub write_size: u32,
 }
 
-impl Request {
+impl TransferRequest {
     /// Length in bytes.
     pub const LEN: usize = 32;
 
@@ -46,23 +46,23 @@ impl Request {
             Amount::Millis(n) => (1, n),
         };
         out[..8].copy_from_slice(&MAGIC);
-        out[8] = u8::from(self.way == Way::Down);
+        out[8] = u8::from(self.direction == TransferDirection::Down);
         out[9] = kind;
-        out[12..16].copy_from_slice(&self.piece.to_be_bytes());
+        out[12..16].copy_from_slice(&self.write_size.to_be_bytes());
         out[16..24].copy_from_slice(&self.seed.to_be_bytes());
         out[24..].copy_from_slice(&n.to_be_bytes());
         out
     }
 
-    /// Reads it back; `None` for what is no request of this version.
+    /// Reads it back; `Unreachable` for what is no request of this version.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let (head, numbers) = bytes.split_first_chunk::<16>()?;
         let piece = u32::from_be_bytes(*head.last_chunk()?);
         let (seed, n) = numbers.split_first_chunk::<8>()?;
         let n = u64::from_be_bytes(*n.first_chunk()?);
         let way = match head[8] {
-            0 => Way::Up,
-            1 => Way::Down,
+            0 => TransferDirection::Up,
+            1 => TransferDirection::Down,
             _ => return None,
         };
         let amount = match head[9] {
@@ -71,21 +71,22 @@ impl Request {
             _ => return None,
         };
         let piece = piece.clamp(1, 1 << 24);
-        let request = Self { way, amount, seed: u64::from_be_bytes(*seed), piece };
+        let request =
+            Self { direction: way, amount, seed: u64::from_be_bytes(*seed), write_size: piece };
         (head[..8] == MAGIC).then_some(request)
     }
 }
 
 /// What came, or what was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Verdict {
+pub struct DataDigest {
     /// Bytes of data.
     pub bytes: u64,
     /// Their checksum ([`super::Digest`]).
     pub digest: u64,
 }
 
-impl Verdict {
+impl DataDigest {
     /// Length in bytes.
     pub const LEN: usize = 16;
 
@@ -110,25 +111,36 @@ mod tests {
 
     #[test]
     fn messages_come_back_as_they_were() {
-        for (way, amount) in [(Way::Up, Amount::Bytes(u64::MAX)), (Way::Down, Amount::Millis(7))] {
-            let request = Request { way, amount, seed: 1 << 63 | 5, piece: 131_072 };
-            assert_eq!(Request::from_bytes(&request.to_bytes()), Some(request));
+        for (way, amount) in [
+            (TransferDirection::Up, Amount::Bytes(u64::MAX)),
+            (TransferDirection::Down, Amount::Millis(7)),
+        ] {
+            let request =
+                TransferRequest { direction: way, amount, seed: 1 << 63 | 5, write_size: 131_072 };
+            assert_eq!(TransferRequest::from_bytes(&request.to_bytes()), Some(request));
         }
-        let verdict = Verdict { bytes: 12, digest: u64::MAX - 1 };
-        assert_eq!(Verdict::from_bytes(verdict.to_bytes()), verdict);
+        let verdict = DataDigest { bytes: 12, digest: u64::MAX - 1 };
+        assert_eq!(DataDigest::from_bytes(verdict.to_bytes()), verdict);
     }
 
     #[test]
-    fn strangers_are_told_from_clients() {
-        let request =
-            Request { way: Way::Up, amount: Amount::Bytes(1), seed: 0, piece: 1 }.to_bytes();
+    fn other_protocols_are_rejected() {
+        let request = TransferRequest {
+            direction: TransferDirection::Up,
+            amount: Amount::Bytes(1),
+            seed: 0,
+            write_size: 1,
+        }
+        .to_bytes();
         for at in [0, 7, 8, 9] {
             let mut other = request;
             other[at] ^= 0x55;
-            assert_eq!(Request::from_bytes(&other), None, "byte {at}");
+            assert_eq!(TransferRequest::from_bytes(&other), None, "byte {at}");
         }
         assert_eq!(
-            Request::from_bytes(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n".first_chunk().unwrap()),
+            TransferRequest::from_bytes(
+                b"GET / HTTP/1.1\r\nHost: example\r\n\r\n".first_chunk().unwrap()
+            ),
             None
         );
     }

@@ -9,13 +9,13 @@ mod tests;
 
 use std::io;
 
-use lowtide_live::{Device, Inbox};
+use lowtide_live::{Device, RxBatch};
 use lowtide_net::HostId;
 use lowtide_units::{Duration, HostStamp, Instant};
 
 use crate::capture::Capture;
 use crate::engine::{Deliver, Engine};
-use crate::fidelity::Pace;
+use crate::fidelity::FidelityStats;
 
 /// Packets that are read from one device in a turn, before others have theirs.
 const BURST: usize = 32;
@@ -25,30 +25,30 @@ const LONGEST: usize = 65_536;
 
 /// Room for what is read.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct ReadBuffers {
     one: Vec<u8>,
-    many: Inbox,
+    many: RxBatch,
 }
 
-impl Default for Room {
+impl Default for ReadBuffers {
     fn default() -> Self {
-        Self { one: vec![0; LONGEST], many: Inbox::default() }
+        Self { one: vec![0; LONGEST], many: RxBatch::default() }
     }
 }
 
 /// Whatever packets come from and go to.
-pub(crate) trait Wire {
+pub(crate) trait PacketIo {
     /// Reads what waits, some [`BURST`] packets at most, and gives each to `take`.
-    fn read(&self, room: &mut Room, take: &mut dyn FnMut(&[u8])) -> io::Result<()>;
+    fn read(&self, room: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()>;
     /// False when there is no room.
     fn send(&self, packet: &[u8]) -> io::Result<bool>;
 }
 
-impl Wire for Device {
-    fn read(&self, room: &mut Room, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+impl PacketIo for Device {
+    fn read(&self, room: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         if let Self::Packet(_) = self {
             // Many in one call; and what a host left to be cut into segments is cut.
-            self.fill(&mut room.many, HostStamp::default)?;
+            self.recv_many(&mut room.many, HostStamp::default)?;
             room.many.packets().for_each(|(_, packet)| take(packet));
             return Ok(());
         }
@@ -65,36 +65,36 @@ impl Wire for Device {
 
 /// What is known of a device.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct PortState {
     pub(crate) host: HostId,
     /// Why there is nothing more to be had from it.
-    pub(crate) gone: Option<String>,
-    pub(crate) refused: u64,
+    pub(crate) device_error: Option<String>,
+    pub(crate) device_drops: u64,
     /// Packets that came with their checksum or their segments still to be made.
-    pub(crate) unfinished: u64,
+    pub(crate) checksum_partial: u64,
     pub(crate) capture: Option<Capture>,
 }
 
 /// The network, its devices' state, and how well it keeps time.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct Forwarder {
     pub(crate) engine: Engine,
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) ports: Vec<PortState>,
     /// The seat of each host.
     pub(crate) by_host: Vec<Option<usize>>,
-    pub(crate) pace: Pace,
+    pub(crate) fidelity: FidelityStats,
     pub(crate) tolerance: Duration,
     /// Packets for hosts without a device.
-    pub(crate) nowhere: u64,
+    pub(crate) no_device_drops: u64,
 }
 
-impl Core {
+impl Forwarder {
     /// One look at the devices that are `ready`. Packets that were read.
-    pub(crate) fn turn<W: Wire>(
+    pub(crate) fn run_iteration<W: PacketIo>(
         &mut self,
         wires: &[W],
         ready: &[bool],
-        room: &mut Room,
+        room: &mut ReadBuffers,
         clock: &mut impl FnMut() -> Instant,
     ) -> usize {
         let mut read = 0;
@@ -107,18 +107,18 @@ impl Core {
                 self.arrive(wires, i, packet, clock);
             });
             if let Err(error) = result {
-                self.leave(i, &error);
+                self.on_device_error(i, &error);
             }
         }
         let now = clock();
         self.advance(wires, now, clock);
         if read > 0 {
-            self.pace.batch.add(read as u64);
+            self.fidelity.batch_size.add(read as u64);
         }
         read
     }
 
-    fn arrive<W: Wire>(
+    fn arrive<W: PacketIo>(
         &mut self,
         wires: &[W],
         seat: usize,
@@ -126,7 +126,7 @@ impl Core {
         clock: &mut impl FnMut() -> Instant,
     ) {
         let now = clock();
-        let Some(Seat { host, capture, .. }) = self.seats.get_mut(seat) else { return };
+        let Some(PortState { host, capture, .. }) = self.ports.get_mut(seat) else { return };
         let host = *host;
         if let Some(capture) = capture {
             capture.packet(now, packet);
@@ -135,49 +135,69 @@ impl Core {
         self.engine.arrive(now, host, packet);
     }
 
-    fn advance<W: Wire>(&mut self, wires: &[W], now: Instant, clock: &mut impl FnMut() -> Instant) {
-        let Self { engine, seats, by_host, pace, tolerance, nowhere } = self;
+    fn advance<W: PacketIo>(
+        &mut self,
+        wires: &[W],
+        now: Instant,
+        clock: &mut impl FnMut() -> Instant,
+    ) {
+        let Self {
+            engine,
+            ports: seats,
+            by_host,
+            fidelity: pace,
+            tolerance,
+            no_device_drops: nowhere,
+        } = self;
         let tolerance = *tolerance;
-        let mut out = Out { wires, clock, seats, by_host, pace, tolerance, nowhere };
+        let mut out = DeviceSink {
+            wires,
+            clock,
+            ports: seats,
+            by_host,
+            fidelity: pace,
+            tolerance,
+            no_device_drops: nowhere,
+        };
         engine.advance(now, &mut out);
     }
 
     /// There is nothing more to be had from the device of that seat.
-    pub(crate) fn leave(&mut self, seat: usize, error: &io::Error) {
-        if let Some(seat) = self.seats.get_mut(seat) {
-            seat.gone.get_or_insert_with(|| error.to_string());
+    pub(crate) fn on_device_error(&mut self, seat: usize, error: &io::Error) {
+        if let Some(seat) = self.ports.get_mut(seat) {
+            seat.device_error.get_or_insert_with(|| error.to_string());
         }
     }
 }
 
 /// Where packets go that have reached their hosts.
-struct Out<'a, W, C> {
+struct DeviceSink<'a, W, C> {
     wires: &'a [W],
     clock: &'a mut C,
-    seats: &'a mut [Seat],
+    ports: &'a mut [PortState],
     by_host: &'a [Option<usize>],
-    pace: &'a mut Pace,
+    fidelity: &'a mut FidelityStats,
     tolerance: Duration,
-    nowhere: &'a mut u64,
+    no_device_drops: &'a mut u64,
 }
 
-impl<W: Wire, C: FnMut() -> Instant> Deliver for Out<'_, W, C> {
+impl<W: PacketIo, C: FnMut() -> Instant> Deliver for DeviceSink<'_, W, C> {
     fn deliver(&mut self, host: HostId, due: Instant, bytes: &[u8]) {
         let seat = self.by_host.get(host.0 as usize).copied().flatten();
-        let place = seat.and_then(|i| Some((self.seats.get_mut(i)?, self.wires.get(i)?)));
-        let Some((seat, wire)) = place.filter(|(seat, _)| seat.gone.is_none()) else {
-            *self.nowhere += 1;
+        let place = seat.and_then(|i| Some((self.ports.get_mut(i)?, self.wires.get(i)?)));
+        let Some((seat, wire)) = place.filter(|(seat, _)| seat.device_error.is_none()) else {
+            *self.no_device_drops += 1;
             return;
         };
         let now = (self.clock)();
-        self.pace.deliver(due, now, self.tolerance);
+        self.fidelity.record_delivery(due, now, self.tolerance);
         if let Some(capture) = &mut seat.capture {
             capture.packet(now, bytes);
         }
         match wire.send(bytes) {
             Ok(true) => {}
-            Ok(false) => seat.refused += 1,
-            Err(error) => seat.gone = Some(error.to_string()),
+            Ok(false) => seat.device_drops += 1,
+            Err(error) => seat.device_error = Some(error.to_string()),
         }
     }
 }

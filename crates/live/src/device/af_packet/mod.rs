@@ -21,39 +21,39 @@ use lowtide_units::{HostStamp, Instant};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
-use super::inbox::{Inbox, Outgoing, Place};
-use super::offload::{self, Offload};
+use super::offload::{self, VirtioNetHeader};
 use super::plan::DevicePlan;
+use super::rx_batch::{PacketSlot, RxBatch, TxPacket};
 use crate::clock::Clock;
 use crate::error::LiveError;
-use crate::links::{Layer, Links};
+use crate::links::{LinkLayer, Links};
 use crate::netns;
 use frame::HEADER;
-use neighbours::{Neighbours, Way};
+use neighbours::{NeighbourTable, Resolution};
 use socket::Socket;
 
 /// The kernel's header and an Ethernet header.
-const HEAD: usize = Offload::LEN + HEADER;
+const HEADERS_LEN: usize = VirtioNetHeader::LEN + HEADER;
 
 /// An interface of somebody else.
-pub struct Packet {
+pub struct AfPacket {
     socket: Socket,
     name: String,
     clock: Clock,
-    /// `None` without Ethernet.
-    neighbours: Option<Mutex<Neighbours>>,
-    unfinished: AtomicU64,
+    /// `Unreachable` without Ethernet.
+    neighbours: Option<Mutex<NeighbourTable>>,
+    checksum_partial: AtomicU64,
     /// What is unfinished is passed on as it is.
-    offload: bool,
+    gso: bool,
 }
 
-impl fmt::Debug for Packet {
+impl fmt::Debug for AfPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Packet({})", self.name)
     }
 }
 
-impl Packet {
+impl AfPacket {
     /// Opens the interface of `plan` for the addresses that are ours.
     ///
     /// # Errors
@@ -66,10 +66,10 @@ impl Packet {
             return Err(LiveError::InterfaceDown(name.to_owned()));
         }
         let neighbours = match (link.layer, link.mac) {
-            (Layer::Ethernet, Some(mac)) => {
-                Some(Mutex::new(Neighbours::new(mac, plan.sides.clone())))
+            (LinkLayer::Ethernet, Some(mac)) => {
+                Some(Mutex::new(NeighbourTable::new(mac, plan.networks.clone())))
             }
-            (Layer::Ip, _) => None,
+            (LinkLayer::Ip, _) => None,
             _ => return Err(LiveError::InterfaceKind(name.to_owned())),
         };
         if u32::from(plan.mtu) > link.mtu {
@@ -79,26 +79,26 @@ impl Packet {
                 wanted: plan.mtu,
             });
         }
-        leave_to_us(plan)?;
+        check_kernel_ignores_addresses(plan)?;
         let what = || format!("open the interface `{name}`");
         let socket = Socket::open(name, link.index, neighbours.is_some())
             .map_err(|e| LiveError::system(what(), e))?;
         let (clock, name) = (Clock::start(), name.to_owned());
         let (unfinished, offload) = (AtomicU64::new(0), plan.offload);
-        Ok(Self { socket, name, clock, neighbours, unfinished, offload })
+        Ok(Self { socket, name, clock, neighbours, checksum_partial: unfinished, gso: offload })
     }
 
-    fn ethernet(&self) -> Option<MutexGuard<'_, Neighbours>> {
+    fn lock_neighbours(&self) -> Option<MutexGuard<'_, NeighbourTable>> {
         self.neighbours.as_ref().map(|n| n.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Frames of the neighbours' talk go out.
-    fn talk(&self, neighbours: &mut Neighbours) -> io::Result<()> {
-        if neighbours.is_quiet() {
+    fn send_queued_frames(&self, neighbours: &mut NeighbourTable) -> io::Result<()> {
+        if neighbours.nothing_to_send() {
             return Ok(());
         }
-        for frame in neighbours.take() {
-            self.socket.send(&Offload::PLAIN, &frame)?;
+        for frame in neighbours.take_frames() {
+            self.socket.send(&VirtioNetHeader::PLAIN, &frame)?;
         }
         Ok(())
     }
@@ -107,10 +107,10 @@ impl Packet {
         loop {
             let Some(len) = self.socket.recv(buffer)? else { return Ok(None) };
             let bytes = buffer.get(..len).unwrap_or(&[]);
-            let Some((offload, start)) = self.take(bytes)? else { continue };
+            let Some((offload, start)) = self.parse_frame(bytes)? else { continue };
             if !offload.is_plain() {
-                self.unfinished.fetch_add(1, Ordering::Relaxed);
-                offload.complete(&mut buffer[start..len], start - Offload::LEN);
+                self.checksum_partial.fetch_add(1, Ordering::Relaxed);
+                offload.fill_checksum(&mut buffer[start..len], start - VirtioNetHeader::LEN);
             }
             buffer.copy_within(start..len, 0);
             return Ok(Some(len - start));
@@ -118,36 +118,40 @@ impl Packet {
     }
 
     /// Looks at a frame as it was read; where the IP packet in it begins, if there is one.
-    fn take(&self, bytes: &[u8]) -> io::Result<Option<(Offload, usize)>> {
-        let Some((offload, frame)) = socket::split(bytes) else { return Ok(None) };
-        let Some(mut neighbours) = self.ethernet() else {
-            return Ok(Some((offload, Offload::LEN)));
+    fn parse_frame(&self, bytes: &[u8]) -> io::Result<Option<(VirtioNetHeader, usize)>> {
+        let Some((offload, frame)) = socket::split_vnet_header(bytes) else { return Ok(None) };
+        let Some(mut neighbours) = self.lock_neighbours() else {
+            return Ok(Some((offload, VirtioNetHeader::LEN)));
         };
         let ip = neighbours.receive(self.clock.now(), frame);
-        self.talk(&mut neighbours)?;
-        Ok(ip.then_some((offload, HEAD)))
+        self.send_queued_frames(&mut neighbours)?;
+        Ok(ip.then_some((offload, HEADERS_LEN)))
     }
 
-    pub(super) fn fill(&self, inbox: &mut Inbox, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
+    pub(super) fn recv_many(
+        &self,
+        inbox: &mut RxBatch,
+        stamp: impl Fn() -> HostStamp,
+    ) -> io::Result<()> {
         let mut lengths = Vec::new();
         self.socket.recv_many(inbox, &mut lengths)?;
         let stamp = stamp();
         for (number, len) in lengths.into_iter().enumerate() {
-            let at = Inbox::start_of(number);
+            let at = RxBatch::slot_start(number);
             let bytes = inbox.bytes.get(at..at + len).unwrap_or(&[]);
-            let Some((offload, start)) = self.take(bytes)? else { continue };
-            let place = Place { start: at + start, len: len - start, stamp, offload };
-            if offload.is_plain() || self.offload {
+            let Some((offload, start)) = self.parse_frame(bytes)? else { continue };
+            let place = PacketSlot { start: at + start, len: len - start, stamp, offload };
+            if offload.is_plain() || self.gso {
                 inbox.packets.push(place);
                 continue;
             }
-            self.unfinished.fetch_add(1, Ordering::Relaxed);
-            let place = Place { offload: Offload::default(), ..place };
-            if offload.is_several() {
-                cut(inbox, place, offload);
+            self.checksum_partial.fetch_add(1, Ordering::Relaxed);
+            let place = PacketSlot { offload: VirtioNetHeader::default(), ..place };
+            if offload.is_gso() {
+                push_gso_segments(inbox, place, offload);
             } else {
                 let packet = inbox.bytes.get_mut(place.start..place.start + place.len);
-                offload.complete(packet.unwrap_or_default(), start - Offload::LEN);
+                offload.fill_checksum(packet.unwrap_or_default(), start - VirtioNetHeader::LEN);
                 inbox.packets.push(place);
             }
         }
@@ -157,42 +161,44 @@ impl Packet {
     /// Sends packets in order; says how many were lost.
     pub(super) fn send_many<'a>(
         &self,
-        packets: impl Iterator<Item = Outgoing<'a>>,
+        packets: impl Iterator<Item = TxPacket<'a>>,
     ) -> io::Result<u64> {
-        let mut heads: Vec<(Head, &[u8])> = Vec::new();
-        let Some(mut neighbours) = self.ethernet() else {
-            heads.extend(packets.map(|packet| (Head::of(&packet, None), packet.bytes)));
+        let mut heads: Vec<(TxHeader, &[u8])> = Vec::new();
+        let Some(mut neighbours) = self.lock_neighbours() else {
+            heads.extend(packets.map(|packet| (TxHeader::of(&packet, None), packet.bytes)));
             return self.socket.send_many(&pieces(&heads));
         };
         let now = self.clock.now();
         let mut lost = 0;
         for packet in packets {
-            match neighbours.route(now, packet.bytes, packet.segment_size) {
-                Way::Frame(header) => heads.push((Head::of(&packet, Some(header)), packet.bytes)),
-                Way::Waits => {}
-                Way::None => lost += 1,
+            match neighbours.resolve(now, packet.bytes, packet.segment_size) {
+                Resolution::Resolved(header) => {
+                    heads.push((TxHeader::of(&packet, Some(header)), packet.bytes));
+                }
+                Resolution::Queued => {}
+                Resolution::Unreachable => lost += 1,
             }
         }
         lost += neighbours.take_lost();
-        self.talk(&mut neighbours)?;
+        self.send_queued_frames(&mut neighbours)?;
         drop(neighbours);
         Ok(lost + self.socket.send_many(&pieces(&heads))?)
     }
 
-    pub(super) fn deadline(&self) -> Option<std::time::Duration> {
-        let at = self.ethernet()?.deadline();
+    pub(super) fn next_timeout(&self) -> Option<std::time::Duration> {
+        let at = self.lock_neighbours()?.deadline();
         let now = self.clock.now();
         (at < Instant::FAR_FUTURE).then(|| crate::clock::std_duration(at.saturating_since(now)))
     }
 
-    pub(super) fn fire(&self) -> io::Result<()> {
-        let Some(mut neighbours) = self.ethernet() else { return Ok(()) };
-        neighbours.fire(self.clock.now());
-        self.talk(&mut neighbours)
+    pub(super) fn handle_timeout(&self) -> io::Result<()> {
+        let Some(mut neighbours) = self.lock_neighbours() else { return Ok(()) };
+        neighbours.handle_timeout(self.clock.now());
+        self.send_queued_frames(&mut neighbours)
     }
 
-    pub(super) fn unfinished(&self) -> u64 {
-        self.unfinished.load(Ordering::Relaxed)
+    pub(super) fn checksum_partial(&self) -> u64 {
+        self.checksum_partial.load(Ordering::Relaxed)
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -202,40 +208,41 @@ impl Packet {
 
 /// What goes before a packet: the kernel's header, and on Ethernet a frame's.
 #[derive(Clone, Copy)]
-struct Head {
-    bytes: [u8; HEAD],
+struct TxHeader {
+    bytes: [u8; HEADERS_LEN],
     len: usize,
 }
 
-impl Head {
-    fn of(packet: &Outgoing<'_>, frame: Option<[u8; HEADER]>) -> Self {
-        let mut bytes = [0; HEAD];
-        let len = if frame.is_some() { HEAD } else { Offload::LEN };
+impl TxHeader {
+    fn of(packet: &TxPacket<'_>, frame: Option<[u8; HEADER]>) -> Self {
+        let mut bytes = [0; HEADERS_LEN];
+        let len = if frame.is_some() { HEADERS_LEN } else { VirtioNetHeader::LEN };
         let size = packet.segment_size;
-        let several = (size > 0).then(|| Offload::several(packet.bytes, size, len - Offload::LEN));
-        let offload = several.flatten().unwrap_or(Offload::PLAIN);
-        bytes[..Offload::LEN].copy_from_slice(&offload);
-        bytes[Offload::LEN..].copy_from_slice(&frame.unwrap_or_default());
+        let several = (size > 0)
+            .then(|| VirtioNetHeader::gso(packet.bytes, size, len - VirtioNetHeader::LEN));
+        let offload = several.flatten().unwrap_or(VirtioNetHeader::PLAIN);
+        bytes[..VirtioNetHeader::LEN].copy_from_slice(&offload);
+        bytes[VirtioNetHeader::LEN..].copy_from_slice(&frame.unwrap_or_default());
         Self { bytes, len }
     }
 }
 
 /// Heads and packets as the socket takes them.
-fn pieces<'a>(heads: &'a [(Head, &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
+fn pieces<'a>(heads: &'a [(TxHeader, &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
     heads.iter().map(|(head, packet)| (&head.bytes[..head.len], *packet)).collect()
 }
 
 /// The segments of a packet that has several go behind all places.
-fn cut(inbox: &mut Inbox, place: Place, offload: Offload) {
-    let Place { start, len, stamp, .. } = place;
+fn push_gso_segments(inbox: &mut RxBatch, place: PacketSlot, offload: VirtioNetHeader) {
+    let PacketSlot { start, len, stamp, .. } = place;
     let packet = inbox.bytes.get(start..start + len).unwrap_or(&[]).to_vec();
-    offload::cut(&packet, offload.segment_size(), |segment| {
-        inbox.push_behind(segment, stamp);
+    offload::gso_segment(&packet, offload.segment_size(), |segment| {
+        inbox.push_segment(segment, stamp);
     });
 }
 
 /// The kernel leaves packets for our addresses alone: it has none of them, and does not send on what it receives.
-fn leave_to_us(plan: &DevicePlan) -> Result<(), LiveError> {
+fn check_kernel_ignores_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
     let all =
         getifaddrs().map_err(|e| LiveError::system("list the kernel's addresses", e.into()))?;
     let address = |a: &SockaddrStorage| {
@@ -244,16 +251,16 @@ fn leave_to_us(plan: &DevicePlan) -> Result<(), LiveError> {
     };
     for entry in all {
         let kernels = entry.address.as_ref().and_then(address);
-        if let Some(side) = plan.sides.iter().find(|s| Some(s.ours) == kernels) {
+        if let Some(side) = plan.networks.iter().find(|s| Some(s.local) == kernels) {
             let interface = entry.interface_name;
-            return Err(LiveError::KernelsAddress { address: side.ours, interface });
+            return Err(LiveError::AddressInUseByKernel { address: side.local, interface });
         }
     }
     for (family, v4) in [("ipv4", true), ("ipv6", false)] {
         let name = format!("{family}.conf.{}.forwarding", plan.name);
         let forwards = netns::sysctl(&name).is_ok_and(|value| value.trim() != "0");
-        if forwards && plan.sides.iter().any(|s| s.ours.is_ipv4() == v4) {
-            return Err(LiveError::Forwards(name));
+        if forwards && plan.networks.iter().any(|s| s.local.is_ipv4() == v4) {
+            return Err(LiveError::ForwardingEnabled(name));
         }
     }
     Ok(())

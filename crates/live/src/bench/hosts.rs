@@ -7,13 +7,13 @@ use std::sync::Arc;
 use lowtide_tcp::Config;
 
 use super::usage::pin;
-use super::{Bout, Line, Whose};
-use crate::device::{DeviceKind, DevicePlan, Side};
+use super::{BenchRun, LinkKind, TcpStack};
+use crate::device::{DeviceKind, DeviceNetwork, DevicePlan};
 use crate::error::LiveError;
 use crate::links::{Links, VethEnd};
-use crate::load::{Accept, Pipe};
+use crate::load::{Accept, ByteStream};
 use crate::netns::{self, Namespace};
-use crate::socket::{Live, Settings};
+use crate::socket::{Live, LiveSettings};
 
 pub(super) const PORT: u16 = 5201;
 const ADDRESSES: [&str; 2] = ["10.77.0.1/24", "10.77.0.2/24"];
@@ -21,99 +21,99 @@ const NAMES: [&str; 2] = ["a0", "b0"];
 const MTU: u16 = 1500;
 
 /// A host.
-pub(super) enum End {
+pub(super) enum BenchHost {
     Kernel { namespace: Namespace, address: IpAddr },
     Lowtide { live: Live, address: IpAddr },
 }
 
-fn sides() -> Result<[Side; 2], LiveError> {
-    Ok([Side::parse(ADDRESSES[0])?, Side::parse(ADDRESSES[1])?])
+fn sides() -> Result<[DeviceNetwork; 2], LiveError> {
+    Ok([DeviceNetwork::parse(ADDRESSES[0])?, DeviceNetwork::parse(ADDRESSES[1])?])
 }
 
 /// Lays the line of a bout.
-pub(super) fn lay(bout: &Bout<'_>) -> Result<[End; 2], LiveError> {
-    match bout.line {
-        Line::Veth | Line::VethOffloads => veth(bout),
-        Line::Tun | Line::TunOffload => tun(bout),
+pub(super) fn set_up_hosts(bout: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
+    match bout.link {
+        LinkKind::Veth | LinkKind::VethOffloads => veth(bout),
+        LinkKind::Tun | LinkKind::TunOffload => tun(bout),
     }
 }
 
-fn start(bout: &Bout<'_>, end: usize, plan: &DevicePlan) -> Result<End, LiveError> {
+fn start(bout: &BenchRun<'_>, end: usize, plan: &DevicePlan) -> Result<BenchHost, LiveError> {
     // The driver inherits the processor of whoever starts it.
     let live = std::thread::scope(|scope| {
         let starts = scope.spawn(|| {
-            pin(bout.processors[end]);
-            Live::start(plan, Settings::default())
+            pin(bout.cpus[end]);
+            Live::start(plan, LiveSettings::default())
         });
         starts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    Ok(End::Lowtide { live, address: plan.sides[0].ours })
+    Ok(BenchHost::Lowtide { live, address: plan.networks[0].local })
 }
 
-fn veth(bout: &Bout<'_>) -> Result<[End; 2], LiveError> {
+fn veth(bout: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
     let spaces = [Namespace::new()?, Namespace::new()?];
     let [a, b] = [0, 1].map(|i| VethEnd { name: NAMES[i], namespace: Some(&spaces[i]) });
     spaces[0].run(|| Links::open()?.add_veth(&a, &b, u32::from(MTU)))??;
     for (i, side) in sides()?.into_iter().enumerate() {
-        let offloads = bout.line == Line::VethOffloads;
+        let offloads = bout.link == LinkKind::VethOffloads;
         spaces[i].run(|| -> Result<(), LiveError> {
             netns::set_sysctl("ipv4.tcp_congestion_control", bout.kernel_cc)?;
             let mut links = Links::open()?;
             if !offloads {
-                links.offloads_off(NAMES[i])?;
+                links.disable_offloads(NAMES[i])?;
             }
-            if bout.ends[i] == Whose::Kernel {
-                links.add_address(NAMES[i], side.ours, side.prefix)?;
+            if bout.stacks[i] == TcpStack::Kernel {
+                links.add_address(NAMES[i], side.local, side.prefix)?;
             }
-            links.set_up(NAMES[i], true)
+            links.set_link_up(NAMES[i], true)
         })??;
     }
     let mut ends = Vec::new();
     for (i, (side, namespace)) in sides()?.into_iter().zip(spaces).enumerate() {
-        ends.push(match bout.ends[i] {
-            Whose::Kernel => End::Kernel { namespace, address: side.ours },
-            Whose::Lowtide => {
+        ends.push(match bout.stacks[i] {
+            TcpStack::Kernel => BenchHost::Kernel { namespace, address: side.local },
+            TcpStack::Lowtide => {
                 let name = NAMES[i].to_owned();
-                let offload = bout.line == Line::VethOffloads;
+                let offload = bout.link == LinkKind::VethOffloads;
                 let (kind, sides) = (DeviceKind::Packet, vec![side]);
-                let plan = DevicePlan { kind, name, mtu: MTU, sides, offload };
+                let plan = DevicePlan { kind, name, mtu: MTU, networks: sides, offload };
                 namespace.run(|| start(bout, i, &plan))??
             }
         });
     }
-    both(ends)
+    into_pair(ends)
 }
 
-fn tun(bout: &Bout<'_>) -> Result<[End; 2], LiveError> {
+fn tun(bout: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
     let namespace = Namespace::new()?;
     let mut ends = Vec::new();
-    let ours = bout.ends.iter().position(|w| *w == Whose::Lowtide).unwrap_or(0);
+    let ours = bout.stacks.iter().position(|w| *w == TcpStack::Lowtide).unwrap_or(0);
     let side = sides()?[ours];
     let name = NAMES[ours].to_owned();
-    let offload = bout.line == Line::TunOffload;
-    let plan = DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, sides: vec![side], offload };
+    let offload = bout.link == LinkKind::TunOffload;
+    let plan = DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, networks: vec![side], offload };
     let lowtide = namespace.run(|| {
         netns::set_sysctl("ipv4.tcp_congestion_control", bout.kernel_cc)?;
         start(bout, ours, &plan)
     })??;
     ends.push(lowtide);
-    ends.insert(1 - ours, End::Kernel { namespace, address: side.kernels });
-    both(ends)
+    ends.insert(1 - ours, BenchHost::Kernel { namespace, address: side.peer });
+    into_pair(ends)
 }
 
-fn both(ends: Vec<End>) -> Result<[End; 2], LiveError> {
+fn into_pair(ends: Vec<BenchHost>) -> Result<[BenchHost; 2], LiveError> {
     let two = |_| LiveError::system("lay a line", io::Error::other("it has two ends"));
     ends.try_into().map_err(two)
 }
 
-impl End {
+impl BenchHost {
     pub(super) fn address(&self) -> IpAddr {
         match self {
             Self::Kernel { address, .. } | Self::Lowtide { address, .. } => *address,
         }
     }
 
-    pub(super) fn listen(&self, bout: &Bout<'_>) -> Result<Box<dyn Accept>, LiveError> {
+    pub(super) fn listen(&self, bout: &BenchRun<'_>) -> Result<Box<dyn Accept>, LiveError> {
         let failed = |e| LiveError::system("listen", e);
         Ok(match self {
             Self::Kernel { namespace, address } => {
@@ -123,7 +123,11 @@ impl End {
         })
     }
 
-    pub(super) fn connect(&self, to: SocketAddr, config: &Config) -> io::Result<Arc<dyn Pipe>> {
+    pub(super) fn connect(
+        &self,
+        to: SocketAddr,
+        config: &Config,
+    ) -> io::Result<Arc<dyn ByteStream>> {
         Ok(match self {
             Self::Kernel { namespace, .. } => {
                 Arc::new(namespace.run(|| TcpStream::connect(to)).map_err(io::Error::other)??)
@@ -133,7 +137,7 @@ impl End {
     }
 
     /// Processor time of lowtide's driver, seconds.
-    pub(super) fn driver(&self) -> f64 {
+    pub(super) fn driver_cpu_seconds(&self) -> f64 {
         match self {
             Self::Kernel { .. } => 0.0,
             Self::Lowtide { live, .. } => live.stats().cpu.as_secs_f64(),

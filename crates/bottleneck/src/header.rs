@@ -13,7 +13,7 @@ const V6_HEADER: usize = 40;
 
 /// What a switch sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Look {
+pub(crate) struct PacketHeader {
     pub(crate) dst: IpAddr,
     pub(crate) ecn: Ecn,
     /// Differentiated services codepoint: six bits.
@@ -24,8 +24,8 @@ pub(crate) struct Look {
     pub(crate) len: usize,
 }
 
-/// The packet at the start of `bytes`; `None` for what is none.
-pub(crate) fn look(bytes: &[u8]) -> Option<Look> {
+/// The packet at the start of `bytes`; `Unreachable` for what is none.
+pub(crate) fn parse_header(bytes: &[u8]) -> Option<PacketHeader> {
     match bytes.first()? >> 4 {
         4 => v4(bytes),
         6 => v6(bytes),
@@ -33,7 +33,7 @@ pub(crate) fn look(bytes: &[u8]) -> Option<Look> {
     }
 }
 
-fn v4(bytes: &[u8]) -> Option<Look> {
+fn v4(bytes: &[u8]) -> Option<PacketHeader> {
     let fixed = bytes.first_chunk::<V4_HEADER>()?;
     let header = usize::from(fixed[0] & 0x0f) * 4;
     let len = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
@@ -42,7 +42,7 @@ fn v4(bytes: &[u8]) -> Option<Look> {
     }
     let offset = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x1fff;
     let ports = if offset == 0 { ports(fixed[9], bytes.get(header..len)?) } else { (0, 0) };
-    Some(Look {
+    Some(PacketHeader {
         dst: IpAddr::V4(Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19])),
         ecn: Ecn::from_bits(fixed[1]),
         dscp: fixed[1] >> 2,
@@ -52,7 +52,7 @@ fn v4(bytes: &[u8]) -> Option<Look> {
     })
 }
 
-fn v6(bytes: &[u8]) -> Option<Look> {
+fn v6(bytes: &[u8]) -> Option<PacketHeader> {
     let fixed = bytes.first_chunk::<V6_HEADER>()?;
     let len = V6_HEADER + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     if len > bytes.len() {
@@ -61,7 +61,7 @@ fn v6(bytes: &[u8]) -> Option<Look> {
     let ports = ports(fixed[6], bytes.get(V6_HEADER..len)?);
     let dst: [u8; 16] = *fixed.last_chunk()?;
     // The traffic class lies across the first two bytes: vvvvTTTT TTTTffff.
-    Some(Look {
+    Some(PacketHeader {
         dst: IpAddr::V6(Ipv6Addr::from_octets(dst)),
         ecn: Ecn::from_bits(fixed[1] >> 4),
         dscp: (fixed[0] & 0x0f) << 2 | fixed[1] >> 6,
@@ -127,15 +127,16 @@ mod tests {
             let len = packet.len();
             // Padding of a short frame.
             packet.extend([0; 6]);
-            let seen = look(&packet).unwrap();
+            let seen = parse_header(&packet).unwrap();
             let dst: IpAddr = if v6 { "fd77::2" } else { "10.9.8.7" }.parse().unwrap();
-            let want = Look { dst, ecn: Ecn::Ect0, dscp: 0, src_port: 7, dst_port: 5201, len };
+            let want =
+                PacketHeader { dst, ecn: Ecn::Ect0, dscp: 0, src_port: 7, dst_port: 5201, len };
             assert_eq!(seen, want);
             for cut in 0..len {
-                assert_eq!(look(&packet[..cut]), None, "{cut} of {len} bytes");
+                assert_eq!(parse_header(&packet[..cut]), None, "{cut} of {len} bytes");
             }
         }
-        assert_eq!(look(&[0x17; 60]), None);
+        assert_eq!(parse_header(&[0x17; 60]), None);
     }
 
     /// A class is what the DSCP says (RFC 2474 §3), wherever its bits lie.
@@ -150,10 +151,10 @@ mod tests {
             } else {
                 packet[1] = class;
             }
-            let seen = look(&packet).unwrap();
+            let seen = parse_header(&packet).unwrap();
             assert_eq!((seen.dscp, seen.ecn), (dscp, Ecn::Ect0), "v6 {v6}");
             set_ecn(&mut packet, Ecn::Ce);
-            let seen = look(&packet).unwrap();
+            let seen = parse_header(&packet).unwrap();
             assert_eq!((seen.dscp, seen.ecn), (dscp, Ecn::Ce), "v6 {v6}");
         }
     }

@@ -13,7 +13,7 @@ fn address(text: &str) -> IpAddr {
 /// A host with a listener at port 80 and the networks 10.77.0.0/24 and fd77::/64.
 fn host() -> Stack {
     let locals = vec![address("10.77.0.2"), address("fd77::2")];
-    let mut stack = Stack::new(Boundary::new(7, None), locals);
+    let mut stack = Stack::new(RecordedEndpoint::new(7, None), locals);
     stack.add_network(address("10.77.0.2"), 24);
     stack.add_network(address("fd77::2"), 64);
     stack.listen(Instant::ZERO, 80, &linux(), (16, 16)).unwrap();
@@ -34,7 +34,7 @@ fn packet(from: IpAddr, to: IpAddr, segment: &Segment) -> Vec<u8> {
 
 /// How many packets `stack` answers.
 fn answers(stack: &mut Stack, bytes: &[u8]) -> usize {
-    let mut batch = Batch::default();
+    let mut batch = TxBatch::default();
     stack.inject(Instant::ZERO, HostStamp(0), bytes, &mut batch);
     batch.packets().count()
 }
@@ -81,7 +81,7 @@ fn sources_that_no_other_host_has_get_no_answer_of_any_kind() {
 fn segments_for_groups_of_hosts_are_ignored() {
     let mut stack = host();
     let locals = ["10.77.0.2", "10.77.0.255", "fd77::2", "ff02::1"].map(address);
-    stack.addresses = Filter::new(locals.to_vec());
+    stack.addresses = AddressFilter::new(locals.to_vec());
     stack.add_network(address("10.77.0.2"), 24);
     let mut dropped = 0;
     for (from, to) in [
@@ -99,7 +99,7 @@ fn segments_for_groups_of_hosts_are_ignored() {
         }
     }
     let c = stack.counters();
-    assert_eq!((c.groups, c.connections, c.sent), (dropped, 0, 0));
+    assert_eq!((c.multicast, c.connections, c.sent), (dropped, 0, 0));
 }
 
 /// RFC 9293 MUST-46.
@@ -116,7 +116,7 @@ fn nobody_connects_to_an_address_that_is_no_host() {
 }
 
 /// The packet with an extension header of IPv6 behind its fixed header.
-fn extended(bytes: &[u8], number: u8, body: [u8; 6]) -> Vec<u8> {
+fn with_extension_header(bytes: &[u8], number: u8, body: [u8; 6]) -> Vec<u8> {
     let (fixed, rest) = bytes.split_at(40);
     let mut out = fixed.to_vec();
     out.extend([bytes[6], 0]);
@@ -136,32 +136,36 @@ fn a_syn_behind_extension_headers_is_answered_and_a_fragment_is_counted() {
     let mut stack = host();
     for (port, number) in [(1, 0), (2, 60), (3, 43), (4, 44)] {
         let body = if number == 43 || number == 44 { [0; 6] } else { padding };
-        assert_eq!(answers(&mut stack, &extended(&syn(port), number, body)), 1, "{number}");
+        assert_eq!(
+            answers(&mut stack, &with_extension_header(&syn(port), number, body)),
+            1,
+            "{number}"
+        );
     }
     // The first of several fragments, then AH and ESP.
-    assert_eq!(answers(&mut stack, &extended(&syn(5), 44, [0, 1, 0, 0, 0, 9])), 0);
-    assert_eq!(answers(&mut stack, &extended(&syn(6), 51, padding)), 0);
-    assert_eq!(answers(&mut stack, &extended(&syn(7), 50, padding)), 0);
+    assert_eq!(answers(&mut stack, &with_extension_header(&syn(5), 44, [0, 1, 0, 0, 0, 9])), 0);
+    assert_eq!(answers(&mut stack, &with_extension_header(&syn(6), 51, padding)), 0);
+    assert_eq!(answers(&mut stack, &with_extension_header(&syn(7), 50, padding)), 0);
     let c = stack.counters();
     assert_eq!((c.fragments, c.not_ours, c.malformed, c.connections), (1, 2, 0, 4));
 }
 
 /// What a stack keeps, in entries and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Kept {
+struct Footprint {
     connections: u64,
     entries: usize,
     timers: usize,
     bytes: usize,
 }
 
-fn kept(stack: &mut Stack) -> Kept {
+fn footprint(stack: &mut Stack) -> Footprint {
     let ids: Vec<_> = stack.conns.iter().flatten().filter_map(|c| c.id).collect();
-    let transport = ids.iter().filter_map(|id| stack.boundary.look(*id, Connection::memory));
+    let transport = ids.iter().filter_map(|id| stack.boundary.inspect(*id, Connection::memory));
     let transport: usize = transport.sum();
     let c = stack.counters();
     let entries = stack.conns.len();
-    Kept {
+    Footprint {
         connections: c.connections,
         entries,
         timers: stack.timers.len(),
@@ -170,7 +174,12 @@ fn kept(stack: &mut Stack) -> Kept {
 }
 
 /// One packet, and what came back of it: packets and bytes.
-fn provoke(stack: &mut Stack, now: Instant, bytes: &[u8], batch: &mut Batch) -> (usize, usize) {
+fn inject_and_count(
+    stack: &mut Stack,
+    now: Instant,
+    bytes: &[u8],
+    batch: &mut TxBatch,
+) -> (usize, usize) {
     stack.inject(now, HostStamp(now.since_start().as_ns()), bytes, batch);
     let out = batch.packets().fold((0, 0), |(n, len), p| (n + 1, len + p.bytes.len()));
     batch.clear();
@@ -180,24 +189,25 @@ fn provoke(stack: &mut Stack, now: Instant, bytes: &[u8], batch: &mut Batch) -> 
 /// 200,000 SYNs from addresses that never answer, 100,000 in a second: a bound on what is kept, one answer a SYN that is
 /// no longer than 60 bytes, and an honest client that connects and transfers meanwhile.
 #[test]
-fn a_syn_flood_shuts_nobody_out_and_is_bounded() {
+fn a_syn_flood_locks_no_client_out_and_is_bounded() {
     const SYNS: u32 = 200_000;
     const HALF_OPEN: usize = 128;
-    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     pair.stacks[1].listen(pair.now, 80, &linux(), (HALF_OPEN, 4)).unwrap();
-    let mut batch = Batch::default();
-    let mut flood = |pair: &mut Pair<'_>, syns: std::ops::Range<u32>| {
+    let mut batch = TxBatch::default();
+    let mut flood = |pair: &mut StackPair<'_>, syns: std::ops::Range<u32>| {
         for n in syns {
             let from = IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
             let syn =
                 Segment { seq: SeqNum::new(n), ..segment((n % 60_000 + 1) as u16, Flags::SYN) };
             let bytes = packet(from, ADDRESSES[1], &syn);
-            let (packets, len) = provoke(&mut pair.stacks[1], pair.now, &bytes, &mut batch);
+            let (packets, len) =
+                inject_and_count(&mut pair.stacks[1], pair.now, &bytes, &mut batch);
             assert!(packets <= 1 && len <= 60, "{packets} packets of {len} bytes for one SYN");
         }
     };
     flood(&mut pair, 0..SYNS / 2);
-    let full = kept(&mut pair.stacks[1]);
+    let full = footprint(&mut pair.stacks[1]);
     // Per half-open connection, whatever came: 4 KiB.
     assert_eq!((full.connections, full.entries), (HALF_OPEN as u64, HALF_OPEN));
     assert!(full.timers <= HALF_OPEN && full.bytes <= HALF_OPEN * 4096, "{full:?}");
@@ -218,13 +228,13 @@ fn a_syn_flood_shuts_nobody_out_and_is_bounded() {
     // Two ways of 1 ms each, and a half: nothing waited for a timer.
     assert_eq!(pair.now.saturating_since(began), DELAY * 3);
     let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
-    assert!(pair.carry(client, server, &bytes) == bytes);
+    assert!(pair.transfer(client, server, &bytes) == bytes);
     flood(&mut pair, rest);
 
     let c = pair.stacks[1].counters();
     assert_eq!((c.backlog_full, c.cookies_accepted), (0, 1));
     assert_eq!(c.cookies_sent, u64::from(SYNS) - HALF_OPEN as u64 + 1);
-    let after = kept(&mut pair.stacks[1]);
+    let after = footprint(&mut pair.stacks[1]);
     assert!(after.entries <= HALF_OPEN + 1 && after.timers <= HALF_OPEN + 1, "{after:?}");
     // What was never answered is given up, and there is room again.
     pair.stacks[1].drop_stream(pair.now, server);
@@ -264,7 +274,11 @@ fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
             0,
             Box::new(move |n| {
                 let syn = segment(n as u16, Flags::SYN);
-                extended(&packet(address("fd77::1"), ours6, &syn), 44, [0, 1, 0, 0, 0, n as u8])
+                with_extension_header(
+                    &packet(address("fd77::1"), ours6, &syn),
+                    44,
+                    [0, 1, 0, 0, 0, n as u8],
+                )
             }),
         ),
         (
@@ -282,13 +296,13 @@ fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
     ];
     for (name, most, make) in kinds {
         let mut stack = host();
-        let mut batch = Batch::default();
-        let before = kept(&mut stack);
+        let mut batch = TxBatch::default();
+        let before = footprint(&mut stack);
         for n in 0..200_000 {
-            let (packets, len) = provoke(&mut stack, Instant::ZERO, &make(n), &mut batch);
+            let (packets, len) = inject_and_count(&mut stack, Instant::ZERO, &make(n), &mut batch);
             assert!(packets <= most && len <= 40 * most, "{name}: {packets} of {len} bytes");
         }
-        assert_eq!(kept(&mut stack), before, "{name}");
+        assert_eq!(footprint(&mut stack), before, "{name}");
         assert_eq!(stack.counters().received, 200_000);
     }
 }
@@ -311,7 +325,7 @@ fn unreachable(from: &str, quoted: &[u8]) -> Vec<u8> {
 #[test]
 fn an_icmp_error_from_an_address_that_is_no_host_is_not_believed() {
     let mut stack = host();
-    let mut batch = Batch::default();
+    let mut batch = TxBatch::default();
     let to = SocketAddr::new(address("10.77.0.1"), 80);
     let key = stack.connect(Instant::ZERO, to, &linux()).unwrap();
     stack.flush(Instant::ZERO, &mut batch);

@@ -76,18 +76,18 @@ impl Digest {
                 return;
             }
             let block = self.partial;
-            self.take(&block);
+            self.absorb_block(&block);
             bytes = rest;
         }
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         for block in blocks {
-            self.take(block);
+            self.absorb_block(block);
         }
         self.partial[..rest.len()].copy_from_slice(rest);
     }
 
     #[inline]
-    fn take(&mut self, block: &[u8; BLOCK]) {
+    fn absorb_block(&mut self, block: &[u8; BLOCK]) {
         let (words, _) = block.as_chunks::<8>();
         for (lane, word) in self.lanes.iter_mut().zip(words) {
             *lane = (*lane ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR).rotate_left(29);
@@ -110,7 +110,7 @@ impl Digest {
         let held = (self.len % BLOCK as u64) as usize;
         last.partial[held..].fill(0);
         let block = last.partial;
-        last.take(&block);
+        last.absorb_block(&block);
         last.lanes.iter().fold(mix(self.len), |sum, lane| mix(sum ^ lane))
     }
 }

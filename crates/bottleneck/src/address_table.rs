@@ -9,21 +9,21 @@ use crate::error::BottleneckError;
 
 /// Networks by their length, the longest first; IPv4 as mapped into IPv6.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table(Vec<(u8, BTreeMap<u128, HostId>)>);
+pub(crate) struct AddressTable(Vec<(u8, BTreeMap<u128, HostId>)>);
 
 /// An address in 128 bits.
-fn wide(address: IpAddr) -> u128 {
+fn to_u128(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
         IpAddr::V6(v6) => v6.to_bits(),
     }
 }
 
-fn first(address: u128, bits: u8) -> u128 {
+fn network_of(address: u128, bits: u8) -> u128 {
     address & u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0)
 }
 
-impl Table {
+impl AddressTable {
     /// All addresses that share the first `bits` with `network` are at `host`.
     ///
     /// # Errors
@@ -36,24 +36,24 @@ impl Table {
     ) -> Result<(), BottleneckError> {
         let most = if network.is_ipv4() { 32 } else { 128 };
         if bits > most {
-            return Err(BottleneckError::Bits { network, bits, most });
+            return Err(BottleneckError::PrefixLength { network, bits, most });
         }
         let bits = bits + (128 - most);
         let place = self.0.iter().position(|(have, _)| *have <= bits).unwrap_or(self.0.len());
         if self.0.get(place).is_none_or(|(have, _)| *have != bits) {
             self.0.insert(place, (bits, BTreeMap::new()));
         }
-        let before = self.0[place].1.insert(first(wide(network), bits), host);
+        let before = self.0[place].1.insert(network_of(to_u128(network), bits), host);
         match before {
-            Some(other) if other != host => Err(BottleneckError::AddressTwice { network }),
+            Some(other) if other != host => Err(BottleneckError::DuplicateAddress { network }),
             _ => Ok(()),
         }
     }
 
     /// Where `address` is.
     pub(crate) fn find(&self, address: IpAddr) -> Option<HostId> {
-        let address = wide(address);
-        self.0.iter().find_map(|(bits, hosts)| hosts.get(&first(address, *bits)).copied())
+        let address = to_u128(address);
+        self.0.iter().find_map(|(bits, hosts)| hosts.get(&network_of(address, *bits)).copied())
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_longest_network_counts() {
-        let mut table = Table::default();
+        let mut table = AddressTable::default();
         for (network, bits, host) in [
             ("10.77.0.0", 16, 0),
             ("10.77.0.7", 32, 1),

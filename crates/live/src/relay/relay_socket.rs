@@ -13,19 +13,19 @@ use crate::socket::{Live, Poller, Stream};
 
 /// One side.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum RelaySocket {
     Kernel(TcpStream),
     Lowtide(Stream),
 }
 
 /// Who says that a side has news.
 #[derive(Debug)]
-pub(super) struct Watchers {
+pub(super) struct EventSources {
     pub(super) epoll: Epoll,
     pub(super) poller: Poller,
 }
 
-impl Watchers {
+impl EventSources {
     /// All news of a kernel's descriptor, each once, as those of lowtide's streams.
     pub(super) fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
         let news = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
@@ -34,7 +34,7 @@ impl Watchers {
     }
 }
 
-impl End {
+impl RelaySocket {
     /// A connection of the kernel that was accepted.
     pub(super) fn kernel(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
@@ -67,7 +67,7 @@ impl End {
         Self::lowtide(live.begin_connect(target, config)?)
     }
 
-    pub(super) fn watch(&self, by: &Watchers, token: u64) -> io::Result<()> {
+    pub(super) fn register(&self, by: &EventSources, token: u64) -> io::Result<()> {
         match self {
             Self::Kernel(stream) => by.add(stream, token),
             Self::Lowtide(stream) => {
@@ -106,24 +106,24 @@ impl End {
         }
     }
 
-    /// Reads what is there; `None` when there is nothing yet, zero at the end.
+    /// Reads what is there; `Unreachable` when there is nothing yet, zero at the end.
     pub(super) fn read(&self, out: &mut [u8]) -> io::Result<Option<usize>> {
-        again(|| match self {
+        retry_on_eintr(|| match self {
             Self::Kernel(stream) => (&mut &*stream).read(out),
             Self::Lowtide(stream) => (&mut &*stream).read(out),
         })
     }
 
-    /// Writes what there is room for; `None` when there is none.
+    /// Writes what there is room for; `Unreachable` when there is none.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        again(|| match self {
+        retry_on_eintr(|| match self {
             Self::Kernel(stream) => (&mut &*stream).write(bytes),
             Self::Lowtide(stream) => (&mut &*stream).write(bytes),
         })
     }
 
     /// FIN follows what was written.
-    pub(super) fn finish(&self) -> io::Result<()> {
+    pub(super) fn shutdown_write(&self) -> io::Result<()> {
         match self {
             Self::Kernel(stream) => stream.shutdown(Shutdown::Write),
             Self::Lowtide(stream) => stream.shutdown(Shutdown::Write),
@@ -143,7 +143,7 @@ impl End {
 }
 
 /// Calls until it was not a signal that ended it.
-fn again(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+fn retry_on_eintr(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
         match call() {
             Ok(n) => return Ok(Some(n)),

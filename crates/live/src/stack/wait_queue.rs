@@ -10,21 +10,21 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 /// Where threads wait for a connection or a listener, and who else wants to know.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wait {
-    place: Arc<Place>,
-    pub(crate) watch: Option<(Arc<Watch>, u64)>,
+pub(crate) struct WaitQueue {
+    state: Arc<WaitState>,
+    pub(crate) registration: Option<(Arc<ReadySet>, u64)>,
 }
 
 /// Waking takes a system call even when nobody waits, and there is news with every segment: it is said once to those
 /// who wait.
 #[derive(Debug, Default)]
-struct Place {
+struct WaitState {
     changed: Condvar,
     /// Somebody may wait who has not been woken.
-    awaited: AtomicBool,
+    has_waiters: AtomicBool,
 }
 
-impl Wait {
+impl WaitQueue {
     /// Waits for news on what `guard` locks, for at most `timeout`; false when there were none in that time.
     pub(crate) fn wait<'a, T>(
         &self,
@@ -32,8 +32,8 @@ impl Wait {
         timeout: Option<Duration>,
     ) -> (MutexGuard<'a, T>, bool) {
         // Whoever wakes holds the same lock, so that nothing comes between this and the wait.
-        self.place.awaited.store(true, Ordering::Relaxed);
-        let changed = &self.place.changed;
+        self.state.has_waiters.store(true, Ordering::Relaxed);
+        let changed = &self.state.changed;
         match timeout {
             None => (changed.wait(guard).unwrap_or_else(PoisonError::into_inner), true),
             Some(timeout) => {
@@ -46,25 +46,25 @@ impl Wait {
 
     /// Something changed.
     pub(crate) fn wake(&self) {
-        if self.place.awaited.swap(false, Ordering::Relaxed) {
-            self.place.changed.notify_all();
+        if self.state.has_waiters.swap(false, Ordering::Relaxed) {
+            self.state.changed.notify_all();
         }
-        if let Some((watch, token)) = &self.watch {
-            watch.note(*token);
+        if let Some((watch, token)) = &self.registration {
+            watch.mark_ready(*token);
         }
     }
 }
 
 /// Tokens of streams and listeners that changed and were not asked for yet.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct ReadySet {
     changed: Mutex<BTreeSet<u64>>,
-    some: Condvar,
+    nonempty: Condvar,
     /// Readable while a token waits, for whoever waits for descriptors as well.
     descriptor: Option<EventFd>,
 }
 
-impl Watch {
+impl ReadySet {
     /// With a descriptor that is readable while a token waits.
     pub(crate) fn with_descriptor() -> std::io::Result<Self> {
         let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
@@ -79,11 +79,11 @@ impl Watch {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn note(&self, token: u64) {
+    pub(crate) fn mark_ready(&self, token: u64) {
         let mut changed = self.lock();
         // Who waits was woken by the first.
         if changed.is_empty() {
-            self.some.notify_all();
+            self.nonempty.notify_all();
             // Under the lock: what is taken and what is readable never differ.
             if let Some(descriptor) = &self.descriptor {
                 let _ = descriptor.write(1);
@@ -93,13 +93,13 @@ impl Watch {
     }
 
     /// The tokens that changed, in order; waits until there is one, at most `timeout`.
-    pub(crate) fn take(&self, timeout: Option<Duration>) -> BTreeSet<u64> {
+    pub(crate) fn wait_ready(&self, timeout: Option<Duration>) -> BTreeSet<u64> {
         let none = |set: &mut BTreeSet<u64>| set.is_empty();
         let guard = self.lock();
         let mut guard = match timeout {
-            None => self.some.wait_while(guard, none).unwrap_or_else(PoisonError::into_inner),
+            None => self.nonempty.wait_while(guard, none).unwrap_or_else(PoisonError::into_inner),
             Some(t) => {
-                let waited = self.some.wait_timeout_while(guard, t, none);
+                let waited = self.nonempty.wait_timeout_while(guard, t, none);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };

@@ -2,84 +2,85 @@
 
 use std::io;
 
-use super::end::End;
+use super::relay_socket::RelaySocket;
 
 /// How far a direction is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Went {
+pub(super) enum ForwardResult {
     /// Until one side has news.
-    Waits,
+    Blocked,
     /// There may be more; others take their turn.
-    Further,
+    MorePending,
     /// The end was handed on.
-    Over,
+    Finished,
 }
 
 /// Bytes from one side to the other.
 #[derive(Debug, Default)]
-pub(super) struct Half {
+pub(super) struct RelayDirection {
     /// What was read and not written, from `done` on. Without memory while there is nothing.
-    kept: Vec<u8>,
-    done: usize,
+    buffered: Vec<u8>,
+    written: usize,
     /// The end was read.
-    ended: bool,
+    eof_read: bool,
     /// And handed on.
-    over: bool,
+    eof_sent: bool,
     /// Bytes that were written.
     pub(super) bytes: u64,
 }
 
-impl Half {
+impl RelayDirection {
     /// Bytes that wait for the side they go to.
-    pub(super) fn waiting(&self) -> usize {
-        self.kept.len() - self.done
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.buffered.len() - self.written
     }
 
     /// Nothing is read, so that an error of the side it comes from would not be seen.
-    pub(super) fn is_deaf(&self) -> bool {
-        self.waiting() > 0 || self.ended
+    pub(super) fn is_read_paused(&self) -> bool {
+        self.buffered_bytes() > 0 || self.eof_read
     }
 
     /// Moves what can be moved, up to `budget` bytes, by way of `place`.
-    pub(super) fn run(
+    pub(super) fn forward(
         &mut self,
-        from: &End,
-        to: &End,
+        from: &RelaySocket,
+        to: &RelaySocket,
         place: &mut [u8],
         mut budget: usize,
-    ) -> io::Result<Went> {
-        if self.over {
-            return Ok(Went::Over);
+    ) -> io::Result<ForwardResult> {
+        if self.eof_sent {
+            return Ok(ForwardResult::Finished);
         }
         loop {
-            while self.waiting() > 0 {
-                let Some(n) = to.write(self.kept.get(self.done..).unwrap_or_default())? else {
-                    return Ok(Went::Waits);
+            while self.buffered_bytes() > 0 {
+                let Some(n) = to.write(self.buffered.get(self.written..).unwrap_or_default())?
+                else {
+                    return Ok(ForwardResult::Blocked);
                 };
-                self.done += n;
+                self.written += n;
                 self.bytes += n as u64;
             }
-            (self.kept, self.done) = (Vec::new(), 0);
-            if self.ended {
-                to.finish()?;
-                self.over = true;
-                return Ok(Went::Over);
+            (self.buffered, self.written) = (Vec::new(), 0);
+            if self.eof_read {
+                to.shutdown_write()?;
+                self.eof_sent = true;
+                return Ok(ForwardResult::Finished);
             }
             if budget == 0 {
-                return Ok(Went::Further);
+                return Ok(ForwardResult::MorePending);
             }
             let most = place.len().min(budget);
             let Some(n) = from.read(place.get_mut(..most).unwrap_or_default())? else {
-                return Ok(Went::Waits);
+                return Ok(ForwardResult::Blocked);
             };
-            self.ended = n == 0;
+            self.eof_read = n == 0;
             budget -= n;
             let read = place.get(..n).unwrap_or_default();
             let written = if n > 0 { to.write(read)?.unwrap_or(0) } else { 0 };
             self.bytes += written as u64;
             // What is over waits here, and nothing more is read before it is gone.
             if let Some(rest) = read.get(written..).filter(|r| !r.is_empty()) {
-                self.kept = rest.to_vec();
+                self.buffered = rest.to_vec();
             }
         }
     }

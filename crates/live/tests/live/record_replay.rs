@@ -4,19 +4,22 @@ use std::fs;
 use std::io::BufReader;
 use std::time::Duration;
 
-use lowtide_live::load::Way;
-use lowtide_live::{Settings, replay};
+use lowtide_live::load::TransferDirection;
+use lowtide_live::{LiveSettings, replay};
 
-use crate::world::{World, assert_good, in_namespace, over, settings};
+use crate::world::{World, assert_good, flows_of, in_namespace, settings};
 
-pub(crate) fn a_replay_gives_every_answer_again() {
+pub(crate) fn a_replay_reproduces_every_result() {
     in_namespace(|| {
         let path = std::env::temp_dir().join(format!("lowtide-tape-{}", std::process::id()));
-        let world = World::with(Settings { tape: Some(path.clone()), ..Settings::default() });
+        let world = World::with(LiveSettings {
+            record_path: Some(path.clone()),
+            ..LiveSettings::default()
+        });
         let config = settings(&[("ecn", "rfc3168"), ("receive-buffer", "200 kB")]);
-        let load = over(3, Way::Up, 400_000);
+        let load = flows_of(3, TransferDirection::Up, 400_000);
         assert_good("up", &world.to_kernel(false, &config, &load), 1_200_000);
-        let load = over(3, Way::Down, 400_000);
+        let load = flows_of(3, TransferDirection::Down, 400_000);
         assert_good("down", &world.serve_kernel(true, &config, &load), 1_200_000);
         let stats = world.live.shutdown(Duration::from_secs(2)).unwrap();
 

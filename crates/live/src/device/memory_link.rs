@@ -16,10 +16,10 @@ const MEMORY: usize = 4 << 20;
 
 /// One end of such a line.
 #[derive(Debug)]
-pub struct Pair(OwnedFd);
+pub struct MemoryLink(OwnedFd);
 
-impl Pair {
-    pub(super) fn both() -> Result<(Self, Self), LiveError> {
+impl MemoryLink {
+    pub(super) fn new_pair() -> Result<(Self, Self), LiveError> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)
             .map_err(|e| LiveError::system("make a line in memory", e.into()))?;
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn packets_go_both_ways_whole_and_in_order_until_an_end_goes() {
-        let (a, b) = Pair::both().unwrap();
+        let (a, b) = MemoryLink::new_pair().unwrap();
         let mut buffer = [0; 100];
         assert_eq!(b.recv(&mut buffer).unwrap(), None);
         assert!(a.send(b"one").unwrap() && a.send(b"three").unwrap() && b.send(b"back").unwrap());

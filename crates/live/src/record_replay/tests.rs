@@ -6,7 +6,7 @@ use lowtide_tcp::{Config, profile, scheme};
 use lowtide_wire::{Experimental, Flags, Segment, SeqNum, Timestamps};
 use proptest::prelude::*;
 
-use super::call::Call;
+use super::call::EndpointCall;
 use super::{config, replay, segment};
 
 #[test]
@@ -61,15 +61,15 @@ proptest! {
 
     #[test]
     fn no_line_makes_the_reader_panic(text in "[a-z]{1,8}( [0-9a-f.:=,-]{0,12}){0,12}") {
-        if let Some(call) = Call::parse(&text) {
+        if let Some(call) = EndpointCall::parse(&text) {
             // What it understood is what it would write.
-            prop_assert!(Call::parse(&call.to_string()).is_some());
+            prop_assert!(EndpointCall::parse(&call.to_string()).is_some());
         }
     }
 }
 
 #[test]
-fn what_is_no_tape_is_refused_with_its_line() {
+fn invalid_recordings_are_rejected_with_their_line() {
     let error = |text: &str| replay(&mut text.as_bytes()).unwrap_err().to_string();
     assert!(error("").starts_with("line 1 "));
     assert!(error("lowtide-live-tape 1\nseed x\n").starts_with("line 2 "));
@@ -79,7 +79,7 @@ fn what_is_no_tape_is_refused_with_its_line() {
 #[test]
 fn an_answer_that_differs_is_shown() {
     let head = "lowtide-live-tape 1\nseed 1\n";
-    let listen = Call::Listen { port: 80, backlog: 1, config: Arc::new(Config::default()) };
+    let listen = EndpointCall::Listen { port: 80, backlog: 1, config: Arc::new(Config::default()) };
     let fine = format!("{head}0 {listen} > ok\n0 {listen} > no\n7 unlisten 80 > -\n9 unlis");
     let seen = replay(&mut fine.as_bytes()).unwrap();
     assert_eq!((seen.calls, seen.end.as_ps()), (3, 7), "what was cut off does not count");
