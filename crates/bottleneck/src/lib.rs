@@ -18,17 +18,17 @@
 //! - Any IP packet is carried; what is for nobody is counted and dropped ([`IngressDrops`]).
 //!
 //! ```no_run
-//! use lowtide_bottleneck::{Bottleneck, Port, Settings};
+//! use lowtide_bottleneck::{Bottleneck, BottleneckSettings, HostPort};
 //! use lowtide_live::{Device, Live};
 //! use lowtide_net::{Blueprint, HostId};
 //!
 //! # fn scenario() -> Blueprint { Blueprint::default() }
 //! let network = scenario();
-//! let (ours, theirs) = Device::pair()?;
+//! let (ours, theirs) = Device::memory_link()?;
 //! let address: std::net::IpAddr = "10.77.0.1".parse()?;
-//! let host = Live::on(ours, vec![address], lowtide_live::Settings::default())?;
-//! let ports = vec![Port { host: HostId(0), device: theirs, networks: vec![(address, 32)] }];
-//! let bottleneck = Bottleneck::start(&network, ports, &Settings::default())?;
+//! let host = Live::with_device(ours, vec![address], lowtide_live::LiveSettings::default())?;
+//! let ports = vec![HostPort { host: HostId(0), device: theirs, networks: vec![(address, 32)] }];
+//! let bottleneck = Bottleneck::start(&network, ports, &BottleneckSettings::default())?;
 //! // ... traffic between `host` and the others ...
 //! drop(host);
 //! println!("{:?}", bottleneck.stop()?);

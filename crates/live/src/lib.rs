@@ -9,10 +9,10 @@
 //!
 //! ```no_run
 //! use std::io::Write;
-//! use lowtide_live::{DevicePlan, Live, Settings, Side, config};
+//! use lowtide_live::{DeviceNetwork, DevicePlan, Live, LiveSettings, config};
 //!
-//! let plan = DevicePlan::parse("tun:lt0", 1500, vec![Side::parse("10.77.0.2/24")?])?;
-//! let live = Live::start(&plan, Settings::default())?;
+//! let plan = DevicePlan::parse("tun:lt0", 1500, vec![DeviceNetwork::parse("10.77.0.2/24")?])?;
+//! let live = Live::start(&plan, LiveSettings::default())?;
 //! let dctcp = config("linux", Some("dctcp"), &[("send-buffer", "1 MB")])?;
 //! let mut stream = live.connect("10.77.0.1:5201".parse()?, &dctcp)?;
 //! stream.write_all(b"hello")?;
