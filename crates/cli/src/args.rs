@@ -1,4 +1,4 @@
-//! What may be typed. The help texts are the documentation of the command line.
+//! The arguments of the command line. The help texts are its documentation.
 
 mod analyze;
 mod backend;
@@ -7,6 +7,7 @@ mod compare;
 mod diff;
 #[cfg(target_os = "linux")]
 mod flow;
+mod groups;
 #[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
@@ -37,6 +38,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use flow::FlowArg;
+pub(crate) use groups::command;
 #[cfg(target_os = "linux")]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
@@ -48,7 +50,7 @@ pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
-pub(crate) use reproduce::ReproduceArgs;
+pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
@@ -71,31 +73,29 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a scenario: every scheme, point and seed, then tables, figures and a report
+    /// Run a scenario: tables, figures and a report
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Compare two sets of results seed by seed: differences with intervals, and a verdict for each
+    /// Compare two results seed by seed, with confidence intervals and verdicts
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(CompareArgs),
-    /// Say where two runs differ: settings, digests, tables, or the first packet
+    /// Find where two runs differ: settings, digests, tables, the first packet
     #[command(after_long_help = diff::EXAMPLES)]
     Diff(DiffArgs),
-    /// Which K, which g, how much buffer: DCTCP's analysis, checked by a short simulation
+    /// Compute K, g and buffer by DCTCP's analysis, and check them by simulation
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(PlanArgs),
-    /// Ask what happens when sender, receiver and neighbours run different stacks
+    /// Run every pair of stacks as sender, receiver and neighbour
     #[command(after_long_help = MATRIX_EXAMPLES)]
     Matrix(MatrixArgs),
-    /// Check a scenario without running it, and estimate what it costs; or check the files of a run directory
-    /// against the hashes in its manifest
+    /// Check a scenario and estimate its cost, or verify the hashes of a run directory
     Check(CheckArgs),
-    /// List what there is: scenarios, schemes, profiles, controls ...
+    /// List scenarios, schemes, profiles, congestion controls, markers ...
     List {
         /// Only this kind
         kind: Option<ListKind>,
     },
-    /// Explain a scheme, profile, switch, control, policy, decoder, marker, topology or workload; or,
-    /// with --flow, where a flow's time went
+    /// Explain a scheme, profile, switch, marker ..., or where a flow's time went (--flow)
     Explain {
         /// Its name; with --diff two names of profiles or schemes (`linux`, `linux+dctcp`); with --flow
         /// a run directory
@@ -117,7 +117,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of scenario files
     Schema,
-    /// Print a result table of a run directory
+    /// Print a table of a run directory
     Table {
         /// The run directory
         dir: PathBuf,
@@ -128,33 +128,39 @@ pub(crate) enum Command {
         #[arg(long)]
         csv: bool,
     },
-    /// Write the report of a run directory again
+    /// Render the report of a run directory again
     Report {
         /// The run directory
         dir: PathBuf,
     },
-    /// Run experiments of the papers and judge what the papers claim
+    /// The papers: their experiments, and which of their claims reproduce
+    Papers {
+        #[command(subcommand)]
+        what: PapersCommand,
+    },
+    /// The name of `papers reproduce` in the version before
+    #[command(hide = true)]
     Reproduce(ReproduceArgs),
-    /// Draw a flow: time-sequence, window, round trip, throughput and queue, one above the other
+    /// Draw a flow: time-sequence, window, round trip, throughput and queue
     Plot(PlotArgs),
-    /// Write the packets of a flow as a capture that Wireshark and tshark open
+    /// Write the packets of a flow as a pcapng file
     Pcap(PcapArgs),
-    /// Say from a capture what TCP did: ECN and its feedback, marks, losses, timeouts, stalls
+    /// Analyse a capture: ECN feedback, marks, losses, timeouts, stalls
     #[command(after_long_help = analyze::EXAMPLES)]
     Analyze(AnalyzeArgs),
     /// Measure the simulator's speed
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(BenchArgs),
-    /// Run packetdrill scripts against the transport, in virtual time
+    /// Run packetdrill scripts against our TCP in virtual time
     Packetdrill(PacketdrillArgs),
-    /// Our TCP on real packets: against the Linux kernel's, or another lowtide
+    /// Our TCP on real packets, with the Linux kernel or another lowtide as peer
     #[cfg(target_os = "linux")]
     #[command(after_long_help = live::EXAMPLES)]
     Live {
         #[command(subcommand)]
         what: Box<LiveCommand>,
     },
-    /// Testbeds of real kernels
+    /// Linux hosts in network namespaces around our switch model
     #[cfg(target_os = "linux")]
     Testbed {
         #[command(subcommand)]

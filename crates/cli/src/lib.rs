@@ -17,15 +17,16 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
-use args::{Cli, Command};
+use args::{Cli, Command, ListKind, PapersCommand};
 use output::Output;
 
 /// Does what the arguments of this process say. The whole command: nothing is left for the caller but
 /// to end with this status.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = args::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let out = Output { json: cli.json, quiet: cli.quiet };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
@@ -44,7 +45,16 @@ pub fn main() -> ExitCode {
         Command::Schema => cmd::new::schema(out),
         Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
         Command::Report { dir } => cmd::report::report(dir, out),
-        Command::Reproduce(args) => cmd::reproduce::reproduce(args, out),
+        Command::Papers { what: PapersCommand::List } => {
+            cmd::list::list(Some(ListKind::Experiments), out)
+        }
+        Command::Papers { what: PapersCommand::Reproduce(args) } => {
+            cmd::reproduce::reproduce(args, out)
+        }
+        Command::Reproduce(args) => {
+            out.note("`lowtide reproduce` is now `lowtide papers reproduce`");
+            cmd::reproduce::reproduce(args, out)
+        }
         Command::Plot(args) => cmd::flow::plot(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
         Command::Analyze(args) => cmd::analyze::analyze(args, out),

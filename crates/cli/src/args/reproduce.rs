@@ -1,10 +1,19 @@
-//! Arguments of `reproduce`.
+//! Arguments of `papers`.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::MemoryArg;
+
+/// Parts of `papers`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PapersCommand {
+    /// List the experiments of the papers
+    List,
+    /// Run experiments, judge the papers' claims, and draw their figures beside ours
+    Reproduce(ReproduceArgs),
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
