@@ -53,7 +53,7 @@ pub struct BottleneckSettings {
     pub faults: Vec<(HostId, Faults)>,
     /// So long before something is due the thread no longer sleeps; zero: it always sleeps.
     pub spin: Duration,
-    /// The priority of SCHED_FIFO, 1 to 99; `Unreachable` for the normal one. A refusal is told in the report.
+    /// The priority of SCHED_FIFO, 1 to 99; `None` for the normal one. A refusal is told in the report.
     pub priority: Option<u8>,
     /// The core that the thread is to stay on.
     pub cpu_core: Option<usize>,

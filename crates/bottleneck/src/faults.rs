@@ -135,7 +135,7 @@ pub(crate) struct FaultOutcome {
 }
 
 impl FaultInjector {
-    /// `Unreachable` where nothing goes wrong but what the line does.
+    /// `None` where nothing goes wrong but what the line does.
     pub(crate) fn new(faults: &Faults, seed: u64, host: u32) -> Option<Box<Self>> {
         let share = |parts, purpose| FaultProbability::new(parts, seed, host, purpose);
         let faulty = Self {

@@ -24,7 +24,7 @@ pub(crate) struct PacketHeader {
     pub(crate) len: usize,
 }
 
-/// The packet at the start of `bytes`; `Unreachable` for what is none.
+/// The packet at the start of `bytes`; `None` for what is none.
 pub(crate) fn parse_header(bytes: &[u8]) -> Option<PacketHeader> {
     match bytes.first()? >> 4 {
         4 => v4(bytes),

@@ -14,7 +14,7 @@ impl Slab {
         Self { places: Vec::new(), free: Vec::new(), max_packets: most }
     }
 
-    /// Keeps a copy; `Unreachable` where there is no room.
+    /// Keeps a copy; `None` where there is no room.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Option<u32> {
         let key = match self.free.pop() {
             Some(key) => key,

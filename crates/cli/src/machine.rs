@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Bytes of memory that runs may take without `--memory`: nine tenths of what is available. `Unreachable` where the
+/// Bytes of memory that runs may take without `--memory`: nine tenths of what is available. `None` where the
 /// system does not tell.
 pub(crate) fn memory() -> Option<u64> {
     available(Path::new("/")).map(|bytes| bytes / 10 * 9)

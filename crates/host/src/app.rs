@@ -55,7 +55,7 @@ impl ConnSide {
 pub(crate) struct ConnHandle {
     /// The host that holds it.
     pub(crate) host: u32,
-    /// Its name at that host; `Unreachable` before it is opened and after it is released.
+    /// Its name at that host; `None` before it is opened and after it is released.
     pub(crate) conn: Option<ConnId>,
     /// When its one pending timer event comes; far future without one.
     pub(crate) armed: Instant,
@@ -79,13 +79,13 @@ pub(crate) struct ConnProgress {
     // In the order of use: what every segment touches stands together, what few do comes last.
     /// It is an asker's: the server sends the data. Else the client does.
     pub(crate) server_sends: bool,
-    /// The class of its packets; `Unreachable` for that of the host that sends them.
+    /// The class of its packets; `None` for that of the host that sends them.
     pub(crate) class: Option<u8>,
     /// Index of the traffic group.
     pub(crate) group: u16,
     pub(crate) failed: Option<CloseReason>,
     pub(crate) ports: (u16, u16),
-    /// Bytes of data; `Unreachable` where no number ends it.
+    /// Bytes of data; `None` where no number ends it.
     pub(crate) size: Option<Bytes>,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Option<Instant>,

@@ -369,7 +369,7 @@ pub(crate) fn enqueue_delayed(
 }
 
 /// A packet that TCP made at `made` goes to the NIC at `now`. Returns its stamp, which it carries where
-/// it has a place for it (DX); `Unreachable` when the NIC had no room, or where nobody wants it.
+/// it has a place for it (DX); `None` when the NIC had no room, or where nobody wants it.
 #[expect(clippy::inline_always, reason = "every packet comes this way")]
 #[inline(always)]
 pub(crate) fn send(

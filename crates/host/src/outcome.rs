@@ -91,7 +91,7 @@ impl StallReason {
     }
 }
 
-/// One flow. Times are virtual; `Unreachable` where the thing never happened.
+/// One flow. Times are virtual; `None` where the thing never happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowRecord {
     /// Flow number.
@@ -109,7 +109,7 @@ pub struct FlowRecord {
     pub src_port: u16,
     /// Receiver's port.
     pub dst_port: u16,
-    /// Bytes asked for; `Unreachable` for a backlogged flow, and for a connection that stays open from query to
+    /// Bytes asked for; `None` for a backlogged flow, and for a connection that stays open from query to
     /// query.
     pub size: Option<u64>,
     /// When the application opened the connection.
@@ -156,7 +156,7 @@ pub struct FlowRecord {
     pub srtt: Option<Duration>,
     /// The same as the sending host shows it ([`lowtide_tcp::Info::srtt_quantised`]).
     pub srtt_shown: Option<Duration>,
-    /// Payload bytes of a full segment; `Unreachable` for a flow that never opened.
+    /// Payload bytes of a full segment; `None` for a flow that never opened.
     pub mss: Option<u32>,
     /// What the scheme wished for: names of control, decoder and policy.
     pub cc: &'static str,
@@ -180,7 +180,7 @@ pub struct FlowRecord {
     pub cc_used: &'static str,
     /// How it ended.
     pub status: FlowStatus,
-    /// What it waited for at its end; `Unreachable` of a complete one, of one without a size, and where that is
+    /// What it waited for at its end; `None` of a complete one, of one without a size, and where that is
     /// not known.
     pub stall_reason: Option<StallReason>,
     /// Why it failed, when it did.
@@ -207,7 +207,7 @@ pub struct QueryRecord {
     pub end: Option<Instant>,
     /// Bytes of all its answers.
     pub bytes: u64,
-    /// Whether all answers were there in time; `Unreachable` without a deadline, or where the run ended before it.
+    /// Whether all answers were there in time; `None` without a deadline, or where the run ended before it.
     pub deadline_met: Option<bool>,
     /// Retransmission timeouts of its connections, at either end, from request to answer. Where queries
     /// share a connection at the same time, a timeout is counted for each.
@@ -311,7 +311,7 @@ pub struct ProbeRow {
     pub flow: u32,
     /// Congestion window, bytes.
     pub cwnd: u64,
-    /// Slow-start threshold, bytes; `Unreachable` before the first reaction.
+    /// Slow-start threshold, bytes; `None` before the first reaction.
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -405,7 +405,7 @@ pub struct Outcome {
     pub delays: Vec<DelayRow>,
     /// Sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSample>,
-    /// Everything about the flows that were traced; `Unreachable` without any.
+    /// Everything about the flows that were traced; `None` without any.
     pub trace: Option<Trace>,
     /// Work done.
     pub counts: RunCounts,

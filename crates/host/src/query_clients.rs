@@ -98,7 +98,7 @@ impl QueryClients {
         self.list.iter().map(|a| a.start)
     }
 
-    /// What a connection carries; `Unreachable` for one that belongs to no asker.
+    /// What a connection carries; `None` for one that belongs to no asker.
     pub(crate) fn exchange(&mut self, connection: usize) -> Option<&mut Exchange> {
         self.exchanges.get_mut(connection.checked_sub(self.first)?)
     }

@@ -68,7 +68,7 @@ fn count_memory(world: &mut World<'_>) {
     }
 }
 
-/// `Unreachable` for a connection that no query asked for.
+/// `None` for a connection that no query asked for.
 fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRecord> {
     let progress: ConnProgress = *world.flows.get(id as usize)?;
     if progress.start == Instant::FAR_FUTURE {

@@ -35,7 +35,7 @@ pub struct Disturbance {
 }
 
 impl Setup {
-    /// When the flow of that number begins, jitter included; `Unreachable` for one that there is not.
+    /// When the flow of that number begins, jitter included; `None` for one that there is not.
     pub fn flow_start(&self, number: u32) -> Option<Instant> {
         let flow = self.flows.get(number as usize)?;
         let mut rng = Seed::derive(self.seed, "flow", number.into(), "start jitter").rng();
@@ -46,7 +46,7 @@ impl Setup {
 /// What is sampled while the run goes on. It never changes the run or its digest.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProbePlan {
-    /// Time between samples; `Unreachable` samples nothing.
+    /// Time between samples; `None` samples nothing.
     pub interval: Option<Duration>,
     /// Indices of the traffic groups whose senders are sampled.
     pub groups: Vec<u16>,

@@ -62,7 +62,7 @@ pub(crate) struct DelayLine<T> {
 }
 
 impl<T> DelayLine<T> {
-    /// The way of host `host` for that purpose; `Unreachable` where it delays nothing.
+    /// The way of host `host` for that purpose; `None` where it delays nothing.
     pub(crate) fn new(
         delay: StackDelay,
         run_seed: u64,

@@ -54,7 +54,7 @@ impl<'a> SteppedRun<'a> {
         while self.step(until) {}
     }
 
-    /// The time of the next event; `Unreachable` when the run is over.
+    /// The time of the next event; `None` when the run is over.
     pub fn next_event_time(&self) -> Option<Instant> {
         let next = self.sched.peek_time().filter(|at| *at < self.world.end);
         next.filter(|_| !self.world.finished())

@@ -22,7 +22,7 @@ pub(crate) struct TimerTick {
 }
 
 impl TimerTick {
-    /// Ticks of that length at host number `host` in the run of that seed; `Unreachable` for a length of zero.
+    /// Ticks of that length at host number `host` in the run of that seed; `None` for a length of zero.
     pub(crate) fn new(length: Duration, run_seed: u64, host: u64) -> Option<Self> {
         let mut rng = Seed::derive(run_seed, "host", host, "timer tick").rng();
         (length > Duration::ZERO).then(|| Self { length, phase: rng.duration_below(length) })

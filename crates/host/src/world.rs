@@ -198,7 +198,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The client's side of a connection opens it; `Unreachable` without a free port.
+    /// The client's side of a connection opens it; `None` without a free port.
     pub(crate) fn open(&mut self, now: Instant, side: ConnSide) -> Option<ConnId> {
         let progress = self.flows.get_mut(side.flow())?;
         let host = self.handles.get(side.index() as usize)?.host;

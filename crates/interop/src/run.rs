@@ -72,7 +72,7 @@ impl CaseResult {
 pub struct Evidence {
     /// Our end's report.
     pub ours: EndpointReport,
-    /// The peer's; `Unreachable` where it takes no part.
+    /// The peer's; `None` where it takes no part.
     pub peer: Option<EndpointReport>,
     /// Our connection, where there was one.
     pub info: Option<Info>,
@@ -183,7 +183,7 @@ fn attempt(
     Ok(Evidence { ours, peer, info, stats, open_connections: left, peer_stalled, report })
 }
 
-/// Both ends perform their scripts. The peer's report is `Unreachable` where nothing is expected of it.
+/// Both ends perform their scripts. The peer's report is `None` where nothing is expected of it.
 fn connection(
     live: &Live,
     config: &Config,

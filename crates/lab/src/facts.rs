@@ -72,15 +72,15 @@ pub struct GroupFacts {
     pub jain: Option<f64>,
     /// Smoothed round-trip times at the end of the flows, as their hosts show them.
     pub srtt_ms: Srtt,
-    /// Retransmission timeouts; `Unreachable` where a sender did not count them.
+    /// Retransmission timeouts; `None` where a sender did not count them.
     pub rto_count: Option<u64>,
-    /// Payload bytes sent more than once; `Unreachable` where a sender did not count them.
+    /// Payload bytes sent more than once; `None` where a sender did not count them.
     pub retx_bytes: Option<u64>,
     /// Share of the arriving payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
     /// Congestion controls and modes of ECN that its flows asked for and ran, with counts.
     pub transports: Vec<TransportFacts>,
-    /// What its senders said and heard of congestion; `Unreachable` where an end did not count it.
+    /// What its senders said and heard of congestion; `None` where an end did not count it.
     pub signals: Option<SignalFacts>,
 }
 
@@ -187,7 +187,7 @@ const fn ms(ps: u64) -> f64 {
     ps as f64 / 1e9
 }
 
-/// From when to when a flow could deliver what counts; `Unreachable` if that was never.
+/// From when to when a flow could deliver what counts; `None` if that was never.
 fn span(flow: &FlowRow, warmup_ps: u64, ended_ps: u64) -> Option<(u64, u64)> {
     let (from, to) = (flow.start_ps.max(warmup_ps), flow.delivered_ps.unwrap_or(ended_ps));
     (from < to).then_some((from, to))

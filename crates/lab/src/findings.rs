@@ -25,11 +25,11 @@ pub struct RunFinding {
     pub scheme: String,
     /// The point of the sweep.
     pub point: SweepPoint,
-    /// The traffic group; `Unreachable` where it is about a queue.
+    /// The traffic group; `None` where it is about a queue.
     pub group: Option<String>,
-    /// The queue; `Unreachable` where it is about a group.
+    /// The queue; `None` where it is about a group.
     pub queue: Option<String>,
-    /// The class of the queue; `Unreachable` of one without.
+    /// The class of the queue; `None` of one without.
     pub class: Option<String>,
     /// Seeds of which it is true.
     pub seeds: usize,

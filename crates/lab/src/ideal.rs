@@ -138,7 +138,7 @@ fn transfer(path: &[IdealHop], packets: &Packets, overtake: bool) -> Duration {
 }
 
 impl<'a> IdealPaths<'a> {
-    /// `Unreachable` where the blueprint is no network.
+    /// `None` where the blueprint is no network.
     fn new(plan: &'a Blueprint) -> Option<Self> {
         let ways = ShortestPaths::find(plan).ok()?;
         let sprays = plan.routing == Routing::Spray;
@@ -278,7 +278,7 @@ impl<'a> IdealPaths<'a> {
         Some(hops)
     }
 
-    /// The ideal time of a flow with these packets; `Unreachable` where nothing joins its hosts.
+    /// The ideal time of a flow with these packets; `None` where nothing joins its hosts.
     fn ideal(&mut self, src: u32, dst: u32, packets: &Packets) -> Option<Duration> {
         let back = self.between(dst, src)?;
         let back = back.iter().map(|path| path_time(path, packets.syn_ack)).min()?;
@@ -312,7 +312,7 @@ fn syn_options(hosts: &[&Config]) -> Options {
     options
 }
 
-/// The packets of a flow; `Unreachable` for one without a size, or that never opened.
+/// The packets of a flow; `None` for one without a size, or that never opened.
 fn packets(setup: &Setup, (src, dst): (u32, u32), row: &FlowRow) -> Option<Packets> {
     let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
     let (client, server) = (config(src)?, config(dst)?);

@@ -14,9 +14,9 @@ pub struct OverSeeds {
     pub seeds: usize,
     /// Seeds that gave a value.
     pub values: usize,
-    /// The mean; `Unreachable` unless every seed gave a value.
+    /// The mean; `None` unless every seed gave a value.
     pub mean: Option<f64>,
-    /// The 95 % interval; `Unreachable` for fewer than two seeds, or when all agree.
+    /// The 95 % interval; `None` for fewer than two seeds, or when all agree.
     pub ci95: Option<[f64; 2]>,
     /// Whether several seeds gave exactly the same value.
     pub seed_independent: bool,

@@ -58,7 +58,7 @@ impl<'a> PathFinder<'a> {
         Self { routes: ShortestPaths::find(network).ok(), best: BTreeMap::new() }
     }
 
-    /// The path from one host to another; `Unreachable` when there is none.
+    /// The path from one host to another; `None` when there is none.
     pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<HostPath<'a>> {
         let Self { routes: ways, best } = self;
         let ways = ways.as_ref()?;

@@ -47,7 +47,7 @@ impl Rates {
     }
 
     /// How long after `from` every flow has come within `share` of the mean rate and stays there until the
-    /// last interval, in picoseconds; counted to the end of the first such interval. `Unreachable` when they do
+    /// last interval, in picoseconds; counted to the end of the first such interval. `None` when they do
     /// not, or there are fewer than two flows.
     pub(crate) fn convergence_time(&self, from: u64, share: f64) -> Option<u64> {
         let stays = (0..self.ends.len()).rev().take_while(|i| self.is_fair(*i, share)).last()?;
@@ -84,7 +84,7 @@ impl Rates {
         })
     }
 
-    /// Jain's index in each interval, mean over the intervals; `Unreachable` for fewer than two flows.
+    /// Jain's index in each interval, mean over the intervals; `None` for fewer than two flows.
     pub(crate) fn jain(&self) -> Option<f64> {
         let index = |i: usize| {
             let rates = || self.flows.iter().filter_map(|f| f.get(i).copied());

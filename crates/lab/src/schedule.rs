@@ -72,13 +72,13 @@ pub(crate) type Finish<'a, T> =
 pub(crate) struct Schedule<'a> {
     /// Runs at a time, at least one.
     pub(crate) jobs: usize,
-    /// Threads of each; `Unreachable` for the jobs that are left.
+    /// Threads of each; `None` for the jobs that are left.
     pub(crate) threads: Option<usize>,
     /// Set by the caller to stop.
     pub(crate) stop: &'a AtomicBool,
     /// Whom to tell.
     pub(crate) progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
-    /// Who makes the runs; the simulator where it is `Unreachable`.
+    /// Who makes the runs; the simulator where it is `None`.
     pub(crate) backend: Option<&'a dyn Backend>,
     /// What the runs may take.
     pub(crate) limits: ResourceLimits<'a>,
@@ -86,7 +86,7 @@ pub(crate) struct Schedule<'a> {
 
 impl Schedule<'_> {
     /// Does `todo` and hands each outcome to `finish` on the thread that made it. What `finish`
-    /// returned comes back in the order of `todo`; `Unreachable` where the caller's stop came first. After a
+    /// returned comes back in the order of `todo`; `None` where the caller's stop came first. After a
     /// failure no run is started any more; the first one in the order of `todo` is returned.
     pub(crate) fn run<T: Send>(
         &self,

@@ -31,7 +31,7 @@ pub struct ExecuteOptions<'a> {
     pub dir: PathBuf,
     /// Runs at a time, at least one.
     pub jobs: usize,
-    /// Threads of each run, as far as they pay; `Unreachable` for `jobs` shared out where there are fewer runs.
+    /// Threads of each run, as far as they pay; `None` for `jobs` shared out where there are fewer runs.
     pub threads: Option<usize>,
     /// Forget what is in the directory instead of continuing.
     pub discard_existing: bool,
@@ -45,7 +45,7 @@ pub struct ExecuteOptions<'a> {
     pub stop: &'a AtomicBool,
     /// Whom to tell how far it is.
     pub progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
-    /// Who makes the runs; `Unreachable` for the simulator.
+    /// Who makes the runs; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
     /// What the runs may take; a plan that does not fit is refused before its first run.
     pub limits: ResourceLimits<'a>,
@@ -182,7 +182,7 @@ fn kept_runs(
     keys.iter().zip(&plan.runs).map(kept).collect()
 }
 
-/// Does `todo` and keeps each run as soon as it is finished; in the same order, `Unreachable` where the caller
+/// Does `todo` and keeps each run as soon as it is finished; in the same order, `None` where the caller
 /// stopped.
 fn run_and_keep(
     dir: &RunDir,
@@ -208,7 +208,7 @@ fn run_and_keep(
     })
 }
 
-/// Does those of the plan's runs that are `Unreachable`.
+/// Does those of the plan's runs that are `None`.
 fn run_missing(
     dir: &RunDir,
     plan: &RunPlan,

@@ -46,7 +46,7 @@ pub struct SignalFacts {
 }
 
 impl SignalFacts {
-    /// `Unreachable` where an end of a flow did not count all of it.
+    /// `None` where an end of a flow did not count all of it.
     pub(crate) fn new(flows: &[&FlowRow]) -> Option<Self> {
         let sum =
             |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();

@@ -14,7 +14,7 @@ pub struct CompletionTimes {
     /// Mean; only when every flow completed.
     pub mean: Option<f64>,
     /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
-    /// was there. The mean itself where every flow completed; `Unreachable` where one failed.
+    /// was there. The mean itself where every flow completed; `None` where one failed.
     pub mean_at_least: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -35,7 +35,7 @@ pub struct Slowdown {
     /// Mean; only when every flow completed.
     pub mean: Option<f64>,
     /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
-    /// was there. The mean itself where every flow completed; `Unreachable` where one failed.
+    /// was there. The mean itself where every flow completed; `None` where one failed.
     pub mean_at_least: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -192,7 +192,7 @@ impl CensoredBounds {
     }
 }
 
-/// The mean of values in ascending order; `Unreachable` where one has no bound.
+/// The mean of values in ascending order; `None` where one has no bound.
 fn mean(values: &[u64]) -> Option<f64> {
     let sum: u128 = values.iter().map(|t| u128::from(*t)).sum();
     values.last().filter(|last| **last != u64::MAX).map(|_| sum as f64 / values.len() as f64)

@@ -102,7 +102,7 @@ pub struct SwitchSpec {
     /// have memory of their own beside it.
     pub memory: Option<Bytes>,
     /// So many ports, in the order of the links, share one memory of that size, the next so many
-    /// another one; `Unreachable`: all share one.
+    /// another one; `None`: all share one.
     pub ports_per_memory: Option<NonZeroU32>,
 }
 

@@ -182,7 +182,7 @@ pub(crate) struct PoolSpec {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PoolLayout {
     pub(crate) specs: Vec<(PoolSpec, usize)>,
-    /// The memory of each port, by number; `Unreachable` at hosts and at switches that share none.
+    /// The memory of each port, by number; `None` at hosts and at switches that share none.
     pub(crate) of_port: Vec<Option<u32>>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Packets are lost each on its own with this probability; `Unreachable` when none are and the line never
+    /// Packets are lost each on its own with this probability; `None` when none are and the line never
     /// fails.
     pub(crate) fn new(rate: Fraction, fails: bool, run_seed: u64, port: u64) -> Option<Self> {
         let ppb = u64::try_from(rate.as_ppb()).unwrap_or(0);

@@ -218,7 +218,7 @@ impl Network {
 
     /// A host sends: the packet enters the port of `packet.src`.
     ///
-    /// Returns when it will have left the host, or `Unreachable` if it was dropped there. A packet from or to
+    /// Returns when it will have left the host, or `None` if it was dropped there. A packet from or to
     /// a host that does not exist, or to its own host, is a mistake of the caller (a debug build says
     /// so) and is dropped.
     pub fn send(

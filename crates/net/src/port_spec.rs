@@ -23,7 +23,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// `num / den`; `Unreachable` if `den` is zero.
+    /// `num / den`; `None` if `den` is zero.
     pub const fn new(num: u32, den: u32) -> Option<Self> {
         match NonZeroU32::new(den) {
             Some(den) => Some(Self { num, den }),
@@ -108,7 +108,7 @@ pub enum MarkSpec {
 }
 
 impl MarkSpec {
-    /// The name of the marker in its registry, if it sets CE; `Unreachable` for one that drops what it chooses,
+    /// The name of the marker in its registry, if it sets CE; `None` for one that drops what it chooses,
     /// and without a marker.
     pub const fn sets_ce(&self) -> Option<&'static str> {
         let (name, signal) = match self {
@@ -238,7 +238,7 @@ pub struct ClassSet(pub u32);
 pub struct PortSpec {
     /// Admission. [`BufferSpec::Unlimited`] where there are classes: theirs counts.
     pub buffer: BufferSpec,
-    /// Marking. [`MarkSpec::Unreachable`] where there are classes.
+    /// Marking. [`MarkSpec::None`] where there are classes.
     pub mark: MarkSpec,
     /// Whether "queue", for K and for static admission, counts the packet on the line.
     pub count_in_service: bool,

@@ -27,7 +27,7 @@ pub struct SwitchProfile {
     pub ports: &'static [Ports],
     /// The memory that they share, or that each group of them does.
     pub memory: Bytes,
-    /// How many ports share one memory; `Unreachable`: all.
+    /// How many ports share one memory; `None`: all.
     pub ports_per_memory: Option<u32>,
     /// The factor of the dynamic threshold, the same for each port.
     pub alpha: Ratio,

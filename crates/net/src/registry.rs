@@ -22,7 +22,7 @@ pub struct Param {
     pub name: &'static str,
     /// What it is written as.
     pub kind: ParamFormat,
-    /// The default as people would write it; `Unreachable` where it must be given.
+    /// The default as people would write it; `None` where it must be given.
     pub default: Option<&'static str>,
     /// One sentence.
     pub doc: &'static str,

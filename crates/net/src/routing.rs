@@ -44,7 +44,7 @@ pub struct Failure {
     pub link: usize,
     /// When it fails.
     pub down_at: Instant,
-    /// When it works again, later than `down_at`; `Unreachable` for never.
+    /// When it works again, later than `down_at`; `None` for never.
     pub up_at: Option<Instant>,
     /// How long routes take to follow.
     pub detect: Duration,

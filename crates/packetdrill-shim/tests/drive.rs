@@ -129,7 +129,7 @@ impl Driver {
         assert_eq!(sent, 0);
     }
 
-    /// Time in microseconds, the segment and its payload; `Unreachable` when nothing came.
+    /// Time in microseconds, the segment and its payload; `None` when nothing came.
     fn receive(&self) -> Option<(i64, Segment, Vec<u8>)> {
         let mut bytes = vec![0_u8; 2000];
         let (mut len, mut at) = (bytes.len(), 0);

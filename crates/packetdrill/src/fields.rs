@@ -349,7 +349,7 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
     }
 }
 
-/// How two values of one kind stand to each other; `Unreachable` when one is absent.
+/// How two values of one kind stand to each other; `None` when one is absent.
 pub(crate) fn compare(left: FieldValue, right: FieldValue) -> Option<Ordering> {
     Some(match (left, right) {
         (FieldValue::Absent, _) | (_, FieldValue::Absent) => return None,

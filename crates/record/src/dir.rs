@@ -331,7 +331,7 @@ impl RunDir {
     }
 
     /// Waits until no other process completes this directory, and keeps others from it until the answer is
-    /// dropped. `Unreachable` where the file system has no locks: two that complete it at once write the same bytes.
+    /// dropped. `None` where the file system has no locks: two that complete it at once write the same bytes.
     pub fn lock_exclusive(&self) -> Option<File> {
         let directory = File::open(&self.root).ok()?;
         directory.lock().ok()?;
@@ -434,7 +434,7 @@ pub struct RunReader {
 }
 
 impl RunReader {
-    /// The rows of `run` without its series; runs must be asked for in the order of the plan. `Unreachable`
+    /// The rows of `run` without its series; runs must be asked for in the order of the plan. `None`
     /// when the run is not there.
     pub fn take(&mut self, run: u32) -> Result<Option<RunTables>, RecordError> {
         let Some(row) = self.runs.take(run)?.pop() else { return Ok(None) };

@@ -27,7 +27,7 @@ pub struct FrameColumn {
     pub values: FrameValues,
 }
 
-/// The values of a column; `Unreachable` for a null.
+/// The values of a column; `None` for a null.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FrameValues {
     /// Numbers; true is one, false zero. Integers beyond 2^53 are rounded.

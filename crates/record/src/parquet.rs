@@ -117,7 +117,7 @@ fn may_hold(group: &RowGroupMetaData, runs: &[u32]) -> bool {
     }
 }
 
-/// The rows of `path` that belong to `runs` (all when `Unreachable`), with the number of the run.
+/// The rows of `path` that belong to `runs` (all when `None`), with the number of the run.
 pub(crate) fn read<R: Row>(
     (path, file): (&Path, File),
     runs: Option<&[u32]>,

@@ -69,7 +69,7 @@ impl LevelWeight {
         levels.iter().fold(0, |sum, l| sum.saturating_add(self.of(l)))
     }
 
-    /// The mean level in packets; `Unreachable` without any weight.
+    /// The mean level in packets; `None` without any weight.
     pub fn mean(self, levels: &[QueueLevel]) -> Option<f64> {
         let total = self.total(levels);
         let sum: u128 = levels.iter().map(|l| u128::from(self.of(l)) * u128::from(l.packets)).sum();

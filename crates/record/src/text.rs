@@ -52,7 +52,7 @@ impl TextTable {
 }
 
 impl Iterator for TextTable {
-    /// One value per column; `Unreachable` for a null.
+    /// One value per column; `None` for a null.
     type Item = Result<Vec<Option<String>>, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -94,7 +94,7 @@ impl ScenarioErrors {
         &self.0[0]
     }
 
-    /// All of `found` as one error, each place and message once; `Unreachable` when there are none.
+    /// All of `found` as one error, each place and message once; `None` when there are none.
     pub(crate) fn collect(mut found: Vec<ScenarioError>) -> Option<Self> {
         found.sort_by_key(|e| (e.file.clone(), e.span.as_ref().map(|s| s.start)));
         let mut kept: Vec<ScenarioError> = Vec::new();

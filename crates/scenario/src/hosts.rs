@@ -11,7 +11,7 @@ use crate::toml_tree::SourceSpan;
 /// A group of hosts: its name and where it lies.
 pub(crate) type NamedHostRange<'a> = (&'a str, HostRange);
 
-/// The hosts that the references name, in their order; complains and gives `Unreachable` when one is wrong.
+/// The hosts that the references name, in their order; complains and gives `None` when one is wrong.
 pub(crate) fn resolve(
     names: &[(String, SourceSpan)],
     groups: &[NamedHostRange<'_>],

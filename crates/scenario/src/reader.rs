@@ -80,7 +80,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         TableReader::new(section, &[], table, at, &path, self.known, self.complaints)
     }
 
-    /// The value of a key, or its default; `Unreachable` when there is neither or it was refused.
+    /// The value of a key, or its default; `None` when there is neither or it was refused.
     pub(crate) fn value(&mut self, name: &str) -> Option<(KeyValue, SourceSpan)> {
         let key = *self.keys.iter().find(|k| k.name == name)?;
         let known = |names| self.known.list(names);
@@ -182,7 +182,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A time; `Unreachable` also for `off`.
+    /// A time; `None` also for `off`.
     pub(crate) fn time(&mut self, name: &str) -> Option<Duration> {
         match self.value(name)?.0 {
             KeyValue::Time(time) => Some(time),
@@ -190,7 +190,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A rate; `Unreachable` also for `off`.
+    /// A rate; `None` also for `off`.
     pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
         match self.value(name)?.0 {
             KeyValue::Rate(rate) => Some(rate),
@@ -206,7 +206,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A size; `Unreachable` also for `unlimited`.
+    /// A size; `None` also for `unlimited`.
     pub(crate) fn size(&mut self, name: &str) -> Option<Bytes> {
         match self.value(name)?.0 {
             KeyValue::Size(size) => Some(size),
@@ -214,7 +214,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// Packets or bytes; `Unreachable` also for `unlimited`.
+    /// Packets or bytes; `None` also for `unlimited`.
     pub(crate) fn length(&mut self, name: &str) -> Option<Count> {
         match self.value(name)?.0 {
             KeyValue::Length(count) => Some(count),

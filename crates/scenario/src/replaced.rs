@@ -104,7 +104,7 @@ pub(crate) fn of(
 }
 
 /// The configuration of a group with every switch of its scheme as the scheme has it, or else that of
-/// the profile; `Unreachable` where neither is named.
+/// the profile; `None` where neither is named.
 fn scheme_config(
     model: &ScenarioModel,
     group: &HostGroup,

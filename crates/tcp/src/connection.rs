@@ -29,8 +29,8 @@ use crate::transmit::{Transmit, TransmitId};
 /// A TCP connection without I/O.
 ///
 /// The driver feeds segments and the time, and polls what to send, when to come back, and what
-/// happened. After any call that returned, poll [`Self::poll_transmit`] until `Unreachable`, then
-/// [`Self::poll_event`] until `Unreachable`, then ask [`Self::poll_timeout`].
+/// happened. After any call that returned, poll [`Self::poll_transmit`] until `None`, then
+/// [`Self::poll_event`] until `None`, then ask [`Self::poll_timeout`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection {
@@ -163,7 +163,7 @@ impl Connection {
         self.note_waiting(now);
     }
 
-    /// The next thing to put on the wire; `Unreachable` when there is nothing to send now.
+    /// The next thing to put on the wire; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = Transmit::default();
         self.poll_transmit_into(now, &mut transmit).then_some(transmit)
@@ -197,7 +197,7 @@ impl Connection {
         self.last_departure = Some(stamp);
     }
 
-    /// When [`Self::handle_timeout`] wants to be called; `Unreachable` for never.
+    /// When [`Self::handle_timeout`] wants to be called; `None` for never.
     #[expect(clippy::inline_always, reason = "every segment comes this way")]
     #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {

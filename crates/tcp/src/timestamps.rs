@@ -61,7 +61,7 @@ impl TimestampState {
         }
     }
 
-    /// The latest at which something can have been sent that is echoed so; `Unreachable` when the echo is
+    /// The latest at which something can have been sent that is echoed so; `None` when the echo is
     /// from the future and says nothing.
     pub(crate) fn latest_send_time(&self, now: Instant, echo: u32) -> Option<Instant> {
         let granularity = self.granularity.as_ps().max(1);
@@ -70,18 +70,18 @@ impl TimestampState {
         (age < 1 << 30).then(|| Instant::from_ps((ticks + 1).saturating_mul(granularity) - 1))
     }
 
-    /// Round-trip time from an echo; `Unreachable` when the echo is from the future or within one tick,
+    /// Round-trip time from an echo; `None` when the echo is from the future or within one tick,
     /// where it says nothing.
     pub(crate) fn rtt(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age(now, echo).filter(|ticks| *ticks > 0).map(|ticks| self.granularity * ticks)
     }
 
-    /// Round-trip time from an echo, one tick at least; `Unreachable` when the echo is from the future.
+    /// Round-trip time from an echo, one tick at least; `None` when the echo is from the future.
     pub(crate) fn rtt_at_least_a_tick(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age(now, echo).map(|ticks| self.granularity * ticks.max(1))
     }
 
-    /// Ticks since the time that an echo states; `Unreachable` when that is in the future.
+    /// Ticks since the time that an echo states; `None` when that is in the future.
     fn age(&self, now: Instant, echo: u32) -> Option<u64> {
         let ticks = tick(now, self.granularity, self.base).wrapping_sub(echo);
         (ticks < 1 << 30).then_some(u64::from(ticks))

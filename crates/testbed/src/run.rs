@@ -58,7 +58,7 @@ pub(crate) fn settings(setup: &Setup) -> BottleneckSettings {
     }
 }
 
-/// Runs the flows of `setup` between hosts of their own. `Unreachable` when `watch` stopped it.
+/// Runs the flows of `setup` between hosts of their own. `None` when `watch` stopped it.
 pub(crate) fn run(
     setup: &Setup,
     plans: &[HostPlan],

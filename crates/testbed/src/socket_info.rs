@@ -4,7 +4,7 @@ use lowtide_live::ConnInfo;
 use lowtide_tcp::EcnMode;
 use lowtide_units::Duration;
 
-/// What an end shows of itself; `Unreachable` is what it does not tell.
+/// What an end shows of itself; `None` is what it does not tell.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SocketInfo {
     /// The congestion control that acts.

@@ -125,14 +125,14 @@ impl WorkloadArgs {
     pub fn count(&self, name: &str) -> u64 {
         self.count_or_off(name).unwrap_or(0)
     }
-    /// The number set for `name`; `Unreachable` when it is off.
+    /// The number set for `name`; `None` when it is off.
     pub fn count_or_off(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             Some(WorkloadParamValue::Count(n)) => Some(*n),
             _ => None,
         }
     }
-    /// The size set for `name`; `Unreachable` is unlimited or off.
+    /// The size set for `name`; `None` is unlimited or off.
     pub fn size(&self, name: &str) -> Option<Bytes> {
         match self.get(name) {
             Some(WorkloadParamValue::Size(size)) => *size,
@@ -143,14 +143,14 @@ impl WorkloadArgs {
     pub fn time(&self, name: &str) -> Duration {
         self.time_or_off(name).unwrap_or(Duration::ZERO)
     }
-    /// The time set for `name`; `Unreachable` when it is off.
+    /// The time set for `name`; `None` when it is off.
     pub fn time_or_off(&self, name: &str) -> Option<Duration> {
         match self.get(name) {
             Some(WorkloadParamValue::Time(time)) => Some(*time),
             _ => None,
         }
     }
-    /// The rate set for `name`; `Unreachable` when it is off.
+    /// The rate set for `name`; `None` when it is off.
     pub fn rate(&self, name: &str) -> Option<Rate> {
         match self.get(name) {
             Some(WorkloadParamValue::Rate(rate)) => Some(*rate),
@@ -164,14 +164,14 @@ impl WorkloadArgs {
             _ => None,
         }
     }
-    /// The share set for `name`; `Unreachable` when it is off.
+    /// The share set for `name`; `None` when it is off.
     pub fn parts(&self, name: &str) -> Option<Fraction> {
         match self.get(name) {
             Some(WorkloadParamValue::Parts(parts)) => Some(*parts),
             _ => None,
         }
     }
-    /// The distribution set for `name`; `Unreachable` when it is off.
+    /// The distribution set for `name`; `None` when it is off.
     pub fn distribution(&self, name: &str) -> Option<&Arc<Cdf>> {
         match self.get(name) {
             Some(WorkloadParamValue::Distribution(cdf)) => Some(cdf),
@@ -185,7 +185,7 @@ impl WorkloadArgs {
             WorkloadError::at(name, message, "write a value, the name of a distribution, or a file")
         })
     }
-    /// The file set for `name`; `Unreachable` when it is off.
+    /// The file set for `name`; `None` when it is off.
     pub fn file(&self, name: &str) -> Option<&Arc<UserFile>> {
         match self.get(name) {
             Some(WorkloadParamValue::File(file)) => Some(file),

@@ -45,13 +45,13 @@ pub struct Cdf {
 }
 
 impl Cdf {
-    /// The built-in distribution of that name, or `Unreachable`.
+    /// The built-in distribution of that name, or `None`.
     pub fn named(name: &str) -> Option<Self> {
         built_in::find(name)
     }
 
     /// What a text other than a path means: the built-in distribution of that name when it is one of
-    /// `measure`, or always one value, `20 kB` or `10 ms`. `Unreachable` leaves it to be a path.
+    /// `measure`, or always one value, `20 kB` or `10 ms`. `None` leaves it to be a path.
     pub fn from_text(text: &str, measure: CdfKind) -> Option<Self> {
         let fixed = || match measure {
             CdfKind::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),

@@ -14,7 +14,7 @@ pub const MAX_QUERIES: u64 = 10_000_000;
 /// What is wrong with the parameters together, with the hosts, or with a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WorkloadError {
-    /// The key to point at: a parameter, `from` or `to`; `Unreachable` is the whole group.
+    /// The key to point at: a parameter, `from` or `to`; `None` is the whole group.
     pub key: Option<&'static str>,
     /// What is wrong, with the line and column of a file where it is one.
     pub message: String,

@@ -17,7 +17,7 @@ pub struct Flow {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Bytes to send; `Unreachable` sends until the end of the run (a backlogged flow).
+    /// Bytes to send; `None` sends until the end of the run (a backlogged flow).
     pub size: Option<Bytes>,
     /// When the application opens the connection, before any start jitter.
     pub start: Instant,

@@ -47,7 +47,7 @@ pub enum WorkloadParamKind {
 pub enum WorkloadParamValue {
     /// A number.
     Count(u64),
-    /// A size; `Unreachable` is unlimited.
+    /// A size; `None` is unlimited.
     Size(Option<Bytes>),
     /// A span of time.
     Time(Duration),
@@ -72,7 +72,7 @@ pub struct WorkloadParam {
     pub name: &'static str,
     /// What it accepts.
     pub kind: WorkloadParamKind,
-    /// The default as people would write it; `Unreachable` must be given.
+    /// The default as people would write it; `None` must be given.
     pub default: Option<&'static str>,
     /// One sentence with the unit.
     pub doc: &'static str,

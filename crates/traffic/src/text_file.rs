@@ -97,7 +97,7 @@ pub(crate) fn quoted(field: &str) -> String {
 }
 
 /// A number without a sign, times `scale`, rounded to the nearest whole number: `0.25` times 10^12.
-/// Reads `12`, `12.5`, `.5` and `1.5e-3`; `Unreachable` for anything else and for what exceeds a `u64`.
+/// Reads `12`, `12.5`, `.5` and `1.5e-3`; `None` for anything else and for what exceeds a `u64`.
 pub(crate) fn scaled(text: &str, scale: u64) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),

@@ -62,7 +62,7 @@ pub(crate) fn write_json(
     write().map_err(|e| UmlError::system(format!("write {}", path.display()), e))
 }
 
-/// Reads what [`put`] wrote; `Unreachable` where there is nothing yet.
+/// Reads what [`put`] wrote; `None` where there is nothing yet.
 pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(
     folder: &Path,
     name: &str,

@@ -9,7 +9,7 @@ use crate::{Bytes, Duration};
 pub struct Rate(u64);
 
 impl Rate {
-    /// A rate of `bps` bits per second, or `Unreachable` for zero.
+    /// A rate of `bps` bits per second, or `None` for zero.
     pub const fn from_bps(bps: u64) -> Option<Self> {
         if bps == 0 { None } else { Some(Self(bps)) }
     }

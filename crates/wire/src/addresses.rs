@@ -24,7 +24,7 @@ pub enum Addresses {
 }
 
 impl Addresses {
-    /// The addresses of a packet from `src` to `dst`; `Unreachable` when they are not of one family.
+    /// The addresses of a packet from `src` to `dst`; `None` when they are not of one family.
     pub const fn between(src: IpAddr, dst: IpAddr) -> Option<Self> {
         match (src, dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => Some(Self::V4 { src, dst }),

@@ -1,6 +1,6 @@
 //! What ICMP says of a TCP packet that was sent (RFC 792, RFC 4443).
 //!
-//! Contract: only errors about TCP are read; everything else is [`Unreachable`]. Of the packet that an error quotes
+//! Contract: only errors about TCP are read; everything else is [`None`]. Of the packet that an error quotes
 //! nothing is believed but its addresses, ports and sequence number, which the caller compares with what it
 //! really sent (RFC 5927 §4.1).
 
@@ -45,7 +45,7 @@ pub struct IcmpError {
     pub kind: IcmpKind,
 }
 
-/// Reads the ICMP error in the IP packet `bytes`; `Unreachable` when it is none, or is not about TCP.
+/// Reads the ICMP error in the IP packet `bytes`; `None` when it is none, or is not about TCP.
 pub fn parse(bytes: &[u8]) -> Option<IcmpError> {
     if bytes.first()? >> 4 == 6 { parse_v6(bytes) } else { parse_v4(bytes) }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{CommandFactory, Command as ClapCommand};
+use clap::{Command as ClapCommand, CommandFactory};
 
 use super::Cli;
 

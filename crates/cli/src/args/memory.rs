@@ -21,7 +21,7 @@ fn size(text: &str) -> Result<Bytes, String> {
 }
 
 impl MemoryArg {
-    /// The limit in bytes; `Unreachable` where none was given and the system does not tell.
+    /// The limit in bytes; `None` where none was given and the system does not tell.
     pub(crate) fn limit(self) -> Option<u64> {
         self.memory.map(Bytes::as_u64).or_else(crate::machine::memory)
     }

@@ -5,7 +5,7 @@ use lowtide_lab::Backend;
 use crate::args::{BackendArg, RealArgs};
 use crate::error::CommandError;
 
-/// `Unreachable` for the simulator.
+/// `None` for the simulator.
 pub(crate) fn backend(
     arg: BackendArg,
     real: &RealArgs,

@@ -136,7 +136,7 @@ pub(crate) struct PlanRunner<'a> {
     pub(crate) jobs: Option<u32>,
     pub(crate) threads: ThreadCount,
     pub(crate) discard_existing: bool,
-    /// Who makes them; `Unreachable` for the simulator.
+    /// Who makes them; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,

@@ -152,7 +152,7 @@ impl<'a> Attacker<'a> {
         }
     }
 
-    /// Opens a connection from `port` of `from`; `Unreachable` where the server does not answer.
+    /// Opens a connection from `port` of `from`; `None` where the server does not answer.
     pub(crate) fn open(&mut self, from: Ipv4Addr, port: u16, options: Options) -> Option<Peer> {
         let iss = SeqNum::new(self.draw() as u32);
         let syn =

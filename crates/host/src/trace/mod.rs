@@ -53,7 +53,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    /// `Unreachable` when nothing is to be traced. Flows that the run does not have are left out.
+    /// `None` when nothing is to be traced. Flows that the run does not have are left out.
     pub(crate) fn new(
         wanted: &[u32],
         all: &[ConnProgress],

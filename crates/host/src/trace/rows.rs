@@ -212,7 +212,7 @@ pub struct SenderRow {
     pub phase: SenderPhase,
     /// Congestion window, bytes.
     pub cwnd: u64,
-    /// Slow-start threshold, bytes; `Unreachable` before the first reaction.
+    /// Slow-start threshold, bytes; `None` before the first reaction.
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,

@@ -192,7 +192,7 @@ impl<'a> ExperimentSchema<'a> {
 /// Columns that every table begins with, beside those of the sweep.
 const KEY_COLUMNS: [&str; 3] = ["run", "scheme", "seed"];
 
-/// The columns of a table; `Unreachable` where there is no such table.
+/// The columns of a table; `None` where there is no such table.
 fn columns(table: &str) -> Option<&'static [Column]> {
     const ALL: [(&str, &[Column]); 14] = [
         (RunRow::TABLE, RunRow::COLUMNS),

@@ -236,7 +236,7 @@ impl Claim {
         }
     }
 
-    /// Where at least the direction is the paper's; `Unreachable` when the claim cannot tell.
+    /// Where at least the direction is the paper's; `None` when the claim cannot tell.
     pub fn direction(&self) -> Option<[f64; 2]> {
         let reported = self.reported?;
         match (self.kind, self.direction) {

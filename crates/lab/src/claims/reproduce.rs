@@ -28,7 +28,7 @@ pub struct ReproductionResult {
     pub claims: Vec<ClaimResult>,
     /// Packet-hops of all its runs.
     pub hops: u64,
-    /// What its reduced form may take; `Unreachable` for the whole form, and where the file does not say.
+    /// What its reduced form may take; `None` for the whole form, and where the file does not say.
     pub hop_budget: Option<u64>,
     /// What was varied, if it was asked for.
     pub variations: Vec<Variation>,

@@ -20,7 +20,7 @@ pub struct MetricRow {
     pub subject: MetricSubject,
     /// Its mean in the first set.
     pub first: Option<f64>,
-    /// The others against it, in their order; `Unreachable` where one does not have it.
+    /// The others against it, in their order; `None` where one does not have it.
     pub others: Vec<Option<ComparedMetric>>,
 }
 

@@ -108,7 +108,7 @@ fn select_metrics<'a, F>(
     })
 }
 
-/// One metric over the pairs of one scheme and point; `Unreachable` where neither side has it at all and nobody
+/// One metric over the pairs of one scheme and point; `None` where neither side has it at all and nobody
 /// asked for it.
 fn row<F>(
     pairs: &[(&RunFacts, &RunFacts)],

@@ -29,7 +29,7 @@ pub struct RunDivergence {
     pub a: RunKey,
     /// The other one.
     pub b: RunKey,
-    /// `Unreachable` if nothing differs to the end of both.
+    /// `None` if nothing differs to the end of both.
     pub first: Option<FirstDivergence>,
 }
 

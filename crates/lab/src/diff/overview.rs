@@ -33,7 +33,7 @@ pub struct SettingDiff {
     pub b: Vec<String>,
 }
 
-/// A run of each side; `Unreachable` where a side has no such run.
+/// A run of each side; `None` where a side has no such run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunPair {
     /// The run, as the side calls it that has it.

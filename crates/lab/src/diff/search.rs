@@ -83,7 +83,7 @@ impl<'a> Lockstep<'a> {
         let pairs = self.a.digests().zip(self.b.digests()).enumerate();
         pairs.filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect()
     }
-    /// The time of the next event of either; `Unreachable` when both are over.
+    /// The time of the next event of either; `None` when both are over.
     fn next(&self) -> Option<Instant> {
         self.a.next_event_time().into_iter().chain(self.b.next_event_time()).min()
     }

@@ -39,7 +39,7 @@ pub(crate) struct HeatGrid {
     pub(crate) rows: Vec<String>,
     /// Names of the columns, from the left.
     pub(crate) columns: Vec<String>,
-    /// The cells, row by row; `Unreachable` where there is no value.
+    /// The cells, row by row; `None` where there is no value.
     pub(crate) cells: Vec<Option<f64>>,
 }
 

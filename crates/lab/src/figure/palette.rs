@@ -23,7 +23,7 @@ pub(crate) enum MarkerShape {
 pub(crate) struct Style {
     /// Colour of line and marker.
     pub(crate) color: RGBColor,
-    /// Length of dash and gap in pixels; `Unreachable` is solid.
+    /// Length of dash and gap in pixels; `None` is solid.
     pub(crate) dash: Option<(i32, i32)>,
     /// Sign at data points.
     pub(crate) marker: MarkerShape,

@@ -15,7 +15,7 @@ pub(crate) fn file_name(scheme: &str) -> String {
     scheme.chars().map(keep).collect()
 }
 
-/// The run of `key` from the written-out scenario of another run of its scheme; `Unreachable` when that text
+/// The run of `key` from the written-out scenario of another run of its scheme; `None` when that text
 /// does not lead to it.
 fn derive(text: &str, key: &RunKey, hash: &str) -> Option<RunSpec> {
     let mut scenario = Scenario::parse(text, "resolved.toml").ok()?;

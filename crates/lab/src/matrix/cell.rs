@@ -74,7 +74,7 @@ pub struct MatrixCell {
     pub sender: String,
     /// Who receives.
     pub receiver: String,
-    /// Who shares the bottleneck; `Unreachable` when nobody does.
+    /// Who shares the bottleneck; `None` when nobody does.
     pub neighbour: Option<String>,
     /// The bottleneck.
     pub queue: BottleneckStats,
@@ -151,7 +151,7 @@ pub(crate) fn bottleneck(run: &RunFacts) -> Option<&QueueFacts> {
     run.queues.iter().max_by(|a, b| busy(a).total_cmp(&busy(b)).then(b.name.cmp(&a.name)))
 }
 
-/// The mean of what there is; `Unreachable` when a run lacks it.
+/// The mean of what there is; `None` when a run lacks it.
 pub(crate) fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

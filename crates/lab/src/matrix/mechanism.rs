@@ -149,7 +149,7 @@ pub(crate) fn explain_collapse(cell: &MatrixCell, t: &Thresholds) -> (Mechanism,
     (mechanism, evidence)
 }
 
-/// Why marks do not slow the pair; `Unreachable` when they do.
+/// Why marks do not slow the pair; `None` when they do.
 pub(crate) fn explain_blindness(
     cell: &MatrixCell,
     t: &Thresholds,

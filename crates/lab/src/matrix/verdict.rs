@@ -63,7 +63,7 @@ impl Verdict {
 pub struct PairFinding {
     /// What.
     pub verdict: Verdict,
-    /// Why; `Unreachable` for a healthy pair.
+    /// Why; `None` for a healthy pair.
     pub mechanism: Option<Mechanism>,
     /// The numbers that decided.
     pub evidence: VerdictEvidence,

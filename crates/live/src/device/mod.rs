@@ -60,7 +60,7 @@ impl Device {
         Ok((Self::MemoryLink(a), Self::MemoryLink(b)))
     }
 
-    /// The next packet that waits, its length in bytes; `Unreachable` when there is none.
+    /// The next packet that waits, its length in bytes; `None` when there is none.
     ///
     /// # Errors
     /// The interface is gone.

@@ -30,7 +30,7 @@ pub trait ByteStream: Send + Sync {
     fn shutdown_write(&self) -> io::Result<()>;
     /// Gives it up: RST. Calls that wait end.
     fn abort(&self);
-    /// How long a call waits while nothing happens; `Unreachable` for ever.
+    /// How long a call waits while nothing happens; `None` for ever.
     ///
     /// # Errors
     /// As sockets do.
@@ -113,7 +113,7 @@ impl ByteStream for TcpStream {
 
 /// Where connections come in.
 pub trait Accept: Send + Sync {
-    /// The next connection; `Unreachable` when none came in time.
+    /// The next connection; `None` when none came in time.
     ///
     /// # Errors
     /// The listener is gone.

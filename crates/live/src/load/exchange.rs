@@ -25,7 +25,7 @@ pub struct Progress {
 pub struct TransferOutcome {
     /// What this end sent or received.
     pub local: DataDigest,
-    /// What the other end says; `Unreachable` where that cannot be heard.
+    /// What the other end says; `None` where that cannot be heard.
     pub remote: Option<DataDigest>,
 }
 

@@ -54,7 +54,7 @@ impl TransferRequest {
         out
     }
 
-    /// Reads it back; `Unreachable` for what is no request of this version.
+    /// Reads it back; `None` for what is no request of this version.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let (head, numbers) = bytes.split_first_chunk::<16>()?;
         let piece = u32::from_be_bytes(*head.last_chunk()?);

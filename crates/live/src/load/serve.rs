@@ -58,7 +58,7 @@ impl Default for ServeLimits {
 /// When a server ends, and what clients may take of it.
 #[derive(Clone, Copy)]
 pub struct ServePlan<'a> {
-    /// After so many connections; `Unreachable` for never.
+    /// After so many connections; `None` for never.
     pub connections: Option<usize>,
     /// When somebody sets this.
     pub stop: &'a AtomicBool,

@@ -77,7 +77,7 @@ impl fmt::Display for EndpointCall {
 }
 
 impl EndpointCall {
-    /// The call that `text` says; `Unreachable` when it says none.
+    /// The call that `text` says; `None` when it says none.
     pub(super) fn parse(text: &str) -> Option<Self> {
         // Values of a configuration may hold spaces: it comes last and is the rest of the line.
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));

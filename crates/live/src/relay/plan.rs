@@ -72,7 +72,7 @@ pub struct RelayPlan {
     pub buffer_size: usize,
     /// How long a target may take to answer.
     pub connect_timeout: Duration,
-    /// How long a connection may be without a byte in either direction before both sides are reset; `Unreachable` for ever.
+    /// How long a connection may be without a byte in either direction before both sides are reset; `None` for ever.
     pub idle_timeout: Option<Duration>,
     /// How long connections may go on when the relay is to end; then they are reset.
     pub drain_timeout: Duration,

@@ -106,7 +106,7 @@ impl RelaySocket {
         }
     }
 
-    /// Reads what is there; `Unreachable` when there is nothing yet, zero at the end.
+    /// Reads what is there; `None` when there is nothing yet, zero at the end.
     pub(super) fn read(&self, out: &mut [u8]) -> io::Result<Option<usize>> {
         retry_on_eintr(|| match self {
             Self::Kernel(stream) => (&mut &*stream).read(out),
@@ -114,7 +114,7 @@ impl RelaySocket {
         })
     }
 
-    /// Writes what there is room for; `Unreachable` when there is none.
+    /// Writes what there is room for; `None` when there is none.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
         retry_on_eintr(|| match self {
             Self::Kernel(stream) => (&mut &*stream).write(bytes),

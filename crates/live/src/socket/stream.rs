@@ -105,7 +105,7 @@ impl Stream {
         self.nonblocking.store(on, Ordering::Relaxed);
     }
 
-    /// How long a call waits while nothing changes at all; `Unreachable` for ever.
+    /// How long a call waits while nothing changes at all; `None` for ever.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         let ns = timeout.map_or(0, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX).max(1));
         self.timeout.store(ns, Ordering::Relaxed);

@@ -101,7 +101,7 @@ impl Budget {
         (1 << share.max(1).ilog2()).max(MIN_SHARE)
     }
 
-    /// Out-of-order bytes from which a connection is pruned; `Unreachable` while all of them hold less than an eighth of
+    /// Out-of-order bytes from which a connection is pruned; `None` while all of them hold less than an eighth of
     /// the limit. The pruned connections hold more than half of it all.
     pub(super) const fn prune_threshold(&self) -> Option<usize> {
         match self.out_of_order_conns {

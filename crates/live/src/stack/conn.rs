@@ -56,7 +56,7 @@ pub struct Readiness {
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) tuple: FourTuple,
-    /// Its name in the endpoint; `Unreachable` once it is released there.
+    /// Its name in the endpoint; `None` once it is released there.
     pub(super) id: Option<ConnId>,
     /// The listener that is to be told when it is established.
     pub(super) listener: Option<u16>,

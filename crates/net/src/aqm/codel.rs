@@ -54,7 +54,7 @@ enum AfterDrop {
 #[derive(Clone, Debug)]
 pub struct CoDel {
     spec: CoDelSpec,
-    /// When packets will have waited too long for an interval; `Unreachable` while they have not.
+    /// When packets will have waited too long for an interval; `None` while they have not.
     first_above: Option<Instant>,
     dropping: bool,
     drop_next: Instant,

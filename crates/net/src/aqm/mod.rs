@@ -160,7 +160,7 @@ impl Marker {
 
 impl Marker {
     /// A packet that finds no more than this is let pass whatever its codepoint, and nothing is learned
-    /// from it; `Unreachable` where each packet is a matter for the marker.
+    /// from it; `None` where each packet is a matter for the marker.
     pub(crate) const fn unmarked_limit(&self) -> Option<Limit> {
         match self {
             Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => Some(Limit::NONE),

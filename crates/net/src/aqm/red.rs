@@ -114,7 +114,7 @@ impl Red {
         self.average += ((found << FRAC_BITS) - self.average) >> self.spec.weight;
     }
 
-    /// The probability before it is made uniform, in parts per billion; `Unreachable` where all are chosen.
+    /// The probability before it is made uniform, in parts per billion; `None` where all are chosen.
     fn chance(&self) -> Option<i128> {
         let max_p = i128::from(self.spec.max_p.as_ppb());
         let above = self.average - self.max;

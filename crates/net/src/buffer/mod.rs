@@ -60,7 +60,7 @@ impl Admission {
             BufferSpec::Unlimited => Self::Unlimited(unlimited::Unlimited),
         }
     }
-    /// A packet that fits here behind the queue that it finds is admitted; `Unreachable` where that depends on
+    /// A packet that fits here behind the queue that it finds is admitted; `None` where that depends on
     /// other queues.
     pub(crate) const fn static_limit(&self) -> Option<Limit> {
         match self {

@@ -27,7 +27,7 @@ pub struct ArrivedPacket {
 impl Network {
     /// The event of the port of that number has come: its first packet arrives at the far end of the line.
     ///
-    /// Returns it when it has reached its host, or `Unreachable` when it went on from a switch (or was
+    /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
     /// dropped there).
     pub fn on_port_event(
         &mut self,
@@ -155,7 +155,7 @@ impl Network {
         self.pool.add_queueing(packet.id, departure.saturating_since(now + on_line));
     }
 
-    /// A packet comes to `port`. When it will have left, if that is known, or `Unreachable` if it is dropped.
+    /// A packet comes to `port`. When it will have left, if that is known, or `None` if it is dropped.
     ///
     /// A function of its own: within its callers it has too few registers.
     #[inline(never)]

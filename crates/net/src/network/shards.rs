@@ -144,7 +144,7 @@ impl Network {
         self.ports = ports.into_iter().flatten().collect();
     }
 
-    /// Where the link of that number is; `Unreachable` if it is in another part.
+    /// Where the link of that number is; `None` if it is in another part.
     pub(super) fn local_link(&self, link: usize) -> Option<usize> {
         match &self.shard {
             None => Some(link),

@@ -262,7 +262,7 @@ impl Network {
     }
 
     /// The length of the queue of `class` of `port` at `now`, in packets and IP bytes, as the port counts
-    /// it; `Unreachable` where there is no such class.
+    /// it; `None` where there is no such class.
     ///
     /// Looking changes neither the run nor its digest.
     pub fn class_queue_now(&mut self, now: Instant, port: u32, class: u8) -> Option<(u32, u64)> {

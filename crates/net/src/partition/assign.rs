@@ -7,7 +7,7 @@ const ROUNDS: usize = 4;
 /// A part may get so many twentieths of its fair share when a group moves to it.
 const ROOM: u64 = 21;
 
-/// The part of each group; `Unreachable` when a part would be empty.
+/// The part of each group; `None` when a part would be empty.
 ///
 /// Racks that follow one another in the order of hosts go together: so it is in every topology that is made
 /// from numbers. A switch without hosts goes where most of its links lead, and of several such parts to the

@@ -149,7 +149,7 @@ impl Partition {
     }
 }
 
-/// The least time from a port of a link to its far end; `Unreachable` for a link that is not to be cut.
+/// The least time from a port of a link to its far end; `None` for a link that is not to be cut.
 fn span(link: &LinkSpec) -> Option<Duration> {
     let (NodeId::Switch(_), NodeId::Switch(_)) = (link.a, link.b) else { return None };
     let lines = [&link.from_a, &link.from_b];

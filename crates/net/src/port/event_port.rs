@@ -331,7 +331,7 @@ impl Port {
         let on_line = (self.count_in_service && busy).then_some(self.fifo.bytes());
         Some(staged.queues.get(class)?.occupancy(on_line))
     }
-    /// The length of the queue of a class, as the port counts it; `Unreachable` where there are no classes.
+    /// The length of the queue of a class, as the port counts it; `None` where there are no classes.
     pub(crate) fn class_queue(&self, class: usize) -> Option<Occupancy> {
         let Special { event_port: Some(staged), .. } = self.special.as_deref()? else {
             return None;

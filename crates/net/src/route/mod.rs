@@ -73,7 +73,7 @@ struct SprayState {
 }
 
 impl Routes {
-    /// The port of `switch` for this packet; `Unreachable` if there is no way.
+    /// The port of `switch` for this packet; `None` if there is no way.
     #[inline]
     pub(crate) fn port(&mut self, switch: u32, packet: PacketMeta) -> Option<u32> {
         let home = self.attachments[packet.dst.0 as usize];

@@ -36,7 +36,7 @@ fn scripts() -> Vec<(String, PathBuf)> {
     paths.into_iter().map(|path| (name(&path), path)).collect()
 }
 
-/// The script as `--stock` prints it; `Unreachable` when it is refused.
+/// The script as `--stock` prints it; `None` when it is refused.
 fn stock(name: &str, path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).expect("a script");
     Script::parse(name, &text).expect("a script").for_stock().ok()

@@ -68,7 +68,7 @@ pub fn run(
     Ok(runner.report)
 }
 
-/// A packet in the notation of scripts, with its numbers as they are on the wire; `Unreachable` when it is no
+/// A packet in the notation of scripts, with its numbers as they are on the wire; `None` when it is no
 /// TCP packet.
 pub fn show(bytes: &[u8]) -> Option<String> {
     ObservedPacket::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())

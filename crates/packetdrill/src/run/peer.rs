@@ -95,7 +95,7 @@ impl Peer {
         wire.wrapping_sub(self.seq_mapping.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
     }
 
-    /// Where the host's payload stands in its stream; `Unreachable` before its SYN.
+    /// Where the host's payload stands in its stream; `None` before its SYN.
     pub(super) fn local_offset(&self, wire: u32) -> Option<u32> {
         let (_, isn) = self.seq_mapping.local_isn?;
         Some(wire.wrapping_sub(isn.wrapping_add(1)))

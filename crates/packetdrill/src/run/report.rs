@@ -13,7 +13,7 @@ use crate::script::{Script, ScriptError};
 pub struct ScriptReport {
     /// Name of the script.
     pub name: String,
-    /// Why it failed; `Unreachable` when it passed.
+    /// Why it failed; `None` when it passed.
     pub failure: Option<ScriptFailure>,
     /// What the author should know although nothing failed.
     pub notes: Vec<Note>,

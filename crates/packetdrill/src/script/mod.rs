@@ -109,7 +109,7 @@ pub struct PacketSpec {
     pub window: Option<u16>,
     /// The urgent pointer.
     pub urgent: u16,
-    /// The options in order; `Unreachable` for `<...>`.
+    /// The options in order; `None` for `<...>`.
     pub options: Option<Vec<TcpOption>>,
 }
 
@@ -172,7 +172,7 @@ pub struct Call {
     pub syscall: Syscall,
     /// Its arguments, each with where it stands.
     pub args: Vec<(Expr, Range<usize>)>,
-    /// What it must return; `Unreachable` for anything.
+    /// What it must return; `None` for anything.
     pub result: Option<CallResult>,
 }
 
@@ -218,7 +218,7 @@ pub enum Syscall {
 pub enum CallResult {
     /// A number that is no error.
     Value(i64),
-    /// -1 with this error; `Unreachable` for any error.
+    /// -1 with this error; `None` for any error.
     Error(Option<crate::stack::Errno>),
 }
 

@@ -190,7 +190,7 @@ fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
     Ok((seq, len))
 }
 
-/// `<mss 1460,nop,...>`, or `<...>`, which is `Unreachable`.
+/// `<mss 1460,nop,...>`, or `<...>`, which is `None`.
 fn options(at: &mut Cursor<'_>) -> Result<Option<Vec<TcpOption>>> {
     at.expect("<")?;
     at.skip_blanks()?;

@@ -77,7 +77,7 @@ pub struct SentPacket {
 #[derive(Debug)]
 struct Conn {
     tuple: FourTuple,
-    /// Its name in the endpoint; `Unreachable` once it is released there.
+    /// Its name in the endpoint; `None` once it is released there.
     id: Option<ConnId>,
     /// The listener to be told when it is established.
     listener: Option<i32>,
@@ -199,7 +199,7 @@ impl Stack {
         &mut self.settings.config
     }
 
-    /// When the next timer fires; `Unreachable` when nothing is armed.
+    /// When the next timer fires; `None` when nothing is armed.
     pub fn next_timer(&mut self) -> Option<Instant> {
         let Self { conns, endpoint, .. } = self;
         let ids = conns.iter().filter_map(|c| c.id);

@@ -32,7 +32,7 @@ impl Probe for Alpha {
 }
 
 impl Stack {
-    /// The newest connection between the two ends, open or over; `Unreachable` if there never was one.
+    /// The newest connection between the two ends, open or over; `None` if there never was one.
     pub fn view(&mut self, tuple: &FourTuple) -> Option<ConnView> {
         let key = self.conns.iter().rposition(|c| c.tuple == *tuple)?;
         let conn = &self.conns[key];

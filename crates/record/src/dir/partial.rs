@@ -96,7 +96,7 @@ impl RunDir {
         self.open_partial(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()
     }
 
-    /// A run that another session finished, without its series; `Unreachable` when it is not there or damaged, so
+    /// A run that another session finished, without its series; `None` when it is not there or damaged, so
     /// that it must be run again.
     pub fn load_run(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
         let (run, part) = self.open_partial(key, hash).ok()?;

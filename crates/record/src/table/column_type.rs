@@ -17,7 +17,7 @@ pub trait Cell: Sized {
     fn write<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
-    /// The values of a column; `Unreachable` when it has another type, or holds a null where none may be.
+    /// The values of a column; `None` when it has another type, or holds a null where none may be.
     fn read(column: &dyn Array) -> Option<Vec<Self>>;
 }
 

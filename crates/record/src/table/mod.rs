@@ -163,7 +163,7 @@ pub(crate) fn renumbered(
     RecordBatch::try_new(batch.schema(), columns)
 }
 
-/// The numbers of the runs in a batch, each with the rows that stand together; `Unreachable` without the column.
+/// The numbers of the runs in a batch, each with the rows that stand together; `None` without the column.
 pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
     let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a))?;
     let mut start = 0;

@@ -78,7 +78,7 @@ pub(crate) fn sections() -> Vec<&'static TableSpec> {
 }
 
 /// Reads a whole tree. All complaints are found in one go: what is wrong has something in its place, so
-/// that later tables and checks find more. `Unreachable` when there are any.
+/// that later tables and checks find more. `None` when there are any.
 pub(crate) fn read(
     root: &TomlNode,
     known: &KnownNames,

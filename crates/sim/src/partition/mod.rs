@@ -74,7 +74,7 @@ pub struct RunBounds {
     pub lookahead: Duration,
     /// The end, exclusive, as in [`crate::run`].
     pub until: Instant,
-    /// The run ends when so many things are over; `Unreachable` to go on to the end.
+    /// The run ends when so many things are over; `None` to go on to the end.
     pub completions: Option<usize>,
 }
 

@@ -242,7 +242,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn cwnd(&self) -> u64;
     /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
     fn ssthresh(&self) -> u64;
-    /// Rate at which to space segments; `Unreachable` sends as the ACKs come.
+    /// Rate at which to space segments; `None` sends as the ACKs come.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }

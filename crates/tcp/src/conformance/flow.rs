@@ -44,7 +44,7 @@ impl SyntheticSender {
         Self { cc: (subject.entry.build)(subject.params, setup), now: setup.now, una: 0, nxt: 0 }
     }
 
-    /// In congestion avoidance, with a window of about `segments`; `Unreachable` when a loss does not get
+    /// In congestion avoidance, with a window of about `segments`; `None` when a loss does not get
     /// the control there.
     pub(super) fn in_congestion_avoidance(
         subject: Subject<'_>,

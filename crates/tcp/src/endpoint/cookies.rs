@@ -187,7 +187,7 @@ impl Endpoint {
         Arrival::Cookie
     }
 
-    /// An ACK that belongs to no connection: the one that ends the handshake of a cookie, or `Unreachable`.
+    /// An ACK that belongs to no connection: the one that ends the handshake of a cookie, or `None`.
     #[cold]
     #[inline(never)]
     pub(super) fn complete(

@@ -26,7 +26,7 @@ pub(crate) struct Episode {
     pub(crate) phase: Phase,
     /// Duplicate ACKs in a row (RFC 5681 §2; with SACK: ACKs with news, RFC 6675 §2).
     pub(crate) dup_acks: u32,
-    /// RFC 6582 `recover`: a new fast recovery needs an ACK beyond it. `Unreachable` before the first.
+    /// RFC 6582 `recover`: a new fast recovery needs an ACK beyond it. `None` before the first.
     pub(crate) recover: Option<u64>,
     /// RFC 6582 window inflation, bytes.
     pub(crate) inflation: u64,

@@ -28,7 +28,7 @@ pub(crate) struct Prr {
     sent: bool,
     /// Without SACK: bytes that duplicate ACKs have counted as delivered already.
     duplicated: u64,
-    /// The reduction ends when SND.UNA reaches this; `Unreachable` for the end of fast recovery.
+    /// The reduction ends when SND.UNA reaches this; `None` for the end of fast recovery.
     until: Option<u64>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct Acked {
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
     pub(crate) newest: Option<Newest>,
-    /// When and in which order it was sent, for loss detection by time; `Unreachable` when nobody asks.
+    /// When and in which order it was sent, for loss detection by time; `None` when nobody asks.
     pub(crate) arrivals: Option<Arrivals>,
     /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
     /// behind the hole, so that its time is no round trip.

@@ -47,7 +47,7 @@ pub(crate) struct Opts {
     pub(crate) no_ts: bool,
 }
 
-/// A packet with relative numbers; what is `Unreachable` was not written.
+/// A packet with relative numbers; what is `None` was not written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Packet {
     pub(crate) ecn: Option<Ecn>,

@@ -1,7 +1,7 @@
 //! What the kernel tells of its TCP sockets: `sock_diag(7)`, one question for all sockets of a namespace.
 //!
 //! The layouts are those of `linux/inet_diag.h` and `linux/tcp.h`, in the byte order of the machine but for ports
-//! and addresses. Fields that an older kernel lacks are `Unreachable`: each new one stands at the end.
+//! and addresses. Fields that an older kernel lacks are `None`: each new one stands at the end.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddrV4};

@@ -94,7 +94,7 @@ impl TestbedState {
     }
 }
 
-/// Takes the right to have a testbed; `Unreachable` while another process has it. It is given back when the file is
+/// Takes the right to have a testbed; `None` while another process has it. It is given back when the file is
 /// closed, by whatever end of the process.
 pub(super) fn lock(places: &TestbedPaths) -> Result<Option<File>, PersistentError> {
     let path = places.state_dir.join("lock");
@@ -116,7 +116,7 @@ fn boot_id() -> String {
     id.trim().to_owned()
 }
 
-/// When a process started; `Unreachable` when there is none.
+/// When a process started; `None` when there is none.
 fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // After the name, which may hold anything: the state, and the start as the 20th field from there.

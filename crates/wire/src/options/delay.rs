@@ -56,7 +56,7 @@ impl Options {
         self.experimental = Some(Experimental { exid: DelayStamps::EXID, len: 0, data: [0; 12] });
     }
 
-    /// The stamps; `Unreachable` without the option or where it only offers.
+    /// The stamps; `None` without the option or where it only offers.
     #[inline]
     pub fn delay(&self) -> Option<DelayStamps> {
         let e = self.experimental.as_ref().filter(|e| e.exid == DelayStamps::EXID)?;

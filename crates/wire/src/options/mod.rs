@@ -84,7 +84,7 @@ impl Experimental {
     /// The most bytes that fit after the ExID.
     pub const MAX_DATA: usize = 12;
 
-    /// The option `exid` with `data`, or `Unreachable` above [`Self::MAX_DATA`] bytes.
+    /// The option `exid` with `data`, or `None` above [`Self::MAX_DATA`] bytes.
     pub fn new(exid: u16, data: &[u8]) -> Option<Self> {
         let len = u8::try_from(data.len()).ok()?;
         let mut held = [0; Self::MAX_DATA];

@@ -27,7 +27,7 @@ pub(super) fn censoring_columns(table: &str) -> &'static [&'static str] {
     }
 }
 
-/// The least that each row's `column` can have been, where the end of its run left it empty; `Unreachable` where the
+/// The least that each row's `column` can have been, where the end of its run left it empty; `None` where the
 /// row has its value, and of a flow that has no end. Nothing at all of a column that no end of a run leaves
 /// empty. `ended_ps` is when the run of each row ended.
 pub(super) fn lower_bounds(

@@ -50,7 +50,7 @@ impl Reduce {
         use Reduce::{Count, Jain, MaxRise, Sd, Span, StepSd, Sum, Travel};
         !matches!(self, Sum | Count | Sd | Span | Jain | StepSd | MaxRise | Travel)
     }
-    /// `Unreachable` where there is nothing to reduce; a count is zero then.
+    /// `None` where there is nothing to reduce; a count is zero then.
     pub(super) fn of(self, mut values: Vec<f64>) -> Option<f64> {
         let n = values.len() as f64;
         if self == Self::Count {
@@ -94,7 +94,7 @@ impl Reduce {
     }
 
     /// Mean or deviation of values that count differently; of weights that are counts, what the single values
-    /// have. `Unreachable` where nothing counts.
+    /// have. `None` where nothing counts.
     pub(super) fn weighted(self, values: &[f64], weights: &[f64]) -> Option<f64> {
         let n: f64 = weights.iter().sum();
         let mean = values.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / n;

@@ -40,7 +40,7 @@ pub struct AfPacket {
     socket: Socket,
     name: String,
     clock: Clock,
-    /// `Unreachable` without Ethernet.
+    /// `None` without Ethernet.
     neighbours: Option<Mutex<NeighbourTable>>,
     checksum_partial: AtomicU64,
     /// What is unfinished is passed on as it is.

@@ -79,7 +79,7 @@ impl Socket {
         self.0.as_fd()
     }
 
-    /// The next frame, behind the kernel's header; its length with that, `Unreachable` when there is none.
+    /// The next frame, behind the kernel's header; its length with that, `None` when there is none.
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match socket::recv(self.0.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {

@@ -7,7 +7,7 @@ use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
 
 impl Scoreboard {
     /// The path takes segments of at most `mss` bytes: longer ones are cut, and those of them that have not
-    /// arrived are lost. True when any is lost by that; `Unreachable`, and nothing is changed, when there would be
+    /// arrived are lost. True when any is lost by that; `None`, and nothing is changed, when there would be
     /// more than `most` segments. Every `Sent` keeps its time and what it knows.
     #[cold]
     pub(crate) fn cut_to(&mut self, mss: u32, most: usize) -> Option<bool> {

@@ -99,7 +99,7 @@ struct Naive {
 #[expect(clippy::struct_excessive_bools, reason = "the words of the RFC")]
 #[derive(Clone, Copy, Default)]
 struct NaiveSegment {
-    /// `Unreachable` is INFINITE_TS.
+    /// `None` is INFINITE_TS.
     xmit: Option<u64>,
     first: u64,
     end: u64,
