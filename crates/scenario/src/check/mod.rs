@@ -1,5 +1,5 @@
-//! What the keys of a scenario say together: every combination that would run and mean nothing, or
-//! something else than was asked for, is refused here.
+//! Checks of keys in combination. Rejects every combination that would run without meaning, or
+//! would run something other than requested.
 
 mod blueprint;
 mod marking;
@@ -91,7 +91,7 @@ fn traced(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<
     }
 }
 
-/// The traffic of each group with the first seed; complains of what a workload refuses.
+/// Generates the traffic of each group with the first seed; reports the errors of workloads.
 fn generate_traffic(
     model: &ScenarioModel,
     site: &WorkloadContext,
@@ -100,7 +100,7 @@ fn generate_traffic(
     let mut make = |group: &TrafficGroup| match group.traffic(site) {
         Ok(traffic) => traffic,
         Err(refusal) => {
-            // A mistake in a file is shown in that file.
+            // An error in a file is shown in that file.
             let error = refusal.file.as_deref();
             let file =
                 error.and_then(|e| Some((e, group.files.iter().find(|f| f.name == e.file)?)));
@@ -146,7 +146,7 @@ fn packets(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnosti
     }
 }
 
-/// Where a switch of a group is set, as exactly as can be said.
+/// Returns the most specific location that sets a switch for a group.
 fn setting_span(model: &ScenarioModel, group: &HostGroup, switch: &str) -> SourceSpan {
     let set = |settings: &[SwitchSetting]| settings.iter().find(|s| s.name == switch).map(|s| s.at);
     set(&group.stack.settings)

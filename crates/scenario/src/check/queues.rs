@@ -1,4 +1,5 @@
-//! Whether the queues of switches and pipes hold a packet, and can get long enough for their markers.
+//! Checks that the queues of switches and pipes hold a packet and can reach their marking
+//! thresholds.
 
 use lowtide_net::{Blueprint, BufferSpec, Count, NodeId};
 use lowtide_units::{Bytes, Rate};
@@ -11,7 +12,7 @@ use crate::network;
 use crate::toml_tree::SourceSpan;
 use crate::value::format_count;
 
-/// A queue as it is written.
+/// A queue and its location in the file.
 struct LocatedQueue<'a> {
     queue: Queue<'a>,
     buffer_at: SourceSpan,
@@ -54,7 +55,7 @@ pub(super) fn queues(
                 buffer: own,
                 mark: class.mark.unwrap_or(mark),
                 dynamic_share: dynamic_share(model, plan, said, &own),
-                // Packets of a class wait for those of others.
+                // Packets of a class wait for those of other classes.
                 line: None,
             };
             let buffer_at = if class.buffer.is_some() { class.buffer_at } else { buffer_at };
@@ -65,7 +66,7 @@ pub(super) fn queues(
     pipes(model, full, complaints);
 }
 
-/// Complains of a name that no switch has.
+/// Reports a name that matches no switch.
 fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
     let mut names: Vec<&str> = Vec::new();
     for switch in &plan.switches {
@@ -80,8 +81,8 @@ fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut D
     complaints.add(said.at, message, suggest(&said.name, &names));
 }
 
-/// What a queue with a dynamic buffer may come to when it is alone: `alpha B / (1 + alpha)` of what is
-/// shared, and what is its own; the most of any switch that this is said of.
+/// Returns the limit of a queue with a dynamic buffer when it is alone: `alpha B / (1 + alpha)` of
+/// the shared memory plus its reserve. Takes the maximum over the switches that `spec` describes.
 fn dynamic_share(
     model: &ScenarioModel,
     plan: &Blueprint,
@@ -113,8 +114,8 @@ fn dynamic_share(
     Some(part.saturating_add(reserved.as_u64()))
 }
 
-/// The slowest line behind a queue that is described so, and its framing.
-fn slowest(model: &ScenarioModel, plan: &Blueprint, said: &SwitchPort) -> Option<(Rate, u64)> {
+/// Returns the slowest line behind the queues that `spec` describes, and its framing.
+fn slowest(model: &ScenarioModel, plan: &Blueprint, spec: &SwitchPort) -> Option<(Rate, u64)> {
     let is_said = |node: NodeId| match node {
         NodeId::Host(_) => false,
         NodeId::Switch(at) => plan
@@ -130,14 +131,14 @@ fn slowest(model: &ScenarioModel, plan: &Blueprint, said: &SwitchPort) -> Option
 }
 
 impl LocatedQueue<'_> {
-    /// Whether it holds a packet of `full` bytes and can get long enough for its marker.
+    /// Checks that it holds a packet of `full` bytes and can reach its marking threshold.
     fn check(&self, full: u64, complaints: &mut Diagnostics<'_>) {
         let message = match (self.queue.buffer, self.queue.dynamic_share) {
             (BufferSpec::Static(buffer), _) if in_bytes(buffer, full) < full => {
                 format!("a buffer of {} holds no packet of {full} B", format_count(buffer))
             }
             (BufferSpec::Dynamic { .. }, Some(share)) if share < full => format!(
-                "the {} that a port may take when it is alone holds no packet of {full} B",
+                "the {} that a single active port may take holds no packet of {full} B",
                 Bytes::new(share)
             ),
             _ => {
@@ -147,12 +148,12 @@ impl LocatedQueue<'_> {
                 return;
             }
         };
-        let help = "give each port room for a full packet at least".to_owned();
+        let help = "give each port room for at least one full packet".to_owned();
         complaints.add(self.buffer_at, message, Some(help));
     }
 }
 
-/// A length of packets of `full` bytes.
+/// Converts a queue length to bytes, for packets of `full` bytes.
 const fn in_bytes(count: Count, full: u64) -> u64 {
     match count {
         Count::Packets(n) => n.saturating_mul(full),
@@ -160,7 +161,7 @@ const fn in_bytes(count: Count, full: u64) -> u64 {
     }
 }
 
-/// The slowest of these lines that begin at this end of their links, and its framing.
+/// Returns the slowest of those lines that begin at this end of their links, and its framing.
 fn slowest_of(
     lines: &[network::LinkDirection],
     plan: &Blueprint,
@@ -171,23 +172,23 @@ fn slowest_of(
     links.map(|l| (l.line(end).rate, l.framing.overhead())).min_by_key(|(rate, _)| *rate)
 }
 
-/// Whether the queues of pipes make sense, and no line has two.
+/// Checks the queues of pipes, and that no line has two pipes.
 fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
     if model.pipes.is_empty() {
         return;
     }
-    // They were laid before: nothing can be wrong with their places.
+    // `network::blueprint` has accepted their locations.
     let Ok(plan) = network::blueprint_without_pipes(model) else { return };
     let mut taken = Vec::new();
     for pipe in &model.pipes {
         let Ok(lines) = network::lines(pipe, model, &plan) else { continue };
         if lines.iter().any(|line| taken.contains(line)) {
             let message = format!("[pipe.{}] is on a line that has a pipe already", pipe.name);
-            let help = "give them different directions, or make one of them".to_owned();
+            let help = "give them different directions, or merge them".to_owned();
             complaints.add(pipe.on_at, message, Some(help));
             continue;
         }
-        // The lines of a pipe differ in what stands at their near end: a host, or a switch.
+        // The two ends of a pipe's lines differ: one may be a host, the other a switch.
         for end in [false, true] {
             let line = lines.iter().find(|(_, back)| *back == end);
             let Some(link) = line.and_then(|(link, _)| plan.links.get(*link)) else { continue };
