@@ -24,19 +24,19 @@ pub(crate) fn read<'a>(
     name: &str,
     known: &KnownNames,
     axes: &[SweepAxis],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<BundleOverride<'a>> {
     let Some(set) = root.get(&["compare", "bundles", name, "set"]) else { return Vec::new() };
     if !matches!(set.data, TomlData::Table(_)) {
         let message = format!("`set` is {}, expected a table", set.kind());
-        complaints.add(set.at, message, None);
+        diagnostics.add(set.at, message, None);
         return Vec::new();
     }
     let mut out = Vec::new();
     for (key, at, value) in sweep::dotted_entries(set) {
         let error = check_key(&key, known, axes);
         if let Some((message, help)) = error {
-            complaints.add(at, format!("`{key}` in the set of `{name}`: {message}"), help);
+            diagnostics.add(at, format!("`{key}` in the set of `{name}`: {message}"), help);
         } else {
             // `check_key` has reported unknown names.
             let paths = key_path::expand_stars(&key, known).unwrap_or_default();
@@ -60,10 +60,7 @@ fn check_key(
     if key.starts_with("transport.") {
         let help =
             "set the switch in the tables `sender`, `receiver` and `connection` of the bundle";
-        return Some((
-            "a bundle defines its own transport".to_owned(),
-            Some(help.to_owned()),
-        ));
+        return Some(("a bundle defines its own transport".to_owned(), Some(help.to_owned())));
     }
     let set = key_path::expand_stars(key, known).unwrap_or_default();
     let swept = axes.iter().flat_map(|axis| &axis.paths).any(|path| set.contains(path));

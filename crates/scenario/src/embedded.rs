@@ -70,7 +70,7 @@ pub fn embedded_scenarios() -> &'static [EmbeddedScenario] {
     SCENARIOS
 }
 
-/// The embedded scenario of that name.
+/// Returns the embedded scenario of that name.
 pub(crate) fn find(name: &str) -> Option<&'static EmbeddedScenario> {
     SCENARIOS.iter().find(|e| e.name == name)
 }

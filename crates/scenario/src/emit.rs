@@ -8,17 +8,17 @@ use crate::tables;
 use crate::toml_writer::TomlWriter;
 
 /// Emits the whole text for one seed.
-pub(crate) fn resolved(case: &RunConfig, seed: u64) -> String {
+pub(crate) fn resolved(run_config: &RunConfig, seed: u64) -> String {
     let mut out = TomlWriter::default();
-    tables::write_head(&mut out, &case.model);
-    out.0.push_str(&hashed_toml(case, seed));
+    tables::write_head(&mut out, &run_config.model);
+    out.0.push_str(&hashed_toml(run_config, seed));
     out.0
 }
 
 /// Emits the part of the text that determines the simulation.
-pub(crate) fn hashed_toml(case: &RunConfig, seed: u64) -> String {
+pub(crate) fn hashed_toml(run_config: &RunConfig, seed: u64) -> String {
     let mut out = TomlWriter::default();
-    tables::write(&mut out, &case.model, &case.configs, &case.scheme, seed);
+    tables::write(&mut out, &run_config.model, &run_config.configs, &run_config.scheme, seed);
     out.0
 }
 

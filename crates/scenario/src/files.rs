@@ -30,8 +30,7 @@ pub struct NoFiles;
 
 impl Files for NoFiles {
     fn read(&self, _: &str) -> Result<String, String> {
-        Err("the scenario has no directory, and the file is not embedded in [files]"
-            .to_owned())
+        Err("the scenario has no directory, and the file is not embedded in [files]".to_owned())
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) type NamedHostRange<'a> = (&'a str, HostRange);
 pub(crate) fn resolve(
     names: &[(String, SourceSpan)],
     groups: &[NamedHostRange<'_>],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Vec<u32>> {
     let mut hosts = Vec::new();
     let mut seen = BTreeSet::new();
@@ -27,13 +27,13 @@ pub(crate) fn resolve(
                 let repeated =
                     (range.first..range.end()).filter(|host| !seen.insert(*host)).count();
                 if repeated > 0 {
-                    complaints.add(*at, format!("`{text}` names a host twice"), None);
+                    diagnostics.add(*at, format!("`{text}` names a host twice"), None);
                     good = false;
                 }
                 hosts.extend(range.first..range.end());
             }
             Err((message, help)) => {
-                complaints.add(*at, message, help);
+                diagnostics.add(*at, message, help);
                 good = false;
             }
         }

@@ -216,8 +216,8 @@ impl Switch {
     /// Returns the entry for a switch: that of its name before that of its name without the number.
     pub(crate) fn for_switch(&self, name: &str) -> &SwitchPort {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let said = |of: &str| self.overrides.iter().find(|s| s.name == of);
-        said(name).or_else(|| said(kind)).unwrap_or(&self.all)
+        let entry = |of: &str| self.overrides.iter().find(|s| s.name == of);
+        entry(name).or_else(|| entry(kind)).unwrap_or(&self.all)
     }
 
     /// Returns all entries, that of all switches first.
@@ -281,8 +281,8 @@ impl TrafficGroup {
         self.places.iter().find(|(name, _)| *name == key).map_or(self.at, |(_, at)| *at)
     }
     /// Generates the traffic on each call: a sweep would hold a million flows per point otherwise.
-    pub(crate) fn traffic(&self, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-        self.workload.generate(&self.args, site)
+    pub(crate) fn traffic(&self, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+        self.workload.generate(&self.args, ctx)
     }
 }
 

@@ -117,34 +117,34 @@ pub(crate) fn expand(
     files: &dyn Files,
 ) -> Result<RunPlan, ScenarioErrors> {
     let known = KnownNames::of(root);
-    let library = FileCache::new(root, files);
-    let mut complaints = Diagnostics::new(sources);
-    let axes = sweep::read(root, &known, &mut complaints);
-    let points = sweep::points(&axes, &mut complaints);
+    let file_cache = FileCache::new(root, files);
+    let mut diagnostics = Diagnostics::new(sources);
+    let axes = sweep::read(root, &known, &mut diagnostics);
+    let points = sweep::points(&axes, &mut diagnostics);
     let mut models: Vec<(Vec<(String, String)>, ScenarioModel)> = Vec::new();
     for point in &points {
         let tree = sweep::at_point(root, point);
         let named = point.iter().map(|(axis, i)| (axis.key.clone(), axis.values[*i].0.clone()));
-        if let Some(model) = tables::read(&tree, &known, &library, &mut complaints) {
+        if let Some(model) = tables::read(&tree, &known, &file_cache, &mut diagnostics) {
             models.push((named.collect(), model));
         }
-        if complaints.len() > MAX_ERRORS {
+        if diagnostics.len() > MAX_ERRORS {
             break;
         }
     }
     let schemes = compared(models.first().map(|(_, model)| model));
-    let mut cases = Vec::new();
+    let mut run_configs = Vec::new();
     let mut replacements: Vec<ReplacedSwitch> = Vec::new();
     for (label, named) in &schemes {
-        let set = bundle_overrides::read(root, label, &known, &axes, &mut complaints);
+        let set = bundle_overrides::read(root, label, &known, &axes, &mut diagnostics);
         for (i, (point, model)) in models.iter().enumerate() {
-            if complaints.len() > MAX_ERRORS {
+            if diagnostics.len() > MAX_ERRORS {
                 break;
             }
             let own = (!set.is_empty()).then(|| {
                 let mut tree = sweep::at_point(root, &points[i]);
                 bundle_overrides::apply(&mut tree, &set);
-                tables::read(&tree, &known, &library, &mut complaints)
+                tables::read(&tree, &known, &file_cache, &mut diagnostics)
             });
             // If it has no model, its errors are already reported.
             let model = match &own {
@@ -152,26 +152,26 @@ pub(crate) fn expand(
                 Some(Some(own)) => own,
                 Some(None) => continue,
             };
-            let Some(configs) = configs(model, named.as_ref(), &mut complaints) else { continue };
-            check::check(model, &configs, &mut complaints);
-            let case = RunConfig { model: model.clone(), configs, scheme: label.clone() };
-            if complaints.is_empty() {
-                for found in replaced::of(&case, named.as_ref(), &axes) {
+            let Some(configs) = configs(model, named.as_ref(), &mut diagnostics) else { continue };
+            check::check(model, &configs, &mut diagnostics);
+            let run_config = RunConfig { model: model.clone(), configs, scheme: label.clone() };
+            if diagnostics.is_empty() {
+                for found in replaced::of(&run_config, named.as_ref(), &axes) {
                     if !replacements.contains(&found) {
                         replacements.push(found);
                     }
                 }
             }
-            cases.push((point.clone(), Arc::new(case)));
+            run_configs.push((point.clone(), Arc::new(run_config)));
         }
     }
-    if let Some(errors) = ScenarioErrors::collect(complaints.into_errors()) {
+    if let Some(errors) = ScenarioErrors::collect(diagnostics.into_errors()) {
         return Err(errors);
     }
     let Some((_, first)) = models.first() else {
         return Err(ScenarioError::plain("this scenario has no runs", None).into());
     };
-    let total = (cases.len() as u64).saturating_mul(first.run.seeds);
+    let total = (run_configs.len() as u64).saturating_mul(first.run.seeds);
     if total > MAX_RUNS {
         let message = format!("this scenario has {total} runs, more than {MAX_RUNS}");
         let help = "sweep fewer values, or use fewer seeds".to_owned();
@@ -179,21 +179,21 @@ pub(crate) fn expand(
     }
     let mut whole = blake3::Hasher::new();
     let mut runs = Vec::new();
-    for (point, case) in cases {
+    for (point, run_config) in run_configs {
         // The seed is hashed after the text, so that a million seeds do not emit it a million
         // times.
-        let physics = blake3::hash(emit::hashed_toml(&case, 0).as_bytes());
+        let physics = blake3::hash(emit::hashed_toml(&run_config, 0).as_bytes());
         whole.update(physics.as_bytes());
-        for i in 0..case.model.run.seeds {
-            let seed = case.model.run.first_seed + i;
+        for i in 0..run_config.model.run.seeds {
+            let seed = run_config.model.run.first_seed + i;
             let mut hasher = blake3::Hasher::new();
             hasher.update(physics.as_bytes()).update(&seed.to_le_bytes());
             runs.push(RunSpec {
-                scheme: case.scheme.clone(),
+                scheme: run_config.scheme.clone(),
                 point: point.clone(),
                 seed,
                 hash: short_hash(&hasher),
-                run_config: Arc::clone(&case),
+                run_config: Arc::clone(&run_config),
             });
         }
     }
@@ -227,14 +227,14 @@ fn compared(model: Option<&ScenarioModel>) -> Vec<(String, Option<SpannedName>)>
 fn configs(
     model: &ScenarioModel,
     compared: Option<&SpannedName>,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Vec<lowtide_tcp::Config>> {
     let mut out = Vec::new();
     for group in &model.hosts {
         match transport_config::tcp_config(model, group, compared) {
             Ok(config) => out.push(config),
             Err((at, message)) => {
-                complaints.add(at, message, None);
+                diagnostics.add(at, message, None);
                 return None;
             }
         }

@@ -20,7 +20,7 @@ pub(crate) struct TableReader<'a, 'c, 's> {
     at: SourceSpan,
     path: String,
     known: &'a KnownNames,
-    complaints: &'c mut Diagnostics<'s>,
+    diagnostics: &'c mut Diagnostics<'s>,
 }
 
 impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
@@ -33,11 +33,11 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         at: SourceSpan,
         path: &str,
         known: &'a KnownNames,
-        complaints: &'c mut Diagnostics<'s>,
+        diagnostics: &'c mut Diagnostics<'s>,
     ) -> Self {
         let mut keys = section.keys.to_vec();
         keys.extend_from_slice(more);
-        let reader = Self { keys, table, at, path: path.to_owned(), known, complaints };
+        let reader = Self { keys, table, at, path: path.to_owned(), known, diagnostics };
         reader.report_unknown(section)
     }
 
@@ -45,7 +45,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         let Some(table) = self.table else { return self };
         if !matches!(table.data, TomlData::Table(_)) {
             let message = format!("`{}` is {}, expected a table", self.path, table.kind());
-            self.complaints.add(table.at, message, None);
+            self.diagnostics.add(table.at, message, None);
             return self;
         }
         let mut names: Vec<&str> = self.keys.iter().map(|k| k.name).collect();
@@ -65,7 +65,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
                 None
             };
             let help = help.or_else(|| suggest(&entry.key, &names));
-            self.complaints.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
+            self.diagnostics.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
         }
         self
     }
@@ -77,7 +77,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         let path = format!("{}.{name}", self.path);
         let at = entry.map_or(self.at, |e| e.key_at);
         let table = entry.map(|e| &e.node);
-        TableReader::new(section, &[], table, at, &path, self.known, self.complaints)
+        TableReader::new(section, &[], table, at, &path, self.known, self.diagnostics)
     }
 
     /// Returns the value of a key, or its default; `None` if there is neither or it was invalid.
@@ -89,7 +89,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
                 Ok(value) => Some((value, entry.node.at)),
                 Err(error) => {
                     let message = format!("`{name}`: {}", error.message);
-                    self.complaints.add(error.at, message, error.help);
+                    self.diagnostics.add(error.at, message, error.help);
                     None
                 }
             };
@@ -127,7 +127,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
             format!("`{name}` is missing in [{}]", self.path)
         };
         let help = format!("{} Give {}", key.doc, key.ty.describe(&known));
-        self.complaints.add(self.at, message, Some(help));
+        self.diagnostics.add(self.at, message, Some(help));
     }
 
     /// Location of a key's value, or else of the table.
@@ -137,12 +137,12 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
 
     /// Adds a file that the table names, and returns its number.
     pub(crate) fn add_source(&mut self, source: SourceText) -> usize {
-        self.complaints.add_source(source)
+        self.diagnostics.add_source(source)
     }
 
     /// Reports an error at any location.
     pub(crate) fn report_at(&mut self, at: SourceSpan, message: String, help: Option<String>) {
-        self.complaints.add(at, message, help);
+        self.diagnostics.add(at, message, help);
     }
 
     /// Location of the table's name.
@@ -158,7 +158,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
     /// Reports an error at a key, or else at the table.
     pub(crate) fn report(&mut self, name: &str, message: impl Into<String>, help: Option<String>) {
         let at = self.at(name);
-        self.complaints.add(at, message, help);
+        self.diagnostics.add(at, message, help);
     }
 
     /// Reads a text or a name.
@@ -232,6 +232,6 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
 
     /// Reads the switches of the tables `sender`, `receiver` and `connection`.
     pub(crate) fn settings(&mut self) -> Vec<SwitchSetting> {
-        self.table.map_or_else(Vec::new, |t| settings::read(t, &self.path, self.complaints))
+        self.table.map_or_else(Vec::new, |t| settings::read(t, &self.path, self.diagnostics))
     }
 }

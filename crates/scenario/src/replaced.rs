@@ -48,15 +48,15 @@ const SWITCHES: [(&str, Role); 5] = [
 
 /// Lists the switches that the settings of a run replace; `compared` is the compared scheme.
 pub(crate) fn of(
-    case: &RunConfig,
+    run_config: &RunConfig,
     compared: Option<&SpannedName>,
     axes: &[SweepAxis],
 ) -> Vec<ReplacedSwitch> {
-    let model = &case.model;
+    let model = &run_config.model;
     let expected: Vec<Option<Config>> = model
         .hosts
         .iter()
-        .zip(&case.configs)
+        .zip(&run_config.configs)
         .map(|(group, config)| scheme_config(model, group, compared, config))
         .collect();
     let value = |config: &Config, switch| switches::get_text(config, switch).unwrap_or_default();
@@ -67,7 +67,7 @@ pub(crate) fn of(
         if axes.iter().flat_map(|axis| &axis.paths).any(swept) {
             continue;
         }
-        let groups = || model.hosts.iter().zip(&case.configs).zip(&expected).enumerate();
+        let groups = || model.hosts.iter().zip(&run_config.configs).zip(&expected).enumerate();
         let differs = |config: &Config, expected: &Option<Config>| {
             expected.as_ref().is_some_and(|e| value(e, switch) != value(config, switch))
         };
@@ -75,7 +75,7 @@ pub(crate) fn of(
             continue;
         }
         // Traffic is generated only if needed; otherwise a sweep would generate it for each point.
-        let roles = roles.get_or_insert_with(|| Roles::of(case));
+        let roles = roles.get_or_insert_with(|| Roles::of(run_config));
         let concerned = groups().filter(|(index, _)| roles.has(*index, role));
         let mut all = 0;
         let mut found: Vec<ReplacedSwitch> = Vec::new();
@@ -88,7 +88,7 @@ pub(crate) fn of(
             match found.iter_mut().find(|r| r.value == value && r.scheme_value == named) {
                 Some(known) => known.hosts.push(group.name.clone()),
                 None => found.push(ReplacedSwitch {
-                    scheme: case.scheme.clone(),
+                    scheme: run_config.scheme.clone(),
                     switch,
                     scheme_value: named,
                     value,
@@ -129,10 +129,10 @@ struct Roles {
 }
 
 impl Roles {
-    fn of(case: &RunConfig) -> Self {
-        let setup = case.setup(case.model.run.first_seed);
+    fn of(run_config: &RunConfig) -> Self {
+        let setup = run_config.setup(run_config.model.run.first_seed);
         let mut roles = Self { sends: BTreeSet::new(), receives: BTreeSet::new() };
-        let group = |host: u32| case.model.group_of(host).map(|(index, _)| index);
+        let group = |host: u32| run_config.model.group_of(host).map(|(index, _)| index);
         for flow in &setup.flows {
             roles.sends.extend(group(flow.src));
             roles.receives.extend(group(flow.dst));

@@ -36,9 +36,9 @@ impl RunConfig {
         });
         let network = self.network();
         let end = Instant::ZERO + model.run.duration;
-        let site = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
+        let ctx = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
         let made: Vec<Traffic> =
-            model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default()).collect();
+            model.traffic.iter().map(|g| g.traffic(&ctx).unwrap_or_default()).collect();
         let sizes = flows::groups(model, &made);
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
         let (mut flows, mut query_clients) = (Vec::new(), Vec::new());

@@ -8,15 +8,14 @@ use crate::model::{ScenarioModel, TopologyKind};
 use crate::network;
 
 /// Checks the blueprint.
-pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
+pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, diagnostics: &mut Diagnostics<'_>) {
     let Err(error) = Network::build(plan, 0, Duration::ZERO, Duration::ZERO) else { return };
     let graph = model.topology.kind == TopologyKind::Graph;
     let (at, message, help) = match &error {
         BlueprintError::NoLink { name } => {
             let group = name.rsplit_once('.').map_or(name.as_str(), |(group, _)| group);
             let group = model.hosts.iter().find(|g| g.name == group);
-            let help =
-                format!("write a link with `ends = [\"{name}\", ..]`, or shrink the group");
+            let help = format!("write a link with `ends = [\"{name}\", ..]`, or shrink the group");
             let at = group.map_or(model.topology.at, |g| g.at);
             (at, format!("`{name}` has no link, and each host needs one"), Some(help))
         }
@@ -45,7 +44,7 @@ pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, complaints: &mut Dia
             (wrong.at, wrong.message, wrong.help)
         }
     };
-    complaints.add(at, message, help);
+    diagnostics.add(at, message, help);
 }
 
 /// Describes overlapping failures by their names.

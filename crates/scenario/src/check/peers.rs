@@ -12,7 +12,7 @@ pub(super) fn peers(
     model: &ScenarioModel,
     made: &[Traffic],
     configs: &[Config],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) {
     for (traffic, made) in model.traffic.iter().zip(made) {
         for (from, to) in pairs(model, made) {
@@ -25,9 +25,10 @@ pub(super) fn peers(
                     EcnNegotiation::Off => {
                         (from, format!("[hosts.{}] has `ecn = \"off\"`", from.name))
                     }
-                    EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => {
-                        (from, format!("[hosts.{}] only accepts ECN and never requests it", from.name))
-                    }
+                    EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => (
+                        from,
+                        format!("[hosts.{}] only accepts ECN and never requests it", from.name),
+                    ),
                     EcnNegotiation::Rfc3168 | EcnNegotiation::AccEcn => {
                         (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name))
                     }
@@ -40,7 +41,7 @@ pub(super) fn peers(
                     "set `ecn = \"rfc3168\"` for both ends; `run.allow-mismatch = true` runs \
                             it anyway"
                         .to_owned();
-                complaints.add(setting_span(model, group, "ecn"), message, Some(help));
+                diagnostics.add(setting_span(model, group, "ecn"), message, Some(help));
                 continue;
             }
             let both_accurate = sender.ecn.accepts_accecn() && receiver.ecn.accepts_accecn();
@@ -59,7 +60,7 @@ pub(super) fn peers(
                      anyway",
                     understands.join(" or ")
                 );
-                complaints.add(setting_span(model, to, "ack"), message, Some(help));
+                diagnostics.add(setting_span(model, to, "ack"), message, Some(help));
             } else if agreed
                 && sender.cwr == CwrRule::Never
                 && receiver.ack == ack::rfc3168::ENTRY.name
@@ -71,7 +72,7 @@ pub(super) fn peers(
                 );
                 let help = "set `cwr = \"after-reduction\"` for the sender; `run.allow-mismatch = true` \
                             runs it anyway";
-                complaints.add(setting_span(model, from, "cwr"), message, Some(help.to_owned()));
+                diagnostics.add(setting_span(model, from, "cwr"), message, Some(help.to_owned()));
             }
         }
     }
@@ -89,10 +90,10 @@ fn pairs(model: &ScenarioModel, made: &Traffic) -> Vec<(usize, usize)> {
         }
     };
     made.flows.iter().for_each(|f| add(f.src, f.dst));
-    for asker in &made.query_clients {
-        for server in &asker.servers {
-            add(asker.client, *server);
-            add(*server, asker.client);
+    for client in &made.query_clients {
+        for server in &client.servers {
+            add(client.client, *server);
+            add(*server, client.client);
         }
     }
     out

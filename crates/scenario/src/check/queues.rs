@@ -24,25 +24,25 @@ pub(super) fn queues(
     model: &ScenarioModel,
     plan: &Blueprint,
     full: u64,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) {
-    for said in model.switch.each() {
-        if !said.name.is_empty()
-            && !plan.switches.iter().any(|s| std::ptr::eq(model.switch.for_switch(&s.name), said))
+    for spec in model.switch.each() {
+        if !spec.name.is_empty()
+            && !plan.switches.iter().any(|s| std::ptr::eq(model.switch.for_switch(&s.name), spec))
         {
-            report_unknown_switch(said, plan, complaints);
+            report_unknown_switch(spec, plan, diagnostics);
             continue;
         }
-        let table = match said.name.as_str() {
+        let table = match spec.name.as_str() {
             "" => "switch".to_owned(),
             name => format!("switch.at.{name}"),
         };
-        let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *said;
-        let share = dynamic_share(model, plan, said, &buffer);
+        let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *spec;
+        let share = dynamic_share(model, plan, spec, &buffer);
         if model.switch.classes.is_empty() {
-            let line = slowest(model, plan, said);
+            let line = slowest(model, plan, spec);
             let queue = Queue { table: &table, buffer, mark, dynamic_share: share, line };
-            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
+            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
         }
         for class in &model.switch.classes {
             let table = match (class.buffer, class.mark) {
@@ -54,20 +54,20 @@ pub(super) fn queues(
                 table: &table,
                 buffer: own,
                 mark: class.mark.unwrap_or(mark),
-                dynamic_share: dynamic_share(model, plan, said, &own),
+                dynamic_share: dynamic_share(model, plan, spec, &own),
                 // Packets of a class wait for those of other classes.
                 line: None,
             };
             let buffer_at = if class.buffer.is_some() { class.buffer_at } else { buffer_at };
             let k_at = if class.mark.is_some() { class.k_at } else { k_at };
-            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
+            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
         }
     }
-    pipes(model, full, complaints);
+    pipes(model, full, diagnostics);
 }
 
 /// Reports a name that matches no switch.
-fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
+fn report_unknown_switch(spec: &SwitchPort, plan: &Blueprint, diagnostics: &mut Diagnostics<'_>) {
     let mut names: Vec<&str> = Vec::new();
     for switch in &plan.switches {
         let kind = switch.name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -77,8 +77,8 @@ fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut D
             }
         }
     }
-    let message = format!("no switch is called `{0}`, nor `{0}` and a number", said.name);
-    complaints.add(said.at, message, suggest(&said.name, &names));
+    let message = format!("no switch is called `{0}`, nor `{0}` and a number", spec.name);
+    diagnostics.add(spec.at, message, suggest(&spec.name, &names));
 }
 
 /// Returns the limit of a queue with a dynamic buffer when it is alone: `alpha B / (1 + alpha)` of
@@ -86,7 +86,7 @@ fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut D
 fn dynamic_share(
     model: &ScenarioModel,
     plan: &Blueprint,
-    said: &SwitchPort,
+    spec: &SwitchPort,
     buffer: &BufferSpec,
 ) -> Option<u64> {
     let BufferSpec::Dynamic { alpha, reserved } = buffer else { return None };
@@ -101,14 +101,14 @@ fn dynamic_share(
         }
     }
     let of = |switch: &&(&lowtide_net::SwitchSpec, u32)| {
-        std::ptr::eq(model.switch.for_switch(&switch.0.name), said)
+        std::ptr::eq(model.switch.for_switch(&switch.0.name), spec)
     };
     let all: Vec<_> = plan.switches.iter().zip(ports).collect();
     let fewest = all.iter().filter(of).map(|(_, n)| *n).min()?;
-    let sharing = said.ports_per_memory.map_or(fewest, |most| fewest.min(most.get()));
+    let sharing = spec.ports_per_memory.map_or(fewest, |most| fewest.min(most.get()));
     let queues = u64::from(sharing).saturating_mul(model.switch.classes.len().max(1) as u64);
     let taken = reserved.as_u64().saturating_mul(queues);
-    let shared = said.memory?.as_u64().saturating_sub(taken);
+    let shared = spec.memory?.as_u64().saturating_sub(taken);
     let (num, den) = (u128::from(alpha.num), u128::from(alpha.den.get()));
     let part = u64::try_from(num * u128::from(shared) / (den + num)).unwrap_or(u64::MAX);
     Some(part.saturating_add(reserved.as_u64()))
@@ -121,7 +121,7 @@ fn slowest(model: &ScenarioModel, plan: &Blueprint, spec: &SwitchPort) -> Option
         NodeId::Switch(at) => plan
             .switches
             .get(at as usize)
-            .is_some_and(|switch| std::ptr::eq(model.switch.for_switch(&switch.name), said)),
+            .is_some_and(|switch| std::ptr::eq(model.switch.for_switch(&switch.name), spec)),
     };
     let lines = plan.links.iter().flat_map(|link| {
         let near = [(false, link.a), (true, link.b)].into_iter();
@@ -132,7 +132,7 @@ fn slowest(model: &ScenarioModel, plan: &Blueprint, spec: &SwitchPort) -> Option
 
 impl LocatedQueue<'_> {
     /// Checks that it holds a packet of `full` bytes and can reach its marking threshold.
-    fn check(&self, full: u64, complaints: &mut Diagnostics<'_>) {
+    fn check(&self, full: u64, diagnostics: &mut Diagnostics<'_>) {
         let message = match (self.queue.buffer, self.queue.dynamic_share) {
             (BufferSpec::Static(buffer), _) if in_bytes(buffer, full) < full => {
                 format!("a buffer of {} holds no packet of {full} B", format_count(buffer))
@@ -143,13 +143,13 @@ impl LocatedQueue<'_> {
             ),
             _ => {
                 if let Some((message, help)) = self.queue.never_marks(full) {
-                    complaints.add(self.k_at, message, Some(help));
+                    diagnostics.add(self.k_at, message, Some(help));
                 }
                 return;
             }
         };
         let help = "give each port room for at least one full packet".to_owned();
-        complaints.add(self.buffer_at, message, Some(help));
+        diagnostics.add(self.buffer_at, message, Some(help));
     }
 }
 
@@ -173,7 +173,7 @@ fn slowest_of(
 }
 
 /// Checks the queues of pipes, and that no line has two pipes.
-fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
+fn pipes(model: &ScenarioModel, full: u64, diagnostics: &mut Diagnostics<'_>) {
     if model.pipes.is_empty() {
         return;
     }
@@ -185,7 +185,7 @@ fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
         if lines.iter().any(|line| taken.contains(line)) {
             let message = format!("[pipe.{}] is on a line that has a pipe already", pipe.name);
             let help = "give them different directions, or merge them".to_owned();
-            complaints.add(pipe.on_at, message, Some(help));
+            diagnostics.add(pipe.on_at, message, Some(help));
             continue;
         }
         // The two ends of a pipe's lines differ: one may be a host, the other a switch.
@@ -193,7 +193,7 @@ fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
             let line = lines.iter().find(|(_, back)| *back == end);
             let Some(link) = line.and_then(|(link, _)| plan.links.get(*link)) else { continue };
             let port = link.line(end).port;
-            let before = complaints.len();
+            let before = diagnostics.len();
             let line = slowest_of(&lines, &plan, end).filter(|_| port.classes.is_none());
             let queue = Queue {
                 table: &format!("pipe.{}", pipe.name),
@@ -203,8 +203,8 @@ fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
                 line: line.map(|(rate, framing)| (pipe.rate.unwrap_or(rate), framing)),
             };
             let (buffer_at, k_at) = (pipe.buffer_at, pipe.k_at);
-            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
-            if complaints.len() > before {
+            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
+            if diagnostics.len() > before {
                 break;
             }
         }

@@ -118,12 +118,12 @@ fn switch_link_count(t: &Topology) -> u64 {
     }
 }
 
-/// Another layer of links.
+/// Returns another layer of links.
 fn host(topology: &Topology, port: PortSpec) -> Layer {
     Layer { rate: topology.rate, delay: topology.delay, port }
 }
 
-/// Another layer of links.
+/// Returns another layer of links.
 fn layer(topology: &Topology, name: &str, port: PortSpec) -> Layer {
     let (rate, delay) = topology_keys::layer(name).unwrap_or_default();
     let (rate, delay) = topology.rate_and_delay(rate, delay);
@@ -243,8 +243,8 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
     let switch = &model.switch;
     let places: Vec<&SwitchPort> = switch.each().collect();
     let of = |name: &str| {
-        let said = switch.for_switch(name);
-        places.iter().position(|p| std::ptr::eq(*p, said)).unwrap_or_default()
+        let spec = switch.for_switch(name);
+        places.iter().position(|p| std::ptr::eq(*p, spec)).unwrap_or_default()
     };
     let chosen: Vec<usize> = plan.switches.iter().map(|s| of(&s.name)).collect();
     for (spec, place) in plan.switches.iter_mut().zip(&chosen) {
@@ -265,21 +265,21 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
 }
 
 /// Returns the port of a switch with the settings `spec`, the entry number `place`.
-fn port(said: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
-    let count_in_service = said.count_in_service;
+fn port(spec: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
+    let count_in_service = spec.count_in_service;
     if model.switch.classes.is_empty() {
-        return PortSpec { buffer: said.buffer, mark: said.mark, count_in_service, classes: None };
+        return PortSpec { buffer: spec.buffer, mark: spec.mark, count_in_service, classes: None };
     }
     let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::None);
     PortSpec { buffer, mark, count_in_service, classes: Some(ClassSet(place)) }
 }
 
 /// Returns the queues of a port with classes.
-fn classes(said: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
+fn classes(spec: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
     let class = |c: &crate::model::Class| ClassSpec {
         service: c.service,
-        buffer: c.buffer.unwrap_or(said.buffer),
-        mark: c.mark.unwrap_or(said.mark),
+        buffer: c.buffer.unwrap_or(spec.buffer),
+        mark: c.mark.unwrap_or(spec.mark),
     };
     model.switch.classes.iter().map(class).collect()
 }

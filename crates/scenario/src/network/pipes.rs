@@ -46,8 +46,7 @@ pub(super) fn apply_pipe(
         let Some(link) = plan.links.get_mut(link) else { continue };
         let line = if back { &mut link.from_b } else { &mut link.from_a };
         if line.port.classes.is_some() && (pipe.buffer.is_some() || pipe.mark.is_some()) {
-            let message =
-                format!("[pipe.{}] has one queue, but the switch has classes", pipe.name);
+            let message = format!("[pipe.{}] has one queue, but the switch has classes", pipe.name);
             let help = Some("remove its buffer and its marker, or the classes".to_owned());
             return Err(LocatedError { at: pipe.on_at, message, help });
         }
