@@ -1,7 +1,7 @@
 //! Typed contents of a scenario: one point of a sweep, before a scheme is chosen.
 //!
-//! Contract: types only. A model was read without an error (`tables/`), so each key is valid by
-//! itself. `check/` checks keys in combination.
+//! Contract: types only. A model was read without an error (`tables/`), so each key is valid.
+//! `check/` checks keys in combination.
 
 use lowtide_host::{ClockSpec, Disturbance, HostProfile, NicSpec};
 use std::num::NonZeroU32;

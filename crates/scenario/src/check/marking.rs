@@ -79,11 +79,11 @@ impl Queue<'_> {
 
     fn max_queue(&self, key: &str, threshold: Count, full: u64) -> Option<MaxQueue> {
         // PI uses the queue length, the others use the queue that a packet finds.
-        let in_service = u64::from(key != "q-ref");
+        let own_packet = u64::from(key != "q-ref");
         let in_bytes = |n: u64| n.saturating_mul(full);
         Some(match (self.buffer, self.dynamic_share, threshold) {
             (BufferSpec::Static(Count::Packets(room)), _, Count::Packets(k)) => {
-                MaxQueue { most: room.saturating_sub(in_service), above: k > room }
+                MaxQueue { most: room.saturating_sub(own_packet), above: k > room }
             }
             (BufferSpec::Static(Count::Packets(room)), _, Count::Bytes(k)) => {
                 let above = k.as_u64() > in_bytes(room);
@@ -102,7 +102,7 @@ impl Queue<'_> {
                 // Small packets make longer queues, so only thresholds that full packets cannot
                 // reach are rejected.
                 let most =
-                    if above { (room / full.max(1)).saturating_sub(in_service) } else { u64::MAX };
+                    if above { (room / full.max(1)).saturating_sub(own_packet) } else { u64::MAX };
                 MaxQueue { most, above }
             }
             (BufferSpec::Unlimited, _, _) => return None,
