@@ -68,7 +68,7 @@ pub enum HostSelection {
 /// One registered workload.
 #[derive(Debug)]
 pub struct WorkloadEntry {
-    /// Name as people write it.
+    /// Name in scenarios.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,

@@ -33,7 +33,7 @@ impl WorkloadError {
     /// Returns an error about a group that exceeds a limit.
     pub(crate) fn above_limit(group: &str, what: &str, most: u64) -> Self {
         let message = format!("[traffic.{group}] makes more than {most} {what}");
-        let help = "ask for less load or fewer of them, or end the run earlier".to_owned();
+        let help = "lower the load or the count, or shorten the run".to_owned();
         Self { key: None, message, help: Some(help), file: None }
     }
 

@@ -3,8 +3,8 @@
 //!
 //! Contract: a marker is rejected only if no traffic could make it mark. A packet is judged after
 //! its admission, by the queue that it finds or leaves behind. The packet in service does not
-//! count, or counts for the buffer as well. So in a buffer of B packets no packet finds more than B
-//! - 1, and K = B - 1 never marks. If threshold and buffer have different units, packets are
+//! count, or counts for the buffer as well. So in a buffer of B packets no packet finds more than
+//! `B - 1`, and `K = B - 1` never marks. If threshold and buffer have different units, packets are
 //! assumed to be minimum-size or full, whichever lets the marker mark. Exception: for a threshold
 //! in packets and a buffer in bytes, the buffer must hold that many full packets.
 //!

@@ -113,7 +113,7 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
         return Err(WorkloadError::at(
             "start",
             message,
-            "start earlier, run longer, or ask for more load",
+            "start earlier, run longer, or raise the load",
         ));
     }
     Ok(Traffic { flows, query_clients: Vec::new() })
@@ -150,7 +150,7 @@ fn mean_gap(
     };
     // Below one nanosecond the rounding to picoseconds would distort the load.
     if gap < 1_000 {
-        let help = "ask for less load, or for larger flows";
+        let help = "lower the load, or use larger flows";
         return Err(WorkloadError::at("load", "more than a flow per nanosecond", help));
     }
     Ok(Duration::from_ps(u64::try_from(gap).unwrap_or(u64::MAX)))
