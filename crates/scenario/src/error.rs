@@ -150,8 +150,8 @@ impl fmt::Debug for ScenarioErrors {
 
 impl std::error::Error for ScenarioErrors {}
 
-/// Returns the known name closest to `name`, if the edit distance is at most a third of the longer
-/// of the two, or one letter of a shorter one.
+/// Returns the known name closest to `name`. The edit distance is at most a third of the longer of
+/// the two names, or one letter if they are shorter.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     known

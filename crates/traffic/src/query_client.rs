@@ -16,8 +16,8 @@ pub enum QuerySchedule {
     OpenLoop(Vec<Instant>),
 }
 
-/// One client and its servers. A query goes to several of them at once, each responds with some
-/// bytes, and the query is complete when the last byte of the last response is delivered.
+/// One client and its servers. A query goes to several of them at once, and each responds with some
+/// bytes. The query is complete when the last byte of the last response is delivered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueryClientSpec {
     /// Index into the names of the traffic groups.
