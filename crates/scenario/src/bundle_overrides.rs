@@ -1,8 +1,8 @@
-//! What a compared bundle changes beside the transport: `[compare.bundles.NAME.set]`.
+//! Keys that a compared bundle sets besides the transport: `[compare.bundles.NAME.set]`.
 //!
-//! Contract: the values are put into the tree before anything is interpreted, as those of a sweep are, so
-//! they pass the same checks and a run that is written out holds them in their own tables. What an override
-//! set (`-s`) stays. A key that is swept cannot be set: its points would be the same.
+//! Contract: the values are put into the tree before it is interpreted, as those of a sweep are. So
+//! they pass the same checks, and an emitted run has them in their own tables. An override (`-s`)
+//! takes precedence. A swept key cannot be set: all its points would be equal.
 
 use crate::diagnostics::Diagnostics;
 use crate::key_path::{self, PathTarget};
@@ -18,27 +18,27 @@ pub(crate) struct BundleOverride<'a> {
     value: &'a TomlNode,
 }
 
-/// What the bundle `name` sets; nothing where no such bundle is.
+/// Reads the keys that the bundle `name` sets; returns nothing if there is no such bundle.
 pub(crate) fn read<'a>(
     root: &'a TomlNode,
     name: &str,
     known: &KnownNames,
     axes: &[SweepAxis],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<BundleOverride<'a>> {
     let Some(set) = root.get(&["compare", "bundles", name, "set"]) else { return Vec::new() };
     if !matches!(set.data, TomlData::Table(_)) {
-        let message = format!("`set` is {} where a table is wanted", set.kind());
-        complaints.add(set.at, message, None);
+        let message = format!("`set` is {}, expected a table", set.kind());
+        diagnostics.add(set.at, message, None);
         return Vec::new();
     }
     let mut out = Vec::new();
     for (key, at, value) in sweep::dotted_entries(set) {
-        let refused = check_key(&key, known, axes);
-        if let Some((message, help)) = refused {
-            complaints.add(at, format!("`{key}` in the set of `{name}`: {message}"), help);
+        let error = check_key(&key, known, axes);
+        if let Some((message, help)) = error {
+            diagnostics.add(at, format!("`{key}` in the set of `{name}`: {message}"), help);
         } else {
-            // `refusal` has found them.
+            // `check_key` has reported unknown names.
             let paths = key_path::expand_stars(&key, known).unwrap_or_default();
             out.extend(paths.into_iter().map(|key| BundleOverride { key, at, value }));
         }
@@ -59,18 +59,15 @@ fn check_key(
     }
     if key.starts_with("transport.") {
         let help =
-            "write a switch in the tables `sender`, `receiver` and `connection` of the bundle";
-        return Some((
-            "a bundle says itself what its transport is".to_owned(),
-            Some(help.to_owned()),
-        ));
+            "set the switch in the tables `sender`, `receiver` and `connection` of the bundle";
+        return Some(("a bundle defines its own transport".to_owned(), Some(help.to_owned())));
     }
     let set = key_path::expand_stars(key, known).unwrap_or_default();
     let swept = axes.iter().flat_map(|axis| &axis.paths).any(|path| set.contains(path));
     swept.then(|| ("it is swept".to_owned(), None))
 }
 
-/// Puts them into the tree of a point.
+/// Applies the keys to the tree of a point.
 pub(crate) fn apply(tree: &mut TomlNode, set: &[BundleOverride<'_>]) {
     for BundleOverride { key, at, value } in set {
         let path: Vec<&str> = key.split('.').collect();

@@ -1,4 +1,4 @@
-//! What is wrong with a file, found in one go and told together.
+//! Errors of a file, collected and reported together.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::ScenarioError;
 use crate::toml_tree::{SourceSpan, SourceText};
 
-/// Collects what is wrong.
+/// Collects errors.
 #[derive(Debug)]
 pub(crate) struct Diagnostics<'a> {
     sources: Cow<'a, [SourceText]>,
@@ -17,7 +17,7 @@ impl<'a> Diagnostics<'a> {
     pub(crate) fn new(sources: &'a [SourceText]) -> Self {
         Self { sources: Cow::Borrowed(sources), errors: Vec::new() }
     }
-    /// Takes in one more text, a file that the scenario names, and gives its number.
+    /// Adds a source text, a file that the scenario names, and returns its number.
     pub(crate) fn add_source(&mut self, source: SourceText) -> usize {
         let known =
             self.sources.iter().position(|s| s.name == source.name && s.text == source.text);
@@ -26,19 +26,19 @@ impl<'a> Diagnostics<'a> {
             self.sources.len() - 1
         })
     }
-    /// An error that knows its place already.
+    /// Adds an error that has its location.
     pub(crate) fn push(&mut self, error: ScenarioError) {
         self.errors.push(error);
     }
-    /// Something is wrong at `at`.
+    /// Adds an error at `at`.
     pub(crate) fn add(&mut self, at: SourceSpan, message: impl Into<String>, help: Option<String>) {
         self.errors.push(error_at(&self.sources, at, message, help));
     }
-    /// Nothing is wrong so far.
+    /// Returns whether there is no error so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
-    /// How many complaints there are.
+    /// Returns the number of errors.
     pub(crate) fn len(&self) -> usize {
         self.errors.len()
     }
@@ -47,7 +47,7 @@ impl<'a> Diagnostics<'a> {
     }
 }
 
-/// An error about one place of the sources.
+/// Returns an error about a location in the sources.
 pub(crate) fn error_at(
     sources: &[SourceText],
     at: SourceSpan,
@@ -58,7 +58,7 @@ pub(crate) fn error_at(
     ScenarioError {
         message: message.into(),
         help,
-        // The root and what nobody wrote stand nowhere.
+        // The root and implicit values have no location.
         span: (at.start < at.end).then(|| at.range()),
         file: source.name.clone(),
         text: Arc::clone(&source.text),

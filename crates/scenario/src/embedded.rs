@@ -1,11 +1,11 @@
-//! Scenarios that run by name, without a file, and the files that `new` prints.
+//! Embedded scenarios, which run by name without a file, and the templates that `new` prints.
 
 /// One embedded scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmbeddedScenario {
-    /// What `run` and `check` take.
+    /// Name that `run` and `check` take.
     pub name: &'static str,
-    /// The file.
+    /// Contents.
     pub text: &'static str,
 }
 
@@ -65,18 +65,18 @@ static SCENARIOS: &[EmbeddedScenario] = &[
     },
 ];
 
-/// The embedded scenarios, by name.
+/// Returns the embedded scenarios, by name.
 pub fn embedded_scenarios() -> &'static [EmbeddedScenario] {
     SCENARIOS
 }
 
-/// The embedded scenario of that name.
+/// Returns the embedded scenario of that name.
 pub(crate) fn find(name: &str) -> Option<&'static EmbeddedScenario> {
     SCENARIOS.iter().find(|e| e.name == name)
 }
 
 impl EmbeddedScenario {
-    /// The title that the file gives itself.
+    /// Title in the file.
     pub fn title(&self) -> String {
         let table = self.text.parse::<toml::Table>().unwrap_or_default();
         table.get("title").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
@@ -86,15 +86,15 @@ impl EmbeddedScenario {
 /// A commented file to start from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Template {
-    /// What `new` takes.
+    /// Name that `new` takes.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// The file.
+    /// Contents.
     pub text: &'static str,
 }
 
-/// The files to start from, by name.
+/// Templates, by name.
 pub static TEMPLATES: &[Template] = &[
     Template {
         name: "dumbbell",
@@ -103,7 +103,7 @@ pub static TEMPLATES: &[Template] = &[
     },
     Template {
         name: "graph",
-        summary: "flows and a topology of one's own, from files",
+        summary: "custom flows and a custom topology, from files",
         text: include_str!("../templates/graph.toml"),
     },
     Template {
@@ -118,7 +118,7 @@ pub static TEMPLATES: &[Template] = &[
     },
 ];
 
-/// The file to start from for a kind of [`TEMPLATES`].
+/// Returns the text of the template of that name in [`TEMPLATES`].
 pub fn template(kind: &str) -> Option<&'static str> {
     TEMPLATES.iter().find(|t| t.name == kind).map(|t| t.text)
 }

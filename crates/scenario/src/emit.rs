@@ -1,23 +1,24 @@
-//! A run written out: every default, every switch, no sweep and no comparison left.
+//! Emits a run as TOML: every default, every switch, no sweep, no comparison.
 //!
-//! Contract: reading the text gives one run with the same setup. It is also what a run is hashed by.
+//! Contract: reading the text gives one run with an identical setup. The hash of a run is taken of
+//! it.
 
 use crate::run_config::RunConfig;
 use crate::tables;
 use crate::toml_writer::TomlWriter;
 
-/// The whole text for one seed.
-pub(crate) fn resolved(case: &RunConfig, seed: u64) -> String {
+/// Emits the whole text for one seed.
+pub(crate) fn resolved(run_config: &RunConfig, seed: u64) -> String {
     let mut out = TomlWriter::default();
-    tables::write_head(&mut out, &case.model);
-    out.0.push_str(&hashed_toml(case, seed));
+    tables::write_head(&mut out, &run_config.model);
+    out.0.push_str(&hashed_toml(run_config, seed));
     out.0
 }
 
-/// The part of the text that decides what happens.
-pub(crate) fn hashed_toml(case: &RunConfig, seed: u64) -> String {
+/// Emits the part of the text that determines the simulation.
+pub(crate) fn hashed_toml(run_config: &RunConfig, seed: u64) -> String {
     let mut out = TomlWriter::default();
-    tables::write(&mut out, &case.model, &case.configs, &case.scheme, seed);
+    tables::write(&mut out, &run_config.model, &run_config.configs, &run_config.scheme, seed);
     out.0
 }
 
@@ -27,7 +28,7 @@ mod tests {
     use crate::keys::KeyDefault;
     use crate::tables::sections;
 
-    /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
+    /// Keys that an emitted run may lack: their effect is written out, or they do not apply here.
     const GONE: [&str; 28] = [
         "class",
         "host-profile",
@@ -59,7 +60,7 @@ mod tests {
         "quantum",
     ];
 
-    /// A pipe that changes everything that a pipe can, a link that fails, a switch that differs.
+    /// A pipe that changes everything a pipe can, a failing link, and a switch with overrides.
     const MORE: &str = "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n\
         delay = \"1 ms\"\nbuffer = \"50 pkt\"\ncount-in-service = true\nloss = \"1 ppm\"\n\
         [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
@@ -72,7 +73,8 @@ mod tests {
         reserved = \"3 kB\"\n[switch.class.fast.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
         [switch.class.rest]\n";
 
-    /// The keys of the tables whose path starts with `under`, or with none of `but`, are written out.
+    /// Asserts that the keys of tables whose path starts with `under`, and with none of `but`, are
+    /// emitted.
     fn written(text: &str, under: &[&str], but: &[&str]) {
         let scenario = Scenario::parse(text, "t.toml").unwrap();
         let text = scenario.expand().unwrap().runs[0].resolved_toml();
@@ -93,7 +95,7 @@ mod tests {
                 _ => *part,
             };
             let path: Vec<&str> = section.path.iter().enumerate().map(name).collect();
-            // Other workloads' and topologies' keys have no place in this scenario.
+            // Keys of other workloads and topologies do not occur in this scenario.
             let mut keys = section.keys.to_vec();
             for (name, _, own) in section.kinds() {
                 keys.extend(own.into_iter().filter(|_| ["transfers", "dumbbell"].contains(&name)));

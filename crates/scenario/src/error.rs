@@ -1,30 +1,30 @@
-//! What is wrong with a scenario, and where.
+//! Errors of a scenario and their locations.
 //!
-//! Contract: an error knows the text it speaks of, so that it can be shown with its line and carets
-//! by anyone, with no further input. Several errors of one file come together.
+//! Contract: an error holds the text it is about, so that anyone can show it with its line and
+//! carets. Errors of one file are reported together.
 
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", self.render())]
 pub struct ScenarioError {
-    /// What is wrong, in one sentence without a final stop.
+    /// Description, one sentence without a full stop.
     pub message: String,
-    /// What to write instead, when that is known.
+    /// Remedy, if it is known.
     pub help: Option<String>,
-    /// The bytes of `text` that are meant; none when the error is about the whole.
+    /// Byte range in `text`; `None` if the error is about the whole.
     pub span: Option<Range<usize>>,
-    /// Name of the file, or the flag of the command line that set the key (`-s`, `--over`).
+    /// Name of the file, or the command-line option that set the key (`-s`, `--over`).
     pub file: String,
-    /// The whole text of the file, or `key=value` as it was set.
+    /// Contents of the file, or `key=value` as it was set.
     pub text: Arc<str>,
 }
 
 impl ScenarioError {
-    /// An error about no particular place of a text.
+    /// Returns an error without a location.
     pub fn plain(message: impl Into<String>, help: Option<String>) -> Self {
         Self {
             message: message.into(),
@@ -35,7 +35,7 @@ impl ScenarioError {
         }
     }
 
-    /// Line and column of the first byte meant, both from one; columns count characters.
+    /// Line and column of the first byte of the range, from one; columns count characters.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         let start = floor_boundary(&self.text, self.span.as_ref()?.start);
         let before = &self.text[..start];
@@ -53,7 +53,7 @@ impl ScenarioError {
             let meant = self.text[start..end].lines().next().unwrap_or("").chars().count().max(1);
             let number = line.to_string();
             let margin = " ".repeat(number.len());
-            // Tabs are kept in the margin so that the carets stand under what they mean.
+            // Tabs are kept in the margin so that the carets align.
             let indent: String =
                 text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
             let _ = writeln!(out, "{}:{line}:{column}: {}", self.file, self.message);
@@ -79,7 +79,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// Everything that was found wrong; never empty.
+/// All errors that were found; never empty.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ScenarioErrors(Vec<ScenarioError>);
 
@@ -94,7 +94,7 @@ impl ScenarioErrors {
         &self.0[0]
     }
 
-    /// All of `found` as one error, each place and message once; `None` when there are none.
+    /// Collects `found` into one error without duplicates; `None` if there are none.
     pub(crate) fn collect(mut found: Vec<ScenarioError>) -> Option<Self> {
         found.sort_by_key(|e| (e.file.clone(), e.span.as_ref().map(|s| s.start)));
         let mut kept: Vec<ScenarioError> = Vec::new();
@@ -142,7 +142,7 @@ impl fmt::Display for ScenarioErrors {
 }
 
 impl fmt::Debug for ScenarioErrors {
-    /// As people read it: every error quotes the whole file otherwise.
+    /// The derived form would print the whole file with every error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -150,8 +150,8 @@ impl fmt::Debug for ScenarioErrors {
 
 impl std::error::Error for ScenarioErrors {}
 
-/// The known name that `name` was most likely meant to be, if one is near: at most a third of the
-/// longer of the two is wrong, or one letter of a shorter one.
+/// Returns the known name closest to `name`. The edit distance is at most a third of the longer of
+/// the two names, or one letter if they are shorter.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     known
@@ -165,7 +165,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
-/// Help for a name that is not among `known`: the nearest one, or the whole list.
+/// Help for a name that is not in `known`: the nearest one, or the whole list.
 pub(crate) fn suggest(name: &str, known: &[&str]) -> Option<String> {
     if known.is_empty() {
         return None;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_carets_stand_under_what_is_meant() {
+    fn the_carets_are_under_the_span() {
         let e = error("a = 1\n\tbé = 2\n", 7..10);
         assert_eq!(e.line_column(), Some((2, 2)));
         assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_beyond_the_text_or_inside_a_character_is_shown_and_not_a_panic() {
+    fn a_span_beyond_the_text_or_inside_a_character_does_not_panic() {
         for span in [0..99, 50..99, 8..9, 9..9] {
             assert!(error("a = 1\n\tbé = 2\n", span).to_string().starts_with("a.toml:"));
         }

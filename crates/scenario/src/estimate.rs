@@ -1,7 +1,7 @@
-//! What a run will cost, before it is run.
+//! Cost estimate of a run, before it is run.
 //!
-//! Contract: a rough guess from the setup alone, within a factor of a few, never a promise. Losses,
-//! retransmissions and the effect of windows are left out: flows get their fair share of the links.
+//! Contract: a rough estimate from the setup alone, within a small factor, never a guarantee.
+//! Losses, retransmissions and windows are ignored: flows get their fair share of the links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,107 +12,107 @@ use lowtide_units::{Bytes, Duration};
 
 use crate::row_estimate::{LinkDirection, RowEstimate};
 
-/// What one run, or all runs of a plan, will cost.
+/// Cost of one run, or of all runs of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Estimate {
-    /// How many runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Hosts of a run; the most of any.
+    /// Hosts of the largest run.
     pub hosts: u64,
-    /// Flows of a run; the most of any.
+    /// Connections of the largest run.
     pub flows: u64,
-    /// Packets serialised by any output queue, hosts' own ports and ACKs included; of all runs.
+    /// Packets serialised by any output queue in all runs, including hosts' ports and ACKs.
     pub hops: u64,
-    /// Virtual time; of all runs.
+    /// Simulated time of all runs.
     pub simulated: Duration,
-    /// Time on one core at [`HOPS_PER_SECOND`]; of all runs.
+    /// Time of all runs on one core at [`HOPS_PER_SECOND`].
     pub wall: Duration,
-    /// Memory of a run, its samples and tables included; the most of any.
+    /// Memory of the largest run, including its samples and tables.
     pub memory: Bytes,
-    /// What takes most of that memory.
+    /// Largest contribution to that memory.
     pub memory_cause: CostCause,
-    /// Room on disk of all runs while they are merged: twice their tables.
+    /// Disk space of all runs while they are merged: twice their tables.
     pub disk: Bytes,
-    /// What takes most of that room.
+    /// Largest contribution to that space.
     pub disk_cause: CostCause,
 }
 
-/// What a run needs most of its memory or disk for.
+/// Largest contribution to the memory or disk space of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CostCause {
-    /// Connections, most of them of the traffic group of this number.
+    /// Connections, most of them of this traffic group.
     Connections(u16),
     /// Hosts.
     Hosts,
-    /// Packets under way, as many as the buffers of the connections allow.
+    /// Packets in flight, as many as the connections' buffers allow.
     InFlight,
-    /// Samples at intervals.
+    /// Periodic samples.
     Samples,
     /// Traced flows.
     Trace,
-    /// Many runs.
+    /// The number of runs.
     #[default]
     Runs,
 }
 
-/// Packet-hops per second of one core that the guess of wall time assumes: what the release build
-/// is held to at least.
+/// Packet-hops per second on one core that the wall time assumes: the minimum required of the
+/// release build.
 pub const HOPS_PER_SECOND: u64 = 5_000_000;
 
-/// Bytes that the row of a connection takes on disk.
+/// Bytes on disk of a connection's row.
 const FLOW_DISK_BYTES: u64 = 120;
 
-/// Bytes that a run takes on disk beside its rows, part and merged: schemas and summaries of its tables.
+/// Bytes on disk of a run besides its rows, part and merged: schemas and summaries of its tables.
 const RUN_DISK_BYTES: u64 = 300_000;
 
-/// Bytes that a connection takes in a run and its tables when it is not open; measured with a million of them.
+/// Bytes in memory of a closed connection, in the run and its tables; measured with a million.
 const FLOW_BYTES: u64 = 2_400;
 
-/// Bytes that an open connection's two ends take beside that and the packets under way; measured, rounded up.
+/// Further bytes of an open connection's two ends, without packets in flight; measured, rounded up.
 const OPEN_BYTES: u64 = 6_000;
 
-/// Bytes that a host takes beside its connections.
+/// Bytes of a host without its connections.
 const HOST_BYTES: u64 = 4_000;
 
-/// Bytes that a packet under way takes with its entries in queues and scoreboards.
+/// Bytes of a packet in flight with its entries in queues and scoreboards.
 const PACKET_BYTES: u64 = 200;
 
-/// Packets of a connection that carry no data: its opening and closing.
+/// Packets of a connection that carry no data: SYN, FIN and their ACKs.
 const CONTROL_PACKETS: u64 = 7;
 
-/// The least bytes of headers that a segment with timestamps has.
+/// Minimum header bytes of a segment with timestamps.
 const HEADER: u64 = 52;
 
-/// What askers get from each of their servers, as one flow.
+/// Returns the responses of each server to a query client, as one flow.
 fn response_flows(setup: &Setup) -> Vec<Flow> {
     let mut out = Vec::new();
-    for asker in &setup.query_clients {
-        let each = asker.response_sizes.iter().map(|b| b.as_u64()).fold(0, u64::saturating_add);
-        let mean = each / (asker.response_sizes.len() as u64).max(1);
-        let all = mean.saturating_mul(asker.queries()).saturating_mul(asker.fan_out.into());
-        let part = Bytes::new((all / (asker.servers.len() as u64).max(1)).max(1));
+    for client in &setup.query_clients {
+        let each = client.response_sizes.iter().map(|b| b.as_u64()).fold(0, u64::saturating_add);
+        let mean = each / (client.response_sizes.len() as u64).max(1);
+        let all = mean.saturating_mul(client.queries()).saturating_mul(client.fan_out.into());
+        let part = Bytes::new((all / (client.servers.len() as u64).max(1)).max(1));
         let flow = |src: &u32| Flow {
-            group: asker.group,
+            group: client.group,
             src: *src,
-            dst: asker.client,
+            dst: client.client,
             size: Some(part),
-            start: asker.start,
+            start: client.start,
             write_pattern: WritePattern::Bulk,
         };
-        out.extend(asker.servers.iter().map(flow));
+        out.extend(client.servers.iter().map(flow));
     }
     out
 }
 
 impl Estimate {
-    /// The cost of one run.
+    /// Estimates the cost of one run.
     pub fn of(setup: &Setup) -> Self {
-        let answers = response_flows(setup);
-        let flows = || setup.flows.iter().chain(&answers);
+        let responses = response_flows(setup);
+        let flows = || setup.flows.iter().chain(&responses);
         let paths = FlowPaths::of(&setup.network, flows());
-        let simulated = duration(setup, &answers, &paths);
+        let simulated = duration(setup, &responses, &paths);
         let mut hops = 0_u64;
-        // Packets under way and open connections, times how long they are.
+        // Packets in flight and open connections, times their lifetimes.
         let (mut packets, mut open) = (0_u128, 0_u128);
         let mut largest = 0_u64;
         for flow in flows() {
@@ -133,8 +133,8 @@ impl Estimate {
         }
         let asked: u64 = setup.query_clients.iter().map(QueryClientSpec::connections).sum();
         let connections = (setup.flows.len() as u64).saturating_add(asked);
-        // A connection that is opened for one request has its own opening and closing.
-        let asked = asked.saturating_sub(answers.len() as u64);
+        // A connection opened for one request has its own handshake and close.
+        let asked = asked.saturating_sub(responses.len() as u64);
         hops = hops.saturating_add(asked.saturating_mul(2 * CONTROL_PACKETS));
         let at_once = |sum: u128| {
             let mean = sum.div_ceil(u128::from(simulated.as_ps()).max(1));
@@ -178,7 +178,7 @@ impl Estimate {
         }
     }
 
-    /// This and `other`, one after the other.
+    /// The cost of this and `other`, one after the other.
     pub fn then(self, other: Self) -> Self {
         let hops = self.hops.saturating_add(other.hops);
         Self {
@@ -201,7 +201,7 @@ impl Estimate {
         }
     }
 
-    /// `n` of these, one after the other.
+    /// The cost of `n` of these, one after the other.
     pub fn times(self, n: u64) -> Self {
         let hops = self.hops.saturating_mul(n);
         Self {
@@ -215,7 +215,7 @@ impl Estimate {
     }
 }
 
-/// Rounded up to whole milliseconds: it is a guess.
+/// Rounds up to whole milliseconds, as it is an estimate.
 fn wall(hops: u64) -> Duration {
     Duration::from_ms(hops.div_ceil(HOPS_PER_SECOND / 1_000))
 }
@@ -225,20 +225,20 @@ fn payload(mtu: u64) -> u64 {
     mtu.saturating_sub(HEADER).max(1)
 }
 
-/// The way of every pair of hosts that a flow connects.
+/// The path between each pair of hosts that a flow connects.
 struct FlowPaths {
     by_pair: BTreeMap<(u32, u32), Vec<LinkDirection>>,
-    /// Per line, flows without a size.
+    /// Flows without a size on each line.
     unlimited: BTreeMap<LinkDirection, u64>,
 }
 
 impl FlowPaths {
     fn of<'f>(network: &Blueprint, flows: impl Iterator<Item = &'f Flow> + Clone) -> Self {
         let mut out = Self { by_pair: BTreeMap::new(), unlimited: BTreeMap::new() };
-        // What is wrong with a network was complained of by `check`.
-        let Ok(ways) = ShortestPaths::find(network) else { return out };
+        // `check` has reported the errors of the network.
+        let Ok(routes) = ShortestPaths::find(network) else { return out };
         let pairs: BTreeSet<(u32, u32)> = flows.clone().map(|f| (f.src, f.dst)).collect();
-        out.by_pair = pairs.into_iter().map(|pair| (pair, ecmp_path(&ways, pair))).collect();
+        out.by_pair = pairs.into_iter().map(|pair| (pair, ecmp_path(&routes, pair))).collect();
         for flow in flows.filter(|f| f.size.is_none()) {
             for line in out.by_pair.get(&(flow.src, flow.dst)).map_or(&[][..], Vec::as_slice) {
                 *out.unlimited.entry(*line).or_default() += 1;
@@ -252,21 +252,21 @@ impl FlowPaths {
     }
 }
 
-/// The lines from one host to another as the network routes; of several equal ways each pair has one of
-/// its own, spread as a hash would.
-fn ecmp_path(ways: &ShortestPaths<'_>, (src, dst): (u32, u32)) -> Vec<LinkDirection> {
+/// Returns the lines from one host to another as the network routes. Pairs are spread over
+/// equal-cost paths as by a hash.
+fn ecmp_path(routes: &ShortestPaths<'_>, (src, dst): (u32, u32)) -> Vec<LinkDirection> {
     let mut mix = u64::from(src) << 32 | u64::from(dst);
     let mut below = |n: usize| {
         mix = (mix ^ (mix >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (((mix >> 32) * n as u64) >> 32) as usize
     };
     let mut out = Vec::new();
-    let mut next = ways.nic(HostId(src)).filter(|_| src != dst);
+    let mut next = routes.nic(HostId(src)).filter(|_| src != dst);
     while let Some(port) = next {
         out.push((port as usize / 2, port % 2 == 1));
-        next = match ways.far_end(port) {
+        next = match routes.far_end(port) {
             Some(NodeId::Switch(at)) => {
-                let ports = ways.next_ports(at, HostId(dst));
+                let ports = routes.next_ports(at, HostId(dst));
                 match ports.len() {
                     0 => return Vec::new(),
                     n => ports.get(below(n)).copied(),
@@ -278,14 +278,15 @@ fn ecmp_path(ways: &ShortestPaths<'_>, (src, dst): (u32, u32)) -> Vec<LinkDirect
     out
 }
 
-/// When the run will end: by its time, or when the busiest line has carried what has a size.
-fn duration(setup: &Setup, answers: &[Flow], paths: &FlowPaths) -> Duration {
+/// Estimates the end of the run: its time limit, or when the busiest line has carried all sized
+/// flows.
+fn duration(setup: &Setup, responses: &[Flow], paths: &FlowPaths) -> Duration {
     if !setup.end.when_done {
         return setup.end.at;
     }
     let mut lines: BTreeMap<LinkDirection, (u64, Duration)> = BTreeMap::new();
     let mut latest = Duration::ZERO;
-    for flow in setup.flows.iter().chain(answers) {
+    for flow in setup.flows.iter().chain(responses) {
         let Some(size) = flow.size else { continue };
         let start = flow.start.since_start();
         latest = latest.max(start + flow.write_pattern.write_duration(size));
@@ -302,7 +303,7 @@ fn duration(setup: &Setup, answers: &[Flow], paths: &FlowPaths) -> Duration {
     drained.max().unwrap_or(setup.end.at).max(latest).min(setup.end.at)
 }
 
-/// What `bytes` of payload take on a line, in packets of 1500 B.
+/// Bytes on a line for `bytes` of payload in packets of 1500 B.
 fn wire_bytes(link: &LinkSpec, bytes: u64) -> u64 {
     let full = 1_500 + link.framing.overhead();
     (u128::from(bytes) * u128::from(full) / u128::from(payload(1_500))).min(u128::from(u64::MAX))
@@ -334,8 +335,8 @@ fn volume(setup: &Setup, paths: &FlowPaths, flow: &Flow, simulated: Duration) ->
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
 }
 
-/// How long a flow has packets under way: a few times what its bytes take on the slowest line, and some
-/// round trips of a data centre.
+/// Estimates how long a flow has packets in flight: 4 times the serialization on the slowest line,
+/// plus 1 ms for some round trips of a data centre.
 fn flow_lifetime(setup: &Setup, paths: &FlowPaths, flow: &Flow, bytes: u64) -> Duration {
     let lines = paths.of_flow(flow).iter();
     let rates = lines.map(|(link, back)| setup.network.links[*link].line(*back).rate);
@@ -343,7 +344,7 @@ fn flow_lifetime(setup: &Setup, paths: &FlowPaths, flow: &Flow, bytes: u64) -> D
     sending.unwrap_or_default() * 4 + Duration::from_ms(1)
 }
 
-/// The traffic group with most connections.
+/// Returns the traffic group with the most connections.
 fn busiest_group(setup: &Setup) -> u16 {
     let mut connections: BTreeMap<u16, u64> = BTreeMap::new();
     let flows = setup.flows.iter().map(|f| (f.group, 1));
@@ -354,7 +355,7 @@ fn busiest_group(setup: &Setup) -> u16 {
     connections.into_iter().max_by_key(|(_, n)| *n).map_or(0, |(group, _)| group)
 }
 
-/// The sum of all shares, and the largest one.
+/// Returns the sum of all contributions, and the largest one.
 fn most(shares: &[(CostCause, u64)]) -> (u64, CostCause) {
     let sum = shares.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let largest = shares.iter().max_by_key(|(_, bytes)| *bytes);

@@ -1,8 +1,7 @@
 //! Files that a scenario names: traces, distributions, topologies.
 //!
-//! Contract: the reader of scenarios asks for a file by the name that the scenario gives it and never
-//! opens one itself. A file that the scenario carries in `[files]` comes before all others, so that a run
-//! that is written out needs nothing beside it.
+//! Contract: the scenario reader requests files by their name in the scenario and never opens one
+//! itself. Files embedded in `[files]` take precedence, so that an emitted run is self-contained.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,31 +15,30 @@ use lowtide_traffic::workload::UserFile;
 
 use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 
-/// Where a scenario's files are.
+/// Source of a scenario's files.
 pub trait Files: Debug + Send + Sync {
-    /// The text of the file that the scenario calls `name`.
+    /// Returns the text of the file `name`.
     ///
     /// # Errors
-    /// Why there is none, in words that follow "cannot read `name`: ".
+    /// Returns the reason, as text that follows "cannot read `name`: ".
     fn read(&self, name: &str) -> Result<String, String>;
 }
 
-/// No files but those that the scenario carries.
+/// No files except the embedded ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
 impl Files for NoFiles {
     fn read(&self, _: &str) -> Result<String, String> {
-        Err("this scenario has no directory to look in, and does not carry it in [files]"
-            .to_owned())
+        Err("the scenario has no directory, and the file is not embedded in [files]".to_owned())
     }
 }
 
-/// The files of a directory; names may be paths from there.
+/// The files of a directory; names may be paths relative to it.
 #[derive(Clone, Debug)]
 pub struct Directory(pub PathBuf);
 
-/// The largest file that is read: more than any list of flows that may be run.
+/// Largest file that is read: more than any list of flows that may be run.
 const MAX_FILE_BYTES: u64 = 512_000_000;
 
 impl Files for Directory {
@@ -48,17 +46,17 @@ impl Files for Directory {
         let path = self.0.join(name);
         let size = fs::metadata(&path).map_err(|e| e.to_string())?.len();
         if size > MAX_FILE_BYTES {
-            return Err(format!("{size} B are more than {MAX_FILE_BYTES}"));
+            return Err(format!("its {size} B exceed the limit of {MAX_FILE_BYTES} B"));
         }
         let bytes = fs::read(&path).map_err(|e| e.to_string())?;
-        String::from_utf8(bytes).map_err(|_| "this is no text in UTF-8".to_owned())
+        String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
     }
 }
 
-/// The table of the files that a scenario carries.
+/// Table of embedded files.
 pub(crate) const FILES: &str = "files";
 
-/// The files of one scenario; each is read once, however many points of a sweep ask for it.
+/// Files of one scenario; each is read once, even if many points of a sweep use it.
 #[derive(Debug)]
 pub(crate) struct FileCache<'a> {
     files: &'a dyn Files,
@@ -78,7 +76,7 @@ impl<'a> FileCache<'a> {
         Self { files, read: RefCell::new(read) }
     }
 
-    /// The file of that name, or why there is none.
+    /// Returns the file of that name, or the reason that it cannot be read.
     pub(crate) fn get(&self, name: &str) -> Result<Arc<UserFile>, String> {
         if let Some(known) = self.read.borrow().get(name) {
             return known.clone();
@@ -90,7 +88,7 @@ impl<'a> FileCache<'a> {
     }
 }
 
-/// Where an error stands in its file: from its column to the end of the field, or the whole line.
+/// Location of an error in its file: from its column to the end of the field, or the whole line.
 pub(crate) fn error_span(text: &str, error: &FileError, source: usize) -> SourceSpan {
     let number = usize::try_from(error.line).unwrap_or(usize::MAX).saturating_sub(1);
     let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();

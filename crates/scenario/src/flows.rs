@@ -1,5 +1,5 @@
-//! References to flows: `7` is the flow of that number, `short` all flows of a traffic group, `short.2`
-//! the third of them. Flows are numbered from zero, group after group in the order of the file.
+//! References to flows: `7` is the flow of that number, `short` all flows of a traffic group,
+//! `short.2` the third of them. Flows are numbered from zero, by group in the order of the file.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use lowtide_traffic::workload::Traffic;
 use crate::error::suggest;
 use crate::model::ScenarioModel;
 
-/// The traffic groups of a scenario, each with how many flows it has. The connections of askers have the
-/// numbers after the last flow, so that groups of askers stand behind all others.
+/// Returns the traffic groups of a scenario with their numbers of flows. Connections of query
+/// clients are numbered after the last flow, so groups of query clients come after all others.
 pub(crate) fn groups(model: &ScenarioModel, made: &[Traffic]) -> Vec<(String, u32)> {
     let names = || model.traffic.iter().map(|g| g.name.clone());
     let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
@@ -18,16 +18,16 @@ pub(crate) fn groups(model: &ScenarioModel, made: &[Traffic]) -> Vec<(String, u3
     flows.filter(some).chain(asked.filter(some)).collect()
 }
 
-/// The connections of askers.
+/// Counts the connections of query clients.
 fn connections(made: &Traffic) -> u32 {
     made.query_clients.iter().map(|a| a.connections() as u32).sum()
 }
 
-/// The numbers of the flows that `text` names among the flows of `groups` (names and numbers of flows,
-/// in the order of the run).
+/// Resolves `text` to numbers of flows; `groups` are names and numbers of flows, in the order of
+/// the run.
 ///
 /// # Errors
-/// What is wrong, and help: no such group or flow.
+/// Returns a message and help if there is no such group or flow.
 pub fn resolve<S: AsRef<str>>(
     text: &str,
     groups: &[(S, u32)],

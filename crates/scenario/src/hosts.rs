@@ -1,5 +1,5 @@
-//! Host references: `senders`, `senders.0`, `senders[0..2]`. Hosts of a group are numbered from zero
-//! and the end of a range is not in it.
+//! Host references: `senders`, `senders.0`, `senders[0..2]`. Hosts of a group are numbered from
+//! zero; the end of a range is exclusive.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,15 @@ use crate::error::suggest;
 use crate::range::HostRange;
 use crate::toml_tree::SourceSpan;
 
-/// A group of hosts: its name and where it lies.
+/// A group of hosts: its name and its range.
 pub(crate) type NamedHostRange<'a> = (&'a str, HostRange);
 
-/// The hosts that the references name, in their order; complains and gives `None` when one is wrong.
+/// Resolves references to hosts, in their order; reports errors and returns `None` if one is
+/// invalid.
 pub(crate) fn resolve(
     names: &[(String, SourceSpan)],
     groups: &[NamedHostRange<'_>],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Vec<u32>> {
     let mut hosts = Vec::new();
     let mut seen = BTreeSet::new();
@@ -26,13 +27,13 @@ pub(crate) fn resolve(
                 let repeated =
                     (range.first..range.end()).filter(|host| !seen.insert(*host)).count();
                 if repeated > 0 {
-                    complaints.add(*at, format!("`{text}` names a host a second time"), None);
+                    diagnostics.add(*at, format!("`{text}` names a host twice"), None);
                     good = false;
                 }
                 hosts.extend(range.first..range.end());
             }
             Err((message, help)) => {
-                complaints.add(*at, message, help);
+                diagnostics.add(*at, message, help);
                 good = false;
             }
         }

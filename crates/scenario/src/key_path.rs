@@ -1,4 +1,4 @@
-//! Which key a dotted path means: for overrides and sweeps.
+//! Resolves dotted paths to keys, for overrides and sweeps.
 
 use lowtide_tcp::switches;
 
@@ -10,7 +10,7 @@ use crate::settings::{SIDE_OF, SIDES, check_switch_name};
 use crate::table_spec::{SWEEP, TableContents, TableSpec};
 use crate::tables::ROOT;
 
-/// What a dotted path leads to.
+/// Target of a dotted path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PathTarget {
     /// A key of the scenario.
@@ -21,7 +21,7 @@ pub(crate) enum PathTarget {
 
 type Unknown = (String, Option<String>);
 
-/// The keys that a path means: itself, or, where a part of it has a `*`, one for each table of a name like that.
+/// Expands a path with `*` to one path for each matching table; any other path to itself.
 pub(crate) fn expand_stars(path: &str, known: &KnownNames) -> Result<Vec<String>, Unknown> {
     let parts: Vec<&str> = path.split('.').collect();
     let Some(star) = parts.iter().position(|part| part.contains('*')) else {
@@ -41,7 +41,7 @@ pub(crate) fn expand_stars(path: &str, known: &KnownNames) -> Result<Vec<String>
     Ok(out)
 }
 
-/// Follows a path; the error names the first part that leads nowhere.
+/// Follows a path; the error names the first part that does not exist.
 pub(crate) fn resolve(path: &str, known: &KnownNames) -> Result<PathTarget, Unknown> {
     let all = expand_stars(path, known)?;
     let parts: Vec<&str> = all.first().map_or(path, String::as_str).split('.').collect();
@@ -84,14 +84,14 @@ fn follow(
         .tables
         .iter()
         .find(|s| s.path.len() == depth + 1 && (s.path[depth] == *part || s.path[depth] == "*"));
-    // `hosts` and `compare.bundles` are no tables of their own, only the way to named ones.
+    // `hosts` and `compare.bundles` are not tables, only prefixes of named ones.
     if let Some(names) = known.table_names(&parts[..=depth]) {
         return follow_named(section, parts, depth + 1, names, known, path);
     }
     if let Some(deeper) = deeper.filter(|d| {
         matches!(d.contents, TableContents::Texts | TableContents::Paths | TableContents::List)
     }) {
-        let help = "write it in the file of the scenario".to_owned();
+        let help = "write it in the scenario file".to_owned();
         return Err((format!("`{}` cannot be set by a path", deeper.path.join(".")), Some(help)));
     }
     if let Some(deeper) = deeper {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_every_table_of_such_a_name() {
+    fn a_star_expands_to_all_matching_tables() {
         let of = |path: &str| expand_stars(path, &known());
         assert_eq!(of("hosts.*s.count").unwrap(), ["hosts.senders.count", "hosts.receivers.count"]);
         assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_says_where_it_ends() {
+    fn an_unknown_path_names_its_first_unknown_part() {
         assert!(refused("run.sedes").contains("`seeds`"));
         assert!(refused("runn.seeds").contains("`run`"));
         assert!(refused("traffic.shrt.size").contains("`short`"));

@@ -1,7 +1,7 @@
-//! What a key of a scenario file is: a name, what it accepts, its default and what it means.
+//! Keys of a scenario file: name, type, default and description.
 //!
-//! Contract: descriptions only. Tables of keys are in [`crate::section`]; the keys that a topology brings
-//! are made in [`crate::fabric`], the others stand in `tables/`.
+//! Contract: descriptions only. Tables of keys are in [`crate::table_spec`], keys of a topology in
+//! [`crate::topology_keys`], all others in `tables/`.
 
 use lowtide_traffic::workload;
 use lowtide_units::Fraction;
@@ -10,14 +10,14 @@ use crate::value::KeyType;
 
 use KeyDefault::{Is, Required};
 
-/// What holds where a key is not written.
+/// Default of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KeyDefault {
-    /// It must be written.
+    /// The key is required.
     Required,
     /// This value.
     Is(&'static str),
-    /// No value; this is what happens then.
+    /// No value; the text describes the effect.
     Unset(&'static str),
 }
 
@@ -39,11 +39,11 @@ pub(crate) const fn key(
     KeySpec { name, ty, default, doc }
 }
 
-/// A share of a whole.
+/// A fraction of one.
 pub(crate) const SHARE: KeyType = KeyType::Parts { min: Fraction::ZERO, max: Fraction::ONE };
 
 impl KeySpec {
-    /// The key of a workload's parameter.
+    /// Returns the key of a workload's parameter.
     pub(crate) fn of_param(param: &workload::WorkloadParam) -> Self {
         let ty = KeyType::of(param.kind);
         let default = param.default.map_or(Required, Is);

@@ -1,4 +1,4 @@
-//! The names that one file may use: those that the crates below register and those it makes itself.
+//! Names that a file may use: those registered by the crates below and those it defines.
 
 use lowtide_net::{aqm, profiles, topology};
 use lowtide_tcp::{profile, scheme};
@@ -7,10 +7,10 @@ use lowtide_traffic::workload;
 use crate::toml_tree::TomlNode;
 use crate::value::NameSet;
 
-/// The line between the switches of a dumbbell, as `on` of a pipe and `link` of a failure call it.
+/// Name of the link between the switches of a dumbbell, for `on` of a pipe and `link` of a failure.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
 
-/// The names that the file itself makes, in its order.
+/// Names that the file defines, in its order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownNames {
     pub(crate) hosts: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct KnownNames {
 }
 
 impl KnownNames {
-    /// Looks into the tables of a file.
+    /// Collects the names of the tables in a file.
     pub(crate) fn of(root: &TomlNode) -> Self {
         let names = |path: &[&str]| {
             let table = root.get(path).map(TomlNode::entries).unwrap_or_default();
@@ -40,7 +40,7 @@ impl KnownNames {
         }
     }
 
-    /// The names of the tables below a path that is only the way to named ones, as `hosts` is.
+    /// Returns the names of tables below a path that is only a prefix, as `hosts` is.
     pub(crate) fn table_names(&self, path: &[&str]) -> Option<&[String]> {
         match path {
             ["hosts"] => Some(&self.hosts),
@@ -54,7 +54,7 @@ impl KnownNames {
         }
     }
 
-    /// The names that may stand where `names` are wanted.
+    /// Returns the names that are valid for `names`.
     pub(crate) fn list(&self, names: NameSet) -> Vec<String> {
         let base = || scheme::SCHEMES.iter().map(|s| s.name.to_owned());
         match names {

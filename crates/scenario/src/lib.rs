@@ -1,9 +1,9 @@
 //! The scenario file: an experiment as data.
 //!
-//! Contract: reads, completes and checks; runs nothing. A file, its overrides and its sweep become a
-//! [`RunPlan`] of [`RunSpec`]s, each of which gives a complete [`lowtide_host::Setup`]; or else
-//! [`ScenarioErrors`] that say what is wrong, where, and what would be right. Nothing that a person
-//! can write makes it panic. The format is described in `docs/scenario.md`.
+//! Contract: reads, completes and checks; runs nothing. A file, its overrides and its sweep become
+//! a [`RunPlan`] of [`RunSpec`]s, each of which gives a complete [`lowtide_host::Setup`]. Otherwise
+//! they become [`ScenarioErrors`] with location and remedy. No input makes it panic. The format is
+//! described in `docs/scenario.md`.
 
 mod bundle_overrides;
 mod check;

@@ -1,7 +1,7 @@
-//! What a scenario says, typed: one point of a sweep, before a scheme is chosen.
+//! Typed contents of a scenario: one point of a sweep, before a scheme is chosen.
 //!
-//! Contract: types only. A model was read without a complaint (`tables/`); what one key says is right by
-//! itself. What keys say together is checked in `check.rs`.
+//! Contract: types only. A model was read without an error (`tables/`), so each key is valid.
+//! `check/` checks keys in combination.
 
 use lowtide_host::{ClockSpec, Disturbance, HostProfile, NicSpec};
 use std::num::NonZeroU32;
@@ -21,14 +21,14 @@ use crate::toml_tree::SourceSpan;
 use crate::topology_keys;
 use crate::value::{KeyType, KeyValue};
 
-/// A name and where it is written.
+/// A name and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SpannedName {
     pub(crate) name: String,
     pub(crate) at: SourceSpan,
 }
 
-/// What is said of a transport in one place.
+/// Transport settings of one table.
 #[derive(Clone, Debug)]
 pub(crate) struct TransportTable {
     pub(crate) profile: Option<SpannedName>,
@@ -50,7 +50,7 @@ pub(crate) struct RunTable {
     pub(crate) allow_mismatch: bool,
 }
 
-/// How hosts are put together.
+/// Kind of topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TopologyKind {
     Star,
@@ -63,7 +63,7 @@ pub(crate) enum TopologyKind {
 }
 
 impl Topology {
-    /// A number of its own; one when there is none.
+    /// Returns a count of this topology, or one if it is not set.
     pub(crate) fn number(&self, name: &str) -> u32 {
         match self.value(name) {
             Some(KeyValue::Count(n)) => *n as u32,
@@ -71,14 +71,15 @@ impl Topology {
         }
     }
 
-    /// Whether it has every number that it needs.
+    /// Returns whether all its required counts are set.
     pub(crate) fn is_complete(&self) -> bool {
         let keys = topology_keys::keys(self.entry);
         let numbers = keys.iter().filter(|key| matches!(key.ty, KeyType::Count { .. }));
         numbers.map(|key| key.name).all(|name| self.value(name).is_some())
     }
 
-    /// A rate and a delay of its own; those of the hosts' links when there are none.
+    /// Returns a rate and a delay of this topology, or those of the hosts' links if they are not
+    /// set.
     pub(crate) fn rate_and_delay(&self, rate: &str, delay: &str) -> (Rate, Duration) {
         let rate = match self.value(rate) {
             Some(KeyValue::Rate(rate)) => *rate,
@@ -90,7 +91,7 @@ impl Topology {
         }
     }
 
-    /// Where a key of its own is written, or else its kind.
+    /// Location of a key of this topology, or else of its kind.
     pub(crate) fn span_of(&self, name: &str) -> SourceSpan {
         self.values.iter().find(|(n, _, _)| *n == name).map_or(self.at, |(_, _, at)| *at)
     }
@@ -101,7 +102,7 @@ impl Topology {
 }
 
 impl TopologyKind {
-    /// The kind that is registered under that name.
+    /// Returns the kind registered under that name.
     pub(crate) fn of(name: &str) -> Self {
         match name {
             "dumbbell" => Self::Dumbbell,
@@ -114,7 +115,7 @@ impl TopologyKind {
         }
     }
 
-    /// The places that a host group may choose among; none where hosts are all alike.
+    /// Sides that a host group may choose; empty if all hosts are alike.
     pub(crate) const fn sides(self) -> &'static [&'static str] {
         match self {
             Self::Dumbbell => &["left", "right"],
@@ -123,7 +124,7 @@ impl TopologyKind {
         }
     }
 
-    /// Whether there may be several equally short ways between two hosts.
+    /// Returns whether there may be several shortest paths between two hosts.
     pub(crate) const fn has_multipath(self) -> bool {
         !matches!(self, Self::Star | Self::Dumbbell | Self::MultiHop)
     }
@@ -137,7 +138,7 @@ pub(crate) struct Topology {
     pub(crate) at: SourceSpan,
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
-    /// The keys of its own, each with its place.
+    /// Keys of this kind of topology, with their locations.
     pub(crate) values: Vec<(&'static str, KeyValue, SourceSpan)>,
     pub(crate) graph: GraphTable,
     pub(crate) framing: Framing,
@@ -151,7 +152,7 @@ pub(crate) struct GraphTable {
     pub(crate) links: Vec<ParallelLinks>,
 }
 
-/// Equal links of a graph.
+/// Parallel links of a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct ParallelLinks {
     pub(crate) ends: [SpannedName; 2],
@@ -165,19 +166,19 @@ pub(crate) struct ParallelLinks {
 pub(crate) struct LinkFailure {
     pub(crate) name: String,
     pub(crate) link: SpannedName,
-    /// Which one of several parallel links.
+    /// Index among parallel links.
     pub(crate) nth: u32,
     pub(crate) down: Duration,
     pub(crate) up: Option<Duration>,
-    /// Where its times are written.
+    /// Location of its times.
     pub(crate) times_at: SourceSpan,
     pub(crate) detect: Duration,
 }
 
-/// What `[switch]` says, or `[switch.at.NAME]` of some.
+/// Contents of `[switch]`, or of `[switch.at.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchPort {
-    /// The switch, or its name without the number behind; empty for all.
+    /// The switch, or its name without the number; empty for all switches.
     pub(crate) name: String,
     pub(crate) at: SourceSpan,
     pub(crate) buffer: BufferSpec,
@@ -185,7 +186,7 @@ pub(crate) struct SwitchPort {
     pub(crate) count_in_service: bool,
     pub(crate) memory: Option<Bytes>,
     pub(crate) ports_per_memory: Option<NonZeroU32>,
-    /// The profile that its defaults are from.
+    /// Profile that provides its defaults.
     pub(crate) profile: Option<&'static SwitchProfile>,
     pub(crate) buffer_at: SourceSpan,
     pub(crate) k_at: SourceSpan,
@@ -196,14 +197,14 @@ pub(crate) struct SwitchPort {
 pub(crate) struct Class {
     pub(crate) name: String,
     pub(crate) service: Service,
-    /// As the switch where it is not said.
+    /// `None` takes the buffer of the switch.
     pub(crate) buffer: Option<BufferSpec>,
     pub(crate) mark: Option<MarkSpec>,
     pub(crate) buffer_at: SourceSpan,
     pub(crate) k_at: SourceSpan,
 }
 
-/// The table `[switch]` with those in it.
+/// The table `[switch]` and its subtables.
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     pub(crate) all: SwitchPort,
@@ -212,14 +213,14 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
-    /// What holds for the switch of that name: what is said of it alone before what is said of its kind.
+    /// Returns the entry for a switch: that of its name before that of its name without the number.
     pub(crate) fn for_switch(&self, name: &str) -> &SwitchPort {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let said = |of: &str| self.overrides.iter().find(|s| s.name == of);
-        said(name).or_else(|| said(kind)).unwrap_or(&self.all)
+        let entry = |of: &str| self.overrides.iter().find(|s| s.name == of);
+        entry(name).or_else(|| entry(kind)).unwrap_or(&self.all)
     }
 
-    /// Everything that is said, of all switches first.
+    /// Returns all entries, that of all switches first.
     pub(crate) fn each(&self) -> impl Iterator<Item = &SwitchPort> {
         std::iter::once(&self.all).chain(&self.overrides)
     }
@@ -248,14 +249,14 @@ pub(crate) struct HostGroup {
     pub(crate) name: String,
     pub(crate) at: SourceSpan,
     pub(crate) count_at: SourceSpan,
-    /// Its hosts, as numbers of the whole network.
+    /// Its hosts, as numbers in the whole network.
     pub(crate) range: HostRange,
-    /// Where it is: the place of its side in [`TopologyKind::sides`]; 0 where there are none.
+    /// Index of its side in [`TopologyKind::sides`]; 0 if there are none.
     pub(crate) side: usize,
     pub(crate) stack: TransportTable,
     pub(crate) clock: ClockSpec,
     pub(crate) nic: NicSpec,
-    /// The class of its packets, by its place.
+    /// Index of its packets' class.
     pub(crate) class: u8,
 }
 
@@ -264,24 +265,24 @@ pub(crate) struct HostGroup {
 pub(crate) struct TrafficGroup {
     pub(crate) name: String,
     pub(crate) at: SourceSpan,
-    /// Where its keys are written.
+    /// Locations of its keys.
     pub(crate) places: Vec<(&'static str, SourceSpan)>,
     pub(crate) workload: &'static workload::WorkloadEntry,
     pub(crate) args: WorkloadArgs,
-    /// The class of its packets, by its place; else that of the hosts that send them.
+    /// Index of its packets' class; `None` takes the class of the sending host.
     pub(crate) class: Option<u8>,
-    /// The files that it is made from.
+    /// Files that it is generated from.
     pub(crate) files: Vec<Arc<UserFile>>,
 }
 
 impl TrafficGroup {
-    /// Where a key is written, or else the group.
+    /// Location of a key, or else of the group.
     pub(crate) fn span_of(&self, key: &str) -> SourceSpan {
         self.places.iter().find(|(name, _)| *name == key).map_or(self.at, |(_, at)| *at)
     }
-    /// The traffic, made anew each time: a sweep would hold a million flows per point otherwise.
-    pub(crate) fn traffic(&self, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-        self.workload.generate(&self.args, site)
+    /// Generates the traffic on each call: a sweep would hold a million flows per point otherwise.
+    pub(crate) fn traffic(&self, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+        self.workload.generate(&self.args, ctx)
     }
 }
 
@@ -293,9 +294,9 @@ pub(crate) struct ProbesTable {
     pub(crate) flows_per_group: u32,
     pub(crate) queues: bool,
     pub(crate) delays: bool,
-    /// References as written, not looked up.
+    /// References as written, unresolved.
     pub(crate) trace: Vec<(String, SourceSpan)>,
-    /// Ends of the ranges of flow sizes, ascending.
+    /// Upper ends of the ranges of flow sizes, ascending.
     pub(crate) size_classes: Vec<Bytes>,
 }
 
@@ -324,23 +325,23 @@ pub(crate) struct ScenarioModel {
     pub(crate) traffic: Vec<TrafficGroup>,
     pub(crate) disturbance: Disturbance,
     pub(crate) probes: ProbesTable,
-    /// What is compared; empty when nothing is.
+    /// Names of the compared schemes; empty without a comparison.
     pub(crate) compare: Vec<SpannedName>,
     pub(crate) bundles: Vec<Bundle>,
 }
 
 impl ScenarioModel {
-    /// The switches as the compared schemes, with their places.
+    /// Returns the bundle of that name.
     pub(crate) fn bundle(&self, name: &str) -> Option<&Bundle> {
         self.bundles.iter().find(|b| b.name == name)
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     pub(crate) fn host_count(&self) -> u32 {
         self.hosts.iter().map(|g| g.range.end()).max().unwrap_or(0)
     }
 
-    /// The group of a host.
+    /// Returns the group of a host.
     pub(crate) fn group_of(&self, host: u32) -> Option<(u16, &HostGroup)> {
         let index = self.hosts.iter().position(|g| g.range.contains(host))?;
         Some((index as u16, &self.hosts[index]))

@@ -1,6 +1,6 @@
-//! Patterns of names, as keys, benchmarks and hosts are named by.
+//! Glob patterns for names of keys, benchmarks and hosts.
 
-/// Whether `name` is what `pattern` says, in which each `*` stands for any letters, or none.
+/// Returns whether `name` matches `pattern`, in which each `*` matches any letters, or none.
 pub fn glob_matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(head) else { return false };
@@ -12,7 +12,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_is_any_letters() {
+    fn a_star_matches_any_letters() {
         for (pattern, name) in
             [("a", "a"), ("*", ""), ("l*-s*", "long-s1"), ("*é", "né"), ("a**b", "ab")]
         {

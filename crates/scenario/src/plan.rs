@@ -1,4 +1,4 @@
-//! From a tree to every run: points of the sweep, compared schemes, seeds.
+//! Expands a tree to all runs: points of the sweep, compared schemes, seeds.
 
 use std::sync::Arc;
 
@@ -19,27 +19,28 @@ use crate::tables;
 use crate::toml_tree::{SourceText, TomlNode};
 use crate::transport_config;
 
-/// Every run of a scenario.
+/// All runs of a scenario.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     /// Name of the scenario.
     pub name: String,
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
-    /// Hash of all runs without their seeds, 16 hexadecimal digits: the same experiment, the same hash.
+    /// Hash of all runs without their seeds, 16 hexadecimal digits; equal experiments have equal
+    /// hashes.
     pub hash: String,
-    /// By scheme, then point, then seed.
+    /// Runs by scheme, then point, then seed.
     pub runs: Vec<RunSpec>,
-    /// What is compared, in the order of the file; one name when nothing is.
+    /// Compared schemes, in the order of the file; one name without a comparison.
     pub schemes: Vec<String>,
     /// The points of the sweep, the last key changing fastest; one empty point without a sweep.
     pub points: Vec<Vec<(String, String)>>,
-    /// Switches of the schemes that settings replace, each once, by scheme.
+    /// Switches of schemes that settings replace, without duplicates, by scheme.
     pub replaced: Vec<ReplacedSwitch>,
 }
 
 impl RunPlan {
-    /// What all runs will cost. Seeds of one case cost the same.
+    /// Estimates the cost of all runs. Runs that differ only in the seed cost the same.
     pub fn estimate(&self) -> Estimate {
         let mut total = Estimate::default();
         let mut rest = &self.runs[..];
@@ -59,20 +60,19 @@ impl RunPlan {
     }
 }
 
-/// A part of a plan that is put together: what its runs are called, and the plan they come from.
+/// A part of a combined plan: labels of its runs, and their plan.
 #[derive(Clone, Debug)]
 pub struct PlanPart {
-    /// What the runs go by in place of their scheme.
+    /// Label of the runs in place of their scheme.
     pub scheme: String,
-    /// What they go by in place of their point.
+    /// Label of the runs in place of their point.
     pub point: Vec<(String, String)>,
     /// The runs.
     pub plan: RunPlan,
 }
 
 impl RunPlan {
-    /// One plan of several, for questions that no single scenario asks. Runs keep their hashes and
-    /// their order.
+    /// Concatenates several plans. Runs keep their hashes and their order.
     pub fn concat(name: &str, title: &str, parts: Vec<PlanPart>) -> Self {
         let mut whole = blake3::Hasher::new();
         let mut out = Self {
@@ -82,7 +82,7 @@ impl RunPlan {
             runs: Vec::new(),
             schemes: Vec::new(),
             points: Vec::new(),
-            // Its parts have names of their own.
+            // The parts have their own names.
             replaced: Vec::new(),
         };
         for PlanPart { scheme, point, plan } in parts {
@@ -104,10 +104,10 @@ impl RunPlan {
     }
 }
 
-/// The most runs of one plan.
+/// Most runs of one plan.
 const MAX_RUNS: u64 = 1_000_000;
 
-/// The most errors that are shown; more do not help.
+/// Most errors that are reported; more do not help.
 const MAX_ERRORS: usize = 20;
 
 pub(crate) fn expand(
@@ -117,82 +117,83 @@ pub(crate) fn expand(
     files: &dyn Files,
 ) -> Result<RunPlan, ScenarioErrors> {
     let known = KnownNames::of(root);
-    let library = FileCache::new(root, files);
-    let mut complaints = Diagnostics::new(sources);
-    let axes = sweep::read(root, &known, &mut complaints);
-    let points = sweep::points(&axes, &mut complaints);
+    let file_cache = FileCache::new(root, files);
+    let mut diagnostics = Diagnostics::new(sources);
+    let axes = sweep::read(root, &known, &mut diagnostics);
+    let points = sweep::points(&axes, &mut diagnostics);
     let mut models: Vec<(Vec<(String, String)>, ScenarioModel)> = Vec::new();
     for point in &points {
         let tree = sweep::at_point(root, point);
         let named = point.iter().map(|(axis, i)| (axis.key.clone(), axis.values[*i].0.clone()));
-        if let Some(model) = tables::read(&tree, &known, &library, &mut complaints) {
+        if let Some(model) = tables::read(&tree, &known, &file_cache, &mut diagnostics) {
             models.push((named.collect(), model));
         }
-        if complaints.len() > MAX_ERRORS {
+        if diagnostics.len() > MAX_ERRORS {
             break;
         }
     }
     let schemes = compared(models.first().map(|(_, model)| model));
-    let mut cases = Vec::new();
+    let mut run_configs = Vec::new();
     let mut replacements: Vec<ReplacedSwitch> = Vec::new();
     for (label, named) in &schemes {
-        let set = bundle_overrides::read(root, label, &known, &axes, &mut complaints);
+        let set = bundle_overrides::read(root, label, &known, &axes, &mut diagnostics);
         for (i, (point, model)) in models.iter().enumerate() {
-            if complaints.len() > MAX_ERRORS {
+            if diagnostics.len() > MAX_ERRORS {
                 break;
             }
             let own = (!set.is_empty()).then(|| {
                 let mut tree = sweep::at_point(root, &points[i]);
                 bundle_overrides::apply(&mut tree, &set);
-                tables::read(&tree, &known, &library, &mut complaints)
+                tables::read(&tree, &known, &file_cache, &mut diagnostics)
             });
-            // Without a model of its own what is wrong with it is among the complaints.
+            // If it has no model, its errors are already reported.
             let model = match &own {
                 None => model,
                 Some(Some(own)) => own,
                 Some(None) => continue,
             };
-            let Some(configs) = configs(model, named.as_ref(), &mut complaints) else { continue };
-            check::check(model, &configs, &mut complaints);
-            let case = RunConfig { model: model.clone(), configs, scheme: label.clone() };
-            if complaints.is_empty() {
-                for found in replaced::of(&case, named.as_ref(), &axes) {
+            let Some(configs) = configs(model, named.as_ref(), &mut diagnostics) else { continue };
+            check::check(model, &configs, &mut diagnostics);
+            let run_config = RunConfig { model: model.clone(), configs, scheme: label.clone() };
+            if diagnostics.is_empty() {
+                for found in replaced::of(&run_config, named.as_ref(), &axes) {
                     if !replacements.contains(&found) {
                         replacements.push(found);
                     }
                 }
             }
-            cases.push((point.clone(), Arc::new(case)));
+            run_configs.push((point.clone(), Arc::new(run_config)));
         }
     }
-    if let Some(errors) = ScenarioErrors::collect(complaints.into_errors()) {
+    if let Some(errors) = ScenarioErrors::collect(diagnostics.into_errors()) {
         return Err(errors);
     }
     let Some((_, first)) = models.first() else {
         return Err(ScenarioError::plain("this scenario has no runs", None).into());
     };
-    let total = (cases.len() as u64).saturating_mul(first.run.seeds);
+    let total = (run_configs.len() as u64).saturating_mul(first.run.seeds);
     if total > MAX_RUNS {
         let message = format!("this scenario has {total} runs, more than {MAX_RUNS}");
-        let help = "sweep over less, or take fewer seeds".to_owned();
+        let help = "sweep fewer values, or use fewer seeds".to_owned();
         return Err(ScenarioError::plain(message, Some(help)).into());
     }
     let mut whole = blake3::Hasher::new();
     let mut runs = Vec::new();
-    for (point, case) in cases {
-        // The seed enters after the text, so that a million seeds do not write it a million times.
-        let physics = blake3::hash(emit::hashed_toml(&case, 0).as_bytes());
+    for (point, run_config) in run_configs {
+        // The seed is hashed after the text, so that a million seeds do not emit it a million
+        // times.
+        let physics = blake3::hash(emit::hashed_toml(&run_config, 0).as_bytes());
         whole.update(physics.as_bytes());
-        for i in 0..case.model.run.seeds {
-            let seed = case.model.run.first_seed + i;
+        for i in 0..run_config.model.run.seeds {
+            let seed = run_config.model.run.first_seed + i;
             let mut hasher = blake3::Hasher::new();
             hasher.update(physics.as_bytes()).update(&seed.to_le_bytes());
             runs.push(RunSpec {
-                scheme: case.scheme.clone(),
+                scheme: run_config.scheme.clone(),
                 point: point.clone(),
                 seed,
                 hash: short_hash(&hasher),
-                run_config: Arc::clone(&case),
+                run_config: Arc::clone(&run_config),
             });
         }
     }
@@ -211,8 +212,8 @@ fn short_hash(hasher: &blake3::Hasher) -> String {
     hasher.finalize().to_hex().as_str()[..16].to_owned()
 }
 
-/// What is compared, with what runs are called: without a comparison the scheme of `[transport]`, or
-/// else its profile.
+/// Returns the compared schemes with the labels of their runs. Without a comparison the label is
+/// the scheme of `[transport]`, or else its profile.
 fn compared(model: Option<&ScenarioModel>) -> Vec<(String, Option<SpannedName>)> {
     let Some(model) = model else { return Vec::new() };
     if !model.compare.is_empty() {
@@ -226,14 +227,14 @@ fn compared(model: Option<&ScenarioModel>) -> Vec<(String, Option<SpannedName>)>
 fn configs(
     model: &ScenarioModel,
     compared: Option<&SpannedName>,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Vec<lowtide_tcp::Config>> {
     let mut out = Vec::new();
     for group in &model.hosts {
         match transport_config::tcp_config(model, group, compared) {
             Ok(config) => out.push(config),
             Err((at, message)) => {
-                complaints.add(at, message, None);
+                diagnostics.add(at, message, None);
                 return None;
             }
         }

@@ -1,4 +1,4 @@
-//! Hosts by number.
+//! Ranges of hosts.
 
 /// Consecutive hosts of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

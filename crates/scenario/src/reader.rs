@@ -1,4 +1,4 @@
-//! Reads one table of the file: typed values, defaults, and every complaint in one list.
+//! Reads one table of the file: typed values, defaults, and all errors.
 
 use lowtide_net::Count;
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
@@ -16,16 +16,16 @@ use crate::value::KeyValue;
 pub(crate) struct TableReader<'a, 'c, 's> {
     keys: Vec<KeySpec>,
     table: Option<&'a TomlNode>,
-    /// Where an error about a missing key points: the name of the table.
+    /// Location for errors about a missing key: the name of the table.
     at: SourceSpan,
     path: String,
     known: &'a KnownNames,
-    complaints: &'c mut Diagnostics<'s>,
+    diagnostics: &'c mut Diagnostics<'s>,
 }
 
 impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
-    /// Reads `table`, which is written at `at` under the dotted `path`; keys beyond those of `section`
-    /// are `more`. Complains of unknown keys at once.
+    /// Reads `table`, at location `at` and dotted `path`, with the keys of `section` and `more`.
+    /// Reports unknown keys at once.
     pub(crate) fn new(
         section: &'static TableSpec,
         more: &[KeySpec],
@@ -33,19 +33,19 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         at: SourceSpan,
         path: &str,
         known: &'a KnownNames,
-        complaints: &'c mut Diagnostics<'s>,
+        diagnostics: &'c mut Diagnostics<'s>,
     ) -> Self {
         let mut keys = section.keys.to_vec();
         keys.extend_from_slice(more);
-        let reader = Self { keys, table, at, path: path.to_owned(), known, complaints };
-        reader.refuse_unknown(section)
+        let reader = Self { keys, table, at, path: path.to_owned(), known, diagnostics };
+        reader.report_unknown(section)
     }
 
-    fn refuse_unknown(self, section: &TableSpec) -> Self {
+    fn report_unknown(self, section: &TableSpec) -> Self {
         let Some(table) = self.table else { return self };
         if !matches!(table.data, TomlData::Table(_)) {
-            let message = format!("`{}` is {} where a table is wanted", self.path, table.kind());
-            self.complaints.add(table.at, message, None);
+            let message = format!("`{}` is {}, expected a table", self.path, table.kind());
+            self.diagnostics.add(table.at, message, None);
             return self;
         }
         let mut names: Vec<&str> = self.keys.iter().map(|k| k.name).collect();
@@ -65,31 +65,31 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
                 None
             };
             let help = help.or_else(|| suggest(&entry.key, &names));
-            self.complaints.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
+            self.diagnostics.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
         }
         self
     }
 
-    /// The table of `section` within this one.
+    /// Returns a reader of the table of `section` within this one.
     pub(crate) fn subtable(&mut self, section: &'static TableSpec) -> TableReader<'a, '_, 's> {
         let name = section.name();
         let entry = self.table.and_then(|t| t.entry(name));
         let path = format!("{}.{name}", self.path);
         let at = entry.map_or(self.at, |e| e.key_at);
         let table = entry.map(|e| &e.node);
-        TableReader::new(section, &[], table, at, &path, self.known, self.complaints)
+        TableReader::new(section, &[], table, at, &path, self.known, self.diagnostics)
     }
 
-    /// The value of a key, or its default; `None` when there is neither or it was refused.
+    /// Returns the value of a key, or its default; `None` if there is neither or it was invalid.
     pub(crate) fn value(&mut self, name: &str) -> Option<(KeyValue, SourceSpan)> {
         let key = *self.keys.iter().find(|k| k.name == name)?;
         let known = |names| self.known.list(names);
         if let Some(entry) = self.table.and_then(|t| t.entry(name)) {
             return match key.ty.read(&entry.node, &known) {
                 Ok(value) => Some((value, entry.node.at)),
-                Err(refused) => {
-                    let message = format!("`{name}`: {}", refused.message);
-                    self.complaints.add(refused.at, message, refused.help);
+                Err(error) => {
+                    let message = format!("`{name}`: {}", error.message);
+                    self.diagnostics.add(error.at, message, error.help);
                     None
                 }
             };
@@ -104,7 +104,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
                 key.ty.read(&node, &known).ok().map(|value| (value, self.at))
             }
             KeyDefault::Unset(_) => None,
-            // Of something that is no table nothing is missing: the complaint about it is enough.
+            // A value that is not a table has been reported; its keys are not missing.
             KeyDefault::Required
                 if self.table.is_some_and(|t| !matches!(t.data, TomlData::Table(_))) =>
             {
@@ -117,7 +117,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// Complains that a key is not written.
+    /// Reports a missing key.
     pub(crate) fn report_missing(&mut self, name: &str) {
         let Some(key) = self.keys.iter().find(|k| k.name == name) else { return };
         let known = |names| self.known.list(names);
@@ -127,41 +127,41 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
             format!("`{name}` is missing in [{}]", self.path)
         };
         let help = format!("{} Give {}", key.doc, key.ty.describe(&known));
-        self.complaints.add(self.at, message, Some(help));
+        self.diagnostics.add(self.at, message, Some(help));
     }
 
-    /// Where the value of a key is written, or else the table.
+    /// Location of a key's value, or else of the table.
     pub(crate) fn at(&self, name: &str) -> SourceSpan {
         self.table.and_then(|t| t.entry(name)).map_or(self.at, |e| e.node.at)
     }
 
-    /// Takes in a file that the table names, and gives its number.
+    /// Adds a file that the table names, and returns its number.
     pub(crate) fn add_source(&mut self, source: SourceText) -> usize {
-        self.complaints.add_source(source)
+        self.diagnostics.add_source(source)
     }
 
-    /// What is wrong, anywhere.
+    /// Reports an error at any location.
     pub(crate) fn report_at(&mut self, at: SourceSpan, message: String, help: Option<String>) {
-        self.complaints.add(at, message, help);
+        self.diagnostics.add(at, message, help);
     }
 
-    /// Where the table is named.
+    /// Location of the table's name.
     pub(crate) fn table_span(&self) -> SourceSpan {
         self.at
     }
 
-    /// Whether a key is written.
+    /// Returns whether a key is set.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.table.is_some_and(|t| t.entry(name).is_some())
     }
 
-    /// What is wrong, at a key or else the table.
+    /// Reports an error at a key, or else at the table.
     pub(crate) fn report(&mut self, name: &str, message: impl Into<String>, help: Option<String>) {
         let at = self.at(name);
-        self.complaints.add(at, message, help);
+        self.diagnostics.add(at, message, help);
     }
 
-    /// A text or a name.
+    /// Reads a text or a name.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
         match self.value(name)?.0 {
             KeyValue::Text(text) => Some(text),
@@ -169,12 +169,12 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// `true` or `false`; false when it was refused.
+    /// Reads `true` or `false`; false if it was invalid.
     pub(crate) fn bool(&mut self, name: &str) -> bool {
         matches!(self.value(name), Some((KeyValue::Bool(true), _)))
     }
 
-    /// A number; one when it was refused.
+    /// Reads a number; one if it was invalid.
     pub(crate) fn count(&mut self, name: &str) -> u64 {
         match self.value(name) {
             Some((KeyValue::Count(n), _)) => n,
@@ -182,7 +182,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A time; `None` also for `off`.
+    /// Reads a time; `None` also for `off`.
     pub(crate) fn time(&mut self, name: &str) -> Option<Duration> {
         match self.value(name)?.0 {
             KeyValue::Time(time) => Some(time),
@@ -190,7 +190,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A rate; `None` also for `off`.
+    /// Reads a rate; `None` also for `off`.
     pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
         match self.value(name)?.0 {
             KeyValue::Rate(rate) => Some(rate),
@@ -198,7 +198,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A share.
+    /// Reads a fraction.
     pub(crate) fn parts(&mut self, name: &str) -> Option<Fraction> {
         match self.value(name)?.0 {
             KeyValue::Parts(parts) => Some(parts),
@@ -206,7 +206,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A size; `None` also for `unlimited`.
+    /// Reads a size; `None` also for `unlimited`.
     pub(crate) fn size(&mut self, name: &str) -> Option<Bytes> {
         match self.value(name)?.0 {
             KeyValue::Size(size) => Some(size),
@@ -214,7 +214,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// Packets or bytes; `None` also for `unlimited`.
+    /// Reads packets or bytes; `None` also for `unlimited`.
     pub(crate) fn length(&mut self, name: &str) -> Option<Count> {
         match self.value(name)?.0 {
             KeyValue::Length(count) => Some(count),
@@ -222,7 +222,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// A list of names, each with its place.
+    /// Reads a list of names, each with its location.
     pub(crate) fn names(&mut self, name: &str) -> Option<Vec<(String, SourceSpan)>> {
         match self.value(name)?.0 {
             KeyValue::Names(names) => Some(names),
@@ -230,8 +230,8 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
-    /// The switches of the tables `sender`, `receiver` and `connection`.
+    /// Reads the switches of the tables `sender`, `receiver` and `connection`.
     pub(crate) fn settings(&mut self) -> Vec<SwitchSetting> {
-        self.table.map_or_else(Vec::new, |t| settings::read(t, &self.path, self.complaints))
+        self.table.map_or_else(Vec::new, |t| settings::read(t, &self.path, self.diagnostics))
     }
 }

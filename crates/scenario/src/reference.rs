@@ -1,4 +1,4 @@
-//! The list of keys as people read it: the second half of `docs/scenario.md`.
+//! Key reference in Markdown: the second half of `docs/scenario.md`.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents};
 use crate::tables::sections;
 use crate::value::{KeyType, NameSet};
 
-/// Every table and key in Markdown, from the table that the reader uses.
+/// Lists every table and key in Markdown, from the table specifications that the reader uses.
 pub fn reference() -> String {
     let known = KnownNames::default();
     let mut out = String::new();
@@ -37,7 +37,7 @@ pub fn reference() -> String {
     out
 }
 
-/// A table of keys.
+/// Writes a table of keys.
 fn keys(out: &mut String, keys: &[KeySpec], known: &KnownNames) {
     if keys.is_empty() {
         return;
@@ -55,7 +55,7 @@ fn keys(out: &mut String, keys: &[KeySpec], known: &KnownNames) {
     }
 }
 
-/// What a key takes; names that are registered elsewhere are not repeated here.
+/// Describes the values of a key; names registered elsewhere are not repeated here.
 fn takes(ty: KeyType, known: &KnownNames) -> String {
     match ty {
         KeyType::Name(NameSet::Profiles) => "a profile (`lowtide list profiles`)".to_owned(),
@@ -81,7 +81,7 @@ mod tests {
     const MARK: &str = "<!-- What follows is made of the key table; a test keeps it so. -->\n";
 
     #[test]
-    fn the_page_holds_the_key_table_as_it_is() {
+    fn the_page_has_the_current_key_table() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
         let page = fs::read_to_string(&path).unwrap();
         let (head, tail) = page.split_once(MARK).unwrap();
@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(
                 tail,
                 reference(),
-                "write it anew: LOWTIDE_WRITE_DOCS=1 cargo test reference"
+                "regenerate it: LOWTIDE_WRITE_DOCS=1 cargo test reference"
             );
         }
     }

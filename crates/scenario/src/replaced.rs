@@ -1,8 +1,9 @@
 //! Switches of a scheme that the settings of a run replace.
 //!
-//! Contract: a run is called after its scheme (or profile) whatever else is set. Each switch by which
-//! schemes differ and whose effective value is another than the scheme's is named here, so that no
-//! result passes for the scheme's own. A swept switch is not: its points say the value.
+//! Contract: a run is named after its scheme (or profile) regardless of other settings. Each switch
+//! that distinguishes schemes and whose effective value differs from the scheme's is listed here,
+//! so that no result passes for the scheme's own. Swept switches are not listed: their points
+//! contain the value.
 
 use std::collections::BTreeSet;
 
@@ -13,22 +14,22 @@ use crate::run_config::RunConfig;
 use crate::sweep::SweepAxis;
 use crate::transport_config;
 
-/// A switch whose value is not that of the scheme after which runs are called.
+/// A switch whose value differs from that of the scheme that names the runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplacedSwitch {
-    /// What the runs are called: a scheme, a bundle or a profile.
+    /// Label of the runs: a scheme, a bundle or a profile.
     pub scheme: String,
     /// `cc`, `ecn`, `feedback`, `ack` or `delay-option`.
     pub switch: &'static str,
-    /// Its value by the scheme (of a host group with a scheme of its own: by that).
+    /// Value in the scheme; for a host group with its own scheme, in that one.
     pub scheme_value: String,
-    /// Its value in the runs.
+    /// Value in the runs.
     pub value: String,
-    /// The host groups that have that value; empty where all have it.
+    /// Host groups with that value; empty if all have it.
     pub hosts: Vec<String>,
 }
 
-/// Whom a switch concerns.
+/// Endpoints that a switch applies to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Sends,
@@ -36,7 +37,7 @@ enum Role {
     Both,
 }
 
-/// The switches that say which transport runs.
+/// Switches that identify the transport.
 const SWITCHES: [(&str, Role); 5] = [
     ("cc", Role::Sends),
     ("ecn", Role::Both),
@@ -45,17 +46,17 @@ const SWITCHES: [(&str, Role); 5] = [
     ("delay-option", Role::Both),
 ];
 
-/// What the settings of a case replace; `compared` is the scheme that is compared.
+/// Lists the switches that the settings of a run replace; `compared` is the compared scheme.
 pub(crate) fn of(
-    case: &RunConfig,
+    run_config: &RunConfig,
     compared: Option<&SpannedName>,
     axes: &[SweepAxis],
 ) -> Vec<ReplacedSwitch> {
-    let model = &case.model;
+    let model = &run_config.model;
     let expected: Vec<Option<Config>> = model
         .hosts
         .iter()
-        .zip(&case.configs)
+        .zip(&run_config.configs)
         .map(|(group, config)| scheme_config(model, group, compared, config))
         .collect();
     let value = |config: &Config, switch| switches::get_text(config, switch).unwrap_or_default();
@@ -66,15 +67,15 @@ pub(crate) fn of(
         if axes.iter().flat_map(|axis| &axis.paths).any(swept) {
             continue;
         }
-        let groups = || model.hosts.iter().zip(&case.configs).zip(&expected).enumerate();
+        let groups = || model.hosts.iter().zip(&run_config.configs).zip(&expected).enumerate();
         let differs = |config: &Config, expected: &Option<Config>| {
             expected.as_ref().is_some_and(|e| value(e, switch) != value(config, switch))
         };
         if !groups().any(|(_, ((_, config), expected))| differs(config, expected)) {
             continue;
         }
-        // Traffic is made only where it is needed: a sweep would make it for each point otherwise.
-        let roles = roles.get_or_insert_with(|| Roles::of(case));
+        // Traffic is generated only if needed; otherwise a sweep would generate it for each point.
+        let roles = roles.get_or_insert_with(|| Roles::of(run_config));
         let concerned = groups().filter(|(index, _)| roles.has(*index, role));
         let mut all = 0;
         let mut found: Vec<ReplacedSwitch> = Vec::new();
@@ -87,7 +88,7 @@ pub(crate) fn of(
             match found.iter_mut().find(|r| r.value == value && r.scheme_value == named) {
                 Some(known) => known.hosts.push(group.name.clone()),
                 None => found.push(ReplacedSwitch {
-                    scheme: case.scheme.clone(),
+                    scheme: run_config.scheme.clone(),
                     switch,
                     scheme_value: named,
                     value,
@@ -103,8 +104,8 @@ pub(crate) fn of(
     out
 }
 
-/// The configuration of a group with every switch of its scheme as the scheme has it, or else that of
-/// the profile; `None` where neither is named.
+/// Returns the configuration of a group with every switch of its scheme set as in the scheme, or
+/// else that of its profile; `None` if neither is named.
 fn scheme_config(
     model: &ScenarioModel,
     group: &HostGroup,
@@ -121,25 +122,25 @@ fn scheme_config(
     profile::find_profile(&named.name)?.config().ok()
 }
 
-/// The host groups that send data, and those that receive it.
+/// The host groups that send data, and those that receive data.
 struct Roles {
     sends: BTreeSet<u16>,
     receives: BTreeSet<u16>,
 }
 
 impl Roles {
-    fn of(case: &RunConfig) -> Self {
-        let setup = case.setup(case.model.run.first_seed);
+    fn of(run_config: &RunConfig) -> Self {
+        let setup = run_config.setup(run_config.model.run.first_seed);
         let mut roles = Self { sends: BTreeSet::new(), receives: BTreeSet::new() };
-        let group = |host: u32| case.model.group_of(host).map(|(index, _)| index);
+        let group = |host: u32| run_config.model.group_of(host).map(|(index, _)| index);
         for flow in &setup.flows {
             roles.sends.extend(group(flow.src));
             roles.receives.extend(group(flow.dst));
         }
-        // Answers are the data of an asker's connections.
-        for asker in &setup.query_clients {
-            roles.sends.extend(asker.servers.iter().filter_map(|server| group(*server)));
-            roles.receives.extend(group(asker.client));
+        // Responses are the data of a query client's connections.
+        for client in &setup.query_clients {
+            roles.sends.extend(client.servers.iter().filter_map(|server| group(*server)));
+            roles.receives.extend(group(client.client));
         }
         roles
     }
@@ -173,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn what_an_override_replaces_is_named() {
+    fn switches_that_an_override_replaces_are_listed() {
         assert_eq!(replaced("first-light", &[]), Vec::<String>::new());
         assert_eq!(
             replaced("first-light", &[("transport.sender.cc", "cubic")]),
             ["sack cc=cubic for newreno at ", "dctcp cc=cubic for dctcp at "]
         );
-        // A receiver's congestion control sends nothing.
+        // Receivers send no data, so their congestion control has no effect.
         assert_eq!(
             replaced("first-light", &[("hosts.receivers.sender.cc", "cubic")]),
             Vec::<String>::new()
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swept_switch_is_said_by_its_points() {
+    fn a_swept_switch_is_not_listed() {
         let scenario = Scenario::load("first-light").unwrap();
         let values = ["newreno", "cubic"].map(str::to_owned);
         let plan = scenario.with_sweep("transport.sender.cc", &values).unwrap().expand().unwrap();
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn no_embedded_scenario_passes_for_a_scheme_that_it_replaces() {
+    fn no_embedded_scenario_replaces_switches_of_its_schemes() {
         for scenario in crate::embedded_scenarios() {
             let found = replaced(scenario.name, &[]);
             assert_eq!(found, Vec::<String>::new(), "{}", scenario.name);

@@ -1,4 +1,4 @@
-//! How many rows a run will record beside its flows, and what they take in memory and on disk.
+//! Estimates the rows that a run records besides its flows, in bytes of memory and disk.
 
 use std::collections::BTreeSet;
 use std::mem::size_of;
@@ -11,38 +11,38 @@ use lowtide_units::Duration;
 /// One direction of a link.
 pub(crate) type LinkDirection = (usize, bool);
 
-/// Bytes of rows.
+/// Size of rows, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowBytes {
-    /// In memory, as the run records them and as a table is made of them.
+    /// Memory, for the run's records and for the table made from them.
     pub(crate) memory: u64,
-    /// In a table on disk, once.
+    /// Disk space of one table.
     pub(crate) disk: u64,
 }
 
-/// What a run records.
+/// Rows that a run records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowEstimate {
-    /// Samples of senders and queues at intervals.
+    /// Periodic samples of senders and queues.
     pub(crate) samples: RowBytes,
     /// Traced flows.
     pub(crate) trace: RowBytes,
 }
 
-/// Half-rows of memory per row: the run's own, the table's, and what the encoder holds. Measured: 2.5 rows.
+/// Half-rows of memory per row: the run's, the table's, and the encoder's. Measured: 2.5 rows.
 const MEMORY_HALF_ROWS: u64 = 5;
 
-/// Bytes of a sampled sender in a table. Measured: 4 where little changes, 35 where all does.
+/// Bytes of a sampled sender in a table. Measured: 4 if little changes, 35 if everything does.
 const PROBE_DISK_BYTES: u64 = 30;
 
-/// Bytes of a sampled queue in a table. Measured: 3 where little changes, 12 where all does.
+/// Bytes of a sampled queue in a table. Measured: 3 if little changes, 12 if everything does.
 const QUEUE_DISK_BYTES: u64 = 10;
 
-/// Bytes of a packet at a port that a trace records, in memory and in a table.
+/// Bytes of a traced packet at a port, in memory and in a table.
 const HOP: RowBytes = RowBytes { memory: 400, disk: 30 };
 
 impl RowEstimate {
-    /// Of a run that takes so long; `carried` says how many segments a flow sends, and over which lines.
+    /// Estimates a run of this length; `carried` returns a flow's number of segments and its lines.
     pub(crate) fn of<'p>(
         setup: &Setup,
         simulated: Duration,
@@ -73,7 +73,7 @@ fn samples(setup: &Setup, simulated: Duration) -> RowBytes {
     }
 }
 
-/// A trace records all packets at the ports on the way of a traced flow.
+/// Estimates a trace, which records all packets at the ports on the path of a traced flow.
 fn trace<'p>(setup: &Setup, carried: impl Fn(&Flow) -> (u64, &'p [LinkDirection])) -> RowBytes {
     let traced = setup.probes.trace.iter().filter_map(|flow| setup.flows.get(*flow as usize));
     let ports: BTreeSet<LinkDirection> = traced.flat_map(|flow| carried(flow).1).copied().collect();

@@ -9,31 +9,31 @@ use crate::error::ScenarioErrors;
 use crate::estimate::CostCause;
 use crate::run_config::RunConfig;
 
-/// One run. Cheap to clone.
+/// One run; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
-    /// What is compared; the name of the profile when nothing is.
+    /// Compared scheme; the scheme or profile of `[transport]` without a comparison.
     pub scheme: String,
     /// Each swept key with its value, in the order of the sweep.
     pub point: Vec<(String, String)>,
     /// The run's seed.
     pub seed: u64,
-    /// Hash of everything that decides the run, 16 hexadecimal digits: equal hashes, equal runs.
+    /// Hash of everything that determines the run, 16 hexadecimal digits: equal hashes, equal runs.
     pub hash: String,
     pub(crate) run_config: Arc<RunConfig>,
 }
 
 impl RunSpec {
-    /// The run, ready to be given to a backend.
+    /// Returns the setup of the run for a backend.
     ///
     /// # Errors
-    /// None for a run that [`crate::Scenario::expand`] made; the type leaves room for backends whose
-    /// parts may be missing on a machine.
+    /// Never fails for a run that [`crate::Scenario::expand`] made; the type allows for backends
+    /// that are incomplete on a machine.
     pub fn setup(&self) -> Result<Setup, ScenarioErrors> {
         Ok(self.run_config.setup(self.seed))
     }
 
-    /// The key of the scenario that decides how much is needed for `cause`, or the table that has it.
+    /// Returns the scenario key, or else the table, that determines the cost `cause`.
     pub fn key_for_cost(&self, cause: CostCause) -> String {
         let key = match cause {
             CostCause::Samples => "probes.interval",
@@ -50,18 +50,18 @@ impl RunSpec {
         key.to_owned()
     }
 
-    /// The names of its queues, those of hosts' own ports included, by number of the port.
+    /// Returns the names of its queues, including hosts' ports, by port number.
     pub fn queues(&self) -> Vec<String> {
         self.run_config.network().port_names()
     }
 
-    /// Ends of the ranges of flow sizes that summary and report show, in bytes, ascending; each end is
-    /// included.
+    /// Returns the upper ends of the ranges of flow sizes in summary and report, in bytes,
+    /// ascending and inclusive.
     pub fn size_classes(&self) -> Vec<u64> {
         self.run_config.model.probes.size_classes.iter().map(|b| b.as_u64()).collect()
     }
 
-    /// The scenario with every default written out, which gives this run and no other.
+    /// Returns the scenario with every default written out, which gives exactly this run.
     pub fn resolved_toml(&self) -> String {
         emit::resolved(&self.run_config, self.seed)
     }

@@ -1,4 +1,4 @@
-//! What all seeds of a scheme at a point share, and the setup that it makes with one of them.
+//! Configuration common to all seeds of a scheme at a point, and the setup for each seed.
 
 use lowtide_host::{EndCondition, HostSetup, ProbePlan, Setup};
 use lowtide_net::Blueprint;
@@ -10,7 +10,7 @@ use crate::flows;
 use crate::model::ScenarioModel;
 use crate::network;
 
-/// What all seeds of a scheme at a point share.
+/// Configuration common to all seeds of a scheme at a point.
 #[derive(Debug)]
 pub(crate) struct RunConfig {
     pub(crate) model: ScenarioModel,
@@ -22,7 +22,7 @@ pub(crate) struct RunConfig {
 
 impl RunConfig {
     pub(crate) fn network(&self) -> Blueprint {
-        // What is wrong with it was complained of by `check`.
+        // `check` has reported its errors.
         network::blueprint(&self.model).unwrap_or_default()
     }
 
@@ -36,15 +36,15 @@ impl RunConfig {
         });
         let network = self.network();
         let end = Instant::ZERO + model.run.duration;
-        let site = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
+        let ctx = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
         let made: Vec<Traffic> =
-            model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default()).collect();
+            model.traffic.iter().map(|g| g.traffic(&ctx).unwrap_or_default()).collect();
         let sizes = flows::groups(model, &made);
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
-        let (mut flows, mut askers) = (Vec::new(), Vec::new());
+        let (mut flows, mut query_clients) = (Vec::new(), Vec::new());
         for traffic in made {
             flows.extend(traffic.flows);
-            askers.extend(traffic.query_clients);
+            query_clients.extend(traffic.query_clients);
         }
         Setup {
             seed,
@@ -54,7 +54,7 @@ impl RunConfig {
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
             flows,
-            query_clients: askers,
+            query_clients,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             traffic_classes: model.traffic.iter().map(|g| g.class).collect(),
             packet_classes: model.switch.classes.iter().map(|c| c.name.clone()).collect(),

@@ -1,4 +1,4 @@
-//! A scenario file in memory, with what the command line changes of it.
+//! A scenario file in memory, with the changes of the command line.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::sweep;
 use crate::table_spec::SWEEP;
 use crate::toml_tree::{self, SourceSpan, SourceText, TomlData, TomlEntry, TomlNode};
 
-/// A scenario: read, but not yet interpreted. [`Scenario::expand`] finds everything that is wrong.
+/// A scenario, parsed but not yet interpreted. [`Scenario::expand`] finds all errors.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     name: String,
@@ -24,18 +24,19 @@ pub struct Scenario {
     files: Arc<dyn Files>,
 }
 
-/// What an override is called in errors.
+/// Source name of overrides in errors.
 const OVERRIDE: &str = "-s";
 
-/// The same for a sweep.
+/// Source name of sweeps in errors.
 const SWEEPS: &str = "--over";
 
 impl Scenario {
-    /// Reads a file, with those that it names beside it, or an embedded scenario when `name_or_path` is the name of one. What looks like a
-    /// path (a separator, or the ending `.toml`) is one.
+    /// Reads a file and the files it names, or an embedded scenario of that name. A name with a
+    /// path separator or the ending `.toml` is a path.
     ///
     /// # Errors
-    /// The file cannot be read, the name is unknown (with the nearest one), or the text is not TOML.
+    /// The file cannot be read, the name is unknown (with the nearest one), or the text is not
+    /// TOML.
     pub fn load(name_or_path: &str) -> Result<Self, ScenarioErrors> {
         if let Some(found) = embedded::find(name_or_path) {
             return Self::parse(found.text, &format!("{name_or_path}.toml"));
@@ -51,8 +52,8 @@ impl Scenario {
         }
         match fs::read_to_string(path) {
             Ok(text) => {
-                let beside = path.parent().map(Path::to_path_buf).unwrap_or_default();
-                Self::parse_with(&text, name_or_path, Arc::new(Directory(beside)))
+                let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
+                Self::parse_with(&text, name_or_path, Arc::new(Directory(directory)))
             }
             Err(e) => {
                 let message = format!("cannot read `{name_or_path}`: {e}");
@@ -61,8 +62,8 @@ impl Scenario {
         }
     }
 
-    /// Reads a text that `file_name` stands for in errors; its stem becomes the scenario's name. It has
-    /// no files but those that it carries.
+    /// Parses a text; errors call it `file_name`, whose stem becomes the scenario's name. It has no
+    /// files except embedded ones.
     ///
     /// # Errors
     /// The text is not TOML.
@@ -70,7 +71,7 @@ impl Scenario {
         Self::parse_with(text, file_name, Arc::new(NoFiles))
     }
 
-    /// The same, with the files that it may name.
+    /// As [`Scenario::parse`], with the files that it may name.
     ///
     /// # Errors
     /// The text is not TOML.
@@ -92,33 +93,34 @@ impl Scenario {
         Ok(Self { name, sources: vec![source], root, files })
     }
 
-    /// The name: the embedded one, or the file's without its ending.
+    /// Name: that of the embedded scenario, or the file's without its ending.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same under another name.
+    /// Returns the scenario under another name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// The text as it was read, without overrides.
+    /// Text as it was read, without overrides.
     pub fn text(&self) -> &str {
         &self.sources[0].text
     }
 
-    /// Sets a dotted key, as `-s key=value` does: it wins over the file, and ends a sweep of that key.
-    /// `value` is TOML, or plain text; commas separate the elements of a list. A `*` in the name of a table
-    /// means each that has such a name: `traffic.long-*.size`.
+    /// Sets a dotted key, as `-s key=value` does: it takes precedence over the file, and ends a
+    /// sweep of that key. `value` is TOML or plain text; commas separate the elements of a list. A
+    /// `*` in the name of a table matches all such tables: `traffic.long-*.size`.
     ///
     /// # Errors
-    /// No such key (with the nearest one). What is wrong with the value, `expand` says.
+    /// The key is unknown (with the nearest one). `expand` reports an invalid value.
     pub fn with_override(self, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
         self.with_flag(OVERRIDE, key, value)
     }
 
-    /// As `with_override`, for a key that `flag` of the command line sets: errors name the flag.
+    /// As `with_override`, for a key set by the option `flag` of the command line: errors name the
+    /// flag.
     ///
     /// # Errors
     /// As `with_override`.
@@ -130,7 +132,7 @@ impl Scenario {
         {
             node.data = TomlData::List(split(key_at.source, node.at.start, text));
         }
-        // `begin` has found them.
+        // `add_flag_source` has reported unknown names.
         for path in key_path::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
             self.remove_from_sweep(&path);
             self.root.insert(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
@@ -139,12 +141,13 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Sweeps a dotted key over `values`, as `--over key=a,b` does; it replaces the file's sweep of it.
-    /// A `*` is as in `with_override`, all tables take the same value at a point.
-    /// Values that together are a range, `{from = "10 pkt", to = .., step = ..}`, are one.
+    /// Sweeps a dotted key over `values`, as `--over key=a,b` does; it replaces the file's sweep of
+    /// it. A `*` matches as in `with_override`; all matching tables take one value at a point.
+    /// Values that together are a range, `{from = "10 pkt", to = .., step = ..}`, are read as one.
     ///
     /// # Errors
-    /// No such key (with the nearest one), or no value. What is wrong with a value, `expand` says.
+    /// The key is unknown (with the nearest one), or there is no value. `expand` reports invalid
+    /// values.
     pub fn with_sweep(mut self, key: &str, values: &[String]) -> Result<Self, ScenarioErrors> {
         let (key, key_at, offset, _) = self.add_flag_source(SWEEPS, key, &values.join(","))?;
         let joined = values.join(",");
@@ -158,7 +161,7 @@ impl Scenario {
             }
             node.data = TomlData::List(items);
         }
-        // Of a `*`, also the file's sweep of one of them alone.
+        // A `*` also replaces the file's sweep of a single matching key.
         for path in key_path::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
             if path != key {
                 self.remove_from_sweep(&path);
@@ -184,8 +187,8 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Takes a table out, as if the file had never had it: `hosts.senders`, `traffic.short_hash`. One that
-    /// is not there is no error.
+    /// Removes a table, as if the file never had it: `hosts.senders`, `traffic.short_hash`. An
+    /// unknown table is not an error.
     #[must_use]
     pub fn without(mut self, table: &str) -> Self {
         self.root.remove(&table.split('.').collect::<Vec<_>>());
@@ -195,21 +198,21 @@ impl Scenario {
     /// Runs each point with `n` seeds.
     ///
     /// # Errors
-    /// None of its own; `expand` refuses zero.
+    /// Never fails; `expand` rejects zero.
     pub fn seeds(self, n: u64) -> Result<Self, ScenarioErrors> {
         self.with_flag("--seeds", "run.seeds", &n.to_string())
     }
 
-    /// Every run of the scenario, all of them checked.
+    /// Expands the scenario to all its runs and checks them.
     ///
     /// # Errors
-    /// Everything that is wrong with the file and the overrides.
+    /// Returns all errors of the file and the overrides.
     pub fn expand(&self) -> Result<RunPlan, ScenarioErrors> {
         plan::expand(&self.name, &self.root, &self.sources, self.files.as_ref())
     }
 
-    /// An error about the value of a dotted key, or about a table, shown where it is written. One that is
-    /// written nowhere has its default, and no place.
+    /// Returns an error about the value of a dotted key, or about a table, at its location. A
+    /// default has no location.
     pub fn error_at_key(&self, key: &str, message: &str, help: Option<String>) -> ScenarioErrors {
         let node = self.root.get(&key.split('.').collect::<Vec<_>>());
         match node {
@@ -218,8 +221,8 @@ impl Scenario {
         }
     }
 
-    /// Makes `key=value` of a flag a source and looks for the key: the key without quotes, its place, and where
-    /// the value starts.
+    /// Adds `key=value` of a flag as a source and resolves the key. Returns the key without quotes,
+    /// its location, the offset of the value, and the target.
     fn add_flag_source(
         &mut self,
         flag: &str,
@@ -237,11 +240,11 @@ impl Scenario {
         }
     }
 
-    /// Takes a key out of the sweep and says at which place it was.
+    /// Removes a key from the sweep and returns its former position.
     fn remove_from_sweep(&mut self, key: &str) -> Option<usize> {
         let TomlData::Table(lines) = &mut self.root.data else { return None };
         let entry = lines.iter_mut().find(|e| e.key == SWEEP)?;
-        // Unquoted dotted keys stand as tables within: they are written flat first.
+        // Unquoted dotted keys are parsed as nested tables: flatten them first.
         let flat: Vec<TomlEntry> = sweep::dotted_entries(&entry.node)
             .into_iter()
             .map(|(key, key_at, node)| TomlEntry { key, key_at, node: node.clone() })
@@ -254,7 +257,7 @@ impl Scenario {
     }
 }
 
-/// The elements of a list that a command line separates by commas.
+/// Splits a comma-separated list of the command line.
 fn split(source: usize, offset: usize, text: &str) -> Vec<TomlNode> {
     let mut start = offset;
     let mut out = Vec::new();

@@ -1,8 +1,8 @@
-//! The JSON Schema of a scenario file, for editors: made of the key table and the switch table, so
-//! that it cannot say anything else than the reader.
+//! JSON Schema of a scenario file, for editors. It is generated from the table specifications and
+//! the switch table, so it agrees with the reader.
 //!
-//! It describes names and shapes. What keys say together, and which units a quantity takes, only the
-//! reader checks.
+//! It describes names and types. Only the reader checks keys in combination and the units of
+//! quantities.
 
 use lowtide_tcp::ValueKind;
 use lowtide_tcp::switches::{self, Side};
@@ -16,16 +16,16 @@ use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents, TableSpec};
 use crate::tables::ROOT;
 use crate::value::{KeyType, NameSet};
 
-/// A number and a unit, whichever.
+/// A number with any unit.
 const QUANTITY: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*[A-Za-zµμ].*$";
 
-/// A number, which may be negative, and a unit of a share.
+/// A number, possibly negative, with a unit of a fraction.
 const SHARE: &str = r"^\s*-?[0-9]+(\.[0-9]+)?\s*(%|ppm|ppb)\s*$";
 
-/// What group names look like.
+/// Pattern of group names.
 const NAME: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 
-/// The schema, in the dialect of 2020-12.
+/// Returns the schema, in the 2020-12 dialect.
 pub fn json_schema() -> Value {
     let mut root = section(&ROOT);
     let head = json!({
@@ -41,7 +41,7 @@ pub fn json_schema() -> Value {
 
 fn section(section: &TableSpec) -> Value {
     let mut properties = Map::new();
-    // A sweep may give what its table does not, so only the head has to hold what is required.
+    // A sweep may provide required keys of other tables, so only the head requires its keys.
     let mut required = Vec::new();
     for key in section.all_keys() {
         if matches!(key.default, KeyDefault::Required) && section.path.is_empty() {
@@ -66,7 +66,7 @@ fn section(section: &TableSpec) -> Value {
     })
 }
 
-/// The schema of the table `child` of a table: one of its own, or the way to named ones.
+/// Returns the schema of the table `child` of a table: a plain table, or the parent of named ones.
 fn below(parent: &TableSpec, child: &str) -> Value {
     if child == SWEEP {
         return sweep();
@@ -148,8 +148,8 @@ fn of_type(ty: KeyType) -> Value {
     match ty {
         KeyType::Text | KeyType::File => json!({ "type": "string" }),
         KeyType::Bool => json!({ "type": "boolean" }),
-        KeyType::Distribution(measure) => {
-            json!({ "type": "string", "examples": Cdf::names(measure) })
+        KeyType::Distribution(kind) => {
+            json!({ "type": "string", "examples": Cdf::names(kind) })
         }
         KeyType::OrOff(kind) => {
             json!({ "anyOf": [of_type(KeyType::of(*kind)), { "const": "off" }] })
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::embedded;
 
-    /// The part of JSON Schema that the schema uses; says where `value` does not fit.
+    /// Validates the subset of JSON Schema that is used here; returns the first mismatch.
     fn first_mismatch(schema: &Value, value: &toml::Value, path: &str) -> Option<String> {
         let no = |why: &str| Some(format!("{path}: {why}"));
         if let Some(any) = schema.get("anyOf").and_then(Value::as_array) {
@@ -256,7 +256,7 @@ mod tests {
         match (schema.get("type").and_then(Value::as_str), value) {
             (None, _) | (Some("boolean"), toml::Value::Boolean(_)) => None,
             (Some("string"), toml::Value::String(s)) => {
-                // Stands for the patterns: a digit first, a unit somewhere.
+                // Approximates the patterns: starts with a digit and contains a unit.
                 let quantity = s.starts_with(|c: char| c.is_ascii_digit())
                     && s.contains(|c: char| c.is_alphabetic() || c == '%');
                 if schema.get("pattern").is_some() && !quantity { no("no unit") } else { None }
@@ -279,7 +279,7 @@ mod tests {
                 table.iter().find_map(|(key, value)| {
                     let path = format!("{path}.{key}");
                     let named = schema.get("properties").and_then(|p| p.get(key));
-                    // Stands for the pattern: no spaces.
+                    // Approximates the pattern: no spaces.
                     let pattern = schema.get("patternProperties").map(|p| &p[NAME]);
                     let pattern = pattern.filter(|_| !key.contains(' '));
                     match named.or(pattern).or(schema.get("additionalProperties")) {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_written_out_fits() {
+    fn every_emitted_run_fits() {
         let schema = json_schema();
         for entry in embedded::embedded_scenarios() {
             let plan = crate::Scenario::load(entry.name).unwrap().expand().unwrap();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reader_refuses_does_not_fit() {
+    fn invalid_scenarios_do_not_fit() {
         let schema = json_schema();
         let first = embedded::find("first-light").unwrap().text;
         for (old, new) in [
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_registered_files_are_in_it() {
+    fn the_schema_has_parameters_of_registered_files() {
         let schema = json_schema();
         let sender = &schema["properties"]["transport"]["properties"]["sender"]["properties"];
         let shift = &sender["dctcp"]["properties"]["shift-g"];

@@ -1,7 +1,7 @@
-//! The switches of a transport where a file has them: the tables `sender`, `receiver` and `connection`.
+//! Transport switches in a file: the tables `sender`, `receiver` and `connection`.
 //!
-//! Contract: the list of switches is [`lowtide_tcp::switches`]; what is read here has a name and a value
-//! that it takes.
+//! Contract: [`lowtide_tcp::switches`] is the list of switches. Switches read here have a known
+//! name and a valid value.
 
 use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, Param, Value, ValueError, ValueKind, ack, cc, feedback};
@@ -11,46 +11,46 @@ use crate::error::{nearest, suggest};
 use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 use crate::toml_writer::TomlWriter;
 
-/// One switch of the transport as the file sets it.
+/// A transport switch set by the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SwitchSetting {
-    /// `window-floor`, `dctcp.shift-g`.
+    /// Name, such as `window-floor` or `dctcp.shift-g`.
     pub(crate) name: String,
-    /// The value as people write it.
+    /// Value as written.
     pub(crate) text: String,
-    /// Where.
+    /// Location.
     pub(crate) at: SourceSpan,
-    /// By an override or a sweep.
+    /// Set by an override or a sweep.
     pub(crate) is_override: bool,
 }
 
-/// The tables for switches of one side.
+/// Names of the three switch tables.
 pub(crate) const SIDES: [&str; 3] = ["sender", "receiver", "connection"];
 
-/// The side of each of [`SIDES`].
+/// Side of each of [`SIDES`].
 pub(crate) const SIDE_OF: [Side; 3] = [Side::Sender, Side::Receiver, Side::Connection];
 
-/// Reads the three tables that stand in `table`, which is at the dotted `path`.
+/// Reads the three switch tables in `table`, which is at the dotted `path`.
 pub(crate) fn read(
     table: &TomlNode,
     path: &str,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<SwitchSetting> {
     let mut out = Vec::new();
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
         let Some(entry) = table.entry(name) else { continue };
         let path = format!("{path}.{name}");
         if !matches!(entry.node.data, TomlData::Table(_)) {
-            let message = format!("`{path}` is {} where a table is wanted", entry.node.kind());
-            complaints.add(entry.node.at, message, None);
+            let message = format!("`{path}` is {}, expected a table", entry.node.kind());
+            diagnostics.add(entry.node.at, message, None);
             continue;
         }
-        read_switches(&entry.node, "", &path, side, complaints, &mut out);
+        read_switches(&entry.node, "", &path, side, diagnostics, &mut out);
     }
     out
 }
 
-/// The table in which switches of a side are written.
+/// Returns the name of the table for switches of a side.
 pub(crate) const fn side_name(side: Side) -> &'static str {
     match side {
         Side::Sender => SIDES[0],
@@ -59,32 +59,32 @@ pub(crate) const fn side_name(side: Side) -> &'static str {
     }
 }
 
-/// Reads a table of switches; a table within is the parameters of a registered file.
+/// Reads a table of switches; a nested table holds the parameters of a registered file.
 fn read_switches(
     table: &TomlNode,
     prefix: &str,
     path: &str,
     side: Side,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
     out: &mut Vec<SwitchSetting>,
 ) {
     for entry in table.entries() {
         let name = format!("{prefix}{}", entry.key);
         if matches!(entry.node.data, TomlData::Table(_)) && prefix.is_empty() {
-            read_switches(&entry.node, &format!("{name}."), path, side, complaints, out);
+            read_switches(&entry.node, &format!("{name}."), path, side, diagnostics, out);
             continue;
         }
         if let Err((message, help)) = check_switch_name(&name, side, path) {
-            complaints.add(entry.key_at, message, help);
+            diagnostics.add(entry.key_at, message, help);
             continue;
         }
         let Some(text) = entry.node.scalar() else {
-            let message = format!("`{name}` is {} where one value is wanted", entry.node.kind());
-            complaints.add(entry.node.at, message, None);
+            let message = format!("`{name}` is {}, expected a single value", entry.node.kind());
+            diagnostics.add(entry.node.at, message, None);
             continue;
         };
         if let Err((error, help)) = check_switch_value(&name, &text) {
-            complaints.add(entry.node.at, format!("`{name}`: {error}"), help);
+            diagnostics.add(entry.node.at, format!("`{name}`: {error}"), help);
             continue;
         }
         out.push(SwitchSetting {
@@ -96,7 +96,7 @@ fn read_switches(
     }
 }
 
-/// Whether a switch of that name belongs to that side; else the message and help.
+/// Checks that a switch of that name belongs to the side; returns the message and help otherwise.
 pub(crate) fn check_switch_name(
     name: &str,
     side: Side,
@@ -123,7 +123,7 @@ pub(crate) fn check_switch_name(
     }
 }
 
-/// Whether a switch takes a value; else why not, and help.
+/// Checks the value of a switch; returns the error and help otherwise.
 fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<String>)> {
     match switches::set_text(&mut Config::default(), name, text) {
         Err(switches::SwitchError::Value { error, accepts, .. }) => {
@@ -134,21 +134,22 @@ fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<
                 _ => Vec::new(),
             };
             let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
-            // Most errors say it themselves.
-            let said = error.to_string().contains(&accepts);
-            Err((error, near.or_else(|| (!said).then(|| format!("it takes {accepts}")))))
+            // Most errors already contain it.
+            let included = error.to_string().contains(&accepts);
+            Err((error, near.or_else(|| (!included).then(|| format!("it takes {accepts}")))))
         }
         _ => Ok(()),
     }
 }
 
-/// Help for a switch that was written beside its table.
+/// Returns help for a switch that was written outside of its table.
 pub(crate) fn switch_help(path: &str, name: &str) -> Option<String> {
     let side = side_name(switches::find(name)?.side());
     Some(format!("`{name}` is a {side} switch; write it in [{path}.{side}]"))
 }
 
-/// Writes the three tables out below the dotted `path`: every switch, and the parameters of what is chosen.
+/// Writes the three tables below the dotted `path`: all switches, and the parameters of chosen
+/// files.
 pub(crate) fn write(out: &mut TomlWriter, path: &str, config: &Config) {
     let chosen = chosen(config);
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
@@ -163,7 +164,7 @@ pub(crate) fn write(out: &mut TomlWriter, path: &str, config: &Config) {
     }
 }
 
-/// Every switch, and the parameters of what is chosen.
+/// Returns all switches, and the parameters of chosen files.
 fn chosen(config: &Config) -> Vec<switches::Setting> {
     let owners = owners(config);
     let mut all = switches::all();
@@ -174,7 +175,7 @@ fn chosen(config: &Config) -> Vec<switches::Setting> {
     all
 }
 
-/// The registered files that a configuration chooses, with their parameters.
+/// Returns the registered files that a configuration chooses, with their parameters.
 pub(crate) fn owners(config: &Config) -> Vec<(&'static str, &'static [Param])> {
     let mut out = Vec::new();
     out.extend(cc::find(config.cc).map(|e| (e.name, e.params)));

@@ -1,4 +1,4 @@
-//! Sweeps: which values each swept key takes, and every combination of them.
+//! Sweeps: the values of each swept key, and all their combinations.
 
 use std::collections::BTreeSet;
 
@@ -19,19 +19,19 @@ use crate::value::{KeyType, KeyValue, MAX_COUNT};
 pub(crate) struct SweepAxis {
     pub(crate) key: String,
     pub(crate) key_at: SourceSpan,
-    /// The keys that take the value: the key, or all that it means by a `*`.
+    /// Keys that take the value: the key itself, or all that its `*` matches.
     pub(crate) paths: Vec<String>,
-    /// What each point sets, with the value as points are named.
+    /// Label and value of each point.
     pub(crate) values: Vec<(String, TomlNode)>,
 }
 
-/// One combination.
+/// One combination of values.
 pub(crate) type AxisValues<'a> = Vec<(&'a SweepAxis, usize)>;
 
-/// Keys that make no sense as an axis: they are no part of a run.
+/// Keys that are not part of a run, so they cannot be swept.
 const NOT_SWEEPABLE: [&str; 5] = ["schema", "title", "description", "run.seeds", "run.first-seed"];
 
-/// Whether a key is the same for all runs of a scenario.
+/// Returns whether a key is common to all runs of a scenario.
 pub(crate) fn is_not_sweepable(key: &str) -> bool {
     NOT_SWEEPABLE.contains(&key) || key.starts_with("compare.")
 }
@@ -40,29 +40,30 @@ pub(crate) fn is_not_sweepable(key: &str) -> bool {
 pub(crate) fn read(
     root: &TomlNode,
     known: &KnownNames,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<SweepAxis> {
     let Some(entry) = root.entry(SWEEP) else { return Vec::new() };
     let TomlData::Table(_) = &entry.node.data else {
-        let message = format!("`{SWEEP}` is {} where a table is wanted", entry.node.kind());
-        complaints.add(entry.node.at, message, None);
+        let message = format!("`{SWEEP}` is {}, expected a table", entry.node.kind());
+        diagnostics.add(entry.node.at, message, None);
         return Vec::new();
     };
     let mut axes = Vec::new();
     for (key, key_at, node) in dotted_entries(&entry.node) {
-        let Some(axis) = axis(key, key_at, node, known, complaints) else { continue };
+        let Some(axis) = axis(key, key_at, node, known, diagnostics) else { continue };
         let twice =
             axes.iter().flat_map(|a: &SweepAxis| &a.paths).find(|path| axis.paths.contains(path));
         if let Some(path) = twice {
             let message = format!("sweep of `{}`: `{path}` is swept already", axis.key);
-            complaints.add(key_at, message, None);
+            diagnostics.add(key_at, message, None);
         }
         axes.push(axis);
     }
     axes
 }
 
-/// The lines of the table: quoted dotted keys, and also the unquoted ones, which TOML reads as tables.
+/// Returns the entries of the table with dotted keys, quoted or unquoted (TOML parses the latter as
+/// tables).
 pub(crate) fn dotted_entries(sweep: &TomlNode) -> Vec<(String, SourceSpan, &TomlNode)> {
     let mut out = Vec::new();
     for entry in sweep.entries() {
@@ -98,13 +99,13 @@ fn axis(
     key_at: SourceSpan,
     node: &TomlNode,
     known: &KnownNames,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SweepAxis> {
     let found = key_path::expand_stars(&key, known);
     let (target, paths) = match found.and_then(|p| Ok((key_path::resolve(&key, known)?, p))) {
         Ok(both) => both,
         Err((message, help)) => {
-            complaints.add(key_at, format!("sweep of `{key}`: {message}"), help);
+            diagnostics.add(key_at, format!("sweep of `{key}`: {message}"), help);
             return None;
         }
     };
@@ -114,17 +115,16 @@ fn axis(
             "compare.schemes" => "every point is run with all compared schemes anyway",
             _ => "it is the same for all runs of a scenario",
         };
-        complaints.add(key_at, format!("`{key}` cannot be swept"), Some(help.to_owned()));
+        diagnostics.add(key_at, format!("`{key}` cannot be swept"), Some(help.to_owned()));
         return None;
     }
     let nodes = match &node.data {
         TomlData::List(items) => items.clone(),
-        TomlData::Table(_) => range(node, target, known, complaints)?,
+        TomlData::Table(_) => range(node, target, known, diagnostics)?,
         _ => {
             let help = "write a list, `[..]`, or `{ from = .., to = .., step = .. }`".to_owned();
-            let message =
-                format!("sweep of `{key}`: this is {} where a list is wanted", node.kind());
-            complaints.add(node.at, message, Some(help));
+            let message = format!("sweep of `{key}`: this is {}, expected a list", node.kind());
+            diagnostics.add(node.at, message, Some(help));
             return None;
         }
     };
@@ -133,19 +133,20 @@ fn axis(
     for item in nodes {
         let name = point_name(&item, target, known);
         if !names.insert(name.clone()) {
-            complaints.add(item.at, format!("sweep of `{key}`: `{name}` is listed twice"), None);
+            diagnostics.add(item.at, format!("sweep of `{key}`: `{name}` is listed twice"), None);
             return None;
         }
         values.push((name, item.into_override()));
     }
     if values.is_empty() {
-        complaints.add(node.at, format!("sweep of `{key}`: an empty list"), None);
+        diagnostics.add(node.at, format!("sweep of `{key}`: an empty list"), None);
         return None;
     }
     Some(SweepAxis { key, key_at, paths, values })
 }
 
-/// The value as points are named: the way in which it is written out, if it is right.
+/// Returns the label of a point: the canonical form of a valid value, otherwise the value as
+/// written.
 fn point_name(node: &TomlNode, target: PathTarget, known: &KnownNames) -> String {
     let written = || match &node.data {
         TomlData::List(items) => {
@@ -165,7 +166,7 @@ fn point_name(node: &TomlNode, target: PathTarget, known: &KnownNames) -> String
     }
 }
 
-/// A quantity that can be counted through: an amount and what it is of.
+/// Base unit of the values in a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RangeUnit {
     Count,
@@ -179,25 +180,25 @@ fn range(
     node: &TomlNode,
     target: PathTarget,
     known: &KnownNames,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Vec<TomlNode>> {
     let names = ["from", "to", "step"];
     if let Some(entry) = node.entries().iter().find(|e| !names.contains(&e.key.as_str())) {
         let message = format!("no key `{}` in a range", entry.key);
-        complaints.add(entry.key_at, message, suggest(&entry.key, &names));
+        diagnostics.add(entry.key_at, message, suggest(&entry.key, &names));
         return None;
     }
     let mut parts = Vec::new();
     for name in names {
         let Some(entry) = node.entry(name) else {
             let help = "a range is `{ from = .., to = .., step = .. }`, `to` included".to_owned();
-            complaints.add(node.at, format!("`{name}` is missing in this range"), Some(help));
+            diagnostics.add(node.at, format!("`{name}` is missing in this range"), Some(help));
             return None;
         };
         match range_end(&entry.node, target, known) {
             Ok(part) => parts.push((part, entry.node.at)),
             Err(message) => {
-                complaints.add(entry.node.at, format!("`{name}`: {message}"), None);
+                diagnostics.add(entry.node.at, format!("`{name}`: {message}"), None);
                 return None;
             }
         }
@@ -208,20 +209,20 @@ fn range(
     };
     for (other, at) in [(to_unit, to_at), (step_unit, step_at)] {
         if other != unit {
-            complaints.add(at, "this is not in the unit of `from`", None);
+            diagnostics.add(at, "this has another unit than `from`", None);
             return None;
         }
     }
     if step == 0 {
-        complaints.add(step_at, "a step of zero never ends", None);
+        diagnostics.add(step_at, "a step of zero never ends", None);
         return None;
     }
     if to < from {
-        complaints.add(to_at, "this is below `from`", None);
+        diagnostics.add(to_at, "this is below `from`", None);
         return None;
     }
     if (to - from) / step >= MAX_COUNT {
-        complaints.add(step_at, format!("this makes more than {MAX_COUNT} points"), None);
+        diagnostics.add(step_at, format!("this makes more than {MAX_COUNT} points"), None);
         return None;
     }
     let count = (to - from) / step + 1;
@@ -235,7 +236,7 @@ fn range(
     )
 }
 
-/// How much an end of a range is, in the base unit of what is swept.
+/// Reads an end of a range, in the base unit of the swept key.
 fn range_end(
     node: &TomlNode,
     target: PathTarget,
@@ -245,7 +246,7 @@ fn range_end(
         |what: String| format!("a range needs numbers, but the key takes {what}; list its values");
     match target {
         PathTarget::Key(key) => {
-            // The range itself may pass over values that the key refuses; they are refused then.
+            // A range may include values that the key rejects; they are rejected later.
             let bare = match key.ty {
                 KeyType::OrOff(kind) => KeyType::of(*kind),
                 ty => ty,
@@ -306,16 +307,16 @@ impl RangeUnit {
     }
 }
 
-/// Every combination, the last axis changing fastest; one empty point without a sweep.
+/// Returns all combinations, the last axis changing fastest; one empty point without a sweep.
 pub(crate) fn points<'a>(
     axes: &'a [SweepAxis],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<AxisValues<'a>> {
     let total = axes.iter().try_fold(1_u64, |n, a| n.checked_mul(a.values.len() as u64));
     if total.is_none_or(|n| n > MAX_COUNT) {
         if let Some(axis) = axes.last() {
             let message = format!("this sweep has more than {MAX_COUNT} points");
-            complaints.add(axis.key_at, message, None);
+            diagnostics.add(axis.key_at, message, None);
         }
         return Vec::new();
     }
@@ -335,17 +336,19 @@ pub(crate) fn points<'a>(
     out
 }
 
-/// The tree at a point.
+/// Returns the tree at a point.
 pub(crate) fn at_point(root: &TomlNode, point: &AxisValues<'_>) -> TomlNode {
     let mut tree = root.clone();
     tree.remove(&[SWEEP]);
     for (axis, index) in point {
-        let by_star = axis.key.contains('*');
+        let is_glob = axis.key.contains('*');
         for path in &axis.paths {
             let path: Vec<&str> = path.split('.').collect();
-            // What a later override names itself stays, as it would end a sweep of that key alone.
-            let stays = |node: &TomlNode| node.is_override && node.at.source > axis.key_at.source;
-            if !by_star || !tree.get(&path).is_some_and(stays) {
+            // A later override of a single key takes precedence, as it would end a sweep of that
+            // key.
+            let overridden =
+                |node: &TomlNode| node.is_override && node.at.source > axis.key_at.source;
+            if !is_glob || !tree.get(&path).is_some_and(overridden) {
                 tree.insert(&path, axis.key_at, axis.values[*index].1.clone());
             }
         }

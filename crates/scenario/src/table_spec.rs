@@ -1,9 +1,9 @@
-//! What a table of a scenario file is: where it stands, its keys, the tables in it and what else it holds.
+//! Specification of a table in a scenario file: its path, keys, subtables and other contents.
 //!
-//! Contract: descriptions only. Those of each table stand in its own file in `tables/`, beside how it is
-//! read and written out; reading, unknown-key errors, overrides, sweeps, the JSON Schema and
-//! `docs/scenario.md` all walk them. The switches of a transport are not listed there but in
-//! [`lowtide_tcp::switches`], and the keys of a workload in its own file in `lowtide_traffic`.
+//! Contract: descriptions only. Each table's specification is in its own file in `tables/`, beside
+//! its reader and writer. Reading, unknown-key errors, overrides, sweeps, the JSON Schema and
+//! `docs/scenario.md` all use them. Switches of a transport are listed in [`lowtide_tcp::switches`]
+//! instead, and the keys of a workload in its file in `lowtide_traffic`.
 
 use lowtide_net::topology;
 use lowtide_traffic::workload;
@@ -14,18 +14,18 @@ use crate::topology_keys;
 /// One table of the file.
 #[derive(Debug)]
 pub(crate) struct TableSpec {
-    /// Where it stands, `*` for a name that people choose; empty for the root.
+    /// Path, with `*` for a user-defined name; empty for the root.
     pub(crate) path: &'static [&'static str],
     pub(crate) doc: &'static str,
-    /// Its keys, without those of a workload.
+    /// Its keys, without those of workloads or topologies.
     pub(crate) keys: &'static [KeySpec],
-    /// The tables that stand in it, in the order in which they are written out.
+    /// Its subtables, in the order in which they are emitted.
     pub(crate) tables: &'static [&'static TableSpec],
-    /// What else it holds.
+    /// Its other contents.
     pub(crate) contents: TableContents,
 }
 
-/// What a table holds beside its keys and the tables in it.
+/// Contents of a table besides its keys and subtables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TableContents {
     /// Nothing.
@@ -36,31 +36,31 @@ pub(crate) enum TableContents {
     Workloads,
     /// The keys of a topology.
     Topologies,
-    /// Texts under names that people choose.
+    /// Texts under user-defined names.
     Texts,
-    /// Values under dotted keys of other tables, quoted.
+    /// Values under quoted dotted keys of other tables.
     Paths,
-    /// It is one of a list of tables that look alike.
+    /// It is an element of an array of tables.
     List,
 }
 
-/// The table of keys that are swept: dotted keys to lists or ranges.
+/// Name of the table of swept keys: dotted keys with lists or ranges.
 pub(crate) const SWEEP: &str = "sweep";
 
-/// What the table of keys that are swept means.
-pub(crate) const SWEEP_DOC: &str = "Everything is run once for each combination of these values: a quoted dotted key, \
-     and a list of values or a range `{ from = .., to = .., step = .. }`.";
+/// Description of the table of swept keys.
+pub(crate) const SWEEP_DOC: &str = "Swept keys: everything is run once for each combination of their values. Each is a quoted dotted key \
+     with a list of values or a range `{ from = .., to = .., step = .. }`.";
 
 impl TableSpec {
-    /// The keys, with those of all workloads or topologies where they belong. What several of them have
-    /// is listed once: it means the same in each (a test).
+    /// Returns its keys, including those of all workloads or topologies. A key that several kinds
+    /// have is listed once; a test checks that their descriptions agree.
     pub(crate) fn all_keys(&self) -> Vec<KeySpec> {
         let mut keys = self.keys.to_vec();
         keys.extend(self.keys_of_kinds());
         keys
     }
 
-    /// Those of all workloads or topologies alone.
+    /// Returns only the keys of all workloads or topologies.
     pub(crate) fn keys_of_kinds(&self) -> Vec<KeySpec> {
         let mut keys: Vec<KeySpec> = Vec::new();
         for key in self.kinds().into_iter().flat_map(|(_, _, keys)| keys) {
@@ -71,7 +71,7 @@ impl TableSpec {
         keys
     }
 
-    /// The kinds that bring keys of their own here: name, summary, keys.
+    /// Returns the kinds with their own keys: name, summary, keys.
     pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str, Vec<KeySpec>)> {
         match self.contents {
             TableContents::Workloads => {
@@ -91,22 +91,22 @@ impl TableSpec {
         }
     }
 
-    /// Whether it holds switches of the transport.
+    /// Returns whether it holds transport switches.
     pub(crate) fn has_switches(&self) -> bool {
         self.contents == TableContents::Switches
     }
 
-    /// The key of that name.
+    /// Returns the key of that name.
     pub(crate) fn key(&self, name: &str) -> Option<KeySpec> {
         self.all_keys().into_iter().find(|k| k.name == name)
     }
 
-    /// Its name in the table that it stands in; `*` where people choose it.
+    /// Returns the last part of its path; `*` for a user-defined name.
     pub(crate) fn name(&self) -> &'static str {
         self.path.last().copied().unwrap_or_default()
     }
 
-    /// Names of the tables that stand directly in this one, switch tables not counted.
+    /// Returns the names of its direct subtables, without switch tables.
     pub(crate) fn children(&self) -> Vec<&'static str> {
         let depth = self.path.len();
         let mut out: Vec<&'static str> = self.tables.iter().map(|s| s.path[depth]).collect();

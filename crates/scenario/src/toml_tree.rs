@@ -1,7 +1,7 @@
-//! The file as a tree in which every key and value knows where it was written.
+//! The file as a tree in which every key and value has its location.
 //!
-//! Overrides and swept values are put into this tree before anything is interpreted, so that they
-//! pass through the same checks as the file and errors about them point at them.
+//! Overrides and swept values are put into this tree before it is interpreted. So they pass the
+//! checks of the file, and errors about them point at them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::ScenarioError;
 
-/// A text that values come from: the file, or one override.
+/// A source text of values: the file, or one override.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceText {
-    /// What errors call it.
+    /// Name in errors.
     pub(crate) name: String,
-    /// All of it.
+    /// Contents.
     pub(crate) text: Arc<str>,
 }
 
 impl SourceText {
-    /// A file that the scenario names.
+    /// Returns the source text of a file that the scenario names.
     pub(crate) fn of(file: &UserFile) -> Self {
         Self { name: file.name.clone(), text: file.text.as_str().into() }
     }
 }
 
-/// A place in one of the sources.
+/// A byte range in one of the sources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SourceSpan {
     /// Index of the source.
@@ -39,7 +39,7 @@ pub(crate) struct SourceSpan {
     pub(crate) end: usize,
 }
 
-/// A value without its place.
+/// A value without its location.
 #[derive(Clone, Debug)]
 pub(crate) enum TomlData {
     Text(String),
@@ -48,20 +48,20 @@ pub(crate) enum TomlData {
     Bool(bool),
     List(Vec<TomlNode>),
     Table(Vec<TomlEntry>),
-    /// A TOML value that no key takes (dates, huge integers), as text.
+    /// A TOML value that no key accepts (dates, huge integers), as text.
     Other(String),
 }
 
-/// A value and its place.
+/// A value and its location.
 #[derive(Clone, Debug)]
 pub(crate) struct TomlNode {
     pub(crate) data: TomlData,
     pub(crate) at: SourceSpan,
-    /// It was asked for by an override or a sweep, and so wins over what the file says elsewhere.
+    /// Set by an override or a sweep, so it takes precedence over the file.
     pub(crate) is_override: bool,
 }
 
-/// One line of a table.
+/// One entry of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TomlEntry {
     pub(crate) key: String,
@@ -76,12 +76,12 @@ impl SourceSpan {
 }
 
 impl TomlNode {
-    /// An empty table that stands nowhere of its own.
+    /// Returns an empty table.
     fn table(at: SourceSpan) -> Self {
         Self { data: TomlData::Table(Vec::new()), at, is_override: false }
     }
 
-    /// The lines of a table; none for anything else.
+    /// Returns the entries of a table; none for anything else.
     pub(crate) fn entries(&self) -> &[TomlEntry] {
         match &self.data {
             TomlData::Table(entries) => entries,
@@ -89,20 +89,21 @@ impl TomlNode {
         }
     }
 
-    /// The line of that key.
+    /// Returns the entry of that key.
     pub(crate) fn entry(&self, key: &str) -> Option<&TomlEntry> {
         self.entries().iter().find(|e| e.key == key)
     }
 
-    /// The value under a path of keys.
+    /// Returns the value under a path of keys.
     pub(crate) fn get(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.entry(key).map(|e| &e.node))
     }
 
-    /// Puts `value` under `path`, making the tables on the way. `key_at` is where the path is written.
+    /// Inserts `value` under `path` and creates missing tables. `key_at` is the location of the
+    /// path.
     ///
-    /// What stands on the way and is no table is left alone: the value is then not put anywhere and
-    /// reading the tree reports the wrong type.
+    /// A value on the path that is not a table is left unchanged, and `value` is dropped; reading
+    /// the tree then reports the wrong type.
     pub(crate) fn insert(&mut self, path: &[&str], key_at: SourceSpan, value: Self) {
         let TomlData::Table(entries) = &mut self.data else { return };
         let Some((key, rest)) = path.split_first() else { return };
@@ -118,7 +119,7 @@ impl TomlNode {
         }
     }
 
-    /// Takes the line of `key` out of a table.
+    /// Removes the entry at `path`.
     pub(crate) fn remove(&mut self, path: &[&str]) {
         let Some((last, parents)) = path.split_last() else { return };
         let mut node = self;
@@ -132,13 +133,13 @@ impl TomlNode {
         }
     }
 
-    /// The same value, marked as asked for.
+    /// Returns the value, marked as an override.
     pub(crate) fn into_override(mut self) -> Self {
         self.is_override = true;
         self
     }
 
-    /// What kind of TOML value it is, with an article.
+    /// Describes the type of the TOML value, with an article.
     pub(crate) fn kind(&self) -> &'static str {
         match self.data {
             TomlData::Text(_) => "a string",
@@ -151,7 +152,7 @@ impl TomlNode {
         }
     }
 
-    /// A scalar as people would write it outside TOML; none for lists and tables.
+    /// Returns a scalar as written outside of TOML; `None` for lists and tables.
     pub(crate) fn scalar(&self) -> Option<String> {
         match &self.data {
             TomlData::Text(text) | TomlData::Float(text) | TomlData::Other(text) => {
@@ -164,7 +165,7 @@ impl TomlNode {
     }
 }
 
-/// Reads a whole file, which becomes source `index`.
+/// Parses a whole file, which becomes source `index`.
 pub(crate) fn parse_file(
     index: usize,
     source: &SourceText,
@@ -184,8 +185,8 @@ pub(crate) fn parse_file(
     Ok(TomlNode { data: convert_table(index, 0, table.get_ref()), at, is_override: false })
 }
 
-/// Reads the value of an override, which starts at byte `offset` of source `index`: TOML, or else
-/// plain text (so that no quotes within quotes are needed on a command line).
+/// Parses the value of an override, which starts at byte `offset` of source `index`: TOML, or else
+/// plain text, so that the command line needs no nested quotes.
 pub(crate) fn parse_value(index: usize, offset: usize, text: &str) -> TomlNode {
     let plain = || {
         let start = offset + (text.len() - text.trim_start().len());
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_written_twice_is_refused_where_it_stands() {
+    fn a_duplicate_key_is_rejected_at_its_location() {
         let errors = parse_file(0, &source("a = 1\na = 2\n")).unwrap_err();
         assert_eq!(errors[0].line_column(), Some((2, 1)));
         assert!(errors[0].message.contains("duplicate"), "{}", errors[0]);
@@ -275,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_put_where_no_table_was_and_taken_out_again() {
+    fn insert_creates_tables_and_remove_deletes_values() {
         let mut tree = parse_file(0, &source("a = 1\n")).unwrap();
         let at = SourceSpan { source: 1, start: 0, end: 1 };
         tree.insert(&["b", "c"], at, parse_value(1, 2, "3"));
         assert_eq!(tree.get(&["b", "c"]).and_then(TomlNode::scalar), Some("3".into()));
         tree.remove(&["b", "c"]);
         assert!(tree.get(&["b", "c"]).is_none());
-        // A scalar in the way stays what it is.
+        // A scalar on the path is unchanged.
         tree.insert(&["a", "c"], at, parse_value(1, 2, "3"));
         assert_eq!(tree.get(&["a"]).and_then(TomlNode::scalar), Some("1".into()));
     }

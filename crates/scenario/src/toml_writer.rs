@@ -1,8 +1,8 @@
-//! A scenario as text: lines of TOML.
+//! Writer of a scenario as TOML.
 
 use std::fmt::Write as _;
 
-/// Lines of TOML.
+/// TOML text.
 #[derive(Default)]
 pub(crate) struct TomlWriter(pub(crate) String);
 
@@ -21,7 +21,7 @@ impl TomlWriter {
     pub(crate) fn text(&mut self, key: &str, value: impl std::fmt::Display) {
         self.bare(key, toml::Value::String(value.to_string()));
     }
-    /// A text of many lines under a name that needs quotes.
+    /// Writes a multi-line text under a quoted key.
     pub(crate) fn multiline(&mut self, key: &str, text: &str) {
         self.0.push_str(&toml::Value::String(key.to_owned()).to_string());
         self.0.push_str(" = \"\"\"\n");
@@ -37,7 +37,7 @@ impl TomlWriter {
         }
         self.line("\"\"\"");
     }
-    /// A key that may be absent.
+    /// Writes a key that may be absent.
     pub(crate) fn optional(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
         if let Some(value) = value {
             self.text(key, value);

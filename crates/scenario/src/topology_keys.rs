@@ -1,7 +1,7 @@
-//! The keys that a topology has of its own, made of what the network registers of it.
+//! Keys of a topology, generated from its registration in the network crate.
 //!
-//! Contract: a topology that is registered with numbers, layers of links, switches or links needs no line
-//! here; how its values become a network stands in `network/`.
+//! Contract: a topology that is registered with numbers, layers of links, switches or links needs
+//! no line here. `network/` builds a network from its values.
 
 use lowtide_net::registry::{Param, ParamFormat, RegistryEntry};
 
@@ -9,10 +9,10 @@ use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::{KeySpec, key};
 use crate::value::KeyType;
 
-/// What the lines of the hosts are called where topologies are registered: they have keys already.
+/// Registered parameters of the hosts' lines, which have keys already.
 const HOSTS: [&str; 3] = ["host", "rate", "delay"];
 
-/// The keys of each layer of links: its rate and its delay.
+/// Keys of each layer of links: rate and delay.
 static LAYERS: [[&str; 3]; 4] = [
     ["aggregation", "aggregation-rate", "aggregation-delay"],
     ["core", "core-rate", "core-delay"],
@@ -20,21 +20,21 @@ static LAYERS: [[&str; 3]; 4] = [
     ["trunk", "trunk-rate", "trunk-delay"],
 ];
 
-/// The most of anything that a topology counts.
+/// Largest number of a topology's parameters.
 const MAX_COUNT: u64 = 100_000;
 
 /// Names of the switches of a graph.
 pub(crate) const SWITCHES: &str = "switches";
 
-/// The file that a graph is in.
+/// Key for the file of a graph.
 pub(crate) const FILE: &str = "file";
 
-/// The keys of a topology.
+/// Returns the keys of a topology.
 pub(crate) fn keys(entry: &RegistryEntry) -> Vec<KeySpec> {
     entry.params.iter().flat_map(of_param).collect()
 }
 
-/// The keys for rate and delay of a layer of links.
+/// Returns the keys for rate and delay of a layer of links.
 pub(crate) fn layer(name: &str) -> Option<(&'static str, &'static str)> {
     LAYERS.iter().find(|l| l[0] == name).map(|l| (l[1], l[2]))
 }
@@ -58,19 +58,15 @@ fn of_param(param: &Param) -> Vec<KeySpec> {
         }
         ParamFormat::Switches => {
             let ty = KeyType::FreeNames("names of switches, `[\"tor0\", \"tor1\"]`");
-            vec![key(SWITCHES, ty, Unset("as `file` says"), param.doc)]
+            vec![key(SWITCHES, ty, Unset("as in `file`"), param.doc)]
         }
         ParamFormat::Links => {
-            let doc = "A file that holds `switches` and `[[links]]` as they would stand here; it is looked for \
-                       beside the scenario.";
-            vec![key(
-                FILE,
-                KeyType::Text,
-                Unset("`switches` and `[[topology.links]]` stand here"),
-                doc,
-            )]
+            let doc = "A file with `switches` and `[[links]]`, with the format of this table; its path is relative to \
+                       the scenario's directory.";
+            vec![key(FILE, KeyType::Text, Unset("`switches` and `[[topology.links]]`"), doc)]
         }
-        // Hosts have tables of their own, ports stand in [switch], framing is a key of every topology.
+        // Hosts have their own tables, ports are in `[switch]`, and framing is a key of every
+        // topology.
         _ => Vec::new(),
     }
 }

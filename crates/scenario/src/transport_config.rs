@@ -1,9 +1,9 @@
-//! From what is said of a transport in several places to one configuration per host group.
+//! Merges the transport settings of several tables to one configuration per host group.
 //!
-//! Precedence, the later wins: the profile (the group's, else that of its bundle, else that of
-//! `[transport]`) < the switches of the host profile < `transport.scheme` < the tables of `[transport]` < the compared scheme < the
-//! group's tables < switches that an override or a sweep sets. A group has one scheme: its own if it
-//! names one, so that it keeps it whatever is compared.
+//! Precedence, ascending: the profile (the group's, else that of its bundle, else that of
+//! `[transport]`) < the switches of the host profile < `transport.scheme` < the tables of
+//! `[transport]` < the compared scheme < the group's tables < switches that an override or a sweep
+//! sets. A group has one scheme: its own if it names one, even in a comparison.
 
 use lowtide_tcp::switches::{self, SwitchError};
 use lowtide_tcp::{Config, Params, Value, profile, scheme};
@@ -12,10 +12,10 @@ use crate::model::{HostGroup, ScenarioModel, SpannedName};
 use crate::settings::{SwitchSetting, owners};
 use crate::toml_tree::SourceSpan;
 
-/// Why a configuration could not be made, and where that was asked for.
+/// Error and the location of the setting.
 pub(crate) type LocatedMessage = (SourceSpan, String);
 
-/// The configuration of a group's hosts when `compared` is the scheme of the run.
+/// Returns the configuration of a group's hosts when `compared` is the scheme of the run.
 pub(crate) fn tcp_config(
     model: &ScenarioModel,
     group: &HostGroup,
@@ -50,7 +50,7 @@ pub(crate) fn tcp_config(
     Ok(config)
 }
 
-/// Lays a scheme or a bundle over `config`; nothing where none is named.
+/// Applies a scheme or a bundle to `config`; does nothing if none is named.
 pub(crate) fn apply_scheme(
     model: &ScenarioModel,
     named: Option<&SpannedName>,
@@ -69,16 +69,16 @@ pub(crate) fn apply_scheme(
 
 fn apply_settings(
     settings: &[SwitchSetting],
-    pinned: bool,
+    overrides: bool,
     config: &mut Config,
 ) -> Result<(), LocatedMessage> {
-    settings.iter().filter(|s| s.is_override == pinned).try_for_each(|s| {
+    settings.iter().filter(|s| s.is_override == overrides).try_for_each(|s| {
         switches::set_text(config, &s.name, &s.text).map_err(|e| (s.at, e.to_string()))
     })
 }
 
-/// The parameters of the chosen control, decoder and policy, defaults included, and no others: so
-/// that two files that mean the same give equal configurations.
+/// Returns the parameters of the chosen congestion control, decoder and ACK policy, including
+/// defaults, and no others. So equivalent files give equal configurations.
 fn chosen_params(config: &Config) -> Params {
     let mut out = Params::new();
     for (owner, params) in owners(config) {

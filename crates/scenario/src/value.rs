@@ -1,4 +1,4 @@
-//! What a key accepts, and how a written value becomes a typed one.
+//! Types of keys, and conversion of written values to typed ones.
 
 use lowtide_net::{Count, Ratio};
 use lowtide_traffic::Cdf;
@@ -12,7 +12,7 @@ use lowtide_units::{
 use crate::error::suggest;
 use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 
-/// What a key accepts.
+/// Type of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KeyType {
     /// Any text on one line.
@@ -23,9 +23,9 @@ pub(crate) enum KeyType {
     Count { min: u64, max: u64 },
     /// A whole number in a closed range, or `rest`.
     CountOrRest { min: u64, max: u64 },
-    /// A span of time, at most [`MAX_TIME`]; `positive` ones are not zero.
+    /// A duration, at most [`MAX_TIME`]; not zero if `positive`.
     Time { positive: bool },
-    /// A span of time above zero, or `off`.
+    /// A duration above zero, or `off`.
     TimeOrOff,
     /// A number of bytes, at least one.
     Size,
@@ -35,7 +35,7 @@ pub(crate) enum KeyType {
     Rate,
     /// Bits per second, or `off`.
     RateOrOff,
-    /// A share in a closed range, in parts per billion.
+    /// A fraction in a closed range, in parts per billion.
     Parts { min: Fraction, max: Fraction },
     /// Packets or bytes.
     Length,
@@ -47,28 +47,28 @@ pub(crate) enum KeyType {
     Ratio,
     /// One of a list of names.
     Name(NameSet),
-    /// A list of names without repetition; one name may stand alone.
+    /// A list of names without repetition; one name needs no list.
     NameList(NameSet),
-    /// Names that nothing restricts here, without repetition; the text says what of, with an example.
+    /// Arbitrary names without repetition; the text describes them, with an example.
     FreeNames(&'static str),
     /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
     Hosts,
     /// A distribution by name, one value, or a file.
     Distribution(CdfKind),
-    /// A file by its path from the scenario.
+    /// A file by its path relative to the scenario.
     File,
-    /// As this, or `off`.
+    /// A value of this kind, or `off`.
     OrOff(&'static WorkloadParamKind),
-    /// A list of sizes, each above the one before.
+    /// A list of sizes in ascending order.
     Sizes,
     /// Flows by number, `7`, or by group, `short` and `short.2`; or a list of these.
     Flows,
 }
 
-/// Which names a key accepts.
+/// Names that a key accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NameSet {
-    /// These.
+    /// This list.
     Fixed(&'static [&'static str]),
     /// Profiles of the transport.
     Profiles,
@@ -84,7 +84,7 @@ pub(crate) enum NameSet {
     Workloads,
     /// Traffic groups of this file.
     Traffic,
-    /// Switches that there are.
+    /// Profiles of real switches.
     Switches,
     /// Classes of this file.
     Classes,
@@ -92,10 +92,10 @@ pub(crate) enum NameSet {
     HostProfiles,
 }
 
-/// The longest time that a scenario may speak of.
+/// Longest time in a scenario.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 
-/// The most hosts, flows or points that are taken for meant.
+/// Most hosts, flows or points that are accepted as intended.
 pub(crate) const MAX_COUNT: u64 = 1_000_000;
 
 /// A typed value.
@@ -115,7 +115,7 @@ pub(crate) enum KeyValue {
     Names(Vec<(String, SourceSpan)>),
 }
 
-/// A length as people write it.
+/// Formats a queue length.
 pub(crate) fn format_count(count: Count) -> String {
     match count {
         Count::Packets(n) => format!("{n} pkt"),
@@ -123,7 +123,7 @@ pub(crate) fn format_count(count: Count) -> String {
     }
 }
 
-/// Why a value was refused: the message, help where there is some, and a narrower place.
+/// Error of a value: message, optional help, and location.
 #[derive(Debug)]
 pub(crate) struct KeyValueError {
     pub(crate) message: String,
@@ -132,7 +132,7 @@ pub(crate) struct KeyValueError {
 }
 
 impl std::fmt::Display for KeyValue {
-    /// The one way in which a value is written out; reading it back gives the value.
+    /// The canonical form of a value; reading it back gives the value.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(t) => f.write_str(t),
@@ -155,7 +155,7 @@ impl std::fmt::Display for KeyValue {
 }
 
 impl KeyType {
-    /// What is accepted, in words, with an example.
+    /// Describes the accepted values, with an example.
     pub(crate) fn describe(self, known: &dyn Fn(NameSet) -> Vec<String>) -> String {
         match self {
             Self::Text => "a text".into(),
@@ -183,27 +183,27 @@ impl KeyType {
             }
             Self::Ratio => "a ratio, `\"1/5\"`, `0.2` or `2`".into(),
             Self::FreeNames(what) => what.into(),
-            Self::Distribution(measure) => {
-                let value = if measure == CdfKind::Size { "\"20 kB\"" } else { "\"10 ms\"" };
+            Self::Distribution(kind) => {
+                let value = if kind == CdfKind::Size { "\"20 kB\"" } else { "\"10 ms\"" };
                 let names: Vec<String> =
-                    Cdf::names(measure).iter().map(|n| format!("`\"{n}\"`")).collect();
+                    Cdf::names(kind).iter().map(|n| format!("`\"{n}\"`")).collect();
                 format!("a distribution, one of {}; one value, `{value}`; or a file", names.join(", "))
             }
             Self::File => "a file, `\"flows.csv\"`".into(),
             Self::OrOff(kind) => format!("{}, or `\"off\"`", Self::of(*kind).describe(known)),
-            Self::Sizes => "a list of sizes, each above the one before: `\"10 kB\"`, `\"1 MB\"`".into(),
+            Self::Sizes => "a list of sizes, in ascending order: `\"10 kB\"`, `\"1 MB\"`".into(),
             Self::Name(names) => format!("one of {}", quoted(names, known)),
             Self::NameList(names) => format!("a list of {}", quoted(names, known)),
             Self::Hosts => {
-                "a host group, hosts of it, or a list: `\"senders\"`, `\"senders.0\"`, `\"senders[0..2]\"`".into()
+                "a host group, some of its hosts, or a list: `\"senders\"`, `\"senders.0\"`, `\"senders[0..2]\"`".into()
             }
             Self::Flows => {
-                "a flow's number, a traffic group, a flow of it, or a list: `7`, `\"short\"`, `\"short.2\"`".into()
+                "a flow's number, a traffic group, one of its flows, or a list: `7`, `\"short\"`, `\"short.2\"`".into()
             }
         }
     }
 
-    /// What the parameter of a workload accepts.
+    /// Returns the type of a workload's parameter.
     pub(crate) const fn of(kind: WorkloadParamKind) -> Self {
         match kind {
             WorkloadParamKind::Count { min, max } => Self::Count { min, max },
@@ -213,13 +213,13 @@ impl KeyType {
             WorkloadParamKind::Rate => Self::Rate,
             WorkloadParamKind::Choice(names) => Self::Name(NameSet::Fixed(names)),
             WorkloadParamKind::Parts { min, max } => Self::Parts { min, max },
-            WorkloadParamKind::Distribution(measure) => Self::Distribution(measure),
+            WorkloadParamKind::Distribution(kind) => Self::Distribution(kind),
             WorkloadParamKind::File => Self::File,
             WorkloadParamKind::Optional(kind) => Self::OrOff(kind),
         }
     }
 
-    /// Whether a comma on the command line separates elements.
+    /// Returns whether a comma on the command line separates elements.
     pub(crate) const fn is_list(self) -> bool {
         matches!(
             self,
@@ -235,17 +235,14 @@ impl KeyType {
     ) -> Result<KeyValue, KeyValueError> {
         let refuse =
             |message: String, help: Option<String>| KeyValueError { message, help, at: node.at };
-        let wrong_kind = || {
-            refuse(
-                format!("this is {} where {} is wanted", node.kind(), self.describe(known)),
-                None,
-            )
-        };
+        let wrong_kind =
+            || refuse(format!("this is {}, expected {}", node.kind(), self.describe(known)), None);
         if self.is_list() {
             return self.read_list(node, known);
         }
         let text = node.scalar().ok_or_else(wrong_kind)?;
-        // A number without a unit is still a number here: the parsers of units say what is missing.
+        // A number without a unit is still a number here: the parsers of units report the missing
+        // unit.
         match self {
             Self::Text => match &node.data {
                 TomlData::Text(text) if !text.contains('\n') => Ok(KeyValue::Text(text.clone())),
@@ -269,7 +266,7 @@ impl KeyType {
                 Ok(n) if (min..=max).contains(&n) => Ok(KeyValue::Count(n)),
                 Ok(_) => Err(refuse(
                     format!("`{text}` is not {}", self.describe(known)),
-                    (text == "0").then(|| "zero of these makes an empty experiment".into()),
+                    (text == "0").then(|| "the experiment would be empty".into()),
                 )),
                 Err(_) => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
@@ -278,7 +275,7 @@ impl KeyType {
                 Ok(n) if (min..=max).contains(&n) => Ok(KeyValue::Count(n)),
                 _ => Err(refuse(
                     format!("`{text}` is not {}", self.describe(known)),
-                    (text == "0").then(|| "zero of these makes an empty experiment".into()),
+                    (text == "0").then(|| "the experiment would be empty".into()),
                 )),
             },
             Self::Time { positive } => time(node, &text, positive).map(KeyValue::Time),
@@ -290,9 +287,7 @@ impl KeyType {
             }
             Self::Buffer if text == "dynamic" => Ok(KeyValue::Keyword("dynamic")),
             Self::Size | Self::SizeOrUnlimited => match parse_bytes(&text) {
-                Ok(n) if n.as_u64() == 0 => {
-                    Err(refuse("a size of zero makes no sense".into(), None))
-                }
+                Ok(n) if n.as_u64() == 0 => Err(refuse("a size must be above zero".into(), None)),
                 Ok(n) => Ok(KeyValue::Size(n)),
                 Err(e) => Err(unit(node, &e)),
             },
@@ -334,8 +329,7 @@ impl KeyType {
         for item in items {
             let number = item.scalar().filter(|_| matches!(self, Self::Flows | Self::Sizes));
             let ((TomlData::Text(text), _) | (_, Some(text))) = (&item.data, &number) else {
-                let message =
-                    format!("this is {} where {} is wanted", item.kind(), self.describe(known));
+                let message = format!("this is {}, expected {}", item.kind(), self.describe(known));
                 return Err(KeyValueError { message, help: None, at: item.at });
             };
             if let Self::NameList(names) = self {
@@ -347,10 +341,10 @@ impl KeyType {
                 let refuse = |message| Err(KeyValueError { message, help: None, at: item.at });
                 match before {
                     None if size.as_u64() == 0 => {
-                        return refuse("a size of zero makes no sense".to_owned());
+                        return refuse("a size must be above zero".to_owned());
                     }
                     Some(before) if size <= before => {
-                        return refuse(format!("{size} is not above {before}, which is before it"));
+                        return refuse(format!("{size} is not above {before}, the previous size"));
                     }
                     _ => {}
                 }
@@ -383,9 +377,9 @@ fn name<'a>(node: &TomlNode, text: &'a str, known: &[String]) -> Result<&'a str,
     }
     let list: Vec<&str> = known.iter().map(String::as_str).collect();
     let message = if known.is_empty() {
-        format!("`{text}` is unknown here: there are none")
+        format!("`{text}` is unknown: none are defined")
     } else {
-        format!("`{text}` is unknown here")
+        format!("`{text}` is unknown")
     };
     Err(KeyValueError { message, help: suggest(text, &list), at: node.at })
 }
@@ -396,12 +390,12 @@ fn unit(node: &TomlNode, error: &ParseUnitError) -> KeyValueError {
 
 fn time(node: &TomlNode, text: &str, positive: bool) -> Result<Duration, KeyValueError> {
     let span = match parse_duration(text) {
-        // Beyond what fits at all the longest that is accepted here is named, too.
+        // For an overflow, too, the error names the longest accepted time.
         Err(e) if e.is_too_large() => Duration::MAX,
         read => read.map_err(|e| unit(node, &e))?,
     };
     let message = if positive && span == Duration::ZERO {
-        "this time has to be above zero".to_owned()
+        "this time must be above zero".to_owned()
     } else if span > MAX_TIME {
         let span = if span == Duration::MAX { "`never`".to_owned() } else { span.to_string() };
         let most = MAX_TIME.as_ms() / 1_000;
@@ -426,7 +420,7 @@ fn length(node: &TomlNode, text: &str) -> Result<Count, KeyValueError> {
     parse_bytes(text).map(Count::Bytes).map_err(|e| unit(node, &e))
 }
 
-/// An exact ratio above zero, in lowest terms.
+/// Reads an exact ratio above zero, in lowest terms.
 fn ratio(text: &str) -> Option<Ratio> {
     let (num, den): (u64, u64) = if let Some((num, den)) = text.split_once('/') {
         (num.trim().parse().ok()?, den.trim().parse().ok()?)

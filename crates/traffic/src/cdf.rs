@@ -1,10 +1,10 @@
-//! Empirical distributions: what sizes and times between arrivals are drawn from.
+//! Empirical distributions of sizes and of times between arrivals.
 //!
-//! Contract: between two points the distribution function is linear in the value (each value between
-//! them is equally likely); a first point above zero is that much weight on its value, and two rows of
-//! one value are a step. Integers only: a draw is a function of one number below 10^18 and the same on
-//! every machine. Values are whole bytes or picoseconds, rounded to the nearest; a size is never less
-//! than one byte.
+//! Contract: the distribution function is linear between two points, so all values between them are
+//! equally likely. A first point above zero puts that probability on its value. Two rows with one
+//! value are a step. Integer arithmetic only: a draw is a function of one number below 10^18, equal
+//! on every machine. Values are whole bytes or picoseconds, rounded to the nearest. A size is at
+//! least one byte.
 
 use core::fmt;
 
@@ -14,15 +14,15 @@ use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 mod built_in;
 mod read;
 
-/// The whole, in which probabilities are counted: eighteen digits of a decimal fraction.
+/// Probability one, as a fixed-point number with 18 decimal digits.
 pub const PROBABILITY_ONE: u64 = 1_000_000_000_000_000_000;
 
-/// What is drawn.
+/// Quantity that is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CdfKind {
     /// Sizes, in bytes.
     Size,
-    /// Spans of time, in picoseconds.
+    /// Durations, in picoseconds.
     Time,
 }
 
@@ -31,7 +31,7 @@ pub enum CdfKind {
 struct Point {
     /// Bytes or picoseconds.
     value: u64,
-    /// The probability of this value and all below, in parts of [`PROBABILITY_ONE`].
+    /// Probability of this value and all below, in units of 1/[`PROBABILITY_ONE`].
     cumulative: u64,
 }
 
@@ -40,56 +40,56 @@ struct Point {
 pub struct Cdf {
     name: String,
     kind: CdfKind,
-    /// Neither values nor probabilities fall; the last one has the whole.
+    /// Values and probabilities never decrease; the last probability is [`PROBABILITY_ONE`].
     points: Vec<Point>,
 }
 
 impl Cdf {
-    /// The built-in distribution of that name, or `None`.
+    /// Returns the built-in distribution of that name, or `None`.
     pub fn named(name: &str) -> Option<Self> {
         built_in::find(name)
     }
 
-    /// What a text other than a path means: the built-in distribution of that name when it is one of
-    /// `measure`, or always one value, `20 kB` or `10 ms`. `None` leaves it to be a path.
-    pub fn from_text(text: &str, measure: CdfKind) -> Option<Self> {
-        let fixed = || match measure {
+    /// Reads a text other than a path: a built-in distribution of that kind, or a constant such as
+    /// `20 kB` or `10 ms`. Returns `None` for any other text, which is then a path.
+    pub fn from_text(text: &str, kind: CdfKind) -> Option<Self> {
+        let fixed = || match kind {
             CdfKind::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
             CdfKind::Time => parse_duration(text).ok().map(Self::fixed_time),
         };
-        Self::named(text).filter(|cdf| cdf.kind == measure).or_else(fixed)
+        Self::named(text).filter(|cdf| cdf.kind == kind).or_else(fixed)
     }
 
-    /// The names of the built-in distributions of a measure.
-    pub fn names(measure: CdfKind) -> Vec<&'static str> {
-        built_in::names(measure)
+    /// Returns the names of the built-in distributions of a kind.
+    pub fn names(kind: CdfKind) -> Vec<&'static str> {
+        built_in::names(kind)
     }
 
-    /// Where the numbers of a built-in distribution are from, as its file says: the comment at its head.
+    /// Returns the source of a built-in distribution's numbers: the comment at the head of its
+    /// file.
     pub fn source(name: &str) -> Option<&'static str> {
         built_in::source(name)
     }
 
-    /// Always this size; one byte for none.
+    /// Returns a constant size, at least one byte.
     pub fn fixed(size: Bytes) -> Self {
         let value = size.as_u64().max(1);
         let points = vec![Point { value, cumulative: PROBABILITY_ONE }];
         Self { name: size.to_string(), kind: CdfKind::Size, points }
     }
 
-    /// Always this span.
+    /// Returns a constant duration.
     pub fn fixed_time(span: Duration) -> Self {
         let points = vec![Point { value: span.as_ps(), cumulative: PROBABILITY_ONE }];
         Self { name: span.to_string(), kind: CdfKind::Time, points }
     }
 
-    /// Whether every draw gives the same.
+    /// Returns whether the distribution is constant.
     pub fn is_fixed(&self) -> bool {
         self.points.first().is_some_and(|first| self.points.iter().all(|p| p.value == first.value))
     }
 
-    /// The same shape with another mean: every value times `mean` through its own; as it is when its own
-    /// mean is zero.
+    /// Returns the distribution scaled to the mean `mean`, or unchanged if its mean is zero.
     #[must_use]
     pub fn scaled_to_mean(&self, mean: Duration) -> Self {
         let (to, from) = (u128::from(mean.as_ps()), u128::from(self.mean()));
@@ -101,23 +101,24 @@ impl Cdf {
         Self { points: points.collect(), ..self.clone() }
     }
 
-    /// How the scenario names it: a built-in name, a value or a file.
+    /// Name in the scenario: a built-in name, a value or a file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is a distribution of.
+    /// Quantity that is drawn.
     pub fn kind(&self) -> CdfKind {
         self.kind
     }
 
-    /// The mean, by exact integration, rounded to a whole byte or picosecond.
+    /// Returns the mean, by exact integration, rounded to a whole byte or picosecond.
     pub fn mean(&self) -> u64 {
         let whole = u128::from(PROBABILITY_ONE);
         u64::try_from((self.integral(u64::MAX) + whole) / (2 * whole)).unwrap_or(u64::MAX)
     }
 
-    /// Twice the integral of the value over all draws below `limit`, in parts of [`PROBABILITY_ONE`]: at most 2^125.
+    /// Returns twice the integral of the value over all draws below `limit`, in units of
+    /// 1/[`PROBABILITY_ONE`]: at most 2^125.
     fn integral(&self, limit: u64) -> u128 {
         self.pieces()
             .filter(|(from, _)| from.value <= limit)
@@ -130,29 +131,31 @@ impl Cdf {
             .sum()
     }
 
-    /// The pairs of neighbours; before the first point stands one of the same value and no weight.
+    /// Returns the pairs of adjacent points. The first point is preceded by its value with
+    /// probability 0.
     fn pieces(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
         let first = self.points.first().map(|p| Point { cumulative: 0, ..*p });
         first.into_iter().chain(self.points.iter().copied()).zip(self.points.iter().copied())
     }
 
-    /// The share of the draws that are at most `value`, in parts of [`PROBABILITY_ONE`].
+    /// Returns the fraction of draws at or below `value`, in units of 1/[`PROBABILITY_ONE`].
     pub fn probability_at_most(&self, value: u64) -> u64 {
         let reached = self.pieces().filter(|(from, _)| from.value <= value);
         reached.map(|(from, to)| interpolate(from, to, value)).max().unwrap_or(0)
     }
 
-    /// The share of the sum of all draws (of all bytes) that comes from draws of at most `value`, in
-    /// parts of [`PROBABILITY_ONE`].
+    /// Returns the fraction of the sum of all draws (of all bytes) from draws at or below `value`,
+    /// in units of 1/[`PROBABILITY_ONE`].
     pub fn mass_at_most(&self, value: u64) -> u64 {
         let all = self.integral(u64::MAX);
-        // 2^125 leaves no room for a product with the whole: first the nearest power of two less.
+        // A product of 2^125 and `PROBABILITY_ONE` overflows: drop low bits first.
         let shift = 64_u32.saturating_sub(all.leading_zeros());
         let part = (self.integral(value) >> shift) * u128::from(PROBABILITY_ONE);
         u64::try_from(part.checked_div(all >> shift).unwrap_or(0)).unwrap_or(PROBABILITY_ONE)
     }
 
-    /// The value at a probability in parts of [`PROBABILITY_ONE`]; the largest beyond it.
+    /// Returns the value at a probability in units of 1/[`PROBABILITY_ONE`], or the largest beyond
+    /// it.
     pub fn quantile(&self, at: u64) -> u64 {
         let i = self.points.partition_point(|p| p.cumulative <= at);
         let Some(to) = self.points.get(i).or(self.points.last()) else { return 0 };
@@ -162,11 +165,11 @@ impl Cdf {
             return to.value;
         }
         let into = u128::from(span) * u128::from(at.saturating_sub(from.cumulative).min(width));
-        // Rounded to the nearest, so that the draws keep the mean.
+        // Rounded to the nearest, so that draws keep the mean.
         from.value + ((into + u128::from(width / 2)) / u128::from(width)) as u64
     }
 
-    /// Draws a value, with one number of the generator as a rule.
+    /// Draws a value, usually from one number of the generator.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let value = self.quantile(rng.below(PROBABILITY_ONE));
         if self.kind == CdfKind::Size { value.max(1) } else { value }
@@ -177,13 +180,13 @@ impl Cdf {
         Bytes::new(self.draw(rng))
     }
 
-    /// Draws a span of time.
+    /// Draws a duration.
     pub fn draw_duration(&self, rng: &mut Rng) -> Duration {
         Duration::from_ps(self.draw(rng))
     }
 }
 
-/// The probability of `value` and below on the line between two points.
+/// Interpolates the cumulative probability of `value` between two points.
 fn interpolate(from: Point, to: Point, value: u64) -> u64 {
     if value >= to.value {
         return to.cumulative;

@@ -1,43 +1,43 @@
-//! Why a workload makes no traffic.
+//! Errors of workloads.
 
 use core::fmt;
 
 use crate::text_file::FileError;
 
-/// Most connections that one group of traffic makes: about 0.3 GB of flows before the run starts.
-/// Standing connections count once, however often they are used.
+/// Most connections of one traffic group: about 0.3 GB of flows before the run starts. A persistent
+/// connection counts once.
 pub const MAX_CONNECTIONS: u64 = 4_000_000;
 
-/// Most queries that one group of traffic asks.
+/// Most queries of one traffic group.
 pub const MAX_QUERIES: u64 = 10_000_000;
 
-/// What is wrong with the parameters together, with the hosts, or with a file.
+/// An error in the combination of parameters, in the hosts, or in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WorkloadError {
-    /// The key to point at: a parameter, `from` or `to`; `None` is the whole group.
+    /// Key at fault: a parameter, `from` or `to`; `None` is the whole group.
     pub key: Option<&'static str>,
-    /// What is wrong, with the line and column of a file where it is one.
+    /// The error, with line and column if it is in a file.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: Option<String>,
-    /// The mistake in a file, for those who can show the file.
+    /// The error in a file, for callers that can show the file.
     pub file: Option<Box<FileError>>,
 }
 
 impl WorkloadError {
-    /// About one key.
+    /// Returns an error about one key.
     pub fn at(key: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { key: Some(key), message: message.into(), help: Some(help.into()), file: None }
     }
 
-    /// About more than a group may make.
+    /// Returns an error about a group that exceeds a limit.
     pub(crate) fn above_limit(group: &str, what: &str, most: u64) -> Self {
         let message = format!("[traffic.{group}] makes more than {most} {what}");
-        let help = "ask for less load or fewer of them, or end the run earlier".to_owned();
+        let help = "lower the load or the count, or shorten the run".to_owned();
         Self { key: None, message, help: Some(help), file: None }
     }
 
-    /// About a file that stands under `key`.
+    /// Returns an error about the file named by `key`.
     pub fn file(key: &'static str, error: &FileError) -> Self {
         let message = format!("{}: {}", error.location(), error.message);
         Self { file: Some(Box::new(error.clone())), ..Self::at(key, message, error.help.clone()) }

@@ -17,10 +17,10 @@ pub struct Flow {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Bytes to send; `None` sends until the end of the run (a backlogged flow).
+    /// Bytes to send; `None` sends until the end of the run (a long-lived flow).
     pub size: Option<Bytes>,
-    /// When the application opens the connection, before any start jitter.
+    /// Time at which the application opens the connection, before any start jitter.
     pub start: Instant,
-    /// How its application writes.
+    /// Pattern of the application's writes.
     pub write_pattern: WritePattern,
 }

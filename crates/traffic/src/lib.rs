@@ -1,5 +1,5 @@
-//! Flows and queries: how many, how large, from where to where, when, and how
-//! they are written. Knows no transport.
+//! Flows and queries: number, size, endpoints, start and write pattern. Independent of the
+//! transport.
 
 mod api;
 pub mod cdf;

@@ -1,4 +1,4 @@
-//! The parameters that workloads declare, and their values.
+//! Parameters declared by workloads, and their values.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::cdf::{Cdf, CdfKind};
 
-/// What a parameter of a workload accepts.
+/// Values that a parameter accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WorkloadParamKind {
     /// A whole number in a closed range.
@@ -20,25 +20,25 @@ pub enum WorkloadParamKind {
     Size,
     /// A size of at least one byte, or `unlimited`.
     SizeOrUnlimited,
-    /// A span of time.
+    /// A duration.
     Time,
     /// Bits per second.
     Rate,
     /// One of these names.
     Choice(&'static [&'static str]),
-    /// A share of a whole in a closed range, as `15 %`: probabilities, loads, factors.
+    /// A fraction in a closed range, as `15 %`: probabilities, loads, factors.
     Parts {
         /// Least.
         min: Fraction,
         /// Most.
         max: Fraction,
     },
-    /// The name of a built-in distribution of this measure, one value (`1 MB`, `10 ms`) that is always
-    /// drawn, or the path of a file: see [`Cdf::from_text`] and [`Cdf::parse`].
+    /// A built-in distribution of this kind, a constant (`1 MB`, `10 ms`), or the path of a file:
+    /// see [`Cdf::from_text`] and [`Cdf::parse`].
     Distribution(CdfKind),
-    /// The path of a file of the user, which the workload reads itself.
+    /// The path of a user's file, which the workload parses.
     File,
-    /// As this, or `off`.
+    /// A value of this kind, or `off`.
     Optional(&'static WorkloadParamKind),
 }
 
@@ -49,40 +49,40 @@ pub enum WorkloadParamValue {
     Count(u64),
     /// A size; `None` is unlimited.
     Size(Option<Bytes>),
-    /// A span of time.
+    /// A duration.
     Time(Duration),
     /// Bits per second.
     Rate(Rate),
-    /// A name.
+    /// One of the names.
     Choice(&'static str),
-    /// A share.
+    /// A fraction.
     Parts(Fraction),
-    /// What sizes or spans are drawn from.
+    /// Distribution of sizes or durations.
     Distribution(Arc<Cdf>),
-    /// A file as it was read.
+    /// Contents of a file.
     File(Arc<UserFile>),
-    /// `off` of an optional one.
+    /// `off` for an optional parameter.
     Off,
 }
 
-/// One parameter as its workload declares it.
+/// Declaration of one parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadParam {
     /// Name in kebab case.
     pub name: &'static str,
-    /// What it accepts.
+    /// Values that it accepts.
     pub kind: WorkloadParamKind,
-    /// The default as people would write it; `None` must be given.
+    /// Default, as in a scenario; `None` is a required parameter.
     pub default: Option<&'static str>,
     /// One sentence with the unit.
     pub doc: &'static str,
 }
 
-/// A file of the user: who reads it from the disk is above this crate.
+/// A user's file; a crate above this one reads it from disk.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct UserFile {
-    /// As the scenario names it; errors begin with it.
+    /// Name in the scenario; errors begin with it.
     pub name: String,
-    /// What stands in it.
+    /// Contents.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! What all workloads of queries share: how large, how often, over which connections.
+//! Parameters and helpers common to all query workloads.
 
 use lowtide_units::{Bytes, Duration, Instant};
 
@@ -16,12 +16,12 @@ pub(crate) const REQUEST: WorkloadParam = WorkloadParam {
     doc: "Bytes of a request to one server; the default is DCTCP §2.2's.",
 };
 
-/// `answer`, which must be given.
+/// `answer`, which is required.
 pub(crate) const ANSWER: WorkloadParam = WorkloadParam {
     name: "answer",
     kind: WorkloadParamKind::Distribution(CdfKind::Size),
     default: None,
-    doc: "Bytes of the answer of each server: one size, or a distribution from which each query draws one (100,000 at most, then in turn).",
+    doc: "Bytes of each server's answer: one size, or a distribution drawn once per query (100,000 draws at most, then reused in order).",
 };
 
 /// `queries`.
@@ -29,7 +29,7 @@ pub(crate) const QUERIES: WorkloadParam = WorkloadParam {
     name: "queries",
     kind: WorkloadParamKind::Count { min: 1, max: MAX_QUERIES },
     default: Some("1000"),
-    doc: "How many queries each client asks; open-loop clients stop earlier when the run ends.",
+    doc: "Queries of each client; open-loop clients stop earlier when the run ends.",
 };
 
 /// `think`.
@@ -45,7 +45,7 @@ pub(crate) const CONNECTIONS: WorkloadParam = WorkloadParam {
     name: "connections",
     kind: WorkloadParamKind::Choice(&["standing", "fresh"]),
     default: Some("standing"),
-    doc: "Connections stay open from query to query, or each request opens one of its own.",
+    doc: "`standing` connections stay open from query to query; with `fresh` each request opens a new one.",
 };
 
 /// `jitter`.
@@ -61,16 +61,16 @@ pub(crate) const DEADLINE: WorkloadParam = WorkloadParam {
     name: "deadline",
     kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
     default: Some("off"),
-    doc: "A query that takes longer has missed it; it goes on all the same.",
+    doc: "A query that takes longer misses its deadline but still runs to completion.",
 };
 
-/// The servers of a client: the destinations but itself.
+/// Returns the servers of a client: all destinations except itself.
 pub(crate) fn servers(args: &WorkloadArgs, client: u32) -> Result<Vec<u32>, WorkloadError> {
     let servers: Vec<u32> = args.destinations.iter().copied().filter(|s| *s != client).collect();
     if servers.is_empty() { Err(crate::round_robin::self_traffic_error(args)) } else { Ok(servers) }
 }
 
-/// The asker that most of these parameters describe: one that asks all of its servers.
+/// Returns a query client with these parameters that queries all of its servers.
 pub(crate) fn query_client(args: &WorkloadArgs, client: u32, servers: Vec<u32>) -> QueryClientSpec {
     QueryClientSpec {
         group: args.group,
@@ -87,26 +87,26 @@ pub(crate) fn query_client(args: &WorkloadArgs, client: u32, servers: Vec<u32>) 
     }
 }
 
-/// Closed loop, as `queries` and `think` say.
+/// Returns the closed loop that `queries` and `think` describe.
 pub(crate) fn closed_loop(args: &WorkloadArgs) -> QuerySchedule {
     let queries = u32::try_from(args.count("queries").max(1)).unwrap_or(u32::MAX);
     QuerySchedule::ClosedLoop { queries, pause: args.time("think") }
 }
 
-/// Most answers that are drawn for one client; further queries use them again from the first.
+/// Most response sizes drawn for one client; later queries reuse them from the first.
 const MAX_RESPONSE_SIZES: u64 = 100_000;
 
-/// The answers of the `i`-th client, drawn from the distribution under `key`: one of each query, or one
-/// in all when they are alike.
+/// Draws the response sizes of the `i`-th client from the distribution under `key`: one per query,
+/// or a single one if the distribution is constant.
 pub(crate) fn draw_response_sizes(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     i: u64,
     key: &'static str,
-    asks: &QuerySchedule,
+    schedule: &QuerySchedule,
 ) -> Result<Vec<Bytes>, WorkloadError> {
-    let (cdf, mut rng) = (args.require_cdf(key)?, args.rng(site, i, key));
-    let queries = match asks {
+    let (cdf, mut rng) = (args.require_cdf(key)?, args.rng(ctx, i, key));
+    let queries = match schedule {
         QuerySchedule::ClosedLoop { queries, .. } => u64::from(*queries),
         QuerySchedule::OpenLoop(times) => times.len() as u64,
     };
@@ -114,18 +114,18 @@ pub(crate) fn draw_response_sizes(
     Ok((0..different).map(|_| cdf.draw_size(&mut rng)).collect())
 }
 
-/// An asker for each source; stops as soon as they are more than a group may have.
+/// Makes a query client for each source; stops once they exceed a limit of the group.
 pub(crate) fn client_per_source(
     args: &WorkloadArgs,
-    mut asker: impl FnMut(u64, u32) -> Result<QueryClientSpec, WorkloadError>,
+    mut make: impl FnMut(u64, u32) -> Result<QueryClientSpec, WorkloadError>,
 ) -> Result<Traffic, WorkloadError> {
     let mut traffic = Traffic::default();
     let (mut connections, mut queries) = (0_u64, 0_u64);
     for (i, client) in (0..).zip(&args.sources) {
-        let asker = asker(i, *client)?;
-        connections = connections.saturating_add(asker.connections());
-        queries = queries.saturating_add(asker.queries());
-        traffic.query_clients.push(asker);
+        let spec = make(i, *client)?;
+        connections = connections.saturating_add(spec.connections());
+        queries = queries.saturating_add(spec.queries());
+        traffic.query_clients.push(spec);
         if connections > MAX_CONNECTIONS || queries > MAX_QUERIES {
             traffic.check_limits(args)?;
         }
@@ -133,11 +133,11 @@ pub(crate) fn client_per_source(
     Ok(traffic)
 }
 
-/// Times from `start` to the end of the run, each a gap after the one before, `most` at most. The first
-/// comes one gap after the start.
+/// Returns arrival times from `start` to the end of the run, at most `most`, each a gap after the
+/// previous one. The first is one gap after the start.
 pub(crate) fn arrival_times(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     most: u64,
     mut gap: impl FnMut() -> Duration,
 ) -> Result<Vec<Instant>, WorkloadError> {
@@ -145,7 +145,7 @@ pub(crate) fn arrival_times(
     let mut times = Vec::new();
     while (times.len() as u64) < most {
         at += gap();
-        if at >= site.end {
+        if at >= ctx.end {
             break;
         }
         if times.len() as u64 == MAX_QUERIES {

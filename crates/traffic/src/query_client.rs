@@ -1,51 +1,51 @@
-//! Requests and answers: a client that asks servers, and asks again.
+//! Query clients: a client sends requests to servers and receives responses, repeatedly.
 
 use lowtide_units::{Bytes, Duration, Instant};
 
-/// When a client asks again.
+/// Times at which a client starts queries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum QuerySchedule {
-    /// Closed loop: so many queries, each this long after the last one was answered in full.
+    /// Closed loop: each query starts after a pause once the previous one is complete.
     ClosedLoop {
-        /// How many queries.
+        /// Number of queries.
         queries: u32,
-        /// From the last answer of one query to the next query.
+        /// Time from the last response of one query to the next query.
         pause: Duration,
     },
-    /// Open loop: at these times, whatever has become of earlier queries. Not falling.
+    /// Open loop: at these times, regardless of earlier queries; they never decrease.
     OpenLoop(Vec<Instant>),
 }
 
-/// One client and the servers that it asks. A query goes to some of them at once, each answers with
-/// some bytes, and the query is complete when the last byte of the last answer is delivered.
+/// One client and its servers. A query goes to several of them at once, and each responds with some
+/// bytes. The query is complete when the last byte of the last response is delivered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueryClientSpec {
     /// Index into the names of the traffic groups.
     pub group: u16,
-    /// The host that asks; it opens the connections.
+    /// Client host; it opens the connections.
     pub client: u32,
-    /// When it asks first, before any start jitter; connections that stay open are opened then.
+    /// Time of its first query, before any start jitter; persistent connections are opened then.
     pub start: Instant,
-    /// The hosts that may be asked, none of them the client.
+    /// Candidate servers; never the client.
     pub servers: Vec<u32>,
-    /// How many of `servers` one query goes to, drawn without repetition when fewer than all.
+    /// Servers per query; fewer than all are drawn without replacement.
     pub fan_out: u32,
     /// Bytes of a request to one server; at least one.
     pub request: Bytes,
-    /// Bytes of an answer by query, used in turn; at least one element, none of them zero.
+    /// Response bytes of each query, cycled; at least one element, none of them zero.
     pub response_sizes: Vec<Bytes>,
-    /// When it asks.
+    /// Times of its queries.
     pub schedule: QuerySchedule,
-    /// Each request of a query leaves up to this much later, uniformly (DCTCP §2.3.2: jittering).
+    /// Each request of a query is delayed by a uniform time up to this (DCTCP §2.3.2: jittering).
     pub jitter: Duration,
-    /// A query that takes longer has missed its deadline.
+    /// Time after which a query has missed its deadline.
     pub deadline: Option<Duration>,
-    /// Connections stay open from query to query, one per server; else each request has one of its own.
+    /// Connections stay open from query to query, one per server; otherwise each request opens one.
     pub persistent: bool,
 }
 
 impl QueryClientSpec {
-    /// How often it asks if all goes well.
+    /// Returns the number of queries if all complete.
     pub fn queries(&self) -> u64 {
         match &self.schedule {
             QuerySchedule::ClosedLoop { queries, .. } => u64::from(*queries),
@@ -53,7 +53,7 @@ impl QueryClientSpec {
         }
     }
 
-    /// How many connections it opens if all goes well.
+    /// Returns the number of connections opened if all queries complete.
     pub fn connections(&self) -> u64 {
         if self.persistent {
             self.servers.len() as u64

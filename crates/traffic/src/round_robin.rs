@@ -1,8 +1,8 @@
-//! What all workloads of single flows share: how many, from where to where, when.
+//! Parameters and helpers common to all workloads of single flows: number, endpoints, start.
 //!
 //! Flow `i` goes from source `i mod S` to destination `i mod D` and starts `i` spacings after the
-//! start. Where that would send a host to itself the next destination is taken, so that a group of
-//! hosts can send among its own members; a pair of lists with nothing but one host is refused.
+//! start. If both are one host, the next destination is taken, so that a group of hosts can send
+//! among its own members. Two lists that contain only one host are rejected.
 
 use lowtide_units::Instant;
 
@@ -16,7 +16,7 @@ pub(crate) const COUNT: WorkloadParam = WorkloadParam {
     name: "count",
     kind: WorkloadParamKind::Count { min: 1, max: 1_000_000 },
     default: Some("1"),
-    doc: "How many flows; flow `i` goes from source `i mod sources` to destination `i mod destinations`.",
+    doc: "Number of flows; flow `i` goes from source `i mod sources` to destination `i mod destinations`.",
 };
 
 /// `size`.
@@ -32,7 +32,7 @@ pub(crate) const START: WorkloadParam = WorkloadParam {
     name: "start",
     kind: WorkloadParamKind::Time,
     default: Some("0 s"),
-    doc: "When the first flow opens its connection.",
+    doc: "Time at which the first flow opens its connection.",
 };
 
 /// `spacing`.
@@ -48,38 +48,38 @@ pub(crate) const DURATION: WorkloadParam = WorkloadParam {
     name: "lasts",
     kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
     default: Some("off"),
-    doc: "So long after its opening a flow of `unlimited` size stops: what its send buffer holds then is still sent.",
+    doc: "Time from opening after which a flow of `unlimited` size stops writing; its send buffer is still sent.",
 };
 
-/// The flows, each with this source.
+/// Makes the flows, each with this write pattern.
 pub(crate) fn round_robin_flows(
     args: &WorkloadArgs,
-    source: WritePattern,
+    write_pattern: WritePattern,
 ) -> Result<Traffic, WorkloadError> {
     let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
     let flow = |i| {
         let src = nth(&args.sources, i)?;
         let dst = nth_other(&args.destinations, i, src)?;
         let start = Instant::ZERO + start + spacing * i;
-        Some(Flow { group: args.group, src, dst, size, start, write_pattern: source })
+        Some(Flow { group: args.group, src, dst, size, start, write_pattern })
     };
     let flows = (0..args.count("count")).map(flow).collect::<Option<Vec<Flow>>>();
     let flows = flows.ok_or_else(|| self_traffic_error(args))?;
     Ok(Traffic { flows, query_clients: Vec::new() })
 }
 
-/// What is wrong when the hosts leave nobody to send to.
+/// Returns the error for a host that has no destination except itself.
 pub(crate) fn self_traffic_error(args: &WorkloadArgs) -> WorkloadError {
     let message = format!("[traffic.{}] sends from a host to itself", args.name);
     WorkloadError::at("to", message, "name another host in `to`")
 }
 
-/// Element `i mod length`, or the next one where that is `host` itself.
+/// Returns element `i mod length`, or the next one if that is `host`.
 pub(crate) fn nth_other(hosts: &[u32], i: u64, host: u32) -> Option<u32> {
     [i, i + 1].into_iter().filter_map(|i| nth(hosts, i)).find(|other| *other != host)
 }
 
-/// Element `i mod length`.
+/// Returns element `i mod length`.
 fn nth(hosts: &[u32], i: u64) -> Option<u32> {
     let index = i.checked_rem(hosts.len() as u64)?;
     hosts.get(usize::try_from(index).ok()?).copied()

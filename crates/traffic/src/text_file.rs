@@ -1,27 +1,27 @@
-//! Text files of the user, line by line: where a field stands, and what is wrong with it.
+//! Users' text files, line by line, and errors with the location of a field.
 //!
-//! Contract: lines and columns count from one, columns in characters; what does not belong to the
-//! format is refused with the place, never skipped.
+//! Contract: lines and columns count from one, columns in characters. Anything outside of the
+//! format is rejected with its location, never skipped.
 
 use core::fmt;
 
-/// Something wrong in a file.
+/// An error in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileError {
-    /// The file as the user names it.
+    /// File, as the user names it.
     pub file: String,
     /// Line, from one.
     pub line: u64,
     /// Column in characters, from one; zero is the whole line.
     pub column: u64,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
 }
 
 impl FileError {
-    /// `flows.csv:3:7`.
+    /// Location as `flows.csv:3:7`.
     pub fn location(&self) -> String {
         match self.column {
             0 => format!("{}:{}", self.file, self.line),
@@ -46,14 +46,14 @@ pub(crate) struct FileLine<'a> {
     pub(crate) text: &'a str,
 }
 
-/// The lines of a file. A mark of byte order at its beginning is no part of the first one.
+/// Returns the lines of a file, without a leading byte order mark.
 pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = FileLine<'a>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..).zip(text.lines()).map(move |(number, text)| FileLine { file, number, text })
 }
 
 impl<'a> FileLine<'a> {
-    /// What is wrong with a field, which must be a part of this line's text.
+    /// Returns an error about a field, which must be a part of this line's text.
     pub(crate) fn field_error(
         &self,
         field: &str,
@@ -65,7 +65,7 @@ impl<'a> FileLine<'a> {
         let column = before.map_or(0, |before| before.chars().count() as u64 + 1);
         FileError { column, ..self.line_error(message, help) }
     }
-    /// What is wrong with the whole line.
+    /// Returns an error about the whole line.
     pub(crate) fn line_error(
         &self,
         message: impl Into<String>,
@@ -79,14 +79,14 @@ impl<'a> FileLine<'a> {
             help: help.into(),
         }
     }
-    /// The text without surrounding blanks and, where it begins with one, without the comment.
+    /// Returns the text without surrounding blanks, or nothing if the line is a comment.
     pub(crate) fn content(&self) -> &'a str {
         let text = self.text.trim();
         if text.starts_with('#') { "" } else { text }
     }
 }
 
-/// A field as an error quotes it: short, and nothing in it that would move the cursor.
+/// Quotes a field for an error: truncated and without control characters.
 pub(crate) fn quoted(field: &str) -> String {
     const SHOWN: usize = 40;
     let mut out: String = field.chars().take(SHOWN).flat_map(char::escape_debug).collect();
@@ -96,8 +96,9 @@ pub(crate) fn quoted(field: &str) -> String {
     format!("`{out}`")
 }
 
-/// A number without a sign, times `scale`, rounded to the nearest whole number: `0.25` times 10^12.
-/// Reads `12`, `12.5`, `.5` and `1.5e-3`; `None` for anything else and for what exceeds a `u64`.
+/// Reads an unsigned number, times `scale`, rounded to the nearest whole number: `0.25` times
+/// 10^12. Accepts `12`, `12.5`, `.5` and `1.5e-3`; returns `None` for anything else and for an
+/// overflow of `u64`.
 pub(crate) fn scaled(text: &str, scale: u64) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -114,7 +115,7 @@ pub(crate) fn scaled(text: &str, scale: u64) -> Option<u64> {
             return None;
         }
         let fractional = i >= whole.len();
-        // After twenty digits nothing is left that a u64 could hold.
+        // Later digits exceed the precision of a u64.
         if digits < 10_000_000_000_000_000_000 {
             digits = digits * 10 + u128::from(byte - b'0');
             power = power.checked_sub(i32::from(fractional))?;
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_stays_short_and_harmless() {
+    fn quoted_fields_are_truncated_and_escaped() {
         assert_eq!(quoted("a\u{1b}[0m"), "`a\\u{1b}[0m`");
         assert!(quoted(&"x".repeat(100)).ends_with("x...`"));
     }

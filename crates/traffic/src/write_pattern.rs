@@ -1,40 +1,40 @@
-//! How an application hands its bytes to TCP.
+//! Patterns in which an application writes to TCP.
 
 use lowtide_units::{Bytes, Duration, Rate};
 
-/// When the bytes of a flow are written.
+/// Pattern of a flow's writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WritePattern {
-    /// All at the start.
+    /// All bytes at the start.
     #[default]
     Bulk,
-    /// A burst, then a pause that begins when all of it is acknowledged, and again.
+    /// Bursts with pauses; a pause begins when the burst is acknowledged.
     OnOff {
         /// Bytes of a burst; the last may be smaller.
         burst: Bytes,
-        /// From the acknowledgement of a burst to the next one.
+        /// Time from the acknowledgement of a burst to the next one.
         pause: Duration,
     },
-    /// Writes at a rate, whatever becomes of them: what TCP does not get rid of waits for it.
+    /// Writes at a rate, regardless of TCP's progress; excess data queues.
     Rate {
         /// Payload bits per second; the mean for Poisson arrivals.
         rate: Rate,
         /// Bytes of a write; the last may be smaller.
         write: Bytes,
-        /// Writes are a Poisson process instead of a clockwork.
+        /// Writes are a Poisson process instead of equally spaced.
         poisson: bool,
     },
-    /// All at the start, and no more after that time: what the send buffer has taken by then is still sent, as
-    /// of an application that writes until it is stopped.
+    /// All bytes at the start, until the time has passed: data in the send buffer by then is still
+    /// sent, as for an application that writes until it is stopped.
     BulkFor {
-        /// From the opening on.
+        /// Time from the opening.
         duration: Duration,
     },
 }
 
 impl WritePattern {
-    /// The least time from the first write to the last when `size` is written in all; for Poisson
-    /// arrivals the mean.
+    /// Returns the least time from the first write to the last for `size` bytes, or the mean time
+    /// for Poisson arrivals.
     pub fn write_duration(&self, size: Bytes) -> Duration {
         match *self {
             Self::Bulk | Self::BulkFor { .. } => Duration::ZERO,

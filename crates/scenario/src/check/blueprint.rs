@@ -1,4 +1,4 @@
-//! Whether the network can be built: what it says of itself, at the place in the file that it is about.
+//! Checks that the network can be built; reports its errors at their place in the file.
 
 use lowtide_net::{Blueprint, BlueprintError, Network};
 use lowtide_units::Duration;
@@ -7,22 +7,21 @@ use crate::diagnostics::Diagnostics;
 use crate::model::{ScenarioModel, TopologyKind};
 use crate::network;
 
-/// Checks the plan.
-pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
+/// Checks the blueprint.
+pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, diagnostics: &mut Diagnostics<'_>) {
     let Err(error) = Network::build(plan, 0, Duration::ZERO, Duration::ZERO) else { return };
     let graph = model.topology.kind == TopologyKind::Graph;
     let (at, message, help) = match &error {
         BlueprintError::NoLink { name } => {
             let group = name.rsplit_once('.').map_or(name.as_str(), |(group, _)| group);
             let group = model.hosts.iter().find(|g| g.name == group);
-            let help =
-                format!("write a link with `ends = [\"{name}\", ..]`, or make the group smaller");
+            let help = format!("write a link with `ends = [\"{name}\", ..]`, or shrink the group");
             let at = group.map_or(model.topology.at, |g| g.at);
             (at, format!("`{name}` has no link, and each host needs one"), Some(help))
         }
         BlueprintError::Disconnected { from, to } => {
             let help = graph.then(|| "connect the switches between them".to_owned());
-            (model.topology.at, format!("there is no way from `{from}` to `{to}`"), help)
+            (model.topology.at, format!("there is no path from `{from}` to `{to}`"), help)
         }
         BlueprintError::Port { link, back, reason } => {
             let ends = plan.links.get(*link).map(|link| (plan.name(link.a), plan.name(link.b)));
@@ -45,10 +44,10 @@ pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, complaints: &mut Dia
             (wrong.at, wrong.message, wrong.help)
         }
     };
-    complaints.add(at, message, help);
+    diagnostics.add(at, message, help);
 }
 
-/// What is wrong with failures, by their names.
+/// Describes overlapping failures by their names.
 fn overlap(model: &ScenarioModel, error: &BlueprintError) -> String {
     let BlueprintError::FailuresOverlap { first, second } = error else { return error.to_string() };
     let name = |i: &usize| model.failures.get(*i).map_or("", |f| f.name.as_str());

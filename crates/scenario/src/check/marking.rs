@@ -1,48 +1,49 @@
-//! Whether a queue can become long enough for its marker, as far as that is certain before the run.
+//! Checks whether a queue can become long enough for its marker, as far as that is certain before
+//! the run.
 //!
-//! Contract: a marker is refused only where no traffic could make it act. A packet is judged after it was let
-//! in, by the queue that it finds or leaves behind; the packet in service does not count, or counts for the
-//! buffer as well. So in a buffer of B packets no packet finds more than B - 1, and K = B - 1 never marks. Where the
-//! threshold and the buffer have different units, packets are the smallest or the largest that there are,
-//! whichever lets the marker act. The exception is a threshold in packets at a buffer in bytes, which must
-//! hold as many full packets.
+//! Contract: a marker is rejected only if no traffic could make it mark. A packet is judged after
+//! its admission, by the queue that it finds or leaves behind. The packet in service does not
+//! count, or counts for the buffer as well. So in a buffer of B packets no packet finds more than
+//! `B - 1`, and `K = B - 1` never marks. If threshold and buffer have different units, packets are
+//! assumed to be minimum-size or full, whichever lets the marker mark. Exception: for a threshold
+//! in packets and a buffer in bytes, the buffer must hold that many full packets.
 //!
-//! A queue in shared memory depends on the others: only what it can hold when it is alone is certain. The
-//! result says when a queue never marked and dropped packets (`lowtide_lab::QueueFacts`).
+//! A queue in shared memory depends on the others: only its limit when it is alone is certain. The
+//! result reports a queue that never marked and dropped packets (`lowtide_lab::QueueFacts`).
 
 use lowtide_net::{BufferSpec, Count, MarkSpec, PieSpec};
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::value::format_count;
 
-/// IP bytes of the smallest packet: headers of IPv4 and TCP without options.
+/// IP bytes of the smallest packet: IPv4 and TCP headers without options.
 const MIN_PACKET: u64 = 40;
 
-/// A queue of which all ports have the same buffer and marker.
+/// A queue whose ports all have one buffer and one marker.
 pub(super) struct Queue<'a> {
     /// The table that describes it.
     pub(super) table: &'a str,
     pub(super) buffer: BufferSpec,
     pub(super) mark: MarkSpec,
-    /// Bytes that a dynamic buffer may come to where nothing else is queued.
+    /// Limit in bytes of a dynamic buffer when nothing else is queued.
     pub(super) dynamic_share: Option<u64>,
-    /// The slowest of its lines, and the framing there; nothing where other queues go before it.
+    /// Slowest of its lines and the framing there; `None` if other queues have precedence.
     pub(super) line: Option<(Rate, u64)>,
 }
 
-/// What is wrong and what to write instead.
+/// Message and help.
 pub(super) type NeverMarks = (String, String);
 
-/// What a threshold is held against, in its unit.
+/// Limit that a threshold is compared with, in its unit.
 struct MaxQueue {
-    /// The longest queue by which a packet is judged.
+    /// Longest queue that a packet can be judged by.
     most: u64,
-    /// The threshold is above all that there is room for.
+    /// The threshold exceeds the whole buffer.
     above: bool,
 }
 
 impl Queue<'_> {
-    /// Why the marker can never act on packets of at most `full` bytes; nothing where it may.
+    /// Explains why the marker can never act on packets of at most `full` bytes; `None` if it may.
     pub(super) fn never_marks(&self, full: u64) -> Option<NeverMarks> {
         match self.mark {
             MarkSpec::Step { k, .. } | MarkSpec::StepDequeue { k, .. } => {
@@ -63,26 +64,26 @@ impl Queue<'_> {
         }
     }
 
-    /// What it may hold, in words; nothing without an end.
+    /// Describes the buffer's limit; `None` if it has none.
     fn room(&self) -> Option<String> {
         match (self.buffer, self.dynamic_share) {
             (BufferSpec::Static(buffer), _) => {
                 Some(format!("the buffer of {}", format_count(buffer)))
             }
             (BufferSpec::Dynamic { .. }, Some(share)) => {
-                Some(format!("the {} that a port may take when it is alone", Bytes::new(share)))
+                Some(format!("the {} that a single active port may take", Bytes::new(share)))
             }
             _ => None,
         }
     }
 
     fn max_queue(&self, key: &str, threshold: Count, full: u64) -> Option<MaxQueue> {
-        // PI goes by the length of the queue, the others by what a packet finds.
-        let others = u64::from(key != "q-ref");
+        // PI uses the queue length, the others use the queue that a packet finds.
+        let own_packet = u64::from(key != "q-ref");
         let in_bytes = |n: u64| n.saturating_mul(full);
         Some(match (self.buffer, self.dynamic_share, threshold) {
             (BufferSpec::Static(Count::Packets(room)), _, Count::Packets(k)) => {
-                MaxQueue { most: room.saturating_sub(others), above: k > room }
+                MaxQueue { most: room.saturating_sub(own_packet), above: k > room }
             }
             (BufferSpec::Static(Count::Packets(room)), _, Count::Bytes(k)) => {
                 let above = k.as_u64() > in_bytes(room);
@@ -98,16 +99,17 @@ impl Queue<'_> {
             (BufferSpec::Static(Count::Bytes(_)) | BufferSpec::Dynamic { .. }, _, k) => {
                 let (room, Count::Packets(k)) = (self.bytes()?, k) else { return None };
                 let above = in_bytes(k) > room;
-                // Small packets make longer queues: only what no full packets reach is refused.
+                // Small packets make longer queues, so only thresholds that full packets cannot
+                // reach are rejected.
                 let most =
-                    if above { (room / full.max(1)).saturating_sub(others) } else { u64::MAX };
+                    if above { (room / full.max(1)).saturating_sub(own_packet) } else { u64::MAX };
                 MaxQueue { most, above }
             }
             (BufferSpec::Unlimited, _, _) => return None,
         })
     }
 
-    /// What it may hold, where that is in bytes.
+    /// Returns the buffer's limit, if that is in bytes.
     fn bytes(&self) -> Option<u64> {
         match (self.buffer, self.dynamic_share) {
             (BufferSpec::Static(Count::Bytes(room)), _) => Some(room.as_u64()),
@@ -131,7 +133,7 @@ impl Queue<'_> {
         let message = if above {
             format!("{name} = {shown} is above {room}: nothing would ever be marked")
         } else if key == "q-ref" {
-            format!("{name} = {shown} is all of {room}: the queue is never longer, and marks end")
+            format!("{name} = {shown} is all of {room}: the queue can never exceed it")
         } else {
             format!(
                 "{name} = {shown} is never exceeded in {room}, where no packet finds or leaves more than \
@@ -160,11 +162,11 @@ impl Queue<'_> {
         }
     }
 
-    /// The longest that a packet may wait; nothing where that has no bound.
+    /// Returns the longest wait of a packet; `None` if it is unbounded.
     fn max_sojourn(&self, full: u64) -> Option<Duration> {
         let (rate, framing) = self.line?;
         let (packets, bytes) = match (self.buffer, self.bytes()) {
-            // Those before it, and the one in service in place of itself.
+            // The packets ahead of it, and the packet in service instead of itself.
             (BufferSpec::Static(Count::Packets(room)), _) => (room, room.saturating_mul(full)),
             (_, Some(room)) => (room / MIN_PACKET, room.saturating_add(full)),
             _ => return None,
@@ -173,7 +175,7 @@ impl Queue<'_> {
         Some(rate.serialization(Bytes::new(framed)))
     }
 
-    /// `target` is a time that no packet waits, for `pie` not even half of it.
+    /// Rejects a `target` that no packet waits for; for `pie`, not even half of it.
     fn never_above_target(
         &self,
         target: Duration,
@@ -207,11 +209,12 @@ impl Queue<'_> {
     }
 }
 
-/// The probability at which PIE chooses packets although they waited less than half of its target.
+/// Probability at which PIE marks packets although they waited less than half of its target.
 const PIE_SAFEGUARD_PROB: Fraction = Fraction::from_percent(20);
 
-/// Packets that wait no longer than `wait`, less than half of the target, may still be chosen: the
-/// probability, which then only a growing wait raises, may come to a fifth (RFC 8033 §4.1).
+/// Returns whether packets that wait no longer than `wait`, less than half of the target, may still
+/// be marked. The probability, which then only a growing wait raises, may reach 20 % (RFC 8033
+/// §4.1).
 fn pie_may_mark(pie: &PieSpec, wait: Duration) -> bool {
     let (num, den) = (u128::from(pie.beta.num), u128::from(pie.beta.den.get()));
     // `beta` is a probability per second; both sides in parts per billion.

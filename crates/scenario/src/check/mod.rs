@@ -1,5 +1,5 @@
-//! What the keys of a scenario say together: every combination that would run and mean nothing, or
-//! something else than was asked for, is refused here.
+//! Checks of keys in combination. Rejects every combination that would run without meaning, or
+//! would run something other than requested.
 
 mod blueprint;
 mod marking;
@@ -19,40 +19,40 @@ use crate::settings::SwitchSetting;
 use crate::toml_tree::{SourceSpan, SourceText};
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
-pub(crate) fn check(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnostics<'_>) {
-    sides(model, complaints);
-    packets(model, configs, complaints);
+pub(crate) fn check(model: &ScenarioModel, configs: &[Config], diagnostics: &mut Diagnostics<'_>) {
+    sides(model, diagnostics);
+    packets(model, configs, diagnostics);
     let plan = match network::blueprint(model) {
         Ok(plan) => plan,
-        Err(wrong) => return complaints.add(wrong.at, wrong.message, wrong.help),
+        Err(wrong) => return diagnostics.add(wrong.at, wrong.message, wrong.help),
     };
     let full = configs.iter().map(|c| u64::from(c.mtu)).max().unwrap_or(0);
-    let before = complaints.len();
-    queues::queues(model, &plan, full, complaints);
-    if complaints.len() == before {
-        blueprint::plan(model, &plan, complaints);
+    let before = diagnostics.len();
+    queues::queues(model, &plan, full, diagnostics);
+    if diagnostics.len() == before {
+        blueprint::plan(model, &plan, diagnostics);
     }
-    let site = WorkloadContext {
+    let ctx = WorkloadContext {
         seed: model.run.first_seed,
         end: Instant::ZERO + model.run.duration,
         hosts: network::host_infos(&plan),
     };
-    let made = generate_traffic(model, &site, complaints);
-    times(model, &made, complaints);
-    traced(model, &made, complaints);
+    let made = generate_traffic(model, &ctx, diagnostics);
+    times(model, &made, diagnostics);
+    traced(model, &made, diagnostics);
     if !model.run.allow_mismatch {
-        peers::peers(model, &made, configs, complaints);
+        peers::peers(model, &made, configs, diagnostics);
     }
 }
 
-fn times(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'_>) {
+fn times(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<'_>) {
     let run = &model.run;
     if run.warmup >= run.duration {
         let message = format!(
             "a warm-up of {} leaves nothing of a run of {} to measure",
             run.warmup, run.duration
         );
-        complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
+        diagnostics.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
     }
     let sized = made
         .iter()
@@ -61,7 +61,7 @@ fn times(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'
     if run.end_when_done && !sized && !empty {
         let message = "every flow is unlimited, so the run can never end by `done`";
         let help = "write `end = \"duration\"` in [run], or give a flow a size";
-        complaints.add(run.end_at, message, Some(help.to_owned()));
+        diagnostics.add(run.end_at, message, Some(help.to_owned()));
     }
     for (group, made) in model.traffic.iter().zip(made) {
         let late = |start: Instant| start.since_start() >= run.duration;
@@ -71,7 +71,7 @@ fn times(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'
             group.name, flow.start, run.duration
         );
         let key = if group.files.is_empty() { "start" } else { "file" };
-        complaints.add(
+        diagnostics.add(
             group.span_of(key),
             message,
             Some("start earlier, or run longer".to_owned()),
@@ -79,37 +79,38 @@ fn times(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'
     }
 }
 
-fn traced(model: &ScenarioModel, made: &[Traffic], complaints: &mut Diagnostics<'_>) {
+fn traced(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<'_>) {
     if model.probes.trace.is_empty() {
         return;
     }
     let groups = flows::groups(model, made);
     for (text, at) in &model.probes.trace {
         if let Err((message, help)) = flows::resolve(text, &groups) {
-            complaints.add(*at, message, help);
+            diagnostics.add(*at, message, help);
         }
     }
 }
 
-/// The traffic of each group with the first seed; complains of what a workload refuses.
+/// Generates the traffic of each group with the first seed; reports the errors of workloads.
 fn generate_traffic(
     model: &ScenarioModel,
-    site: &WorkloadContext,
-    complaints: &mut Diagnostics<'_>,
+    ctx: &WorkloadContext,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<Traffic> {
-    let mut make = |group: &TrafficGroup| match group.traffic(site) {
+    let mut make = |group: &TrafficGroup| match group.traffic(ctx) {
         Ok(traffic) => traffic,
         Err(refusal) => {
-            // A mistake in a file is shown in that file.
+            // An error in a file is shown in that file.
             let error = refusal.file.as_deref();
             let file =
                 error.and_then(|e| Some((e, group.files.iter().find(|f| f.name == e.file)?)));
             if let Some((error, file)) = file {
-                let at = error_span(&file.text, error, complaints.add_source(SourceText::of(file)));
-                complaints.add(at, error.message.clone(), refusal.help);
+                let at =
+                    error_span(&file.text, error, diagnostics.add_source(SourceText::of(file)));
+                diagnostics.add(at, error.message.clone(), refusal.help);
             } else {
                 let at = refusal.key.map_or(group.at, |key| group.span_of(key));
-                complaints.add(at, refusal.message, refusal.help);
+                diagnostics.add(at, refusal.message, refusal.help);
             }
             Traffic::default()
         }
@@ -117,19 +118,19 @@ fn generate_traffic(
     model.traffic.iter().map(&mut make).collect()
 }
 
-fn sides(model: &ScenarioModel, complaints: &mut Diagnostics<'_>) {
+fn sides(model: &ScenarioModel, diagnostics: &mut Diagnostics<'_>) {
     if model.topology.kind == TopologyKind::Dumbbell {
         for (side, name) in model.topology.kind.sides().iter().enumerate() {
             if model.hosts.iter().all(|g| g.side != side) {
                 let message = format!("no hosts on the {name} of the dumbbell");
                 let help = "put a group there, or write `kind = \"star\"`".to_owned();
-                complaints.add(model.topology.at, message, Some(help));
+                diagnostics.add(model.topology.at, message, Some(help));
             }
         }
     }
 }
 
-fn packets(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnostics<'_>) {
+fn packets(model: &ScenarioModel, configs: &[Config], diagnostics: &mut Diagnostics<'_>) {
     let link = model.topology.mtu.as_u64();
     let mut places: Vec<SourceSpan> = Vec::new();
     for (group, config) in model.hosts.iter().zip(configs) {
@@ -141,12 +142,12 @@ fn packets(model: &ScenarioModel, configs: &[Config], complaints: &mut Diagnosti
                 group.name, config.mtu
             );
             let help = "lower `mtu` of the connection, or raise `mtu` in [topology]".to_owned();
-            complaints.add(at, message, Some(help));
+            diagnostics.add(at, message, Some(help));
         }
     }
 }
 
-/// Where a switch of a group is set, as exactly as can be said.
+/// Returns the most specific location that sets a switch for a group.
 fn setting_span(model: &ScenarioModel, group: &HostGroup, switch: &str) -> SourceSpan {
     let set = |settings: &[SwitchSetting]| settings.iter().find(|s| s.name == switch).map(|s| s.at);
     set(&group.stack.settings)

@@ -1,4 +1,4 @@
-//! Whether sender and receiver of a flow understand each other's ECN.
+//! Checks that the sender and receiver of a flow use compatible ECN.
 
 use lowtide_tcp::{Config, CwrRule, EcnMode, EcnNegotiation, ack, cc, feedback};
 use lowtide_traffic::workload::Traffic;
@@ -7,12 +7,12 @@ use super::setting_span;
 use crate::diagnostics::Diagnostics;
 use crate::model::ScenarioModel;
 
-/// Whether each receiver serves the senders that send to it.
+/// Checks each receiver against the senders that send to it.
 pub(super) fn peers(
     model: &ScenarioModel,
     made: &[Traffic],
     configs: &[Config],
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) {
     for (traffic, made) in model.traffic.iter().zip(made) {
         for (from, to) in pairs(model, made) {
@@ -25,22 +25,23 @@ pub(super) fn peers(
                     EcnNegotiation::Off => {
                         (from, format!("[hosts.{}] has `ecn = \"off\"`", from.name))
                     }
-                    EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => {
-                        (from, format!("[hosts.{}] only accepts ECN and never asks", from.name))
-                    }
+                    EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => (
+                        from,
+                        format!("[hosts.{}] only accepts ECN and never requests it", from.name),
+                    ),
                     EcnNegotiation::Rfc3168 | EcnNegotiation::AccEcn => {
                         (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name))
                     }
                 };
                 let message = format!(
-                    "`{}`, with which [traffic.{}] is sent, needs ECN, but {reason}",
+                    "`{}` of [traffic.{}] needs ECN, but {reason}",
                     sender.cc, traffic.name
                 );
                 let help =
                     "set `ecn = \"rfc3168\"` for both ends; `run.allow-mismatch = true` runs \
-                            it all the same"
+                            it anyway"
                         .to_owned();
-                complaints.add(setting_span(model, group, "ecn"), message, Some(help));
+                diagnostics.add(setting_span(model, group, "ecn"), message, Some(help));
                 continue;
             }
             let both_accurate = sender.ecn.accepts_accecn() && receiver.ecn.accepts_accecn();
@@ -55,29 +56,29 @@ pub(super) fn peers(
                     to.name, traffic.name, echo, sender.feedback
                 );
                 let help = format!(
-                    "set `ack` of the receivers to {}; `run.allow-mismatch = true` runs it all \
-                     the same",
+                    "set `ack` of the receivers to {}; `run.allow-mismatch = true` runs it \
+                     anyway",
                     understands.join(" or ")
                 );
-                complaints.add(setting_span(model, to, "ack"), message, Some(help));
+                diagnostics.add(setting_span(model, to, "ack"), message, Some(help));
             } else if agreed
                 && sender.cwr == CwrRule::Never
                 && receiver.ack == ack::rfc3168::ENTRY.name
             {
                 let message = format!(
-                    "the receivers [hosts.{}] of [traffic.{}] echo until CWR comes, which [hosts.{}] \
+                    "the receivers [hosts.{}] of [traffic.{}] echo until CWR arrives, which [hosts.{}] \
                      never sends: its window would stay at the floor",
                     to.name, traffic.name, from.name
                 );
                 let help = "set `cwr = \"after-reduction\"` for the sender; `run.allow-mismatch = true` \
-                            runs it all the same";
-                complaints.add(setting_span(model, from, "cwr"), message, Some(help.to_owned()));
+                            runs it anyway";
+                diagnostics.add(setting_span(model, from, "cwr"), message, Some(help.to_owned()));
             }
         }
     }
 }
 
-/// The pairs of host groups between which flows, requests or answers go, each once.
+/// Returns the pairs of host groups between which flows, requests or responses go, each once.
 fn pairs(model: &ScenarioModel, made: &Traffic) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
     let mut add = |from: u32, to: u32| {
@@ -89,10 +90,10 @@ fn pairs(model: &ScenarioModel, made: &Traffic) -> Vec<(usize, usize)> {
         }
     };
     made.flows.iter().for_each(|f| add(f.src, f.dst));
-    for asker in &made.query_clients {
-        for server in &asker.servers {
-            add(asker.client, *server);
-            add(*server, asker.client);
+    for client in &made.query_clients {
+        for server in &client.servers {
+            add(client.client, *server);
+            add(*server, client.client);
         }
     }
     out

@@ -1,4 +1,5 @@
-//! Whether the queues of switches and pipes hold a packet, and can get long enough for their markers.
+//! Checks that the queues of switches and pipes hold a packet and can reach their marking
+//! thresholds.
 
 use lowtide_net::{Blueprint, BufferSpec, Count, NodeId};
 use lowtide_units::{Bytes, Rate};
@@ -11,7 +12,7 @@ use crate::network;
 use crate::toml_tree::SourceSpan;
 use crate::value::format_count;
 
-/// A queue as it is written.
+/// A queue and its location in the file.
 struct LocatedQueue<'a> {
     queue: Queue<'a>,
     buffer_at: SourceSpan,
@@ -23,25 +24,25 @@ pub(super) fn queues(
     model: &ScenarioModel,
     plan: &Blueprint,
     full: u64,
-    complaints: &mut Diagnostics<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) {
-    for said in model.switch.each() {
-        if !said.name.is_empty()
-            && !plan.switches.iter().any(|s| std::ptr::eq(model.switch.for_switch(&s.name), said))
+    for spec in model.switch.each() {
+        if !spec.name.is_empty()
+            && !plan.switches.iter().any(|s| std::ptr::eq(model.switch.for_switch(&s.name), spec))
         {
-            report_unknown_switch(said, plan, complaints);
+            report_unknown_switch(spec, plan, diagnostics);
             continue;
         }
-        let table = match said.name.as_str() {
+        let table = match spec.name.as_str() {
             "" => "switch".to_owned(),
             name => format!("switch.at.{name}"),
         };
-        let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *said;
-        let share = dynamic_share(model, plan, said, &buffer);
+        let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *spec;
+        let share = dynamic_share(model, plan, spec, &buffer);
         if model.switch.classes.is_empty() {
-            let line = slowest(model, plan, said);
+            let line = slowest(model, plan, spec);
             let queue = Queue { table: &table, buffer, mark, dynamic_share: share, line };
-            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
+            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
         }
         for class in &model.switch.classes {
             let table = match (class.buffer, class.mark) {
@@ -53,20 +54,20 @@ pub(super) fn queues(
                 table: &table,
                 buffer: own,
                 mark: class.mark.unwrap_or(mark),
-                dynamic_share: dynamic_share(model, plan, said, &own),
-                // Packets of a class wait for those of others.
+                dynamic_share: dynamic_share(model, plan, spec, &own),
+                // Packets of a class wait for those of other classes.
                 line: None,
             };
             let buffer_at = if class.buffer.is_some() { class.buffer_at } else { buffer_at };
             let k_at = if class.mark.is_some() { class.k_at } else { k_at };
-            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
+            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
         }
     }
-    pipes(model, full, complaints);
+    pipes(model, full, diagnostics);
 }
 
-/// Complains of a name that no switch has.
-fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut Diagnostics<'_>) {
+/// Reports a name that matches no switch.
+fn report_unknown_switch(spec: &SwitchPort, plan: &Blueprint, diagnostics: &mut Diagnostics<'_>) {
     let mut names: Vec<&str> = Vec::new();
     for switch in &plan.switches {
         let kind = switch.name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -76,16 +77,16 @@ fn report_unknown_switch(said: &SwitchPort, plan: &Blueprint, complaints: &mut D
             }
         }
     }
-    let message = format!("no switch is called `{0}`, nor `{0}` and a number", said.name);
-    complaints.add(said.at, message, suggest(&said.name, &names));
+    let message = format!("no switch is called `{0}`, nor `{0}` and a number", spec.name);
+    diagnostics.add(spec.at, message, suggest(&spec.name, &names));
 }
 
-/// What a queue with a dynamic buffer may come to when it is alone: `alpha B / (1 + alpha)` of what is
-/// shared, and what is its own; the most of any switch that this is said of.
+/// Returns the limit of a queue with a dynamic buffer when it is alone: `alpha B / (1 + alpha)` of
+/// the shared memory plus its reserve. Takes the maximum over the switches that `spec` describes.
 fn dynamic_share(
     model: &ScenarioModel,
     plan: &Blueprint,
-    said: &SwitchPort,
+    spec: &SwitchPort,
     buffer: &BufferSpec,
 ) -> Option<u64> {
     let BufferSpec::Dynamic { alpha, reserved } = buffer else { return None };
@@ -100,27 +101,27 @@ fn dynamic_share(
         }
     }
     let of = |switch: &&(&lowtide_net::SwitchSpec, u32)| {
-        std::ptr::eq(model.switch.for_switch(&switch.0.name), said)
+        std::ptr::eq(model.switch.for_switch(&switch.0.name), spec)
     };
     let all: Vec<_> = plan.switches.iter().zip(ports).collect();
     let fewest = all.iter().filter(of).map(|(_, n)| *n).min()?;
-    let sharing = said.ports_per_memory.map_or(fewest, |most| fewest.min(most.get()));
+    let sharing = spec.ports_per_memory.map_or(fewest, |most| fewest.min(most.get()));
     let queues = u64::from(sharing).saturating_mul(model.switch.classes.len().max(1) as u64);
     let taken = reserved.as_u64().saturating_mul(queues);
-    let shared = said.memory?.as_u64().saturating_sub(taken);
+    let shared = spec.memory?.as_u64().saturating_sub(taken);
     let (num, den) = (u128::from(alpha.num), u128::from(alpha.den.get()));
     let part = u64::try_from(num * u128::from(shared) / (den + num)).unwrap_or(u64::MAX);
     Some(part.saturating_add(reserved.as_u64()))
 }
 
-/// The slowest line behind a queue that is described so, and its framing.
-fn slowest(model: &ScenarioModel, plan: &Blueprint, said: &SwitchPort) -> Option<(Rate, u64)> {
+/// Returns the slowest line behind the queues that `spec` describes, and its framing.
+fn slowest(model: &ScenarioModel, plan: &Blueprint, spec: &SwitchPort) -> Option<(Rate, u64)> {
     let is_said = |node: NodeId| match node {
         NodeId::Host(_) => false,
         NodeId::Switch(at) => plan
             .switches
             .get(at as usize)
-            .is_some_and(|switch| std::ptr::eq(model.switch.for_switch(&switch.name), said)),
+            .is_some_and(|switch| std::ptr::eq(model.switch.for_switch(&switch.name), spec)),
     };
     let lines = plan.links.iter().flat_map(|link| {
         let near = [(false, link.a), (true, link.b)].into_iter();
@@ -130,29 +131,29 @@ fn slowest(model: &ScenarioModel, plan: &Blueprint, said: &SwitchPort) -> Option
 }
 
 impl LocatedQueue<'_> {
-    /// Whether it holds a packet of `full` bytes and can get long enough for its marker.
-    fn check(&self, full: u64, complaints: &mut Diagnostics<'_>) {
+    /// Checks that it holds a packet of `full` bytes and can reach its marking threshold.
+    fn check(&self, full: u64, diagnostics: &mut Diagnostics<'_>) {
         let message = match (self.queue.buffer, self.queue.dynamic_share) {
             (BufferSpec::Static(buffer), _) if in_bytes(buffer, full) < full => {
                 format!("a buffer of {} holds no packet of {full} B", format_count(buffer))
             }
             (BufferSpec::Dynamic { .. }, Some(share)) if share < full => format!(
-                "the {} that a port may take when it is alone holds no packet of {full} B",
+                "the {} that a single active port may take holds no packet of {full} B",
                 Bytes::new(share)
             ),
             _ => {
                 if let Some((message, help)) = self.queue.never_marks(full) {
-                    complaints.add(self.k_at, message, Some(help));
+                    diagnostics.add(self.k_at, message, Some(help));
                 }
                 return;
             }
         };
-        let help = "give each port room for a full packet at least".to_owned();
-        complaints.add(self.buffer_at, message, Some(help));
+        let help = "give each port room for at least one full packet".to_owned();
+        diagnostics.add(self.buffer_at, message, Some(help));
     }
 }
 
-/// A length of packets of `full` bytes.
+/// Converts a queue length to bytes, for packets of `full` bytes.
 const fn in_bytes(count: Count, full: u64) -> u64 {
     match count {
         Count::Packets(n) => n.saturating_mul(full),
@@ -160,7 +161,7 @@ const fn in_bytes(count: Count, full: u64) -> u64 {
     }
 }
 
-/// The slowest of these lines that begin at this end of their links, and its framing.
+/// Returns the slowest of those lines that begin at this end of their links, and its framing.
 fn slowest_of(
     lines: &[network::LinkDirection],
     plan: &Blueprint,
@@ -171,28 +172,28 @@ fn slowest_of(
     links.map(|l| (l.line(end).rate, l.framing.overhead())).min_by_key(|(rate, _)| *rate)
 }
 
-/// Whether the queues of pipes make sense, and no line has two.
-fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
+/// Checks the queues of pipes, and that no line has two pipes.
+fn pipes(model: &ScenarioModel, full: u64, diagnostics: &mut Diagnostics<'_>) {
     if model.pipes.is_empty() {
         return;
     }
-    // They were laid before: nothing can be wrong with their places.
+    // `network::blueprint` has accepted their locations.
     let Ok(plan) = network::blueprint_without_pipes(model) else { return };
     let mut taken = Vec::new();
     for pipe in &model.pipes {
         let Ok(lines) = network::lines(pipe, model, &plan) else { continue };
         if lines.iter().any(|line| taken.contains(line)) {
             let message = format!("[pipe.{}] is on a line that has a pipe already", pipe.name);
-            let help = "give them different directions, or make one of them".to_owned();
-            complaints.add(pipe.on_at, message, Some(help));
+            let help = "give them different directions, or merge them".to_owned();
+            diagnostics.add(pipe.on_at, message, Some(help));
             continue;
         }
-        // The lines of a pipe differ in what stands at their near end: a host, or a switch.
+        // The two ends of a pipe's lines differ: one may be a host, the other a switch.
         for end in [false, true] {
             let line = lines.iter().find(|(_, back)| *back == end);
             let Some(link) = line.and_then(|(link, _)| plan.links.get(*link)) else { continue };
             let port = link.line(end).port;
-            let before = complaints.len();
+            let before = diagnostics.len();
             let line = slowest_of(&lines, &plan, end).filter(|_| port.classes.is_none());
             let queue = Queue {
                 table: &format!("pipe.{}", pipe.name),
@@ -202,8 +203,8 @@ fn pipes(model: &ScenarioModel, full: u64, complaints: &mut Diagnostics<'_>) {
                 line: line.map(|(rate, framing)| (pipe.rate.unwrap_or(rate), framing)),
             };
             let (buffer_at, k_at) = (pipe.buffer_at, pipe.k_at);
-            LocatedQueue { queue, buffer_at, k_at }.check(full, complaints);
-            if complaints.len() > before {
+            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
+            if diagnostics.len() > before {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! A network of which every link is written down.
+//! Networks with explicit links.
 
 use lowtide_net::topology::graph::{Graph, GraphLink, graph as build};
 use lowtide_net::topology::tree::Layer;
@@ -9,7 +9,7 @@ use crate::error::suggest;
 use crate::hosts::{NamedHostRange, resolve_one};
 use crate::model::{ParallelLinks, ScenarioModel, SpannedName};
 
-/// Nodes and links of a graph.
+/// Builds nodes and links of a graph.
 pub(super) fn graph(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let t = &model.topology;
     let groups: Vec<NamedHostRange<'_>> =
@@ -17,7 +17,7 @@ pub(super) fn graph(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     for switch in &t.graph.switches {
         if groups.iter().any(|(name, _)| *name == switch.name) {
             let message = format!("`{}` is the name of a host group", switch.name);
-            let help = Some("call the switch otherwise".to_owned());
+            let help = Some("choose another name for the switch".to_owned());
             return Err(LocatedError { at: switch.at, message, help });
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn graph(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     plan.map_err(|error| link_error(&error, &lines).unwrap_or_else(|| locate(t, &error)))
 }
 
-/// The names of the nodes that an end of a link means.
+/// Returns the names of the nodes that an end of a link refers to.
 fn nodes(
     end: &SpannedName,
     model: &ScenarioModel,
@@ -75,7 +75,7 @@ fn nodes(
     Ok(hosts.get(range).unwrap_or_default().to_vec())
 }
 
-/// What the network says of a link, at that link.
+/// Locates an error about a link.
 fn link_error(error: &BlueprintError, lines: &[&ParallelLinks]) -> Option<LocatedError> {
     let at = |link: usize, end: usize| lines.get(link).map(|line| line.ends[end].at);
     match error {
@@ -86,8 +86,8 @@ fn link_error(error: &BlueprintError, lines: &[&ParallelLinks]) -> Option<Locate
         }),
         BlueprintError::ManyLinks { name, second, .. } => Some(LocatedError {
             at: at(*second, 0)?,
-            message: format!("`{name}` has a link already, and a host has one"),
-            help: Some("take one of them out, or give more bandwidth to one".to_owned()),
+            message: format!("`{name}` has a link already, and a host can have only one"),
+            help: Some("remove one of them, or give one more bandwidth".to_owned()),
         }),
         _ => None,
     }

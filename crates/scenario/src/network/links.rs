@@ -7,11 +7,11 @@ use crate::error::nearest;
 use crate::known_names::BOTTLENECK;
 use crate::model::{ScenarioModel, SpannedName, TopologyKind};
 
-/// More names than this are not looked through for the nearest one.
+/// Most link names that are searched for the nearest one.
 const MAX_NAMES: usize = 20_000;
 
-/// The link that `named` means, the one number `nth` of parallel ones; also whether its end `a` comes
-/// second in the name.
+/// Finds the link `named`, or the `nth` of parallel ones. The flag is set if its end `a` is second
+/// in the name.
 pub(super) fn find(
     plan: &Blueprint,
     model: &ScenarioModel,
@@ -70,7 +70,7 @@ pub(super) fn find(
     fail(format!("no link `{text}`"), Some(help))
 }
 
-/// What a node is connected to, the first few.
+/// Lists up to eight neighbours of a node.
 fn neighbours(plan: &Blueprint, name: &str) -> String {
     let mut out: Vec<&str> = Vec::new();
     for link in &plan.links {

@@ -1,8 +1,9 @@
 //! The network of a scenario.
 //!
-//! Contract: nodes and links as the topology has them, hosts by the names of their groups; then what is
-//! said of switches, pipes, routes and failures is laid over it. What cannot be is told with its place in
-//! the file. A new topology needs an arm in `fabric`, and one in [`host_count`] if it counts its hosts.
+//! Contract: nodes and links are those of the topology, and hosts have the names of their groups.
+//! Switches, pipes, routes and failures are then applied to them. Errors have their location in the
+//! file. A new topology needs an arm in `fabric`, and one in [`host_count`] if its number of hosts
+//! is fixed.
 
 mod graph;
 mod links;
@@ -30,7 +31,7 @@ use crate::topology_keys;
 
 pub(crate) use pipes::{LinkDirection, lines};
 
-/// What cannot be, where it is said, and what would be right.
+/// An error with its location and help.
 #[derive(Debug)]
 pub(crate) struct LocatedError {
     pub(crate) at: SourceSpan,
@@ -38,7 +39,7 @@ pub(crate) struct LocatedError {
     pub(crate) help: Option<String>,
 }
 
-/// Everything: nodes, links, switches, pipes, routes and failures.
+/// Builds the whole blueprint: nodes, links, switches, pipes, routes and failures.
 pub(crate) fn blueprint(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let mut plan = blueprint_without_pipes(model)?;
     for pipe in &model.pipes {
@@ -47,7 +48,7 @@ pub(crate) fn blueprint(model: &ScenarioModel) -> Result<Blueprint, LocatedError
     Ok(plan)
 }
 
-/// The same without pipes.
+/// As [`blueprint`], but without pipes.
 pub(crate) fn blueprint_without_pipes(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let mut plan = match model.topology.kind {
         TopologyKind::Graph => graph::graph(model)?,
@@ -58,25 +59,25 @@ pub(crate) fn blueprint_without_pipes(model: &ScenarioModel) -> Result<Blueprint
     }
     apply_switch_table(model, &mut plan);
     plan.routing = model.routing;
-    for outage in &model.failures {
-        let link = links::find(&plan, model, &outage.link, outage.nth)?.0;
+    for failure in &model.failures {
+        let link = links::find(&plan, model, &failure.link, failure.nth)?.0;
         let at = |time| Instant::ZERO + time;
-        let (down_at, up_at) = (at(outage.down), outage.up.map(at));
-        plan.failures.push(Failure { link, down_at, up_at, detect: outage.detect });
+        let (down_at, up_at) = (at(failure.down), failure.up.map(at));
+        plan.failures.push(Failure { link, down_at, up_at, detect: failure.detect });
     }
     Ok(plan)
 }
 
-/// What workloads may know of the hosts.
+/// Returns the hosts as workloads see them.
 pub(crate) fn host_infos(plan: &Blueprint) -> Arc<[HostInfo]> {
     let hosts = plan.hosts.iter().zip(plan.racks()).zip(&plan.links);
-    // Link `i` is that of host `i`, the host being its first end, in every topology.
+    // In every topology link `i` belongs to host `i`, and the host is its first end.
     hosts
         .map(|((name, rack), link)| HostInfo { name: name.clone(), rate: link.from_a.rate, rack })
         .collect()
 }
 
-/// How many hosts a topology has that has a fixed number of them.
+/// Returns the number of hosts of a topology, if it is fixed.
 pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
     let port = PortSpec::NIC;
     match topology.kind {
@@ -90,7 +91,7 @@ pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
     }
 }
 
-/// What is wrong with the numbers of a topology by themselves, before its hosts are counted.
+/// Checks the numbers of a topology by themselves, before its hosts are counted.
 pub(crate) fn dimension_error(topology: &Topology) -> Option<LocatedError> {
     match topology.kind {
         TopologyKind::FatTree => {
@@ -100,10 +101,10 @@ pub(crate) fn dimension_error(topology: &Topology) -> Option<LocatedError> {
     }
 }
 
-/// The most links of a network: more than a k-ary fat tree of 65,536 hosts has.
+/// Most links of a network: more than a k-ary fat tree of 65,536 hosts has.
 const MAX_LINKS: u64 = 500_000;
 
-/// How many links a topology has between its switches, if it counts them.
+/// Counts the links between a topology's switches, if they depend on its numbers.
 fn switch_link_count(t: &Topology) -> u64 {
     let product = |names: &[&str]| {
         names.iter().map(|name| u64::from(t.number(name))).fold(1, u64::saturating_mul)
@@ -117,12 +118,12 @@ fn switch_link_count(t: &Topology) -> u64 {
     }
 }
 
-/// The links of the hosts.
+/// Returns another layer of links.
 fn host(topology: &Topology, port: PortSpec) -> Layer {
     Layer { rate: topology.rate, delay: topology.delay, port }
 }
 
-/// Another layer of links.
+/// Returns another layer of links.
 fn layer(topology: &Topology, name: &str, port: PortSpec) -> Layer {
     let (rate, delay) = topology_keys::layer(name).unwrap_or_default();
     let (rate, delay) = topology.rate_and_delay(rate, delay);
@@ -167,10 +168,10 @@ fn of_three_tier(t: &Topology, port: PortSpec) -> ThreeTier {
     }
 }
 
-/// Nodes and links of every topology but a graph.
+/// Builds nodes and links of every topology except a graph.
 fn fabric(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     let t = &model.topology;
-    // Switches get their ports afterwards.
+    // `apply_switch_table` sets the ports of switches.
     let (port, framing) = (PortSpec::NIC, t.framing);
     let links = switch_link_count(t).saturating_add(model.host_count().into());
     if links > MAX_LINKS {
@@ -206,7 +207,7 @@ fn fabric(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
     plan.map_err(|error| locate(t, &error))
 }
 
-/// What the network says of a topology, at the key that it is about.
+/// Locates an error about a topology at its key.
 pub(crate) fn locate(topology: &Topology, error: &BlueprintError) -> LocatedError {
     match error {
         BlueprintError::Parameter { topology: name, param, value, need } => LocatedError {
@@ -218,7 +219,7 @@ pub(crate) fn locate(topology: &Topology, error: &BlueprintError) -> LocatedErro
     }
 }
 
-/// The names of all hosts, by number.
+/// Returns the names of all hosts, by number.
 fn names(model: &ScenarioModel) -> Vec<String> {
     let mut groups: Vec<_> = model.hosts.iter().collect();
     groups.sort_by_key(|g| g.range.first);
@@ -229,7 +230,7 @@ fn names(model: &ScenarioModel) -> Vec<String> {
     groups.into_iter().flat_map(names).collect()
 }
 
-/// The hosts of one side, in the order of the file.
+/// Returns the hosts of one side, in the order of the file.
 fn side(model: &ScenarioModel, side: usize) -> Vec<HostLine> {
     let groups = model.hosts.iter().filter(|g| g.side == side);
     let line =
@@ -237,13 +238,13 @@ fn side(model: &ScenarioModel, side: usize) -> Vec<HostLine> {
     groups.flat_map(|g| (0..g.range.count).map(|i| line(format!("{}.{i}", g.name)))).collect()
 }
 
-/// Gives every switch its memory, and its ports their queues.
+/// Sets the memory of every switch, and the queues of its ports.
 fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
     let switch = &model.switch;
     let places: Vec<&SwitchPort> = switch.each().collect();
     let of = |name: &str| {
-        let said = switch.for_switch(name);
-        places.iter().position(|p| std::ptr::eq(*p, said)).unwrap_or_default()
+        let spec = switch.for_switch(name);
+        places.iter().position(|p| std::ptr::eq(*p, spec)).unwrap_or_default()
     };
     let chosen: Vec<usize> = plan.switches.iter().map(|s| of(&s.name)).collect();
     for (spec, place) in plan.switches.iter_mut().zip(&chosen) {
@@ -263,22 +264,22 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
     }
 }
 
-/// The port of a switch of which `said` is said, number `place` of what is said.
-fn port(said: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
-    let count_in_service = said.count_in_service;
+/// Returns the port of a switch with the settings `spec`, the entry number `place`.
+fn port(spec: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
+    let count_in_service = spec.count_in_service;
     if model.switch.classes.is_empty() {
-        return PortSpec { buffer: said.buffer, mark: said.mark, count_in_service, classes: None };
+        return PortSpec { buffer: spec.buffer, mark: spec.mark, count_in_service, classes: None };
     }
     let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::None);
     PortSpec { buffer, mark, count_in_service, classes: Some(ClassSet(place)) }
 }
 
-/// Its queues where there are classes.
-fn classes(said: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
+/// Returns the queues of a port with classes.
+fn classes(spec: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
     let class = |c: &crate::model::Class| ClassSpec {
         service: c.service,
-        buffer: c.buffer.unwrap_or(said.buffer),
-        mark: c.mark.unwrap_or(said.mark),
+        buffer: c.buffer.unwrap_or(spec.buffer),
+        mark: c.mark.unwrap_or(spec.mark),
     };
     model.switch.classes.iter().map(class).collect()
 }

@@ -1,7 +1,7 @@
-//! Pipes on their lines: which lines of the network a pipe means, and what it changes there.
+//! Pipes: the lines that a pipe is on, and its changes to them.
 //!
-//! Contract: a pipe says what it changes and leaves the rest as it is. It adds no element of its own to
-//! a path: rate, delay, queue, marker and loss are those of the line on which it is put.
+//! Contract: a pipe changes only the given properties. It adds no element to a path: rate, delay,
+//! queue, marker and loss are those of its line.
 
 use lowtide_net::{Blueprint, LineSpec};
 
@@ -11,32 +11,32 @@ use crate::model::{PipeTable, ScenarioModel};
 /// A line of the network: the number of its link, and whether it leads from end `b` to end `a`.
 pub(crate) type LinkDirection = (usize, bool);
 
-/// The lines on which a pipe is put.
+/// Returns the lines of a pipe.
 pub(crate) fn lines(
     pipe: &PipeTable,
     model: &ScenarioModel,
     plan: &Blueprint,
 ) -> Result<Vec<LinkDirection>, LocatedError> {
-    let forth = !matches!(pipe.direction.as_str(), "down" | "left");
-    let back = !matches!(pipe.direction.as_str(), "up" | "right");
+    let forward = !matches!(pipe.direction.as_str(), "down" | "left");
+    let backward = !matches!(pipe.direction.as_str(), "up" | "right");
     let mut out = Vec::new();
     for named in &pipe.on {
         let group = model.hosts.iter().find(|g| g.name == named.name);
-        let (range, turned) = if let Some(group) = group {
+        let (range, reversed) = if let Some(group) = group {
             (group.range.first as usize..group.range.end() as usize, false)
         } else {
-            let (link, turned) = links::find(plan, model, named, 0)?;
-            (link..link + 1, turned)
+            let (link, reversed) = links::find(plan, model, named, 0)?;
+            (link..link + 1, reversed)
         };
         for link in range {
-            out.extend(forth.then_some((link, turned)));
-            out.extend(back.then_some((link, !turned)));
+            out.extend(forward.then_some((link, reversed)));
+            out.extend(backward.then_some((link, !reversed)));
         }
     }
     Ok(out)
 }
 
-/// Puts it on its lines.
+/// Applies a pipe to its lines.
 pub(super) fn apply_pipe(
     pipe: &PipeTable,
     model: &ScenarioModel,
@@ -46,9 +46,8 @@ pub(super) fn apply_pipe(
         let Some(link) = plan.links.get_mut(link) else { continue };
         let line = if back { &mut link.from_b } else { &mut link.from_a };
         if line.port.classes.is_some() && (pipe.buffer.is_some() || pipe.mark.is_some()) {
-            let message =
-                format!("[pipe.{}] has one queue where the switch has classes", pipe.name);
-            let help = Some("take its buffer and its marker out, or the classes".to_owned());
+            let message = format!("[pipe.{}] has one queue, but the switch has classes", pipe.name);
+            let help = Some("remove its buffer and its marker, or the classes".to_owned());
             return Err(LocatedError { at: pipe.on_at, message, help });
         }
         change(pipe, line);

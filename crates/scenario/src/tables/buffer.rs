@@ -1,4 +1,4 @@
-//! What a queue may hold: the keys `buffer`, `alpha` and `reserved`, wherever they stand.
+//! Buffer limits: the keys `buffer`, `alpha` and `reserved` of any table.
 
 use lowtide_net::{BufferSpec, Ratio};
 use lowtide_units::Bytes;
@@ -7,10 +7,10 @@ use crate::reader::TableReader;
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyValue, format_count};
 
-/// The factor of a dynamic buffer where nothing else is said.
+/// Default factor of a dynamic buffer.
 const ALPHA: u32 = 1;
 
-/// What `buffer` says; what a dynamic one does not say is as in `base`.
+/// Reads `buffer`; unset properties of a dynamic one are taken from `base`.
 pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
     match r.value("buffer") {
         Some((KeyValue::Length(count), _)) => BufferSpec::Static(count),
@@ -19,7 +19,7 @@ pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferS
     }
 }
 
-/// A dynamic buffer: what is written of it, and else as in `base`.
+/// Reads a dynamic buffer; unset properties are taken from `base`.
 pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
     let (alpha, reserved) = match base {
         BufferSpec::Dynamic { alpha, reserved } => (Some(alpha), reserved),
@@ -33,7 +33,7 @@ pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> Buff
     alpha.map_or(BufferSpec::Unlimited, |alpha| BufferSpec::Dynamic { alpha, reserved })
 }
 
-/// Writes these keys out.
+/// Writes these keys.
 pub(super) fn write(out: &mut TomlWriter, buffer: &BufferSpec) {
     match buffer {
         BufferSpec::Unlimited => out.text("buffer", "unlimited"),
@@ -41,7 +41,7 @@ pub(super) fn write(out: &mut TomlWriter, buffer: &BufferSpec) {
         BufferSpec::Dynamic { alpha, reserved } => {
             out.text("buffer", "dynamic");
             out.text("alpha", KeyValue::Ratio(*alpha));
-            // A size is at least one byte: nothing is what is not written.
+            // A written size is at least one byte, so zero is left out.
             let some = Some(reserved).filter(|r| r.as_u64() > 0);
             out.optional("reserved", some);
         }

@@ -12,36 +12,36 @@ use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 
-/// The least quantum: a full packet, so that a turn sends one.
+/// Default quantum: a full packet, so that each turn sends at least one.
 const QUANTUM: &str = "1500 B";
 
-/// As many as switches have (eight traffic classes, IEEE 802.1Q).
+/// Number of classes of switches (eight traffic classes, IEEE 802.1Q).
 const MAX_CLASSES: usize = 8;
 
 /// `[switch.class.NAME]`.
 pub(crate) static CLASS: TableSpec = TableSpec {
     path: &["switch", "class", "*"],
-    doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group or of a traffic group names it, and the last one has all other packets.",
+    doc: "A separate queue at every port of the switches, in the order of the file. `class` of a host group or of a traffic group selects it; the last one takes all other packets.",
     keys: &[
         key(
             "service",
             KeyType::Name(NameSet::Fixed(&["strict", "dwrr"])),
             Is("dwrr"),
-            "`strict`: before all classes behind it, and before all `dwrr`; `dwrr`: in turns, by deficit weighted round robin.",
+            "`strict`: priority over all later classes and over all `dwrr`; `dwrr`: deficit weighted round robin.",
         ),
-        key("quantum", KeyType::Size, Is(QUANTUM), "IP bytes per turn of `dwrr`: its weight."),
-        key("buffer", KeyType::Buffer, Unset("as in `[switch]`"), "What the queue may hold."),
+        key("quantum", KeyType::Size, Is(QUANTUM), "IP bytes per turn of `dwrr`, its weight."),
+        key("buffer", KeyType::Buffer, Unset("as in `[switch]`"), "Limit of the queue."),
         key(
             "alpha",
             KeyType::Ratio,
             Unset("as in `[switch]`, or `1`"),
-            "The factor of a dynamic buffer.",
+            "Factor of a dynamic buffer.",
         ),
         key(
             "reserved",
             KeyType::Size,
             Unset("as in `[switch]`, or nothing"),
-            "What the queue has for itself beside a dynamic buffer.",
+            "Memory reserved for the queue besides a dynamic buffer.",
         ),
     ],
     tables: &[&MARK],
@@ -51,13 +51,13 @@ pub(crate) static CLASS: TableSpec = TableSpec {
 /// `[switch.class.NAME.mark]`.
 static MARK: TableSpec = TableSpec {
     path: &["switch", "class", "*", "mark"],
-    doc: "The marker of the class, by its own queue; without this table that of `[switch]`.",
+    doc: "Marker of the class, for its own queue; the default is that of `[switch]`.",
     keys: mark::KEYS,
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// Reads all classes, of which there may be none.
+/// Reads all classes; there may be none.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> {
     if file.root.get(&["switch", "class"]).is_none() {
         return Vec::new();
@@ -66,14 +66,14 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<
     for named in file.groups(&CLASS, "fast") {
         if out.len() == MAX_CLASSES {
             let message = format!("a switch has at most {MAX_CLASSES} classes");
-            file.complaints.add(named.at, message, Some("put some of them together".to_owned()));
+            file.diagnostics.add(named.at, message, Some("merge some of them".to_owned()));
             break;
         }
         let mut r = file.reader(&CLASS, &[], named);
         let strict = r.text("service").as_deref() == Some("strict");
         if strict && r.has("quantum") {
-            let help = "write `service = \"dwrr\"`, or take it out".to_owned();
-            r.report("quantum", "a strict class has no turns", Some(help));
+            let help = "write `service = \"dwrr\"`, or remove it".to_owned();
+            r.report("quantum", "a strict class has no quantum", Some(help));
         }
         let quantum = r.size("quantum").unwrap_or(Bytes::new(1_500));
         let service = if strict { Service::Strict } else { Service::Dwrr { quantum } };
@@ -99,8 +99,9 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<
         let name = named.name.to_owned();
         if let MarkSpec::Phantom { .. } = mark.unwrap_or(all.mark) {
             let help = "give the class another marker".to_owned();
-            let message = format!("a phantom queue is of a whole line, not of the class `{name}`");
-            file.complaints.add(k_at, message, Some(help));
+            let message =
+                format!("a phantom queue covers a whole line, not only the class `{name}`");
+            file.diagnostics.add(k_at, message, Some(help));
         }
         if let Some(mark) = &mark {
             mark::report_no_ecn(file, &SwitchPort { k_at, ..all.clone() }, mark);
@@ -110,7 +111,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<
     out
 }
 
-/// Writes one out.
+/// Writes one class.
 pub(super) fn write(out: &mut TomlWriter, class: &Class) {
     out.table(&format!("switch.class.{}", class.name));
     match class.service {

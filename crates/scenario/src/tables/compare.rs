@@ -1,4 +1,4 @@
-//! `[compare]`: what everything is run once for, and the schemes that a file makes itself.
+//! `[compare]`: the compared schemes, and the bundles that a file defines.
 
 use super::read_context::ReadContext;
 use super::transport;
@@ -12,11 +12,11 @@ use crate::value::{KeyType, NameSet};
 /// `[compare]`.
 pub(crate) static COMPARE: TableSpec = TableSpec {
     path: &["compare"],
-    doc: "Everything is run once for each of these.",
+    doc: "Compared schemes: everything is run once for each.",
     keys: &[key(
         "schemes",
         KeyType::NameList(NameSet::Schemes),
-        Unset("one run, as `[transport]` says"),
+        Unset("one run with `[transport]`"),
         "Names of schemes, or of bundles below.",
     )],
     tables: &[&BUNDLES],
@@ -26,19 +26,19 @@ pub(crate) static COMPARE: TableSpec = TableSpec {
 /// `[compare.bundles.NAME]`.
 pub(crate) static BUNDLES: TableSpec = TableSpec {
     path: &["compare", "bundles", "*"],
-    doc: "A scheme of this file's own, which any `scheme` or `schemes` may name.",
+    doc: "A scheme defined in this file, for any `scheme` or `schemes`.",
     keys: &[
         key(
             "profile",
             KeyType::Name(NameSet::Profiles),
             Unset("as `transport.profile`"),
-            "The stack of all hosts whose group names none.",
+            "Stack of all hosts whose group names none.",
         ),
         key(
             "base",
             KeyType::Name(NameSet::BaseSchemes),
-            Unset("the transport as it is"),
-            "The scheme that it starts from.",
+            Unset("the transport unchanged"),
+            "Scheme that the bundle extends.",
         ),
     ],
     tables: &[&SET],
@@ -48,20 +48,20 @@ pub(crate) static BUNDLES: TableSpec = TableSpec {
 /// `[compare.bundles.NAME.set]`, which [`crate::bundle_overrides`] reads.
 static SET: TableSpec = TableSpec {
     path: &["compare", "bundles", "*", "set"],
-    doc: "What else of the scenario is different where this bundle is compared: quoted dotted keys, as of a sweep, \
-          each with one value. A phantom queue that belongs to HULL, a scheme for another group of hosts.",
+    doc: "Other keys of the scenario that this bundle sets when it is compared: quoted dotted keys, as in a sweep, \
+          each with one value. Examples: the phantom queue of HULL, a scheme for another host group.",
     keys: &[],
     tables: &[],
     contents: TableContents::Paths,
 };
 
-/// Reads what is compared.
+/// Reads the compared schemes.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<SpannedName> {
     let mut r = file.table(&COMPARE);
     let written = r.has("schemes");
     let names = r.names("schemes");
     if names.as_ref().is_some_and(Vec::is_empty) {
-        let help = "name a scheme, or take the key out".to_owned();
+        let help = "name a scheme, or remove the key".to_owned();
         r.report("schemes", "an empty comparison", Some(help));
     }
     let named = |(name, at)| SpannedName { name, at };
@@ -69,9 +69,9 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<SpannedName> {
     if written {
         let scheme = file.root.get(&["transport", "scheme"]);
         if let Some(node) = scheme {
-            let help = "a compared scheme replaces it; set `compare.schemes` alone, or take \
-                        `[compare]` out";
-            file.complaints.add(
+            let help = "a compared scheme replaces it; set only `compare.schemes`, or remove \
+                        `[compare]`";
+            file.diagnostics.add(
                 node.at,
                 "`transport.scheme` together with `compare.schemes`",
                 Some(help.to_owned()),
@@ -81,7 +81,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<SpannedName> {
     out
 }
 
-/// Reads the bundles, of which there may be none.
+/// Reads the bundles; there may be none.
 pub(super) fn bundles(file: &mut ReadContext<'_, '_, '_>) -> Vec<Bundle> {
     if file.root.get(&["compare", "bundles"]).is_none() {
         return Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn bundles(file: &mut ReadContext<'_, '_, '_>) -> Vec<Bundle> {
         let name = named.name;
         if lowtide_tcp::scheme::find_scheme(name).is_some() {
             let message = format!("`{name}` is the name of a scheme already");
-            file.complaints.add(named.at, message, Some("choose another name".to_owned()));
+            file.diagnostics.add(named.at, message, Some("choose another name".to_owned()));
         }
         let mut r = file.reader(&BUNDLES, &[], named);
         let profile = transport::named(&mut r, "profile");
@@ -101,7 +101,7 @@ pub(super) fn bundles(file: &mut ReadContext<'_, '_, '_>) -> Vec<Bundle> {
     out
 }
 
-/// Writes the name of a bundle out; its switches stand in the groups already.
+/// Writes the name of a bundle; the host groups already contain its switches.
 pub(super) fn write(out: &mut TomlWriter, bundle: &Bundle) {
     out.table(&format!("compare.bundles.{}", bundle.name));
     transport::write_named(out, "profile", bundle.profile.as_ref());

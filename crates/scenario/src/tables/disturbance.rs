@@ -1,4 +1,4 @@
-//! `[disturbance]`: what the seed moves.
+//! `[disturbance]`: randomness that depends on the seed.
 
 use lowtide_host::Disturbance;
 
@@ -12,44 +12,39 @@ use crate::value::KeyType;
 /// `[disturbance]`.
 pub(crate) static DISTURBANCE: TableSpec = TableSpec {
     path: &["disturbance"],
-    doc: "What the seed moves. Without any of it identical hosts lock in phase and all seeds agree.",
+    doc: "Randomness that depends on the seed. Without it, identical hosts synchronise and all seeds give one result.",
     keys: &[
         key(
             "start-jitter",
             KeyType::Time { positive: false },
             Is("10 us"),
-            "Each flow starts up to this much later, uniformly; about as long as a request takes in a host.",
+            "Start delay of each flow, uniform up to this; the default is about the time of a request in a host.",
         ),
         key(
             "host-jitter",
             KeyType::Time { positive: false },
             Is("1 us"),
-            "Each packet waits up to this much before a host handles it, uniformly; order is kept.",
+            "Delay of each packet before a host processes it, uniform up to this; order is kept.",
         ),
         key(
             "ports",
             KeyType::Bool,
             Is("true"),
-            "Initial sequence numbers and ephemeral ports are drawn.",
+            "Draw initial sequence numbers and ephemeral ports.",
         ),
-        key(
-            "ties",
-            KeyType::Bool,
-            Is("true"),
-            "The order of events at the same picosecond is drawn.",
-        ),
+        key("ties", KeyType::Bool, Is("true"), "Draw the order of events at one picosecond."),
         key(
             "salts",
             KeyType::Bool,
             Is("true"),
-            "Which of several equal ways a flow takes (`ecmp`), and where `spray` begins, is drawn.",
+            "Draw the hash salts of `ecmp` and the first path of `spray`.",
         ),
     ],
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// Reads it.
+/// Reads `[disturbance]`.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Disturbance {
     let mut r = file.table(&DISTURBANCE);
     Disturbance {
@@ -61,7 +56,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Disturbance {
     }
 }
 
-/// Writes it out.
+/// Writes `[disturbance]`.
 pub(super) fn write(out: &mut TomlWriter, disturbance: &Disturbance) {
     out.table("disturbance");
     out.text("start-jitter", disturbance.start_jitter);

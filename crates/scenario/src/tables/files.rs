@@ -1,4 +1,4 @@
-//! `[files]`: files that a scenario carries itself, as one that is written out does.
+//! `[files]`: embedded files, as in emitted runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use crate::toml_writer::TomlWriter;
 /// `[files]`.
 pub(crate) static TABLE: TableSpec = TableSpec {
     path: &[FILES],
-    doc: "Files that the scenario carries itself, each a text under its quoted name. Whatever names a file finds it here first, and else beside the scenario.",
+    doc: "Embedded files, each a text under its quoted name. They take precedence over files in the scenario's directory.",
     keys: &[],
     tables: &[],
     contents: TableContents::Texts,
 };
 
-/// Complains of what is no text.
+/// Reports entries that are not texts.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) {
     let Some(table) = file.root.get(TABLE.path) else { return };
     if !matches!(table.data, TomlData::Table(_)) {
-        let message = format!("`{FILES}` is {} where a table is wanted", table.kind());
-        file.complaints.add(table.at, message, None);
+        let message = format!("`{FILES}` is {}, expected a table", table.kind());
+        file.diagnostics.add(table.at, message, None);
     }
     for entry in table.entries() {
         if !matches!(entry.node.data, TomlData::Text(_)) {
             let message =
-                format!("the file `{}` is {} where a text is wanted", entry.key, entry.node.kind());
+                format!("the file `{}` is {}, expected a text", entry.key, entry.node.kind());
             let help = format!("write `\"{}\" = \"\"\"`, its lines, and `\"\"\"`", entry.key);
-            file.complaints.add(entry.node.at, message, Some(help));
+            file.diagnostics.add(entry.node.at, message, Some(help));
         }
     }
 }
 
-/// Writes out the files that traffic is made of; a topology is written out where it belongs.
+/// Writes the files that traffic is generated from; a topology is written in its own table.
 pub(super) fn write(out: &mut TomlWriter, traffic: &[TrafficGroup]) {
     let named: BTreeMap<&str, &Arc<UserFile>> =
         traffic.iter().flat_map(|g| &g.files).map(|f| (f.name.as_str(), f)).collect();

@@ -1,4 +1,4 @@
-//! The switches and links of a graph: in `[topology]`, or in a file of the same form.
+//! Switches and links of a graph: in `[topology]`, or in a file with these keys.
 
 use lowtide_units::{Duration, Rate};
 
@@ -22,7 +22,7 @@ pub(crate) static LINKS: TableSpec = TableSpec {
             "ends",
             KeyType::FreeNames("two ends, `[\"senders.0\", \"tor0\"]`"),
             Required,
-            "Two ends: switches, or a host. A host group, or a range of one, is a link for each of its hosts.",
+            "Two ends: switches, or a host. A host group, or a range of one, makes a link for each of its hosts.",
         ),
         key("rate", KeyType::Rate, Unset("as `link-rate`"), "Rate, in each direction."),
         key(
@@ -35,28 +35,28 @@ pub(crate) static LINKS: TableSpec = TableSpec {
             "count",
             KeyType::Count { min: 1, max: 1_000 },
             Is("1"),
-            "How many such links between these ends; a host has one.",
+            "Number of such links between these ends; a host has one.",
         ),
     ],
     tables: &[],
     contents: TableContents::List,
 };
 
-/// The top of a file that holds a topology.
+/// Top level of a topology file.
 static TOP: TableSpec = TableSpec {
     path: &[],
-    doc: "A graph in a file of its own.",
+    doc: "A graph in a separate file.",
     keys: &[key(
         SWITCHES,
         KeyType::FreeNames("names of switches, `[\"tor0\", \"tor1\"]`"),
         Required,
-        "The names of the switches, in order.",
+        "Names of the switches, in order.",
     )],
     tables: &[&FILE_LINKS],
     contents: TableContents::KeysOnly,
 };
 
-/// `[[links]]` of such a file.
+/// `[[links]]` of a topology file.
 static FILE_LINKS: TableSpec = TableSpec {
     path: &["links"],
     doc: LINKS.doc,
@@ -65,8 +65,8 @@ static FILE_LINKS: TableSpec = TableSpec {
     contents: TableContents::List,
 };
 
-/// Reads what stands in `topology`, or in the file that it names; a link that does not say has this rate
-/// and delay.
+/// Reads a graph from `topology`, or from the file that it names; `line` is the default rate and
+/// delay.
 pub(super) fn read(
     file: &mut ReadContext<'_, '_, '_>,
     topology: &'static TableSpec,
@@ -79,9 +79,8 @@ pub(super) fn read(
     for name in [SWITCHES, LINKS.name()] {
         if let Some(entry) = table.entry(name) {
             let message = format!("`{name}` together with `{FILE}`");
-            let help =
-                "the file holds the switches and the links: write them here or there".to_owned();
-            file.complaints.add(entry.key_at, message, Some(help));
+            let help = "define the switches and links either here or in the file".to_owned();
+            file.diagnostics.add(entry.key_at, message, Some(help));
         }
     }
     let at = named.node.at;
@@ -89,23 +88,23 @@ pub(super) fn read(
     let source = match file.files.get(name) {
         Ok(file) => SourceText::of(&file),
         Err(why) => {
-            file.complaints.add(at, format!("cannot read `{name}`: {why}"), None);
+            file.diagnostics.add(at, format!("cannot read `{name}`: {why}"), None);
             return GraphTable::default();
         }
     };
-    let index = file.complaints.add_source(source.clone());
+    let index = file.diagnostics.add_source(source.clone());
     match toml_tree::parse_file(index, &source) {
         Ok(table) => GraphSource { table: &table, top: &TOP, links: &FILE_LINKS }.read(file, line),
         Err(found) => {
             for error in found {
-                file.complaints.push(error);
+                file.diagnostics.push(error);
             }
             GraphTable::default()
         }
     }
 }
 
-/// Where a graph is written.
+/// Table that a graph is read from.
 struct GraphSource<'a> {
     table: &'a TomlNode,
     top: &'static TableSpec,
@@ -117,9 +116,9 @@ impl GraphSource<'_> {
         let mut graph = GraphTable::default();
         let at = self.table.entry(SWITCHES).map_or(self.table.at, |e| e.node.at);
         let (more, path) = (self.top.keys_of_kinds(), self.top.name());
-        let (known, complaints) = (file.known, &mut *file.complaints);
+        let (known, diagnostics) = (file.known, &mut *file.diagnostics);
         let mut r =
-            TableReader::new(self.top, &more, Some(self.table), at, path, known, complaints);
+            TableReader::new(self.top, &more, Some(self.table), at, path, known, diagnostics);
         match r.names(SWITCHES) {
             Some(names) => {
                 graph.switches =
@@ -135,17 +134,16 @@ impl GraphSource<'_> {
         let Some(entry) = self.table.entry(self.links.name()) else {
             let message = "a graph needs its links";
             let help = format!(
-                "begin one with a line [[{}]] and write `ends = [\"senders\", \"tor0\"]`",
+                "start one with the line [[{}]] and write `ends = [\"senders\", \"tor0\"]`",
                 self.links.path.join(".")
             );
-            file.complaints.add(at, message, Some(help));
+            file.diagnostics.add(at, message, Some(help));
             return graph;
         };
         let TomlData::List(items) = &entry.node.data else {
-            let message =
-                format!("`links` is {} where a list of tables is wanted", entry.node.kind());
-            let help = format!("begin each with a line [[{}]]", self.links.path.join("."));
-            file.complaints.add(entry.node.at, message, Some(help));
+            let message = format!("`links` is {}, expected a list of tables", entry.node.kind());
+            let help = format!("start each with the line [[{}]]", self.links.path.join("."));
+            file.diagnostics.add(entry.node.at, message, Some(help));
             return graph;
         };
         for node in items {
@@ -169,7 +167,7 @@ impl GraphSource<'_> {
             place,
             &path,
             file.known,
-            file.complaints,
+            file.diagnostics,
         );
         let ends = r.names("ends");
         let (rate, delay) = (r.rate("rate").unwrap_or(rate), r.time("delay").unwrap_or(delay));
@@ -188,12 +186,12 @@ impl GraphSource<'_> {
     }
 }
 
-/// The place of the first thing in a table: a table of a list may have none of its own.
+/// Location of the first entry in a table, as an element of an array may have none itself.
 fn first(node: &TomlNode) -> SourceSpan {
     node.entries().first().map_or(node.at, |e| e.key_at)
 }
 
-/// Writes switches and links out.
+/// Writes switches and links.
 pub(super) fn write(out: &mut TomlWriter, graph: &GraphTable) {
     out.list(SWITCHES, graph.switches.iter().map(|s| s.name.as_str()));
     for link in &graph.links {

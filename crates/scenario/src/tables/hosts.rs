@@ -20,43 +20,43 @@ use crate::value::{KeyType, KeyValue, NameSet};
 /// `[hosts.NAME]`.
 pub(crate) static HOSTS: TableSpec = TableSpec {
     path: &["hosts", "*"],
-    doc: "A group of equal hosts, numbered from zero. What is written here wins over `[transport]`.",
+    doc: "A group of equal hosts, numbered from zero. Its settings take precedence over `[transport]`.",
     keys: &[
         key(
             "count",
             KeyType::CountOrRest { min: 1, max: 100_000 },
             Required,
-            "How many hosts; `rest` is what a topology with a fixed number of hosts has left.",
+            "Number of hosts; `rest` takes the remaining hosts of a topology with a fixed number.",
         ),
         key(
             "side",
             KeyType::Name(NameSet::Fixed(&["left", "right", "s1", "s2", "s3", "r1", "r2"])),
-            Unset("must be written for a dumbbell and for multi-hop, and only there"),
-            "Where they are: `left` or `right` of the bottleneck of a dumbbell; `s1`, `s2` before the first trunk of multi-hop, the others behind the second (DCTCP fig. 17).",
+            Unset("required for a dumbbell and for multi-hop, and only there"),
+            "Location: `left` or `right` of the bottleneck of a dumbbell; `s1`, `s2` before the first trunk of multi-hop, the others after the second (DCTCP fig. 17).",
         ),
         key(
             "profile",
             KeyType::Name(NameSet::Profiles),
             Unset("as `transport.profile`"),
-            "The stack of these hosts.",
+            "Stack of these hosts.",
         ),
         key(
             "scheme",
             KeyType::Name(NameSet::Schemes),
             Unset("as `transport.scheme`, or the compared one"),
-            "A scheme that these hosts keep whatever is compared.",
+            "Scheme that these hosts keep in every comparison.",
         ),
         key(
             "host-profile",
             KeyType::Name(NameSet::HostProfiles),
             Unset("as `transport.host-profile`"),
-            "What stands between TCP and the line, its clock, and the switches that belong to its hardware, where nothing else is said.",
+            "Defaults for the host stack, NIC and clock, and for the TCP switches of its hardware.",
         ),
         key(
             "class",
             KeyType::Name(NameSet::Classes),
-            Unset("the last class, where there are any"),
-            "The queue that the packets of these hosts take at the switches, but those of a traffic group with a class of its own.",
+            Unset("the last class, if there are any"),
+            "Queue of these hosts' packets at the switches, except packets of a traffic group with its own class.",
         ),
     ],
     tables: &[&clock::CLOCK, &nic::NIC],
@@ -76,9 +76,9 @@ pub(super) fn read(
         let piped = file.root.get(&["pipe"]).is_some();
         if named.name == BOTTLENECK && topology.kind == TopologyKind::Dumbbell && piped {
             let message =
-                format!("in `on` of a pipe `{BOTTLENECK}` is the line between the switches");
+                format!("`{BOTTLENECK}` in `on` of a pipe means the line between the switches");
             let help = "give the group another name".to_owned();
-            file.complaints.add(named.at, message, Some(help));
+            file.diagnostics.add(named.at, message, Some(help));
         }
         let mut r = file.reader(&HOSTS, &[], named);
         let (count, at) = match r.value("count") {
@@ -89,7 +89,7 @@ pub(super) fn read(
                 }
                 (0, at)
             }
-            // A complaint stands already.
+            // The error is already reported.
             None => (1, r.at("count")),
         };
         let side = side(&mut r, named.name, topology.kind);
@@ -111,7 +111,7 @@ pub(super) fn read(
         });
     }
     assign_rest(file, topology, &mut out, rest);
-    // One side is numbered after the other, whatever the order of the file.
+    // Hosts are numbered side by side, regardless of the order of the file.
     let mut first = 0_u32;
     for side in 0..topology.kind.sides().len().max(1) {
         for group in out.iter_mut().filter(|g| g.side == side) {
@@ -122,7 +122,7 @@ pub(super) fn read(
     out
 }
 
-/// Reads where the hosts of a group are.
+/// Reads the side of a group.
 fn side(r: &mut TableReader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usize {
     let side = r.text("side");
     let sides = kind.sides();
@@ -132,14 +132,14 @@ fn side(r: &mut TableReader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usiz
     };
     if sides.is_empty() {
         if r.has("side") {
-            let help = "take it out, or write `kind = \"dumbbell\"` in [topology]";
+            let help = "remove it, or write `kind = \"dumbbell\"` in [topology]";
             let what = if kind == TopologyKind::Star { "a star" } else { "this topology" };
             r.report("side", format!("{what} has no sides"), Some(help.to_owned()));
         }
         return 0;
     }
     if !r.has("side") {
-        r.report("side", format!("[hosts.{name}] does not say its side"), Some(choice()));
+        r.report("side", format!("[hosts.{name}] has no `side`"), Some(choice()));
     }
     let Some(side) = side else { return 0 };
     let found = sides.iter().position(|s| *s == side);
@@ -149,54 +149,54 @@ fn side(r: &mut TableReader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usiz
     })
 }
 
-/// Gives the rest to the group that takes it, and compares with what the topology has.
+/// Assigns the remaining hosts to the group with `rest`, and checks the total.
 fn assign_rest(
     file: &mut ReadContext<'_, '_, '_>,
     topology: &Topology,
     groups: &mut [HostGroup],
     rest: Option<(usize, SourceSpan)>,
 ) {
-    let said: u64 = groups.iter().map(|g| u64::from(g.range.count)).sum();
-    // The group has some hosts for the checks that follow, whatever is wrong.
+    let assigned: u64 = groups.iter().map(|g| u64::from(g.range.count)).sum();
+    // Later checks need at least one host in the group, even after an error.
     if let Some(group) = rest.and_then(|(index, _)| groups.get_mut(index)) {
         group.range.count = 1;
     }
     let Some(total) = network::host_count(topology) else {
         if let Some((_, at)) = rest {
-            let help = "write how many hosts the group has".to_owned();
-            let message = format!("a {} has as many hosts as its groups say", topology.entry.name);
-            file.complaints.add(at, message, Some(help));
+            let help = "write the number of hosts in the group".to_owned();
+            let message = format!("a {} has no fixed number of hosts", topology.entry.name);
+            file.diagnostics.add(at, message, Some(help));
         }
         return;
     };
-    // What is missing was complained of.
+    // Missing keys are already reported.
     if !topology.is_complete() {
         return;
     }
     if let Some(wrong) = network::dimension_error(topology) {
-        return file.complaints.add(wrong.at, wrong.message, wrong.help);
+        return file.diagnostics.add(wrong.at, wrong.message, wrong.help);
     }
     let name = topology.entry.name;
     if let Some((index, at)) = rest {
-        if let Some(left @ 1..=100_000) = total.checked_sub(said) {
+        if let Some(left @ 1..=100_000) = total.checked_sub(assigned) {
             groups[index].range.count = left as u32;
         } else {
             let message =
-                format!("this {name} has {total} hosts, of which the other groups take {said}");
-            let help = "make the others smaller, or the topology larger".to_owned();
-            file.complaints.add(at, message, Some(help));
+                format!("this {name} has {total} hosts, of which the other groups take {assigned}");
+            let help = "shrink the other groups, or enlarge the topology".to_owned();
+            file.diagnostics.add(at, message, Some(help));
         }
-    } else if total != said
+    } else if total != assigned
         && let Some(last) = groups.last()
     {
-        let message = format!("this {name} has {total} hosts, but the groups have {said}");
+        let message = format!("this {name} has {total} hosts, but the groups have {assigned}");
         let help =
-            "write `count = \"rest\"` in one group, or change what [topology] counts".to_owned();
-        file.complaints.add(last.count_at, message, Some(help));
+            "write `count = \"rest\"` in one group, or change the numbers in [topology]".to_owned();
+        file.diagnostics.add(last.count_at, message, Some(help));
     }
 }
 
-/// Writes one group out, with every switch of the configuration that its hosts run with.
+/// Writes one group, with all switches of its hosts' configuration.
 pub(super) fn write(
     out: &mut TomlWriter,
     group: &HostGroup,

@@ -1,4 +1,4 @@
-//! A marker (AQM): the tables `mark`, wherever they stand.
+//! Markers (AQM): the tables `mark`.
 
 use lowtide_net::aqm::{self, phantom::GAMMA};
 use lowtide_net::profiles::{self, SwitchProfile};
@@ -17,132 +17,132 @@ use crate::toml_tree::SourceSpan;
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, KeyValue, NameSet, format_count};
 
-/// The keys of a marker, wherever it stands.
+/// Keys of a marker, in any table.
 pub(super) static KEYS: &[KeySpec] = &[
     key(
         "kind",
         KeyType::Name(NameSet::Markers),
         Is("droptail"),
-        "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `step-dequeue`: one that leaves more than `k` behind; `phantom`: by a virtual queue slower than the line (HULL); `red`: at random, by an average; `codel`: after too long a wait (RFC 8289); `pi`: at random, steered to a length; `pie`: at random, steered to a wait (RFC 8033); `droptail`: none.",
+        "`step`: marks a packet that finds more than `k` queued (DCTCP §3.1); `step-dequeue`: a packet that leaves more than `k` behind; `phantom`: by a virtual queue slower than the line (HULL); `red`: at random, by average queue length; `codel`: by sojourn time (RFC 8289); `pi`: at random, controlled to a queue length; `pie`: at random, controlled to a queueing delay (RFC 8033); `droptail`: none.",
     ),
     key(
         "k",
         KeyType::Length,
-        Unset("must be written for a step and for `phantom`"),
-        "The threshold K; for `phantom` in bytes, framing counted.",
+        Unset("required for a step and for `phantom`"),
+        "Threshold K; for `phantom` in bytes, including framing.",
     ),
     key(
         "not-ect",
         KeyType::Name(NameSet::Fixed(&["ignore", "drop"])),
         Is("ignore"),
-        "What happens to a packet that would be marked and is not ECN-capable (RFC 8257 §5 warns of `drop`).",
+        "Action for a packet to be marked that is not ECN-capable (RFC 8257 §5 warns of `drop`).",
     ),
     key(
         "gamma",
         SHARE,
         Unset("`95 %`"),
-        "The rate of a phantom queue, as a share of that of the line.",
+        "Drain rate of a phantom queue, as a share of the line rate.",
     ),
     key(
         "min",
         KeyType::Length,
-        Unset("must be written for `red`"),
-        "`red`: below this average nothing is marked.",
+        Unset("required for `red`"),
+        "`red`: no packet is marked below this average.",
     ),
     key(
         "max",
         KeyType::Length,
-        Unset("must be written for `red`"),
-        "`red`: from this average on everything is, unless `gentle`.",
+        Unset("required for `red`"),
+        "`red`: all packets are marked from this average on, unless `gentle`.",
     ),
-    key("max-p", SHARE, Unset("`10 %`"), "`red`: the probability just below `max`."),
+    key("max-p", SHARE, Unset("`10 %`"), "`red`: marking probability just below `max`."),
     key(
         "weight",
         KeyType::Count { min: 0, max: 24 },
         Unset("`9`"),
-        "`red`: the average takes in 2^-`weight` of each new length.",
+        "`red`: the gain of the average is 2^-`weight`.",
     ),
     key(
         "gentle",
         KeyType::Bool,
         Unset("`false`"),
-        "`red`: from `max` to twice `max` the probability grows to one instead of jumping there.",
+        "`red`: the probability grows linearly to one between `max` and twice `max`.",
     ),
     key(
         "mean-packet",
         KeyType::Size,
         Unset("`1500 B`"),
-        "A typical packet: for `red` by it the average decays while the line is idle, for `pie` a queue of two is left alone.",
+        "Typical packet size: for `red` it sets the decay of the average on an idle line; `pie` does not mark a queue of two such packets.",
     ),
     key(
         "target",
         KeyType::Time { positive: false },
         Unset("`5 ms` for `codel`, `15 ms` for `pie`"),
-        "`codel`, `pie`: the time in the queue that is acceptable.",
+        "`codel`, `pie`: acceptable queueing delay.",
     ),
     key(
         "interval",
         KeyType::Time { positive: true },
         Unset("`100 ms`"),
-        "`codel`: how long it may be exceeded; about the longest usual round trip.",
+        "`codel`: time that `target` may be exceeded; about the longest usual round trip.",
     ),
     key(
         "a",
         SHARE,
         Unset("`18220 ppb`"),
-        "`pi`: what the error of now adds to the probability, per packet.",
+        "`pi`: gain on the current error, probability per packet.",
     ),
     key(
         "b",
         SHARE,
         Unset("`18160 ppb`"),
-        "`pi`: what the error of a period ago takes off, per packet; below `a`.",
+        "`pi`: gain on the previous error, probability per packet, subtracted; below `a`.",
     ),
     key(
         "q-ref",
         KeyType::Count { min: 1, max: 1_000_000 },
-        Unset("must be written for `pi`"),
-        "`pi`: the length that the queue is to have, in packets.",
+        Unset("required for `pi`"),
+        "`pi`: target queue length, in packets.",
     ),
     key(
         "period",
         KeyType::Time { positive: true },
         Unset("`6250 us` for `pi`, `15 ms` for `pie`"),
-        "`pi`, `pie`: the time between two updates.",
+        "`pi`, `pie`: time between two updates.",
     ),
     key(
         "alpha",
         KeyType::Ratio,
         Unset("`1/8`"),
-        "`pie`: what a second above `target` adds to the probability at each update; for a target of microseconds some hundred times as much.",
+        "`pie`: gain on the delay above `target`, probability per second at each update; some hundred times higher for a target of microseconds.",
     ),
     key(
         "beta",
         KeyType::Ratio,
         Unset("`5/4`"),
-        "`pie`: what a second more than at the last update adds.",
+        "`pie`: gain on the change of delay since the last update, probability per second.",
     ),
     key(
         "burst",
         KeyType::Time { positive: false },
         Unset("`150 ms`"),
-        "`pie`: how long nothing is chosen after the queue was calm.",
+        "`pie`: burst allowance, time without marks after the queue was short.",
     ),
     key(
         "mark-limit",
         SHARE,
         Unset("`10 %`"),
-        "`pie`: from this probability on chosen packets are dropped, ECN-capable or not (RFC 8033 §5.1).",
+        "`pie`: above this probability packets are dropped, ECN-capable or not (RFC 8033 §5.1).",
     ),
     key(
         "signal",
         KeyType::Name(NameSet::Fixed(&["mark", "drop"])),
         Unset("`mark`"),
-        "`red`, `codel`, `pi`, `pie`: what is done to the packets that are chosen.",
+        "`red`, `codel`, `pi`, `pie`: action for the selected packets.",
     ),
 ];
 
-/// Reads the table of a marker; also where its threshold is written.
+/// Reads the table of a marker and the location of its threshold.
 pub(super) fn read(r: &mut TableReader<'_, '_, '_>) -> (MarkSpec, SourceSpan) {
     let kind = r.text("kind").unwrap_or_default();
     foreign(r, &kind);
@@ -162,7 +162,7 @@ pub(super) fn read(r: &mut TableReader<'_, '_, '_>) -> (MarkSpec, SourceSpan) {
     (mark, r.at(threshold.unwrap_or("kind")))
 }
 
-/// Complains of keys that another marker has.
+/// Reports keys that belong to other markers.
 fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str) {
     let has = |marker: &RegistryEntry, key: &str| marker.params.iter().any(|p| p.name == key);
     let own = aqm::find(kind).filter(|marker| !marker.params.is_empty());
@@ -176,23 +176,23 @@ fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str) {
         let (message, help) = match (kinds.as_slice(), own.is_none()) {
             (["phantom"], _) => (
                 format!("`{key}` belongs to a phantom queue"),
-                "write `kind = \"phantom\"`, or take it out".to_owned(),
+                "write `kind = \"phantom\"`, or remove it".to_owned(),
             ),
             ([one], _) => (
                 format!("`{key}` belongs to `{one}`"),
-                format!("write `kind = \"{one}\"`, or take it out"),
+                format!("write `kind = \"{one}\"`, or remove it"),
             ),
             (_, true) => {
                 let kinds: Vec<String> =
                     kinds.iter().map(|k| format!("`kind = \"{k}\"`")).collect();
                 (
                     format!("`{key}` has no effect without a marker"),
-                    format!("take it out, or write {}", kinds.join(" or ")),
+                    format!("remove it, or write {}", kinds.join(" or ")),
                 )
             }
             _ => (
                 format!("`{key}` has no effect on `{kind}`"),
-                format!("it belongs to {}; take it out", kinds.join(", ")),
+                format!("it belongs to {}; remove it", kinds.join(", ")),
             ),
         };
         r.report(key, message, Some(help));
@@ -208,10 +208,10 @@ fn signal(r: &mut TableReader<'_, '_, '_>) -> CongestionSignal {
         return CongestionSignal::Mark(not_ect(r));
     }
     if r.has("not-ect") {
-        let help = "take it out, or write `signal = \"mark\"`".to_owned();
+        let help = "remove it, or write `signal = \"mark\"`".to_owned();
         r.report(
             "not-ect",
-            "`not-ect` has no effect where every chosen packet is dropped",
+            "`not-ect` has no effect if every selected packet is dropped",
             Some(help),
         );
     }
@@ -232,7 +232,7 @@ fn step(r: &mut TableReader<'_, '_, '_>, kind: &str) -> MarkSpec {
         (_, Some(Count::Bytes(k))) => MarkSpec::Phantom { k, gamma, not_ect },
         (_, Some(Count::Packets(_))) => {
             let help = "write it in bytes: `k = \"3 kB\"`".to_owned();
-            r.report("k", "a phantom queue has no packets to count", Some(help));
+            r.report("k", "a phantom queue cannot count packets", Some(help));
             MarkSpec::None
         }
     }
@@ -253,7 +253,7 @@ fn red(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     };
     if ordered != Some(true) {
         let (message, help) = if ordered.is_none() {
-            ("`max` is not in the unit of `min`".to_owned(), "write both in one unit")
+            ("`max` has another unit than `min`".to_owned(), "write both in one unit")
         } else {
             let message = format!(
                 "`max` of {} is not above `min` of {}",
@@ -267,7 +267,7 @@ fn red(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     let max_p = r.parts("max-p").unwrap_or(Fraction::from_percent(10));
     if max_p <= Fraction::ZERO {
         let help = "give a share above 0 %, as `max-p = \"10 %\"`".to_owned();
-        r.report("max-p", "with this probability nothing is marked below `max`", Some(help));
+        r.report("max-p", "no packet would be marked below `max`", Some(help));
     }
     let weight = if r.has("weight") { r.count("weight") as u8 } else { 9 };
     let gentle = r.has("gentle") && r.bool("gentle");
@@ -277,14 +277,17 @@ fn red(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
 
 fn pi(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     if !r.has("q-ref") {
-        let help =
-            "write the length that the queue is to have, in packets: `q-ref = 20`".to_owned();
+        let help = "write the target queue length in packets: `q-ref = 20`".to_owned();
         r.report("kind", "a `pi` marker needs its `q-ref`", Some(help));
     }
     let (a, b) = (r.parts("a").unwrap_or(GAINS.0), r.parts("b").unwrap_or(GAINS.1));
     if b >= a {
-        let help = format!("the authors have {} and {}", GAINS.0, GAINS.1);
-        r.report("b", format!("gains of {a} and {b} do not settle: `a` is above `b`"), Some(help));
+        let help = format!("the authors use {} and {}", GAINS.0, GAINS.1);
+        r.report(
+            "b",
+            format!("gains of {a} and {b} are unstable: `a` must be above `b`"),
+            Some(help),
+        );
     }
     let period = r.time("period").unwrap_or(Duration::from_us(6_250));
     MarkSpec::Pi(PiSpec { a, b, q_ref: r.count("q-ref"), period, signal: signal(r) })
@@ -310,10 +313,10 @@ fn pie(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     })
 }
 
-/// `a` and `b` of Hollot et al.
+/// Gains `a` and `b` of Hollot et al.
 const GAINS: (Fraction, Fraction) = (Fraction::from_ppb(18_220), Fraction::from_ppb(18_160));
 
-/// Writes the keys of a marker out.
+/// Writes the keys of a marker.
 pub(super) fn write(out: &mut TomlWriter, mark: &MarkSpec) {
     let chosen = |out: &mut TomlWriter, signal: CongestionSignal| match signal {
         CongestionSignal::Drop => out.text("signal", "drop"),
@@ -380,7 +383,7 @@ fn write_not_ect(out: &mut TomlWriter, not_ect: NotEct) {
     out.text("not-ect", if not_ect == NotEct::Drop { "drop" } else { "ignore" });
 }
 
-/// Complains of a marker where packets cannot be marked.
+/// Reports a marker on a switch without ECN.
 pub(super) fn report_no_ecn(
     file: &mut ReadContext<'_, '_, '_>,
     switch: &SwitchPort,
@@ -391,8 +394,8 @@ pub(super) fn report_no_ecn(
         let message =
             format!("a {} cannot mark: it has no ECN ({})", profile.name, profile.summary);
         let help =
-            format!("take the marker out, or choose a switch that marks: {}", marking().join(", "));
-        file.complaints.add(switch.k_at, message, Some(help));
+            format!("remove the marker, or choose a switch with ECN: {}", marking().join(", "));
+        file.diagnostics.add(switch.k_at, message, Some(help));
     }
 }
 

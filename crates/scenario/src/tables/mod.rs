@@ -1,8 +1,9 @@
-//! The tables of a scenario file, one file each: its keys, how it is read, how it is written out.
+//! The tables of a scenario file, one file each: keys, reader and writer.
 //!
-//! Contract: [`ROOT`] and the tables in it are the only list of keys. A new key goes into the file of its
-//! table; a new table is a file with its `TableSpec`, `read` and `write`, a field of [`ScenarioModel`], and three
-//! lines here: its place in [`ROOT`], in [`read`] and in [`write`]. Nothing else lists tables.
+//! Contract: [`ROOT`] and its subtables are the only list of keys. A new key goes into the file of
+//! its table. A new table is a file with its `TableSpec`, `read` and `write`, a field of
+//! [`ScenarioModel`], and three lines here: in [`ROOT`], in [`read`] and in [`write`]. Nothing else
+//! lists tables.
 
 mod buffer;
 mod class;
@@ -39,14 +40,14 @@ use crate::toml_writer::TomlWriter;
 use crate::value::KeyType;
 use read_context::ReadContext;
 
-/// The top of the file, and every table, in the order in which they are written out.
+/// The root of the file with all tables, in the order in which they are emitted.
 pub(crate) static ROOT: TableSpec = TableSpec {
     path: &[],
-    doc: "The head of the file.",
+    doc: "Head of the file.",
     keys: &[
         key("schema", KeyType::Count { min: 1, max: 1 }, Required, "Version of this format: 1."),
-        key("title", KeyType::Text, Required, "One line that says what is shown."),
-        key("description", KeyType::Text, Unset("nothing"), "One more line."),
+        key("title", KeyType::Text, Required, "Title, one line."),
+        key("description", KeyType::Text, Unset("nothing"), "Description, one line."),
     ],
     tables: &[
         &run::RUN,
@@ -66,7 +67,7 @@ pub(crate) static ROOT: TableSpec = TableSpec {
     contents: TableContents::KeysOnly,
 };
 
-/// Every table, each before those that stand in it.
+/// Returns all tables, each before its subtables.
 pub(crate) fn sections() -> Vec<&'static TableSpec> {
     fn add(section: &'static TableSpec, out: &mut Vec<&'static TableSpec>) {
         out.push(section);
@@ -77,15 +78,15 @@ pub(crate) fn sections() -> Vec<&'static TableSpec> {
     out
 }
 
-/// Reads a whole tree. All complaints are found in one go: what is wrong has something in its place, so
-/// that later tables and checks find more. `None` when there are any.
+/// Reads a whole tree. Invalid values are replaced by placeholders, so that later tables and checks
+/// find all errors at once. Returns `None` if there are any.
 pub(crate) fn read(
     root: &TomlNode,
     known: &KnownNames,
-    library: &FileCache<'_>,
-    complaints: &mut Diagnostics<'_>,
+    file_cache: &FileCache<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<ScenarioModel> {
-    let file = &mut ReadContext { root, known, files: library, complaints };
+    let file = &mut ReadContext { root, known, files: file_cache, diagnostics };
     files::read(file);
     let (title, description) = head(file);
     let run = run::read(file);
@@ -101,7 +102,7 @@ pub(crate) fn read(
     let probes = probes::read(file);
     let compare = compare::read(file);
     let bundles = compare::bundles(file);
-    file.complaints.is_empty().then_some(ScenarioModel {
+    file.diagnostics.is_empty().then_some(ScenarioModel {
         title,
         description,
         run,
@@ -126,14 +127,14 @@ fn head(file: &mut ReadContext<'_, '_, '_>) -> (String, Option<String>) {
     (r.text("title").unwrap_or_default(), r.text("description"))
 }
 
-/// Writes the top of the file.
+/// Writes the head of the file.
 pub(crate) fn write_head(out: &mut TomlWriter, model: &ScenarioModel) {
     out.bare("schema", 1);
     out.text("title", &model.title);
     out.optional("description", model.description.as_ref());
 }
 
-/// Writes every table out, for one seed and one scheme; `configs` has one configuration per host group.
+/// Writes all tables, for one seed and one scheme; `configs` has one configuration per host group.
 pub(crate) fn write(
     out: &mut TomlWriter,
     model: &ScenarioModel,
@@ -144,7 +145,7 @@ pub(crate) fn write(
     run::write(out, &model.run, seed);
     topology::write(out, &model.topology);
     routing::write(out, model.routing);
-    model.failures.iter().for_each(|outage| routing::write_failure(out, outage));
+    model.failures.iter().for_each(|failure| routing::write_failure(out, failure));
     switch::write(out, &model.switch);
     model.pipes.iter().for_each(|pipe| pipe::write(out, pipe));
     let compared = !model.compare.is_empty() || model.transport.scheme.is_some();
@@ -152,7 +153,7 @@ pub(crate) fn write(
     for (group, config) in model.hosts.iter().zip(configs) {
         hosts::write(out, group, config, model);
     }
-    // A bundle that gives this run its name stays known.
+    // The bundle that names this run must be defined.
     let used = |name: &str| {
         let mut own = model.hosts.iter().filter_map(|g| g.stack.scheme.as_ref());
         name == scheme || own.any(|s| s.name == name)
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_stands_twice_and_each_says_what_it_means() {
+    fn keys_are_unique_and_documented() {
         for section in sections() {
             let mut names: Vec<_> = section.all_keys().iter().map(|k| k.name).collect();
             names.extend(section.children());

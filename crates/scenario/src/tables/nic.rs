@@ -1,4 +1,4 @@
-//! `[hosts.NAME.nic]`: what stands between TCP and the line.
+//! `[hosts.NAME.nic]`: host stack and NIC, between TCP and the line.
 
 use lowtide_host::{AggregationSpec, BucketSpec, NicSpec, StackDelay, StackJitter, StackSpec};
 use lowtide_traffic::workload::WorkloadParamKind;
@@ -14,93 +14,93 @@ use crate::value::{KeyType, NameSet};
 /// `[hosts.NAME.nic]`.
 pub(super) static NIC: TableSpec = TableSpec {
     path: &["hosts", "*", "nic"],
-    doc: "What stands between TCP and the line. Without a host profile all of it is off. Segmentation offload is the switch `tso-segments` of the sender.",
+    doc: "Host stack and NIC. Everything is off by default, without a host profile. Segmentation offload is the sender's switch `tso-segments`.",
     keys: &[
         key(
             "bucket-rate",
             KeyType::RateOrOff,
             Is("off"),
-            "Burst control: packets leave TCP through a token bucket of this rate, framing counted (DX §V: the rate of the line).",
+            "Burst control: a token bucket below TCP has this rate, including framing (DX §V: the line rate).",
         ),
         key(
             "bucket-burst",
             KeyType::Size,
             Is("1538 B"),
-            "How many bytes the bucket holds, framing counted; the default is one full Ethernet packet (DX §V).",
+            "Size of the bucket, including framing; the default is one full Ethernet packet (DX §V).",
         ),
         key(
             "bucket-poll",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "The bucket is polled: packets leave at multiples of this only (DX §III).",
+            "Polling interval: packets leave the bucket only at multiples of this (DX §III).",
         ),
         key(
             "small-queue",
             KeyType::OrOff(&WorkloadParamKind::Size),
             Is("off"),
-            "A connection that has so much in its host's queue holds its data back until it has less (Linux: TCP small queues); the window does not grow meanwhile. Not together with `bucket-rate` or a delay of the way out.",
+            "Limit of a connection's data in its host's queue (Linux: TCP small queues); at the limit the window does not grow. Not together with `bucket-rate`, `send-delay` or `send-jitter`.",
         ),
         key(
             "moderation",
             KeyType::TimeOrOff,
             Is("off"),
-            "The least time between two interrupts; what comes in between waits for the next.",
+            "Interrupt moderation: minimum time between two interrupts; packets in between wait for the next.",
         ),
         key(
             "aggregate",
             KeyType::OrOff(&WorkloadParamKind::Time),
             Is("off"),
-            "Receive aggregation (LRO, GRO): how long a segment waits for those that continue it; `0 s` joins what one interrupt brings.",
+            "Receive aggregation (LRO, GRO): time that a segment waits for its successors; `0 s` merges segments of one interrupt.",
         ),
         key(
             "aggregate-size",
             KeyType::Size,
             Is("64 kB"),
-            "The most payload of an aggregate; at most 65000 B.",
+            "Maximum payload of an aggregate, up to 65000 B.",
         ),
         key(
             "send-delay",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "The stack's delay on the way out, between TCP and burst control.",
+            "Send delay of the stack, between TCP and burst control.",
         ),
         key(
             "send-jitter",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "What comes on top, at random; order is kept.",
+            "Random delay added to `send-delay`; order is kept.",
         ),
         key(
             "receive-delay",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "The stack's delay on the way in, between the interrupt and receive aggregation.",
+            "Receive delay of the stack, between the interrupt and receive aggregation.",
         ),
         key(
             "receive-jitter",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "What comes on top, at random; order is kept.",
+            "Random delay added to `receive-delay`; order is kept.",
         ),
         key(
             "jitter",
             KeyType::Name(NameSet::Fixed(&["uniform", "exponential"])),
             Is("exponential"),
-            "How `send-jitter` and `receive-jitter` are drawn: `uniform` up to them, `exponential` with them as the mean.",
+            "Distribution of `send-jitter` and `receive-jitter`: `uniform` up to them, `exponential` with them as the mean.",
         ),
     ],
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// What is written out where there is no bucket, and where nothing is aggregated: the defaults.
+/// Emitted values without a bucket, and without aggregation: the defaults.
 const DEFAULT_BURST: Bytes = Bytes::new(1_538);
 const DEFAULT_AGGREGATE: Bytes = Bytes::new(64_000);
 
-/// The most payload of an aggregate: an IP packet has 65535 B, and headers are among them.
+/// Maximum payload of an aggregate: an IP packet has at most 65535 B including headers.
 const MAX_AGGREGATE: Bytes = Bytes::new(65_000);
 
-/// Reads what stands between TCP and line of the group that `group` reads; what is not written is as in
+/// Reads the host stack and NIC of the host group that `group` reads; unset keys are taken from
 /// `base`.
 pub(super) fn read(group: &mut TableReader<'_, '_, '_>, base: NicSpec) -> NicSpec {
     let mut r = group.subtable(&NIC);
@@ -112,8 +112,8 @@ pub(super) fn read(group: &mut TableReader<'_, '_, '_>, base: NicSpec) -> NicSpe
         _ => r.size("aggregate-size").unwrap_or_default(),
     };
     if most > MAX_AGGREGATE {
-        let message = format!("an IP packet has no room for {most} of payload");
-        r.report("aggregate-size", message, Some(format!("{MAX_AGGREGATE} is the most")));
+        let message = format!("a payload of {most} does not fit into an IP packet");
+        r.report("aggregate-size", message, Some(format!("write at most {MAX_AGGREGATE}")));
     }
     let moderation = if r.has("moderation") {
         r.time("moderation").unwrap_or_default()
@@ -127,8 +127,8 @@ pub(super) fn read(group: &mut TableReader<'_, '_, '_>, base: NicSpec) -> NicSpe
     };
     let aggregation = interval.map(|interval| AggregationSpec { interval, max_bytes: most });
     if small_queue.is_some() && (bucket.is_some() || !stack.send.is_none()) {
-        let message = "packets wait in front of the queue that it limits".to_owned();
-        let help = "leave out `bucket-rate`, `send-delay` and `send-jitter`, or this".to_owned();
+        let message = "packets would wait before the queue that `small-queue` limits".to_owned();
+        let help = "remove `bucket-rate`, `send-delay` and `send-jitter`, or this key".to_owned();
         r.report("small-queue", message, Some(help));
     }
     NicSpec { stack, bucket, moderation, aggregation, tsq_limit: small_queue }
@@ -146,14 +146,14 @@ fn bucket(r: &mut TableReader<'_, '_, '_>, base: Option<BucketSpec>) -> Option<B
     let needed = rate.bytes_in(poll);
     if needed > burst {
         let message =
-            format!("{needed} of tokens come between two polls, but the bucket holds {burst}");
+            format!("{needed} of tokens arrive between two polls, but the bucket holds {burst}");
         let help = format!("write `bucket-burst = \"{needed}\"`, or poll more often");
         r.report("bucket-poll", message, Some(help));
     }
     Some(BucketSpec { rate, burst, poll })
 }
 
-/// The stack's delay in one direction.
+/// Reads the stack's delay in one direction.
 fn stack_delay(
     r: &mut TableReader<'_, '_, '_>,
     [delay, jitter]: [&str; 2],
@@ -173,7 +173,7 @@ fn stack_delay(
     StackDelay { constant, jitter }
 }
 
-/// Writes `[hosts.NAME.nic]` out.
+/// Writes `[hosts.NAME.nic]`.
 pub(super) fn write(out: &mut TomlWriter, name: &str, nic: &NicSpec) {
     out.table(&format!("hosts.{name}.nic"));
     let off = || "off".to_owned();
@@ -187,10 +187,10 @@ pub(super) fn write(out: &mut TomlWriter, name: &str, nic: &NicSpec) {
     let aggregation = nic.aggregation;
     out.text("aggregate", aggregation.map_or_else(off, |a| a.interval.to_string()));
     out.text("aggregate-size", aggregation.map_or(DEFAULT_AGGREGATE, |a| a.max_bytes));
-    let ways = [("send", nic.stack.send), ("receive", nic.stack.receive)];
+    let directions = [("send", nic.stack.send), ("receive", nic.stack.receive)];
     let mut uniform = false;
-    for (name, way) in ways {
-        let jitter = match way.jitter {
+    for (name, delay) in directions {
+        let jitter = match delay.jitter {
             StackJitter::None => Duration::ZERO,
             StackJitter::Uniform(most) => {
                 uniform = true;
@@ -198,7 +198,7 @@ pub(super) fn write(out: &mut TomlWriter, name: &str, nic: &NicSpec) {
             }
             StackJitter::Exponential(mean) => mean,
         };
-        out.text(&format!("{name}-delay"), way.constant);
+        out.text(&format!("{name}-delay"), delay.constant);
         out.text(&format!("{name}-jitter"), jitter);
     }
     out.text("jitter", if uniform { "uniform" } else { "exponential" });

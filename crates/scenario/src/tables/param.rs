@@ -1,4 +1,4 @@
-//! The keys of a workload: a distribution and a list of flows may come from files.
+//! Keys of a workload; distributions and flow lists may come from files.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::toml_tree::SourceText;
 use crate::toml_writer::TomlWriter;
 use crate::value::KeyValue;
 
-/// The value of a parameter, and the file that it is from.
+/// Reads a parameter's value, and the file that it is from.
 pub(super) fn read(
     r: &mut TableReader<'_, '_, '_>,
     param: &WorkloadParam,
-    library: &FileCache<'_>,
+    files: &FileCache<'_>,
 ) -> (WorkloadParamValue, Option<Arc<UserFile>>) {
     let name = param.name;
     let mut kind = param.kind;
@@ -47,19 +47,19 @@ pub(super) fn read(
             let chosen = names.iter().find(|n| Some(**n) == chosen.as_deref());
             WorkloadParamValue::Choice(chosen.or(names.first()).copied().unwrap_or_default())
         }
-        WorkloadParamKind::Distribution(measure) => return distribution(r, name, measure, library),
+        WorkloadParamKind::Distribution(kind) => return distribution(r, name, kind, files),
         WorkloadParamKind::File => {
             let Some(path) = r.text(name) else { return (WorkloadParamValue::Off, None) };
-            return match library.get(&path) {
+            return match files.get(&path) {
                 Ok(file) => (WorkloadParamValue::File(Arc::clone(&file)), Some(file)),
                 Err(why) => {
-                    let help = "paths lead from the scenario's own directory".to_owned();
+                    let help = "paths are relative to the scenario's directory".to_owned();
                     r.report(name, format!("cannot read `{path}`: {why}"), Some(help));
                     (WorkloadParamValue::Off, None)
                 }
             };
         }
-        // One optional parameter in another says nothing more.
+        // Optional parameters are not nested.
         WorkloadParamKind::Optional(_) => WorkloadParamValue::Off,
     };
     (value, None)
@@ -68,17 +68,17 @@ pub(super) fn read(
 fn distribution(
     r: &mut TableReader<'_, '_, '_>,
     name: &str,
-    measure: CdfKind,
-    library: &FileCache<'_>,
+    kind: CdfKind,
+    files: &FileCache<'_>,
 ) -> (WorkloadParamValue, Option<Arc<UserFile>>) {
     let Some(text) = r.text(name) else { return (WorkloadParamValue::Off, None) };
-    if let Some(cdf) = Cdf::from_text(&text, measure) {
+    if let Some(cdf) = Cdf::from_text(&text, kind) {
         return (WorkloadParamValue::Distribution(Arc::new(cdf)), None);
     }
-    let file = match library.get(&text) {
+    let file = match files.get(&text) {
         Ok(file) => file,
         Err(why) => {
-            let known = Cdf::names(measure);
+            let known = Cdf::names(kind);
             let help = match nearest(&text, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`? It is one of {}", known.join(", ")),
                 None => {
@@ -86,12 +86,12 @@ fn distribution(
                 }
             };
             let message =
-                format!("`{text}` is no distribution, no value with a unit, and no file: {why}");
+                format!("`{text}` is not a distribution, a value with a unit, or a file: {why}");
             r.report(name, message, Some(help));
             return (WorkloadParamValue::Off, None);
         }
     };
-    match Cdf::parse(&text, measure, &file.text) {
+    match Cdf::parse(&text, kind, &file.text) {
         Ok(cdf) => (WorkloadParamValue::Distribution(Arc::new(cdf)), Some(file)),
         Err(error) => {
             let at = error_span(&file.text, &error, r.add_source(SourceText::of(&file)));
@@ -101,7 +101,7 @@ fn distribution(
     }
 }
 
-/// Writes the value of a parameter out.
+/// Writes a parameter's value.
 pub(super) fn write(out: &mut TomlWriter, param: &WorkloadParam, args: &WorkloadArgs) {
     let name = param.name;
     let mut kind = param.kind;

@@ -1,4 +1,4 @@
-//! `[pipe.NAME]`: lines that differ from what `[topology]` and `[switch]` say of all, as dummynet has them.
+//! `[pipe.NAME]`: lines with their own properties, as in dummynet.
 
 use lowtide_net::BufferSpec;
 
@@ -15,39 +15,39 @@ use crate::value::{KeyType, NameSet};
 /// `[pipe.NAME]`.
 pub(crate) static PIPE: TableSpec = TableSpec {
     path: &["pipe", "*"],
-    doc: "A line that differs from the others: what is written here replaces what `[topology]` and `[switch]` say.",
+    doc: "Properties of some lines, which replace those of `[topology]` and `[switch]`.",
     keys: &[
         key(
             "on",
             KeyType::FreeNames("host groups, `bottleneck`, or links by their ends, `leaf0-spine1`"),
             Required,
-            "Host groups, the line of each of their hosts; `bottleneck` of a dumbbell; links by their ends, `leaf0-spine1`.",
+            "Lines: a host group for the lines of its hosts; `bottleneck` of a dumbbell; links by their ends, `leaf0-spine1`.",
         ),
         key(
             "direction",
             KeyType::Name(NameSet::Fixed(&["both", "up", "down", "right", "left"])),
             Is("both"),
-            "`up` from the hosts or `down` to them; on a link between its ends `right`, as it is named, or `left`; else `both`.",
+            "`up` from the hosts or `down` to them; `right` from the first named end of a link or `left`; or `both`.",
         ),
         key("rate", KeyType::Rate, Unset("as the line"), "Rate."),
         key("delay", KeyType::Time { positive: false }, Unset("as the line"), "Propagation delay."),
         key(
             "buffer",
             KeyType::LengthOrUnlimited,
-            Unset("as the port; that of a host has no limit"),
-            "What the port may hold.",
+            Unset("as the port; a host's port has no limit"),
+            "Limit of the port's queue.",
         ),
         key(
             "count-in-service",
             KeyType::Bool,
             Unset("as the port"),
-            "Whether the packet on the line counts as queued.",
+            "Count the packet in service as queued.",
         ),
         key(
             "loss",
             SHARE,
             Is("0 %"),
-            "The share of packets that are lost at random, each on its own, before they meet the queue.",
+            "Share of packets lost at random, independently, before the queue.",
         ),
     ],
     tables: &[&MARK],
@@ -57,13 +57,13 @@ pub(crate) static PIPE: TableSpec = TableSpec {
 /// `[pipe.NAME.mark]`.
 static MARK: TableSpec = TableSpec {
     path: &["pipe", "*", "mark"],
-    doc: "The marker of the pipe; without this table that of the port, of which a host has none.",
+    doc: "Marker of the pipe; the default is that of the port, which is none at a host.",
     keys: mark::KEYS,
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// Reads all pipes, of which there may be none.
+/// Reads all pipes; there may be none.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<PipeTable> {
     if file.root.get(&["pipe"]).is_none() {
         return Vec::new();
@@ -76,19 +76,19 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Vec<PipeTable> {
     out
 }
 
-/// Reads one pipe and complains of a direction that its lines do not have.
+/// Reads one pipe; reports a direction that its lines do not have.
 fn one(name: &str, r: &mut TableReader<'_, '_, '_>, groups: &[String]) -> PipeTable {
     let on = r.names("on").unwrap_or_default();
     let on: Vec<SpannedName> = on.into_iter().map(|(name, at)| SpannedName { name, at }).collect();
     let direction = r.text("direction").unwrap_or_else(|| "both".to_owned());
     let hosts = on.iter().any(|n| groups.contains(&n.name));
     let middle = on.iter().any(|n| !groups.contains(&n.name));
-    let (odd, help) = match direction.as_str() {
-        "up" | "down" => (middle, "a link between its ends goes `right` and `left`"),
-        "right" | "left" => (hosts, "the line of a host goes `up` and `down`"),
+    let (invalid, help) = match direction.as_str() {
+        "up" | "down" => (middle, "a link named by its ends has `right` and `left`"),
+        "right" | "left" => (hosts, "the line of a host has `up` and `down`"),
         _ => (false, ""),
     };
-    if odd {
+    if invalid {
         let message = format!("there is no `{direction}` on every line of this pipe");
         r.report("direction", message, Some(help.to_owned()));
     }
@@ -115,7 +115,7 @@ fn one(name: &str, r: &mut TableReader<'_, '_, '_>, groups: &[String]) -> PipeTa
     }
 }
 
-/// Writes one out.
+/// Writes one pipe.
 pub(super) fn write(out: &mut TomlWriter, pipe: &PipeTable) {
     out.table(&format!("pipe.{}", pipe.name));
     out.list("on", pipe.on.iter().map(|n| n.name.as_str()));

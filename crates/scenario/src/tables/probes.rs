@@ -1,4 +1,4 @@
-//! `[probes]`: what is sampled.
+//! `[probes]`: samples and traces.
 
 use lowtide_units::{Bytes, parse_bytes};
 
@@ -10,13 +10,13 @@ use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, MAX_COUNT, NameSet};
 
-/// Ends of the ranges of flow sizes where a scenario names none, in bytes: those of DCTCP §4.3.
+/// Default ends of the ranges of flow sizes, in bytes: those of DCTCP §4.3.
 const SIZE_CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// `[probes]`.
 pub(crate) static PROBES: TableSpec = TableSpec {
     path: &["probes"],
-    doc: "What is sampled. It never changes the run.",
+    doc: "Samples and traces. They never change the run.",
     keys: &[
         key("interval", KeyType::TimeOrOff, Is("1 ms"), "Time between samples."),
         key(
@@ -29,33 +29,33 @@ pub(crate) static PROBES: TableSpec = TableSpec {
             "flows-per-group",
             KeyType::Count { min: 0, max: MAX_COUNT },
             Is("2"),
-            "How many flows of each group, the first ones.",
+            "Number of sampled flows of each group, the first ones.",
         ),
-        key("queues", KeyType::Bool, Is("true"), "Sample the queues of the switches too."),
+        key("queues", KeyType::Bool, Is("true"), "Sample also the queues of the switches."),
         key(
             "delays",
             KeyType::Bool,
             Is("false"),
-            "Set each queueing delay that these flows compute from host stamps beside the true one (table `delays`).",
+            "Record each queueing delay that these flows compute from host timestamps with the true one (table `delays`).",
         ),
         key(
             "trace",
             KeyType::Flows,
             Unset("none"),
-            "Flows of which every segment, every change of the sender and every packet on the way is recorded.",
+            "Traced flows: every segment, every change of the sender and every packet on the path is recorded.",
         ),
         key(
             "size-classes",
             KeyType::Sizes,
             Unset("10 kB, 100 kB, 1 MB and 10 MB (DCTCP §4.3)"),
-            "Where the ranges of flow sizes end, each end included, by which summary and report show flows of unequal sizes; the last range has no end. An empty list shows none.",
+            "Upper ends, inclusive, of the flow-size ranges in summary and report, for flows of unequal sizes; the last range has no end. An empty list shows none.",
         ),
     ],
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// Reads it.
+/// Reads `[probes]`.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> ProbesTable {
     let known = file.known;
     let index = |name: &str| known.traffic.iter().position(|n| n == name).map(|i| i as u16);
@@ -78,7 +78,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> ProbesTable {
     }
 }
 
-/// Writes it out.
+/// Writes `[probes]`.
 pub(super) fn write(out: &mut TomlWriter, probes: &ProbesTable, traffic: &[TrafficGroup]) {
     out.table("probes");
     match probes.interval {

@@ -1,4 +1,4 @@
-//! `[routing]` and `[failure.NAME]`: which way packets take, and which links fail.
+//! `[routing]` and `[failure.NAME]`: path selection and link failures.
 
 use lowtide_net::Routing;
 
@@ -13,19 +13,19 @@ use crate::value::{KeyType, NameSet};
 /// `[routing]`.
 pub(crate) static ROUTING: TableSpec = TableSpec {
     path: &["routing"],
-    doc: "Which of several equally short ways a packet takes.",
+    doc: "Selection among several shortest paths.",
     keys: &[
         key(
             "kind",
             KeyType::Name(NameSet::Fixed(&["single", "ecmp", "spray"])),
-            Unset("`ecmp` where a topology may have several ways, else `single`"),
-            "`single`: always the first one; `ecmp`: by a hash of hosts and ports, with a salt per switch; `spray`: each packet by itself.",
+            Unset("`ecmp` if a topology may have several paths, else `single`"),
+            "`single`: always the first path; `ecmp`: by a hash of hosts and ports, with a salt per switch; `spray`: per packet.",
         ),
         key(
             "polarised",
             KeyType::Bool,
             Unset("`false`"),
-            "`ecmp`: all switches hash alike, the fault in which the second one of a row cannot spread what the first one sent its way.",
+            "`ecmp`: all switches use one hash (hash polarisation), so the second switch on a path cannot spread the flows it gets from the first.",
         ),
     ],
     tables: &[],
@@ -35,7 +35,7 @@ pub(crate) static ROUTING: TableSpec = TableSpec {
 /// `[failure.NAME]`.
 pub(crate) static FAILURE: TableSpec = TableSpec {
     path: &["failure", "*"],
-    doc: "A link that fails, in both directions, and may come back.",
+    doc: "A link that fails in both directions and may recover.",
     keys: &[
         key(
             "link",
@@ -47,15 +47,15 @@ pub(crate) static FAILURE: TableSpec = TableSpec {
             "nth",
             KeyType::Count { min: 0, max: 100_000 },
             Is("0"),
-            "Which one of several parallel links, from zero.",
+            "Index among parallel links, from zero.",
         ),
-        key("down", KeyType::Time { positive: false }, Required, "When it fails."),
-        key("up", KeyType::Time { positive: true }, Unset("never"), "When it works again."),
+        key("down", KeyType::Time { positive: false }, Required, "Time of the failure."),
+        key("up", KeyType::Time { positive: true }, Unset("never"), "Time of the recovery."),
         key(
             "detect",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "How long routes take to follow, after both.",
+            "Delay of the routing update after failure and recovery.",
         ),
     ],
     tables: &[],
@@ -68,7 +68,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, topology: TopologyKind) -
     let default = if topology.has_multipath() { "ecmp" } else { "single" };
     let kind = r.text("kind").unwrap_or_else(|| default.to_owned());
     if kind != "ecmp" && r.has("polarised") {
-        let help = "write `kind = \"ecmp\"`, or take it out".to_owned();
+        let help = "write `kind = \"ecmp\"`, or remove it".to_owned();
         r.report("polarised", format!("`polarised` has no effect on `{kind}`"), Some(help));
     }
     match kind.as_str() {
@@ -78,7 +78,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, topology: TopologyKind) -
     }
 }
 
-/// Reads all failures, of which there may be none.
+/// Reads all failures; there may be none.
 pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>) -> Vec<LinkFailure> {
     if file.root.get(&["failure"]).is_none() {
         return Vec::new();
@@ -89,8 +89,8 @@ pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>) -> Vec<LinkFailure> {
         let link = SpannedName { name: r.text("link").unwrap_or_default(), at: r.at("link") };
         let (down, up) = (r.time("down").unwrap_or_default(), r.time("up"));
         if let Some(up) = up.filter(|up| *up <= down) {
-            let help = "let it come back later, or take `up` out".to_owned();
-            let message = format!("a link that fails at {down} cannot be back at {up}");
+            let help = "raise `up`, or remove it".to_owned();
+            let message = format!("a link that fails at {down} cannot recover at {up}");
             r.report("up", message, Some(help));
         }
         let detect = r.time("detect").unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>) -> Vec<LinkFailure> {
     out
 }
 
-/// Writes `[routing]` out.
+/// Writes `[routing]`.
 pub(super) fn write(out: &mut TomlWriter, routing: Routing) {
     out.table("routing");
     match routing {
@@ -121,12 +121,12 @@ pub(super) fn write(out: &mut TomlWriter, routing: Routing) {
     }
 }
 
-/// Writes one failure out.
-pub(super) fn write_failure(out: &mut TomlWriter, outage: &LinkFailure) {
-    out.table(&format!("failure.{}", outage.name));
-    out.text("link", &outage.link.name);
-    out.bare("nth", outage.nth);
-    out.text("down", outage.down);
-    out.optional("up", outage.up);
-    out.text("detect", outage.detect);
+/// Writes one failure.
+pub(super) fn write_failure(out: &mut TomlWriter, failure: &LinkFailure) {
+    out.table(&format!("failure.{}", failure.name));
+    out.text("link", &failure.link.name);
+    out.bare("nth", failure.nth);
+    out.text("down", failure.down);
+    out.optional("up", failure.up);
+    out.text("detect", failure.detect);
 }

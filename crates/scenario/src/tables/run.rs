@@ -1,4 +1,4 @@
-//! `[run]`: how long a run lasts and how often it is repeated.
+//! `[run]`: duration and repetitions of a run.
 
 use lowtide_units::Duration;
 
@@ -13,50 +13,40 @@ use crate::value::{KeyType, NameSet};
 /// `[run]`.
 pub(crate) static RUN: TableSpec = TableSpec {
     path: &["run"],
-    doc: "How long a run lasts and how often it is repeated.",
+    doc: "Duration and repetitions of a run.",
     keys: &[
-        key(
-            "duration",
-            KeyType::Time { positive: true },
-            Required,
-            "A run ends at the latest then.",
-        ),
+        key("duration", KeyType::Time { positive: true }, Required, "Maximum duration of a run."),
         key(
             "warmup",
             KeyType::Time { positive: false },
             Is("0 s"),
-            "Statistics of queues and goodput start then.",
+            "Start of the statistics of queues and goodput.",
         ),
         key(
             "seeds",
             KeyType::Count { min: 1, max: 100_000 },
             Is("1"),
-            "How many times each point is run, each time with the next seed.",
+            "Runs of each point, with successive seeds.",
         ),
-        key(
-            "first-seed",
-            KeyType::Count { min: 0, max: 1_000_000_000 },
-            Is("1"),
-            "The first of these seeds.",
-        ),
+        key("first-seed", KeyType::Count { min: 0, max: 1_000_000_000 }, Is("1"), "First seed."),
         key(
             "end",
             KeyType::Name(NameSet::Fixed(&["done", "duration"])),
             Is("done"),
-            "`done`: already when every flow with a size is delivered; `duration`: only when the time is up.",
+            "`done`: when every flow with a size is delivered; `duration`: only at `duration`.",
         ),
         key(
             "allow-mismatch",
             KeyType::Bool,
             Is("false"),
-            "Run even where sender and receiver do not understand each other's ECN, to show what then happens.",
+            "Allow a sender and a receiver with incompatible ECN, to show the effect.",
         ),
     ],
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// Reads it.
+/// Reads `[run]`.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> RunTable {
     let mut r = file.table(&RUN);
     RunTable {
@@ -71,7 +61,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> RunTable {
     }
 }
 
-/// Writes it out for one seed.
+/// Writes `[run]` for one seed.
 pub(super) fn write(out: &mut TomlWriter, run: &RunTable, seed: u64) {
     out.table("run");
     out.text("duration", run.duration);

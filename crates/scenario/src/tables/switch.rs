@@ -1,4 +1,4 @@
-//! `[switch]`: memory, queues and markers of the switches; `[switch.at.NAME]`: those of some of them.
+//! `[switch]`: memory, queues and markers of all switches; `[switch.at.NAME]`: of some switches.
 
 use std::num::NonZeroU32;
 
@@ -18,49 +18,49 @@ use crate::value::{KeyType, NameSet};
 /// `[switch]`.
 pub(crate) static SWITCH: TableSpec = TableSpec {
     path: &["switch"],
-    doc: "The switches: their memory, and the queues at their output ports.",
+    doc: "Switches: their memory and the queues at their output ports.",
     keys: &[
         key(
             "profile",
             KeyType::Name(NameSet::Switches),
             Unset("none"),
-            "A switch that there is: its memory, and how ports share it, where nothing else is said here.",
+            "A real switch model, which provides defaults for memory and buffer.",
         ),
         key(
             "buffer",
             KeyType::Buffer,
-            Unset("`dynamic` with a profile; must be written without one"),
-            "What each port may hold: so much for itself (bytes are those of IP packets), or `dynamic`, `alpha` times the free memory that the ports of a switch share.",
+            Unset("`dynamic` with a profile; required without one"),
+            "Limit of each port: a fixed one (in bytes of IP packets), or `dynamic`, `alpha` times the free shared memory of the switch.",
         ),
         key(
             "alpha",
             KeyType::Ratio,
             Unset("as the profile, or `1`"),
-            "The factor of a dynamic buffer.",
+            "Factor of a dynamic buffer.",
         ),
         key(
             "reserved",
             KeyType::Size,
             Unset("as the profile, or nothing"),
-            "What each port has for itself beside the dynamic buffer, taken out of the memory.",
+            "Memory reserved for each port besides the dynamic buffer, taken from `memory`.",
         ),
         key(
             "memory",
             KeyType::Size,
-            Unset("as the profile; must be written for `dynamic` without one"),
-            "The memory that the ports of a switch share.",
+            Unset("as the profile; required for `dynamic` without one"),
+            "Packet memory shared by the ports of a switch.",
         ),
         key(
             "ports-per-memory",
             KeyType::Count { min: 1, max: 100_000 },
             Unset("as the profile, or all ports"),
-            "How many ports share one memory of that size: the first so many, the next so many, in the order of the links.",
+            "Number of ports that share one memory of that size, in the order of the links.",
         ),
         key(
             "count-in-service",
             KeyType::Bool,
             Is("false"),
-            "Whether the packet on the line counts as queued, for K and for a static buffer.",
+            "Count the packet in service as queued, for K and for a static buffer.",
         ),
     ],
     tables: &[&MARK, &class::CLASS, &AT],
@@ -70,7 +70,7 @@ pub(crate) static SWITCH: TableSpec = TableSpec {
 /// `[switch.mark]`.
 pub(crate) static MARK: TableSpec = TableSpec {
     path: &["switch", "mark"],
-    doc: "Marking (AQM) at the output ports of the switches.",
+    doc: "Marker (AQM) at the output ports of the switches.",
     keys: mark::KEYS,
     tables: &[],
     contents: TableContents::KeysOnly,
@@ -79,7 +79,7 @@ pub(crate) static MARK: TableSpec = TableSpec {
 /// `[switch.at.NAME]`.
 static AT: TableSpec = TableSpec {
     path: &["switch", "at", "*"],
-    doc: "What is different at one switch, `triumph1`, or at all of a kind, `leaf`: the switches whose name is that and a number. What is not written here is as in `[switch]`; a profile replaces memory and buffer of `[switch]`.",
+    doc: "Settings of one switch, `triumph1`, or of all of a kind, `leaf`: the switches with that name and a number. Other keys are as in `[switch]`; a profile replaces memory and buffer of `[switch]`.",
     keys: &[
         key("profile", KeyType::Name(NameSet::Switches), Unset("none"), "As in `[switch]`."),
         key(
@@ -121,13 +121,13 @@ static AT: TableSpec = TableSpec {
 /// `[switch.at.NAME.mark]`.
 static AT_MARK: TableSpec = TableSpec {
     path: &["switch", "at", "*", "mark"],
-    doc: "The marker there; without this table that of `[switch]`.",
+    doc: "Marker of these switches; the default is that of `[switch]`.",
     keys: mark::KEYS,
     tables: &[],
     contents: TableContents::KeysOnly,
 };
 
-/// Reads all of it.
+/// Reads `[switch]` and its subtables.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
     let has_classes = file.root.get(&["switch", "class"]).is_some();
     let mut r = file.table(&SWITCH);
@@ -170,7 +170,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
     Switch { all, overrides: some, classes }
 }
 
-/// Reads buffer and memory over what `out` has of them.
+/// Reads buffer and memory; unset keys keep the values of `out`.
 fn queues(r: &mut TableReader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_classes: bool) {
     if let Some(profile) = r.text("profile").and_then(|name| profiles::find(&name)) {
         out.profile = Some(profile);
@@ -200,7 +200,7 @@ fn queues(r: &mut TableReader<'_, '_, '_>, out: &mut SwitchPort, first: bool, ha
     for name in ["alpha", "reserved", "memory", "ports-per-memory"] {
         let own = matches!(name, "alpha" | "reserved");
         if !dynamic && r.has(name) && (own || !has_classes) {
-            let help = "write `buffer = \"dynamic\"`, or take it out".to_owned();
+            let help = "write `buffer = \"dynamic\"`, or remove it".to_owned();
             r.report(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
         }
     }
@@ -209,7 +209,7 @@ fn queues(r: &mut TableReader<'_, '_, '_>, out: &mut SwitchPort, first: bool, ha
     }
 }
 
-/// Writes all of it out.
+/// Writes `[switch]` and its subtables.
 pub(super) fn write(out: &mut TomlWriter, switch: &Switch) {
     out.table("switch");
     port(out, &switch.all);

@@ -1,4 +1,4 @@
-//! `[topology]`: the links, and how hosts are put together.
+//! `[topology]`: links and their arrangement.
 
 use lowtide_net::Framing;
 use lowtide_net::topology::{self as fabrics, star};
@@ -18,41 +18,42 @@ use crate::value::{KeyType, KeyValue, NameSet};
 /// `[topology]`.
 pub(crate) static TOPOLOGY: TableSpec = TableSpec {
     path: &["topology"],
-    doc: "Links and how they are put together. Its other keys belong to its kind.",
+    doc: "Links and their arrangement. The other keys depend on the kind.",
     keys: &[
         key(
             "kind",
             KeyType::Name(NameSet::Topologies),
             Required,
-            "How hosts and switches are connected.",
+            "Arrangement of hosts and switches.",
         ),
         key(
             "link-rate",
             KeyType::Rate,
             Required,
-            "Rate of every host's link, in each direction; of other links where nothing else is said.",
+            "Rate of every host's link, in each direction; default of other links.",
         ),
         key(
             "link-delay",
             KeyType::Time { positive: false },
             Required,
-            "Propagation delay of every host's link, one way; of other links where nothing else is said.",
+            "Propagation delay of every host's link, one way; default of other links.",
         ),
         key(
             "framing",
             KeyType::Name(NameSet::Fixed(&["ethernet", "ip"])),
             Is("ethernet"),
-            "What a packet takes on the line beside its own bytes: `ethernet` 38 B, `ip` nothing.",
+            "Overhead of a packet on the line: `ethernet` 38 B, `ip` none.",
         ),
-        key("mtu", KeyType::Size, Is("9000 B"), "The largest IP packet that the links carry."),
+        key("mtu", KeyType::Size, Is("9000 B"), "Largest IP packet that the links carry."),
     ],
     tables: &[&graph::LINKS],
     contents: TableContents::Topologies,
 };
 
-/// Reads it.
+/// Reads `[topology]`.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
-    // The keys of all topologies are known, so that those of another one are refused as what they are.
+    // The reader knows the keys of all topologies, so that `foreign` can explain those of another
+    // one.
     let all: Vec<KeySpec> = TOPOLOGY.keys_of_kinds();
     let mut r = file.table_with(&TOPOLOGY, &all);
     let entry = r.text("kind").and_then(|kind| fabrics::find(&kind)).unwrap_or(&star::ENTRY);
@@ -87,7 +88,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
     Topology { kind, entry, at, rate, delay, values, graph, framing, mtu }
 }
 
-/// Complains of what only other topologies have.
+/// Reports keys that belong to other topologies.
 fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str, own: &[KeySpec], all: &[KeySpec]) {
     let list = graph::LINKS.name();
     let others = all.iter().map(|key| key.name).chain([list]);
@@ -102,12 +103,12 @@ fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str, own: &[KeySpec], all: &[
         let kinds =
             fabrics::REGISTRY.iter().filter(has).map(|e| format!("`kind = \"{}\"`", e.name));
         let kinds: Vec<String> = kinds.collect();
-        let help = format!("take it out, or write {}", kinds.join(" or "));
+        let help = format!("remove it, or write {}", kinds.join(" or "));
         r.report(name, format!("a {kind} has no `{name}`"), Some(help));
     }
 }
 
-/// Writes it out.
+/// Writes `[topology]`.
 pub(super) fn write(out: &mut TomlWriter, topology: &Topology) {
     out.table("topology");
     out.text("kind", topology.entry.name);

@@ -1,4 +1,4 @@
-//! `[traffic.NAME]`: groups of flows and of queries. The keys of a workload are its own.
+//! `[traffic.NAME]`: groups of flows and of queries. Each workload has its own keys.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::value::{KeyType, NameSet};
 /// `[traffic.NAME]`.
 pub(crate) static TRAFFIC: TableSpec = TableSpec {
     path: &["traffic", "*"],
-    doc: "A group of flows, or of queries. Its other keys belong to its kind.",
+    doc: "A group of flows, or of queries. The other keys depend on the kind.",
     keys: &[
-        key("kind", KeyType::Name(NameSet::Workloads), Is("transfers"), "The workload."),
+        key("kind", KeyType::Name(NameSet::Workloads), Is("transfers"), "Workload."),
         key(
             "from",
             KeyType::Hosts,
-            Unset("must be written, but for workloads whose file names the hosts"),
-            "The hosts that open connections: those that send, or that ask.",
+            Unset("required, except for workloads whose file names the hosts"),
+            "Hosts that open connections: senders, or query clients.",
         ),
         key(
             "to",
             KeyType::Hosts,
-            Unset("must be written, but for workloads whose file names the hosts"),
-            "The hosts that receive, or that are asked.",
+            Unset("required, except for workloads whose file names the hosts"),
+            "Receivers, or servers of queries.",
         ),
         key(
             "class",
             KeyType::Name(NameSet::Classes),
-            Unset("that of the host that sends the packet"),
-            "The queue that the packets of these connections take at the switches, in both directions.",
+            Unset("that of the sending host"),
+            "Queue of these connections' packets at the switches, in both directions.",
         ),
     ],
     tables: &[],
@@ -53,7 +53,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         let workload =
             kind.as_deref().and_then(workload::find).unwrap_or(&workload::transfers::ENTRY);
         let more: Vec<KeySpec> = workload.params.iter().map(KeySpec::of_param).collect();
-        let library = file.files;
+        let file_cache = file.files;
         let mut r = file.reader(&TRAFFIC, &more, named);
         r.text("kind");
         for end in ["from", "to"] {
@@ -66,14 +66,14 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         let mut files: Vec<Arc<UserFile>> = Vec::new();
         let mut values = Vec::new();
         for param in workload.params {
-            let (value, used) = param::read(&mut r, param, library);
+            let (value, used) = param::read(&mut r, param, file_cache);
             values.push((param.name, value));
             files.extend(used);
         }
         let keys = workload.params.iter().map(|p| p.name).chain(["from", "to"]);
         let places = keys.filter(|key| r.has(key)).map(|key| (key, r.at(key))).collect();
         let mut list = |names: Option<Vec<(String, SourceSpan)>>| {
-            let hosts = resolve(&names.unwrap_or_default(), &groups, file.complaints);
+            let hosts = resolve(&names.unwrap_or_default(), &groups, file.diagnostics);
             hosts.unwrap_or_default()
         };
         let (sources, destinations) = (list(from), list(to));
@@ -87,7 +87,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
     out
 }
 
-/// Writes one group out.
+/// Writes one group.
 pub(super) fn write(out: &mut TomlWriter, group: &TrafficGroup, model: &ScenarioModel) {
     out.table(&format!("traffic.{}", group.name));
     out.text("kind", group.workload.name);

@@ -1,5 +1,4 @@
-//! `[transport]`: how the TCP of every host behaves where its group does not say otherwise; and what any
-//! table may say of a transport.
+//! `[transport]`: default TCP configuration of every host; and the transport keys of any table.
 
 use lowtide_host::find_host_profile;
 
@@ -15,37 +14,37 @@ use crate::value::{KeyType, NameSet};
 /// `[transport]`.
 pub(crate) static TRANSPORT: TableSpec = TableSpec {
     path: &["transport"],
-    doc: "How the TCP of every host behaves, where its group does not say otherwise.",
+    doc: "TCP configuration of every host, unless its group sets otherwise.",
     keys: &[
         key(
             "profile",
             KeyType::Name(NameSet::Profiles),
             Is("rfc"),
-            "The stack that all switches are taken from first.",
+            "Stack that provides the defaults of all switches.",
         ),
         key(
             "scheme",
             KeyType::Name(NameSet::Schemes),
-            Unset("the profile as it is"),
-            "A bundle of switches on top; not together with `compare.schemes`.",
+            Unset("the profile unchanged"),
+            "Scheme applied to the profile; not together with `compare.schemes`.",
         ),
         key(
             "host-profile",
             KeyType::Name(NameSet::HostProfiles),
-            Unset("as `ideal`, but the TCP of the profile untouched"),
-            "What stands between TCP and the line of every host, its clock, and the switches that belong to its hardware, where nothing else is said.",
+            Unset("as `ideal`, with the TCP of the profile unchanged"),
+            "Defaults for the host stack, NIC and clock of every host, and for the TCP switches of its hardware.",
         ),
     ],
     tables: &[],
     contents: TableContents::Switches,
 };
 
-/// Reads it.
+/// Reads `[transport]`.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> TransportTable {
     stack(&mut file.table(&TRANSPORT))
 }
 
-/// What a table says of a transport.
+/// Reads the transport keys of a table.
 pub(super) fn stack(r: &mut TableReader<'_, '_, '_>) -> TransportTable {
     let host_profile = r.text("host-profile").and_then(|name| find_host_profile(&name));
     TransportTable {
@@ -56,20 +55,20 @@ pub(super) fn stack(r: &mut TableReader<'_, '_, '_>) -> TransportTable {
     }
 }
 
-/// A name with its place.
+/// Reads a name with its location.
 pub(super) fn named(r: &mut TableReader<'_, '_, '_>, key: &str) -> Option<SpannedName> {
     let at = r.at(key);
     r.text(key).map(|name| SpannedName { name, at })
 }
 
-/// Writes the names only: the switches of every group are written out in its own table and win.
+/// Writes only the names: the table of each group contains all switches, which take precedence.
 pub(super) fn write(out: &mut TomlWriter, transport: &TransportTable, scheme: Option<&str>) {
     out.table("transport");
     write_named(out, "profile", transport.profile.as_ref());
     out.optional("scheme", scheme);
 }
 
-/// Writes a name out where there is one.
+/// Writes a name if there is one.
 pub(super) fn write_named(out: &mut TomlWriter, key: &str, named: Option<&SpannedName>) {
     out.optional(key, named.map(|named| &named.name));
 }

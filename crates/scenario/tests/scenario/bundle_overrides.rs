@@ -1,4 +1,4 @@
-//! What a compared bundle sets beside its transport.
+//! Keys that a compared bundle sets besides its transport.
 
 use lowtide_scenario::{RunSpec, Scenario};
 use lowtide_units::Bytes;
@@ -17,18 +17,18 @@ fn a_compared_bundle_sets_other_tables() {
     let resolved = quiet.resolved_toml();
     assert!(resolved.contains("kind = \"phantom\"") && !plain.resolved_toml().contains("phantom"));
     assert_ne!(plain.hash, quiet.hash);
-    // What is written out is that run again.
+    // The emitted run reads back as that run.
     let again = plan(&resolved);
     assert_eq!(again.runs[0].setup().unwrap().flows.len(), 5);
     assert_eq!(again.runs[0].resolved_toml(), resolved);
-    // An override wins.
+    // An override takes precedence.
     let more = Scenario::parse(&with(bundle), "t.toml").unwrap();
     let more = more.with_override("traffic.short.count", "7").unwrap().expand().unwrap();
     assert!(more.runs.iter().all(|run| run.setup().unwrap().flows.len() == 9));
 }
 
 #[test]
-fn a_star_in_the_set_of_a_bundle_is_every_table_too() {
+fn a_star_in_the_set_of_a_bundle_matches_all_tables() {
     let bundle = "[compare]\nschemes = [\"sack\", \"short-ones\"]\n[compare.bundles.short-ones]\nbase = \"sack\"\n\
          [compare.bundles.short-ones.set]\n\"traffic.*.size\" = \"7 kB\"\n";
     let sizes = |run: &RunSpec| {
@@ -42,8 +42,8 @@ fn a_star_in_the_set_of_a_bundle_is_every_table_too() {
 }
 
 #[test]
-fn a_bundle_sets_what_there_is_and_nothing_that_is_swept() {
-    let refused = |line: &str, more: &str| {
+fn a_bundle_sets_only_known_keys_that_are_not_swept() {
+    let error_of = |line: &str, more: &str| {
         let text = format!(
             "[compare]\nschemes = [\"mine\"]\n[compare.bundles.mine]\nbase = \"dctcp\"\n\
              [compare.bundles.mine.set]\n{line}\n{more}"
@@ -53,7 +53,7 @@ fn a_bundle_sets_what_there_is_and_nothing_that_is_swept() {
     };
     for (line, more, says) in [
         ("\"switch.mark.kk\" = \"3 pkt\"", "", "no key `kk` in [switch.mark]"),
-        ("\"transport.sender.nagle\" = true", "", "says itself what its transport is"),
+        ("\"transport.sender.nagle\" = true", "", "defines its own transport"),
         ("\"run.seeds\" = 3", "", "the same for all runs"),
         ("\"switch.mark.k\" = \"seven\"", "", "`k`"),
         (
@@ -67,7 +67,7 @@ fn a_bundle_sets_what_there_is_and_nothing_that_is_swept() {
             "it is swept",
         ),
     ] {
-        let error = refused(line, more);
+        let error = error_of(line, more);
         assert!(error.contains(says), "{line}: {error}");
     }
 }

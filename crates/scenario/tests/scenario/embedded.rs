@@ -1,4 +1,4 @@
-//! The scenarios and templates that come with the program.
+//! Embedded scenarios and templates.
 
 use lowtide_host::{EndReason, FlowStatus, run};
 use lowtide_scenario::{Estimate, Scenario, TEMPLATES, Template, embedded_scenarios, template};
@@ -41,7 +41,7 @@ fn every_embedded_scenario_expands_under_its_name() {
 }
 
 #[test]
-fn every_template_checks_as_it_is() {
+fn every_template_is_valid() {
     for Template { name: kind, text, .. } in TEMPLATES {
         let plan = Scenario::parse(text, "new.toml").unwrap().expand();
         assert!(plan.is_ok(), "{kind}: {}", plan.unwrap_err());
@@ -52,8 +52,8 @@ fn every_template_checks_as_it_is() {
 }
 
 #[test]
-fn what_templates_comment_out_is_right_too() {
-    // Every line `# key = value` or `# [table]` is put in force, but what excludes something else.
+fn commented_lines_of_templates_are_valid() {
+    // Uncomments every line `# key = value` or `# [table]`, except those that exclude each other.
     for Template { name: kind, text, .. } in TEMPLATES {
         let mut lines = Vec::new();
         for line in text.lines() {
@@ -72,7 +72,7 @@ fn what_templates_comment_out_is_right_too() {
 }
 
 #[test]
-fn queue_buildup_is_what_the_issue_asks_for() {
+fn queue_buildup_has_the_expected_runs() {
     let plan = Scenario::load("queue-buildup").unwrap().expand().unwrap();
     assert_eq!(plan.schemes, ["sack", "ecn", "dctcp"]);
     assert_eq!(plan.points.len(), 8);
@@ -114,7 +114,8 @@ fn estimates_know_links_shares_and_seeds() {
     let estimate = bench.estimate();
     assert_eq!((estimate.runs, estimate.hosts, estimate.flows), (1, 20, 10));
     assert_eq!(estimate.simulated, Duration::from_secs(2));
-    // Ten flows share 10 Gbit/s: 1538 B on the line per packet, three queues, one ACK for two.
+    // Ten flows share 10 Gbit/s: 1538 B on the line per packet, three queues, one ACK for two
+    // packets.
     let packets = Rate::from_gbps(10).bytes_in(estimate.simulated).as_u64() / 1538;
     let expected = packets * 3 * 3 / 2;
     assert!(estimate.hops.abs_diff(expected) < expected / 100, "{} {expected}", estimate.hops);
@@ -124,7 +125,7 @@ fn estimates_know_links_shares_and_seeds() {
     let all = main.estimate();
     assert_eq!(all.runs, 240);
     let one = Estimate::of(&main.runs[239].setup().unwrap());
-    // 88 MB through one line of 1 Gbit/s.
+    // 88 MB over one line of 1 Gbit/s.
     assert!((Duration::from_ms(730)..Duration::from_ms(760)).contains(&one.simulated), "{one:?}");
     assert!(all.hops > one.hops * 200 && all.hops < one.hops * 240);
     assert!(one.memory.as_u64() > 100_000);

@@ -1,4 +1,5 @@
-//! Fabrics, switches, failures, queries and flow lists: from a file to a setup, and back.
+//! Fabrics, switches, failures, queries and flow lists: files are expanded to setups and emitted
+//! again.
 
 use crate::common::BASE;
 use lowtide_host::{EndReason, Setup, run};
@@ -8,7 +9,7 @@ use lowtide_net::{
 use lowtide_scenario::{Estimate, Scenario};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
-/// The only run of `text`, whose text written out gives it again.
+/// Returns the only run of `text`, and asserts that its emitted text gives an equal run.
 #[track_caller]
 fn only(text: &str) -> Setup {
     let plan = Scenario::parse(text, "t.toml").and_then(|s| s.expand());
@@ -23,7 +24,7 @@ fn only(text: &str) -> Setup {
     setup
 }
 
-/// The base with another topology and other switches; 16 senders.
+/// Returns the base with another topology and other switches; 16 senders.
 fn fabric(topology: &str, switch: &str) -> String {
     let text = BASE.replace("kind = \"star\"\n", &format!("{topology}\n"));
     let text = text.replace("[hosts.receivers]\ncount = 1\n", "");
@@ -110,7 +111,7 @@ fn switches_differ_by_name_and_by_kind() {
 }
 
 #[test]
-fn classes_take_what_they_do_not_say_from_the_switch() {
+fn classes_take_their_defaults_from_the_switch() {
     let text = fabric(
         LEAVES,
         "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"\n\
@@ -127,16 +128,16 @@ fn classes_take_what_they_do_not_say_from_the_switch() {
     assert_eq!(set[1].service, Service::Dwrr { quantum: Bytes::new(9_000) });
     assert!(matches!(set[1].mark, MarkSpec::Step { .. }));
     assert_eq!(setup.network.links[0].from_b.port.classes, Some(ClassSet(0)));
-    assert_eq!(setup.network.links[0].from_a.port.classes, None, "a host's own");
+    assert_eq!(setup.network.links[0].from_a.port.classes, None, "the port of a host");
     assert_eq!(
         (setup.hosts[14].class, setup.hosts[15].class),
         (1, 0),
-        "the last one is for the rest"
+        "the last class takes all other packets"
     );
 }
 
 #[test]
-fn links_fail_and_pipes_lie_by_the_names_of_their_ends() {
+fn failures_and_pipes_find_links_by_their_ends() {
     let text = fabric(LEAVES, "buffer = \"100 pkt\"")
         + "[failure.cut]\nlink = \"spine1-leaf2\"\ndown = \"10 ms\"\nup = \"20 ms\"\ndetect = \"1 ms\"\n\
            [failure.host]\nlink = \"senders.3-leaf0\"\ndown = \"1 s\"\n\
@@ -156,7 +157,7 @@ fn links_fail_and_pipes_lie_by_the_names_of_their_ends() {
 }
 
 #[test]
-fn a_host_profile_lies_under_what_is_written() {
+fn written_keys_override_the_host_profile() {
     let text =
         BASE.replace("[transport.sender]", "host-profile = \"papers-2010\"\n[transport.sender]");
     let text = text.replace("[hosts.receivers]", "[hosts.senders.nic]\nsend-delay = \"5 us\"\nsend-jitter = \"2 us\"\n[hosts.receivers]\nhost-profile = \"linux\"");
@@ -171,7 +172,7 @@ fn a_host_profile_lies_under_what_is_written() {
 }
 
 #[test]
-fn random_traffic_depends_on_the_seed_and_on_nothing_beside_it() {
+fn random_traffic_depends_only_on_the_seed() {
     let text = BASE.replace("[hosts.receivers]\ncount = 1", "[hosts.receivers]\ncount = 2");
     let text = text
         + "[traffic.random]\nkind = \"poisson\"\nfrom = \"senders\"\nto = \"receivers\"\n\
@@ -186,10 +187,10 @@ fn random_traffic_depends_on_the_seed_and_on_nothing_beside_it() {
     let more = only(&asked);
     assert_eq!(more.flows, one.flows);
     assert_eq!(more.query_clients.len(), 2);
-    assert_eq!(more.probes.trace, [53, 2], "connections of askers come after all flows");
+    assert_eq!(more.probes.trace, [53, 2], "connections of query clients come after all flows");
 }
 
-/// An embedded scenario with these overrides.
+/// Returns an embedded scenario with these overrides.
 fn small(name: &str, set: &[(&str, &str)]) -> Scenario {
     set.iter().fold(Scenario::load(name).expect("it is embedded"), |scenario, (key, value)| {
         scenario.with_override(key, value).unwrap_or_else(|e| panic!("{e}"))
@@ -221,7 +222,7 @@ fn the_new_scenarios_run_to_their_end() {
 }
 
 #[test]
-fn the_class_of_a_host_decides_who_goes_first() {
+fn the_class_of_a_host_sets_its_priority() {
     let last_of_urgent = |service: &str| {
         let text = BASE
             .replace(
@@ -238,12 +239,13 @@ fn the_class_of_a_host_decides_who_goes_first() {
         outcome.flows[2].delivered_at.unwrap().since_start()
     };
     let (strict, shared) = (last_of_urgent("strict"), last_of_urgent("dwrr"));
-    // Alone 4 MB take 34 ms at 1 Gbit/s; half of the line takes twice as long.
+    // 4 MB alone take 34 ms at 1 Gbit/s; at half of the line they take twice as long.
     assert!(strict < Duration::from_ms(40), "{strict}");
     assert!((Duration::from_ms(55)..Duration::from_ms(85)).contains(&shared), "{shared}");
 }
 
-/// What two groups of flows between the same hosts get, the second of class `fast`.
+/// Returns the bytes delivered to two groups of flows between one pair of host groups, the second
+/// of class `fast`.
 fn shares_of_two_groups(classes: &str) -> [u64; 2] {
     let text = BASE
         .replace("duration = \"3 s\"", "duration = \"200 ms\"\nend = \"duration\"")
@@ -258,7 +260,7 @@ fn shares_of_two_groups(classes: &str) -> [u64; 2] {
     let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0");
     let port = port.expect("the port to the receiver");
     let sent = port.classes[0].bytes;
-    // All that the class sent, and nothing else, is this group's: payload 1448 of 1500 B.
+    // The class carries only this group: payload is 1448 of 1500 B.
     let payload = sent / 1_500 * 1_448;
     assert!(payload.abs_diff(delivered(1)) < 100_000, "{payload}, {}", delivered(1));
     [delivered(0), delivered(1)]
@@ -267,11 +269,11 @@ fn shares_of_two_groups(classes: &str) -> [u64; 2] {
 #[test]
 fn the_class_of_a_traffic_group_separates_it_from_others_of_the_same_hosts() {
     let line = 1_000_000_000 / 8 / 5;
-    // The others have what is left: nothing but the time before slow start has filled the line.
+    // The others get only the time until slow start has filled the line.
     let [others, mine] =
         shares_of_two_groups("[switch.class.fast]\nservice = \"strict\"\n[switch.class.rest]\n");
     assert!(mine > line * 85 / 100 && others < line / 10, "{mine} and {others}");
-    // Three to one, whatever the number of flows is.
+    // Three to one, regardless of the number of flows.
     let [others, mine] = shares_of_two_groups(
         "[switch.class.fast]\nquantum = \"4500 B\"\n[switch.class.rest]\nquantum = \"1500 B\"\n",
     );
@@ -280,13 +282,13 @@ fn the_class_of_a_traffic_group_separates_it_from_others_of_the_same_hosts() {
 }
 
 #[test]
-fn pie_has_the_defaults_of_its_rfc_and_keeps_the_wait_near_its_target() {
+fn pie_has_the_defaults_of_its_rfc_and_controls_the_delay_to_its_target() {
     let with = |lines: &str| {
         let old = "kind = \"step\"\nk = \"20 pkt\"";
         let text = BASE.replace("count = 2\nsize = \"40 MB\"", "count = 24\nsize = \"4 MB\"");
         only(&text.replace(old, &format!("kind = \"pie\"\n{lines}")))
     };
-    // The RFC's target of 15 ms is nothing to a queue of 1.2 ms.
+    // The largest delay here, 1.2 ms, is far below the RFC's target of 15 ms.
     let text = BASE.replace("\"100 pkt\"", "\"1000 pkt\"").replace("k = \"20 pkt\"\n", "");
     let of_rfc = only(&text.replace("\"step\"", "\"pie\""));
     let MarkSpec::Pie(pie) = of_rfc.network.links[0].from_b.port.mark else {
@@ -296,8 +298,8 @@ fn pie_has_the_defaults_of_its_rfc_and_keeps_the_wait_near_its_target() {
     assert_eq!((Some(pie.alpha), Some(pie.beta)), (Ratio::new(1, 8), Ratio::new(5, 4)));
     assert_eq!((pie.burst, pie.mark_limit), (Duration::from_ms(150), Fraction::from_percent(10)));
     assert_eq!(pie.signal, CongestionSignal::Mark(NotEct::Ignore));
-    // Flows that would fill 100 packets, 1.2 ms. 300 us are 24 packets; a fiftieth of the RFC's time takes
-    // fifty times its gains.
+    // These flows would fill 100 packets, 1.2 ms. 300 us are 24 packets. A fiftieth of the RFC's
+    // target requires fifty times its gains.
     let setup = with(
         "target = \"300 us\"\nperiod = \"300 us\"\nalpha = 6.25\nbeta = 62.5\nburst = \"3 ms\"\n\
          not-ect = \"drop\"",

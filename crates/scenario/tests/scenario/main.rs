@@ -1,4 +1,4 @@
-//! Scenario files, right and wrong: one binary, so that it is linked once.
+//! Valid and invalid scenario files. One binary, so that it is linked once.
 
 mod bundle_overrides;
 mod common;

@@ -1,4 +1,5 @@
-//! Markers that can never act in their buffer are refused, those that can are not, and the network agrees.
+//! Markers that can never act in their buffer are rejected, others are accepted, and the network
+//! agrees.
 
 use lowtide_host::{QueueRecord, Setup, run};
 use lowtide_net::{Count, MarkSpec};
@@ -7,7 +8,7 @@ use lowtide_units::Bytes;
 
 use crate::common::BASE;
 
-/// The base with these lines in [switch], and senders that begin with more than any buffer here holds.
+/// Returns the base with these lines in [switch]; the initial window exceeds any buffer here.
 fn text(switch: &str) -> String {
     let old = "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
     let text = BASE.replace("nagle = false", "nagle = false\ninitial-window = 60");
@@ -21,7 +22,7 @@ fn setup(switch: &str) -> Setup {
     plan.unwrap_or_else(|e| panic!("{e}\n{text}")).runs[0].setup().expect("it was checked")
 }
 
-/// The first complaint about `switch`.
+/// Returns the first error about `switch`.
 #[track_caller]
 fn error_text(switch: &str) -> String {
     let text = text(switch);
@@ -29,13 +30,13 @@ fn error_text(switch: &str) -> String {
     plan.err().unwrap_or_else(|| panic!("it was accepted:\n{switch}")).first().to_string()
 }
 
-/// The queue in front of the receiver, at the end of a run.
+/// Returns the queue in front of the receiver, at the end of a run.
 fn bottleneck(setup: &Setup) -> QueueRecord {
     let outcome = run(setup, &mut |_| false).expect("it runs");
     outcome.queues.into_iter().find(|q| q.name == "switch0->receivers.0").expect("it is there")
 }
 
-/// The threshold of a marker, one higher.
+/// Raises the threshold of a marker by one.
 fn raise(mark: &mut MarkSpec) {
     let count = match mark {
         MarkSpec::Step { k, .. } | MarkSpec::StepDequeue { k, .. } => k,
@@ -49,7 +50,7 @@ fn raise(mark: &mut MarkSpec) {
 }
 
 #[test]
-fn the_largest_threshold_that_can_mark_marks_and_the_next_one_does_not() {
+fn only_thresholds_up_to_the_reported_maximum_mark() {
     let buffers = [
         ("20 pkt", "18 pkt", "19 pkt", "20 pkt"),
         ("20 pkt", "28499 B", "28500 B", "28501 B"),
@@ -58,7 +59,7 @@ fn the_largest_threshold_that_can_mark_marks_and_the_next_one_does_not() {
     for (kind, key) in [("step", "k"), ("step-dequeue", "k"), ("red", "min")] {
         for service in ["", "count-in-service = true\n"] {
             for (buffer, largest, next, max) in buffers {
-                // No average, and every second packet between the thresholds.
+                // No averaging, and every second packet between the thresholds.
                 let red = format!("max = \"{max}\"\nmax-p = \"100 %\"\nweight = 0\n");
                 let more = if kind == "red" { red.as_str() } else { "" };
                 let with = |k: &str| {
@@ -75,13 +76,13 @@ fn the_largest_threshold_that_can_mark_marks_and_the_next_one_does_not() {
                 }
                 let queue = bottleneck(&setup);
                 assert!(queue.marks == 0 && queue.drops > 0, "{}", with(next));
-                let said = error_text(&with(next));
+                let message = error_text(&with(next));
                 for part in [
                     &format!("= {next} is never exceeded in the buffer of {buffer}"),
                     &format!("the largest `{key}` that can mark is {largest}"),
                     &format!("lower `{key}` of [switch.mark], or raise `buffer` of [switch]"),
                 ] {
-                    assert!(said.contains(part), "{part} in\n{said}");
+                    assert!(message.contains(part), "{part} in\n{message}");
                 }
             }
         }
@@ -89,41 +90,44 @@ fn the_largest_threshold_that_can_mark_marks_and_the_next_one_does_not() {
 }
 
 #[test]
-fn other_units_are_converted_so_that_only_what_is_certain_is_refused() {
+fn thresholds_in_other_units_are_rejected_only_if_they_never_mark() {
     let step = |buffer: &str, k: &str| {
         format!("buffer = \"{buffer}\"\n[switch.mark]\nkind = \"step\"\nk = \"{k}\"")
     };
-    // The smallest packet has 40 B: it may find 29960 B.
+    // The smallest packet has 40 B, so it may find 29960 B.
     setup(&step("30 kB", "29959 B"));
-    let said = error_text(&step("30 kB", "29960 B"));
-    assert!(said.contains("the largest `k` that can mark is 29959 B"), "{said}");
-    // 19 full packets fit, and more small ones.
+    let message = error_text(&step("30 kB", "29960 B"));
+    assert!(message.contains("the largest `k` that can mark is 29959 B"), "{message}");
+    // 19 full packets fit, but more small ones.
     setup(&step("29 kB", "19 pkt"));
-    let said = error_text(&step("29 kB", "20 pkt"));
-    assert!(said.contains("is above the buffer of 29 kB: nothing would ever be marked"), "{said}");
-    assert!(said.contains("the largest `k` that can mark is 17 pkt"), "{said}");
-    let said = error_text(&step("1 pkt", "0 pkt"));
-    assert!(said.contains("no `k` can mark in it: raise `buffer` of [switch]"), "{said}");
+    let message = error_text(&step("29 kB", "20 pkt"));
+    assert!(
+        message.contains("is above the buffer of 29 kB: nothing would ever be marked"),
+        "{message}"
+    );
+    assert!(message.contains("the largest `k` that can mark is 17 pkt"), "{message}");
+    let message = error_text(&step("1 pkt", "0 pkt"));
+    assert!(message.contains("no `k` can mark in it: raise `buffer` of [switch]"), "{message}");
 }
 
 #[test]
-fn controllers_that_their_buffer_never_lets_act_are_refused() {
+fn controllers_that_never_mark_in_their_buffer_are_rejected() {
     let mark = |lines: &str| format!("buffer = \"100 pkt\"\n[switch.mark]\n{lines}");
-    let refused = |lines: &str, parts: &[&str]| {
-        let said = error_text(&mark(lines));
+    let assert_error = |lines: &str, parts: &[&str]| {
+        let message = error_text(&mark(lines));
         for part in parts {
-            assert!(said.contains(part), "{part} in\n{said}");
+            assert!(message.contains(part), "{part} in\n{message}");
         }
     };
-    // PI goes by the length of the queue, which may be the whole buffer.
+    // PI uses the queue length, which may be the whole buffer.
     setup(&mark("kind = \"pi\"\nq-ref = 99"));
-    refused(
+    assert_error(
         "kind = \"pi\"\nq-ref = 100",
         &["q-ref = 100", "the largest `q-ref` that can mark is 99", "`buffer`"],
     );
     // A hundred packets of 1538 B on the line take 1230 us.
     setup(&mark("kind = \"codel\"\ntarget = \"1230 us\""));
-    refused(
+    assert_error(
         "kind = \"codel\"\ntarget = \"1300 us\"",
         &[
             "no packet waits `target` = 1300 us",
@@ -131,13 +135,13 @@ fn controllers_that_their_buffer_never_lets_act_are_refused() {
             "raise `buffer` of [switch]",
         ],
     );
-    refused("kind = \"codel\"", &["`target` = 5 ms", "nothing would ever be marked"]);
+    assert_error("kind = \"codel\"", &["`target` = 5 ms", "nothing would ever be marked"]);
     setup(&mark("kind = \"pie\"\ntarget = \"2400 us\""));
-    refused("kind = \"pie\"\ntarget = \"2500 us\"", &["half of `target` = 2500 us", "is 24"]);
-    // With such a gain the probability reaches a fifth at any wait.
+    assert_error("kind = \"pie\"\ntarget = \"2500 us\"", &["half of `target` = 2500 us", "is 24"]);
+    // With this gain the probability reaches 20 % at any delay.
     setup(&mark("kind = \"pie\"\ntarget = \"2500 us\"\nbeta = 200"));
     setup(&mark("kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"99 %\""));
-    refused(
+    assert_error(
         "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"100 %\"",
         &["`gamma` = 100 %", "lower `gamma` of [switch.mark]"],
     );
@@ -145,32 +149,32 @@ fn controllers_that_their_buffer_never_lets_act_are_refused() {
 }
 
 #[test]
-fn a_share_of_memory_that_others_use_as_well_decides_only_what_is_certain() {
+fn a_dynamic_buffer_is_checked_against_its_largest_share() {
     let dynamic = |k: &str| {
         format!(
             "buffer = \"dynamic\"\nmemory = \"400 kB\"\nalpha = 1\n[switch.mark]\nkind = \"step\"\nk = \"{k}\""
         )
     };
     setup(&dynamic("199999 B"));
-    let said = error_text(&dynamic("200 kB"));
-    for part in ["the 200 kB that a port may take when it is alone", "raise `alpha` or `memory`"] {
-        assert!(said.contains(part), "{part} in\n{said}");
+    let message = error_text(&dynamic("200 kB"));
+    for part in ["the 200 kB that a single active port may take", "raise `alpha` or `memory`"] {
+        assert!(message.contains(part), "{part} in\n{message}");
     }
 }
 
 #[test]
-fn a_class_and_a_pipe_are_held_to_the_same() {
+fn classes_and_pipes_are_checked_too() {
     let class = "buffer = \"100 pkt\"\n[switch.class.fast]\nbuffer = \"10 pkt\"\n[switch.class.fast.mark]\nkind = \"step\"\nk = \"9 pkt\"";
-    let said = error_text(class);
-    assert!(said.contains("lower `k` of [switch.class.fast.mark]"), "{said}");
+    let message = error_text(class);
+    assert!(message.contains("lower `k` of [switch.class.fast.mark]"), "{message}");
     let plain = "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
     let pipe = format!(
         "{plain}\n[pipe.p]\non = \"receivers\"\ndirection = \"down\"\nbuffer = \"20 pkt\"\nrate = \"100 Mbit/s\"\n[pipe.p.mark]\n"
     );
-    let said = error_text(&format!("{pipe}kind = \"step\"\nk = \"19 pkt\""));
-    assert!(said.contains("the largest `k` that can mark is 18 pkt"), "{said}");
-    // 20 packets of 1538 B take 2460 us at the rate of the pipe.
+    let message = error_text(&format!("{pipe}kind = \"step\"\nk = \"19 pkt\""));
+    assert!(message.contains("the largest `k` that can mark is 18 pkt"), "{message}");
+    // 20 packets of 1538 B take 2460 us at the pipe's rate.
     setup(&format!("{pipe}kind = \"codel\"\ntarget = \"2460 us\""));
-    let said = error_text(&format!("{pipe}kind = \"codel\"\ntarget = \"2600 us\""));
-    assert!(said.contains("no packet waits `target` = 2600 us"), "{said}");
+    let message = error_text(&format!("{pipe}kind = \"codel\"\ntarget = \"2600 us\""));
+    assert!(message.contains("no packet waits `target` = 2600 us"), "{message}");
 }

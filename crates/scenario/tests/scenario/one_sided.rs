@@ -1,10 +1,10 @@
-//! One-sided DCTCP, end to end: what the ODCTCP thesis shows in figures 4.1 to 5.6, on its dummynet
-//! pipe (2 Mbit/s, 40 ms, 20 packets of queue, threshold 6).
+//! One-sided DCTCP, end to end: figures 4.1 to 5.6 of the ODCTCP thesis, on its dummynet pipe (2
+//! Mbit/s, 40 ms, queue of 20 packets, threshold 6).
 
 use lowtide_host::{Outcome, ProbeRow};
 use lowtide_scenario::Scenario;
 
-/// The pipe of the thesis, as `reproduce` runs it; one profile at a time instead of its comparison.
+/// The thesis's pipe, as `reproduce` runs it; one profile at a time instead of its comparison.
 const PIPE: &str = include_str!("../../../../papers/od/fig4.1.toml");
 
 /// Payload of a full segment with timestamps.
@@ -12,7 +12,7 @@ const MSS: u64 = 1448;
 
 fn run(changes: &[(&str, &str)]) -> Outcome {
     let scenario = Scenario::parse(PIPE, "fig4.1.toml").expect("a right file").without("compare");
-    // Windows are looked at between two ACKs, and figure 5.1 is a mismatch.
+    // Windows are sampled between two ACKs, and figure 5.1 is a mismatch.
     let ours = [("probes.interval", "1 ms"), ("run.allow-mismatch", "true")];
     let scenario = ours
         .iter()
@@ -27,7 +27,7 @@ fn seconds(row: &ProbeRow) -> f64 {
     row.at.since_start().as_secs_f64()
 }
 
-/// cwnd in segments at each sample from `from` seconds on.
+/// Returns cwnd in segments at each sample from `from` seconds on.
 fn windows(outcome: &Outcome, from: f64) -> impl Iterator<Item = u64> + '_ {
     outcome.probes.iter().filter(move |row| seconds(row) >= from).map(|row| row.cwnd / MSS)
 }
@@ -36,7 +36,7 @@ fn drops(outcome: &Outcome) -> u64 {
     outcome.queues.iter().map(|q| q.drops).sum()
 }
 
-/// Samples of the queue before the pipe from `from` seconds on, in packets.
+/// Returns the samples of the queue at the pipe from `from` seconds on, in packets.
 fn queue(outcome: &Outcome, from: f64) -> Vec<u32> {
     let pipe = |q: u32| outcome.queues[q as usize].name == "switch0->switch1";
     let late = |at: lowtide_units::Instant| at.since_start().as_secs_f64() >= from;
@@ -53,7 +53,7 @@ fn goodput(outcome: &Outcome) -> f64 {
     outcome.flows[0].delivered as f64 * 8.0 / 10e6
 }
 
-/// Figures 4.1 to 4.3: what congestion recovery and the initial alpha change at the start.
+/// Figures 4.1 to 4.3: effects of congestion recovery and the initial alpha at the start.
 #[test]
 fn without_congestion_recovery_slow_start_overflows_unless_alpha_begins_at_one() {
     let original = run(&[("hosts.senders.profile", "thesis-original")]);
@@ -62,18 +62,18 @@ fn without_congestion_recovery_slow_start_overflows_unless_alpha_begins_at_one()
     assert_eq!(drops(&original), 0);
     assert!(drops(&modified) > 0, "fig. 4.2");
     assert_eq!(drops(&cautious), 0, "fig. 4.3");
-    // The loss is near half a second: fast recovery halves the largest window that there ever is.
+    // The loss is near half a second: fast recovery halves the largest window of the run.
     let peak = modified.probes.iter().max_by_key(|row| row.cwnd).expect("samples");
     let after = modified.probes.iter().find(|r| r.at > peak.at && r.cwnd < peak.cwnd * 6 / 10);
     let at = seconds(after.expect("a loss halves"));
     assert!((0.4..0.7).contains(&at), "{at} s");
-    // While the original's window stands still for a round, the other's grows on.
+    // The original's window is frozen for one round, while the other's grows.
     let largest = |o: &Outcome| windows(o, 0.0).max();
     assert!(largest(&modified) > largest(&original));
     assert!(mean_queue(&cautious) < mean_queue(&modified) - 0.3, "fig. 4.3: a lower queue");
 }
 
-/// Figure 5.1: the echo never ends, so every window is cut, until there is nothing to cut.
+/// Figure 5.1: the echo never ends, so every window is reduced, down to the floor.
 #[test]
 fn a_dctcp_sender_without_cwr_collapses_against_a_standard_receiver() {
     for profile in ["thesis-original", "sigcomm10"] {
@@ -82,13 +82,13 @@ fn a_dctcp_sender_without_cwr_collapses_against_a_standard_receiver() {
         let alpha = outcome.probes.last().and_then(|row| row.alpha_q20).expect("DCTCP");
         assert!(alpha > (1 << 20) * 99 / 100, "{profile}: {alpha}");
         assert!(goodput(&outcome) < 0.8, "{profile}: {} Mbit/s", goodput(&outcome));
-        // It is the old echo that holds it there: the queue has long been below the threshold.
-        let standing = queue(&outcome, 2.0).into_iter().max();
-        assert!(standing <= Some(3), "{profile}: {standing:?}");
+        // The latched echo keeps it there: the queue has long been below the threshold.
+        let queued = queue(&outcome, 2.0).into_iter().max();
+        assert!(queued <= Some(3), "{profile}: {queued:?}");
         let flow = &outcome.flows[0];
         assert!(flow.ecn_reductions > 50, "{profile}: {} cuts", flow.ecn_reductions);
     }
-    // As in the thesis, whose window is at its floor from about 1.7 s on.
+    // In the thesis, too, the window is at its floor from about 1.7 s on.
     let original =
         run(&[("hosts.senders.profile", "thesis-original"), ("hosts.receivers.scheme", "ecn")]);
     let floor = original.probes.iter().find(|row| row.cwnd > 0 && row.cwnd / MSS == 2);
@@ -107,7 +107,7 @@ fn with_cwr_the_window_recovers_against_a_standard_receiver() {
         let least = windows(&outcome, 1.5).min().expect("samples");
         assert!(least >= 6, "{change:?}: {least} segments");
         assert!(goodput(&outcome) > 1.85, "{change:?}: {} Mbit/s", goodput(&outcome));
-        // The price (thesis §5.1.2): the latch makes alpha larger than the share of marks.
+        // The cost (thesis §5.1.2): the latch makes alpha exceed the share of marks.
         let flow = &outcome.flows[0];
         let share = flow.ce_bytes as f64 / flow.received_bytes as f64;
         let late: Vec<f64> = outcome
@@ -121,7 +121,8 @@ fn with_cwr_the_window_recovers_against_a_standard_receiver() {
     }
 }
 
-/// By how many segments a standard sender's window grows with the first growth after each cut.
+/// Returns by how many segments a standard sender's window grows at the first growth after each
+/// reduction.
 fn first_growths(receiver: &str) -> Vec<u64> {
     let outcome = run(&[
         ("hosts.senders.scheme", "ecn"),
@@ -143,7 +144,8 @@ fn first_growths(receiver: &str) -> Vec<u64> {
     growths
 }
 
-/// Figures 5.5 and 5.6: the immediate ACK of the segment with CWR costs a standard sender a segment.
+/// Figures 5.5 and 5.6: the immediate ACK of the segment with CWR costs a standard sender one
+/// segment.
 #[test]
 fn a_dctcp_receiver_makes_a_standard_sender_grow_by_one_segment_instead_of_two() {
     let share_of_two = |receiver| {
@@ -157,6 +159,6 @@ fn a_dctcp_receiver_makes_a_standard_sender_grow_by_one_segment_instead_of_two()
         (share_of_two("ecn"), share_of_two("dctcp"), share_of_two("odctcp-receiver"));
     assert!(standard > 0.9, "{standard}");
     assert!(one_sided > 0.9, "{one_sided}");
-    // Where a segment waits when CWR comes, one ACK covers both.
+    // If a segment is waiting for an ACK when CWR arrives, one ACK covers both.
     assert!(dctcp < 0.4, "{dctcp}");
 }

@@ -1,10 +1,10 @@
-//! What is refused, where the error points, and what it advises.
+//! Rejected scenarios: the location of each error, and its help.
 
 use crate::common::{BASE, assert_one_error, errors};
 use lowtide_scenario::{Scenario, TEMPLATES};
 
 #[test]
-fn the_base_is_right() {
+fn the_base_is_valid() {
     assert!(Scenario::parse(BASE, "t.toml").unwrap().expand().is_ok());
 }
 
@@ -77,14 +77,19 @@ fn values_of_the_wrong_kind_or_range() {
     );
     assert_one_error("count = 3", "count = 0", "0", &["`0` is not a whole number, 1 to", "empty"]);
     assert_one_error("count = 2", "count = 0", "0", &["`count`", "1 or more"]);
-    assert_one_error("count = 2", "count = [2]", "[2]", &["a list where a whole number"]);
+    assert_one_error("count = 2", "count = [2]", "[2]", &["a list, expected a whole number"]);
     assert_one_error("\"3 s\"", "\"0 s\"", "\"0 s\"", &["above zero"]);
     assert_one_error("\"3 s\"", "\"never\"", "\"never\"", &["24 hours"]);
     assert_one_error("schema = 1", "schema = 2", "2", &["`schema`", "1 to 1"]);
     assert_one_error("nagle = false", "window-floor = 3", "3", &["1 to 2"]);
-    assert_one_error("nagle = false", "nagle = [true]", "[true]", &["a list where one value"]);
+    assert_one_error(
+        "nagle = false",
+        "nagle = [true]",
+        "[true]",
+        &["a list, expected a single value"],
+    );
     assert_one_error("nagle = false", "nagle.x = 1", "x", &["no sender switch `nagle.x`"]);
-    assert_one_error("[run]\nduration = \"3 s\"", "run = 3", "3", &["a table is wanted"]);
+    assert_one_error("[run]\nduration = \"3 s\"", "run = 3", "3", &["expected a table"]);
 }
 
 #[test]
@@ -177,7 +182,7 @@ fn duplicate_names() {
         "from = \"senders\"",
         "from = [\"senders\", \"senders.1\"]",
         "\"senders.1\"",
-        &["a second time"],
+        &["names a host twice"],
     );
     assert_one_error(
         "[run]",
@@ -316,8 +321,8 @@ fn hosts_that_send_to_themselves() {
 fn a_dumbbell_has_two_sides() {
     let dumbbell = BASE.replace("\"star\"", "\"dumbbell\"");
     let shown = errors(&dumbbell).to_string();
-    assert!(shown.contains("[hosts.senders] does not say its side"), "{shown}");
-    assert!(shown.contains("[hosts.receivers] does not say its side"), "{shown}");
+    assert!(shown.contains("[hosts.senders] has no `side`"), "{shown}");
+    assert!(shown.contains("[hosts.receivers] has no `side`"), "{shown}");
     let left = dumbbell.replace("count = 3", "count = 3\nside = \"left\"");
     let left = left.replace("[hosts.receivers]", "[hosts.receivers]\nside = \"left\"");
     assert!(errors(&left).to_string().contains("no hosts on the right"));
@@ -338,7 +343,7 @@ fn receivers_that_cannot_serve_their_senders() {
 
     let other = mixed.replace("receiver = { ack = \"rfc3168\" }", "scheme = \"ecn\"");
     assert!(errors(&other).first().message.contains("does not understand"));
-    // Without ECN there is nothing to misunderstand: but a control that needs ECN has none.
+    // Without ECN no feedback is misunderstood, but a congestion control that needs ECN lacks it.
     let off = mixed.replace("receiver = { ack = \"rfc3168\" }", "scheme = \"sack\"");
     let found = errors(&off);
     assert!(found.first().message.contains("needs ECN"), "{found}");
@@ -346,7 +351,7 @@ fn receivers_that_cannot_serve_their_senders() {
 }
 
 #[test]
-fn a_latched_echo_needs_a_sender_that_says_cwr() {
+fn a_latched_echo_needs_a_sender_that_sets_cwr() {
     let mixed = BASE
         .replace("[hosts.senders]", "[hosts.senders]\nprofile = \"thesis-original\"")
         .replace("[traffic.long]", "scheme = \"ecn\"\n[traffic.long]");
@@ -377,7 +382,7 @@ fn controls_that_need_ecn() {
         "nagle = false",
         "cc = \"dctcp\"\n[transport.connection]\necn = \"passive\"",
         "\"passive\"",
-        &["only accepts ECN and never asks"],
+        &["only accepts ECN and never requests it"],
     );
 }
 
@@ -407,7 +412,7 @@ fn sweeps_that_lead_nowhere() {
         &["`traffic.long.size` is swept already"],
     );
     sweep("\"traffic.long.size\" = []", "[]", &["an empty list"]);
-    sweep("\"traffic.long.size\" = \"1 kB\"", "\"1 kB\"", &["a list is wanted"]);
+    sweep("\"traffic.long.size\" = \"1 kB\"", "\"1 kB\"", &["expected a list"]);
     sweep("\"traffic.long.size\" = [\"1 kB\", 5]", "5", &["has no unit"]);
     sweep(
         "\"traffic.long.size\" = [\"1 kB\", \"1000 B\"]",
@@ -423,7 +428,7 @@ fn sweeps_that_lead_nowhere() {
     let range = "{ from = \"10 pkt\", to = \"20 pkt\", step = \"0 pkt\" }";
     sweep(&format!("\"switch.mark.k\" = {range}"), "\"0 pkt\"", &["a step of zero"]);
     let range = "{ from = \"10 pkt\", to = \"20 kB\", step = \"1 pkt\" }";
-    sweep(&format!("\"switch.mark.k\" = {range}"), "\"20 kB\"", &["not in the unit of `from`"]);
+    sweep(&format!("\"switch.mark.k\" = {range}"), "\"20 kB\"", &["another unit than `from`"]);
     let range = "{ from = \"10 pkt\", to = \"5 pkt\", step = \"1 pkt\" }";
     sweep(&format!("\"switch.mark.k\" = {range}"), "\"5 pkt\"", &["below `from`"]);
     let range = "{ from = \"10 pkt\", step = \"1 pkt\" }";
@@ -435,7 +440,7 @@ fn sweeps_that_lead_nowhere() {
 }
 
 #[test]
-fn overrides_point_at_what_was_typed() {
+fn errors_point_at_the_override() {
     let base = || Scenario::parse(BASE, "t.toml").unwrap();
     let unknown = base().with_override("traffic.long.siez", "1 kB").unwrap_err();
     assert_eq!(
@@ -486,8 +491,8 @@ fn names_and_files_that_do_not_exist() {
 }
 
 #[test]
-fn nothing_that_can_be_written_is_a_panic() {
-    // Every cut and every line lost, doubled or torn of a file that uses everything.
+fn no_input_panics() {
+    // Tries each truncation, and each line removed, repeated or changed, of files with all tables.
     let texts = TEMPLATES.iter().map(|t| t.text);
     let mut tried = 0;
     let mut accepted = 0;
@@ -542,7 +547,7 @@ fn ranges_of_flow_sizes_grow() {
     for (sizes, meant, part) in [
         ("[\"1 MB\", \"100 kB\"]", "\"100 kB\"", "100 kB is not above 1 MB"),
         ("[\"1 MB\", \"1000 kB\"]", "\"1000 kB\"", "is not above"),
-        ("[\"0 B\"]", "\"0 B\"", "a size of zero"),
+        ("[\"0 B\"]", "\"0 B\"", "a size must be above zero"),
         ("[10]", "10", "has no unit"),
         ("[\"ten\"]", "\"ten\"", "size-classes"),
         ("true", "true", "is not a size"),

@@ -1,9 +1,9 @@
-//! What is refused of hosts besides their transport, and of their applications.
+//! Rejected hosts, apart from their transport, and rejected applications.
 
 use crate::common::{BASE, assert_one_error, errors};
 use lowtide_scenario::Scenario;
 
-/// The base with these lines of `[hosts.senders.TABLE]`.
+/// Asserts the error of the base with these lines of `[hosts.senders.TABLE]`.
 #[track_caller]
 fn host(table: &str, lines: &str, meant: &str, parts: &[&str]) {
     let new = format!("[hosts.senders.{table}]\n{lines}\n[hosts.receivers]");
@@ -45,7 +45,7 @@ fn write_patterns_with_missing_or_useless_keys() {
     assert_one_error("size = \"40 MB\"", &no_rate, "\"0 bit/s\"", &["above zero"]);
 }
 
-/// The base with a pipe on the lines of the senders.
+/// Asserts the error of the base with a pipe.
 #[track_caller]
 fn pipe(lines: &str, meant: &str, parts: &[&str]) {
     assert_one_error("[traffic.long]", &format!("[pipe.p]\n{lines}\n[traffic.long]"), meant, parts);
@@ -77,7 +77,7 @@ fn markers_with_missing_or_useless_keys() {
     let mark = |new: &str, meant: &str, parts: &[&str]| {
         assert_one_error("kind = \"step\"\nk = \"20 pkt\"", new, meant, parts);
     };
-    mark("kind = \"phantom\"\nk = \"2 pkt\"", "\"2 pkt\"", &["no packets to count", "3 kB"]);
+    mark("kind = \"phantom\"\nk = \"2 pkt\"", "\"2 pkt\"", &["cannot count packets", "3 kB"]);
     mark("kind = \"phantom\"", "\"phantom\"", &["a `phantom` marker needs its threshold"]);
     mark("gamma = \"95 %\"", "\"95 %\"", &["belongs to a phantom queue"]);
     let fast = "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"120 %\"";
@@ -88,30 +88,30 @@ fn markers_with_missing_or_useless_keys() {
 fn invalid_nics() {
     host("nic", "bucket-rate = \"1 GB/s\"", "\"1 GB/s\"", &["bits per second"]);
     host("nic", "moderation = \"0 us\"", "\"0 us\"", &["above zero"]);
-    host("nic", "aggregate-size = \"66 kB\"", "\"66 kB\"", &["no room", "65 kB is the most"]);
+    host("nic", "aggregate-size = \"66 kB\"", "\"66 kB\"", &["does not fit", "at most 65 kB"]);
     host(
         "nic",
         "bucket-rate = \"1 Gbit/s\"\nbucket-poll = \"100 us\"",
         "\"100 us\"",
-        &["12500 B of tokens come between two polls", "`bucket-burst = \"12500 B\"`"],
+        &["12500 B of tokens arrive between two polls", "`bucket-burst = \"12500 B\"`"],
     );
 }
 
 #[test]
-fn a_group_called_bottleneck_is_refused_where_a_pipe_could_mean_either() {
+fn a_group_called_bottleneck_is_rejected_if_a_pipe_is_ambiguous() {
     let dumbbell = BASE
         .replace("kind = \"star\"", "kind = \"dumbbell\"")
         .replace("[hosts.senders]", "[hosts.bottleneck]\nside = \"left\"")
         .replace("[hosts.receivers]", "[hosts.receivers]\nside = \"right\"")
         .replace("from = \"senders\"", "from = \"bottleneck\"");
     let plan = Scenario::parse(&dumbbell, "t.toml").and_then(|s| s.expand());
-    assert!(plan.is_ok(), "without pipes it is a name like any other: {:?}", plan.err());
+    assert!(plan.is_ok(), "without pipes it is an ordinary name: {:?}", plan.err());
     let found = errors(&format!("{dumbbell}[pipe.p]\non = \"bottleneck\"\n"));
     assert_eq!(found.iter().count(), 1, "{found}");
     let error = found.first();
     assert_eq!(error.span.clone().map(|span| &error.text[span]), Some("bottleneck"));
     for part in
-        ["is the line between the switches", "give the group another name", "[hosts.bottleneck]"]
+        ["means the line between the switches", "give the group another name", "[hosts.bottleneck]"]
     {
         assert!(error.to_string().contains(part), "{part:?} is not in:\n{error}");
     }

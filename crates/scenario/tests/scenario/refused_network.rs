@@ -1,8 +1,9 @@
-//! What is refused of fabrics, graphs, switches, routes and failures.
+//! Rejected fabrics, graphs, switches, routes and failures.
 
 use crate::common::{BASE, assert_one_error, errors};
 
-/// The base with another topology, one group of hosts that sends to itself, and `more` behind it.
+/// Returns the base with another topology, one group of hosts that sends to itself, and `more`
+/// after it.
 fn fabric(topology: &str, count: &str, more: &str) -> String {
     let text = BASE.replace("kind = \"star\"\n", &format!("{topology}\n"));
     let text = text.replace("[hosts.receivers]\ncount = 1\n", "");
@@ -10,7 +11,8 @@ fn fabric(topology: &str, count: &str, more: &str) -> String {
     text.replace("to = \"receivers\"", "to = \"senders\"") + more
 }
 
-/// `text` gives exactly one error, which points at `meant` and has all of `parts`.
+/// Asserts that `text` gives exactly one error, which points at `meant` and contains all of
+/// `parts`.
 #[track_caller]
 fn assert_error(text: &str, meant: &str, parts: &[&str]) {
     let found = errors(text);
@@ -50,7 +52,7 @@ fn a_fabric_says_how_many_hosts_it_has() {
         "count = 3",
         "count = \"rest\"",
         "\"rest\"",
-        &["a star has as many hosts as its groups say"],
+        &["a star has no fixed number of hosts"],
     );
     assert_one_error(
         "count = 3",
@@ -98,17 +100,13 @@ fn invalid_fabric_dimensions() {
 fn sides_that_a_topology_does_not_have() {
     let text = fabric("kind = \"multi-hop\"", "3\nside = \"left\"", "");
     assert_error(&text, "\"left\"", &["there is no `left` in this topology", "`side = \"s1\"`"]);
-    assert_error(
-        &fabric("kind = \"multi-hop\"", "3", ""),
-        "senders",
-        &["does not say its side", "r2"],
-    );
+    assert_error(&fabric("kind = \"multi-hop\"", "3", ""), "senders", &["has no `side`", "r2"]);
     assert_error(&fabric(LEAVES, "8\nside = \"s1\"", ""), "\"s1\"", &["has no sides"]);
 }
 
 const SWITCHES: &str = "kind = \"graph\"\nswitches = [\"a\", \"b\"]";
 
-/// A graph of three senders and these links.
+/// Returns a graph of three senders and these links.
 fn graph(links: &str) -> String {
     let link = |ends| format!("[[topology.links]]\nends = [{ends}]\n");
     let links = links.lines().map(link).collect::<Vec<_>>().concat();
@@ -120,7 +118,7 @@ fn invalid_graphs() {
     assert_error(
         &graph("\"senders\", \"a\""),
         "\"graph\"",
-        &["there is no way from", "connect the switches"],
+        &["there is no path from", "connect the switches"],
     );
     assert_error(
         &graph("\"senders[0..2]\", \"a\"\n\"a\", \"b\""),
@@ -166,13 +164,13 @@ fn failures_of_links_that_are_not_there() {
     let text = cut(&format!("link = \"bottleneck\"\n{down}"));
     assert_error(&text, "\"bottleneck\"", &["a leaf-spine has no link called `bottleneck`"]);
     let text = cut(&format!("link = \"leaf0-spine1\"\n{down}\nup = \"1 s\""));
-    assert_error(&text, "\"1 s\"", &["fails at 1 s cannot be back at 1 s"]);
+    assert_error(&text, "\"1 s\"", &["fails at 1 s cannot recover at 1 s"]);
     assert_error(&cut("link = \"leaf0-spine1\""), "cut", &["`down` is missing in [failure.cut]"]);
     let routing = fabric(LEAVES, "8", "[routing]\nkind = \"spray\"\npolarised = true\n");
     assert_error(&routing, "true", &["`polarised` has no effect on `spray`"]);
 }
 
-/// The base with other lines in [switch], without a marker.
+/// Asserts the error of the base with other lines in [switch], without a marker.
 #[track_caller]
 fn switch(lines: &str, meant: &str, parts: &[&str]) {
     let old = "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
@@ -212,7 +210,7 @@ fn switches_without_ecn_and_thresholds_never_reached() {
     switch(
         high,
         "\"800 kB\"",
-        &["above the 699050 B that a port may take", "nothing would ever be marked"],
+        &["above the 699050 B that a single active port may take", "nothing would ever be marked"],
     );
     let red =
         "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"red\"\nmin = \"101 pkt\"\nmax = \"150 pkt\"";
@@ -228,20 +226,20 @@ fn markers_of_every_kind() {
     let text = red("min = \"50 pkt\"\nmax = \"50 pkt\"");
     mark(&text, "\"50 pkt\"", &["`max` of 50 pkt is not above `min` of 50 pkt"]);
     let text = red("min = \"5 pkt\"\nmax = \"50 kB\"");
-    mark(&text, "\"50 kB\"", &["not in the unit of `min`"]);
+    mark(&text, "\"50 kB\"", &["another unit than `min`"]);
     mark(&red("min = \"5 pkt\""), "\"red\"", &["needs its threshold `max`"]);
     let both = "min = \"5 pkt\"\nmax = \"50 pkt\"\n";
-    mark(&red(&format!("{both}max-p = \"0 %\"")), "\"0 %\"", &["nothing is marked below `max`"]);
+    mark(
+        &red(&format!("{both}max-p = \"0 %\"")),
+        "\"0 %\"",
+        &["no packet would be marked below `max`"],
+    );
     mark(&red(&format!("{both}weight = 25")), "25", &["0 to 24"]);
     mark(&red(&format!("{both}k = \"20 pkt\"")), "\"20 pkt\"", &["`k` has no effect on `red`"]);
     let text = red(&format!("{both}signal = \"drop\"\nnot-ect = \"drop\""));
-    mark(&text, "\"drop\"", &["every chosen packet is dropped"]);
+    mark(&text, "\"drop\"", &["every selected packet is dropped"]);
     mark("kind = \"pi\"", "\"pi\"", &["needs its `q-ref`"]);
-    mark(
-        "kind = \"pi\"\nq-ref = 20\na = \"1 ppm\"\nb = \"1 ppm\"",
-        "\"1 ppm\"",
-        &["do not settle"],
-    );
+    mark("kind = \"pi\"\nq-ref = 20\na = \"1 ppm\"\nb = \"1 ppm\"", "\"1 ppm\"", &["are unstable"]);
     mark("kind = \"codel\"\ninterval = \"0 s\"", "\"0 s\"", &["above zero"]);
     mark("kind = \"droptail\"\ntarget = \"5 ms\"", "\"5 ms\"", &["`target` has no effect without"]);
     mark("kind = \"droptail\"\nburst = \"5 ms\"", "\"5 ms\"", &["`burst` belongs to `pie`"]);
@@ -256,8 +254,8 @@ fn settings_of_switches_and_classes_that_are_not_there() {
     switch(at, "leaf", &["no switch is called `leaf`", "switch0"]);
     let class = |lines: &str| format!("buffer = \"100 pkt\"\n[switch.class.fast]\n{lines}");
     let text = class("service = \"strict\"\nquantum = \"9 kB\"");
-    switch(&text, "\"9 kB\"", &["a strict class has no turns"]);
+    switch(&text, "\"9 kB\"", &["a strict class has no quantum"]);
     switch(&class("buffer = \"dynamic\""), "\"dynamic\"", &["needs the memory"]);
     let phantom = class("[switch.class.fast.mark]\nkind = \"phantom\"\nk = \"3 kB\"");
-    switch(&phantom, "\"3 kB\"", &["of a whole line, not of the class `fast`"]);
+    switch(&phantom, "\"3 kB\"", &["a whole line, not only the class `fast`"]);
 }

@@ -1,4 +1,4 @@
-//! What is refused of workloads and of the files that they are made from.
+//! Rejected workloads and rejected files for them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Files for OneFile {
     }
 }
 
-/// The errors of the base with these lines instead of its traffic, beside a file `mine.txt`.
+/// Returns the errors of the base with these lines as its traffic, and a file `mine.txt`.
 fn errors(lines: &str, file: &str) -> ScenarioErrors {
     let traffic = BASE.find("[traffic.long]").expect("the base has it");
     let text = format!("{}[traffic.mine]\n{lines}\n", &BASE[..traffic]);
@@ -23,7 +23,7 @@ fn errors(lines: &str, file: &str) -> ScenarioErrors {
     scenario.and_then(|s| s.expand()).expect_err("it was accepted")
 }
 
-/// One error, which points at `meant` in `file` and has all of `parts`.
+/// Asserts that there is one error, which points at `meant` in `file` and contains all of `parts`.
 #[track_caller]
 fn assert_error(found: &ScenarioErrors, file: &str, meant: &str, parts: &[&str]) {
     assert_eq!(found.iter().count(), 1, "{found}");
@@ -72,7 +72,7 @@ fn invalid_loads() {
         &["flows have no rate", "`load` or `flow-rate`"],
     );
     let twice = format!("{sizes}load = \"10 %\"\nflow-rate = 10");
-    assert_error(&errors(&twice, ""), "t.toml", "\"10 %\"", &["two rates"]);
+    assert_error(&errors(&twice, ""), "t.toml", "\"10 %\"", &["given twice"]);
     let bare = format!("{sizes}load = 10");
     assert_error(&errors(&bare, ""), "t.toml", "10", &["`load`", "has no unit"]);
     let many = format!("{sizes}flow-rate = 1000000000");
@@ -98,7 +98,7 @@ fn invalid_flow_lists() {
         "t.toml",
     );
     let alone = alone.unwrap().expand().unwrap_err();
-    assert!(alone.first().message.contains("no directory to look in"), "{alone}");
+    assert!(alone.first().message.contains("has no directory"), "{alone}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! From a file to runs: expansion, precedence, overrides, sweeps, and the text of a resolved run.
+//! Expansion of files to runs: precedence, overrides, sweeps, and emitted runs.
 
 use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
@@ -82,7 +82,7 @@ fn a_file_becomes_a_setup() {
 }
 
 #[test]
-fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
+fn a_group_has_its_own_clock_and_nic_and_others_have_ideal_ones() {
     let text = BASE.replace(
         "[hosts.receivers]",
         "[hosts.senders.nic]\nbucket-rate = \"1 Gbit/s\"\nbucket-burst = \"9 kB\"\n\
@@ -93,7 +93,7 @@ fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
     let setup = only(&text);
     let clock = setup.hosts[2].clock;
     assert_eq!((clock.offset, clock.drift), (Duration::from_secs(5), Fraction::from_ppm(-40)));
-    assert_eq!(clock.noise, NoiseSpec::Stack(STACK_DEVIATION), "what a kernel has");
+    assert_eq!(clock.noise, NoiseSpec::Stack(STACK_DEVIATION), "the noise of a kernel");
     assert_eq!(setup.hosts[3].clock, ClockSpec::IDEAL);
     let (rate, burst, poll) = (Rate::from_gbps(1), Bytes::new(9_000), Duration::from_us(50));
     let nic = NicSpec {
@@ -115,9 +115,9 @@ fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
     assert_eq!(setup.hosts[0].clock.noise, NoiseSpec::None);
 }
 
-/// The set-up of the thesis's fig. 4.1: two pipes of 2 Mbit/s and 20 ms, 20 packets, K = 6.
+/// The setup of the thesis's fig. 4.1: two pipes of 2 Mbit/s and 20 ms, 20 packets, K = 6.
 #[test]
-fn pipes_change_the_lines_that_they_name_and_no_others() {
+fn pipes_change_only_the_lines_that_they_name() {
     let text = BASE
         .replace("kind = \"star\"", "kind = \"dumbbell\"")
         .replace("[hosts.senders]", "[hosts.senders]\nside = \"left\"")
@@ -143,7 +143,7 @@ fn pipes_change_the_lines_that_they_name_and_no_others() {
             (link.from_a.loss, link.from_b.loss),
             (Fraction::from_ppm(1_000), Fraction::ZERO)
         );
-        assert_eq!(link.from_a.port.buffer, BufferSpec::Unlimited, "a host's own");
+        assert_eq!(link.from_a.port.buffer, BufferSpec::Unlimited, "the port of a host");
         let (k, gamma) = (Bytes::new(3_000), Fraction::from_percent(95));
         assert_eq!(link.from_a.port.mark, MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore });
     }
@@ -221,7 +221,7 @@ fn runs_are_schemes_times_points_times_seeds() {
 }
 
 #[test]
-fn a_group_keeps_its_own_scheme_and_an_override_wins_over_all() {
+fn a_group_keeps_its_own_scheme_and_an_override_takes_precedence() {
     let text = with("[compare]\nschemes = [\"sack\", \"ecn\"]\n").replace(
         "[hosts.receivers]",
         "[hosts.old]\ncount = 1\nscheme = \"sack\"\n[hosts.receivers]",
@@ -275,7 +275,7 @@ fn bundles_are_schemes_of_the_file() {
 }
 
 #[test]
-fn a_bundle_may_bring_its_profile_to_hosts_that_name_none() {
+fn a_bundle_sets_the_profile_of_hosts_that_name_none() {
     let text = with(
         "[compare]\nschemes = [\"ecn\", \"old\"]\n\
          [compare.bundles.old]\nprofile = \"rfc\"\nbase = \"ecn\"\n",
@@ -319,7 +319,7 @@ fn an_override_ends_the_sweep_of_its_key_and_a_new_sweep_takes_its_place() {
 }
 
 #[test]
-fn a_star_sets_all_of_such_a_name_but_what_is_named_later() {
+fn a_star_sets_all_matching_tables_except_those_overridden_later() {
     let of = |run: RunSpec| {
         let flows = run.setup().unwrap().flows;
         (run.point, vec![flows[0].size, flows[2].size])
@@ -369,7 +369,7 @@ fn a_resolved_run_reads_back_as_the_same_run() {
         assert_eq!(again.runs.len(), 1, "{resolved}");
         assert_eq!(again.runs[0].setup().unwrap(), run.setup().unwrap());
         assert_eq!(again.runs[0].scheme, run.scheme);
-        assert_eq!(again.runs[0].resolved_toml(), resolved, "written out twice it stays the same");
+        assert_eq!(again.runs[0].resolved_toml(), resolved, "emitting it twice gives one text");
         assert_eq!(again.runs[0].hash, run.hash);
     }
 }
@@ -413,7 +413,7 @@ fn the_example_of_the_manual_is_right() {
 }
 
 #[test]
-fn the_hash_is_of_what_decides_a_run() {
+fn the_hash_covers_only_what_affects_a_run() {
     let base = plan(BASE);
     let same = [
         BASE.replace("A test", "Another title"),
@@ -434,13 +434,13 @@ fn the_hash_is_of_what_decides_a_run() {
         assert_ne!(plan(&text).runs[0].hash, base.runs[0].hash);
     }
     let more = Scenario::parse(BASE, "t.toml").unwrap().seeds(3).unwrap().expand().unwrap();
-    assert_eq!(more.hash, base.hash, "more seeds are the same experiment");
-    assert_eq!(more.runs[0].hash, base.runs[0].hash, "and keep the runs that were made");
+    assert_eq!(more.hash, base.hash, "more seeds do not change the experiment");
+    assert_eq!(more.runs[0].hash, base.runs[0].hash, "the hash of a run is kept");
     assert_ne!(more.runs[1].hash, base.runs[0].hash);
 }
 
 #[test]
-fn a_table_that_is_taken_out_was_never_there() {
+fn a_removed_table_leaves_no_trace() {
     let scenario = || Scenario::parse(BASE, "t.toml").unwrap();
     let (with, without) = (plan(BASE), scenario().without("traffic.short").expand().unwrap());
     let groups = |plan: &RunPlan| plan.runs[0].setup().unwrap().traffic_groups;
@@ -454,7 +454,7 @@ fn a_table_that_is_taken_out_was_never_there() {
 }
 
 #[test]
-fn plans_are_put_together_under_new_names() {
+fn plans_are_concatenated_under_new_names() {
     let part = |scheme: &str, value: &str, text: &str| PlanPart {
         scheme: scheme.to_owned(),
         point: vec![("neighbour".to_owned(), value.to_owned())],
@@ -477,7 +477,7 @@ fn plans_are_put_together_under_new_names() {
 }
 
 #[test]
-fn ranges_of_flow_sizes_are_keys_of_the_report_alone() {
+fn ranges_of_flow_sizes_affect_only_the_report() {
     let of = |text: &str| plan(text).runs[0].clone();
     let plain = of(BASE);
     assert_eq!(plain.size_classes(), [10_000, 100_000, 1_000_000, 10_000_000]);

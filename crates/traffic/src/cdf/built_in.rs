@@ -1,24 +1,24 @@
-//! The distributions that come with the program: data files with their source at the head.
+//! Built-in distributions: data files with their source at the head.
 
 use super::{Cdf, CdfKind};
 
 struct BuiltIn {
     name: &'static str,
-    measure: CdfKind,
+    kind: CdfKind,
     text: &'static str,
 }
 
 macro_rules! built_in {
-    ($name:literal, $measure:ident) => {
+    ($name:literal, $kind:ident) => {
         BuiltIn {
             name: $name,
-            measure: CdfKind::$measure,
+            kind: CdfKind::$kind,
             text: include_str!(concat!("../../data/", $name, ".txt")),
         }
     };
 }
 
-/// By name.
+/// Sorted by name.
 static ALL: &[BuiltIn] = &[
     built_in!("data-mining", Size),
     built_in!("dctcp-background-gaps", Time),
@@ -30,12 +30,12 @@ static ALL: &[BuiltIn] = &[
 
 pub(super) fn find(name: &str) -> Option<Cdf> {
     let found = ALL.iter().find(|b| b.name == name)?;
-    // That each of them can be read is tested; a name that is not there is all that can go wrong.
-    Cdf::parse(found.name, found.measure, found.text).ok()
+    // A test parses all of them, so only an unknown name can fail.
+    Cdf::parse(found.name, found.kind, found.text).ok()
 }
 
-pub(super) fn names(measure: CdfKind) -> Vec<&'static str> {
-    ALL.iter().filter(|b| b.measure == measure).map(|b| b.name).collect()
+pub(super) fn names(kind: CdfKind) -> Vec<&'static str> {
+    ALL.iter().filter(|b| b.kind == kind).map(|b| b.name).collect()
 }
 
 pub(super) fn source(name: &str) -> Option<&'static str> {
@@ -49,10 +49,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_one_can_be_read_and_says_where_it_is_from() {
+    fn each_distribution_parses_and_names_its_source() {
         for one in ALL {
-            let cdf = Cdf::parse(one.name, one.measure, one.text).unwrap();
-            assert_eq!((cdf.name(), cdf.kind()), (one.name, one.measure));
+            let cdf = Cdf::parse(one.name, one.kind, one.text).unwrap();
+            assert_eq!((cdf.name(), cdf.kind()), (one.name, one.kind));
             assert!(source(one.name).unwrap().starts_with("# "), "{}", one.name);
         }
         assert_eq!(names(CdfKind::Size).len() + names(CdfKind::Time).len(), ALL.len());

@@ -1,39 +1,39 @@
-//! Reads a distribution: two columns `value probability`, or three as ns-2 has them.
+//! Reads a distribution with two columns `value probability`, or with the three of ns-2.
 //!
-//! Blank lines and lines that begin with `#` say nothing, but for `# unit: 1460 B` before the first
-//! point: values are then counted in that size (or that time) instead of bytes (or seconds). The last
-//! row must reach 1 or 100; all others are then fractions or percent. Of three columns the middle one
-//! (the number of the row in ns-2's files) must be a number and means nothing.
+//! Blank lines and lines that begin with `#` are ignored, except `# unit: 1460 B` before the first
+//! point: values are then multiples of that size (or time) instead of bytes (or seconds). The last
+//! row must reach 1 or 100: all probabilities are fractions or percentages accordingly. The middle
+//! one of three columns (the row number in ns-2's files) must be a number and is ignored.
 
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
 use super::{Cdf, CdfKind, PROBABILITY_ONE, Point};
 use crate::text_file::{FileError, FileLine, lines, quoted, scaled};
 
-/// Most rows of a file.
+/// Most rows in a file.
 const MAX_ROWS: usize = 100_000;
 
-/// One hundredth of the whole: probabilities are read as percent, and fractions multiplied afterwards.
+/// One percent. Probabilities are read as percentages; fractions are multiplied by 100 afterwards.
 const PERCENT: u64 = PROBABILITY_ONE / 100;
 
 /// A row as written.
 struct Row<'a> {
     line: FileLine<'a>,
     value: u64,
-    /// The probability, in units of [`PERCENT`] whether it is percent or not.
+    /// Probability in units of [`PERCENT`], even if the file has fractions.
     cumulative: u64,
-    /// As it was written.
+    /// Text of the probability.
     field: &'a str,
 }
 
 impl Cdf {
-    /// Reads a file. Values are bytes or seconds unless it says `# unit:`.
+    /// Parses a file. Values are bytes or seconds unless the file has `# unit:`.
     ///
     /// # Errors
-    /// Its first mistake, with line and column: a field that is no number, a negative one, a value or
-    /// a probability that falls, a last one that is neither 1 nor 100 %, no rows.
-    pub fn parse(name: &str, measure: CdfKind, text: &str) -> Result<Self, FileError> {
-        let mut unit = match measure {
+    /// Returns the first error, with line and column: a field that is not a number or is negative,
+    /// a value or probability that decreases, a last probability other than 1 or 100 %, or no rows.
+    pub fn parse(name: &str, kind: CdfKind, text: &str) -> Result<Self, FileError> {
+        let mut unit = match kind {
             CdfKind::Size => 1,
             CdfKind::Time => 1_000_000_000_000,
         };
@@ -43,7 +43,7 @@ impl Cdf {
                 if !rows.is_empty() {
                     return Err(line.line_error("the unit comes after the first row", "move it up"));
                 }
-                unit = read_unit(&line, text.trim(), measure)?;
+                unit = read_unit(&line, text.trim(), kind)?;
             }
             if line.content().is_empty() {
                 continue;
@@ -54,14 +54,15 @@ impl Cdf {
             }
             if rows.len() == MAX_ROWS {
                 let message = format!("more than {MAX_ROWS} rows");
-                return Err(
-                    line.line_error(message, "leave out rows: between two points it is linear")
-                );
+                return Err(line.line_error(
+                    message,
+                    "remove rows: values between two points are interpolated",
+                ));
             }
             rows.push(row);
         }
         let Some(last) = rows.last() else {
-            let help = "write rows of a value and the probability of it and all below";
+            let help = "write rows of a value and the probability of this value and all below";
             let line = FileLine { file: name, number: 1, text };
             return Err(line.line_error("a distribution without a row", help));
         };
@@ -79,19 +80,19 @@ impl Cdf {
         };
         let points =
             rows.iter().map(|row| Point { value: row.value, cumulative: row.cumulative * times });
-        Ok(Self { name: name.to_owned(), kind: measure, points: points.collect() })
+        Ok(Self { name: name.to_owned(), kind, points: points.collect() })
     }
 }
 
-fn read_unit(line: &FileLine<'_>, text: &str, measure: CdfKind) -> Result<u64, FileError> {
-    let (read, example) = match measure {
+fn read_unit(line: &FileLine<'_>, text: &str, kind: CdfKind) -> Result<u64, FileError> {
+    let (read, example) = match kind {
         CdfKind::Size => (parse_bytes(text).map(Bytes::as_u64), "1460 B"),
         CdfKind::Time => (parse_duration(text).map(Duration::as_ps), "1 ms"),
     };
     match read {
         Ok(unit) if unit > 0 => Ok(unit),
         _ => {
-            let message = format!("{} is no unit of this distribution", quoted(text));
+            let message = format!("{} is not a unit of this distribution", quoted(text));
             Err(line.field_error(text, message, format!("write `# unit: {example}`")))
         }
     }
@@ -126,7 +127,7 @@ fn number(line: &FileLine<'_>, field: &str, scale: u64) -> Result<u64, FileError
         } else {
             format!("{} is not a number, or too large", quoted(field))
         };
-        line.field_error(field, message, "write a number that is not negative, as 10000 or 0.15")
+        line.field_error(field, message, "write a non-negative number, as 10000 or 0.15")
     })
 }
 

@@ -6,7 +6,7 @@ fn named(name: &str) -> Cdf {
     Cdf::named(name).unwrap()
 }
 
-/// Thousandths of the whole.
+/// Rounds to thousandths.
 fn thousandths(share: u64) -> u64 {
     (share + PROBABILITY_ONE / 2_000) / (PROBABILITY_ONE / 1_000)
 }
@@ -19,7 +19,7 @@ const MS: u64 = 1_000_000_000;
 const PERCENT: u64 = PROBABILITY_ONE / 100;
 
 #[test]
-fn web_search_has_the_moments_that_dx_and_the_file_in_common_use_have() {
+fn web_search_matches_the_moments_of_dx_and_of_the_common_file() {
     let dx = named("web-search-654kb");
     assert_eq!(dx.mean(), 654_000);
     // "more than 95% of total bytes come from the flow smaller than 20 MB".
@@ -45,8 +45,8 @@ fn data_mining_has_the_moments_of_dx() {
 #[test]
 fn background_matches_the_text_of_dctcp() {
     let sizes = named("dctcp-background-sizes");
-    // Most flows are small, most bytes in updates of 1 MB to 50 MB; §4.3: ten times larger updates make
-    // the whole about ten times as large.
+    // Most flows are small and most bytes are in updates of 1 MB to 50 MB. §4.3: updates ten times
+    // as large make the total about ten times as large.
     assert!(sizes.probability_at_most(100_000) > PROBABILITY_ONE / 2);
     assert_eq!(sizes.quantile(PROBABILITY_ONE), 50_000_000);
     assert_eq!(thousandths(PROBABILITY_ONE - sizes.mass_at_most(1_000_000)), 951);
@@ -55,7 +55,7 @@ fn background_matches_the_text_of_dctcp() {
     let gaps = named("dctcp-background-gaps");
     // "the 0ms inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile".
     assert_eq!(gaps.probability_at_most(0), PROBABILITY_ONE / 2);
-    // §4.3: 45 servers and 600 s for 200,000 flows and for 188,000 queries.
+    // §4.3: 200,000 flows and 188,000 queries of 45 servers in 600 s.
     assert_eq!(gaps.mean(), 45 * 600_000 * MS / 200_000);
     let queries = 45 * 600_000 * MS / named("dctcp-query-gaps").mean();
     assert!((188_000..=188_050).contains(&queries), "{queries}");
@@ -73,13 +73,13 @@ fn draws_have_the_mean_and_the_quantiles_of_their_distribution() {
     let mut rng = Seed(1).rng();
     let mut draws: Vec<u64> = (0..200_000).map(|_| cdf.draw(&mut rng)).collect();
     let mean = draws.iter().sum::<u64>() / 200_000;
-    // One deviation of the mean is 2.32 means over the root of 200000, 0.52 %.
+    // The standard deviation of the mean is 2.32 means over the root of 200000, 0.52 %.
     assert!(mean.abs_diff(cdf.mean()) * 1_000 < cdf.mean() * 20, "{mean}");
     assert!(draws.iter().all(|d| (1..=30_000_000).contains(d)));
     draws.sort_unstable();
     for percent in [10, 25, 50, 75, 90, 99] {
         let drawn = thousandths(cdf.probability_at_most(draws[percent * 2_000]));
-        // Five deviations: half a percent at most.
+        // Five standard deviations: at most half a percent.
         assert!(drawn.abs_diff(percent as u64 * 10) <= 6, "{percent}: {drawn}");
     }
 }
@@ -88,7 +88,7 @@ fn draws_have_the_mean_and_the_quantiles_of_their_distribution() {
 fn draws_are_the_same_everywhere() {
     let mut rng = Seed(42).rng();
     let draws = [(); 4].map(|()| named("web-search-1.6mb").draw(&mut rng));
-    // From a second implementation in another language, with fractions.
+    // Computed by a second implementation in another language, with fractions.
     assert_eq!(draws, [2_429_154, 33_764, 19_262_779, 1_011_356]);
 }
 
@@ -157,7 +157,7 @@ fn errors_have_line_and_column() {
         ("0 x 0\n5 1 1\n", "c.txt:1:3: `x` is not a number"),
         (
             "# unit: 1 ms\n0 0\n",
-            "c.txt:1:9: `1 ms` is no unit of this distribution; write `# unit: 1460 B`",
+            "c.txt:1:9: `1 ms` is not a unit of this distribution; write `# unit: 1460 B`",
         ),
         ("0 0\n# unit: 1 B\n5 1\n", "c.txt:2: the unit comes after the first row"),
         ("99999999999999999999 1\n", "c.txt:1:1: `99999999999999999999` is not a number, or too"),

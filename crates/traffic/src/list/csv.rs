@@ -1,13 +1,14 @@
 //! A list of flows as comma-separated values, with a header.
 //!
-//! The columns `src`, `dst`, `bytes` and `start` stand in any order; others are ignored. Hosts are
-//! numbers or names as the scenario has them, sizes bytes or with a unit, times seconds from the start of
-//! the run or with a unit. Fields may be quoted; blank lines and lines that begin with `#` are skipped.
+//! The columns `src`, `dst`, `bytes` and `start` may be in any order; others are ignored. Hosts are
+//! numbers or the scenario's names. Sizes are in bytes or have a unit. Times are in seconds from
+//! the start of the run or have a unit. Fields may be quoted. Blank lines and lines that begin with
+//! `#` are skipped.
 
 use super::{HostLookup, ListedFlow, push_flow, size, time, unexpected_end};
 use crate::text_file::{FileError, FileLine, lines, quoted};
 
-/// The columns that must be there.
+/// Required columns.
 const COLUMNS: [&str; 4] = ["src", "dst", "bytes", "start"];
 
 pub(crate) fn read(
@@ -57,7 +58,7 @@ pub(crate) fn read(
 
 const HEADER: &str = "begin with a header: `src,dst,bytes,start`";
 
-/// Where the columns stand.
+/// Returns the index of each column.
 fn columns(line: &FileLine<'_>, fields: &[&str]) -> Result<[usize; 4], FileError> {
     let mut found = [0; 4];
     for (place, name) in found.iter_mut().zip(COLUMNS) {
@@ -68,7 +69,7 @@ fn columns(line: &FileLine<'_>, fields: &[&str]) -> Result<[usize; 4], FileError
             return Err(line.line_error(message, HEADER));
         };
         if let Some((_, again)) = all.next() {
-            let message = format!("the column `{name}` stands twice");
+            let message = format!("the column `{name}` appears twice");
             return Err(line.field_error(again, message, "rename one of them"));
         }
         *place = index;
@@ -76,7 +77,7 @@ fn columns(line: &FileLine<'_>, fields: &[&str]) -> Result<[usize; 4], FileError
     Ok(found)
 }
 
-/// The fields of a line, without blanks around them and without their quotes.
+/// Splits a line into fields, without surrounding blanks and quotes.
 fn split<'a>(line: &FileLine<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileError> {
     fields.clear();
     let mut rest = line.text;
@@ -86,7 +87,7 @@ fn split<'a>(line: &FileLine<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileE
             let after = inner.find('"').map(|end| (&inner[..end], inner[end + 1..].trim_start()));
             let closed = after.filter(|(_, after)| after.is_empty() || after.starts_with(','));
             let Some((inside, after)) = closed else {
-                let help = "close it before the next comma, and have no quote within it";
+                let help = "close it before the next comma, and put no quote inside";
                 return Err(line.field_error(field, "a quote is not closed here", help));
             };
             fields.push(inside.trim());

@@ -1,8 +1,9 @@
 //! The `flow.txt` of the HPCC simulator.
 //!
-//! The first line is the number of flows; each of as many lines below is `src dst pg dport size start`:
-//! hosts by number, priority group, destination port, bytes, seconds. What follows them is not read, as
-//! there. Ports are given by the hosts here, and flows of different priority groups are refused.
+//! The first line is the number of flows. Each of that many lines below is `src dst pg dport size
+//! start`: hosts by number, priority group, destination port, bytes, seconds. Later lines are not
+//! read, as in that simulator. The hosts assign ports here. Flows of different priority groups are
+//! rejected.
 
 use super::{HostLookup, ListedFlow, parse_count, push_flow, size, time, unexpected_end};
 use crate::text_file::{FileError, lines, quoted};
@@ -29,13 +30,17 @@ pub(crate) fn read(
             let flows = parse_count(&line, first, "flows")?;
             if let Some(more) = fields.next() {
                 let help = "the first line is the number of flows alone";
-                return Err(line.field_error(more, format!("{} is too much", quoted(more)), help));
+                return Err(line.field_error(
+                    more,
+                    format!("{} is one field too many", quoted(more)),
+                    help,
+                ));
             }
             if flows == 0 {
                 return Err(line.field_error(
                     first,
                     "a file of no flows",
-                    "write how many there are",
+                    "write the number of flows",
                 ));
             }
             count = Some(flows);
@@ -50,7 +55,7 @@ pub(crate) fn read(
             fields.next(),
         ) else {
             let have = line.text.split_ascii_whitespace().count();
-            return Err(line.line_error(format!("{have} fields where 6 are wanted"), ROW));
+            return Err(line.line_error(format!("{have} fields, expected 6"), ROW));
         };
         parse_count(&line, port, "a port")?;
         parse_count(&line, pg, "a priority group")?;
@@ -59,7 +64,7 @@ pub(crate) fn read(
             return Err(line.field_error(
                 pg,
                 message,
-                "make a file of each and one traffic group of each file",
+                "write one file and one traffic group for each",
             ));
         }
         let (src, dst) = hosts.endpoints(&line, first, dst)?;
@@ -69,7 +74,7 @@ pub(crate) fn read(
     match count {
         Some(count) if rows.len() as u64 == count => Ok(rows),
         Some(count) => {
-            let message = format!("{} flows where the first line says {count}", rows.len());
+            let message = format!("{} flows, but the first line says {count}", rows.len());
             Err(unexpected_end(file, last, message, "correct the first line"))
         }
         None => Err(unexpected_end(

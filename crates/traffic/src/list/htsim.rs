@@ -1,9 +1,9 @@
 //! The connection matrix of htsim.
 //!
-//! `Nodes n` and `Connections m`, then a line per connection: `src->dst id 1 start 0 size 2000000`, hosts
-//! by number below `n`, sizes in bytes, starts in picoseconds as htsim reads them (its old releases wrote
-//! microseconds with a fraction: refused). Triggers, priorities and failures are refused by name, as is
-//! size 0, which goes on without end there.
+//! `Nodes n` and `Connections m`, then a line per connection: `src->dst id 1 start 0 size 2000000`.
+//! Hosts are numbers below `n`, sizes are in bytes. Starts are in picoseconds, as htsim reads them;
+//! its old releases wrote microseconds with a fraction, which are rejected. Triggers, priorities
+//! and failures are rejected by name, as is size 0, which is unlimited in htsim.
 
 use super::{HostLookup, ListedFlow, parse_count, push_flow, size, unexpected_end};
 use crate::text_file::{FileError, FileLine, lines, quoted};
@@ -47,7 +47,7 @@ pub(crate) fn read(
                 return Err(unsupported(&line, first));
             }
             _ => {
-                let message = format!("{} is no line of a connection matrix", quoted(first));
+                let message = format!("{} is not a line of a connection matrix", quoted(first));
                 return Err(line.field_error(first, message, ROW));
             }
         }
@@ -61,7 +61,7 @@ pub(crate) fn read(
         ));
     };
     if rows.is_empty() || rows.len() as u64 != connections {
-        let message = format!("{} connections where `Connections` says {connections}", rows.len());
+        let message = format!("{} connections, but `Connections` says {connections}", rows.len());
         return Err(unexpected_end(
             file,
             last,
@@ -77,7 +77,7 @@ fn unsupported(line: &FileLine<'_>, word: &str) -> FileError {
     line.field_error(word, message, "only `id`, `start` and `size` of connections are read")
 }
 
-/// What is said of a connection after its ends.
+/// Reads the keywords of a connection after its two ends.
 fn connection<'a>(
     line: &FileLine<'a>,
     mut words: impl Iterator<Item = &'a str>,

@@ -1,7 +1,7 @@
-//! Lists of flows in files: who sends how much to whom, and when.
+//! Lists of flows in files: source, destination, size and start of each.
 //!
-//! Contract: a file is read line by line, its first mistake is told with line and column, and nothing
-//! that would change what is sent is skipped. Flows stand in the order of the file.
+//! Contract: a file is read line by line, its first error is reported with line and column, and
+//! nothing that would change the traffic is skipped. Flows keep the order of the file.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) use csv::read as csv;
 pub(crate) use hpcc::read as hpcc;
 pub(crate) use htsim::read as htsim;
 
-/// Picoseconds of a second.
+/// Picoseconds per second.
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// A row of a list.
@@ -31,7 +31,7 @@ pub(crate) struct ListedFlow {
     pub(crate) start: Instant,
 }
 
-/// The hosts that a file may name.
+/// Hosts that a file may name.
 pub(crate) struct HostLookup<'a> {
     numbers: BTreeMap<&'a str, u32>,
     sources: Option<Vec<bool>>,
@@ -39,10 +39,10 @@ pub(crate) struct HostLookup<'a> {
 }
 
 impl<'a> HostLookup<'a> {
-    /// All hosts, or those of the lists where these are not empty.
-    pub(crate) fn new(site: &'a WorkloadContext, sources: &[u32], destinations: &[u32]) -> Self {
+    /// Allows all hosts, or only those of each list that is not empty.
+    pub(crate) fn new(ctx: &'a WorkloadContext, sources: &[u32], destinations: &[u32]) -> Self {
         let limits = |list: &[u32]| {
-            let mut allowed = vec![list.is_empty(); site.hosts.len()];
+            let mut allowed = vec![list.is_empty(); ctx.hosts.len()];
             for host in list {
                 if let Some(allowed) = allowed.get_mut(*host as usize) {
                     *allowed = true;
@@ -50,7 +50,7 @@ impl<'a> HostLookup<'a> {
             }
             (!list.is_empty()).then_some(allowed)
         };
-        let numbers = (0..).zip(site.hosts.iter()).map(|(i, host)| (host.name.as_str(), i));
+        let numbers = (0..).zip(ctx.hosts.iter()).map(|(i, host)| (host.name.as_str(), i));
         Self {
             numbers: numbers.collect(),
             sources: limits(sources),
@@ -58,7 +58,7 @@ impl<'a> HostLookup<'a> {
         }
     }
 
-    /// The host that a field names, by number or name.
+    /// Finds the host named by a field, by number or name.
     fn find(&self, line: &FileLine<'_>, field: &str) -> Result<u32, FileError> {
         let count = self.numbers.len();
         let number = field.parse::<u32>().ok().filter(|n| (*n as usize) < count);
@@ -71,7 +71,7 @@ impl<'a> HostLookup<'a> {
         Err(line.field_error(field, format!("there is no host {}", quoted(field)), help))
     }
 
-    /// The two ends of a flow.
+    /// Finds the two ends of a flow.
     pub(crate) fn endpoints(
         &self,
         line: &FileLine<'_>,
@@ -103,7 +103,7 @@ impl<'a> HostLookup<'a> {
     }
 }
 
-/// A size: a number of bytes, or one with a unit.
+/// Reads a size: a number of bytes, or a number with a unit.
 fn size(line: &FileLine<'_>, field: &str) -> Result<Bytes, FileError> {
     let help = "write bytes above zero, as 20000 or 20 kB";
     let bytes = scaled(field, 1).or_else(|| parse_bytes(field).ok().map(Bytes::as_u64));
@@ -114,12 +114,12 @@ fn size(line: &FileLine<'_>, field: &str) -> Result<Bytes, FileError> {
     }
 }
 
-/// A time: a number of seconds, or one with a unit.
+/// Reads a time: a number of seconds, or a number with a unit.
 fn time(line: &FileLine<'_>, field: &str) -> Result<Instant, FileError> {
     let ps =
         scaled(field, PS_PER_SECOND).or_else(|| parse_duration(field).ok().map(Duration::as_ps));
     let help = "write seconds from the start of the run, as 0.25, or a time as 250 ms";
-    // `never` is a time elsewhere.
+    // `never` is a valid duration elsewhere.
     match ps.filter(|ps| *ps < u64::MAX) {
         Some(ps) => Ok(Instant::from_ps(ps)),
         None => Err(line.field_error(field, not_a(field, "time"), help)),
@@ -130,11 +130,11 @@ fn not_a(field: &str, what: &str) -> String {
     match field {
         "" => format!("a {what} is missing"),
         _ if field.starts_with('-') => format!("{} is negative", quoted(field)),
-        _ => format!("{} is no {what}", quoted(field)),
+        _ => format!("{} is not a {what}", quoted(field)),
     }
 }
 
-/// Keeps a row unless there are too many.
+/// Appends a row, up to the limit.
 fn push_flow(
     rows: &mut Vec<ListedFlow>,
     row: ListedFlow,
@@ -142,21 +142,21 @@ fn push_flow(
 ) -> Result<(), FileError> {
     if rows.len() as u64 == MAX_CONNECTIONS {
         let message = format!("more than {MAX_CONNECTIONS} flows");
-        return Err(line.line_error(message, "split the file and run its parts one by one"));
+        return Err(line.line_error(message, "split the file into several runs"));
     }
     rows.push(row);
     Ok(())
 }
 
-/// A whole number that says how many of something there are.
+/// Reads a whole number.
 fn parse_count(line: &FileLine<'_>, field: &str, what: &str) -> Result<u64, FileError> {
     field.parse().map_err(|_| {
-        let message = format!("{} is no number of {what}", quoted(field));
+        let message = format!("{} is not a number of {what}", quoted(field));
         line.field_error(field, message, "write a whole number")
     })
 }
 
-/// An error at the end of a file that came too early.
+/// Returns an error for a file that ends too early.
 fn unexpected_end(file: &str, last: u64, message: String, help: &str) -> FileError {
     FileLine { file, number: last.max(1), text: "" }.line_error(message, help)
 }

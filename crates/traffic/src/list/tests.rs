@@ -9,16 +9,16 @@ use crate::workload::HostInfo;
 type Read = fn(&str, &str, &HostLookup<'_>) -> Result<Vec<ListedFlow>, FileError>;
 
 fn good(read: Read, text: &str) -> Vec<(u32, u32, u64, u64)> {
-    let site = context(16, 1);
-    let rows = read("f", text, &HostLookup::new(&site, &[], &[])).unwrap();
+    let ctx = context(16, 1);
+    let rows = read("f", text, &HostLookup::new(&ctx, &[], &[])).unwrap();
     rows.iter().map(|r| (r.src, r.dst, r.size.as_u64(), r.start.as_ps())).collect()
 }
 
-/// Each text must be refused with a message that begins so.
+/// Each text must be rejected with a message that starts with the given one.
 fn bad(read: Read, cases: &[(&str, &str)]) {
-    let site = context(16, 1);
+    let ctx = context(16, 1);
     for (text, want) in cases {
-        let error = read("f", text, &HostLookup::new(&site, &[], &[])).unwrap_err().to_string();
+        let error = read("f", text, &HostLookup::new(&ctx, &[], &[])).unwrap_err().to_string();
         assert!(error.starts_with(want), "{text:?}\n  gives {error}\n  not   {want}");
     }
 }
@@ -42,8 +42,8 @@ fn csv_errors_have_line_and_column() {
     let row = |row: &str| format!("{h}0,1,5,0\n{row}\n");
     let rows = [
         ("0,1,5,-1", "f:3:7: `-1` is negative; write seconds"),
-        ("0,1,5,soon", "f:3:7: `soon` is no time"),
-        ("0,1,5,never", "f:3:7: `never` is no time"),
+        ("0,1,5,soon", "f:3:7: `soon` is not a time"),
+        ("0,1,5,never", "f:3:7: `never` is not a time"),
         ("0,1,5,", "f:3:7: a time is missing"),
         ("0,1,5", "f:3: the line ends before its column `start`"),
         ("0,1,0,0", "f:3:5: a flow of zero bytes"),
@@ -67,7 +67,7 @@ fn csv_errors_have_line_and_column() {
             ("", "f:1: the file is empty; begin with a header: `src,dst,bytes,start`"),
             ("0,1,5,0\n", "f:1: no column `src` in the header `0`, `1`, `5`, `0`"),
             ("src,dst,size,start\n", "f:1: no column `bytes`"),
-            ("src,dst,bytes,start,src\n", "f:1:21: the column `src` stands twice"),
+            ("src,dst,bytes,start,src\n", "f:1:21: the column `src` appears twice"),
             (h, "f:1: no flows below the header"),
         ],
     );
@@ -75,8 +75,8 @@ fn csv_errors_have_line_and_column() {
 
 #[test]
 fn hosts_are_limited_to_from_and_to() {
-    let site = context(16, 1);
-    let hosts = HostLookup::new(&site, &[0, 1], &[2]);
+    let ctx = context(16, 1);
+    let hosts = HostLookup::new(&ctx, &[0, 1], &[2]);
     let read = |row: &str| csv("f", &format!("src,dst,bytes,start\n{row}"), &hosts);
     assert_eq!(read("1,2,5,0").unwrap().len(), 1);
     assert!(read("3,2,5,0").unwrap_err().message.contains("not among the hosts of `from`"));
@@ -97,10 +97,10 @@ fn hpcc_errors_are_reported() {
         &[
             ("", "f:1: the file is empty; begin with the number of flows"),
             ("0\n", "f:1:1: a file of no flows"),
-            ("two\n", "f:1:1: `two` is no number of flows"),
-            ("2 1 3 100 200000 2\n", "f:1:3: `1` is too much"),
-            ("2\n2 1 3 100 5 2\n", "f:2: 1 flows where the first line says 2"),
-            ("1\n2 1 3 100 5\n", "f:2: 5 fields where 6 are wanted; write `src dst pg dport"),
+            ("two\n", "f:1:1: `two` is not a number of flows"),
+            ("2 1 3 100 200000 2\n", "f:1:3: `1` is one field too many"),
+            ("2\n2 1 3 100 5 2\n", "f:2: 1 flows, but the first line says 2"),
+            ("1\n2 1 3 100 5\n", "f:2: 5 fields, expected 6; write `src dst pg dport"),
             ("1\n2 2 3 100 5 2\n", "f:2:3: `2` sends to itself"),
             ("1\n2 1 3 100 0 2\n", "f:2:11: a flow of zero bytes"),
             ("1\n2 1 3 100 5 -2\n", "f:2:13: `-2` is negative"),
@@ -134,8 +134,8 @@ fn htsim_errors_and_unsupported_keywords_are_reported() {
         ("1->1 start 0 size 5", "f:3:4: `1` sends to itself"),
         ("trigger id 1 oneshot", "f:3:1: `trigger` is not supported"),
         ("Failures 2", "f:3:1: `Failures` is not supported"),
-        ("hello", "f:3:1: `hello` is no line of a connection matrix"),
-        ("", "f:3: 0 connections where `Connections` says 1"),
+        ("hello", "f:3:1: `hello` is not a line of a connection matrix"),
+        ("", "f:3: 0 connections, but `Connections` says 1"),
     ];
     for (text, want) in rows {
         bad(htsim, &[(&row(text), want)]);
@@ -153,12 +153,12 @@ fn htsim_errors_and_unsupported_keywords_are_reported() {
 #[test]
 fn a_hundred_thousand_flows_stay_in_order() {
     let fact = |i| HostInfo { name: format!("h.{i}"), rate: Rate::from_gbps(10), rack: 0 };
-    let site = WorkloadContext { hosts: (0..1_000).map(fact).collect(), ..context(0, 1) };
+    let ctx = WorkloadContext { hosts: (0..1_000).map(fact).collect(), ..context(0, 1) };
     let mut text = String::from("start,src,dst,bytes\n");
     for i in 0..100_000_u32 {
         writeln!(text, "0.{i:06},{},{},{}", i % 1_000, (i + 1) % 1_000, i + 1).unwrap();
     }
-    let rows = csv("f", &text, &HostLookup::new(&site, &[], &[])).unwrap();
+    let rows = csv("f", &text, &HostLookup::new(&ctx, &[], &[])).unwrap();
     assert_eq!(rows.len(), 100_000);
     let last = ListedFlow {
         src: 999,

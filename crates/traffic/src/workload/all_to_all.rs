@@ -1,8 +1,8 @@
-//! Every host asks every other at once.
+//! Every host queries every other at once.
 //!
 //! ## What it does
-//! Each host of `from` asks all hosts of `to` but itself for one answer of each, all from the same
-//! moment on: DCTCP §4.2.1 (fig. 20) has 41 hosts that each ask 25 KB of the 40 others.
+//! Each host of `from` queries all hosts of `to` except itself, once each, all from the same time
+//! on. DCTCP §4.2.1 (fig. 20): 41 hosts each request 25 KB from the 40 others.
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
@@ -11,18 +11,17 @@ use crate::round_robin::START;
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "all-to-all",
-    summary: "hosts that all ask each other at once",
+    summary: "hosts that all query each other at once",
     host_selection: HostSelection::FromTo,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     queries::client_per_source(args, |i, client| {
-        let mut asker = queries::query_client(args, client, queries::servers(args, client)?);
-        asker.response_sizes =
-            queries::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
-        Ok(asker)
+        let mut spec = queries::query_client(args, client, queries::servers(args, client)?);
+        spec.response_sizes = queries::draw_response_sizes(args, ctx, i, "answer", &spec.schedule)?;
+        Ok(spec)
     })
 }
 
@@ -38,7 +37,7 @@ mod tests {
     use crate::workload::WorkloadParamValue;
 
     #[test]
-    fn each_of_41_hosts_asks_the_40_others() {
+    fn each_of_41_hosts_queries_the_40_others() {
         let size = Bytes::new(25_000);
         let hosts: Vec<u32> = (0..41).collect();
         let args = WorkloadArgs {

@@ -1,12 +1,12 @@
 //! The measured mix of DCTCP: queries, short messages and updates of a rack.
 //!
 //! ## What it does
-//! DCTCP §4.3, from the distributions of §2.2. Each server of `from` asks all the others for an answer,
-//! with measured gaps, and starts background flows with measured gaps and sizes, each drawn on its own
-//! (the paper's footnote 11). A background flow goes to another server of `from`, or with probability
-//! `inter-rack` between the server and a host of `to`, which stands for the rest of the data centre; half
-//! of these come from there ("directed to/from this machine"). Flows above 1 MB are updates;
-//! `update-factor` multiplies their sizes (10 in the scaled benchmark).
+//! DCTCP §4.3, with the distributions of §2.2. Each server of `from` queries all the others, with
+//! measured gaps. It starts background flows with measured gaps and sizes, drawn independently
+//! (footnote 11). With probability `inter-rack` a background flow is between the server and a host
+//! of `to`, which represents the rest of the data centre; half of these flows are inbound
+//! ("directed to/from this machine"). Other background flows go to another server of `from`. Flows
+//! above 1 MB are updates; `update-factor` multiplies their sizes (10 in the scaled benchmark).
 
 use lowtide_units::{Bytes, Fraction};
 
@@ -45,7 +45,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "query-answer",
             kind: WorkloadParamKind::Distribution(CdfKind::Size),
             default: Some("2 kB"),
-            doc: "Bytes of the answer of each server; 25 kB in the scaled benchmark.",
+            doc: "Bytes of each server's answer; 25 kB in the scaled benchmark.",
         },
         WorkloadParam {
             name: "background-gaps",
@@ -69,13 +69,13 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "update-factor",
             kind: WorkloadParamKind::Count { min: 1, max: 1_000 },
             default: Some("1"),
-            doc: "Background flows above 1 MB are so many times as large.",
+            doc: "Multiplies the sizes of background flows above 1 MB.",
         },
         WorkloadParam {
             name: "inter-rack",
             kind: WorkloadParamKind::Parts { min: Fraction::ZERO, max: Fraction::ONE },
             default: Some("50 %"),
-            doc: "Share of the background flows between a server and `to`; the paper measured it and does not say it.",
+            doc: "Share of background flows between a server and `to`; the paper measured but does not report it.",
         },
         REQUEST,
         START,
@@ -86,24 +86,23 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     if let Some(both) = args.sources.iter().find(|s| args.destinations.contains(s)) {
-        let name = site.hosts.get(*both as usize).map_or("?", |h| h.name.as_str());
-        let message =
-            format!("`{name}` is a server of the rack and stands for what is outside of it");
+        let name = ctx.hosts.get(*both as usize).map_or("?", |h| h.name.as_str());
+        let message = format!("`{name}` is both in the rack (`from`) and outside of it (`to`)");
         return Err(WorkloadError::at("to", message, "name the hosts outside the rack in `to`"));
     }
-    let mut made = queries::client_per_source(args, |i, server| queries(args, site, i, server))?;
+    let mut made = queries::client_per_source(args, |i, server| queries(args, ctx, i, server))?;
     for (i, server) in (0..).zip(&args.sources) {
-        made.flows.append(&mut background(args, site, i, *server)?);
+        made.flows.append(&mut background(args, ctx, i, *server)?);
         made.check_limits(args)?;
     }
-    // In the order in which they start; those of one moment in the order of the servers.
+    // Sorted by start; ties are in the order of the servers.
     made.flows.sort_by_key(|f| f.start);
     Ok(made)
 }
 
-/// The distribution of the times between events, stretched where the mean is given.
+/// Returns the distribution of the gaps, scaled if a mean is given.
 fn gaps(args: &WorkloadArgs, name: &'static str, every: &str) -> Result<Cdf, WorkloadError> {
     let gaps = args.require_cdf(name)?;
     Ok(args.time_or_off(every).map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every)))
@@ -111,37 +110,37 @@ fn gaps(args: &WorkloadArgs, name: &'static str, every: &str) -> Result<Cdf, Wor
 
 fn queries(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     i: u64,
     server: u32,
 ) -> Result<QueryClientSpec, WorkloadError> {
     let others: Vec<u32> = args.sources.iter().copied().filter(|s| *s != server).collect();
     if others.is_empty() {
         let help = "name two servers or more in `from`";
-        return Err(WorkloadError::at("to", "a server alone has nobody to ask", help));
+        return Err(WorkloadError::at("to", "a single server has no server to query", help));
     }
-    let mut asker = queries::query_client(args, server, others);
-    let mut rng = args.rng(site, i, "query-gaps");
+    let mut spec = queries::query_client(args, server, others);
+    let mut rng = args.rng(ctx, i, "query-gaps");
     let gaps = gaps(args, "query-gaps", "query-every")?;
-    asker.schedule = QuerySchedule::OpenLoop(queries::arrival_times(args, site, u64::MAX, || {
+    spec.schedule = QuerySchedule::OpenLoop(queries::arrival_times(args, ctx, u64::MAX, || {
         gaps.draw_duration(&mut rng)
     })?);
-    asker.response_sizes =
-        queries::draw_response_sizes(args, site, i, "query-answer", &asker.schedule)?;
-    Ok(asker)
+    spec.response_sizes =
+        queries::draw_response_sizes(args, ctx, i, "query-answer", &spec.schedule)?;
+    Ok(spec)
 }
 
 fn background(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     i: u64,
     server: u32,
 ) -> Result<Vec<Flow>, WorkloadError> {
     let gaps = gaps(args, "background-gaps", "background-every")?;
     let drawn = args.require_cdf("background-sizes")?;
-    let mut rng = args.rng(site, i, "background-gaps");
-    let times = queries::arrival_times(args, site, u64::MAX, || gaps.draw_duration(&mut rng))?;
-    let (mut sizes, mut ends) = (args.rng(site, i, "sizes"), args.rng(site, i, "ends"));
+    let mut rng = args.rng(ctx, i, "background-gaps");
+    let times = queries::arrival_times(args, ctx, u64::MAX, || gaps.draw_duration(&mut rng))?;
+    let (mut sizes, mut ends) = (args.rng(ctx, i, "sizes"), args.rng(ctx, i, "ends"));
     let outside = args.parts("inter-rack").map_or(0, Fraction::as_ppb);
     let outside = u64::try_from(outside).unwrap_or(0);
     let flow = |start| {
@@ -192,12 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn ten_minutes_hold_as_many_flows_and_queries_as_the_paper_says() {
-        let (args, site) = benchmark();
-        let made = ENTRY.generate(&args, &site).unwrap();
+    fn ten_minutes_have_the_papers_number_of_flows_and_queries() {
+        let (args, ctx) = benchmark();
+        let made = ENTRY.generate(&args, &ctx).unwrap();
         let queries: u64 = made.query_clients.iter().map(QueryClientSpec::queries).sum();
-        // "over 200,000 background flows and over 188,000 queries", within five deviations: gaps with a
-        // coefficient of variation of about 4 for the flows, 1 for the queries.
+        // "over 200,000 background flows and over 188,000 queries", within five standard
+        // deviations: gaps have a coefficient of variation of about 4 for the flows, 1 for the
+        // queries.
         assert!((191_000..=209_000).contains(&made.flows.len()), "{}", made.flows.len());
         assert!((185_800..=190_200).contains(&queries), "{queries}");
         assert!(
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn larger_updates_make_the_background_ten_times_as_large_and_leave_the_rest() {
-        let (mut args, site) = benchmark();
-        let before = ENTRY.generate(&args, &site).unwrap();
+        let (mut args, ctx) = benchmark();
+        let before = ENTRY.generate(&args, &ctx).unwrap();
         args.values[4].1 = WorkloadParamValue::Count(10);
-        let after = ENTRY.generate(&args, &site).unwrap();
+        let after = ENTRY.generate(&args, &ctx).unwrap();
         let bytes = |t: &Traffic| t.flows.iter().map(|f| f.size.unwrap().as_u64()).sum::<u64>();
         let times = bytes(&after) * 100 / bytes(&before);
         // "this effectively increases the volume of background traffic by a factor of 10".
@@ -231,15 +231,15 @@ mod tests {
 
     #[test]
     fn few_large_flows_are_active_at_once() {
-        let (args, site) = benchmark();
+        let (args, ctx) = benchmark();
         let window = 50_000_000_000;
         let mut counts = vec![[0_u32; 45]; 12_400];
-        for flow in ENTRY.generate(&args, &site).unwrap().flows {
+        for flow in ENTRY.generate(&args, &ctx).unwrap().flows {
             let size = flow.size.unwrap();
             if size.as_u64() <= UPDATE {
                 continue;
             }
-            // As if alone on its line.
+            // Flow completion time on an otherwise idle line.
             let end = flow.start + lowtide_units::Rate::from_gbps(1).serialization(size);
             for at in flow.start.as_ps() / window..=end.as_ps() / window {
                 for host in [flow.src, flow.dst].into_iter().filter(|h| *h < 45) {
@@ -250,22 +250,22 @@ mod tests {
         let mut active: Vec<u32> = counts.into_iter().flatten().filter(|n| *n > 0).collect();
         active.sort_unstable();
         let quantile = |percent: usize| active[active.len() * percent / 100];
-        // §2.2, flows above 1 MB active during 50 ms: "the median number of concurrent large flows is 1,
-        // and the 75th percentile is 2". That can only be meant of windows with one: 13 MB/s of background
-        // per server leave most windows without.
+        // §2.2, flows above 1 MB active during 50 ms: "the median number of concurrent large flows
+        // is 1, and the 75th percentile is 2". This must exclude windows without one: 13 MB/s of
+        // background per server leave most windows empty.
         assert_eq!((quantile(50), quantile(75)), (1, 2));
     }
 
     #[test]
     fn a_mean_can_be_given_and_wrong_hosts_are_refused() {
-        let (mut args, site) = benchmark();
+        let (mut args, ctx) = benchmark();
         args.values.push(("query-every", WorkloadParamValue::Time(Duration::from_ms(1_436))));
-        let made = ENTRY.generate(&args, &site).unwrap();
+        let made = ENTRY.generate(&args, &ctx).unwrap();
         let queries: u64 = made.query_clients.iter().map(QueryClientSpec::queries).sum();
         assert!((18_100..=19_500).contains(&queries), "{queries}");
         let (one, _) = benchmark();
         let alone = WorkloadArgs { sources: vec![0], ..one.clone() };
-        assert!(generate_err(&ENTRY, &alone).message.contains("nobody to ask"));
+        assert!(generate_err(&ENTRY, &alone).message.contains("no server to query"));
         let inside = WorkloadArgs { destinations: vec![3], ..one };
         assert!(generate_err(&ENTRY, &inside).message.contains("`h.3`"));
     }

@@ -1,12 +1,13 @@
 //! Flows from a file: the user's own trace, or the lists of other simulators.
 //!
 //! ## What it does
-//! Reads `file` as `format` says and starts each flow at its time, `start` later. A flow's number within
-//! the group is its place in the file. Hosts are numbers of the whole network, from zero in the order of
-//! the scenario, or names (CSV). Where `from` or `to` are given, the file may name only those hosts.
+//! Reads `file` in the given `format` and starts each flow `start` after its time in the file.
+//! Flows of the group are numbered in the order of the file. Hosts are numbers of the whole
+//! network, from zero in the order of the scenario, or names (CSV). If `from` or `to` are given,
+//! the file may name only those hosts.
 //!
-//! - `csv`: a header with `src`, `dst`, `bytes`, `start` in any order, further columns ignored; `start`
-//!   in seconds or with a unit, `bytes` plain or with a unit.
+//! - `csv`: a header with `src`, `dst`, `bytes`, `start` in any order, other columns ignored;
+//!   `start` in seconds or with a unit, `bytes` plain or with a unit.
 //! - `hpcc`: the number of flows, then `src dst pg dport size start` with `start` in seconds.
 //! - `htsim`: `Nodes n`, `Connections m`, then `src->dst start T size S` with `T` in picoseconds.
 
@@ -34,18 +35,18 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "format",
             kind: WorkloadParamKind::Choice(&["csv", "hpcc", "htsim"]),
             default: Some("csv"),
-            doc: "How the file is written: docs/traffic.md has the three formats.",
+            doc: "Format of the file; docs/traffic.md describes all three.",
         },
         START,
     ],
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let Some(file) = args.file("file") else {
         return Err(WorkloadError::at("file", "no file of flows", "write `file = \"flows.csv\"`"));
     };
-    let hosts = HostLookup::new(site, &args.sources, &args.destinations);
+    let hosts = HostLookup::new(ctx, &args.sources, &args.destinations);
     let read = match args.choice("format") {
         Some("hpcc") => list::hpcc,
         Some("htsim") => list::htsim,

@@ -1,9 +1,9 @@
-//! A client asks many servers at once and all of them answer at once.
+//! A client queries many servers at once and all of them respond at once.
 //!
 //! ## What it does
-//! Each client of `from` asks all servers of `to` (but itself) for an equal part of `total`, rounded up
-//! to a whole byte, and asks again when the last part has come. DCTCP §4.2.1: 1 MB from n servers, a
-//! thousand times, over standing connections.
+//! Each client of `from` queries all servers of `to` (except itself) for an equal part of `total`,
+//! rounded up to a whole byte. The next query follows the last response. DCTCP §4.2.1: 1 MB from n
+//! servers, a thousand times, over persistent connections.
 
 use lowtide_units::Bytes;
 
@@ -17,7 +17,7 @@ use crate::round_robin::START;
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "incast",
-    summary: "clients that each ask all servers at once for a share of one size",
+    summary: "clients that each query all servers at once for equal parts of a total",
     host_selection: HostSelection::FromTo,
     params: &[
         WorkloadParam {
@@ -40,9 +40,9 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let total = args.size("total").unwrap_or(Bytes::new(1)).as_u64();
     queries::client_per_source(args, |_, client| {
-        let mut asker = queries::query_client(args, client, queries::servers(args, client)?);
-        asker.response_sizes = vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))];
-        Ok(asker)
+        let mut spec = queries::query_client(args, client, queries::servers(args, client)?);
+        spec.response_sizes = vec![Bytes::new(total.div_ceil(u64::from(spec.fan_out)).max(1))];
+        Ok(spec)
     })
 }
 
@@ -62,10 +62,10 @@ mod tests {
             ..WorkloadArgs::default()
         };
         for (n, part) in [(1, 1_000_000), (3, 333_334), (40, 25_000)] {
-            let asker = &generate(&ENTRY, &args(n)).query_clients[0];
-            assert_eq!(asker.response_sizes, [Bytes::new(part)]);
-            assert_eq!(asker.servers, (1..=n).collect::<Vec<_>>());
-            assert_eq!(u64::from(asker.fan_out), asker.connections());
+            let spec = &generate(&ENTRY, &args(n)).query_clients[0];
+            assert_eq!(spec.response_sizes, [Bytes::new(part)]);
+            assert_eq!(spec.servers, (1..=n).collect::<Vec<_>>());
+            assert_eq!(u64::from(spec.fan_out), spec.connections());
         }
         assert_eq!(generate_err(&ENTRY, &args(0)).key, Some("to"));
     }

@@ -1,4 +1,4 @@
-//! Workloads: rules by which flows are made. One file per workload, found by name.
+//! Workloads: generators of flows and queries. One file per workload, found by name.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod all_to_all;
@@ -20,7 +20,7 @@ pub use crate::api::{
 pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 pub use crate::param::{UserFile, WorkloadParam, WorkloadParamKind, WorkloadParamValue};
 
-/// Every workload, by name.
+/// All workloads, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: &[&WorkloadEntry] = &[
     &all_to_all::ENTRY,
@@ -37,12 +37,12 @@ pub static REGISTRY: &[&WorkloadEntry] = &[
 ];
 // lowtide:registry list end
 
-/// The workload of that name.
+/// Finds the workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
-/// The names of all workloads.
+/// Returns the names of all workloads.
 pub fn names() -> Vec<&'static str> {
     REGISTRY.iter().map(|e| e.name).collect()
 }

@@ -1,9 +1,9 @@
-//! Flows that pause: a burst over the connection, a pause, the next burst.
+//! On-off flows: a burst, a pause, the next burst over the same connection.
 //!
 //! ## What it does
-//! As `transfers`, but each application writes one burst, waits until all of it is acknowledged, waits
-//! for the pause, and writes the next. The thesis's sender "suspends for 1 second after every 200KB
-//! data transmission" (fig. 4.4): the idle second follows the transmission, as here.
+//! As `transfers`, but each application writes one burst, waits until all of it is acknowledged,
+//! pauses, and writes the next. The thesis's sender "suspends for 1 second after every 200KB data
+//! transmission" (fig. 4.4): the idle second follows the transmission, as here.
 
 use lowtide_units::Bytes;
 
@@ -28,7 +28,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "burst",
             kind: WorkloadParamKind::Size,
             default: None,
-            doc: "Payload bytes that are written at once.",
+            doc: "Payload bytes written at once.",
         },
         WorkloadParam {
             name: "pause",
@@ -68,9 +68,9 @@ mod tests {
             ..WorkloadArgs::default()
         };
         let flows = generate(&ENTRY, &args).flows;
-        let source =
+        let write_pattern =
             WritePattern::OnOff { burst: Bytes::new(200_000), pause: Duration::from_secs(1) };
         assert_eq!(flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(), [(0, 2), (1, 2)]);
-        assert!(flows.iter().all(|f| f.write_pattern == source && f.size.is_none()));
+        assert!(flows.iter().all(|f| f.write_pattern == write_pattern && f.size.is_none()));
     }
 }

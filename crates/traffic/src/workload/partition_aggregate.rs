@@ -1,11 +1,11 @@
 //! Queries of an aggregator to its workers: closed loop, Poisson, or with measured gaps.
 //!
 //! ## What it does
-//! Each client of `from` asks `fan-out` servers of `to` (all when it is off; drawn anew for each query
-//! otherwise), which answer with `answer` bytes each or share `total` equally, rounded up to a whole
-//! byte. It asks when the last query is complete (`closed`), as a Poisson process, or with gaps drawn
-//! from a distribution; each client draws its own. DCTCP §2.2: an aggregator asks the 43 other servers
-//! of its rack, which answer with 2 KB each.
+//! Each client of `from` queries `fan-out` servers of `to`, drawn for each query, or all if it is
+//! off. They respond with `answer-each` bytes each or with equal parts of `answer-total`, rounded
+//! up to a whole byte. Queries start when the previous one is complete (`closed`), as a Poisson
+//! process, or with gaps drawn from a distribution; each client draws its own. DCTCP §2.2: an
+//! aggregator queries the 43 other servers of its rack, which respond with 2 KB each.
 
 use lowtide_units::{Bytes, Duration};
 
@@ -21,26 +21,26 @@ use crate::{QueryClientSpec, QuerySchedule};
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "partition-aggregate",
-    summary: "clients that ask several servers at once, closed loop, Poisson or with measured gaps",
+    summary: "clients that query several servers at once, closed loop, Poisson or with measured gaps",
     host_selection: HostSelection::FromTo,
     params: &[
         WorkloadParam {
             name: "fan-out",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count { min: 1, max: 1_000_000 }),
             default: Some("off"),
-            doc: "How many servers a query goes to, drawn for each; `off` is all.",
+            doc: "Servers of a query, drawn for each query; `off` is all.",
         },
         WorkloadParam {
             name: "answer-each",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Distribution(CdfKind::Size)),
             default: Some("off"),
-            doc: "Bytes of the answer of each server; give this or `answer-total`.",
+            doc: "Bytes of each server's answer; give this or `answer-total`.",
         },
         WorkloadParam {
             name: "answer-total",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Size),
             default: Some("off"),
-            doc: "Bytes of all answers of a query together, in equal parts.",
+            doc: "Bytes of all answers of a query, in equal parts.",
         },
         WorkloadParam {
             name: "loop",
@@ -52,13 +52,13 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "every",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
             default: Some("off"),
-            doc: "Mean time between the queries of one client: must be given for `poisson`, stretches `gaps` for `measured`.",
+            doc: "Mean time between the queries of one client: required for `poisson`, scales `gaps` for `measured`.",
         },
         WorkloadParam {
             name: "gaps",
             kind: WorkloadParamKind::Distribution(CdfKind::Time),
             default: Some("dctcp-query-gaps"),
-            doc: "Times between the queries of one client when they are measured.",
+            doc: "Times between the queries of one client for `measured`.",
         },
         REQUEST,
         QUERIES,
@@ -71,65 +71,70 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let both = args.is_set("answer-each") && args.is_set("answer-total");
     if both || !(args.is_set("answer-each") || args.is_set("answer-total")) {
-        let message = if both { "the answers have two sizes" } else { "the answers have no size" };
+        let message = if both {
+            "the size of the answers is given twice"
+        } else {
+            "the answers have no size"
+        };
         return Err(WorkloadError::at(
             "answer-each",
             message,
             "give `answer-each` or `answer-total`",
         ));
     }
-    queries::client_per_source(args, |i, client| one(args, site, i, client))
+    queries::client_per_source(args, |i, client| one(args, ctx, i, client))
 }
 
 fn one(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     i: u64,
     client: u32,
 ) -> Result<QueryClientSpec, WorkloadError> {
-    let mut asker = queries::query_client(args, client, queries::servers(args, client)?);
+    let mut spec = queries::query_client(args, client, queries::servers(args, client)?);
     if let Some(fan_out) = args.count_or_off("fan-out") {
-        if fan_out > u64::from(asker.fan_out) {
-            let message = format!("a query goes to {fan_out} of {} servers", asker.fan_out);
+        if fan_out > u64::from(spec.fan_out) {
+            let message =
+                format!("the fan-out is {fan_out}, but there are only {} servers", spec.fan_out);
             return Err(WorkloadError::at(
                 "fan-out",
                 message,
-                "name more hosts in `to`, or ask fewer",
+                "name more hosts in `to`, or lower the fan-out",
             ));
         }
-        asker.fan_out = fan_out as u32;
+        spec.fan_out = fan_out as u32;
     }
-    asker.schedule = query_schedule(args, site, i)?;
-    asker.response_sizes = if let Some(total) = args.size("answer-total") {
-        vec![Bytes::new(total.as_u64().div_ceil(u64::from(asker.fan_out)).max(1))]
+    spec.schedule = query_schedule(args, ctx, i)?;
+    spec.response_sizes = if let Some(total) = args.size("answer-total") {
+        vec![Bytes::new(total.as_u64().div_ceil(u64::from(spec.fan_out)).max(1))]
     } else {
-        queries::draw_response_sizes(args, site, i, "answer-each", &asker.schedule)?
+        queries::draw_response_sizes(args, ctx, i, "answer-each", &spec.schedule)?
     };
-    Ok(asker)
+    Ok(spec)
 }
 
 fn query_schedule(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     i: u64,
 ) -> Result<QuerySchedule, WorkloadError> {
     let (every, most) = (args.time_or_off("every"), args.count("queries"));
-    let mut rng = args.rng(site, i, "gaps");
+    let mut rng = args.rng(ctx, i, "gaps");
     let times = match args.choice("loop") {
         Some("poisson") => {
             let Some(every) = every.filter(|every| *every > Duration::ZERO) else {
                 let message = "Poisson queries without the mean time between them";
                 return Err(WorkloadError::at("every", message, "write `every = \"10 ms\"`"));
             };
-            queries::arrival_times(args, site, most, || rng.exponential(every))?
+            queries::arrival_times(args, ctx, most, || rng.exponential(every))?
         }
         Some("measured") => {
             let gaps = args.require_cdf("gaps")?;
             let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every));
-            queries::arrival_times(args, site, most, || gaps.draw_duration(&mut rng))?
+            queries::arrival_times(args, ctx, most, || gaps.draw_duration(&mut rng))?
         }
         _ => return Ok(queries::closed_loop(args)),
     };
@@ -161,15 +166,15 @@ mod tests {
         }
     }
 
-    fn times(asker: &QueryClientSpec) -> &[Instant] {
-        match &asker.schedule {
+    fn times(spec: &QueryClientSpec) -> &[Instant] {
+        match &spec.schedule {
             QuerySchedule::OpenLoop(times) => times,
             QuerySchedule::ClosedLoop { .. } => panic!("closed"),
         }
     }
 
     #[test]
-    fn a_query_goes_to_all_but_the_client_or_to_as_many_as_are_asked() {
+    fn a_query_goes_to_all_servers_or_to_fan_out_of_them() {
         let all = generate(&ENTRY, &args(&[])).query_clients;
         assert_eq!((all[1].fan_out, all[1].response_sizes[0]), (43, Bytes::new(23_256)));
         assert!(matches!(all[1].schedule, QuerySchedule::ClosedLoop { queries: 10_000, .. }));
@@ -185,13 +190,13 @@ mod tests {
     fn poisson_queries_come_at_their_rate_until_the_end_and_differ_by_client() {
         let every = ("every", WorkloadParamValue::Time(Duration::from_ms(2)));
         let poisson = args(&[("loop", WorkloadParamValue::Choice("poisson")), every]);
-        let askers = generate(&ENTRY, &poisson).query_clients;
-        let n = times(&askers[0]).len();
+        let clients = generate(&ENTRY, &poisson).query_clients;
+        let n = times(&clients[0]).len();
         // 5000 expected, five standard deviations of 71.
         assert!((4_646..=5_354).contains(&n), "{n}");
-        assert!(times(&askers[0]).is_sorted());
-        assert!(times(&askers[0])[n - 1].since_start() < Duration::from_secs(10));
-        assert_ne!(times(&askers[0]), times(&askers[1]));
+        assert!(times(&clients[0]).is_sorted());
+        assert!(times(&clients[0])[n - 1].since_start() < Duration::from_secs(10));
+        assert_ne!(times(&clients[0]), times(&clients[1]));
         let without = args(&[("loop", WorkloadParamValue::Choice("poisson"))]);
         assert_eq!(generate_err(&ENTRY, &without).key, Some("every"));
     }
@@ -208,7 +213,7 @@ mod tests {
     fn answers_need_one_size() {
         let each = Cdf::fixed(Bytes::new(2_000));
         let both = args(&[("answer-each", WorkloadParamValue::Distribution(Arc::new(each)))]);
-        assert!(generate_err(&ENTRY, &both).message.contains("two sizes"));
+        assert!(generate_err(&ENTRY, &both).message.contains("given twice"));
         let mut none = args(&[]);
         none.values.retain(|(name, _)| *name != "answer-total");
         assert!(generate_err(&ENTRY, &none).message.contains("no size"));

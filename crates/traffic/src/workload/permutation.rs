@@ -1,11 +1,11 @@
-//! Every source sends to one destination, and no two send to the same.
+//! Every source sends to one destination, and no two to the same one.
 //!
 //! ## What it does
-//! One flow per host of `from`, to a host of `to` drawn without replacement, all with the same start: every
-//! line of a fabric without oversubscription could be full, and whatever is lost is lost to the choice of
-//! ways. Where both lists are the same hosts no host sends to itself. The draw is a uniform shuffle in
-//! which each host that drew itself changes places with another, which favours no pair by more than a
-//! few times one part in the number of hosts.
+//! One flow per host of `from` to a host of `to`, drawn without replacement, all with one start.
+//! Every line of a fabric without oversubscription could be full, so any loss of throughput is due
+//! to path selection. If both lists are equal, no host sends to itself. The draw is a uniform
+//! shuffle in which each host that drew itself swaps with another. The bias of a pair is at most a
+//! small multiple of one over the number of hosts.
 
 use lowtide_units::Instant;
 
@@ -16,14 +16,14 @@ use crate::{Flow, WritePattern};
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "permutation",
-    summary: "every source sends to another destination of its own",
+    summary: "every source sends to a distinct destination",
     host_selection: HostSelection::FromTo,
     params: &[SIZE, START],
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let drawn = draw(args, site)?;
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+    let drawn = draw(args, ctx)?;
     let (size, start) = (args.size("size"), Instant::ZERO + args.time("start"));
     let flow = |(&src, dst)| Flow {
         group: args.group,
@@ -39,8 +39,8 @@ fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, Workl
     })
 }
 
-/// The destinations in the order of the sources.
-fn draw(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Vec<u32>, WorkloadError> {
+/// Draws the destinations, in the order of the sources.
+fn draw(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Vec<u32>, WorkloadError> {
     let (sources, mut to) = (&args.sources, args.destinations.clone());
     if to.len() < sources.len() {
         let message = format!(
@@ -51,11 +51,11 @@ fn draw(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Vec<u32>, Workloa
         );
         return Err(WorkloadError::at("to", message, "name at least as many hosts in `to`"));
     }
-    let mut rng = args.rng(site, 0, "permutation");
+    let mut rng = args.rng(ctx, 0, "permutation");
     for i in (1..to.len()).rev() {
         to.swap(i, rng.below(i as u64 + 1) as usize);
     }
-    // Neither of the two that change places may then have itself.
+    // After a swap neither of the two hosts may send to itself.
     for (i, &source) in sources.iter().enumerate() {
         if to.get(i) != Some(&source) {
             continue;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_who_sends_to_whom() {
+    fn the_pairs_depend_on_the_seed() {
         let hosts: Vec<u32> = (0..16).collect();
         let pairs = |seed| {
             let flows = ENTRY.generate(&args(&hosts, &hosts), &context(16, seed)).unwrap().flows;

@@ -1,12 +1,13 @@
 //! Flows that arrive as a Poisson process at a load.
 //!
 //! ## What it does
-//! One process for the whole group. Its rate is `flow-rate`, or follows from `load`: the payload bits of
-//! all flows are that share of what the lines of all sources carry together. A flow's source is drawn in
-//! proportion to its line, so that every source has the same load; its destination is any of `to` but
-//! the source, each equally likely, or with probability `intra-rack` one in the source's rack and else
-//! one in another. Times, sizes and ends are drawn from generators of their own: another distribution
-//! leaves times and ends where they are, another load the order of sizes and ends.
+//! One process for the whole group. Its rate is `flow-rate`, or follows from `load`: the payload
+//! bits of all flows as a fraction of the sum of the sources' line rates. Sources are drawn in
+//! proportion to their line rate, so all have the same load. The destination is any of `to` except
+//! the source, equally likely. With `intra-rack` set, it is in the source's rack with that
+//! probability and in another rack otherwise. Times, sizes and endpoints have separate random
+//! generators: another size distribution changes neither times nor endpoints; another load keeps
+//! the order of sizes and endpoints.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::cdf::CdfKind;
 use crate::round_robin::{START, self_traffic_error};
 use crate::{Cdf, Flow, WritePattern};
 
-/// A billion, of which [`Parts`] are parts.
+/// Parts per billion, the unit of fractions here.
 const BILLION: u128 = 1_000_000_000;
 
 /// `intra-rack`.
@@ -32,7 +33,7 @@ const INTRA_RACK: WorkloadParam = WorkloadParam {
         max: Fraction::ONE,
     }),
     default: Some("off"),
-    doc: "Probability that a flow stays in its rack; `off` draws the destination without looking.",
+    doc: "Probability that a flow stays in its rack; `off` ignores racks.",
 };
 
 /// Registration.
@@ -72,7 +73,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
                 max: MAX_CONNECTIONS,
             }),
             default: Some("off"),
-            doc: "How many flows at most; `off` goes on until the run ends.",
+            doc: "Most flows; `off` generates flows until the run ends.",
         },
         START,
         INTRA_RACK,
@@ -80,17 +81,17 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let sizes = args.require_cdf("sizes")?;
-    let mean = mean_gap(args, site, sizes)?;
-    let mut ends = EndpointSampler::new(args, site)?;
+    let mean = mean_gap(args, ctx, sizes)?;
+    let mut ends = EndpointSampler::new(args, ctx)?;
     let most = args.count_or_off("flows").unwrap_or(u64::MAX);
-    let (mut gaps, mut draws) = (args.rng(site, 0, "arrivals"), args.rng(site, 0, "sizes"));
+    let (mut gaps, mut draws) = (args.rng(ctx, 0, "arrivals"), args.rng(ctx, 0, "sizes"));
     let mut at = Instant::ZERO + args.time("start");
     let mut flows = Vec::new();
     while (flows.len() as u64) < most {
         at += gaps.exponential(mean);
-        if at >= site.end {
+        if at >= ctx.end {
             break;
         }
         if flows.len() as u64 == MAX_CONNECTIONS {
@@ -112,26 +113,26 @@ fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, Workl
         return Err(WorkloadError::at(
             "start",
             message,
-            "start earlier, run longer, or ask for more load",
+            "start earlier, run longer, or raise the load",
         ));
     }
     Ok(Traffic { flows, query_clients: Vec::new() })
 }
 
-/// The mean time from flow to flow.
+/// Returns the mean time between flows.
 fn mean_gap(
     args: &WorkloadArgs,
-    site: &WorkloadContext,
+    ctx: &WorkloadContext,
     sizes: &Cdf,
 ) -> Result<Duration, WorkloadError> {
     let (load, rate) = (args.parts("load"), args.count_or_off("flow-rate"));
     let gap = match (load, rate) {
         (Some(load), None) => {
             let lines =
-                args.sources.iter().map(|s| u128::from(site.rate(*s).as_bps())).sum::<u128>();
+                args.sources.iter().map(|s| u128::from(ctx.rate(*s).as_bps())).sum::<u128>();
             let load = u128::try_from(load.as_ppb()).unwrap_or(0);
-            // Bits of a flow in parts per billion of a picosecond's bits: below 2^64 x 8 x 10^12 x 10^9
-            // only for sizes that fit 40 bits, hence the two steps.
+            // In one step, mean x 8 x 10^12 x 10^9 would overflow 128 bits for the largest sizes,
+            // hence two steps.
             let bits = u128::from(sizes.mean().min(1 << 50)) * 8 * 1_000_000_000_000;
             let lines = (lines * load).div_ceil(BILLION).max(1);
             (bits + lines / 2) / lines
@@ -139,13 +140,17 @@ fn mean_gap(
         (None, Some(rate)) => 1_000_000_000_000 / u128::from(rate.max(1)),
         (both, _) => {
             let twice = both.is_some();
-            let message = if twice { "flows have two rates" } else { "flows have no rate" };
+            let message = if twice {
+                "the rate of the flows is given twice"
+            } else {
+                "the flows have no rate"
+            };
             return Err(WorkloadError::at("load", message, "give `load` or `flow-rate`"));
         }
     };
-    // Below a nanosecond the rounding to picoseconds would show in the load.
+    // Below one nanosecond the rounding to picoseconds would distort the load.
     if gap < 1_000 {
-        let help = "ask for less load, or for larger flows";
+        let help = "lower the load, or use larger flows";
         return Err(WorkloadError::at("load", "more than a flow per nanosecond", help));
     }
     Ok(Duration::from_ps(u64::try_from(gap).unwrap_or(u64::MAX)))
@@ -157,34 +162,34 @@ type Racks = BTreeMap<Option<u32>, Vec<u32>>;
 /// Draws sources and destinations.
 struct EndpointSampler<'a> {
     args: &'a WorkloadArgs,
-    site: &'a WorkloadContext,
+    ctx: &'a WorkloadContext,
     rng: Rng,
-    /// The sum of the line rates of the sources up to and with each.
+    /// Sums of the sources' line rates, up to and including each, in bit/s.
     cumulative_rates: Vec<u64>,
-    /// The destinations in each rack, where racks matter.
+    /// Destinations by rack, if `intra-rack` is set.
     racks: Option<(Fraction, Racks)>,
 }
 
 impl<'a> EndpointSampler<'a> {
-    fn new(args: &'a WorkloadArgs, site: &'a WorkloadContext) -> Result<Self, WorkloadError> {
+    fn new(args: &'a WorkloadArgs, ctx: &'a WorkloadContext) -> Result<Self, WorkloadError> {
         let add = |sum: &mut u64, host: &u32| {
-            *sum = sum.saturating_add(site.rate(*host).as_bps());
+            *sum = sum.saturating_add(ctx.rate(*host).as_bps());
             Some(*sum)
         };
         let upto: Vec<u64> = args.sources.iter().scan(0, add).collect();
         let racks = args.parts("intra-rack").map(|share| {
             let mut racks = Racks::new();
             for host in &args.destinations {
-                racks.entry(site.rack(*host)).or_default().push(*host);
+                racks.entry(ctx.rack(*host)).or_default().push(*host);
             }
             (share, racks)
         });
         if let Some((share, racks)) = &racks {
             for source in &args.sources {
-                let own = racks.get(&site.rack(*source)).map_or(&[][..], Vec::as_slice);
+                let own = racks.get(&ctx.rack(*source)).map_or(&[][..], Vec::as_slice);
                 let near = own.iter().any(|host| host != source);
                 let far = own.len() < args.destinations.len();
-                let name = site.hosts.get(*source as usize).map_or("?", |h| h.name.as_str());
+                let name = ctx.hosts.get(*source as usize).map_or("?", |h| h.name.as_str());
                 if *share > Fraction::ZERO && !near {
                     let message = format!("`{name}` has no destination in its rack");
                     return Err(WorkloadError::at(
@@ -203,7 +208,7 @@ impl<'a> EndpointSampler<'a> {
                 }
             }
         }
-        Ok(Self { args, site, rng: args.rng(site, 0, "ends"), cumulative_rates: upto, racks })
+        Ok(Self { args, ctx, rng: args.rng(ctx, 0, "ends"), cumulative_rates: upto, racks })
     }
 
     fn draw(&mut self) -> Option<(u32, u32)> {
@@ -214,27 +219,27 @@ impl<'a> EndpointSampler<'a> {
         let Some((share, racks)) = &self.racks else {
             return Some((src, random_other(&mut self.rng, all, src)?));
         };
-        let own = racks.get(&self.site.rack(src)).map_or(&[][..], Vec::as_slice);
+        let own = racks.get(&self.ctx.rack(src)).map_or(&[][..], Vec::as_slice);
         if self.rng.chance(u64::try_from(share.as_ppb()).unwrap_or(0)) {
             return Some((src, random_other(&mut self.rng, own, src)?));
         }
         loop {
-            // There is one: it was checked. A rack holds a small part of the destinations as a rule.
+            // `new` checked that one exists. A rack usually holds few of the destinations.
             let dst = random_other(&mut self.rng, all, src)?;
-            if self.site.rack(dst) != self.site.rack(src) {
+            if self.ctx.rack(dst) != self.ctx.rack(src) {
                 return Some((src, dst));
             }
         }
     }
 }
 
-/// One of `hosts` but `not`, each equally likely.
+/// Draws one of `hosts` except `not`, each equally likely.
 pub(super) fn random_other(rng: &mut Rng, hosts: &[u32], not: u32) -> Option<u32> {
     if hosts.iter().all(|host| *host == not) {
         return None;
     }
     loop {
-        // A host stands in a list once, so half of the draws or more will do.
+        // Hosts are unique in the list, so at least half of the draws succeed.
         let host = *hosts.get(rng.below(hosts.len() as u64) as usize)?;
         if host != not {
             return Some(host);

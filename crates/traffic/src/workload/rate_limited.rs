@@ -1,11 +1,11 @@
-//! Flows whose application writes at a rate of its own.
+//! Flows whose application writes at a given rate.
 //!
 //! ## What it does
-//! As `transfers`, but each application makes writes of one size at a rate, by clockwork or as a
-//! Poisson process, and never looks whether TCP keeps up: what does not get away waits in order. At
-//! more than its share of the bottleneck this is TDCTCP's backlogged sender ("packet arrivals based
-//! on a Poisson process with a rate of 4 Gbps", §IV), below it a sender that the network never limits.
-//! The first write comes when the connection is opened.
+//! As `transfers`, but each application makes writes of one size at a rate, constant or as a
+//! Poisson process, even if TCP does not keep up: excess data queues in order. Above the fair share
+//! of the bottleneck this is TDCTCP's backlogged sender ("packet arrivals based on a Poisson
+//! process with a rate of 4 Gbps", §IV). Below it the sender is application-limited. The first
+//! write comes when the connection is opened.
 
 use lowtide_units::{Bytes, Rate};
 
@@ -42,7 +42,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "arrivals",
             kind: WorkloadParamKind::Choice(&["constant", "poisson"]),
             default: Some("constant"),
-            doc: "Writes come at equal distances, or as a Poisson process.",
+            doc: "Writes are equally spaced, or a Poisson process.",
         },
     ],
     traffic,
@@ -76,11 +76,11 @@ mod tests {
             ],
             ..WorkloadArgs::default()
         };
-        let source = WritePattern::Rate {
+        let write_pattern = WritePattern::Rate {
             rate: Rate::from_gbps(4),
             write: Bytes::new(1_448),
             poisson: true,
         };
-        assert_eq!(generate(&ENTRY, &args).flows[0].write_pattern, source);
+        assert_eq!(generate(&ENTRY, &args).flows[0].write_pattern, write_pattern);
     }
 }

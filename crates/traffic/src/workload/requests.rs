@@ -1,9 +1,9 @@
-//! Requests and answers between pairs: the next when the last is finished.
+//! Requests and responses between pairs, in a closed loop.
 //!
 //! ## What it does
-//! Client `i` (the `i`-th of `from`) asks one server (the `i`-th of `to`, round robin, never itself),
-//! gets an answer, thinks, and asks again. DCTCP §4.2.2 asks for 20 KB a thousand times over a standing
-//! connection while two long flows keep the queue full.
+//! Client `i` (the `i`-th of `from`) queries one server (the `i`-th of `to`, round robin, never
+//! itself), receives a response, thinks, and queries again. DCTCP §4.2.2: 20 KB a thousand times
+//! over a persistent connection while two long flows keep the queue full.
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
@@ -12,20 +12,19 @@ use crate::round_robin::{self, START};
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "requests",
-    summary: "clients that each ask one server, closed loop",
+    summary: "clients that each query one server, closed loop",
     host_selection: HostSelection::FromTo,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
 };
 
-fn traffic(args: &WorkloadArgs, site: &WorkloadContext) -> Result<Traffic, WorkloadError> {
+fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     queries::client_per_source(args, |i, client| {
         let server = round_robin::nth_other(&args.destinations, i, client);
         let server = server.ok_or_else(|| round_robin::self_traffic_error(args))?;
-        let mut asker = queries::query_client(args, client, vec![server]);
-        asker.response_sizes =
-            queries::draw_response_sizes(args, site, i, "answer", &asker.schedule)?;
-        Ok(asker)
+        let mut spec = queries::query_client(args, client, vec![server]);
+        spec.response_sizes = queries::draw_response_sizes(args, ctx, i, "answer", &spec.schedule)?;
+        Ok(spec)
     })
 }
 
@@ -60,16 +59,19 @@ mod tests {
     }
 
     #[test]
-    fn each_client_has_a_server_of_its_own_and_none_asks_itself() {
-        let askers = generate(&ENTRY, &args()).query_clients;
-        let pairs: Vec<_> = askers.iter().map(|a| (a.client, a.servers.clone())).collect();
+    fn each_client_has_one_server_and_none_queries_itself() {
+        let clients = generate(&ENTRY, &args()).query_clients;
+        let pairs: Vec<_> = clients.iter().map(|a| (a.client, a.servers.clone())).collect();
         assert_eq!(pairs, [(0, vec![8]), (1, vec![8]), (2, vec![8])]);
         assert_eq!(
-            askers[0].schedule,
+            clients[0].schedule,
             QuerySchedule::ClosedLoop { queries: 1_000, pause: Duration::from_ms(1) }
         );
-        assert_eq!((askers[0].fan_out, askers[0].persistent, askers[0].deadline), (1, true, None));
-        assert_eq!(askers[0].response_sizes, [Bytes::new(20_000)]);
+        assert_eq!(
+            (clients[0].fan_out, clients[0].persistent, clients[0].deadline),
+            (1, true, None)
+        );
+        assert_eq!(clients[0].response_sizes, [Bytes::new(20_000)]);
         let alone = WorkloadArgs { sources: vec![3], destinations: vec![3], ..args() };
         assert_eq!(generate_err(&ENTRY, &alone).key, Some("to"));
     }
@@ -79,13 +81,13 @@ mod tests {
         let mut args = args();
         let cdf = Cdf::named("web-search-1.6mb").unwrap();
         args.values[0].1 = WorkloadParamValue::Distribution(Arc::new(cdf));
-        let askers = generate(&ENTRY, &args).query_clients;
-        assert_eq!(askers[0].response_sizes.len(), 1_000);
-        assert_ne!(askers[0].response_sizes, askers[1].response_sizes);
+        let clients = generate(&ENTRY, &args).query_clients;
+        assert_eq!(clients[0].response_sizes.len(), 1_000);
+        assert_ne!(clients[0].response_sizes, clients[1].response_sizes);
     }
 
     #[test]
-    fn connections_of_their_own_for_ten_million_requests_are_refused() {
+    fn fresh_connections_beyond_the_limit_are_rejected() {
         let mut args = args();
         args.values[2].1 = WorkloadParamValue::Count(2_000_000);
         assert_eq!(generate(&ENTRY, &args).connections(), 3);

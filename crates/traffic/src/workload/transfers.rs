@@ -1,9 +1,9 @@
-//! A fixed number of transfers of one size, dealt round robin over the hosts.
+//! A fixed number of transfers of one size, round robin over the hosts.
 //!
 //! ## What it does
-//! Every application writes all its bytes when it opens the connection, or, where `lasts` says so, writes until it
-//! is stopped. Flow `i` goes from source
-//! `i mod S` to destination `i mod D`, and never from a host to itself.
+//! Every application writes all its bytes when it opens the connection; with `lasts` it writes
+//! until that time has passed. Flow `i` goes from source `i mod S` to destination `i mod D`, and
+//! never from a host to itself.
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::WritePattern;
@@ -29,11 +29,11 @@ fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, Workload
         return round_robin_flows(args, WritePattern::Bulk);
     };
     if args.size("size").is_some() {
-        let message = "a flow with a size ends with it".to_owned();
+        let message = "`lasts` needs a flow of unlimited size".to_owned();
         return Err(WorkloadError::at(
             "lasts",
             message,
-            "write `size = \"unlimited\"`, or leave out `lasts`",
+            "write `size = \"unlimited\"`, or remove `lasts`",
         ));
     }
     round_robin_flows(args, WritePattern::BulkFor { duration: lasts })
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_and_destinations_go_round_each_on_its_own() {
+    fn sources_and_destinations_go_round_independently() {
         assert_eq!(
             pairs(&args(&[0, 1, 2], &[5, 6], 6)),
             [(0, 5), (1, 6), (2, 5), (0, 6), (1, 5), (2, 6)]
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_leave_nobody_to_send_to_are_refused() {
+    fn lists_without_a_destination_are_rejected() {
         for (sources, destinations) in [(&[4][..], &[4][..]), (&[], &[1]), (&[1], &[])] {
             let refusal = generate_err(&ENTRY, &args(sources, destinations, 2));
             assert_eq!(refusal.key, Some("to"), "{refusal}");

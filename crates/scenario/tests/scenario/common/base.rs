@@ -1,4 +1,4 @@
-//! A scenario that is right.
+//! A valid scenario.
 
 pub(crate) const BASE: &str = r#"schema = 1
 title = "A test"

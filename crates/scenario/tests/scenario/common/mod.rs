@@ -1,4 +1,4 @@
-//! A scenario that is right, and what becomes of it when one thing in it is wrong.
+//! A valid scenario, and its errors when one part of it is wrong.
 
 mod base;
 
@@ -6,7 +6,7 @@ use lowtide_scenario::{Scenario, ScenarioErrors};
 
 pub(crate) use base::BASE;
 
-/// What is wrong with `text`, which must be refused.
+/// Returns the errors of `text`, which must be rejected.
 pub(crate) fn errors(text: &str) -> ScenarioErrors {
     match Scenario::parse(text, "t.toml").and_then(|s| s.expand()) {
         Ok(_) => panic!("accepted:\n{text}"),
@@ -14,8 +14,8 @@ pub(crate) fn errors(text: &str) -> ScenarioErrors {
     }
 }
 
-/// `BASE` with `old` replaced by `new` gives exactly one error, which has all of `parts`; the text it
-/// points at is `meant`.
+/// Asserts that `BASE` with `old` replaced by `new` gives exactly one error, which contains all of
+/// `parts` and points at the text `meant`.
 #[track_caller]
 pub(crate) fn assert_one_error(old: &str, new: &str, meant: &str, parts: &[&str]) {
     assert!(BASE.contains(old), "{old}");

@@ -27,7 +27,7 @@ fn load(percent: i64) -> (&'static str, WorkloadParamValue) {
     ("load", WorkloadParamValue::Parts(Fraction::from_percent(percent)))
 }
 
-/// 192 hosts in a run of so many milliseconds.
+/// Returns a run of 192 hosts and `ms` milliseconds.
 fn short_run(ms: u64, seed: u64) -> WorkloadContext {
     WorkloadContext { end: Instant::ZERO + Duration::from_ms(ms), ..context(192, seed) }
 }
@@ -35,7 +35,7 @@ fn short_run(ms: u64, seed: u64) -> WorkloadContext {
 #[test]
 fn a_hundred_thousand_flows_offer_the_load() {
     let args = args(&[load(15), ("flows", WorkloadParamValue::Count(100_000))]);
-    // In each of ten seeds, 100000 flows of 654 kB are 1.82 s of 15 % of 192 x 10 Gbit/s.
+    // In each of ten seeds, 100000 flows of 654 kB take 1.82 s at 15 % of 192 x 10 Gbit/s.
     let (mut bytes, mut time) = (0_u64, 0_u64);
     for seed in 1..=10 {
         let flows = ENTRY.generate(&args, &context(192, seed)).unwrap().flows;
@@ -43,7 +43,7 @@ fn a_hundred_thousand_flows_offer_the_load() {
         bytes += flows.iter().map(|f| f.size.unwrap().as_u64()).sum::<u64>();
         time += flows[99_999].start.as_ps();
     }
-    // A deviation is 0.28 % of the load: of a size it is 2.6 means, of a time between arrivals one.
+    // Standard deviation: 0.28 % of the load; 2.6 means for a size, one mean for a gap.
     let offered = u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(time) / 28_800_000;
     assert!((9_860..=10_140).contains(&offered), "{offered} of 10000 of the load");
     let flows = generate(&ENTRY, &args).flows;
@@ -53,7 +53,7 @@ fn a_hundred_thousand_flows_offer_the_load() {
     for flow in &flows {
         sent[flow.src as usize] += 1;
     }
-    // 521 each, five deviations of 22.8.
+    // 521 each, within five standard deviations of 22.8.
     assert!(sent.iter().all(|n| (407..=635).contains(n)), "{sent:?}");
 }
 
@@ -61,9 +61,9 @@ fn a_hundred_thousand_flows_offer_the_load() {
 fn arrivals_are_a_poisson_process() {
     let args = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000))]);
     let flows = ENTRY.generate(&args, &short_run(200, 3)).unwrap().flows;
-    // 200000 and five deviations of 447.
+    // 200000, within five standard deviations of 447.
     assert!((197_764..=202_236).contains(&flows.len()), "{}", flows.len());
-    // Counts in windows of 100 us have their mean as variance: 100, five standard errors of 3.2.
+    // The variance of counts in 100 us windows equals their mean: 100, five standard errors of 3.2.
     let mut counts = [0_u64; 2_000];
     for flow in &flows {
         counts[(flow.start.as_ps() / 100_000_000) as usize] += 1;
@@ -74,13 +74,13 @@ fn arrivals_are_a_poisson_process() {
 }
 
 #[test]
-fn a_seed_and_a_name_fix_the_flows_and_a_distribution_does_not_move_the_times() {
+fn flows_depend_on_seed_and_name_and_times_not_on_the_distribution() {
     let flows =
         |args: &WorkloadArgs, seed| ENTRY.generate(args, &short_run(5, seed)).unwrap().flows;
     let one = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000))]);
     assert_eq!(flows(&one, 1), flows(&one, 1));
     assert_ne!(flows(&one, 1), flows(&one, 2));
-    // The place in the file does not matter, the name does.
+    // The position in the file does not matter, but the name does.
     let later = flows(&WorkloadArgs { group: 4, ..one.clone() }, 1);
     let timed = |f: &Flow| (f.start, f.src, f.dst, f.size);
     assert!(later.iter().map(timed).eq(flows(&one, 1).iter().map(timed)));
@@ -95,11 +95,11 @@ fn a_seed_and_a_name_fix_the_flows_and_a_distribution_does_not_move_the_times() 
 #[test]
 fn racks_get_their_share() {
     let share = ("intra-rack", WorkloadParamValue::Parts(Fraction::from_percent(30)));
-    let site = short_run(20, 1);
+    let ctx = short_run(20, 1);
     let args = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000)), share]);
-    let flows = ENTRY.generate(&args, &site).unwrap().flows;
-    let near = flows.iter().filter(|f| site.rack(f.src) == site.rack(f.dst)).count();
-    // Of 20000: 6000, five deviations of 65 and of the count itself.
+    let flows = ENTRY.generate(&args, &ctx).unwrap().flows;
+    let near = flows.iter().filter(|f| ctx.rack(f.src) == ctx.rack(f.dst)).count();
+    // 6000 of 20000, within five standard deviations of 65, plus the deviation of the count.
     assert!((5_500..=6_500).contains(&near), "{near}");
     assert!(flows.iter().all(|f| f.src != f.dst));
     let one_rack = WorkloadArgs { sources: vec![0, 1], destinations: vec![0, 1], ..args.clone() };
@@ -110,13 +110,13 @@ fn racks_get_their_share() {
 
 #[test]
 fn sources_with_faster_lines_send_more() {
-    let mut site = short_run(10, 1);
-    let mut hosts = site.hosts.to_vec();
+    let mut ctx = short_run(10, 1);
+    let mut hosts = ctx.hosts.to_vec();
     hosts[0].rate = lowtide_units::Rate::from_gbps(40);
-    site.hosts = hosts.into();
+    ctx.hosts = hosts.into();
     let mut args = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000))]);
     args.sources = vec![0, 1];
-    let flows = ENTRY.generate(&args, &site).unwrap().flows;
+    let flows = ENTRY.generate(&args, &ctx).unwrap().flows;
     let fast = flows.iter().filter(|f| f.src == 0).count() * 1_000 / flows.len();
     assert!((780..=820).contains(&fast), "{fast} of 1000");
 }
@@ -125,7 +125,7 @@ fn sources_with_faster_lines_send_more() {
 fn invalid_parameters_are_rejected() {
     assert!(generate_err(&ENTRY, &args(&[])).message.contains("no rate"));
     let both = args(&[load(1), ("flow-rate", WorkloadParamValue::Count(1))]);
-    assert!(generate_err(&ENTRY, &both).message.contains("two rates"));
+    assert!(generate_err(&ENTRY, &both).message.contains("given twice"));
     let late = args(&[load(10), ("start", WorkloadParamValue::Time(Duration::from_secs(10)))]);
     assert_eq!(generate_err(&ENTRY, &late).key, Some("start"));
     let mut tiny = args(&[load(100)]);
