@@ -1,33 +1,33 @@
-//! Packets that were captured more than once.
+//! Detection of packets that were captured more than once.
 //!
-//! Contract: a packet is a copy when the file shows that it was not sent again:
-//! 1. At another point ([`lowtide_capture::TimeValue`]) all header fields that a router leaves alone
-//!    were seen before, and this point has shown them less often than that one.
-//! 2. At the same point they were seen before with another TTL or hop limit (a router in
-//!    between), with the same identification of IPv4 within 5 ms, as a SYN within 1 ms, or with a
-//!    TSval older than the sender's newest: a retransmission has a current one (RFC 7323 §3.3).
+//! Contract: a packet is a copy if the file shows that it was not retransmitted:
+//! 1. At another point ([`lowtide_capture::CapturePoint`]) all header fields that routers do not
+//! change were seen before, and this point has shown them less often than that one.
+//! 2. At the same point they were seen before with another TTL or hop limit (a router in between),
+//! with the same IPv4 identification within 5 ms, as a SYN within 1 ms, or with a TSval older than
+//! the sender's newest: a retransmission has a current one (RFC 7323 §3.3).
 //!
-//! At most [`MOST`] packets of the last second are remembered.
+//! At most [`MAX_PACKETS`] packets of the last second are remembered.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use lowtide_capture::CapturedPacket;
 use lowtide_wire::{Flags, Segment};
 
-/// Copies of a packet come within this time.
+/// Longest time between a packet and its copy.
 const MAX_COPY_AGE_NS: u64 = 1_000_000_000;
-/// Those of one point and hop limit, known by the identification only.
+/// The same for copies of one point and hop limit that only the identification shows.
 const COPY_NS: u64 = 5_000_000;
-/// A SYN without identification is not sent again that soon.
+/// The same for SYNs without identification, which are not retransmitted that soon.
 const SYN_COPY_NS: u64 = 1_000_000;
-/// Packets of a connection that are remembered.
+/// Packets remembered per connection.
 const MAX_PACKETS: usize = 512;
-/// Points that are told apart.
+/// Capture points that are distinguished.
 pub(super) const MAX_POINTS: usize = 8;
 
-/// FNV-1a, 64 bits, of the fields that routers leave alone: end, identification, numbers, payload,
-/// flags, window, TSval and TSecr. Two of a few hundred packets agree by chance once in 10^14
-/// captures.
+/// FNV-1a, 64 bits, of the fields that routers do not change: sender, identification, sequence
+/// numbers, payload length, flags, window, TSval and TSecr. Two of a few hundred packets collide
+/// once in 10^14 captures.
 type Fingerprint = u64;
 
 fn fingerprint(from: usize, id: u16, s: &Segment) -> Fingerprint {
@@ -48,7 +48,7 @@ fn fingerprint(from: usize, id: u16, s: &Segment) -> Fingerprint {
 struct SeenPacket {
     time: u64,
     hop_limit: u8,
-    /// How often at each point.
+    /// Number of times seen at each point.
     at: [u8; MAX_POINTS],
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Whether the packet at point number `point` was captured before; it is remembered.
+    /// Returns whether the packet at point `point` was captured before, and remembers it.
     pub(super) fn is_copy(
         &mut self,
         time: u64,

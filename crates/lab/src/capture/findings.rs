@@ -1,6 +1,6 @@
-//! What is wrong with a connection, in plain words: what, when, how long, what it usually means.
+//! Findings about a connection in plain words: symptom, time, duration, usual meaning.
 //!
-//! Contract: every sentence follows from the numbers of the report; what only may be so is said so.
+//! Contract: every sentence follows from the numbers of the report; guesses are marked as such.
 
 use super::connection::{ConnectionReport, SYN_RTO_NS};
 use super::direction::DirectionReport;
@@ -31,7 +31,7 @@ impl FindingCollector<'_> {
     }
 }
 
-/// All findings of a connection, the worst first, among equals the longest.
+/// Returns all findings of a connection, the most severe first, then the longest.
 pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding> {
     let mut draft =
         FindingCollector { found: Vec::new(), whole: (c.start_ns, c.end_ns), from: None };
@@ -49,7 +49,7 @@ pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding>
         capture(d, &mut own);
         draft.found.append(&mut own.found);
     }
-    // A collapse explains the stuck echo beside it.
+    // A collapse explains the stuck ECE that comes with it.
     let rank = |f: &FlowFinding| f.kind != "window-collapse";
     draft
         .found
@@ -157,14 +157,14 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
     }
 }
 
-/// A single SYN without an answer tells something only where answers are captured and there was
-/// time for one.
+/// Returns whether a SYN is unanswered. A single SYN counts only if answers are captured and there
+/// was time for one.
 fn is_unanswered(c: &ConnectionReport, scene: &CaptureFacts) -> bool {
     let waited = scene.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
     c.syns > 1 || (waited && scene.two_way)
 }
 
-/// Findings about the place of the capture.
+/// Adds findings about the location of the capture.
 fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
     let v = &c.visible;
     let only = match v.packets_of {
@@ -297,7 +297,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
     }
 }
 
-/// ECN was agreed, the data is ECN-capable, segments are lost and none is marked.
+/// Adds a finding if ECN was agreed, the data is ECN-capable, segments are lost and none is marked.
 fn losses_without_marks(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let m = &d.marks;
     let agreed = matches!(c.ecn, NegotiatedEcn::Rfc3168 | NegotiatedEcn::Accecn);
@@ -492,7 +492,7 @@ fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     }
 }
 
-/// One line that sums a direction up.
+/// Returns the goodput of a direction.
 pub(super) fn goodput(d: &DirectionReport) -> String {
     rate(d.acked_bytes, d.end_ns - d.start_ns)
 }
