@@ -39,9 +39,9 @@ pub struct CapturedFrame<'a> {
 /// The reason why a frame gives no TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SkipReason {
-    /// It carries no IP.
+    /// The frame carries no IP.
     NotIp,
-    /// It carries IP but no TCP.
+    /// The frame carries IP but no TCP.
     NotTcp,
     /// The frame carries a fragment of an IP packet.
     Fragment,

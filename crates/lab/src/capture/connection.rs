@@ -48,8 +48,8 @@ pub(super) struct ConnectionReport {
     pub(super) time_backwards: u64,
     /// The part of the connection that the capture shows.
     pub(super) visible: Visibility,
-    /// `problems`, `none-found`, or `undetermined`: none found, and the capture does not show
-    /// enough to say more.
+    /// `problems`, `none-found`, or `undetermined`: none found, but the capture shows too little to
+    /// exclude them.
     pub(super) verdict: &'static str,
     /// The direction with more data first.
     pub(super) directions: Vec<DirectionReport>,

@@ -16,9 +16,9 @@ use lowtide_wire::{Flags, Segment};
 
 /// Longest time between a packet and its copy.
 const MAX_COPY_AGE_NS: u64 = 1_000_000_000;
-/// The same for copies of one point and hop limit that only the identification shows.
+/// Limit for copies of one point and hop limit that only the identification shows.
 const COPY_NS: u64 = 5_000_000;
-/// The same for SYNs without identification, which are not retransmitted that soon.
+/// Limit for SYNs without identification, which are not retransmitted that soon.
 const SYN_COPY_NS: u64 = 1_000_000;
 /// Packets remembered per connection.
 const MAX_PACKETS: usize = 512;
@@ -103,7 +103,7 @@ impl Copies {
                 || (id == 0 && s.flags.contains(Flags::SYN) && age < SYN_COPY_NS)
         };
         if copy && here >= most {
-            // The same transmission once more, not one more.
+            // Another capture of that transmission, not another transmission.
             known.at[point] = here;
         }
         if !copy {
@@ -124,7 +124,7 @@ impl Copies {
         }
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate size in bytes.
     #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         self.known.len() * 2 * size_of::<(Fingerprint, SeenPacket)>()
@@ -154,21 +154,21 @@ mod tests {
     }
 
     #[test]
-    fn each_transmission_counts_once_however_many_points_show_it() {
+    fn each_transmission_counts_once_at_any_number_of_points() {
         let mut c = Copies::default();
         let p = packet(1, 0, 64, None);
         let mut at = |time, point| c.is_copy(time, 0, point, &p);
         assert!(!at(0, 0) && at(40_000_000, 1) && at(40_000_001, 2));
-        assert!(!at(50_000_000, 0), "sent again");
+        assert!(!at(50_000_000, 0), "retransmitted");
         assert!(at(90_000_000, 1) && at(90_000_000, 2));
-        assert!(!at(95_000_000, 1), "a third time, past the first point by another path");
+        assert!(!at(95_000_000, 1), "a third transmission, on another path");
     }
 
     #[test]
-    fn one_point_needs_a_sign_that_the_packet_was_not_sent_again() {
+    fn copies_at_one_point_need_evidence() {
         let mut c = Copies::default();
         assert!(!c.is_copy(0, 0, 0, &packet(1, 0, 64, None)));
-        assert!(!c.is_copy(10, 0, 0, &packet(1, 0, 64, None)), "nothing tells");
+        assert!(!c.is_copy(10, 0, 0, &packet(1, 0, 64, None)), "no evidence");
         assert!(c.is_copy(20, 0, 0, &packet(1, 0, 63, None)), "a router in between");
         assert!(!c.is_copy(0, 0, 0, &packet(2, 5, 64, None)));
         assert!(c.is_copy(4_000_000, 0, 0, &packet(2, 5, 64, None)));
@@ -176,8 +176,8 @@ mod tests {
         assert!(!c.is_copy(0, 0, 0, &packet(3, 0, 64, Some(10))));
         assert!(!c.is_copy(50, 0, 0, &packet(3, 0, 64, Some(10))), "within one tick");
         assert!(!c.is_copy(60, 0, 0, &packet(4, 0, 64, Some(11))));
-        assert!(c.is_copy(70, 0, 0, &packet(3, 0, 64, Some(10))), "its TSval is over");
-        assert!(!c.is_copy(80, 0, 0, &packet(3, 0, 64, Some(11))), "sent again");
+        assert!(c.is_copy(70, 0, 0, &packet(3, 0, 64, Some(10))), "its TSval is old");
+        assert!(!c.is_copy(80, 0, 0, &packet(3, 0, 64, Some(11))), "retransmitted");
     }
 
     #[test]

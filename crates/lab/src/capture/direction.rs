@@ -1,7 +1,7 @@
-//! What is told of one direction of a connection, as JSON has it.
+//! The report on one direction of a connection, in the form of its JSON.
 //!
-//! Contract: times are nanoseconds, moments count from the first packet of the capture; what was not seen or
-//! too rarely is null. `docs/analyze.md` says what each number counts.
+//! Contract: durations are nanoseconds; times are nanoseconds since the first packet of the
+//! capture. Values not seen, or seen too rarely, are null. `docs/analyze.md` defines each number.
 
 use serde::Serialize;
 
@@ -15,17 +15,17 @@ use super::series::DownsampledSeries;
 use super::stalls::Timeout;
 use super::window::WindowCollapse;
 
-/// Points of what is told over time.
+/// Limit on the points of each series over time.
 const MAX_POINTS: usize = 256;
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DirectionReport {
     pub(super) from: String,
     pub(super) to: String,
-    /// Data, and ACKs of it, are in the capture.
+    /// The capture has the data, and ACKs of it.
     pub(super) data_seen: bool,
     pub(super) acks_seen: bool,
-    /// From the first data to the last ACK, or of what is in the capture.
+    /// Times of the first data and the last ACK, or of the part in the capture.
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) mss_bytes: u32,
@@ -43,7 +43,7 @@ pub(super) struct DirectionReport {
     pub(super) reordering_packets: Option<ValueSummary>,
     pub(super) duplicate_acks: u64,
     pub(super) dsacks: u64,
-    /// ACKs with SACK blocks above the number that they acknowledge.
+    /// ACKs with SACK blocks above the acknowledgement number.
     pub(super) sack_acks: u64,
     pub(super) unseen_bytes: u64,
     pub(super) large_packets: u64,
@@ -54,7 +54,7 @@ pub(super) struct DirectionReport {
     pub(super) feedback: FeedbackVerdict,
     pub(super) evidence: EchoEvidence,
     pub(super) alpha: AlphaReport,
-    /// When ACKs came; null near the receiver, which does not see it.
+    /// Bytes in flight when ACKs arrived; null near the receiver, where they are not visible.
     pub(super) flight_bytes: Option<ValueSummary>,
     pub(super) collapses: Vec<Span>,
     pub(super) stuck_ece: Option<EceRunReport>,
@@ -82,7 +82,7 @@ pub(super) struct EcnCounts {
     pub(super) ece_run_acks: Option<ValueSummary>,
     pub(super) ece_run_ns: Option<ValueSummary>,
     pub(super) longest_ece_run: Option<EceRunReport>,
-    /// Accurate ECN: packets with CE by the ACE field, and ACKs that added some.
+    /// Accurate ECN: packets with CE counted by the ACE field, and ACKs that added some.
     pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
 }
@@ -107,7 +107,7 @@ pub(super) struct Span {
 pub(super) struct AlphaReport {
     pub(super) windows: u64,
     pub(super) marked_windows: u64,
-    /// Bytes under a mark by bytes acknowledged, over the whole flow.
+    /// Bytes acknowledged with a mark over bytes acknowledged, for the whole flow.
     pub(super) marked_fraction: Option<f64>,
     pub(super) last: Option<f64>,
 }
@@ -118,16 +118,16 @@ pub(super) struct Timeouts {
     pub(super) total_ns: u64,
     pub(super) most_backoff: u32,
     pub(super) tail_probes: u64,
-    /// Times from what armed the timer until the first byte not acknowledged was sent again,
-    /// shorter than any stack's least RTO.
+    /// Times from arming the timer to the retransmission of the first unacknowledged byte that are
+    /// shorter than any stack's minimum RTO.
     pub(super) implausible_ns: Option<ValueSummary>,
-    /// The first of them.
+    /// Start and end of the first of them.
     pub(super) first_implausible: Option<(u64, u64)>,
-    /// From when on nothing moved, until when, and how many timeouts in a row came before.
+    /// Start and end of each timeout's silence, and the number of consecutive timeouts before it.
     pub(super) listed: Vec<(u64, u64, u32)>,
 }
 
-/// Pairs of a moment and a value; thinned so that the extremes stay.
+/// Series of (time, value), downsampled so that extremes remain.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct OverTime {
     pub(super) marked_fraction: Vec<(u64, f64)>,
@@ -150,8 +150,8 @@ impl From<WindowCollapse> for Span {
 }
 
 impl DirectionReport {
-    /// The data of the end `from`; none where neither data nor ACKs of more than a FIN are in the
-    /// capture.
+    /// Returns the report on the data of end `from`, or `None` if the capture has neither data nor
+    /// ACKs of more than a FIN.
     pub(super) fn of(flow: &FlowState, from: usize) -> Option<Self> {
         let half = &flow.directions[from];
         let data_seen = half.first_data.is_some();
@@ -251,7 +251,7 @@ fn marks(half: &DirectionState) -> EcnCounts {
     }
 }
 
-/// ECE on every ACK for long, and no CWR that could have ended it.
+/// ECE on every ACK for long, without a CWR that could have ended it.
 fn stuck(half: &DirectionState, round_trip: u64) -> Option<EceRunReport> {
     let long = |r: &EceRun| {
         r.acks >= feedback::STUCK_ACKS
@@ -269,7 +269,7 @@ fn alpha(half: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool) 
     };
     let all = half.stream.acked;
     if !data_seen {
-        // Without the data no window has an end.
+        // Without the data, no window ends.
         let marked_fraction = (all > 0).then(|| marked as f64 / all as f64);
         return AlphaReport { windows: 0, marked_windows: 0, marked_fraction, last: None };
     }

@@ -42,8 +42,8 @@ pub(super) struct EchoEvidence {
     /// First ACKs of a run that cover one segment, and those that cover several.
     pub(super) onset_of_one: u64,
     pub(super) onset_of_more: u64,
-    /// Where an echo ended at CWR: ACKs for that segment alone; that went on to later ones, or came from a
-    /// timer; that end there and began earlier.
+    /// ACKs with which an echo ended at CWR: for that segment alone; for later ones too, or sent by
+    /// a timer; for earlier ones too.
     pub(super) cwr_alone: u64,
     pub(super) cwr_and_later: u64,
     pub(super) cwr_and_earlier: u64,

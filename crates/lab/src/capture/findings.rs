@@ -65,13 +65,13 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             "refused",
             None,
             format!("the connection was refused: {tries}, answered by a reset"),
-            "nobody listens on that port, or a firewall answers in its place",
+            "no process listens on that port, or a firewall answers in its place",
         ),
         "syn-only" if is_unanswered(c, scene) => out.add(
             Severity::Severe,
             "no-answer",
             None,
-            format!("nobody answered {tries} in {}", time(scene.end_ns.saturating_sub(c.start_ns))),
+            format!("no answer to {tries} in {}", time(scene.end_ns.saturating_sub(c.start_ns))),
             "the host is down, or something on the path drops the SYN or its answer",
         ),
         "syn-only" => out.add(
@@ -134,7 +134,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             "ecn-refused",
             None,
             "the client asked for ECN, the server did not agree".to_owned(),
-            "ECN is off at the server (Linux: net.ipv4.tcp_ecn), or something on the way clears the flags",
+            "ECN is off at the server (Linux: net.ipv4.tcp_ecn), or something on the path clears the flags",
         );
     }
     if c.time_backwards > 0 {
@@ -189,7 +189,7 @@ fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
             "several-interfaces",
             None,
             format!(
-                "captured on {} interfaces; told of at {told}, without {} at the others",
+                "captured on {} interfaces; analysed at {told}, without {} at the others",
                 v.interfaces.len(),
                 count(v.packets_elsewhere, "packet")
             ),
@@ -243,7 +243,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
                 timestamp(run.from_ns),
                 time(run.to_ns - run.from_ns)
             ),
-            "the receiver waits for a CWR that the sender never sends; or the queue on the way never falls \
+            "the receiver waits for a CWR that the sender never sends; or the queue on the path never falls \
              below its marking threshold",
         );
     }
@@ -278,7 +278,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
             "ect-without-ecn",
             None,
             format!("{} ECN-capable though ECN was not agreed", count(capable, "segment")),
-            "marks on this flow tell nobody anything; a tunnel or a switch rewrites the ECN field",
+            "marks on this flow have no effect; a tunnel or a switch rewrites the ECN field",
         ),
         _ => {}
     }
@@ -428,7 +428,7 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
                 percent(again, d.segments),
                 bytes(d.retransmitted_bytes)
             ),
-            "a queue on the way overflows; where ECN was agreed, the marking threshold is too near to the \
+            "a queue on the path overflows; where ECN was agreed, the marking threshold is too near to the \
              end of the buffer, or another flow fills it",
         );
     }
@@ -450,7 +450,7 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "reordering",
             None,
             format!("{} out of order, {far} late at most", count(d.reordered, "packet")),
-            "packets of one flow take several ways; more than three late looks like a loss to TCP",
+            "packets of one flow take several paths; more than three late looks like a loss to TCP",
         );
     }
 }
@@ -462,7 +462,7 @@ fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "not-in-capture",
             None,
             format!("{} were acknowledged but are not in the capture", bytes(d.unseen_bytes)),
-            "the capture lost packets (a larger buffer: `tcpdump -B`), or sees only one of several ways: \
+            "the capture lost packets (a larger buffer: `tcpdump -B`), or sees only one of several paths: \
              retransmissions and round trips are incomplete",
         );
     }
@@ -481,7 +481,7 @@ fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "offload",
             None,
             format!(
-                "{} longer than a segment of {} B, up to {}; each counts as the segments that it stands for",
+                "{} longer than a segment of {} B, up to {}; each counts as the segments in it",
                 count(d.large_packets, "packet"),
                 d.mss_bytes,
                 bytes(u64::from(d.largest_payload_bytes))

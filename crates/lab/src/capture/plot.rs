@@ -1,4 +1,5 @@
-//! The stacked plots of one direction: sequence with its marks, flight, alpha, goodput.
+//! The stacked plots of one direction: sequence numbers with marks, bytes in flight, alpha,
+//! goodput.
 
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
@@ -6,10 +7,10 @@ use super::direction_state::DirectionState;
 use super::series::{DownsampledSeries, TimeValue, per_column};
 use crate::figure::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
 
-/// Columns that a figure can show, at least as many as it has pixels.
+/// Pixel columns of a figure, at most.
 const COLUMNS: usize = 720;
 
-/// The axis of time.
+/// The time axis.
 struct TimeAxis {
     /// Nanoseconds.
     range: (u64, u64),
@@ -21,7 +22,7 @@ struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Points in units of the axes, the value divided by `per`.
+    /// Converts points to axis units; values are divided by `per`.
     fn points(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
         let shown = if points.len() <= COLUMNS {
             points.to_vec()
@@ -31,14 +32,14 @@ impl TimeAxis {
         shown.iter().map(|(x, y)| Dot::new(*x as f64 / self.scale, y / per)).collect()
     }
 
-    /// As a staircase of which the last value holds to the end.
+    /// Returns a staircase whose last value holds to the end of the axis.
     fn staircase(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
         let mut out = self.points(points, per);
         out.extend(out.last().map(|d| Dot { x: self.to, ..*d }));
         out
     }
 
-    /// Dots, or the range of each column where not every point can be drawn.
+    /// Returns dots, or the range of each column if there are too many points.
     fn scatter(
         &self,
         name: &'static str,
@@ -57,7 +58,7 @@ fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) ->
     Curve { name, style, kind: look, right: false, points }
 }
 
-/// The plots of the data `d` of connection `c`, from what was traced in `half`.
+/// Returns the plots of the data `d` of connection `c`, which were traced in `half`.
 pub(super) fn stack(
     c: &ConnectionReport,
     d: &DirectionReport,
@@ -66,7 +67,7 @@ pub(super) fn stack(
     only: bool,
 ) -> Option<StackedPlot> {
     let trace = half.trace.as_ref()?;
-    // An axis must be able to tell its values apart, however late they are.
+    // Late times need a wider range: the axis must resolve its values.
     let least = (c.start_ns / 1_000_000_000).max(1);
     let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns.saturating_add(least)));
     let (unit, scale) = match to {
@@ -164,13 +165,13 @@ pub(super) fn stack(
         lanes.push(marked);
     }
     lanes.push(goodput);
-    let way = if only {
+    let suffix = if only {
         String::new()
     } else {
         format!("-{}", if d.from == c.client { "up" } else { "down" })
     };
     Some(StackedPlot {
-        id: format!("flow-{}{way}", c.flow),
+        id: format!("flow-{}{suffix}", c.flow),
         title: format!("flow {}: data from {} to {}", c.flow, d.from, d.to),
         caption,
         x: Axis::linear(
