@@ -81,9 +81,9 @@ pub(crate) struct Panel {
 /// A series.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PlotSeries {
-    /// The scheme it belongs to.
+    /// Scheme.
     pub(crate) scheme: String,
-    /// What it is within the scheme; empty when it is the only one.
+    /// Name within the scheme; empty for its only series.
     pub(crate) part: String,
     /// Style number.
     pub(crate) style: usize,

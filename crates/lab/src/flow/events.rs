@@ -21,7 +21,7 @@ pub struct FlowEvent {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "segment", rename_all = "kebab-case")]
 pub enum SegmentName {
-    /// Data: offsets of its first byte and one past its last.
+    /// Data by the offsets of its first byte and one past its last.
     Data {
         /// First byte.
         seq: u64,
@@ -30,7 +30,7 @@ pub enum SegmentName {
     },
     /// An ACK without data.
     Ack {
-        /// Up to where.
+        /// Acknowledged offset.
         ack: u64,
     },
     /// SYN, or FIN without data.

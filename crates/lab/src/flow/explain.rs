@@ -86,7 +86,7 @@ pub struct LimitShare {
 /// Explains the flow that `choice` selects, once per scheme that it selects.
 ///
 /// # Errors
-/// See [`super::trace_flows`].
+/// See [`trace_flows`].
 pub fn explain(
     root: &std::path::Path,
     choice: &FlowSelector,

@@ -178,7 +178,7 @@ fn recorded_and_rerun_flows_are_equal() {
         assert_eq!(both[0].svg, both[1].svg);
     }
     let error = trace_flows(&with, &flow("1", "dctcp")).unwrap_err();
-    assert!(error.to_string().contains("cannot be made again"), "{error}");
+    assert!(error.to_string().contains("cannot be repeated"), "{error}");
     let report = fs::read_to_string(with.join("report.html")).unwrap();
     assert!(report.contains("id=\"flow-0-dctcp\"") && report.contains("id=\"flow-5-sack\""));
     assert!(!fs::read_to_string(plain.join("report.html")).unwrap().contains("id=\"flow-"));
