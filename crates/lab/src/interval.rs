@@ -15,7 +15,7 @@ pub struct OverSeeds {
     pub values: usize,
     /// The mean; `None` unless every seed gave a value.
     pub mean: Option<f64>,
-    /// The 95 % interval; `None` for fewer than two seeds, or when all agree.
+    /// The 95 % interval; `None` for a single seed, or if all seeds agree.
     pub ci95: Option<[f64; 2]>,
     /// Whether several seeds gave exactly the same value.
     pub seed_independent: bool,

@@ -141,9 +141,9 @@ fn stack(traced: &FlowTrace, window: PlotWindow) -> Result<StackedPlot, LabError
     let (low, high) = (from as f64 / scale, to as f64 / scale);
     let queue = bottleneck(traced);
     let mut caption = format!(
-        "Run: {}. As the sending host sees it: data when it is sent, ACKs and ECE when they come in. CE marks \
-         data that a switch marks later, a drop stands where the packet is dropped; marks of which there are many \
-         stand as strokes along the bottom. Throughput: payload \
+        "Run: {}. Times of the sending host: data when sent, ACKs and ECE when received. CE marks \
+         data that a switch marks later, a drop is at the time of the drop; numerous marks \
+         become strokes along the bottom. Throughput: payload \
          that comes in at the receiver, over {} ms at a time.",
         traced.key,
         crate::figure::number(bin(traced, &frame) as f64 / 1e9),

@@ -84,7 +84,7 @@ pub(crate) fn over_time(
         vec![panel(String::new(), series)]
     } else {
         let names: Vec<&str> = small.iter().map(|s| s.scheme.as_str()).collect();
-        let closer = format!("{} alone, on a scale of their own", names.join(" and "));
+        let closer = format!("{} alone, on their own scale", names.join(" and "));
         let closer = if names.len() == 1 { closer.replace("their", "its") } else { closer };
         vec![panel("All schemes".to_owned(), series), panel(closer, small)]
     };

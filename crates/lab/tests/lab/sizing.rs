@@ -1,11 +1,11 @@
-//! The analysis of DCTCP §3.3 beside the simulator, at the places of its figure 12.
+//! The analysis of DCTCP §3.3 compared with the simulator, at the parameters of its figure 12.
 
 use lowtide_lab::advice::{
     SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
 };
 use lowtide_units::{Duration, Rate};
 
-/// K = 40 at 10 Gbit/s and 100 us, as DCTCP fig. 12.
+/// K = 40 at 10 Gbit/s and 100 us, as in DCTCP fig. 12.
 fn question(flows: u32) -> SizingInput {
     SizingInput {
         rate: Rate::from_gbps(10),
@@ -33,7 +33,7 @@ fn measured(check: &SimulationCheck, quantity: &str) -> f64 {
 }
 
 #[test]
-fn two_flows_swing_as_the_analysis_has_it() {
+fn two_flows_swing_as_predicted() {
     let (advice, check) = check(&question(2), 2);
     let predicted = advice.predicted.expect("a steady state");
     let top = measured(&check, "queue_max");
@@ -45,8 +45,9 @@ fn two_flows_swing_as_the_analysis_has_it() {
 }
 
 #[test]
-fn forty_flows_swing_less_than_the_analysis_and_the_answer_says_so() {
-    // DCTCP §3.3: "de-synchronization of the flows leads to smaller queue variations than predicted".
+fn forty_flows_swing_less_than_predicted_and_a_remark_says_so() {
+    // DCTCP §3.3: "de-synchronization of the flows leads to smaller queue variations than
+    // predicted".
     let (advice, check) = check(&question(40), 1);
     let predicted = advice.predicted.expect("a steady state");
     assert!(measured(&check, "amplitude") < 0.85 * predicted.amplitude_packets, "{check:?}");
@@ -62,9 +63,9 @@ fn a_zero_threshold_costs_throughput_as_predicted() {
 }
 
 #[test]
-fn a_round_trip_without_time_on_the_wire_is_refused() {
+fn a_round_trip_without_time_on_the_wire_is_rejected() {
     let short = SizingInput { rtt: Duration::from_us(3), ..question(2) };
-    let advice = recommend(&short).expect("the analysis does not mind");
+    let advice = recommend(&short).expect("the analysis accepts it");
     let error = check_scenario(&short, &advice).expect_err("three serialisations do not fit");
     assert!(error.to_string().contains("no time on the wire"), "{error}");
 }
