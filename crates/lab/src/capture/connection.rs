@@ -59,7 +59,7 @@ pub(super) struct ConnectionReport {
 
 impl ConnectionReport {
     /// Returns the report on connection `number` of the capture.
-    pub(super) fn of(number: usize, views: &ConnectionViews, scene: &CaptureFacts) -> Self {
+    pub(super) fn of(number: usize, views: &ConnectionViews, facts: &CaptureFacts) -> Self {
         let chosen = views.selected();
         let flow = chosen.flow;
         let opening = &flow.handshake;
@@ -71,13 +71,13 @@ impl ConnectionReport {
             .collect();
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
         let reset = (0..2).find(|i| flow.directions[*i].reset.is_some());
-        let visible = Visibility::of(&chosen, client, &directions, scene);
+        let visible = Visibility::of(&chosen, client, &directions, facts);
         let fins = (0..2).filter(|i| flow.directions[*i].fin.is_some()).count();
         Self {
             flow: number,
             client: flow.endpoints[client].to_string(),
             server: flow.endpoints[1 - client].to_string(),
-            opened: opened(flow, client, scene),
+            opened: opened(flow, client, facts),
             ended: match (reset, fins) {
                 (Some(_), _) => "reset",
                 (None, 2) => "closed",
@@ -151,7 +151,7 @@ impl ConnectionReport {
 pub(super) const SYN_RTO_NS: u64 = 1_000_000_000;
 
 /// Returns the state of the handshake, as far as the capture shows it.
-fn opened(flow: &FlowState, client: usize, scene: &CaptureFacts) -> &'static str {
+fn opened(flow: &FlowState, client: usize, facts: &CaptureFacts) -> &'static str {
     let opening = &flow.handshake;
     let established = flow.established_packets[client] + flow.established_packets[1 - client] > 0;
     match (opening.syn.or(opening.syn_ack), opening.syn_ack) {
@@ -161,8 +161,8 @@ fn opened(flow: &FlowState, client: usize, scene: &CaptureFacts) -> &'static str
         (Some(_), None) => "syn-only",
         (Some(_), Some(answer)) => {
             // A missing ACK of the client is significant only if the client's packets are captured.
-            let waited = scene.end_ns.saturating_sub(answer.time) >= SYN_RTO_NS;
-            let stuck = opening.syn_acks > 1 || (waited && !scene.only_syns);
+            let waited = facts.end_ns.saturating_sub(answer.time) >= SYN_RTO_NS;
+            let stuck = opening.syn_acks > 1 || (waited && !facts.only_syns);
             if flow.sent[client] > 0 && stuck { "half-open" } else { "unknown" }
         }
     }

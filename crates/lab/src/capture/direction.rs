@@ -153,24 +153,24 @@ impl DirectionReport {
     /// Returns the report on the data of end `from`, or `None` if the capture has neither data nor
     /// ACKs of more than a FIN.
     pub(super) fn of(flow: &FlowState, from: usize) -> Option<Self> {
-        let half = &flow.directions[from];
-        let data_seen = half.first_data.is_some();
-        let acked = half.first_ack.filter(|_| half.stream.acked > 1);
-        let start_ns = half.first_data.or(acked)?;
+        let state = &flow.directions[from];
+        let data_seen = state.first_data.is_some();
+        let acked = state.first_ack.filter(|_| state.stream.acked > 1);
+        let start_ns = state.first_data.or(acked)?;
         let round_trip = flow.min_rtt().unwrap_or(0);
         let at_sender = flow.capture_location() == CaptureLocation::At(from);
         let at_receiver = flow.capture_location() == CaptureLocation::At(1 - from);
-        let mut collapses = half.window.collapses(at_sender, round_trip);
+        let mut collapses = state.window.collapses(at_sender, round_trip);
         collapses.retain(|_| data_seen);
         let mode = flow.negotiated_ecn();
-        let stream = &half.stream;
+        let stream = &state.stream;
         Some(Self {
             from: flow.endpoints[from].to_string(),
             to: flow.endpoints[1 - from].to_string(),
             start_ns,
             data_seen,
-            acks_seen: half.acks > 0,
-            end_ns: if half.acks > 0 { half.last_ack } else { half.last_data }.max(start_ns),
+            acks_seen: state.acks > 0,
+            end_ns: if state.acks > 0 { state.last_ack } else { state.last_data }.max(start_ns),
             mss_bytes: flow.mss(from, 0),
             packets: stream.packets,
             segments: stream.segments,
@@ -180,43 +180,43 @@ impl DirectionReport {
             retransmitted_bytes: stream.retransmitted_bytes,
             needless_bytes: stream.spurious_bytes,
             lost_before_capture_segments: stream.lost_before_capture,
-            captured_twice: half.copies,
+            captured_twice: state.copies,
             keep_alives: stream.keep_alives,
             reordered: stream.reordered,
             reordering_packets: stream.reordering_extent.summary(),
-            duplicate_acks: half.duplicate_acks,
-            dsacks: half.dsacks,
-            sack_acks: half.sack_acks,
+            duplicate_acks: state.duplicate_acks,
+            dsacks: state.dsacks,
+            sack_acks: state.sack_acks,
             unseen_bytes: stream.unseen_bytes,
             large_packets: stream.large,
             largest_payload_bytes: stream.largest,
-            rtt_ns: half.rtt.by_ack.summary(),
-            rtt_by_timestamps_ns: half.rtt.by_timestamp.summary(),
-            marks: marks(half),
+            rtt_ns: state.rtt.by_ack.summary(),
+            rtt_by_timestamps_ns: state.rtt.by_timestamp.summary(),
+            marks: marks(state),
             feedback: if data_seen {
-                feedback::decide(mode, &half.ecn, !collapses.is_empty())
+                feedback::decide(mode, &state.ecn, !collapses.is_empty())
             } else {
                 feedback::without_data(mode)
             },
-            evidence: half.ecn.evidence,
-            alpha: alpha(half, mode, flow.mss(from, 0), data_seen),
-            flight_bytes: half.window.flight.summary().filter(|_| !at_receiver && data_seen),
+            evidence: state.ecn.evidence,
+            alpha: alpha(state, mode, flow.mss(from, 0), data_seen),
+            flight_bytes: state.window.flight.summary().filter(|_| !at_receiver && data_seen),
             collapses: collapses.into_iter().map(Span::from).collect(),
-            stuck_ece: stuck(half, round_trip).filter(|_| data_seen),
+            stuck_ece: stuck(state, round_trip).filter(|_| data_seen),
             timeouts: Timeouts {
-                count: half.stalls.timeouts,
-                total_ns: half.stalls.timeout_ns,
-                most_backoff: half.stalls.most_backoff,
-                tail_probes: half.stalls.tail_probes,
-                implausible_ns: half.stalls.implausible.summary(),
-                first_implausible: half.stalls.first_implausible,
-                listed: half.stalls.listed.iter().map(listed).collect(),
+                count: state.stalls.timeouts,
+                total_ns: state.stalls.timeout_ns,
+                most_backoff: state.stalls.most_backoff,
+                tail_probes: state.stalls.tail_probes,
+                implausible_ns: state.stalls.implausible.summary(),
+                first_implausible: state.stalls.first_implausible,
+                listed: state.stalls.listed.iter().map(listed).collect(),
             },
-            delayed_acks_ns: half.stalls.delayed_acks.summary(),
-            zero_windows_ns: half.stalls.zero_windows.summary(),
-            zero_window_open: half.stalls.zero_window_since().is_some(),
-            zero_windows: zero_windows(flow, half),
-            over_time: over_time(half, !at_receiver && data_seen && half.acks > 0, data_seen),
+            delayed_acks_ns: state.stalls.delayed_acks.summary(),
+            zero_windows_ns: state.stalls.zero_windows.summary(),
+            zero_window_open: state.stalls.zero_window_since().is_some(),
+            zero_windows: zero_windows(flow, state),
+            over_time: over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen),
         })
     }
 }
@@ -225,13 +225,13 @@ fn listed(t: &Timeout) -> (u64, u64, u32) {
     (t.from, t.to, t.backoff)
 }
 
-fn zero_windows(flow: &FlowState, half: &DirectionState) -> Vec<(u64, u64)> {
-    let open = half.stalls.zero_window_since().map(|since| (since, flow.last));
-    half.stalls.zero_window_spans.iter().copied().chain(open).collect()
+fn zero_windows(flow: &FlowState, state: &DirectionState) -> Vec<(u64, u64)> {
+    let open = state.stalls.zero_window_since().map(|since| (since, flow.last));
+    state.stalls.zero_window_spans.iter().copied().chain(open).collect()
 }
 
-fn marks(half: &DirectionState) -> EcnCounts {
-    let echo = &half.ecn;
+fn marks(state: &DirectionState) -> EcnCounts {
+    let echo = &state.ecn;
     EcnCounts {
         not_ect: echo.not_ect,
         ect0: echo.ect0,
@@ -252,46 +252,46 @@ fn marks(half: &DirectionState) -> EcnCounts {
 }
 
 /// ECE on every ACK for long, without a CWR that could have ended it.
-fn stuck(half: &DirectionState, round_trip: u64) -> Option<EceRunReport> {
+fn stuck(state: &DirectionState, round_trip: u64) -> Option<EceRunReport> {
     let long = |r: &EceRun| {
         r.acks >= feedback::STUCK_ACKS
             && r.cwr == 0
             && r.to - r.from >= round_trip.saturating_mul(10)
     };
-    half.ecn.longest.filter(long).map(EceRunReport::from)
+    state.ecn.longest.filter(long).map(EceRunReport::from)
 }
 
-fn alpha(half: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool) -> AlphaReport {
+fn alpha(state: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool) -> AlphaReport {
     let marked = if mode == NegotiatedEcn::Accecn {
-        half.ecn.ce_by_ace.saturating_mul(u64::from(mss)).min(half.stream.acked)
+        state.ecn.ce_by_ace.saturating_mul(u64::from(mss)).min(state.stream.acked)
     } else {
-        half.ecn.ece_bytes
+        state.ecn.ece_bytes
     };
-    let all = half.stream.acked;
+    let all = state.stream.acked;
     if !data_seen {
         // Without the data, no window ends.
         let marked_fraction = (all > 0).then(|| marked as f64 / all as f64);
         return AlphaReport { windows: 0, marked_windows: 0, marked_fraction, last: None };
     }
     AlphaReport {
-        windows: half.alpha.windows,
-        marked_windows: half.alpha.marked_windows,
+        windows: state.alpha.windows,
+        marked_windows: state.alpha.marked_windows,
         marked_fraction: (all > 0).then(|| marked as f64 / all as f64),
-        last: half.alpha.last().filter(|_| mode != NegotiatedEcn::Off),
+        last: state.alpha.last().filter(|_| mode != NegotiatedEcn::Off),
     }
 }
 
-fn over_time(half: &DirectionState, flight: bool, windows: bool) -> OverTime {
-    let width = half.goodput.width();
+fn over_time(state: &DirectionState, flight: bool, windows: bool) -> OverTime {
+    let width = state.goodput.width();
     let shown = |series: &DownsampledSeries, on: bool| {
         if on { series.downsampled(MAX_POINTS) } else { Vec::new() }
     };
     let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
     OverTime {
-        marked_fraction: shown(&half.alpha.fractions, windows),
-        alpha: shown(&half.alpha.alphas, windows),
-        flight_bytes: shown(&half.window.over_time, flight),
+        marked_fraction: shown(&state.alpha.fractions, windows),
+        alpha: shown(&state.alpha.alphas, windows),
+        flight_bytes: shown(&state.window.over_time, flight),
         goodput_bin_ns: width,
-        goodput_mbps: half.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
+        goodput_mbps: state.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
     }
 }

@@ -101,22 +101,22 @@ impl DirectionState {
     }
 
     /// Returns the silence from which on a retransmission is a timeout.
-    fn timeout_silence(&self, around: &PacketContext) -> u64 {
+    fn timeout_silence(&self, context: &PacketContext) -> u64 {
         let Some(smoothed) = self.rtt.srtt() else { return LONG_SILENCE_NS };
-        let back = around.min_sender_rtt.unwrap_or(0);
+        let back = context.min_sender_rtt.unwrap_or(0);
         if self.rtt.min().is_some_and(|there| there > back.saturating_mul(NEAR_RTT_RATIO)) {
             // The capture is near the sender, which reacts to an ACK at once.
             (smoothed / 2).max(back.saturating_mul(NEAR_RTT_RATIO))
         } else {
             // A whole round trip may pass between an ACK and the sender's reaction.
-            let usual = around.median_sender_rtt.unwrap_or(back);
+            let usual = context.median_sender_rtt.unwrap_or(back);
             (smoothed + usual.max(back)).saturating_mul(3)
         }
     }
 
     /// Processes a segment without SYN from this end.
-    pub(super) fn on_segment(&mut self, segment: &Segment, around: &PacketContext) {
-        let time = around.time;
+    pub(super) fn on_segment(&mut self, segment: &Segment, context: &PacketContext) {
+        let time = context.time;
         if let Some(stamps) = segment.options.timestamps {
             self.rtt.on_tsval(time, stamps.value);
         }
@@ -124,22 +124,22 @@ impl DirectionState {
             self.fin.get_or_insert(time);
         }
         let head_sent = self.stream.first_unacked_sent();
-        let (sent, start) = self.stream.on_data(time, segment, around.mss, around.min_rtt);
+        let (sent, start) = self.stream.on_data(time, segment, context.mss, context.min_rtt);
         if segment.payload_len == 0 || sent == PayloadKind::NoData {
             return;
         }
         self.first_data.get_or_insert(time);
         self.last_data = time;
         let fresh = matches!(sent, PayloadKind::New | PayloadKind::Reordered);
-        let accurate = around.negotiated_ecn == NegotiatedEcn::Accecn;
-        self.ecn.on_data(segment, start, around.mss, fresh, accurate);
+        let accurate = context.negotiated_ecn == NegotiatedEcn::Accecn;
+        self.ecn.on_data(segment, start, context.mss, fresh, accurate);
         if let PayloadKind::Retransmission { head, tail } = sent {
-            let threshold = self.timeout_silence(around);
+            let threshold = self.timeout_silence(context);
             let armed = head_sent.unwrap_or(0).max(self.last_ack);
             let fired =
-                head && self.stalls.on_head_retransmit(time, around.silence, threshold, armed);
+                head && self.stalls.on_head_retransmit(time, context.silence, threshold, armed);
             if tail && !head && !fired {
-                self.stalls.on_tail_retransmit(around.silence, threshold);
+                self.stalls.on_tail_retransmit(context.silence, threshold);
             }
         }
         self.window.on_data(time, self.stream.flight());
@@ -151,8 +151,8 @@ impl DirectionState {
     }
 
     /// Processes a segment without SYN from the other end that acknowledges data of this end.
-    pub(super) fn on_ack(&mut self, segment: &Segment, around: &PacketContext) {
-        let (time, mss) = (around.time, around.mss);
+    pub(super) fn on_ack(&mut self, segment: &Segment, context: &PacketContext) {
+        let (time, mss) = (context.time, context.mss);
         if let Some(stamps) = segment.options.timestamps {
             self.rtt.on_tsecr(time, stamps.echo);
         }
@@ -181,7 +181,7 @@ impl DirectionState {
         if let Some(rtt) = covered.rtt {
             self.rtt.on_ack(rtt, newly == covered.flight);
         }
-        let echo = match around.negotiated_ecn {
+        let echo = match context.negotiated_ecn {
             NegotiatedEcn::Accecn => {
                 let ahead = self.ecn.on_accecn_ack(segment, &covered);
                 marked = ahead.saturating_mul(u64::from(mss));
@@ -200,8 +200,8 @@ impl DirectionState {
             self.last_ack = time;
             self.stalls.on_advance();
             self.goodput.add(time, newly);
-            self.window.on_ack(time, &covered, echo, mss, around.min_rtt);
-            let now = (time, around.min_rtt.unwrap_or(0));
+            self.window.on_ack(time, &covered, echo, mss, context.min_rtt);
+            let now = (time, context.min_rtt.unwrap_or(0));
             self.alpha.on_ack(now, covered.ack, (newly, marked), self.stream.highest);
         }
         if let Some(trace) = &mut self.trace

@@ -37,7 +37,7 @@ impl FeedbackKind {
         match self {
             Self::Rfc3168 => "RFC 3168 (ECE until CWR)",
             Self::Dctcp => "DCTCP (ECE is the mark of the last segment)",
-            Self::Odctcp => "ODCTCP (DCTCP's echo, CWR is not hurried)",
+            Self::Odctcp => "ODCTCP (DCTCP's echo, no immediate ACK for CWR)",
             Self::DctcpOrOdctcp => "DCTCP or ODCTCP (exact echo)",
             Self::Accecn => "AccECN (counter of CE packets)",
             Self::None => "none",
@@ -115,8 +115,8 @@ pub(super) fn decide(mode: NegotiatedEcn, echo: &EcnTracker, collapsed: bool) ->
     let of = &echo.evidence;
     if of.telling_acks >= MIN_DISTINGUISHING_ACKS {
         let counts = format!(
-            "of {} ACKs for which the CE of the data asks different things, {} are as RFC 3168 has it and \
-             {} as DCTCP",
+            "of {} ACKs for which the two echoes differ, {} fit RFC 3168 and \
+             {} fit DCTCP",
             of.telling_acks, of.as_rfc3168, of.as_dctcp
         );
         if nearly(of.as_rfc3168, of.telling_acks) {
@@ -133,10 +133,10 @@ pub(super) fn decide(mode: NegotiatedEcn, echo: &EcnTracker, collapsed: bool) ->
 fn without_ece(mode: NegotiatedEcn, echo: &EcnTracker) -> FeedbackVerdict {
     let agreed = if mode == NegotiatedEcn::Unknown { "" } else { "ECN was agreed, but " };
     if echo.ce >= 10 {
-        let why = format!("{agreed}{} segments with CE went by and no ACK said ECE", echo.ce);
+        let why = format!("{agreed}{} segments with CE passed and no ACK had ECE", echo.ce);
         return FeedbackVerdict::new(FeedbackKind::None, true, why);
     }
-    let why = format!("{agreed}no ACK of {} said ECE: nothing to judge by", echo.acks);
+    let why = format!("{agreed}none of {} ACKs had ECE: no evidence", echo.acks);
     FeedbackVerdict::new(FeedbackKind::Undecided, false, why)
 }
 
@@ -197,7 +197,7 @@ fn dctcp_or_odctcp(of: &EchoEvidence, certain: bool, counts: String) -> Feedback
     let waited = of.cwr_and_later + of.cwr_and_earlier;
     let all = of.cwr_alone + waited;
     let why = format!(
-        "where an echo ended at CWR, {} of {all} ACKs are for that segment alone (DCTCP hurries them, \
+        "where an echo ended at CWR, {} of {all} ACKs are for that segment alone (DCTCP sends them at once, \
          ODCTCP does not)",
         of.cwr_alone
     );

@@ -32,10 +32,10 @@ impl FindingCollector<'_> {
 }
 
 /// Returns all findings of a connection, the most severe first, then the longest.
-pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding> {
+pub(super) fn of(c: &ConnectionReport, facts: &CaptureFacts) -> Vec<FlowFinding> {
     let mut draft =
         FindingCollector { found: Vec::new(), whole: (c.start_ns, c.end_ns), from: None };
-    opening(c, scene, &mut draft);
+    opening(c, facts, &mut draft);
     capture_point(c, &mut draft);
     for d in &c.directions {
         let mut own = FindingCollector {
@@ -57,7 +57,7 @@ pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding>
     draft.found
 }
 
-fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollector<'_>) {
+fn opening(c: &ConnectionReport, facts: &CaptureFacts, out: &mut FindingCollector<'_>) {
     let tries = count(c.syns, "SYN");
     match c.opened {
         "syn-only" if c.ended == "reset" => out.add(
@@ -67,11 +67,11 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             format!("the connection was refused: {tries}, answered by a reset"),
             "no process listens on that port, or a firewall answers in its place",
         ),
-        "syn-only" if is_unanswered(c, scene) => out.add(
+        "syn-only" if is_unanswered(c, facts) => out.add(
             Severity::Severe,
             "no-answer",
             None,
-            format!("no answer to {tries} in {}", time(scene.end_ns.saturating_sub(c.start_ns))),
+            format!("no answer to {tries} in {}", time(facts.end_ns.saturating_sub(c.start_ns))),
             "the host is down, or something on the path drops the SYN or its answer",
         ),
         "syn-only" => out.add(
@@ -80,7 +80,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             None,
             format!(
                 "{tries} and no answer in the {} until the capture ends",
-                time(scene.end_ns.saturating_sub(c.start_ns))
+                time(facts.end_ns.saturating_sub(c.start_ns))
             ),
             "the capture ends before a SYN is sent again, or shows one direction only: the server may have answered",
         ),
@@ -115,7 +115,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
                 count(c.syn_acks, "SYN-ACK"),
                 c.handshake_ns.map_or_else(|| "an unknown time".to_owned(), time)
             ),
-            "packets of the handshake were lost; each loss costs a timeout, a second as a rule",
+            "packets of the handshake were lost; each loss costs a timeout, usually one second",
         ),
         _ => {}
     }
@@ -125,7 +125,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             "reset",
             Some((c.end_ns, c.end_ns)),
             format!("reset by {by} at {}", timestamp(c.end_ns)),
-            "an application closed with data unread, or gave up; bytes under way are lost",
+            "an application closed with data unread, or gave up; bytes in flight are lost",
         );
     }
     if c.syn_ace.is_some_and(|ace| ace != 0) && c.ecn == NegotiatedEcn::Off {
@@ -159,9 +159,9 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
 
 /// Returns whether a SYN is unanswered. A single SYN counts only if answers are captured and there
 /// was time for one.
-fn is_unanswered(c: &ConnectionReport, scene: &CaptureFacts) -> bool {
-    let waited = scene.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
-    c.syns > 1 || (waited && scene.two_way)
+fn is_unanswered(c: &ConnectionReport, facts: &CaptureFacts) -> bool {
+    let waited = facts.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
+    c.syns > 1 || (waited && facts.two_way)
 }
 
 /// Adds findings about the location of the capture.
@@ -183,13 +183,13 @@ fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
         );
     }
     if v.packets_elsewhere > 0 {
-        let told = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
+        let selected = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
         out.add(
             Severity::Remark,
             "several-interfaces",
             None,
             format!(
-                "captured on {} interfaces; analysed at {told}, without {} at the others",
+                "captured on {} interfaces; analysed at {selected}, without {} at the others",
                 v.interfaces.len(),
                 count(v.packets_elsewhere, "packet")
             ),
@@ -256,7 +256,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
             Severity::Severe,
             "marks-not-echoed",
             None,
-            format!("{} came with CE and no ACK said so", count(m.ce, "segment")),
+            format!("{} arrived with CE and no ACK echoed it", count(m.ce, "segment")),
             "the receiver, or something before it, drops the echo: the sender is blind to the queue",
         );
     }
@@ -362,7 +362,7 @@ fn stalls(d: &DirectionReport, out: &mut FindingCollector<'_>) {
                 time(longest),
                 timestamp(from)
             ),
-            "the tail of a burst was lost, or a whole window (incast), so that no ACK could tell; a smaller \
+            "the tail of a burst was lost, or a whole window (incast), so that no ACK reported it; a smaller \
              least RTO, loss probes or ECN shorten it",
         );
     }
@@ -373,7 +373,7 @@ fn stalls(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "delayed-acks",
             None,
             format!(
-                "{} came late while the sender had nothing else under way: {} as a rule, {} at most",
+                "{} came late while the sender had nothing else in flight: typically {}, at most {}",
                 count(waits.count, "ACK"),
                 time(usual),
                 time(waits.max)
@@ -438,7 +438,7 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "sacked-gaps",
             None,
             format!("{} with SACK blocks beyond a gap", count(d.sack_acks, "ACK")),
-            "segments were lost or reordered before the receiver; the data that would tell which is not in the capture",
+            "segments were lost or reordered before the receiver; the data, which would distinguish the two, is not in the capture",
         );
     }
     if d.reordered > 0 {

@@ -167,11 +167,11 @@ impl FlowState {
         self.handshake.on_segment(time, from);
         if segment.flags.contains(Flags::ACK) {
             let other = 1 - from;
-            let around = self.packet_context(other, from, 0, (time, silence));
-            self.directions[other].on_ack(segment, &around);
+            let context = self.packet_context(other, from, 0, (time, silence));
+            self.directions[other].on_ack(segment, &context);
         }
-        let around = self.packet_context(from, 1 - from, segment.payload_len, (time, silence));
-        self.directions[from].on_segment(segment, &around);
+        let context = self.packet_context(from, 1 - from, segment.payload_len, (time, silence));
+        self.directions[from].on_segment(segment, &context);
     }
 
     /// Returns the context of `sender`'s data; `payload` is that of the current packet.

@@ -88,13 +88,13 @@ impl Analysis {
     ///
     /// # Errors
     /// The stream is no capture, nothing of it can be read, or no connection matches the selection.
-    pub fn of(name: &str, stream: impl Read, question: &AnalysisOptions) -> Result<Self, LabError> {
+    pub fn of(name: &str, stream: impl Read, options: &AnalysisOptions) -> Result<Self, LabError> {
         let settings =
-            AnalysisSettings { gain: question.gain, rto_min: question.rto_min_ns, traced: false };
+            AnalysisSettings { gain: options.gain, rto_min: options.rto_min_ns, traced: false };
         let mut table = ConnectionTable::new(settings, Vec::new());
         let contents = read::read_into(stream, &mut table)?;
         let connections = table.flows.len();
-        let scene = CaptureFacts {
+        let facts = CaptureFacts {
             interfaces: contents.file_interfaces.clone(),
             end_ns: contents.span_ns,
             two_way: table.flows.iter().any(|v| v.merged.sent.iter().all(|n| *n > 0)),
@@ -102,17 +102,16 @@ impl Analysis {
         };
         // Each is freed once its report is made.
         let all = table.flows.into_iter().enumerate().map(|(i, views)| {
-            let connection = ConnectionReport::of(i, &views, &scene);
-            let findings = findings::of(&connection, &scene);
+            let connection = ConnectionReport::of(i, &views, &facts);
+            let findings = findings::of(&connection, &facts);
             connection.with_findings(findings)
         });
         let wanted = |c: &ConnectionReport| {
-            question.flows.is_empty() || question.flows.iter().any(|f| matches_selector(c, f))
+            options.flows.is_empty() || options.flows.iter().any(|f| matches_selector(c, f))
         };
         let mut flows: Vec<ConnectionReport> = all.filter(wanted).collect();
-        if flows.is_empty() && !question.flows.is_empty() {
-            let message =
-                format!("no connection of the capture is {}", question.flows.join(" or "));
+        if flows.is_empty() && !options.flows.is_empty() {
+            let message = format!("no connection of the capture is {}", options.flows.join(" or "));
             let help = format!(
                 "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
             );
@@ -121,7 +120,7 @@ impl Analysis {
         // The most severe first, then the largest.
         flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));
         flows.sort_by_key(|c| c.findings.is_empty());
-        let (file, gain, rto_min_ns) = (name.to_owned(), question.gain, question.rto_min_ns);
+        let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
         Ok(Self { file, contents, gain, rto_min_ns, connections, flows })
     }
 

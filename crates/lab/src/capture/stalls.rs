@@ -96,7 +96,7 @@ impl Stalls {
     }
 
     /// Processes an ACK that leaves nothing in flight, `rtt` after the newest data and `owed` after
-    /// the oldest, from which the timer runs. `least` is the usual delay.
+    /// the oldest, from which the timer runs. `least` is the usual round trip.
     pub(super) fn on_full_ack(&mut self, rtt: u64, owed: u64, least: u64) {
         if rtt.saturating_sub(least) >= MIN_ACK_DELAY_NS.max(least) {
             self.delayed_acks.add(owed.saturating_sub(least));

@@ -169,9 +169,9 @@ pub(super) fn facts(c: &ConnectionReport) -> Vec<(&'static str, String)> {
     ));
     let v = &c.visible;
     if v.interfaces.len() > 1 {
-        let told: Vec<&str> =
+        let names: Vec<&str> =
             v.interfaces.iter().filter(|i| i.told).map(|i| i.name.as_str()).collect();
-        out.push(("interface", told.join("; ")));
+        out.push(("interface", names.join("; ")));
     }
     let routers =
         |n: Option<u8>| n.map_or_else(|| "an unknown number".to_owned(), |n| n.to_string());

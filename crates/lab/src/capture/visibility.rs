@@ -88,7 +88,7 @@ impl Visibility {
         chosen: &SelectedView<'_>,
         client: usize,
         directions: &[DirectionReport],
-        scene: &CaptureFacts,
+        facts: &CaptureFacts,
     ) -> Self {
         let flow = chosen.flow;
         let points = chosen.points();
@@ -96,7 +96,7 @@ impl Visibility {
         let interfaces: Vec<InterfacePackets> = points
             .into_iter()
             .map(|(point, packets, told)| {
-                let name = point_name(point, &scene.interfaces);
+                let name = point_name(point, &facts.interfaces);
                 InterfacePackets { name, packets, told }
             })
             .collect();
@@ -117,7 +117,7 @@ impl Visibility {
         }
         if merged {
             cannot_tell.push(
-                "No interface shows the whole connection: packets of all were taken together, and a copy that \
+                "No interface shows the whole connection: packets of all were merged, and a copy that \
                  differs in length (GSO, GRO) looks like a retransmission."
                     .to_owned(),
             );

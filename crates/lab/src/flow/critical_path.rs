@@ -67,7 +67,7 @@ struct CriticalPathWalker<'a> {
 /// delivery of the last byte; of an incomplete flow, the arrival of its last data.
 pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
     let rows = traced.tables.segments.as_slice();
-    let mut ground = CriticalPathWalker {
+    let mut walker = CriticalPathWalker {
         rows,
         sent: BTreeMap::new(),
         received: BTreeMap::new(),
@@ -76,15 +76,15 @@ pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
         steps: Vec::new(),
     };
     for (i, row) in rows.iter().enumerate() {
-        let places = if row.event == "sent" { &mut ground.sent } else { &mut ground.received };
+        let places = if row.event == "sent" { &mut walker.sent } else { &mut walker.received };
         places.insert(row.packet, i);
     }
     for hop in &traced.tables.hops {
         if let Some(packet) = hop.packet {
-            ground.hops.entry(packet).or_default().push(hop);
+            walker.hops.entry(packet).or_default().push(hop);
         }
         if !hop.verdict.starts_with("dropped") {
-            ground.queues.entry(hop.queue).or_default().push(hop);
+            walker.queues.entry(hop.queue).or_default().push(hop);
         }
     }
     let end = traced.flow.delivered_ps.unwrap_or(u64::MAX);
@@ -92,12 +92,12 @@ pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
         r.place == "receiver" && r.event == "received" && r.len_bytes > 0 && r.time_ps <= end
     });
     if let Some(last) = last {
-        ground.walk(last);
+        walker.walk(last);
     }
-    let first = ground.steps.last().map_or(0, |s| s.from);
-    ground.push_step(traced.flow.start_ps, first, DelayCause::Application);
-    ground.steps.reverse();
-    ground.steps
+    let first = walker.steps.last().map_or(0, |s| s.from);
+    walker.push_step(traced.flow.start_ps, first, DelayCause::Application);
+    walker.steps.reverse();
+    walker.steps
 }
 
 impl<'a> CriticalPathWalker<'a> {

@@ -146,7 +146,7 @@ pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
             && r.flags.contains('E')
             && !r.flags.contains('S')
     };
-    let facts = EventIndex {
+    let index = EventIndex {
         sent: all(true),
         received: all(false),
         echoes: rows.iter().filter(echo).collect(),
@@ -161,28 +161,28 @@ pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
             .collect(),
         rows,
     };
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut out = Vec::new();
     for hop in traced.tables.hops.iter().filter(|h| h.flow == traced.flow.flow) {
         let what = match hop.verdict.as_str() {
-            "marked" => facts.mark(hop, &mut told),
-            "dropped-by-buffer" => facts.loss(hop, "buffer"),
-            "dropped-by-marker" => facts.loss(hop, "marker"),
-            "lost" => facts.loss(hop, "line"),
+            "marked" => index.mark(hop, &mut reported),
+            "dropped-by-buffer" => index.loss(hop, "buffer"),
+            "dropped-by-marker" => index.loss(hop, "marker"),
+            "lost" => index.loss(hop, "line"),
             _ => None,
         };
         out.extend(what.map(|what| FlowEvent { time_ps: hop.time_ps, kind: what }));
     }
-    for (i, row) in facts.senders.iter().enumerate() {
+    for (i, row) in index.senders.iter().enumerate() {
         let Some(did) = row.events.as_deref() else { continue };
         let parts: Vec<&str> = did
             .split(' ')
             .filter(|e| !matches!(*e, "established" | "recovered"))
-            .filter(|e| *e != "cut" || !told.contains(&i))
+            .filter(|e| *e != "cut" || !reported.contains(&i))
             .collect();
         if !parts.is_empty() {
-            let ack = row.cause.and_then(|c| facts.received.get(&c)).and_then(|r| r.ack_bytes);
-            let what = FlowEventKind::Sender { did: parts.join(", "), cut: facts.cut(i), ack };
+            let ack = row.cause.and_then(|c| index.received.get(&c)).and_then(|r| r.ack_bytes);
+            let what = FlowEventKind::Sender { did: parts.join(", "), cut: index.cut(i), ack };
             out.push(FlowEvent { time_ps: row.time_ps, kind: what });
         }
     }
@@ -221,7 +221,7 @@ impl EventIndex<'_> {
         }
     }
 
-    fn mark(&self, hop: &TraceHopRow, told: &mut BTreeSet<usize>) -> Option<FlowEventKind> {
+    fn mark(&self, hop: &TraceHopRow, reported: &mut BTreeSet<usize>) -> Option<FlowEventKind> {
         let packet = hop.packet?;
         let row = self.sent.get(&packet)?;
         let came = self.received.get(&packet);
@@ -237,7 +237,7 @@ impl EventIndex<'_> {
         let cut = echo.and_then(|e| {
             let place = *self.cuts.get(&e.packet)?;
             // One ACK may answer several marks; its reduction is reported once.
-            told.insert(place).then(|| self.cut(place))
+            reported.insert(place).then(|| self.cut(place))
         });
         Some(FlowEventKind::Mark {
             segment: name(row),

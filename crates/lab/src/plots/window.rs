@@ -61,7 +61,7 @@ pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
         title: format!("Congestion window of flow {flow} (group {group}) over time"),
         caption: format!(
             "{} Thick: cwnd; thin and dashed: ssthresh, from the first reaction on. Each scheme has a \
-             scale of its own.",
+             separate scale.",
             source.caption_prefix()
         ),
         legend: source.legend(|s| panels.iter().any(|p| p.title == s)),

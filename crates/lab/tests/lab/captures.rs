@@ -69,7 +69,7 @@ pub(crate) fn exchange(client: u16, at: u64) -> Vec<Packet> {
 fn connections_are_numbered_and_named() {
     let mut packets = exchange(CLIENT, 0);
     packets.extend(exchange(CLIENT + 1, 1000));
-    // The same ports again with another ISN are a third connection.
+    // Reusing the ports with another ISN makes a third connection.
     packets.extend(exchange(CLIENT, 9000).into_iter().map(|(at, up, s)| {
         let later = |n: SeqNum| n.add(5_000_000);
         (at, up, Segment { seq: later(s.seq), ack: later(s.ack), ..s })
