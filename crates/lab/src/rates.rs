@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn variation_and_fairness_are_over_intervals() {
+    fn variation_and_fairness_average_over_intervals() {
         let found = rates(&[&[1000, 3000], &[2000, 2000]]);
         // 8 and 24 Mbit/s: s.d. 8 x sqrt(2); the other flow does not vary.
         let expected = 8.0 * 2.0_f64.sqrt() / 2.0;

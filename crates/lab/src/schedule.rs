@@ -29,7 +29,7 @@ pub enum RunProgress<'a> {
     },
     /// A run starts.
     Started(&'a RunKey),
-    /// A run has come to this virtual time.
+    /// A run has reached this virtual time.
     Running {
         /// The run.
         key: &'a RunKey,

@@ -100,7 +100,7 @@ fn other_files_are_rejected() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_gives_all_frames_before_the_cut_and_the_offset() {
+fn a_truncated_file_gives_all_frames_before_the_cut_and_its_offset() {
     for file in [pcapng(4), {
         let (bytes, len) = headers(&ADDRESSES, &segment(5, 900));
         pcap(0xa1b2_c3d4, false, 101, &[(1, 0, &bytes, len), (2, 0, &bytes, len)])

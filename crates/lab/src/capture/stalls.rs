@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_shorter_than_any_least_rto_is_no_timeout() {
+    fn a_silence_below_any_minimum_rto_is_no_timeout() {
         let mut s = Stalls::new(RTO_MIN_NS);
         assert!(s.on_head_retransmit(50_000_000, 4_000_000, 1_000, 46_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (0, 1));

@@ -24,9 +24,9 @@ pub(crate) struct Axis {
     pub(crate) column: String,
     /// Scale.
     pub(crate) scale: Scale,
-    /// Least value.
+    /// Minimum.
     pub(crate) low: f64,
-    /// Greatest value.
+    /// Maximum.
     pub(crate) high: f64,
     /// Ticks: value and name.
     pub(crate) ticks: Vec<(f64, String)>,

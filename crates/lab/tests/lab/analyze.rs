@@ -180,7 +180,7 @@ fn losses_and_timeouts_are_counted_exactly_at_the_sender() {
         assert!(lost <= d["retransmitted_segments"].as_u64(), "{}: {there:#}", traced.key);
         assert_eq!(there["reordered"], 0, "nothing overtakes here");
     }
-    assert!(timeouts > 3, "the test is about them");
+    assert!(timeouts > 3, "the test needs some");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn timeouts_of_incast_are_all_found() {
             assert!(listed.iter().all(long), "the least RTO is 10 ms: {listed:?}");
         }
     }
-    assert!(timeouts > 5, "the test is about them");
+    assert!(timeouts > 5, "the test needs some");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn delayed_acks_are_counted_with_their_delay() {
     ]);
     run(temp.path(), "queue-buildup", &settings);
     for traced in all(temp.path(), "0") {
-        assert!(traced.flow.delack_timeouts.unwrap() > 0, "the test is about them");
+        assert!(traced.flow.delack_timeouts.unwrap() > 0, "the test needs some");
         for vantage in [Vantage::Sender, Vantage::Receiver] {
             let (_, d) = counts(&traced, vantage);
             let waits = &d["delayed_acks_ns"];

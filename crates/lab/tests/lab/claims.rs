@@ -34,7 +34,7 @@ fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
 }
 
 #[test]
-fn another_directory_is_not_judged_in_silence() {
+fn a_directory_without_results_is_rejected() {
     let row = claims::find_experiments("od-fig4.1").remove(0);
     let temp = tempfile::tempdir().expect("it runs");
     assert!(claims::judge(&row, temp.path(), ReproduceMode::default()).is_err());

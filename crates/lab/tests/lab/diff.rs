@@ -101,7 +101,7 @@ fn seeds_differ_at_the_first_flow_that_one_of_them_starts() {
         outcome.flows.iter().map(|f| (f.start.as_ps(), f.src)).collect()
     };
     let (one, two) = (starts(1), starts(2));
-    assert_ne!(one, two, "the seed moves starts");
+    assert_ne!(one, two, "the seed changes start times");
     let (at, host) = one.iter().chain(&two).copied().min().unwrap();
     let first = compare(&plan, &seed(1), &plan, &seed(2)).expect("they differ");
     assert_eq!((first.at_ps, first.kind), (at, "port"));

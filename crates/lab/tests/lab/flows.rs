@@ -239,7 +239,7 @@ fn missing_flows_and_runs_are_named() {
     fs::write(&path, text.replace("k = \"20 pkt\"", "k = \"19 pkt\"")).unwrap();
     let error = trace_flows(&dir, &flow("0", "sack")).unwrap_err();
     assert!(matches!(error, LabError::Record(RecordError::Damaged { .. })), "{error}");
-    // A manifest without the run's hash is rejected too.
+    // A manifest that does not list the scenario is rejected too.
     let path = dir.join("manifest.json");
     let mut manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();

@@ -9,5 +9,5 @@ fn the_page_matches_the_files_of_claims() {
     if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
         std::fs::write(path, &text).expect("it can be written");
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), text, "write it anew");
+    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), text, "regenerate the page");
 }
