@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
     fn attempt<T: From<CompletedExperiment>>(
         &self,
         mut afresh: bool,
-        present: &OutputWriter<'_>,
+        write_outputs: &OutputWriter<'_>,
         work: &dyn Fn(&RunDir, usize) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let Self { plan, options, keys, planned } = self;
@@ -270,7 +270,7 @@ impl<'a> Session<'a> {
             let (dir, before) = RunDir::begin(&options.dir, planned, afresh)?;
             if let Some(complete) = before.as_ref().filter(|m| self.holds(m)) {
                 (options.progress)(RunProgress::Planned { runs: keys.len(), kept: keys.len() });
-                return verify_and_load(&dir, complete, present).map(T::from);
+                return verify_and_load(&dir, complete, write_outputs).map(T::from);
             }
             let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
             cost = Some(fits);
@@ -302,16 +302,16 @@ impl From<CompletedExperiment> for TaskOutcome {
 pub(crate) fn execute_as(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let session = Session::new(plan, options)?;
     let keys = &session.keys;
-    session.attempt(options.discard_existing, present, &|dir, jobs| {
+    session.attempt(options.discard_existing, write_outputs, &|dir, jobs| {
         let mut runs = kept_runs(dir, plan, keys);
         let kept = runs.iter().flatten().count();
         (options.progress)(RunProgress::Planned { runs: keys.len(), kept });
         run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
-        complete(&session, dir, runs, present)
+        complete(&session, dir, runs, write_outputs)
     })
 }
 
@@ -320,7 +320,7 @@ fn complete(
     session: &Session<'_>,
     dir: &RunDir,
     runs: Vec<Option<(ManifestRun, RunFacts)>>,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let &Session { plan, options, .. } = session;
     let total = runs.len();
@@ -362,7 +362,7 @@ fn complete(
         runs: entries,
         ..session.planned.clone()
     };
-    files.extend(present(dir, &manifest, &results)?);
+    files.extend(write_outputs(dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
     drop(alone);
     Ok(CompletedExperiment { dir: options.dir.clone(), manifest, results })

@@ -64,21 +64,21 @@ pub fn verify(root: &Path) -> Result<(usize, Vec<RecordError>), LabError> {
 /// given report.
 pub(crate) fn rerender(
     root: &Path,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
-    rerender_in(&dir, &manifest, present)
+    rerender_in(&dir, &manifest, write_outputs)
 }
 
 fn rerender_in(
     dir: &RunDir,
     manifest: &Manifest,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let CompletedExperiment { results, .. } = load_results(dir, manifest.clone())?;
     let paths = manifest.files.iter().map(|f| f.path.clone());
     let mut files: Vec<String> = paths.filter(|p| is_scenario(p)).collect();
-    files.extend(present(dir, manifest, &results)?);
+    files.extend(write_outputs(dir, manifest, &results)?);
     let manifest = dir.finish(manifest.clone(), &files)?;
     Ok(CompletedExperiment { dir: dir.root().to_path_buf(), manifest, results })
 }
@@ -88,13 +88,13 @@ fn rerender_in(
 pub(crate) fn verify_and_load(
     dir: &RunDir,
     complete: &Manifest,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     dir.verify(is_source)?;
     // A process killed while it completed the directory leaves its partial runs behind.
     dir.tidy()?;
     if dir.verify(|path| !is_source(path)).is_err() {
-        return rerender_in(dir, complete, present);
+        return rerender_in(dir, complete, write_outputs);
     }
     load_results(dir, complete.clone())
 }
