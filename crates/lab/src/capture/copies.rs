@@ -3,8 +3,8 @@
 //! Contract: a packet is a copy if the file shows that it was not retransmitted:
 //! 1. At another point ([`lowtide_capture::CapturePoint`]) all header fields that routers do not
 //!    change were seen before, and this point has shown them less often than that one.
-//! 2. At the same point they were seen before with another TTL or hop limit (a router in between),
-//!    with the same IPv4 identification within 5 ms, as a SYN within 1 ms, or with a TSval older than
+//! 2. At the same point they were seen before. Evidence is another TTL or hop limit (a router in
+//!    between), the same IPv4 identification within 5 ms, a SYN within 1 ms, or a TSval older than
 //!    the sender's newest: a retransmission has a current one (RFC 7323 §3.3).
 //!
 //! At most [`MAX_PACKETS`] packets of the last second are remembered.
