@@ -1,45 +1,45 @@
-//! Why a capture file cannot be read, or not any further.
+//! Errors that end the reading of a capture file.
 
-/// What ended a file before its end.
+/// The reason why a file could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The system could not read it.
+    /// The system could not read the file.
     #[error("cannot read at offset {offset}: {reason}")]
     Read {
-        /// Where, in bytes from the start of the file.
+        /// Offset of the failed read in the file, bytes.
         offset: u64,
-        /// What the system said.
+        /// Error of the system.
         reason: std::io::Error,
     },
-    /// It has another format.
+    /// The file is neither pcap nor pcapng.
     #[error(
         "this is neither pcap nor pcapng: the file begins with {found}; \
          captures are written by `tcpdump -w FILE`, `dumpcap` or `lowtide pcap`"
     )]
     Format {
-        /// The first bytes, in hexadecimal, or that there are none.
+        /// The first bytes in hexadecimal, or the note that there are none.
         found: String,
     },
-    /// It is cut short.
+    /// The file is cut short.
     #[error(
         "the file is cut short: the {what} at offset {offset} needs {need} bytes, {have} are left"
     )]
     Truncated {
-        /// What begins there.
+        /// The structure that begins at `offset`.
         what: &'static str,
-        /// Where it begins.
+        /// Offset of the structure in the file, bytes.
         offset: u64,
-        /// Bytes that it needs.
+        /// Bytes that the structure needs.
         need: u64,
         /// Bytes that are left.
         have: u64,
     },
-    /// The bytes make no sense.
+    /// A record is malformed.
     #[error("damaged at offset {offset}: {what}")]
     Damaged {
-        /// Where.
+        /// Offset of the record in the file, bytes.
         offset: u64,
-        /// What is wrong.
+        /// The fault of the record.
         what: String,
     },
 }

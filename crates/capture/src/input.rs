@@ -1,16 +1,16 @@
-//! A stream, as much of it at a time as a record needs.
+//! A buffered input stream, which buffers as much as one record needs.
 
 use std::io::Read;
 
 use crate::CaptureError;
 
-/// Read from the stream at a time.
+/// Bytes read from the stream at a time.
 const CHUNK: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     stream: R,
-    /// Read bytes; those before `start` are used.
+    /// Buffered bytes; those before `start` have been consumed.
     bytes: Vec<u8>,
     start: usize,
     /// Offset of `bytes[start]` in the file.
@@ -27,7 +27,8 @@ impl<R: Read> Input<R> {
         self.offset
     }
 
-    /// Tries to have `need` bytes; says how many there are.
+    /// Reads until `need` bytes are buffered or the stream ends. Returns the number of buffered
+    /// bytes.
     pub(crate) fn fill(&mut self, need: usize) -> Result<usize, CaptureError> {
         while self.bytes.len() - self.start < need && !self.ended {
             if self.start > 0 {
@@ -49,12 +50,12 @@ impl<R: Read> Input<R> {
         Ok(self.bytes.len() - self.start)
     }
 
-    /// The unused bytes that are there.
+    /// Returns the buffered bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get(self.start..).unwrap_or(&[])
     }
 
-    /// Takes `len` bytes that are there.
+    /// Consumes `len` buffered bytes.
     pub(crate) fn take(&mut self, len: usize) -> &[u8] {
         let from = self.start;
         self.start = (from + len).min(self.bytes.len());

@@ -1,52 +1,52 @@
-//! The interfaces that a pcapng file describes.
+//! The interfaces of a pcapng file.
 //!
 //! Contract: a file may have several sections, each with its own list of interfaces. Interfaces of
-//! the same name at the same position among those of that name are the same one, so that joined
-//! files of one host stay one capture.
+//! two sections are identical if they have the same name and the same position among those of that
+//! name. Joined files of one host thus remain one capture.
 
 use std::collections::BTreeMap;
 
 use crate::LinkType;
 
-/// More interfaces than a capture has.
+/// Limit on interfaces; no capture has more.
 const MAX_INTERFACES: usize = 65_536;
 /// Characters of a name that are kept.
 const MAX_NAME_CHARS: usize = 64;
 
-/// An interface of the file.
+/// An interface of a capture file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interface {
-    /// Its name, where the file states it; at most 64 characters.
+    /// Name, if the file states it; at most 64 characters.
     pub name: Option<String>,
-    /// Packets that the capture lost there (`isb_ifdrop` and `isb_osdrop` of its statistics), where
-    /// stated.
+    /// Packets that the capture lost at this interface (`isb_ifdrop` and `isb_osdrop` of its
+    /// statistics), if the file states it.
     pub dropped: Option<u64>,
 }
 
-/// Link type and stamps of the records of an interface.
+/// Link type and timestamp format of an interface's records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InterfaceDescription {
     pub(crate) link_type: LinkType,
-    /// Stamps count units of one second divided by this.
+    /// Timestamp units per second.
     pub(crate) units_per_second: u64,
-    /// Added to stamps, seconds.
+    /// Seconds added to timestamps.
     pub(crate) offset: i64,
     pub(crate) snaplen: u32,
-    /// Its number in the whole file.
+    /// Number of the interface in the whole file.
     pub(crate) number: u32,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Interfaces {
-    /// Of the whole file.
+    /// Interfaces of the whole file.
     all: Vec<Interface>,
-    /// Of the section at hand.
+    /// Interfaces of the current section.
     section: Vec<InterfaceDescription>,
-    /// Described in the whole file, counting an interface once per section.
+    /// Interfaces described in the whole file; one in several sections counts several times.
     described: usize,
-    /// Numbers by name and position among those of that name in a section.
+    /// Numbers by name and position among the interfaces of that name in a section.
     numbers: BTreeMap<(Option<String>, u32), u32>,
-    /// Interfaces of each name in the section at hand.
+    /// Interfaces of each name in the current section.
     named: BTreeMap<Option<String>, u32>,
 }
 
@@ -56,7 +56,7 @@ impl Interfaces {
         self.named.clear();
     }
 
-    /// The next interface of the section; false where there are too many.
+    /// Adds the next interface of the section. Returns false if there are too many.
     pub(crate) fn describe(&mut self, format: InterfaceDescription, name: Option<String>) -> bool {
         if self.described >= MAX_INTERFACES {
             return false;
@@ -76,12 +76,12 @@ impl Interfaces {
         true
     }
 
-    /// The interface of that number in the section.
+    /// Returns interface `id` of the section.
     pub(crate) fn get(&self, id: u32) -> Option<&InterfaceDescription> {
         self.section.get(id as usize)
     }
 
-    /// Statistics of an interface: they count from the beginning, so the greatest stands.
+    /// Adds statistics of an interface. They count from its beginning, so the maximum is kept.
     pub(crate) fn on_statistics(&mut self, id: u32, dropped: u64) {
         let number = self.get(id).map(|f| f.number as usize);
         if let Some(interface) = number.and_then(|n| self.all.get_mut(n)) {

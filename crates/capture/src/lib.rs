@@ -1,14 +1,13 @@
-//! Capture files: pcap and pcapng, frame by frame, down to the TCP segment.
+//! Capture files: reads pcap and pcapng frame by frame, down to the TCP segment.
 //!
-//! Contract: reads any stream once. Memory is bounded: a buffer as long as the longest record (16
-//! MiB at most, and no longer than the file), and at most a kilobyte for each interface that the
-//! file describes. Nothing in a file makes it panic. What is no TCP over IP is an [`SkipReason`] that
-//! the caller counts; a pcapng block that is malformed but as long as it says is counted and left
-//! out; anything worse ends the file with a [`CaptureError`] that names the offset, after every
-//! frame before it has been handed over.
+//! Contract: reads any stream in one pass. Memory is bounded by a buffer for the longest record (at
+//! most 16 MiB, at most the file's length) and one kilobyte per interface. No file makes it panic.
+//! A frame without TCP over IP gives a [`SkipReason`], which the caller counts. A malformed pcapng
+//! block of plausible length is counted and skipped. Other damage ends the file with a
+//! [`CaptureError`] that names the offset, after all frames before it have been returned.
 //!
-//! Both byte orders, stamps in any resolution (given in nanoseconds), link types Ethernet (802.1Q
-//! and 802.1ad tags), raw IP, Linux cooked v1 and v2, BSD loopback.
+//! Supports both byte orders, timestamps of any resolution (returned in nanoseconds) and these link
+//! types: Ethernet (802.1Q and 802.1ad tags), raw IP, Linux cooked v1 and v2, BSD loopback.
 
 mod error;
 mod frame;

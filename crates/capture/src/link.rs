@@ -1,4 +1,4 @@
-//! What stands before the IP header (link types of <https://www.tcpdump.org/linktypes.html>).
+//! Link headers before the IP header (link types of <https://www.tcpdump.org/linktypes.html>).
 
 use crate::{CapturePoint, SkipReason};
 
@@ -8,7 +8,7 @@ const IPV6: u16 = 0x86dd;
 const VLAN_TPIDS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// Packet type of Linux cooked captures: sent by the capturing host.
 const OUTGOING: u16 = 4;
-/// Tags on one frame.
+/// Limit on VLAN tags of one frame.
 const MAX_VLAN_TAGS: usize = 4;
 
 /// A link type.
@@ -16,10 +16,10 @@ const MAX_VLAN_TAGS: usize = 4;
 pub struct LinkType(pub i32);
 
 impl LinkType {
-    /// The IP packet in a frame.
+    /// Returns the IP packet of a frame.
     ///
     /// # Errors
-    /// Something else than IP, a frame too short, or a link type that is not known.
+    /// The frame carries no IP or is too short, or the link type is not known.
     pub fn packet(self, frame: &[u8]) -> Result<&[u8], SkipReason> {
         match self.0 {
             0 | 108 => frame.get(4..).ok_or(SkipReason::Truncated),
@@ -34,7 +34,7 @@ impl LinkType {
                 }
                 ip(kind, frame, at + 2)
             }
-            // DLT_RAW as some systems number it, and as the list does.
+            // DLT_RAW: the numbers of some systems, and those of the list.
             12 | 14 | 101 | 228 | 229 => Ok(frame),
             113 => ip(read_u16(frame, 14)?, frame, 16),
             276 => ip(read_u16(frame, 0)?, frame, 20),
@@ -42,7 +42,7 @@ impl LinkType {
         }
     }
 
-    /// Capture point of a frame, if its link header states it.
+    /// Returns the capture point of a frame, as far as its link header states it.
     pub fn point(self, frame: &[u8]) -> CapturePoint {
         let mut point = CapturePoint::default();
         match self.0 {
@@ -59,7 +59,7 @@ impl LinkType {
         point
     }
 
-    /// Its usual name.
+    /// Returns the usual name.
     pub fn name(self) -> String {
         match self.0 {
             0 => "loopback (null)".to_owned(),

@@ -1,4 +1,4 @@
-//! The records of a file, one after the other.
+//! The reader of a capture file's records.
 
 use std::io::Read;
 
@@ -10,14 +10,15 @@ use crate::input::Input;
 use crate::interfaces::{self, Interfaces};
 use crate::{CaptureError, CapturedFrame, Interface, LinkType};
 
-/// Longer records are damage: no link carries such frames.
+/// Longest accepted record; no link carries longer frames.
 const MAX_RECORD_LEN: usize = 16 << 20;
-/// A pcapng block: type, length, length again.
+/// Shortest pcapng block: type and two lengths.
 const MIN_BLOCK_LEN: usize = 12;
 const SECTION_HEADER_BLOCK: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER_MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
 const NANOSECONDS: u128 = 1_000_000_000;
-/// Codes of options: the name of an interface; packets lost by it, and by the system.
+/// Option codes: the name of an interface, packets that it dropped, packets that the system
+/// dropped.
 const IF_NAME: u16 = 2;
 const ISB_DROPS: [u16; 2] = [5, 7];
 
@@ -26,7 +27,7 @@ const ISB_DROPS: [u16; 2] = [5, 7];
 pub struct Reader<R> {
     input: Input<R>,
     format: Format,
-    /// Malformed blocks that were left out.
+    /// Malformed blocks that were skipped.
     damaged: u64,
     first_damage: Option<u64>,
 }
@@ -46,22 +47,22 @@ impl interfaces::InterfaceDescription {
     }
 }
 
-/// A record as it stands in the buffer.
+/// A packet record in the buffer.
 struct PacketRecord {
     time_ns: u64,
     interface: u32,
     link_type: LinkType,
-    /// Where its bytes lie in the record.
+    /// Offset of the frame in the record, bytes.
     data_offset: usize,
     len: usize,
     original_len: u32,
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read `stream`.
+    /// Starts to read `stream`.
     ///
     /// # Errors
-    /// It cannot be read, or is no capture.
+    /// The stream cannot be read, or is no capture.
     pub fn new(stream: R) -> Result<Self, CaptureError> {
         let mut input = Input::new(stream);
         let have = input.fill(24)?;
@@ -85,10 +86,10 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, format: Format::Pcap(header), damaged: 0, first_damage: None })
     }
 
-    /// The next frame; none at the end of the file.
+    /// Returns the next frame, or `None` at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read any further; there is no use in asking again.
+    /// The file cannot be read any further; later calls fail too.
     pub fn next_frame(&mut self) -> Result<Option<CapturedFrame<'_>>, CaptureError> {
         loop {
             let offset = self.input.offset();
@@ -115,12 +116,12 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// How many malformed blocks were left out, and where the first one is.
+    /// Returns the number of malformed blocks that were skipped, and the offset of the first one.
     pub fn damaged(&self) -> (u64, Option<u64>) {
         (self.damaged, self.first_damage)
     }
 
-    /// The interfaces that a pcapng file has described so far; none in a pcap file.
+    /// Returns the interfaces that a pcapng file has described so far; none for a pcap file.
     pub fn interfaces(&self) -> &[Interface] {
         match &self.format {
             Format::Pcap(_) => &[],
@@ -128,7 +129,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// How far the file has been read, in bytes.
+    /// Returns the number of bytes read so far.
     pub fn offset(&self) -> u64 {
         self.input.offset()
     }
@@ -189,8 +190,8 @@ enum NextBlock {
     Packet(PacketRecord, usize),
 }
 
-/// Units per second of the option `if_tsresol`: a power of ten, or of two with the highest bit set. (The
-/// parser's own function refuses every power of two.)
+/// Units per second of the option `if_tsresol`: a power of ten, or of two if the highest bit is
+/// set. (The parser's own function rejects every power of two.)
 fn units_per_second(resolution: u8) -> Option<u64> {
     match resolution {
         0..0x80 => 10_u64.checked_pow(u32::from(resolution)),
@@ -198,13 +199,13 @@ fn units_per_second(resolution: u8) -> Option<u64> {
     }
 }
 
-/// The value of the first option with that code.
+/// Returns the value of the first option with that code.
 fn option<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a [u8]> {
     let found = options.iter().find(|o| o.code.0 == code)?;
     found.value().get(..usize::from(found.len))
 }
 
-/// What a block is.
+/// The content of a pcapng block.
 enum Content {
     Packet(PacketRecord),
     Other,
@@ -220,7 +221,7 @@ fn content(
     let packet = match block {
         Block::InterfaceDescription(idb) => {
             let Some(units) = units_per_second(idb.if_tsresol) else { return Content::Malformed };
-            // The crate reads this option as little-endian in either order.
+            // The crate reads this option as little-endian in both byte orders.
             let offset = if big_endian { idb.ts_offset().swap_bytes() } else { idb.ts_offset() };
             let link = LinkType(idb.linktype.0);
             let format = interfaces::InterfaceDescription {
@@ -263,7 +264,7 @@ fn content(
                 original_len,
             }
         }),
-        // No stamp: of no use for what depends on time, but as a sign that packets went by.
+        // A simple packet has no timestamp: it shows only that a packet passed.
         Block::SimplePacket(spb) => interfaces.get(0).map(|interface| {
             let snap = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
             let len = (spb.origlen.min(snap) as usize).min(bytes.len().saturating_sub(16));
@@ -286,7 +287,7 @@ fn content(
     }
 }
 
-/// The next record of a classic file.
+/// Returns the next record of a pcap file.
 fn pcap<R: Read>(
     input: &mut Input<R>,
     header: &PcapHeader,
@@ -322,7 +323,7 @@ fn pcap<R: Read>(
     }
     let per = if header.is_nanosecond_precision() { 1 } else { 1_000 };
     let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * per;
-    // The upper bits say whether frames end in a checksum.
+    // The upper bits describe the frame check sequence.
     let link = LinkType(header.network.0 & 0x0fff_ffff);
     Ok(Some((
         PacketRecord {

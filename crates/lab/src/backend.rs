@@ -1,7 +1,7 @@
-//! Who makes the runs of a plan: the simulator, or something that moves real packets.
+//! Backends of runs: the simulator, or one that moves real packets.
 //!
-//! Contract: whoever makes a run leaves the same tables. What it cannot know is null in them. Where and how it
-//! was made is in the manifest, so that results of one backend are never taken for those of another.
+//! Contract: every backend produces the same tables; values that it cannot know are null. The
+//! manifest states the backend and its host, so that results of different backends are never mixed.
 
 use lowtide_host::{Outcome, Setup};
 use lowtide_record::{Backend as Entry, RunTables, TimingReport};
@@ -11,22 +11,22 @@ use lowtide_units::Instant;
 use crate::error::LabError;
 use crate::ideal::with_ideals;
 
-/// Runs a setup on real packets.
+/// A backend that runs setups on real packets.
 pub trait Backend: Sync {
-    /// What the manifest says of it.
+    /// Returns the manifest's entry on this backend.
     fn entry(&self) -> Entry;
 
-    /// Whether this run can be made here at all, asked before any run begins.
+    /// Checks, before any run begins, whether this run is possible here.
     ///
     /// # Errors
-    /// What is in the way, and what to do about it.
+    /// The obstacle, and how to remove it.
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup>;
 
-    /// Makes a run, in real time. `watch` is told of the time of the run now and then, and says when to stop;
-    /// what was stopped leaves nothing.
+    /// Makes a run in real time. Calls `watch` with the time of the run at intervals and stops when
+    /// it says so; a stopped run leaves nothing.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The reason why the run failed.
     fn run(
         &self,
         setup: &Setup,
@@ -34,23 +34,23 @@ pub trait Backend: Sync {
     ) -> Result<Option<CompletedRun>, String>;
 }
 
-/// Why a backend does not take a run.
+/// The reason why a backend rejects a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnsupportedSetup {
-    /// What is in the way.
+    /// The obstacle.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to remove it.
     pub help: Option<String>,
 }
 
-/// What was made of a run.
+/// Result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CompletedRun {
-    /// All its rows.
+    /// All its tables.
     pub tables: RunTables,
-    /// How it went, on real packets.
+    /// Timing accuracy of real packets.
     pub measured: Option<TimingReport>,
-    /// Threads that it took, where it was simulated.
+    /// Threads used by a simulation.
     pub threads: Option<u32>,
 }
 
@@ -60,13 +60,13 @@ impl CompletedRun {
         Self { tables, measured: None, threads: Some(threads as u32) }
     }
 
-    /// What real packets made of `setup`.
+    /// Creates the result of `setup` on real packets.
     pub fn measured(setup: &Setup, tables: RunTables, measured: TimingReport) -> Self {
         Self { tables: with_ideals(tables, setup), measured: Some(measured), threads: None }
     }
 }
 
-/// Whether every run of `plan` can be made by `backend`; seeds of one case are alike.
+/// Checks that `backend` can make every run of `plan`; the seeds of a case are equivalent.
 pub(crate) fn check(plan: &RunPlan, backend: Option<&dyn Backend>) -> Result<(), LabError> {
     let Some(backend) = backend else { return Ok(()) };
     let mut before = None;

@@ -1,4 +1,4 @@
-//! Why an experiment did not come to its results.
+//! Errors of experiments.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use lowtide_scenario::ScenarioErrors;
 use crate::budget::{TooLarge, format_bytes};
 use crate::claims::ClaimError;
 
-/// What stopped an experiment, or the making of its report.
+/// The error that stopped an experiment or its report.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A file could not be written or read.
@@ -28,17 +28,17 @@ pub enum LabError {
     /// A run failed.
     #[error("the run {key} failed: {error}")]
     Run {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// Why.
+        /// The reason.
         error: RunError,
     },
     /// A run on real packets failed.
     #[error("the run {key} failed: {reason}")]
     Backend {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The caller asked to stop. The finished runs are kept.
@@ -48,7 +48,7 @@ pub enum LabError {
         dir.display()
     )]
     Interrupted {
-        /// Runs that are finished.
+        /// Finished runs.
         finished: usize,
         /// Runs of the plan.
         total: usize,
@@ -58,76 +58,76 @@ pub enum LabError {
     /// The runs do not fit into memory or onto the disk.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
-    /// A run took more memory than estimated, and more than the limit. The finished runs are kept.
+    /// A run exceeded its estimate and the memory limit. The finished runs are kept.
     #[error(
         "the run {key} took the process to {} of memory; the limit is {}: fewer jobs (-j), another `{cause}`, \
          or a higher limit (--memory); finished runs are kept",
         format_bytes(*.resident), format_bytes(*.limit)
     )]
     Memory {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// What the run needs most of its memory for: a key of the scenario.
+        /// The key of the scenario that dominates its memory use.
         cause: String,
-        /// Bytes that the process took.
+        /// Bytes that the process used.
         resident: u64,
-        /// Bytes that it may take.
+        /// Limit in bytes.
         limit: u64,
     },
     /// The threads for the runs could not be started.
     #[error("cannot start {jobs} threads: {reason}")]
     Threads {
-        /// How many were wanted.
+        /// Requested threads.
         jobs: usize,
-        /// What the system said.
+        /// Error of the system.
         reason: String,
     },
     /// A figure or the report could not be drawn.
     #[error("cannot draw {what}: {reason}")]
     Draw {
-        /// Which part.
+        /// The part that failed.
         what: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A question to the matrix cannot be asked like this.
+    /// A request for a matrix is invalid.
     #[error("{message}")]
     InvalidRequest {
-        /// What is wrong.
+        /// The fault.
         message: String,
-        /// What would be right.
+        /// A valid request.
         help: Option<String>,
     },
-    /// There is no such run or flow in a directory.
+    /// A directory lacks the requested run or flow.
     #[error("{message}")]
     NotFound {
-        /// What there is not.
+        /// The missing item.
         message: String,
-        /// What there is.
+        /// The available items.
         help: Option<String>,
     },
-    /// A run of a directory cannot be made again to look at it.
+    /// A run of a directory cannot be repeated for inspection.
     #[error(
-        "the run {key} cannot be made again: {reason} (the directory was written by lowtide {version}); \
-         write it anew with `{command}`, or record the flow with `--trace FLOW` there"
+        "the run {key} cannot be repeated: {reason} (the directory was written by lowtide {version}); \
+         write it again with `{command}`, or record the flow with `--trace FLOW` there"
     )]
     NotReproducible {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// Why.
+        /// The reason.
         reason: String,
         /// Version that wrote the directory.
         version: String,
         /// The command that wrote it.
         command: String,
     },
-    /// A run was made on real packets.
+    /// A run on real packets cannot be repeated.
     #[error(
-        "the run {key} cannot be made again: real packets do not come twice (in a testbed that is up, `ip netns exec \
+        "the run {key} cannot be repeated: it ran on real packets (in a testbed that is up, `ip netns exec \
          lowtide-HOST tcpdump -ni eth0 -w FILE` takes a capture, which `lowtide analyze` reads)"
     )]
     Measured {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
     },
     /// A benchmark's scenario has no runs.
@@ -141,7 +141,7 @@ pub enum LabError {
         "benchmark {benchmark}: two runs of one seed gave different digests; please report this"
     )]
     Nondeterministic {
-        /// Which.
+        /// The benchmark.
         benchmark: String,
     },
 }

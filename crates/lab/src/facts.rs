@@ -1,6 +1,6 @@
-//! What one run says: per traffic group and per queue, computed from its tables alone.
+//! Facts of one run: per traffic group and per queue, computed from its tables alone.
 //!
-//! Contract: a flow that did not end never leaves a statistic in silence ([`crate::Times`]).
+//! Contract: no statistic silently omits a flow that did not end ([`crate::CompletionTimes`]).
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,31 @@ use crate::srtt::Srtt;
 use crate::times::{CompletionTimes, SizeClassFacts, Slowdown, by_size_class};
 use crate::transports::TransportFacts;
 
-/// One run.
+/// Facts of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFacts {
-    /// Which.
+    /// The run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// Digest of its physics.
+    /// Digest of its events.
     pub digest: String,
-    /// Why it ended: `time`, `done` or `idle`.
+    /// Reason of its end: `time`, `done` or `idle`.
     pub reason: String,
-    /// When it ended, in milliseconds of virtual time.
+    /// Time of its end in virtual time, milliseconds.
     pub ended_ms: f64,
-    /// The traffic groups, in the order in which they have their first flow.
+    /// Traffic groups, in the order of their first flows.
     pub groups: Vec<GroupFacts>,
-    /// The queries of traffic groups that ask, after the warm-up.
+    /// Queries of traffic groups with query clients, after the warm-up.
     pub queries: Vec<QueryFacts>,
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
-    /// The memories that queues of a switch share; empty where none do.
+    /// Buffer pools that queues of a switch share; empty without any.
     pub memories: Vec<BufferPoolFacts>,
-    /// Packets lost with links that failed, after the warm-up.
+    /// Packets lost to link failures, after the warm-up.
     pub cut: u64,
-    /// Packets dropped after the warm-up because a switch had no way to their host.
+    /// Packets dropped after the warm-up because a switch had no path to their host.
     pub unrouted: u64,
-    /// Packets serialised by any output queue.
+    /// Packets serialised by all output queues.
     #[serde(skip)]
     pub hops: u64,
 }
@@ -48,14 +48,14 @@ pub struct RunFacts {
 pub struct GroupFacts {
     /// Its name.
     pub name: String,
-    /// Its flows.
+    /// Number of flows.
     pub flows: usize,
-    /// Their size, when all have the same.
+    /// Size of each flow, if all have the same.
     pub size_bytes: Option<u64>,
-    /// Flows with a size that the end of the run cut off.
+    /// Flows with a size that were censored by the end of the run.
     pub unfinished: usize,
-    /// What these waited for, and how many of them: the column `stopped` of the table `flows`, `unknown`
-    /// where nobody knows.
+    /// Censored flows by what they waited for: the column `stopped` of the table `flows`, or
+    /// `unknown`.
     pub stopped: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
@@ -63,30 +63,30 @@ pub struct GroupFacts {
     pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
     pub slowdown: Slowdown,
-    /// The same by the size of the flows, where their sizes differ; only classes that have flows.
+    /// Facts by flow size, if sizes differ; only classes with flows.
     pub classes: Vec<SizeClassFacts>,
     /// Bytes delivered after the warm-up, over the time from the first open (or the warm-up) to the
-    /// last delivery (or the end of the run).
+    /// last delivery (or the end of the run), Mbit/s.
     pub goodput_mbps: Option<f64>,
-    /// Jain's index over the goodput of the flows; with two flows or more.
+    /// Jain's index over the goodput of the flows, if there are at least two.
     pub jain: Option<f64>,
-    /// Smoothed round-trip times at the end of the flows, as their hosts show them.
+    /// Smoothed round-trip times at the end of the flows, as their hosts report them.
     pub srtt_ms: Srtt,
-    /// Retransmission timeouts; `None` where a sender did not count them.
+    /// Retransmission timeouts; `None` if a sender did not count them.
     pub rto_count: Option<u64>,
-    /// Payload bytes sent more than once; `None` where a sender did not count them.
+    /// Payload bytes sent more than once; `None` if a sender did not count them.
     pub retx_bytes: Option<u64>,
-    /// Share of the arriving payload bytes that carried CE.
+    /// Share of the received payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
-    /// Congestion controls and modes of ECN that its flows asked for and ran, with counts.
+    /// Requested and effective congestion controls and ECN modes of its flows, with counts.
     pub transports: Vec<TransportFacts>,
-    /// What its senders said and heard of congestion; `None` where an end did not count it.
+    /// Congestion signals of its flows; `None` if an end did not count them.
     pub signals: Option<SignalFacts>,
 }
 
 impl RunFacts {
-    /// What the tables of the run say; flows by their size in ranges that end at `size_classes` (bytes,
-    /// ascending, each end included).
+    /// Computes the facts of a run from its tables. `size_classes` are the upper ends of the size
+    /// classes: bytes, ascending, inclusive.
     pub fn new(key: &RunKey, tables: &RunTables, size_classes: &[u64]) -> Self {
         let run = &tables.run;
         let mut names: Vec<&str> = Vec::new();
@@ -115,29 +115,29 @@ impl RunFacts {
         }
     }
 
-    /// The facts of a group.
+    /// Returns the facts of a group.
     pub fn group(&self, name: &str) -> Option<&GroupFacts> {
         self.groups.iter().find(|g| g.name == name)
     }
 
-    /// The queries of a group.
+    /// Returns the queries of a group.
     pub fn queries(&self, name: &str) -> Option<&QueryFacts> {
         self.queries.iter().find(|q| q.name == name)
     }
 
-    /// The facts of a queue.
+    /// Returns the facts of a queue.
     pub fn queue(&self, name: &str) -> Option<&QueueFacts> {
         self.queues.iter().find(|q| q.name == name)
     }
 
-    /// The facts of a memory, by its name.
+    /// Returns the facts of a buffer pool, by its name.
     pub fn buffer_pool(&self, name: &str) -> Option<&BufferPoolFacts> {
         self.memories.iter().find(|m| m.name == name)
     }
 }
 
 impl GroupFacts {
-    /// The flows in one range of sizes, by its name.
+    /// Returns the flows of one size class, by its name.
     pub fn class(&self, name: &str) -> Option<&SizeClassFacts> {
         self.classes.iter().find(|c| c.name() == name)
     }
@@ -173,7 +173,7 @@ impl GroupFacts {
     }
 }
 
-/// What the flows with a size that the end of the run cut off waited for.
+/// Counts the flows with a size that were censored, by what they waited for.
 fn stopped(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for flow in flows.iter().filter(|f| f.status == "unfinished" && f.size_bytes.is_some()) {
@@ -187,13 +187,13 @@ const fn ms(ps: u64) -> f64 {
     ps as f64 / 1e9
 }
 
-/// From when to when a flow could deliver what counts; `None` if that was never.
+/// Returns the time span in which a flow could deliver bytes that count, picoseconds, or `None`.
 fn span(flow: &FlowRow, warmup_ps: u64, ended_ps: u64) -> Option<(u64, u64)> {
     let (from, to) = (flow.start_ps.max(warmup_ps), flow.delivered_ps.unwrap_or(ended_ps));
     (from < to).then_some((from, to))
 }
 
-/// Bytes over picoseconds as Mbit/s.
+/// Returns bytes over picoseconds as Mbit/s.
 fn mbps(bytes: u64, ps: u64) -> f64 {
     bytes as f64 * 8e6 / ps as f64
 }
@@ -205,7 +205,7 @@ fn goodput_mbps(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64
     Some(mbps(flows.iter().map(|f| f.delivered_after_warmup_bytes).sum(), to - from))
 }
 
-/// Jain, Chiu and Hawe 1984: the squared sum over n times the sum of squares.
+/// Jain's index (Jain, Chiu and Hawe 1984): the squared sum over n times the sum of squares.
 fn jain(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64> {
     let rates: Vec<f64> = flows
         .iter()
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_were_cut_off_say_what_they_waited_for() {
+    fn censored_flows_report_what_they_waited_for() {
         let cut = |stopped: Option<&str>| FlowRow {
             stopped: stopped.map(str::to_owned),
             ..flow(0, None, "unfinished")

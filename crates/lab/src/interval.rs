@@ -1,9 +1,8 @@
-//! One number per seed becomes one number with its uncertainty.
+//! Confidence intervals over seeds.
 //!
-//! Contract: the interval is Student's t at 95 %, over seeds, which are independent runs. Where all
-//! seeds agree exactly there is nothing to estimate, and the value says `seed-independent` instead of
-//! an interval of width zero. If one seed has no value there is no mean: leaving it out would be a
-//! selection.
+//! Contract: the interval is Student's t at 95 %, over seeds, which are independent runs. If all
+//! seeds agree exactly, the value is marked `seed-independent` and has no interval. If one seed has
+//! no value, there is no mean: omitting the seed would be a selection.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -16,14 +15,14 @@ pub struct OverSeeds {
     pub values: usize,
     /// The mean; `None` unless every seed gave a value.
     pub mean: Option<f64>,
-    /// The 95 % interval; `None` for fewer than two seeds, or when all agree.
+    /// The 95 % interval; `None` for a single seed, or if all seeds agree.
     pub ci95: Option<[f64; 2]>,
     /// Whether several seeds gave exactly the same value.
     pub seed_independent: bool,
 }
 
 impl OverSeeds {
-    /// From one value per seed.
+    /// Computes the mean and interval of one value per seed.
     pub fn new(values: &[Option<f64>]) -> Self {
         let present: Vec<f64> = values.iter().copied().flatten().collect();
         let (seeds, found) = (values.len(), present.len());
@@ -50,7 +49,7 @@ impl OverSeeds {
     }
 }
 
-/// The two-sided 95 % point of Student's t.
+/// Returns the two-sided 95 % quantile of Student's t.
 fn t95(freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
 }

@@ -1,8 +1,8 @@
 //! Runs scenarios, computes statistics, writes figures and the report.
 //!
-//! Contract: a plan goes in, a run directory comes out. Everything that is reported follows from the
-//! tables in that directory; the number of threads changes nothing. An interval needs several seeds,
-//! and a flow that did not complete never leaves a statistic in silence.
+//! Contract: input is a plan, output a run directory. All reported values follow from the tables in
+//! that directory, at any number of threads. An interval needs several seeds, and no statistic
+//! silently omits a flow that did not complete.
 
 pub mod advice;
 mod backend;

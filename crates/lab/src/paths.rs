@@ -1,10 +1,10 @@
-//! The way between two hosts, and how long packets take over it when nothing waits.
+//! Paths between two hosts, and their delay with empty queues.
 //!
-//! Contract: integers, exact to the picosecond of each line. The way is one that the routes of the network
-//! have: with `single` the one that packets take; with `ecmp` and `spray`, of all equally short ones, the one
-//! whose slowest line is fastest, then the one over which a full packet goes soonest, then the first in the
-//! order of the links. Links that fail during the run count as whole; the way back is taken to be the same.
-//! The ideal time of a flow, which no path may beat, is in `ideal`.
+//! Contract: integers, exact to the picosecond of each line. With `single` it is the path that
+//! packets take. With `ecmp` and `spray` it is, of the equal-cost paths, the one with the fastest
+//! bottleneck; then the one that is fastest for a full packet; then the first in link order. Links
+//! that fail during the run count as up; the reverse path is assumed to be the same. `ideal`
+//! computes the lower bound of a flow's time.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ use lowtide_units::{Bytes, Duration, Rate};
 
 /// Bytes of a pure ACK: IP and TCP headers, timestamps.
 const ACK_BYTES: u64 = 52;
-/// Bytes of the packet by which equally short ways are compared.
+/// Bytes of the packet that compares equal-cost paths.
 const FULL_BYTES: u64 = 1500;
 
-/// The ways of a network, found as they are asked for.
+/// The paths of a network, computed on demand.
 pub(crate) struct PathFinder<'a> {
-    /// None where the blueprint is no network.
+    /// `None` if the blueprint is no network.
     routes: Option<ShortestPaths<'a>>,
-    /// The best way on from a switch, by the switch and the port to the rack of the other host.
+    /// Best next hop, by switch and port to the rack of the other host.
     best: BTreeMap<(u32, u32), BestNextHop>,
 }
 
-/// What is best from a switch on: the rate of the slowest line, how long a full packet takes, and the port.
+/// Best path from a switch: rate of the slowest line, time of a full packet, and port.
 type BestNextHop = Option<(Rate, Reverse<Duration>, Reverse<u32>)>;
 
 /// A link of a path, and whether it is crossed from its end `b`.
@@ -35,7 +35,7 @@ struct Hop<'a> {
     reversed: bool,
 }
 
-/// A path, first hop first.
+/// A path, from the first hop on.
 pub(crate) struct HostPath<'a>(Vec<Hop<'a>>);
 
 impl Hop<'_> {
@@ -58,34 +58,34 @@ impl<'a> PathFinder<'a> {
         Self { routes: ShortestPaths::find(network).ok(), best: BTreeMap::new() }
     }
 
-    /// The path from one host to another; `None` when there is none.
+    /// Returns the path from one host to another, or `None` without any.
     pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<HostPath<'a>> {
-        let Self { routes: ways, best } = self;
-        let ways = ways.as_ref()?;
+        let Self { routes, best } = self;
+        let routes = routes.as_ref()?;
         let dst = HostId(dst);
-        let hop = |port| ways.link(port).map(|(link, back)| Hop { link, reversed: back });
-        // The port to the other host's rack is that host's own: what is known of a rack holds for all in it.
-        let last = ways.nic(dst)? ^ 1;
-        let rack = match ways.far_end(last ^ 1)? {
+        let hop = |port| routes.link(port).map(|(link, back)| Hop { link, reversed: back });
+        // The port is the other host's, but the best paths to its rack hold for all hosts there.
+        let last = routes.nic(dst)? ^ 1;
+        let rack = match routes.far_end(last ^ 1)? {
             NodeId::Switch(rack) => rack,
             NodeId::Host(_) => u32::MAX,
         };
-        let mut port = ways.nic(HostId(src)).filter(|_| src != dst.0)?;
+        let mut port = routes.nic(HostId(src)).filter(|_| src != dst.0)?;
         let mut hops = vec![hop(port)?];
         loop {
-            let at = match ways.far_end(port)? {
+            let at = match routes.far_end(port)? {
                 NodeId::Host(host) => return (host == dst).then_some(HostPath(hops)),
                 NodeId::Switch(at) => at,
             };
-            port = if at == rack { last } else { best_next_hop(ways, best, at, rack, dst)? };
+            port = if at == rack { last } else { best_next_hop(routes, best, at, rack, dst)? };
             hops.push(hop(port)?);
         }
     }
 }
 
-/// The port of `from` on the best way to `rack`, where `host` is.
+/// Returns the port of `from` on the best path to `rack`, where `host` is.
 fn best_next_hop(
-    ways: &ShortestPaths<'_>,
+    routes: &ShortestPaths<'_>,
     best: &mut BTreeMap<(u32, u32), BestNextHop>,
     from: u32,
     rack: u32,
@@ -97,8 +97,8 @@ fn best_next_hop(
             open.pop();
             continue;
         }
-        let ports = ways.next_ports(at, host);
-        let next = |port: &u32| match ways.far_end(*port) {
+        let ports = routes.next_ports(at, host);
+        let next = |port: &u32| match routes.far_end(*port) {
             Some(NodeId::Switch(next)) if next != rack => Some(next),
             _ => None,
         };
@@ -108,8 +108,8 @@ fn best_next_hop(
         if open.len() > before {
             continue;
         }
-        let way = |port: &u32| {
-            let (link, back) = ways.link(*port)?;
+        let path = |port: &u32| {
+            let (link, back) = routes.link(*port)?;
             let hop = Hop { link, reversed: back };
             let (rate, after) = match next(port) {
                 Some(next) => {
@@ -121,14 +121,14 @@ fn best_next_hop(
             let takes = after.saturating_add(hop.traversal_time(false, FULL_BYTES));
             Some((rate, Reverse(takes), Reverse(*port)))
         };
-        let found = ports.iter().filter_map(way).max();
+        let found = ports.iter().filter_map(path).max();
         best.insert((at, rack), found);
     }
     best.get(&(from, rack)).copied().flatten().map(|(_, _, Reverse(port))| port)
 }
 
 impl HostPath<'_> {
-    /// From the first bit of a packet of `mtu` bytes to the last bit of its ACK.
+    /// Returns the time from the first bit of a packet of `mtu` bytes to the last bit of its ACK.
     pub(crate) fn round_trip(&self, mtu: u64) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, hop| {
             let back = hop.traversal_time(true, ACK_BYTES);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_round_trip_is_every_line_and_every_bit() {
+    fn the_round_trip_counts_every_line_and_bit() {
         // 4 x 20 us, 2 x 1538 B and 2 x 90 B at 1 Gbit/s.
         let expected = 80_000_000 + 2 * (1538 + 90) * 8000;
         assert_eq!(path(&setup()).round_trip(1500).as_ps(), expected);
@@ -176,8 +176,8 @@ mod tests {
         assert!(whole.between(0, 0).is_none() && whole.between(0, last + 1).is_none());
     }
 
-    /// Two racks with a host each, joined over three spines; the lines up to and down from them run at
-    /// these rates in Gbit/s.
+    /// Two racks with one host each, connected by three spines; the lines to and from the spines
+    /// have these rates in Gbit/s.
     fn spines(routing: Routing, rates: [(u64, u64); 3]) -> Blueprint {
         let switch = |name: String| SwitchSpec { name, ..SwitchSpec::default() };
         let link = |a, b, gbps| {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equally_short_ways_ecmp_counts_the_best_and_single_the_one_that_is_taken() {
+    fn ecmp_counts_the_best_path_and_single_the_one_taken() {
         let rates = |routing, each| {
             let plan = spines(routing, each);
             let path = PathFinder::new(&plan).between(0, 1).unwrap();

@@ -1,6 +1,6 @@
-//! What queues at switches came to, by port and by class, and the memories that they share.
+//! Facts of switch queues, by port and by class, and of the buffer pools that they share.
 //!
-//! Contract: everything is of the time after the warm-up, and as the tables have it.
+//! Contract: all values are from the tables and cover the time after the warm-up.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 /// One queue at a switch in one run, after the warm-up.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct QueueFacts {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Mean length over time.
     pub mean_packets: Option<f64>,
@@ -20,32 +20,32 @@ pub struct QueueFacts {
     pub p99_packets: Option<u32>,
     /// 99.9th percentile over time.
     pub p999_packets: Option<u32>,
-    /// The longest.
+    /// Maximum length.
     pub max_packets: Option<u32>,
-    /// What arriving packets found.
+    /// Queue length found by arriving packets.
     pub seen: ArrivalQueueStats,
-    /// Its marker, if that sets CE; null with classes, which have their own.
+    /// Marker, if it sets CE; null with classes, which have their own.
     pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped for want of memory.
+    /// Packets dropped for lack of memory.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
-    /// It had a marker and flows that agreed on ECN, dropped packets, and marked none: the threshold is
-    /// out of reach, or none of these flows came here.
+    /// Whether the queue had a marker and flows with ECN, dropped packets, and marked none. The
+    /// threshold is then out of reach, or none of these flows used the queue.
     pub never_marked: bool,
-    /// Packets lost at random before they met it.
+    /// Packets lost at random before they reached the queue.
     pub lost: u64,
-    /// Packets lost because its link failed.
+    /// Packets lost because the link failed.
     pub cut: u64,
-    /// Share of the time that its line was busy.
+    /// Share of the time in which the line was busy.
     pub utilisation: Option<f64>,
-    /// Its classes, in the order of the switch's list; empty where there are none.
+    /// Classes, in the order of the switch's list; empty without classes.
     pub classes: Vec<QueueClassFacts>,
 }
 
-/// The length of a queue that arriving packets found.
+/// Queue length found by arriving packets.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct ArrivalQueueStats {
     /// Mean.
@@ -63,7 +63,7 @@ pub struct ArrivalQueueStats {
 /// One class of a queue.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct QueueClassFacts {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Packets sent.
     pub packets: u64,
@@ -73,34 +73,34 @@ pub struct QueueClassFacts {
     pub mean_packets: Option<f64>,
     /// 99th percentile over time.
     pub p99_packets: Option<u32>,
-    /// The longest.
+    /// Maximum length.
     pub max_packets: Option<u32>,
-    /// Its marker, if that sets CE.
+    /// Marker, if it sets CE.
     pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped for want of memory.
+    /// Packets dropped for lack of memory.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
-    /// As [`QueueFacts::never_marked`].
+    /// See [`QueueFacts::never_marked`].
     pub never_marked: bool,
 }
 
-/// A memory that queues of a switch share.
+/// A buffer pool that queues of a switch share.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct BufferPoolFacts {
-    /// The switch and the number of the memory: `switch0.0`.
+    /// Switch and number of the pool: `switch0.0`.
     pub name: String,
-    /// Its size.
+    /// Size, bytes.
     pub size_bytes: u64,
-    /// What of it is reserved for single queues.
+    /// Bytes reserved for single queues.
     pub reserved_bytes: u64,
-    /// The most that queues held of it.
+    /// Maximum bytes held by queues.
     pub peak_bytes: u64,
 }
 
-/// The queues at switches of a run.
+/// Returns the switch queues of a run.
 pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
     let ecn = tables.flows.iter().any(|f| f.ecn);
     let links: BTreeMap<u32, Option<f64>> =
@@ -137,7 +137,7 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
 }
 
 impl QueueFacts {
-    /// One of its classes.
+    /// Returns the class `name`.
     pub fn class(&self, name: &str) -> Option<&QueueClassFacts> {
         self.classes.iter().find(|c| c.name == name)
     }
@@ -172,7 +172,7 @@ impl BufferPoolFacts {
         }
     }
 
-    /// The most that was held, as a share of its size.
+    /// Returns the maximum use as a share of the size.
     pub fn peak_fraction(&self) -> Option<f64> {
         (self.size_bytes > 0).then(|| self.peak_bytes as f64 / self.size_bytes as f64)
     }

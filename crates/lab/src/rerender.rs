@@ -1,4 +1,4 @@
-//! A report made again: from a complete run directory, whatever it answers.
+//! Rendering of the outputs again from a complete run directory of any kind.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::error::LabError;
 use crate::stored::{self, CompletedExperiment};
 use crate::{matrix, outputs};
 
-/// Makes everything in a complete run directory that follows from its tables again: `summary.json`,
-/// the figures, the report.
+/// Writes all outputs of a complete run directory that follow from its tables again:
+/// `summary.json`, figures, report.
 pub fn rerender_report(root: &Path) -> Result<CompletedExperiment, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     match matrix::rerender(&dir, &manifest)? {

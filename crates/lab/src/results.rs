@@ -1,4 +1,4 @@
-//! What an experiment came to: facts of every run, summary over seeds, one digest.
+//! Results of an experiment: facts of every run, summary over seeds, one digest.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub struct Results {
     pub runs: Vec<RunFacts>,
     /// Every metric over seeds.
     pub summary: Vec<SummaryRow>,
-    /// What a reader must know before these.
+    /// Findings that a reader must know before the numbers.
     pub findings: Vec<RunFinding>,
     /// One digest for all runs, in the order of the plan.
     pub digest: String,
 }
 
-/// The answer of `--json`, and the content of `summary.json`; described in `docs/json.md`.
+/// The output of `--json` and content of `summary.json`; documented in `docs/json.md`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResultsJson<'a> {
     /// `lowtide.run/1`.
@@ -36,26 +36,26 @@ pub struct ResultsJson<'a> {
     pub scenario_hash: &'a str,
     /// One digest for all runs.
     pub digest: &'a str,
-    /// The label of each scheme: its name, and what ran otherwise.
+    /// Label of each scheme: its name, and the transports that differ from it.
     pub labels: BTreeMap<String, String>,
-    /// Everything that ran otherwise than its name or its settings say.
+    /// Transports that differ from the names or settings.
     pub mismatches: Vec<Mismatch>,
     /// Every run, in the order of the plan.
     pub runs: &'a [RunFacts],
     /// Every metric over seeds.
     pub summary: &'a [SummaryRow],
-    /// What a reader must know before these.
+    /// Findings that a reader must know before the numbers.
     pub findings: &'a [RunFinding],
 }
 
 impl Results {
-    /// From the facts of all runs, in the order of the plan.
+    /// Computes results from the facts of all runs, in the order of the plan.
     pub fn new(runs: Vec<RunFacts>) -> Self {
         let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
         Self { summary: summarise(&runs), findings: findings(&runs), runs, digest }
     }
 
-    /// With what identifies it.
+    /// Returns the results with their identification.
     pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> ResultsJson<'a> {
         let transports = Transports::new(manifest, self);
         ResultsJson {
@@ -72,12 +72,12 @@ impl Results {
         }
     }
 
-    /// Flows with a size that the end of their run cut off.
+    /// Returns the number of flows with a size that were censored.
     pub fn unfinished(&self) -> usize {
         self.runs.iter().flat_map(|r| &r.groups).map(|g| g.unfinished).sum()
     }
 
-    /// Flows whose connection failed.
+    /// Returns the number of flows whose connection failed.
     pub fn failed(&self) -> usize {
         self.runs.iter().flat_map(|r| &r.groups).map(|g| g.failed).sum()
     }

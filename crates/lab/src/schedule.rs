@@ -1,7 +1,7 @@
-//! Runs side by side, started in the order of the plan, returned in the order of the plan.
+//! Scheduler of concurrent runs; starts and returns them in the order of the plan.
 //!
-//! Contract: the number of threads changes how long it takes and nothing else. A run is a pure
-//! function of its specification; nothing is shared between runs.
+//! Contract: the number of threads changes only the duration. A run is a pure function of its
+//! specification; runs share nothing.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use crate::backend::{Backend, CompletedRun};
 use crate::budget::{ResourceLimits, overrun};
 use crate::error::LabError;
 
-/// What happens while runs go on; told from the threads that do them.
+/// Progress of runs, reported from their threads.
 #[derive(Clone, Copy)]
 pub enum RunProgress<'a> {
     /// Before the first run.
@@ -29,22 +29,22 @@ pub enum RunProgress<'a> {
     },
     /// A run starts.
     Started(&'a RunKey),
-    /// A run has come to this virtual time.
+    /// A run has reached this virtual time.
     Running {
-        /// Which.
+        /// The run.
         key: &'a RunKey,
-        /// How far.
+        /// Virtual time reached.
         now: Instant,
-        /// When it ends at the latest.
+        /// Latest end, in virtual time.
         end: Instant,
     },
-    /// A run took so many threads.
+    /// Number of threads that a run uses.
     Threads {
-        /// Which.
+        /// The run.
         key: &'a RunKey,
-        /// How many.
+        /// Number of threads.
         threads: usize,
-        /// Why not as many as it might have.
+        /// Reason for using fewer threads than allowed.
         why: Option<&'a dyn fmt::Display>,
     },
     /// A run is finished.
@@ -53,7 +53,7 @@ pub enum RunProgress<'a> {
     Writing,
 }
 
-/// The keys of a plan's runs, in its order.
+/// Returns the keys of a plan's runs, in its order.
 pub(crate) fn keys(plan: &RunPlan) -> Vec<RunKey> {
     let key = |(run, spec): (usize, &RunSpec)| RunKey {
         run: run as u32,
@@ -64,30 +64,30 @@ pub(crate) fn keys(plan: &RunPlan) -> Vec<RunKey> {
     plan.runs.iter().enumerate().map(key).collect()
 }
 
-/// What is done with a run: the place in the list, the setup, what was made of it and the wall time.
+/// Callback for a finished run: index in the list, setup, result and wall time.
 pub(crate) type Finish<'a, T> =
     dyn Fn(usize, &Setup, CompletedRun, Duration) -> Result<T, LabError> + Sync + 'a;
 
-/// How runs are done.
+/// Settings of the scheduler.
 pub(crate) struct Schedule<'a> {
-    /// Runs at a time, at least one.
+    /// Concurrent runs, at least one.
     pub(crate) jobs: usize,
-    /// Threads of each; `None` for the jobs that are left.
+    /// Threads per run; `None` to distribute the remaining jobs.
     pub(crate) threads: Option<usize>,
     /// Set by the caller to stop.
     pub(crate) stop: &'a AtomicBool,
-    /// Whom to tell.
+    /// Progress callback.
     pub(crate) progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
-    /// Who makes the runs; the simulator where it is `None`.
+    /// Backend of the runs; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
-    /// What the runs may take.
+    /// Resource limits of the runs.
     pub(crate) limits: ResourceLimits<'a>,
 }
 
 impl Schedule<'_> {
-    /// Does `todo` and hands each outcome to `finish` on the thread that made it. What `finish`
-    /// returned comes back in the order of `todo`; `None` where the caller's stop came first. After a
-    /// failure no run is started any more; the first one in the order of `todo` is returned.
+    /// Runs `todo` and passes each result to `finish` on the run's thread. Returns the results of
+    /// `finish` in the order of `todo`; `None` for runs after the caller's stop. After a failure no
+    /// further run starts; the error of the first failed run in `todo` is returned.
     pub(crate) fn run<T: Send>(
         &self,
         todo: &[(&RunKey, &RunSpec)],
@@ -95,7 +95,7 @@ impl Schedule<'_> {
         finish: &Finish<'_, T>,
     ) -> Result<Vec<Option<T>>, LabError> {
         let jobs = self.jobs.clamp(1, todo.len().max(1));
-        // Real packets share the machine's processors: one run at a time.
+        // Real packets share the machine's CPUs: one run at a time.
         let jobs = if self.backend.is_some() { 1 } else { jobs };
         let threads = Threads::up_to(self.threads.unwrap_or(self.jobs / jobs).max(1));
         let pool = rayon::ThreadPoolBuilder::new()

@@ -1,8 +1,8 @@
-//! From a plan to a complete run directory, over several sessions if need be.
+//! Execution of a plan into a complete run directory, in one or several sessions.
 //!
-//! Contract: a finished run is on disk before the next one starts on its thread. Interrupted, the
-//! directory says so, and the same plan continues where it stopped. Complete, everything in it follows
-//! from its tables, so that the report can be made again without running anything.
+//! Contract: a finished run is on disk before its thread starts the next one. An interrupted
+//! directory is marked as such, and the same plan continues it. In a complete directory everything
+//! follows from the tables, so the report can be rendered again without any run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,39 +25,39 @@ use crate::settings::settings;
 use crate::stored::{CompletedExperiment, OutputWriter, load_results, verify_and_load};
 use crate::transports::manifest_entry;
 
-/// How a plan is executed.
+/// Options of an execution.
 pub struct ExecuteOptions<'a> {
-    /// The run directory; [`default_dir`] is where it belongs.
+    /// The run directory; the usual one is [`default_dir`].
     pub dir: PathBuf,
-    /// Runs at a time, at least one.
+    /// Concurrent runs, at least one.
     pub jobs: usize,
-    /// Threads of each run, as far as they pay; `None` for `jobs` shared out where there are fewer runs.
+    /// Threads per run, as far as they help; `None` to distribute `jobs` over fewer runs.
     pub threads: Option<usize>,
-    /// Forget what is in the directory instead of continuing.
+    /// Discards the content of the directory instead of continuing.
     pub discard_existing: bool,
-    /// The text of the scenario file, kept beside the results.
+    /// Text of the scenario file, stored next to the results.
     pub source: &'a str,
-    /// The command that makes these results again, for the report.
+    /// Command that reproduces these results, for the report.
     pub command: &'a str,
-    /// Wall time since some fixed moment; it is only reported.
+    /// Wall time since a fixed instant; only reported.
     pub clock: &'a (dyn Fn() -> Duration + Sync),
-    /// Set it to stop.
+    /// Set by the caller to stop.
     pub stop: &'a AtomicBool,
-    /// Whom to tell how far it is.
+    /// Progress callback.
     pub progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
-    /// Who makes the runs; `None` for the simulator.
+    /// Backend of the runs; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
-    /// What the runs may take; a plan that does not fit is refused before its first run.
+    /// Resource limits of the runs; a plan that does not fit is rejected before its first run.
     pub limits: ResourceLimits<'a>,
 }
 
-/// `runs/<scenario>/<the first eight digits of its hash>`.
+/// Returns `runs/<scenario>/<first eight digits of its hash>`.
 pub fn default_dir(plan: &RunPlan) -> PathBuf {
     let short = plan.hash.get(..8).unwrap_or(&plan.hash);
     Path::new("runs").join(&plan.name).join(short)
 }
 
-/// The same for the runs of a backend: its name follows.
+/// Returns [`default_dir`] with the name of the backend appended.
 pub fn default_dir_for_backend(plan: &RunPlan, backend: Option<&dyn Backend>) -> PathBuf {
     let dir = default_dir(plan);
     let Some(backend) = backend else { return dir };
@@ -69,7 +69,7 @@ pub fn default_dir_for_backend(plan: &RunPlan, backend: Option<&dyn Backend>) ->
     dir.with_file_name(name)
 }
 
-/// Runs what of `plan` is not in the directory yet, and completes the directory.
+/// Makes the runs of `plan` that are missing in the directory, and completes the directory.
 pub fn execute(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
@@ -77,32 +77,31 @@ pub fn execute(
     execute_as(plan, options, &outputs::write)
 }
 
-/// One task of a job array: it does the runs of the plan whose number leaves `index` when divided by
-/// `of`.
+/// A task of a job array: it makes the runs whose number modulo `count` is `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// From zero.
+    /// Index, from zero.
     pub index: usize,
-    /// How many tasks there are; more than `index`.
+    /// Number of tasks, greater than `index`.
     pub count: usize,
 }
 
-/// What a task leaves behind.
+/// Outcome of a task.
 #[derive(Debug)]
 pub enum TaskOutcome {
-    /// It found all runs finished, and completed the directory.
+    /// All runs are finished; the task completed the directory.
     Complete(Box<CompletedExperiment>),
-    /// Other tasks are not done yet; the last one completes the directory.
+    /// Other tasks are not finished; the last one completes the directory.
     Waiting {
-        /// Runs that are finished, whoever did them.
+        /// Finished runs of all tasks.
         finished: usize,
         /// Runs of the plan.
         total: usize,
     },
 }
 
-/// Does one task's runs of `plan`. Tasks may run at the same time, in processes and on machines of their
-/// own, into one directory.
+/// Makes one task's runs of `plan`. Tasks may use one directory concurrently, from several
+/// processes and machines.
 pub fn execute_task(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
@@ -112,7 +111,7 @@ pub fn execute_task(
     session.attempt(false, &outputs::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
 }
 
-/// The runs of a task, and the directory if no other run is missing.
+/// Makes the runs of a task, and completes the directory if no other run is missing.
 fn do_task(
     session: &Session<'_>,
     (dir, jobs): (&RunDir, usize),
@@ -135,14 +134,14 @@ fn do_task(
     if finished < total {
         return Ok(TaskOutcome::Waiting { finished, total });
     }
-    // Among the others' runs one may be damaged: whoever completes the directory makes it again.
+    // A run of another task may be damaged; the task that completes the directory repeats it.
     let mut runs = kept_runs(dir, plan, keys);
     run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
     let finished = complete(session, dir, runs, &outputs::write)?;
     Ok(TaskOutcome::Complete(Box::new(finished)))
 }
 
-/// Of complete results of fewer or other seeds, those runs that are in the plan, too, are kept.
+/// Keeps the runs of complete results with other seeds that are in the plan too.
 fn keep_matching_runs(
     dir: &RunDir,
     before: Option<&Manifest>,
@@ -168,7 +167,7 @@ fn keep_matching_runs(
     Ok(())
 }
 
-/// The runs of the plan that are there already.
+/// Returns the runs of the plan that the directory already has.
 fn kept_runs(
     dir: &RunDir,
     plan: &RunPlan,
@@ -182,8 +181,8 @@ fn kept_runs(
     keys.iter().zip(&plan.runs).map(kept).collect()
 }
 
-/// Does `todo` and keeps each run as soon as it is finished; in the same order, `None` where the caller
-/// stopped.
+/// Makes `todo` and stores each run when it is finished. Returns them in the same order, with
+/// `None` for runs after the caller's stop.
 fn run_and_keep(
     dir: &RunDir,
     todo: &[(&RunKey, &RunSpec)],
@@ -208,7 +207,7 @@ fn run_and_keep(
     })
 }
 
-/// Does those of the plan's runs that are `None`.
+/// Makes the runs of the plan that are `None`.
 fn run_missing(
     dir: &RunDir,
     plan: &RunPlan,
@@ -226,7 +225,7 @@ fn run_missing(
     Ok(())
 }
 
-/// A plan on its way into a directory.
+/// Execution of a plan into a directory.
 struct Session<'a> {
     plan: &'a RunPlan,
     options: &'a ExecuteOptions<'a>,
@@ -234,7 +233,7 @@ struct Session<'a> {
     planned: Manifest,
 }
 
-/// How often a session begins again when another process takes away what it was reading or writing.
+/// Attempts of a session whose files another process removes.
 const ATTEMPTS: usize = 4;
 
 impl<'a> Session<'a> {
@@ -247,20 +246,21 @@ impl<'a> Session<'a> {
         holds(manifest, self.plan, &self.keys)
     }
 
-    /// Opens the directory and does `work` in it, so many runs at a time, unless it holds the whole plan.
+    /// Opens the directory and calls `work` with the number of concurrent runs, unless the
+    /// directory holds the whole plan.
     ///
-    /// Another process may complete the directory meanwhile, and remove what this one is reading or writing:
-    /// then nothing that this one has done is needed. Or it may begin the directory afresh, or remove runs
-    /// that its own plan has not: those are made again.
+    /// Another process may complete the directory meanwhile and remove files in use here; then the
+    /// work of this session is not needed. It may also restart the directory, or remove runs that
+    /// its own plan lacks; those runs are repeated.
     fn attempt<T: From<CompletedExperiment>>(
         &self,
         mut afresh: bool,
-        present: &OutputWriter<'_>,
+        write_outputs: &OutputWriter<'_>,
         work: &dyn Fn(&RunDir, usize) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let Self { plan, options, keys, planned } = self;
         let mut left = ATTEMPTS;
-        // What does not fit leaves no directory behind; what is complete needs to fit nowhere.
+        // A plan that does not fit creates no directory; a complete directory needs no resources.
         let mut cost = None;
         if !RunDir::is_begun(&options.dir) {
             cost = Some(admit(plan, &options.limits)?);
@@ -270,7 +270,7 @@ impl<'a> Session<'a> {
             let (dir, before) = RunDir::begin(&options.dir, planned, afresh)?;
             if let Some(complete) = before.as_ref().filter(|m| self.holds(m)) {
                 (options.progress)(RunProgress::Planned { runs: keys.len(), kept: keys.len() });
-                return verify_and_load(&dir, complete, present).map(T::from);
+                return verify_and_load(&dir, complete, write_outputs).map(T::from);
             }
             let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
             cost = Some(fits);
@@ -298,29 +298,29 @@ impl From<CompletedExperiment> for TaskOutcome {
     }
 }
 
-/// As [`execute`], with a report of another kind.
+/// Executes a plan as [`execute`] does, with a report of another kind.
 pub(crate) fn execute_as(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let session = Session::new(plan, options)?;
     let keys = &session.keys;
-    session.attempt(options.discard_existing, present, &|dir, jobs| {
+    session.attempt(options.discard_existing, write_outputs, &|dir, jobs| {
         let mut runs = kept_runs(dir, plan, keys);
         let kept = runs.iter().flatten().count();
         (options.progress)(RunProgress::Planned { runs: keys.len(), kept });
         run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
-        complete(&session, dir, runs, present)
+        complete(&session, dir, runs, write_outputs)
     })
 }
 
-/// Merges the runs, which must all be there, and writes everything that follows from them.
+/// Merges the runs, which must be complete, and writes everything that follows from them.
 fn complete(
     session: &Session<'_>,
     dir: &RunDir,
     runs: Vec<Option<(ManifestRun, RunFacts)>>,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let &Session { plan, options, .. } = session;
     let total = runs.len();
@@ -333,7 +333,7 @@ fn complete(
         });
     }
 
-    // Two that complete one directory do so one after the other.
+    // Sessions that complete one directory do so one at a time.
     let alone = dir.lock_exclusive();
     if let Some(complete) = dir.manifest().ok().filter(|m| session.holds(m)) {
         dir.tidy()?;
@@ -362,13 +362,13 @@ fn complete(
         runs: entries,
         ..session.planned.clone()
     };
-    files.extend(present(dir, &manifest, &results)?);
+    files.extend(write_outputs(dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
     drop(alone);
     Ok(CompletedExperiment { dir: options.dir.clone(), manifest, results })
 }
 
-/// Runs a plan and keeps nothing on disk: for claims and tests.
+/// Runs a plan without storing anything on disk: for claims and tests.
 pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
@@ -387,7 +387,7 @@ pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
     Ok(Results::new(facts.into_iter().flatten().collect()))
 }
 
-/// Whether a directory is complete and holds exactly the runs of `plan`.
+/// Returns whether a directory is complete and holds exactly the runs of `plan`.
 fn holds(manifest: &Manifest, plan: &RunPlan, keys: &[RunKey]) -> bool {
     manifest.status == DirectoryStatus::Complete
         && manifest.runs.len() == keys.len()
@@ -398,7 +398,7 @@ fn holds(manifest: &Manifest, plan: &RunPlan, keys: &[RunKey]) -> bool {
             .all(|(run, (key, spec))| run.key == *key && run.hash == spec.hash)
 }
 
-/// The first run of every scheme at the point that the report shows.
+/// Returns the first run of every scheme at the point that the report shows.
 fn resolved(plan: &RunPlan) -> impl Iterator<Item = (&str, &RunSpec)> {
     let point = plan.points.last().cloned().unwrap_or_default();
     plan.schemes.iter().filter_map(move |scheme| {
@@ -407,7 +407,7 @@ fn resolved(plan: &RunPlan) -> impl Iterator<Item = (&str, &RunSpec)> {
     })
 }
 
-/// What the scenario says about itself.
+/// Returns the description in the scenario.
 fn description(plan: &RunPlan) -> Option<String> {
     let table: toml::Table = plan.runs.first()?.resolved_toml().parse().ok()?;
     table.get("description")?.as_str().map(str::to_owned)

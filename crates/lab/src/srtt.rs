@@ -1,7 +1,7 @@
-//! Smoothed round-trip times as hosts show them, over the flows of a group.
+//! Smoothed round-trip times of a group's flows, as hosts report them.
 //!
-//! Contract: one value per flow, at its end (the column `srtt_shown_ns`). A flow that never measured one
-//! leaves no statistic in silence: without it there is no mean and no deviation.
+//! Contract: one value per flow, at its end (the column `srtt_shown_ns`). If any flow has none,
+//! there is neither mean nor deviation.
 
 use lowtide_record::FlowRow;
 use serde::Serialize;
@@ -9,9 +9,10 @@ use serde::Serialize;
 /// Smoothed round-trip times of flows, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Srtt {
-    /// Mean; only when every flow has one.
+    /// Mean, if every flow has a value.
     pub mean: Option<f64>,
-    /// Standard deviation of the sample (n - 1), with two flows or more; only when every flow has one.
+    /// Standard deviation of the sample (n - 1), if there are at least two flows and every flow has
+    /// a value.
     pub deviation: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
-//! A complete run directory: loaded, checked, and what follows from its tables made again.
+//! Complete run directories: loading, verification, and rendering of the outputs again.
 //!
-//! Contract: nothing is read whose content is not what was written. A damaged table or scenario is an error
-//! that names the file; a damaged figure or report is made again.
+//! Contract: only files with their original content are read. A damaged table or scenario is an
+//! error that names the file; a damaged figure or report is rendered again.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::facts::RunFacts;
 use crate::results::Results;
 use crate::transports::Transports;
 
-/// A complete run directory and what it says.
+/// A complete run directory with its manifest and results.
 #[derive(Debug)]
 pub struct CompletedExperiment {
-    /// Where it is.
+    /// The directory.
     pub dir: PathBuf,
     /// Its manifest.
     pub manifest: Manifest,
@@ -24,17 +24,17 @@ pub struct CompletedExperiment {
 }
 
 impl CompletedExperiment {
-    /// What ran, with the labels that say so.
+    /// Returns the effective transports and the labels.
     pub fn transports(&self) -> Transports {
         Transports::new(&self.manifest, &self.results)
     }
 }
 
-/// Writes what people look at into a directory whose tables are complete, and names its files.
+/// Writes the outputs into a directory whose tables are complete, and returns their names.
 pub(crate) type OutputWriter<'a> =
     dyn Fn(&RunDir, &Manifest, &Results) -> Result<Vec<String>, LabError> + 'a;
 
-/// The results of a complete run directory, all of whose tables are as they were written.
+/// Loads the results of a complete run directory after a check of all its tables.
 ///
 /// # Errors
 /// The directory is not complete, or a table is damaged.
@@ -42,7 +42,8 @@ pub fn load(root: &Path) -> Result<CompletedExperiment, LabError> {
     load_open(root).map(|(_, finished)| finished)
 }
 
-/// As [`load`], with the directory, whose tables are not checked again.
+/// Loads the results as [`load`] does, and returns the directory too; its tables are not checked
+/// again.
 pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     dir.verify(|path| path.ends_with(".parquet"))?;
@@ -50,7 +51,7 @@ pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), La
     Ok((dir, finished))
 }
 
-/// Checks every file of a complete run directory: how many there are, and what is wrong with which.
+/// Checks every file of a complete run directory. Returns their number, and the errors.
 ///
 /// # Errors
 /// The directory is not complete.
@@ -59,56 +60,56 @@ pub fn verify(root: &Path) -> Result<(usize, Vec<RecordError>), LabError> {
     Ok((manifest.files.len(), dir.damage()))
 }
 
-/// Makes everything in a complete run directory that follows from its tables again, with the report that
-/// is wanted.
+/// Renders all outputs of a complete run directory that follow from its tables again, with the
+/// given report.
 pub(crate) fn rerender(
     root: &Path,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
-    rerender_in(&dir, &manifest, present)
+    rerender_in(&dir, &manifest, write_outputs)
 }
 
 fn rerender_in(
     dir: &RunDir,
     manifest: &Manifest,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let CompletedExperiment { results, .. } = load_results(dir, manifest.clone())?;
     let paths = manifest.files.iter().map(|f| f.path.clone());
     let mut files: Vec<String> = paths.filter(|p| is_scenario(p)).collect();
-    files.extend(present(dir, manifest, &results)?);
+    files.extend(write_outputs(dir, manifest, &results)?);
     let manifest = dir.finish(manifest.clone(), &files)?;
     Ok(CompletedExperiment { dir: dir.root().to_path_buf(), manifest, results })
 }
 
-/// The results of a directory that is complete. Every file of it is checked. Those that follow from the
-/// tables are made again if need be.
+/// Checks every file of a complete directory and loads the results. Damaged outputs are rendered
+/// again from the tables.
 pub(crate) fn verify_and_load(
     dir: &RunDir,
     complete: &Manifest,
-    present: &OutputWriter<'_>,
+    write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     dir.verify(is_source)?;
-    // A process that was killed as it completed the directory left its parts behind.
+    // A process killed while it completed the directory leaves its partial runs behind.
     dir.tidy()?;
     if dir.verify(|path| !is_source(path)).is_err() {
-        return rerender_in(dir, complete, present);
+        return rerender_in(dir, complete, write_outputs);
     }
     load_results(dir, complete.clone())
 }
 
-/// Whether a file of a complete directory cannot be made from the others.
+/// Returns whether a file of a complete directory cannot be derived from the others.
 fn is_source(path: &str) -> bool {
     path.ends_with(".parquet") || is_scenario(path)
 }
 
-/// Whether a file says what was run.
+/// Returns whether a file is part of the scenario.
 fn is_scenario(path: &str) -> bool {
     path == "scenario.toml" || path.starts_with("resolved/")
 }
 
-/// The results of an open directory.
+/// Returns the results of an open directory.
 pub(crate) fn load_results(
     dir: &RunDir,
     manifest: Manifest,

@@ -1,4 +1,4 @@
-//! Bytes from anywhere: no panic, no end without a reason, offsets that ascend.
+//! Arbitrary bytes cause no panic, every end has a reason, and offsets ascend.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_behind_a_right_head(
+    fn random_bytes_after_a_valid_header(
         mut file in good(),
         keep in 24_usize..200,
         rest in prop::collection::vec(any::<u8>(), 0..300),
@@ -43,7 +43,7 @@ proptest! {
     }
 
     #[test]
-    fn good_files_with_changes(
+    fn valid_files_with_changes(
         mut file in good(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         cut in prop::option::of(any::<prop::sample::Index>()),

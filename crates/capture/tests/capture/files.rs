@@ -1,4 +1,4 @@
-//! Formats, byte orders, stamps, and files that are damaged.
+//! Formats, byte orders, timestamps, and damaged files.
 
 use lowtide_capture::Reader;
 
@@ -30,7 +30,7 @@ fn pcapng_as_lowtide_writes_it() {
     assert_eq!(seqs, [(0, 0), (1000, 1000), (2000, 2000)]);
 }
 
-/// One block: type, body, padded.
+/// A pcapng block of that type with a padded body.
 fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
     let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
     let mut body = body.to_vec();
@@ -39,7 +39,7 @@ fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
     [&word(kind)[..], &len, &body, &len].concat()
 }
 
-/// A file with interfaces of a resolution option and a time offset, one packet of raw IP.
+/// A file with an interface of that resolution and time offset, and one packet of raw IP.
 fn resolved(big: bool, resolution: u8, offset: i64, stamp: u64) -> Vec<u8> {
     let half = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
     let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
@@ -68,7 +68,7 @@ fn resolved(big: bool, resolution: u8, offset: i64, stamp: u64) -> Vec<u8> {
 }
 
 #[test]
-fn stamps_of_every_resolution_come_out_in_nanoseconds() {
+fn timestamps_of_every_resolution_become_nanoseconds() {
     for big in [false, true] {
         for (resolution, offset, stamp, ns) in [
             (6, 0, 1_500_000, 1_500_000_000),
@@ -88,7 +88,7 @@ fn stamps_of_every_resolution_come_out_in_nanoseconds() {
 }
 
 #[test]
-fn files_that_are_no_capture_are_rejected() {
+fn other_files_are_rejected() {
     for (bytes, said) in [
         (&b""[..], "it is empty"),
         (b"\x89PNG\r\n", "begins with 89 50 4e 47"),
@@ -100,7 +100,7 @@ fn files_that_are_no_capture_are_rejected() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_gives_all_frames_before_the_cut_and_the_offset() {
+fn a_truncated_file_gives_all_frames_before_the_cut_and_its_offset() {
     for file in [pcapng(4), {
         let (bytes, len) = headers(&ADDRESSES, &segment(5, 900));
         pcap(0xa1b2_c3d4, false, 101, &[(1, 0, &bytes, len), (2, 0, &bytes, len)])
@@ -122,10 +122,10 @@ fn a_file_that_is_cut_short_gives_all_frames_before_the_cut_and_the_offset() {
 }
 
 #[test]
-fn a_block_that_is_malformed_inside_is_left_out_and_counted() {
+fn a_malformed_block_is_skipped_and_counted() {
     let mut file = pcapng(3);
     let (whole, _) = all(&file);
-    // The captured length of the second packet: far more than its block holds.
+    // The captured length of the second packet is far longer than its block.
     let at = whole[1].0 as usize;
     file[at + 20..at + 24].copy_from_slice(&0xffff_0000_u32.to_le_bytes());
     let mut reader = Reader::new(&file[..]).expect("pcapng");
@@ -157,7 +157,7 @@ fn read_errors_carry_the_offset() {
             if self.0 >= 40 {
                 return Err(std::io::Error::other("the disk is gone"));
             }
-            // One byte at a time: records need not come in one piece.
+            // One byte at a time: records may arrive in pieces.
             out[0] = file[self.0];
             self.0 += 1;
             Ok(1)

@@ -1,4 +1,4 @@
-//! Files made by hand.
+//! Handmade capture files.
 
 use lowtide_capture::{CapturedPacket, Reader, SkipReason};
 use lowtide_units::Instant;
@@ -24,7 +24,7 @@ pub(crate) fn segment(seq: u32, payload_len: u32) -> Segment {
     }
 }
 
-/// The headers of a packet, and its length with payload.
+/// The headers of a packet, and its length including the payload.
 pub(crate) fn headers(addresses: &Addresses, segment: &Segment) -> (Vec<u8>, u32) {
     let mut bytes = vec![0; packet::MAX_HEADERS_LEN];
     let len = packet::emit_headers(addresses, segment, &mut bytes).expect("it fits");
@@ -32,7 +32,7 @@ pub(crate) fn headers(addresses: &Addresses, segment: &Segment) -> (Vec<u8>, u32
     (bytes, len as u32 + segment.payload_len)
 }
 
-/// A classic file: stamps in seconds and parts of one, frames with their original length.
+/// A pcap file: timestamps in seconds and fractions, frames with their original lengths.
 pub(crate) fn pcap(magic: u32, big: bool, link: u32, frames: &[(u32, u32, &[u8], u32)]) -> Vec<u8> {
     let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
     let half = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
@@ -46,7 +46,7 @@ pub(crate) fn pcap(magic: u32, big: bool, link: u32, frames: &[(u32, u32, &[u8],
     out
 }
 
-/// A pcapng file of raw IP with so many data packets, a microsecond apart.
+/// A pcapng file of raw IP with `packets` data packets, 1 us apart.
 pub(crate) fn pcapng(packets: u32) -> Vec<u8> {
     let mut writer = PcapngWriter::new("test");
     let interface = writer.interface("eth0");
@@ -63,7 +63,7 @@ pub(crate) fn pcapng(packets: u32) -> Vec<u8> {
     writer.take()
 }
 
-/// What is read of a file: (offset, stamp, segment), and how it ended.
+/// Content of a file: (offset, timestamp, segment) of each frame, and its error, if any.
 type All = (Vec<(u64, u64, Result<CapturedPacket, SkipReason>)>, Result<(), String>);
 
 pub(crate) fn all(bytes: &[u8]) -> All {

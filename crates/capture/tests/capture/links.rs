@@ -1,4 +1,4 @@
-//! What stands before the IP header, and what is no TCP.
+//! Link headers before the IP header, and frames without TCP.
 
 use core::net::Ipv6Addr;
 
@@ -80,7 +80,7 @@ fn checksum_and_segmentation_offload_are_tolerated() {
     packet[10..12].fill(0);
     packet[36..38].fill(0x5a);
     assert_eq!(captured::parse(&packet, len).expect("no checksums").segment, segment(9, 500));
-    // Segmentation offload of more than 64 kB: no length in the header.
+    // Segmentation offload of more than 64 kB: the length in the header is 0.
     packet[2..4].fill(0);
     assert_eq!(captured::parse(&packet, 100_040).expect("to the end").segment.payload_len, 100_000);
     let (mut packet, _) = headers(&V6, &segment(9, 500));
@@ -89,7 +89,7 @@ fn checksum_and_segmentation_offload_are_tolerated() {
 }
 
 #[test]
-fn extension_headers_of_ipv6_are_walked_and_fragments_refused() {
+fn ipv6_extension_headers_are_skipped_and_fragments_rejected() {
     let (plain, len) = headers(&V6, &segment(9, 500));
     let with = |kind: u8, extension: &[u8]| {
         let mut bytes = plain.clone();

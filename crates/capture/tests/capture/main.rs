@@ -1,4 +1,4 @@
-//! Reading of capture files: formats, link types, damage, and bytes from anywhere.
+//! Tests of the capture reader: formats, link types, damage, and arbitrary bytes.
 
 mod arbitrary_bytes;
 mod files;

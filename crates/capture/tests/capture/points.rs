@@ -1,5 +1,5 @@
-//! Capture points of frames: interfaces of a file, devices of cooked captures, VLANs, and packets
-//! that were lost.
+//! Capture points of frames: interfaces of a file, interface indices of cooked captures, VLANs; and
+//! packets that the capture lost.
 
 use lowtide_capture::{CapturePoint, Interface, Reader};
 use lowtide_units::Instant;
@@ -17,7 +17,7 @@ fn points(file: &[u8]) -> (Vec<CapturePoint>, Vec<Interface>) {
     (points, interfaces)
 }
 
-/// A section with a packet at each of the interfaces.
+/// A section with one packet on each interface.
 fn section(names: &[&str]) -> Vec<u8> {
     let mut writer = PcapngWriter::new("test");
     let ids: Vec<_> = names.iter().map(|name| writer.interface(name)).collect();
@@ -66,7 +66,7 @@ fn cooked_headers_and_vlan_tags_give_the_capture_point() {
 }
 
 #[test]
-fn losses_of_the_capture_are_read_from_interface_statistics() {
+fn interface_statistics_give_the_capture_losses() {
     let mut file = section(&["eth0", "eth1"]);
     assert!(points(&file).1.iter().all(|i| i.dropped.is_none()));
     let statistics = |id: u32, counts: &[(u16, u64)]| {
@@ -79,8 +79,8 @@ fn losses_of_the_capture_are_read_from_interface_statistics() {
         let len = (body.len() as u32 + 12).to_le_bytes();
         [&5_u32.to_le_bytes()[..], &len, &body, &len].concat()
     };
-    // Received (4) is no loss; the later count includes the earlier; an interface that is not
-    // there.
+    // Received packets (4) are no loss; the later count includes the earlier; interface 9 is not
+    // described.
     for block in [
         statistics(1, &[(4, 900), (5, 2)]),
         statistics(1, &[(5, 10), (7, 5)]),

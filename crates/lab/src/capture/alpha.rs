@@ -1,12 +1,13 @@
-//! The marked fraction as a DCTCP sender would estimate it from the ACKs (RFC 8257 §3.3).
+//! The marked fraction as a DCTCP sender estimates it from the ACKs (RFC 8257 §3.3).
 //!
-//! Contract: a window ends with the ACK that covers what was sent when it began; its fraction is bytes
-//! acknowledged under a mark by bytes acknowledged. Alpha follows with gain g and begins at 1. Away from the
-//! sender an ACK covers what has just come by, so a window also lasts one round trip at least.
+//! Contract: a window ends with the ACK that covers the data sent before it began. Its fraction is
+//! the bytes acknowledged with a mark over the bytes acknowledged. Alpha follows with gain g and
+//! begins at 1. Far from the sender an ACK covers data that has just passed, so a window also lasts
+//! at least one round trip.
 
 use super::series::DownsampledSeries;
 
-/// g, where the caller does not say: RFC 8257 §4.2.
+/// g, unless the caller sets it: RFC 8257 §4.2.
 pub(super) const GAIN: f64 = 1.0 / 16.0;
 
 #[derive(Clone, Debug)]
@@ -39,8 +40,8 @@ impl AlphaEstimator {
         }
     }
 
-    /// An ACK up to `ack` for `acked` bytes, `marked` of them under a mark; `sent` is the end of what has
-    /// been sent, `round_trip` the least of the whole path.
+    /// Processes an ACK up to `ack` for `acked` bytes, `marked` of them with a mark. `sent` is the
+    /// end of the data sent; `round_trip` is the minimum of the whole path, nanoseconds.
     pub(super) fn on_ack(
         &mut self,
         (time, round_trip): (u64, u64),
@@ -65,7 +66,7 @@ impl AlphaEstimator {
         (self.acked, self.marked, self.end, self.began) = (0, 0, Some(sent), time);
     }
 
-    /// The last estimate, after at least one window.
+    /// Returns the last estimate, after at least one window.
     pub(super) fn last(&self) -> Option<f64> {
         (self.windows > 0).then_some(self.estimate)
     }
@@ -81,12 +82,12 @@ mod tests {
         a.on_ack((1, 2), 10, (10, 0), 30);
         assert_eq!(a.last(), Some(0.5), "from 1, halfway to 0");
         a.on_ack((2, 2), 20, (10, 10), 40);
-        assert_eq!(a.windows, 1, "30 were under way");
+        assert_eq!(a.windows, 1, "30 were in flight");
         a.on_ack((3, 2), 30, (10, 0), 50);
         assert_eq!((a.windows, a.marked_windows, a.last()), (2, 1, Some(0.5)));
         let fractions = a.fractions.downsampled(10);
         assert_eq!(fractions, [(1, 0.0), (3, 0.5)]);
         a.on_ack((4, 2), 50, (20, 20), 50);
-        assert_eq!(a.windows, 2, "no round trip is that short");
+        assert_eq!(a.windows, 2, "shorter than a round trip");
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of a connection, as JSON has it.
+//! The report on a connection, in the form of its JSON.
 
 use serde::Serialize;
 
@@ -11,11 +11,11 @@ use super::visibility::{CaptureFacts, Visibility};
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConnectionReport {
-    /// Its number in the capture, from zero.
+    /// Number of the connection in the capture, from zero.
     pub(super) flow: usize,
     pub(super) client: String,
     pub(super) server: String,
-    /// `handshake`, `syn-only` (no answer in the capture), `half-open` (the answer was not
+    /// `handshake`, `syn-only` (no SYN-ACK in the capture), `half-open` (the SYN-ACK was not
     /// acknowledged), `unknown` (the capture does not show whether it was), or `under-way` (it was
     /// open before the capture began).
     pub(super) opened: &'static str,
@@ -28,38 +28,38 @@ pub(super) struct ConnectionReport {
     pub(super) syns: u64,
     pub(super) syn_acks: u64,
     pub(super) handshake_ns: Option<u64>,
-    /// Where the capture was taken: `client`, `server`, `between` or `unknown`.
+    /// Location of the capture: `client`, `server`, `between` or `unknown`.
     pub(super) taken_at: &'static str,
-    /// Least times from the capture to client and server and back.
+    /// Minimum round-trip times from the capture to the client and to the server.
     pub(super) to_client_ns: Option<u64>,
     pub(super) to_server_ns: Option<u64>,
     pub(super) ecn: NegotiatedEcn,
-    /// AE, CWR and ECE of SYN and SYN-ACK as one number, as RFC 9768 §3.2.2 has it.
+    /// AE, CWR and ECE of SYN and SYN-ACK as one number (RFC 9768 §3.2.2).
     pub(super) syn_ace: Option<u8>,
     pub(super) syn_ack_ace: Option<u8>,
     pub(super) timestamps: Option<bool>,
     pub(super) sack: Option<bool>,
     pub(super) window_scaling: Option<bool>,
-    /// Shifts of client and server, where both scale.
+    /// Shifts of client and server, if both scale.
     pub(super) window_scale: Option<[u8; 2]>,
     pub(super) client_mss_bytes: Option<u16>,
     pub(super) server_mss_bytes: Option<u16>,
     pub(super) options_lost: u64,
     pub(super) time_backwards: u64,
-    /// What the capture shows of it.
+    /// The part of the connection that the capture shows.
     pub(super) visible: Visibility,
-    /// `problems`, `none-found`, or `undetermined`: none found, and the capture does not show
-    /// enough to say more.
+    /// `problems`, `none-found`, or `undetermined`: none found, but the capture shows too little to
+    /// exclude them.
     pub(super) verdict: &'static str,
     /// The direction with more data first.
     pub(super) directions: Vec<DirectionReport>,
-    /// The worst first; [`super::findings`] finds them.
+    /// Findings, the most severe first; [`super::findings`] computes them.
     pub(super) findings: Vec<FlowFinding>,
 }
 
 impl ConnectionReport {
-    /// Connection `number` of the capture.
-    pub(super) fn of(number: usize, views: &ConnectionViews, scene: &CaptureFacts) -> Self {
+    /// Returns the report on connection `number` of the capture.
+    pub(super) fn of(number: usize, views: &ConnectionViews, facts: &CaptureFacts) -> Self {
         let chosen = views.selected();
         let flow = chosen.flow;
         let opening = &flow.handshake;
@@ -71,13 +71,13 @@ impl ConnectionReport {
             .collect();
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
         let reset = (0..2).find(|i| flow.directions[*i].reset.is_some());
-        let visible = Visibility::of(&chosen, client, &directions, scene);
+        let visible = Visibility::of(&chosen, client, &directions, facts);
         let fins = (0..2).filter(|i| flow.directions[*i].fin.is_some()).count();
         Self {
             flow: number,
             client: flow.endpoints[client].to_string(),
             server: flow.endpoints[1 - client].to_string(),
-            opened: opened(flow, client, scene),
+            opened: opened(flow, client, facts),
             ended: match (reset, fins) {
                 (Some(_), _) => "reset",
                 (None, 2) => "closed",
@@ -117,7 +117,7 @@ impl ConnectionReport {
         }
     }
 
-    /// The same with what was found.
+    /// Returns the report with `findings` and the verdict that follows from them.
     pub(super) fn with_findings(self, findings: Vec<FlowFinding>) -> Self {
         let verdict = if !findings.iter().all(FlowFinding::is_capture_artifact) {
             "problems"
@@ -129,7 +129,7 @@ impl ConnectionReport {
         Self { verdict, findings, ..self }
     }
 
-    /// Losses and stalls could be there and not be seen.
+    /// Returns whether the capture could miss losses and stalls.
     fn is_partially_visible(&self) -> bool {
         let in_part = |d: &DirectionReport| {
             !d.data_seen || !d.acks_seen || d.unseen_bytes.saturating_mul(100) > d.acked_bytes
@@ -140,30 +140,29 @@ impl ConnectionReport {
             || self.directions.iter().any(in_part)
     }
 
-    /// Payload bytes of both directions.
+    /// Returns the payload bytes of both directions.
     pub(super) fn bytes(&self) -> u64 {
         self.directions.iter().map(|d| d.bytes).sum()
     }
 }
 
-/// A handshake that is not over by then is stuck: the SYN-ACK is sent again after a second (RFC
-/// 6298 §2.1).
+/// Time after which an incomplete handshake is stuck: the SYN-ACK is retransmitted after one second
+/// (RFC 6298 §2.1).
 pub(super) const SYN_RTO_NS: u64 = 1_000_000_000;
 
-/// How far the handshake came, as far as the capture shows.
-fn opened(flow: &FlowState, client: usize, scene: &CaptureFacts) -> &'static str {
+/// Returns the state of the handshake, as far as the capture shows it.
+fn opened(flow: &FlowState, client: usize, facts: &CaptureFacts) -> &'static str {
     let opening = &flow.handshake;
     let established = flow.established_packets[client] + flow.established_packets[1 - client] > 0;
     match (opening.syn.or(opening.syn_ack), opening.syn_ack) {
         (None, _) => "under-way",
-        // Neither end sends anything else before it is open.
+        // Neither end sends other packets before the connection is open.
         (Some(_), _) if established => "handshake",
         (Some(_), None) => "syn-only",
         (Some(_), Some(answer)) => {
-            // The client's ACK is missing: that tells something only where its packets are
-            // captured.
-            let waited = scene.end_ns.saturating_sub(answer.time) >= SYN_RTO_NS;
-            let stuck = opening.syn_acks > 1 || (waited && !scene.only_syns);
+            // A missing ACK of the client is significant only if the client's packets are captured.
+            let waited = facts.end_ns.saturating_sub(answer.time) >= SYN_RTO_NS;
+            let stuck = opening.syn_acks > 1 || (waited && !facts.only_syns);
             if flow.sent[client] > 0 && stuck { "half-open" } else { "unknown" }
         }
     }

@@ -1,33 +1,33 @@
-//! Packets that were captured more than once.
+//! Detection of packets that were captured more than once.
 //!
-//! Contract: a packet is a copy when the file shows that it was not sent again:
-//! 1. At another point ([`lowtide_capture::TimeValue`]) all header fields that a router leaves alone
-//!    were seen before, and this point has shown them less often than that one.
-//! 2. At the same point they were seen before with another TTL or hop limit (a router in
-//!    between), with the same identification of IPv4 within 5 ms, as a SYN within 1 ms, or with a
-//!    TSval older than the sender's newest: a retransmission has a current one (RFC 7323 §3.3).
+//! Contract: a packet is a copy if the file shows that it was not retransmitted:
+//! 1. At another point ([`lowtide_capture::CapturePoint`]) all header fields that routers do not
+//!    change were seen before, and this point has shown them less often than that one.
+//! 2. At the same point they were seen before. Evidence is another TTL or hop limit (a router in
+//!    between), the same IPv4 identification within 5 ms, a SYN within 1 ms, or a TSval older than
+//!    the sender's newest: a retransmission has a current one (RFC 7323 §3.3).
 //!
-//! At most [`MOST`] packets of the last second are remembered.
+//! At most [`MAX_PACKETS`] packets of the last second are remembered.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use lowtide_capture::CapturedPacket;
 use lowtide_wire::{Flags, Segment};
 
-/// Copies of a packet come within this time.
+/// Longest time between a packet and its copy.
 const MAX_COPY_AGE_NS: u64 = 1_000_000_000;
-/// Those of one point and hop limit, known by the identification only.
+/// Limit for copies of one point and hop limit that only the identification shows.
 const COPY_NS: u64 = 5_000_000;
-/// A SYN without identification is not sent again that soon.
+/// Limit for SYNs without identification, which are not retransmitted that soon.
 const SYN_COPY_NS: u64 = 1_000_000;
-/// Packets of a connection that are remembered.
+/// Packets remembered per connection.
 const MAX_PACKETS: usize = 512;
-/// Points that are told apart.
+/// Capture points that are distinguished.
 pub(super) const MAX_POINTS: usize = 8;
 
-/// FNV-1a, 64 bits, of the fields that routers leave alone: end, identification, numbers, payload,
-/// flags, window, TSval and TSecr. Two of a few hundred packets agree by chance once in 10^14
-/// captures.
+/// FNV-1a, 64 bits, of the fields that routers do not change: sender, identification, sequence
+/// numbers, payload length, flags, window, TSval and TSecr. Two of a few hundred packets collide
+/// once in 10^14 captures.
 type Fingerprint = u64;
 
 fn fingerprint(from: usize, id: u16, s: &Segment) -> Fingerprint {
@@ -48,7 +48,7 @@ fn fingerprint(from: usize, id: u16, s: &Segment) -> Fingerprint {
 struct SeenPacket {
     time: u64,
     hop_limit: u8,
-    /// How often at each point.
+    /// Number of times seen at each point.
     at: [u8; MAX_POINTS],
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Whether the packet at point number `point` was captured before; it is remembered.
+    /// Returns whether the packet at point `point` was captured before, and remembers it.
     pub(super) fn is_copy(
         &mut self,
         time: u64,
@@ -103,7 +103,7 @@ impl Copies {
                 || (id == 0 && s.flags.contains(Flags::SYN) && age < SYN_COPY_NS)
         };
         if copy && here >= most {
-            // The same transmission once more, not one more.
+            // Another capture of that transmission, not another transmission.
             known.at[point] = here;
         }
         if !copy {
@@ -124,7 +124,7 @@ impl Copies {
         }
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate size in bytes.
     #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         self.known.len() * 2 * size_of::<(Fingerprint, SeenPacket)>()
@@ -154,21 +154,21 @@ mod tests {
     }
 
     #[test]
-    fn each_transmission_counts_once_however_many_points_show_it() {
+    fn each_transmission_counts_once_at_any_number_of_points() {
         let mut c = Copies::default();
         let p = packet(1, 0, 64, None);
         let mut at = |time, point| c.is_copy(time, 0, point, &p);
         assert!(!at(0, 0) && at(40_000_000, 1) && at(40_000_001, 2));
-        assert!(!at(50_000_000, 0), "sent again");
+        assert!(!at(50_000_000, 0), "retransmitted");
         assert!(at(90_000_000, 1) && at(90_000_000, 2));
-        assert!(!at(95_000_000, 1), "a third time, past the first point by another path");
+        assert!(!at(95_000_000, 1), "a third transmission, on another path");
     }
 
     #[test]
-    fn one_point_needs_a_sign_that_the_packet_was_not_sent_again() {
+    fn copies_at_one_point_need_evidence() {
         let mut c = Copies::default();
         assert!(!c.is_copy(0, 0, 0, &packet(1, 0, 64, None)));
-        assert!(!c.is_copy(10, 0, 0, &packet(1, 0, 64, None)), "nothing tells");
+        assert!(!c.is_copy(10, 0, 0, &packet(1, 0, 64, None)), "no evidence");
         assert!(c.is_copy(20, 0, 0, &packet(1, 0, 63, None)), "a router in between");
         assert!(!c.is_copy(0, 0, 0, &packet(2, 5, 64, None)));
         assert!(c.is_copy(4_000_000, 0, 0, &packet(2, 5, 64, None)));
@@ -176,8 +176,8 @@ mod tests {
         assert!(!c.is_copy(0, 0, 0, &packet(3, 0, 64, Some(10))));
         assert!(!c.is_copy(50, 0, 0, &packet(3, 0, 64, Some(10))), "within one tick");
         assert!(!c.is_copy(60, 0, 0, &packet(4, 0, 64, Some(11))));
-        assert!(c.is_copy(70, 0, 0, &packet(3, 0, 64, Some(10))), "its TSval is over");
-        assert!(!c.is_copy(80, 0, 0, &packet(3, 0, 64, Some(11))), "sent again");
+        assert!(c.is_copy(70, 0, 0, &packet(3, 0, 64, Some(10))), "its TSval is old");
+        assert!(!c.is_copy(80, 0, 0, &packet(3, 0, 64, Some(11))), "retransmitted");
     }
 
     #[test]

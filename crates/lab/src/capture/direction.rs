@@ -1,7 +1,7 @@
-//! What is told of one direction of a connection, as JSON has it.
+//! The report on one direction of a connection, in the form of its JSON.
 //!
-//! Contract: times are nanoseconds, moments count from the first packet of the capture; what was not seen or
-//! too rarely is null. `docs/analyze.md` says what each number counts.
+//! Contract: durations are nanoseconds; times are nanoseconds since the first packet of the
+//! capture. Values not seen, or seen too rarely, are null. `docs/analyze.md` defines each number.
 
 use serde::Serialize;
 
@@ -15,17 +15,17 @@ use super::series::DownsampledSeries;
 use super::stalls::Timeout;
 use super::window::WindowCollapse;
 
-/// Points of what is told over time.
+/// Limit on the points of each series over time.
 const MAX_POINTS: usize = 256;
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DirectionReport {
     pub(super) from: String,
     pub(super) to: String,
-    /// Data, and ACKs of it, are in the capture.
+    /// The capture has the data, and ACKs of it.
     pub(super) data_seen: bool,
     pub(super) acks_seen: bool,
-    /// From the first data to the last ACK, or of what is in the capture.
+    /// Times of the first data and the last ACK, or of the part in the capture.
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) mss_bytes: u32,
@@ -43,7 +43,7 @@ pub(super) struct DirectionReport {
     pub(super) reordering_packets: Option<ValueSummary>,
     pub(super) duplicate_acks: u64,
     pub(super) dsacks: u64,
-    /// ACKs with SACK blocks above the number that they acknowledge.
+    /// ACKs with SACK blocks above the acknowledgement number.
     pub(super) sack_acks: u64,
     pub(super) unseen_bytes: u64,
     pub(super) large_packets: u64,
@@ -54,7 +54,7 @@ pub(super) struct DirectionReport {
     pub(super) feedback: FeedbackVerdict,
     pub(super) evidence: EchoEvidence,
     pub(super) alpha: AlphaReport,
-    /// When ACKs came; null near the receiver, which does not see it.
+    /// Bytes in flight when ACKs arrived; null near the receiver, where they are not visible.
     pub(super) flight_bytes: Option<ValueSummary>,
     pub(super) collapses: Vec<Span>,
     pub(super) stuck_ece: Option<EceRunReport>,
@@ -82,7 +82,7 @@ pub(super) struct EcnCounts {
     pub(super) ece_run_acks: Option<ValueSummary>,
     pub(super) ece_run_ns: Option<ValueSummary>,
     pub(super) longest_ece_run: Option<EceRunReport>,
-    /// Accurate ECN: packets with CE by the ACE field, and ACKs that added some.
+    /// Accurate ECN: packets with CE counted by the ACE field, and ACKs that added some.
     pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
 }
@@ -107,7 +107,7 @@ pub(super) struct Span {
 pub(super) struct AlphaReport {
     pub(super) windows: u64,
     pub(super) marked_windows: u64,
-    /// Bytes under a mark by bytes acknowledged, over the whole flow.
+    /// Bytes acknowledged with a mark over bytes acknowledged, for the whole flow.
     pub(super) marked_fraction: Option<f64>,
     pub(super) last: Option<f64>,
 }
@@ -118,16 +118,16 @@ pub(super) struct Timeouts {
     pub(super) total_ns: u64,
     pub(super) most_backoff: u32,
     pub(super) tail_probes: u64,
-    /// Times from what armed the timer until the first byte not acknowledged was sent again,
-    /// shorter than any stack's least RTO.
+    /// Times from arming the timer to the retransmission of the first unacknowledged byte that are
+    /// shorter than any stack's minimum RTO.
     pub(super) implausible_ns: Option<ValueSummary>,
-    /// The first of them.
+    /// Start and end of the first of them.
     pub(super) first_implausible: Option<(u64, u64)>,
-    /// From when on nothing moved, until when, and how many timeouts in a row came before.
+    /// Start and end of each timeout's silence, and the number of consecutive timeouts before it.
     pub(super) listed: Vec<(u64, u64, u32)>,
 }
 
-/// Pairs of a moment and a value; thinned so that the extremes stay.
+/// Series of (time, value), downsampled so that extremes remain.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct OverTime {
     pub(super) marked_fraction: Vec<(u64, f64)>,
@@ -150,27 +150,27 @@ impl From<WindowCollapse> for Span {
 }
 
 impl DirectionReport {
-    /// The data of the end `from`; none where neither data nor ACKs of more than a FIN are in the
-    /// capture.
+    /// Returns the report on the data of end `from`, or `None` if the capture has neither data nor
+    /// ACKs of more than a FIN.
     pub(super) fn of(flow: &FlowState, from: usize) -> Option<Self> {
-        let half = &flow.directions[from];
-        let data_seen = half.first_data.is_some();
-        let acked = half.first_ack.filter(|_| half.stream.acked > 1);
-        let start_ns = half.first_data.or(acked)?;
+        let state = &flow.directions[from];
+        let data_seen = state.first_data.is_some();
+        let acked = state.first_ack.filter(|_| state.stream.acked > 1);
+        let start_ns = state.first_data.or(acked)?;
         let round_trip = flow.min_rtt().unwrap_or(0);
         let at_sender = flow.capture_location() == CaptureLocation::At(from);
         let at_receiver = flow.capture_location() == CaptureLocation::At(1 - from);
-        let mut collapses = half.window.collapses(at_sender, round_trip);
+        let mut collapses = state.window.collapses(at_sender, round_trip);
         collapses.retain(|_| data_seen);
         let mode = flow.negotiated_ecn();
-        let stream = &half.stream;
+        let stream = &state.stream;
         Some(Self {
             from: flow.endpoints[from].to_string(),
             to: flow.endpoints[1 - from].to_string(),
             start_ns,
             data_seen,
-            acks_seen: half.acks > 0,
-            end_ns: if half.acks > 0 { half.last_ack } else { half.last_data }.max(start_ns),
+            acks_seen: state.acks > 0,
+            end_ns: if state.acks > 0 { state.last_ack } else { state.last_data }.max(start_ns),
             mss_bytes: flow.mss(from, 0),
             packets: stream.packets,
             segments: stream.segments,
@@ -180,43 +180,43 @@ impl DirectionReport {
             retransmitted_bytes: stream.retransmitted_bytes,
             needless_bytes: stream.spurious_bytes,
             lost_before_capture_segments: stream.lost_before_capture,
-            captured_twice: half.copies,
+            captured_twice: state.copies,
             keep_alives: stream.keep_alives,
             reordered: stream.reordered,
             reordering_packets: stream.reordering_extent.summary(),
-            duplicate_acks: half.duplicate_acks,
-            dsacks: half.dsacks,
-            sack_acks: half.sack_acks,
+            duplicate_acks: state.duplicate_acks,
+            dsacks: state.dsacks,
+            sack_acks: state.sack_acks,
             unseen_bytes: stream.unseen_bytes,
             large_packets: stream.large,
             largest_payload_bytes: stream.largest,
-            rtt_ns: half.rtt.by_ack.summary(),
-            rtt_by_timestamps_ns: half.rtt.by_timestamp.summary(),
-            marks: marks(half),
+            rtt_ns: state.rtt.by_ack.summary(),
+            rtt_by_timestamps_ns: state.rtt.by_timestamp.summary(),
+            marks: marks(state),
             feedback: if data_seen {
-                feedback::decide(mode, &half.ecn, !collapses.is_empty())
+                feedback::decide(mode, &state.ecn, !collapses.is_empty())
             } else {
                 feedback::without_data(mode)
             },
-            evidence: half.ecn.evidence,
-            alpha: alpha(half, mode, flow.mss(from, 0), data_seen),
-            flight_bytes: half.window.flight.summary().filter(|_| !at_receiver && data_seen),
+            evidence: state.ecn.evidence,
+            alpha: alpha(state, mode, flow.mss(from, 0), data_seen),
+            flight_bytes: state.window.flight.summary().filter(|_| !at_receiver && data_seen),
             collapses: collapses.into_iter().map(Span::from).collect(),
-            stuck_ece: stuck(half, round_trip).filter(|_| data_seen),
+            stuck_ece: stuck(state, round_trip).filter(|_| data_seen),
             timeouts: Timeouts {
-                count: half.stalls.timeouts,
-                total_ns: half.stalls.timeout_ns,
-                most_backoff: half.stalls.most_backoff,
-                tail_probes: half.stalls.tail_probes,
-                implausible_ns: half.stalls.implausible.summary(),
-                first_implausible: half.stalls.first_implausible,
-                listed: half.stalls.listed.iter().map(listed).collect(),
+                count: state.stalls.timeouts,
+                total_ns: state.stalls.timeout_ns,
+                most_backoff: state.stalls.most_backoff,
+                tail_probes: state.stalls.tail_probes,
+                implausible_ns: state.stalls.implausible.summary(),
+                first_implausible: state.stalls.first_implausible,
+                listed: state.stalls.listed.iter().map(listed).collect(),
             },
-            delayed_acks_ns: half.stalls.delayed_acks.summary(),
-            zero_windows_ns: half.stalls.zero_windows.summary(),
-            zero_window_open: half.stalls.zero_window_since().is_some(),
-            zero_windows: zero_windows(flow, half),
-            over_time: over_time(half, !at_receiver && data_seen && half.acks > 0, data_seen),
+            delayed_acks_ns: state.stalls.delayed_acks.summary(),
+            zero_windows_ns: state.stalls.zero_windows.summary(),
+            zero_window_open: state.stalls.zero_window_since().is_some(),
+            zero_windows: zero_windows(flow, state),
+            over_time: over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen),
         })
     }
 }
@@ -225,13 +225,13 @@ fn listed(t: &Timeout) -> (u64, u64, u32) {
     (t.from, t.to, t.backoff)
 }
 
-fn zero_windows(flow: &FlowState, half: &DirectionState) -> Vec<(u64, u64)> {
-    let open = half.stalls.zero_window_since().map(|since| (since, flow.last));
-    half.stalls.zero_window_spans.iter().copied().chain(open).collect()
+fn zero_windows(flow: &FlowState, state: &DirectionState) -> Vec<(u64, u64)> {
+    let open = state.stalls.zero_window_since().map(|since| (since, flow.last));
+    state.stalls.zero_window_spans.iter().copied().chain(open).collect()
 }
 
-fn marks(half: &DirectionState) -> EcnCounts {
-    let echo = &half.ecn;
+fn marks(state: &DirectionState) -> EcnCounts {
+    let echo = &state.ecn;
     EcnCounts {
         not_ect: echo.not_ect,
         ect0: echo.ect0,
@@ -251,47 +251,47 @@ fn marks(half: &DirectionState) -> EcnCounts {
     }
 }
 
-/// ECE on every ACK for long, and no CWR that could have ended it.
-fn stuck(half: &DirectionState, round_trip: u64) -> Option<EceRunReport> {
+/// ECE on every ACK for long, without a CWR that could have ended it.
+fn stuck(state: &DirectionState, round_trip: u64) -> Option<EceRunReport> {
     let long = |r: &EceRun| {
         r.acks >= feedback::STUCK_ACKS
             && r.cwr == 0
             && r.to - r.from >= round_trip.saturating_mul(10)
     };
-    half.ecn.longest.filter(long).map(EceRunReport::from)
+    state.ecn.longest.filter(long).map(EceRunReport::from)
 }
 
-fn alpha(half: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool) -> AlphaReport {
+fn alpha(state: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool) -> AlphaReport {
     let marked = if mode == NegotiatedEcn::Accecn {
-        half.ecn.ce_by_ace.saturating_mul(u64::from(mss)).min(half.stream.acked)
+        state.ecn.ce_by_ace.saturating_mul(u64::from(mss)).min(state.stream.acked)
     } else {
-        half.ecn.ece_bytes
+        state.ecn.ece_bytes
     };
-    let all = half.stream.acked;
+    let all = state.stream.acked;
     if !data_seen {
-        // Without the data no window has an end.
+        // Without the data, no window ends.
         let marked_fraction = (all > 0).then(|| marked as f64 / all as f64);
         return AlphaReport { windows: 0, marked_windows: 0, marked_fraction, last: None };
     }
     AlphaReport {
-        windows: half.alpha.windows,
-        marked_windows: half.alpha.marked_windows,
+        windows: state.alpha.windows,
+        marked_windows: state.alpha.marked_windows,
         marked_fraction: (all > 0).then(|| marked as f64 / all as f64),
-        last: half.alpha.last().filter(|_| mode != NegotiatedEcn::Off),
+        last: state.alpha.last().filter(|_| mode != NegotiatedEcn::Off),
     }
 }
 
-fn over_time(half: &DirectionState, flight: bool, windows: bool) -> OverTime {
-    let width = half.goodput.width();
+fn over_time(state: &DirectionState, flight: bool, windows: bool) -> OverTime {
+    let width = state.goodput.width();
     let shown = |series: &DownsampledSeries, on: bool| {
         if on { series.downsampled(MAX_POINTS) } else { Vec::new() }
     };
     let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
     OverTime {
-        marked_fraction: shown(&half.alpha.fractions, windows),
-        alpha: shown(&half.alpha.alphas, windows),
-        flight_bytes: shown(&half.window.over_time, flight),
+        marked_fraction: shown(&state.alpha.fractions, windows),
+        alpha: shown(&state.alpha.alphas, windows),
+        flight_bytes: shown(&state.window.over_time, flight),
         goodput_bin_ns: width,
-        goodput_mbps: half.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
+        goodput_mbps: state.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! One direction of a connection: the data of one end, and what the other end answers.
+//! State of one direction of a connection: the data of one end and the ACKs of the other.
 
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
@@ -12,36 +12,36 @@ use super::stream::{PayloadKind, SequenceTracker};
 use super::trace::TimeSequenceTrace;
 use super::window::FlightTracker;
 
-/// Settings of the analysis of a connection.
+/// Settings for the analysis of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AnalysisSettings {
     /// g of alpha.
     pub(super) gain: f64,
-    /// Least retransmission timeout of the senders' stacks, nanoseconds.
+    /// Minimum retransmission timeout of the senders' stacks, nanoseconds.
     pub(super) rto_min: u64,
-    /// A plot is wanted.
+    /// A plot is requested.
     pub(super) traced: bool,
 }
 
-/// What both directions of a connection tell about a packet of this one.
+/// State of both directions when a packet arrives. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketContext {
     pub(super) time: u64,
     pub(super) negotiated_ecn: NegotiatedEcn,
     /// Payload of a full segment.
     pub(super) mss: u32,
-    /// Least round trip of the whole path.
+    /// Minimum round trip of the whole path.
     pub(super) min_rtt: Option<u64>,
-    /// Least round trip between the capture and this sender, and a usual one.
+    /// Minimum and median round trip between the capture and this sender.
     pub(super) min_sender_rtt: Option<u64>,
     pub(super) median_sender_rtt: Option<u64>,
-    /// How long no packet of the connection had come by.
+    /// Time since the connection's last packet.
     pub(super) silence: u64,
 }
 
-/// A silence that long before a segment is sent again is a timeout, where no round trip is known.
+/// Silence before a retransmission that is taken for a timeout while the round trip is unknown.
 const LONG_SILENCE_NS: u64 = 100_000_000;
-/// A capture is at a sender when the way to the receiver is so many times as long.
+/// A capture is at a sender if its round trip to the receiver is this many times longer.
 pub(super) const NEAR_RTT_RATIO: u64 = 4;
 
 #[derive(Clone, Debug)]
@@ -58,14 +58,13 @@ pub(super) struct DirectionState {
     /// The first ACK that advanced.
     pub(super) first_ack: Option<u64>,
     pub(super) last_ack: u64,
-    /// ACKs of this data in the capture, and those with SACK blocks above the number that they
-    /// acknowledge.
+    /// ACKs of this data, and those with SACK blocks above the acknowledgement number.
     pub(super) acks: u64,
     pub(super) sack_acks: u64,
-    /// DSACK blocks (RFC 2883), and ACKs that repeat the number before.
+    /// DSACK blocks (RFC 2883), and ACKs that repeat the previous number.
     pub(super) dsacks: u64,
     pub(super) duplicate_acks: u64,
-    /// Packets captured twice.
+    /// Packets captured more than once.
     pub(super) copies: u64,
     last_window: Option<u16>,
     pub(super) fin: Option<u64>,
@@ -101,23 +100,23 @@ impl DirectionState {
         }
     }
 
-    /// How long a silence is a timeout's.
-    fn timeout_silence(&self, around: &PacketContext) -> u64 {
+    /// Returns the silence from which on a retransmission is a timeout.
+    fn timeout_silence(&self, context: &PacketContext) -> u64 {
         let Some(smoothed) = self.rtt.srtt() else { return LONG_SILENCE_NS };
-        let back = around.min_sender_rtt.unwrap_or(0);
+        let back = context.min_sender_rtt.unwrap_or(0);
         if self.rtt.min().is_some_and(|there| there > back.saturating_mul(NEAR_RTT_RATIO)) {
-            // Whatever an ACK makes the sender do follows at once here.
+            // The capture is near the sender, which reacts to an ACK at once.
             (smoothed / 2).max(back.saturating_mul(NEAR_RTT_RATIO))
         } else {
-            // Here a whole round trip may pass between an ACK and what it makes the sender do.
-            let usual = around.median_sender_rtt.unwrap_or(back);
+            // A whole round trip may pass between an ACK and the sender's reaction.
+            let usual = context.median_sender_rtt.unwrap_or(back);
             (smoothed + usual.max(back)).saturating_mul(3)
         }
     }
 
-    /// This end sends a segment without SYN.
-    pub(super) fn on_segment(&mut self, segment: &Segment, around: &PacketContext) {
-        let time = around.time;
+    /// Processes a segment without SYN from this end.
+    pub(super) fn on_segment(&mut self, segment: &Segment, context: &PacketContext) {
+        let time = context.time;
         if let Some(stamps) = segment.options.timestamps {
             self.rtt.on_tsval(time, stamps.value);
         }
@@ -125,22 +124,22 @@ impl DirectionState {
             self.fin.get_or_insert(time);
         }
         let head_sent = self.stream.first_unacked_sent();
-        let (sent, start) = self.stream.on_data(time, segment, around.mss, around.min_rtt);
+        let (sent, start) = self.stream.on_data(time, segment, context.mss, context.min_rtt);
         if segment.payload_len == 0 || sent == PayloadKind::NoData {
             return;
         }
         self.first_data.get_or_insert(time);
         self.last_data = time;
         let fresh = matches!(sent, PayloadKind::New | PayloadKind::Reordered);
-        let accurate = around.negotiated_ecn == NegotiatedEcn::Accecn;
-        self.ecn.on_data(segment, start, around.mss, fresh, accurate);
+        let accurate = context.negotiated_ecn == NegotiatedEcn::Accecn;
+        self.ecn.on_data(segment, start, context.mss, fresh, accurate);
         if let PayloadKind::Retransmission { head, tail } = sent {
-            let threshold = self.timeout_silence(around);
+            let threshold = self.timeout_silence(context);
             let armed = head_sent.unwrap_or(0).max(self.last_ack);
             let fired =
-                head && self.stalls.on_head_retransmit(time, around.silence, threshold, armed);
+                head && self.stalls.on_head_retransmit(time, context.silence, threshold, armed);
             if tail && !head && !fired {
-                self.stalls.on_tail_retransmit(around.silence, threshold);
+                self.stalls.on_tail_retransmit(context.silence, threshold);
             }
         }
         self.window.on_data(time, self.stream.flight());
@@ -151,9 +150,9 @@ impl DirectionState {
         }
     }
 
-    /// The other end sends a segment without SYN that acknowledges.
-    pub(super) fn on_ack(&mut self, segment: &Segment, around: &PacketContext) {
-        let (time, mss) = (around.time, around.mss);
+    /// Processes a segment without SYN from the other end that acknowledges data of this end.
+    pub(super) fn on_ack(&mut self, segment: &Segment, context: &PacketContext) {
+        let (time, mss) = (context.time, context.mss);
         if let Some(stamps) = segment.options.timestamps {
             self.rtt.on_tsecr(time, stamps.echo);
         }
@@ -182,7 +181,7 @@ impl DirectionState {
         if let Some(rtt) = covered.rtt {
             self.rtt.on_ack(rtt, newly == covered.flight);
         }
-        let echo = match around.negotiated_ecn {
+        let echo = match context.negotiated_ecn {
             NegotiatedEcn::Accecn => {
                 let ahead = self.ecn.on_accecn_ack(segment, &covered);
                 marked = ahead.saturating_mul(u64::from(mss));
@@ -201,8 +200,8 @@ impl DirectionState {
             self.last_ack = time;
             self.stalls.on_advance();
             self.goodput.add(time, newly);
-            self.window.on_ack(time, &covered, echo, mss, around.min_rtt);
-            let now = (time, around.min_rtt.unwrap_or(0));
+            self.window.on_ack(time, &covered, echo, mss, context.min_rtt);
+            let now = (time, context.min_rtt.unwrap_or(0));
             self.alpha.on_ack(now, covered.ack, (newly, marked), self.stream.highest);
         }
         if let Some(trace) = &mut self.trace

@@ -1,5 +1,5 @@
-//! Both directions of a connection, each only once something is known of it: most connections of a
-//! large capture are short, and a flood of SYNs must not cost more memory than its packets.
+//! Both directions of a connection, each allocated with its first packet. Most connections of a
+//! large capture are short, and a SYN flood must not use more memory than its packets.
 
 use std::ops::{Index, IndexMut};
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ static EMPTY: LazyLock<DirectionState> = LazyLock::new(|| {
     DirectionState::new(AnalysisSettings { gain: 1.0, rto_min: 0, traced: false })
 });
 
-/// By the end that sends the data.
+/// States by the end that sends the data.
 #[derive(Clone, Debug)]
 pub(super) struct DirectionStates {
     settings: AnalysisSettings,
@@ -23,7 +23,7 @@ impl DirectionStates {
         Self { settings, by_sender: [None, None] }
     }
 
-    /// Those of which something is known.
+    /// Iterates over the allocated states.
     pub(super) fn known_mut(&mut self) -> impl Iterator<Item = &mut DirectionState> {
         self.by_sender.iter_mut().flatten().map(Box::as_mut)
     }

@@ -1,6 +1,6 @@
-//! Marks and their echo: what is on the wire, and what tells the kinds of receivers apart.
+//! Counts of marks and of their echo, and evidence that distinguishes the kinds of receivers.
 //!
-//! Contract: only counts here; what they mean is decided in `feedback`.
+//! Contract: this module only counts; `feedback` decides.
 
 use std::collections::VecDeque;
 
@@ -9,46 +9,46 @@ use lowtide_wire::{Ecn, Flags, Segment};
 use super::histogram::LogHistogram;
 use super::stream::{AckCoverage, SequenceTracker};
 
-/// CWR segments under way, and arrivals without an ACK, that are remembered.
+/// Limits on the CWR segments in flight and on the arrivals without an ACK that are remembered.
 const MAX_CWR: usize = 256;
 const MAX_ARRIVALS: usize = 8192;
-/// What r.cep begins with (RFC 9768 §3.2.1).
+/// Initial value of r.cep (RFC 9768 §3.2.1).
 const FIRST_ACE: u8 = 5;
 
-/// ACKs in a row with ECE.
+/// A run of consecutive ACKs with ECE. Times are in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct EceRun {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) acks: u64,
     pub(super) bytes: u64,
-    /// Segments with CWR that its ACKs covered.
+    /// Segments with CWR covered by the run's ACKs.
     pub(super) cwr: u64,
 }
 
-/// What two receivers echo: one of RFC 3168 and one of DCTCP.
+/// ECE that a receiver of RFC 3168 and one of DCTCP would send.
 #[derive(Clone, Copy, Debug, Default)]
 struct ExpectedEce {
     rfc3168: bool,
     dctcp: bool,
 }
 
-/// How often what was seen fits which receiver.
+/// Number of observations that fit each kind of receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub(super) struct EchoEvidence {
-    /// Runs of ECE that ended with the ACK that first covers a segment with CWR, and elsewhere.
+    /// Runs of ECE that ended with the ACK that first covers a segment with CWR, and other runs.
     pub(super) ended_at_cwr: u64,
     pub(super) ended_elsewhere: u64,
-    /// First ACKs with ECE that cover one segment, and more.
+    /// First ACKs of a run that cover one segment, and those that cover several.
     pub(super) onset_of_one: u64,
     pub(super) onset_of_more: u64,
-    /// Where an echo ended at CWR: ACKs for that segment alone; that went on to later ones, or came from a
-    /// timer; that end there and began earlier.
+    /// ACKs with which an echo ended at CWR: for that segment alone; for later ones too, or sent by
+    /// a timer; for earlier ones too.
     pub(super) cwr_alone: u64,
     pub(super) cwr_and_later: u64,
     pub(super) cwr_and_earlier: u64,
-    /// ACKs for which CE on the data says different things to the two receivers, and how many did as a
-    /// receiver of RFC 3168 and as one of DCTCP.
+    /// ACKs for which the two kinds of receivers would send different ECE, and those that fit RFC
+    /// 3168 and DCTCP.
     pub(super) telling_acks: u64,
     pub(super) as_rfc3168: u64,
     pub(super) as_dctcp: u64,
@@ -73,27 +73,28 @@ pub(super) struct EcnTracker {
     pub(super) longest: Option<EceRun>,
     cwr_in_flight: VecDeque<(u64, u64)>,
     pub(super) evidence: EchoEvidence,
-    /// Data as it came by: its end, and what they echo from then on.
+    /// Data in flight: its end, and the ECE that each receiver sends from then on.
     arrivals: VecDeque<(u64, ExpectedEce)>,
     expected: ExpectedEce,
     expected_on_ack: Option<ExpectedEce>,
-    /// An echo ended with an ACK for the segment with CWR alone; counts unless the next ACK says ECE again,
-    /// because then a new mark hurried it.
+    /// An echo ended with an ACK for the segment with CWR alone. It counts unless the next ACK has
+    /// ECE again: then a new mark triggered the ACK.
     cwr_alone_pending: bool,
     ace: Option<u8>,
     skip_ace: bool,
-    /// Packets with CE that the ACE field has counted.
+    /// Packets with CE counted by the ACE field.
     pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
 }
 
 impl EcnTracker {
-    /// The next segment, if it is a pure ACK, has the handshake encoding in its ACE field (RFC 9768 §3.2.2.1).
+    /// Marks the next segment, if it is a pure ACK, as one with the handshake encoding in its ACE
+    /// field (RFC 9768 §3.2.2.1).
     pub(super) fn skip_handshake_ack(&mut self) {
         self.skip_ace = true;
     }
 
-    /// A segment with payload from `start` on; `fresh`: it was not seen before.
+    /// Processes a segment with payload from `start` on; `fresh` if it was not seen before.
     pub(super) fn on_data(
         &mut self,
         segment: &Segment,
@@ -140,7 +141,7 @@ impl EcnTracker {
         }
     }
 
-    /// An ACK of RFC 3168's kind. `lone`: it came from a timer, as far as one can tell.
+    /// Processes an ACK with the feedback of RFC 3168; `lone` if a timer seems to have sent it.
     pub(super) fn on_classic_ack(
         &mut self,
         time: u64,
@@ -224,7 +225,7 @@ impl EcnTracker {
         }
     }
 
-    /// What the two receivers would have echoed on this ACK.
+    /// Compares this ACK with those that the two receivers would have sent.
     fn compare(&mut self, covered: &AckCoverage, echo: bool, clear: bool) {
         while let Some((_, echoes)) = self.arrivals.front().filter(|a| a.0 <= covered.ack) {
             self.expected_on_ack = Some(*echoes);
@@ -237,7 +238,7 @@ impl EcnTracker {
         }
     }
 
-    /// An ACK of Accurate ECN; how many packets with CE it adds.
+    /// Processes an ACK of Accurate ECN. Returns the number of packets with CE that it adds.
     pub(super) fn on_accecn_ack(&mut self, ack: &Segment, covered: &AckCoverage) -> u64 {
         self.acks += 1;
         let pure = ack.payload_len == 0 && ack.options.sack.is_empty();
@@ -256,7 +257,7 @@ impl EcnTracker {
         ahead
     }
 
-    /// The capture is over: what runs on counts as it is.
+    /// Ends the capture: open runs are counted as they are.
     pub(super) fn finish(&mut self) {
         self.evidence.cwr_alone += u64::from(std::mem::take(&mut self.cwr_alone_pending));
         let open = self.open_run;

@@ -1,30 +1,30 @@
-//! Which feedback a receiver speaks, decided from the counts of [`super::echo`].
+//! Classification of a receiver's ECN feedback from the counts of [`super::ecn_echo`].
 //!
-//! Contract: a verdict names its evidence. Where several receivers could have sent what was seen, it is
-//! `undecided`, or `dctcp-or-odctcp` where only these two are left. How each is decided: `docs/analyze.md`.
+//! Contract: a verdict names its evidence. If several receivers could have sent the ACKs, it is
+//! `undecided`, or `dctcp-or-odctcp` if only these two remain. Rules: `docs/analyze.md`.
 
 use serde::Serialize;
 
 use super::ecn_echo::{EchoEvidence, EcnTracker};
 use super::handshake::NegotiatedEcn;
 
-/// ACKs for which receivers differ that are enough to decide.
+/// Distinguishing ACKs needed for a decision.
 const MIN_DISTINGUISHING_ACKS: u64 = 5;
-/// Runs of ECE that are enough.
+/// Runs of ECE needed for a decision.
 const MIN_RUNS: u64 = 3;
-/// One contradiction in so many may be a lost ACK.
+/// One contradiction among this many may be a lost ACK.
 const TOLERANCE: u64 = 20;
-/// ACKs under an echo that never ends before it can be called stuck.
+/// ACKs with ECE after which an echo that never ends is stuck.
 pub(super) const STUCK_ACKS: u64 = 20;
 
-/// What the receiver speaks.
+/// Kind of ECN feedback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum FeedbackKind {
     Rfc3168,
     Dctcp,
     Odctcp,
-    /// The echo of DCTCP, and no ACK by which the two could be told apart.
+    /// Echo of DCTCP, and no ACK that distinguishes the two.
     DctcpOrOdctcp,
     Accecn,
     /// No echo.
@@ -37,7 +37,7 @@ impl FeedbackKind {
         match self {
             Self::Rfc3168 => "RFC 3168 (ECE until CWR)",
             Self::Dctcp => "DCTCP (ECE is the mark of the last segment)",
-            Self::Odctcp => "ODCTCP (DCTCP's echo, CWR is not hurried)",
+            Self::Odctcp => "ODCTCP (DCTCP's echo, no immediate ACK for CWR)",
             Self::DctcpOrOdctcp => "DCTCP or ODCTCP (exact echo)",
             Self::Accecn => "AccECN (counter of CE packets)",
             Self::None => "none",
@@ -49,7 +49,7 @@ impl FeedbackKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct FeedbackVerdict {
     pub(super) kind: FeedbackKind,
-    /// Nothing else explains what was seen; else it is the likeliest.
+    /// No other kind explains the ACKs; otherwise the kind is the likeliest.
     pub(super) certain: bool,
     pub(super) why: Vec<String>,
 }
@@ -65,12 +65,12 @@ impl FeedbackVerdict {
     }
 }
 
-/// Nearly all of `all`.
+/// Returns whether `part` is all of `all` but for the tolerance.
 const fn nearly(part: u64, all: u64) -> bool {
     all > 0 && part + all / TOLERANCE >= all
 }
 
-/// The verdict where ACKs are in the capture and the data that they acknowledge is not.
+/// Returns the verdict for ACKs whose data is not in the capture.
 pub(super) fn without_data(mode: NegotiatedEcn) -> FeedbackVerdict {
     match mode {
         NegotiatedEcn::Off => {
@@ -86,7 +86,7 @@ pub(super) fn without_data(mode: NegotiatedEcn) -> FeedbackVerdict {
     }
 }
 
-/// The verdict; `collapsed`: the window was stuck at two segments under ECE.
+/// Returns the verdict; `collapsed` if the window was stuck at two segments under ECE.
 pub(super) fn decide(mode: NegotiatedEcn, echo: &EcnTracker, collapsed: bool) -> FeedbackVerdict {
     match mode {
         NegotiatedEcn::Off => {
@@ -115,8 +115,8 @@ pub(super) fn decide(mode: NegotiatedEcn, echo: &EcnTracker, collapsed: bool) ->
     let of = &echo.evidence;
     if of.telling_acks >= MIN_DISTINGUISHING_ACKS {
         let counts = format!(
-            "of {} ACKs for which the CE of the data asks different things, {} are as RFC 3168 has it and \
-             {} as DCTCP",
+            "of {} ACKs for which the two echoes differ, {} fit RFC 3168 and \
+             {} fit DCTCP",
             of.telling_acks, of.as_rfc3168, of.as_dctcp
         );
         if nearly(of.as_rfc3168, of.telling_acks) {
@@ -133,14 +133,14 @@ pub(super) fn decide(mode: NegotiatedEcn, echo: &EcnTracker, collapsed: bool) ->
 fn without_ece(mode: NegotiatedEcn, echo: &EcnTracker) -> FeedbackVerdict {
     let agreed = if mode == NegotiatedEcn::Unknown { "" } else { "ECN was agreed, but " };
     if echo.ce >= 10 {
-        let why = format!("{agreed}{} segments with CE went by and no ACK said ECE", echo.ce);
+        let why = format!("{agreed}{} segments with CE passed and no ACK had ECE", echo.ce);
         return FeedbackVerdict::new(FeedbackKind::None, true, why);
     }
-    let why = format!("{agreed}no ACK of {} said ECE: nothing to judge by", echo.acks);
+    let why = format!("{agreed}none of {} ACKs had ECE: no evidence", echo.acks);
     FeedbackVerdict::new(FeedbackKind::Undecided, false, why)
 }
 
-/// By where runs of ECE end, which a capture at the sender shows.
+/// Decides by the ends of ECE runs, which a capture at the sender shows.
 fn by_runs(echo: &EcnTracker, collapsed: bool) -> FeedbackVerdict {
     let of = &echo.evidence;
     let ended = of.ended_at_cwr + of.ended_elsewhere;
@@ -192,12 +192,12 @@ fn by_runs(echo: &EcnTracker, collapsed: bool) -> FeedbackVerdict {
     }
 }
 
-/// DCTCP or ODCTCP, by the ACK for a segment with CWR with which an echo ended.
+/// Decides between DCTCP and ODCTCP by the ACKs with which echoes ended at CWR.
 fn dctcp_or_odctcp(of: &EchoEvidence, certain: bool, counts: String) -> FeedbackVerdict {
     let waited = of.cwr_and_later + of.cwr_and_earlier;
     let all = of.cwr_alone + waited;
     let why = format!(
-        "where an echo ended at CWR, {} of {all} ACKs are for that segment alone (DCTCP hurries them, \
+        "where an echo ended at CWR, {} of {all} ACKs are for that segment alone (DCTCP sends them at once, \
          ODCTCP does not)",
         of.cwr_alone
     );

@@ -1,8 +1,8 @@
-//! Something that is wrong with a connection.
+//! A finding about a connection.
 
 use serde::Serialize;
 
-/// How bad it is; the worst first.
+/// Severity, in descending order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Severity {
@@ -15,7 +15,7 @@ pub(super) enum Severity {
 pub(super) struct FlowFinding {
     pub(super) weight: Severity,
     pub(super) kind: &'static str,
-    /// Who sends the data that it is about; none where it is about the connection.
+    /// Sender of the data concerned; `None` if the finding is about the connection.
     pub(super) from: Option<String>,
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
@@ -23,7 +23,7 @@ pub(super) struct FlowFinding {
     pub(super) means: &'static str,
 }
 
-/// Kinds that are about the capture, not about the connection.
+/// Kinds of findings about the capture, not about the connection.
 const CAPTURE_ARTIFACTS: [&str; 10] = [
     "answer-unknown",
     "captured-twice",
@@ -38,7 +38,7 @@ const CAPTURE_ARTIFACTS: [&str; 10] = [
 ];
 
 impl FlowFinding {
-    /// It says something about the capture only.
+    /// Returns whether the finding is about the capture only.
     pub(super) fn is_capture_artifact(&self) -> bool {
         CAPTURE_ARTIFACTS.contains(&self.kind)
     }

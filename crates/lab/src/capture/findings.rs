@@ -1,6 +1,6 @@
-//! What is wrong with a connection, in plain words: what, when, how long, what it usually means.
+//! Findings about a connection in plain words: symptom, time, duration, usual meaning.
 //!
-//! Contract: every sentence follows from the numbers of the report; what only may be so is said so.
+//! Contract: every sentence follows from the numbers of the report; guesses are marked as such.
 
 use super::connection::{ConnectionReport, SYN_RTO_NS};
 use super::direction::DirectionReport;
@@ -31,11 +31,11 @@ impl FindingCollector<'_> {
     }
 }
 
-/// All findings of a connection, the worst first, among equals the longest.
-pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding> {
+/// Returns all findings of a connection, the most severe first, then the longest.
+pub(super) fn of(c: &ConnectionReport, facts: &CaptureFacts) -> Vec<FlowFinding> {
     let mut draft =
         FindingCollector { found: Vec::new(), whole: (c.start_ns, c.end_ns), from: None };
-    opening(c, scene, &mut draft);
+    opening(c, facts, &mut draft);
     capture_point(c, &mut draft);
     for d in &c.directions {
         let mut own = FindingCollector {
@@ -49,7 +49,7 @@ pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding>
         capture(d, &mut own);
         draft.found.append(&mut own.found);
     }
-    // A collapse explains the stuck echo beside it.
+    // A collapse explains the stuck ECE that comes with it.
     let rank = |f: &FlowFinding| f.kind != "window-collapse";
     draft
         .found
@@ -57,7 +57,7 @@ pub(super) fn of(c: &ConnectionReport, scene: &CaptureFacts) -> Vec<FlowFinding>
     draft.found
 }
 
-fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollector<'_>) {
+fn opening(c: &ConnectionReport, facts: &CaptureFacts, out: &mut FindingCollector<'_>) {
     let tries = count(c.syns, "SYN");
     match c.opened {
         "syn-only" if c.ended == "reset" => out.add(
@@ -65,13 +65,13 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             "refused",
             None,
             format!("the connection was refused: {tries}, answered by a reset"),
-            "nobody listens on that port, or a firewall answers in its place",
+            "no process listens on that port, or a firewall answers in its place",
         ),
-        "syn-only" if is_unanswered(c, scene) => out.add(
+        "syn-only" if is_unanswered(c, facts) => out.add(
             Severity::Severe,
             "no-answer",
             None,
-            format!("nobody answered {tries} in {}", time(scene.end_ns.saturating_sub(c.start_ns))),
+            format!("no answer to {tries} in {}", time(facts.end_ns.saturating_sub(c.start_ns))),
             "the host is down, or something on the path drops the SYN or its answer",
         ),
         "syn-only" => out.add(
@@ -80,7 +80,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             None,
             format!(
                 "{tries} and no answer in the {} until the capture ends",
-                time(scene.end_ns.saturating_sub(c.start_ns))
+                time(facts.end_ns.saturating_sub(c.start_ns))
             ),
             "the capture ends before a SYN is sent again, or shows one direction only: the server may have answered",
         ),
@@ -115,7 +115,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
                 count(c.syn_acks, "SYN-ACK"),
                 c.handshake_ns.map_or_else(|| "an unknown time".to_owned(), time)
             ),
-            "packets of the handshake were lost; each loss costs a timeout, a second as a rule",
+            "packets of the handshake were lost; each loss costs a timeout, usually one second",
         ),
         _ => {}
     }
@@ -125,7 +125,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             "reset",
             Some((c.end_ns, c.end_ns)),
             format!("reset by {by} at {}", timestamp(c.end_ns)),
-            "an application closed with data unread, or gave up; bytes under way are lost",
+            "an application closed with data unread, or gave up; bytes in flight are lost",
         );
     }
     if c.syn_ace.is_some_and(|ace| ace != 0) && c.ecn == NegotiatedEcn::Off {
@@ -134,7 +134,7 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
             "ecn-refused",
             None,
             "the client asked for ECN, the server did not agree".to_owned(),
-            "ECN is off at the server (Linux: net.ipv4.tcp_ecn), or something on the way clears the flags",
+            "ECN is off at the server (Linux: net.ipv4.tcp_ecn), or something on the path clears the flags",
         );
     }
     if c.time_backwards > 0 {
@@ -157,14 +157,14 @@ fn opening(c: &ConnectionReport, scene: &CaptureFacts, out: &mut FindingCollecto
     }
 }
 
-/// A single SYN without an answer tells something only where answers are captured and there was
-/// time for one.
-fn is_unanswered(c: &ConnectionReport, scene: &CaptureFacts) -> bool {
-    let waited = scene.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
-    c.syns > 1 || (waited && scene.two_way)
+/// Returns whether a SYN is unanswered. A single SYN counts only if answers are captured and there
+/// was time for one.
+fn is_unanswered(c: &ConnectionReport, facts: &CaptureFacts) -> bool {
+    let waited = facts.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
+    c.syns > 1 || (waited && facts.two_way)
 }
 
-/// Findings about the place of the capture.
+/// Adds findings about the location of the capture.
 fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
     let v = &c.visible;
     let only = match v.packets_of {
@@ -183,13 +183,13 @@ fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
         );
     }
     if v.packets_elsewhere > 0 {
-        let told = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
+        let selected = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
         out.add(
             Severity::Remark,
             "several-interfaces",
             None,
             format!(
-                "captured on {} interfaces; told of at {told}, without {} at the others",
+                "captured on {} interfaces; analysed at {selected}, without {} at the others",
                 v.interfaces.len(),
                 count(v.packets_elsewhere, "packet")
             ),
@@ -243,7 +243,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
                 timestamp(run.from_ns),
                 time(run.to_ns - run.from_ns)
             ),
-            "the receiver waits for a CWR that the sender never sends; or the queue on the way never falls \
+            "the receiver waits for a CWR that the sender never sends; or the queue on the path never falls \
              below its marking threshold",
         );
     }
@@ -256,7 +256,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
             Severity::Severe,
             "marks-not-echoed",
             None,
-            format!("{} came with CE and no ACK said so", count(m.ce, "segment")),
+            format!("{} arrived with CE and no ACK echoed it", count(m.ce, "segment")),
             "the receiver, or something before it, drops the echo: the sender is blind to the queue",
         );
     }
@@ -278,7 +278,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
             "ect-without-ecn",
             None,
             format!("{} ECN-capable though ECN was not agreed", count(capable, "segment")),
-            "marks on this flow tell nobody anything; a tunnel or a switch rewrites the ECN field",
+            "marks on this flow have no effect; a tunnel or a switch rewrites the ECN field",
         ),
         _ => {}
     }
@@ -297,7 +297,7 @@ fn ecn(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>
     }
 }
 
-/// ECN was agreed, the data is ECN-capable, segments are lost and none is marked.
+/// Adds a finding if ECN was agreed, the data is ECN-capable, segments are lost and none is marked.
 fn losses_without_marks(c: &ConnectionReport, d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let m = &d.marks;
     let agreed = matches!(c.ecn, NegotiatedEcn::Rfc3168 | NegotiatedEcn::Accecn);
@@ -362,7 +362,7 @@ fn stalls(d: &DirectionReport, out: &mut FindingCollector<'_>) {
                 time(longest),
                 timestamp(from)
             ),
-            "the tail of a burst was lost, or a whole window (incast), so that no ACK could tell; a smaller \
+            "the tail of a burst was lost, or a whole window (incast), so that no ACK reported it; a smaller \
              least RTO, loss probes or ECN shorten it",
         );
     }
@@ -373,7 +373,7 @@ fn stalls(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "delayed-acks",
             None,
             format!(
-                "{} came late while the sender had nothing else under way: {} as a rule, {} at most",
+                "{} came late while the sender had nothing else in flight: typically {}, at most {}",
                 count(waits.count, "ACK"),
                 time(usual),
                 time(waits.max)
@@ -428,7 +428,7 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
                 percent(again, d.segments),
                 bytes(d.retransmitted_bytes)
             ),
-            "a queue on the way overflows; where ECN was agreed, the marking threshold is too near to the \
+            "a queue on the path overflows; where ECN was agreed, the marking threshold is too near to the \
              end of the buffer, or another flow fills it",
         );
     }
@@ -438,7 +438,7 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "sacked-gaps",
             None,
             format!("{} with SACK blocks beyond a gap", count(d.sack_acks, "ACK")),
-            "segments were lost or reordered before the receiver; the data that would tell which is not in the capture",
+            "segments were lost or reordered before the receiver; the data, which would distinguish the two, is not in the capture",
         );
     }
     if d.reordered > 0 {
@@ -450,7 +450,7 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "reordering",
             None,
             format!("{} out of order, {far} late at most", count(d.reordered, "packet")),
-            "packets of one flow take several ways; more than three late looks like a loss to TCP",
+            "packets of one flow take several paths; more than three late looks like a loss to TCP",
         );
     }
 }
@@ -462,7 +462,7 @@ fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "not-in-capture",
             None,
             format!("{} were acknowledged but are not in the capture", bytes(d.unseen_bytes)),
-            "the capture lost packets (a larger buffer: `tcpdump -B`), or sees only one of several ways: \
+            "the capture lost packets (a larger buffer: `tcpdump -B`), or sees only one of several paths: \
              retransmissions and round trips are incomplete",
         );
     }
@@ -481,7 +481,7 @@ fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
             "offload",
             None,
             format!(
-                "{} longer than a segment of {} B, up to {}; each counts as the segments that it stands for",
+                "{} longer than a segment of {} B, up to {}; each counts as the segments in it",
                 count(d.large_packets, "packet"),
                 d.mss_bytes,
                 bytes(u64::from(d.largest_payload_bytes))
@@ -492,7 +492,7 @@ fn capture(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     }
 }
 
-/// One line that sums a direction up.
+/// Returns the goodput of a direction.
 pub(super) fn goodput(d: &DirectionReport) -> String {
     rate(d.acked_bytes, d.end_ns - d.start_ns)
 }

@@ -1,4 +1,4 @@
-//! One connection of a capture, packet by packet.
+//! State of one connection of a capture.
 
 use std::net::SocketAddr;
 
@@ -10,17 +10,17 @@ use super::direction_state::{AnalysisSettings, NEAR_RTT_RATIO, PacketContext};
 use super::direction_states::DirectionStates;
 use super::handshake::{HandshakeInfo, NegotiatedEcn};
 
-/// Payload of a full segment where no SYN tells: Ethernet with timestamps.
+/// Payload of a full segment if no SYN states it: Ethernet with timestamps.
 const USUAL_MSS: u32 = 1448;
 
-/// Where the capture was taken, as the round trips to both ends tell.
+/// Location of the capture, derived from the round trips to both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CaptureLocation {
-    /// At this end, or close to it.
+    /// At this end, or near it.
     At(usize),
-    /// Somewhere between.
+    /// Between the ends.
     Between,
-    /// There is no telling.
+    /// The round trips do not tell.
     Unknown,
 }
 
@@ -31,16 +31,16 @@ pub(super) struct FlowState {
     pub(super) last: u64,
     pub(super) packets: u64,
     pub(super) handshake: HandshakeInfo,
-    /// By the end that sends the data.
+    /// States by the end that sends the data.
     pub(super) directions: DirectionStates,
-    /// Packets of which options are missing.
+    /// Packets with missing options.
     pub(super) options_lost: u64,
-    /// The time went backwards.
+    /// Packets with a timestamp earlier than the one before.
     pub(super) time_backwards: u64,
-    /// Packets of each end, copies left out; and those without SYN and RST.
+    /// Packets of each end without copies, and those without SYN and RST.
     pub(super) sent: [u64; 2],
     pub(super) established_packets: [u64; 2],
-    /// TTL or hop limit of each end's packets: the greatest.
+    /// Greatest TTL or hop limit of each end's packets.
     pub(super) hop_limits: [u8; 2],
     copies: Copies,
 }
@@ -63,7 +63,7 @@ impl FlowState {
         }
     }
 
-    /// A SYN that belongs to a new connection between the same ports.
+    /// Returns whether a SYN opens a new connection between the same ports.
     pub(super) fn is_port_reuse(&self, from: usize, seen: &CapturedPacket) -> bool {
         let segment = &seen.segment;
         if !segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::ACK) {
@@ -75,14 +75,14 @@ impl FlowState {
         }
     }
 
-    /// Payload of a full segment from that end.
+    /// Returns the payload of a full segment from end `from`, bytes.
     pub(super) fn mss(&self, from: usize, payload: u32) -> u32 {
         let largest = self.directions[from].stream.largest.max(payload);
         let agreed = self.handshake.effective_mss(from).unwrap_or(USUAL_MSS);
         if largest == 0 { agreed } else { agreed.min(largest) }
     }
 
-    /// Least round trip of the whole path, nanoseconds.
+    /// Returns the minimum round trip of the whole path, nanoseconds.
     pub(super) fn min_rtt(&self) -> Option<u64> {
         let [a, b] = [0, 1].map(|i: usize| self.min_receiver_rtt(i));
         match (a, b) {
@@ -91,7 +91,7 @@ impl FlowState {
         }
     }
 
-    /// Least time from the capture to the end that is not `from` and back.
+    /// Returns the minimum round trip from the capture to the end that is not `from`, nanoseconds.
     pub(super) fn min_receiver_rtt(&self, from: usize) -> Option<u64> {
         let opening = &self.handshake;
         let answer = opening.syn_ack.map(|o| o.time);
@@ -121,7 +121,7 @@ impl FlowState {
         self.handshake.negotiated_ecn()
     }
 
-    /// A packet from the end `from`, captured at point number `point`.
+    /// Processes a packet from end `from`, captured at point `point`.
     pub(super) fn on_packet(
         &mut self,
         time: u64,
@@ -153,7 +153,8 @@ impl FlowState {
             }
             if segment.flags.contains(Flags::ACK) {
                 self.directions[1 - from].stream.set_origin(segment.ack);
-                // Its ACK comes with the handshake encoding, for the data of this end.
+                // The ACK of the SYN-ACK has the handshake encoding and acknowledges this end's
+                // data.
                 self.directions[from].ecn.skip_handshake_ack();
             }
             return;
@@ -166,14 +167,14 @@ impl FlowState {
         self.handshake.on_segment(time, from);
         if segment.flags.contains(Flags::ACK) {
             let other = 1 - from;
-            let around = self.packet_context(other, from, 0, (time, silence));
-            self.directions[other].on_ack(segment, &around);
+            let context = self.packet_context(other, from, 0, (time, silence));
+            self.directions[other].on_ack(segment, &context);
         }
-        let around = self.packet_context(from, 1 - from, segment.payload_len, (time, silence));
-        self.directions[from].on_segment(segment, &around);
+        let context = self.packet_context(from, 1 - from, segment.payload_len, (time, silence));
+        self.directions[from].on_segment(segment, &context);
     }
 
-    /// What the data of `sender` meets; `payload` is that of the packet at hand.
+    /// Returns the context of `sender`'s data; `payload` is that of the current packet.
     fn packet_context(
         &self,
         sender: usize,
@@ -192,7 +193,7 @@ impl FlowState {
         }
     }
 
-    /// The capture is over.
+    /// Ends the capture.
     pub(super) fn finish(&mut self) {
         self.directions.known_mut().for_each(|h| h.ecn.finish());
     }

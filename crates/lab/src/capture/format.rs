@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formatting of numbers for people.
 
 use crate::figure::number;
 
-/// A time in nanoseconds.
+/// Formats a time in nanoseconds.
 pub(super) fn time(ns: u64) -> String {
     let of = |unit: &str, per: f64| format!("{} {unit}", number(ns as f64 / per));
     match ns {
@@ -13,7 +13,7 @@ pub(super) fn time(ns: u64) -> String {
     }
 }
 
-/// A moment of the capture, to the millisecond or better.
+/// Formats a time of the capture, to the millisecond or finer.
 pub(super) fn timestamp(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     if ns < 1_000_000_000 { format!("{seconds:.6} s") } else { format!("{seconds:.3} s") }
@@ -29,7 +29,7 @@ pub(super) fn bytes(n: u64) -> String {
     }
 }
 
-/// Bytes over nanoseconds as a rate.
+/// Formats bytes over nanoseconds as a rate.
 pub(super) fn rate(amount: u64, ns: u64) -> String {
     if ns == 0 {
         return "\u{2013}".to_owned();
@@ -42,13 +42,13 @@ pub(super) fn rate(amount: u64, ns: u64) -> String {
     }
 }
 
-/// `3 segments`, `1 segment`.
+/// Formats a count: `3 segments`, `1 segment`.
 pub(super) fn count(n: u64, one: &str) -> String {
     let number = grouped(n);
     if n == 1 { format!("{number} {one}") } else { format!("{number} {one}s") }
 }
 
-/// All digits, in groups of three.
+/// Formats all digits in groups of three.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -61,7 +61,7 @@ pub(super) fn grouped(n: u64) -> String {
     out
 }
 
-/// A share in percent.
+/// Formats a share in percent.
 pub(super) fn percent(part: u64, all: u64) -> String {
     if all == 0 {
         return "\u{2013}".to_owned();

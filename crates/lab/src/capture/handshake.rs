@@ -1,23 +1,23 @@
-//! The handshake: who opened, what was agreed.
+//! The handshake: initiator and negotiated options.
 
 use lowtide_wire::{Flags, Options, Segment};
 use serde::Serialize;
 
-/// What was agreed about ECN.
+/// ECN mode that the ends negotiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NegotiatedEcn {
-    /// The handshake is not in the capture.
+    /// The SYN-ACK is not in the capture.
     Unknown,
-    /// None.
+    /// No ECN.
     Off,
-    /// RFC 3168.
+    /// Classic ECN (RFC 3168).
     Rfc3168,
-    /// RFC 9768.
+    /// Accurate ECN (RFC 9768).
     Accecn,
 }
 
-/// What a SYN asks for, or a SYN-ACK answers.
+/// Flags and options of a SYN or SYN-ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct SynInfo {
     pub(super) time: u64,
@@ -31,12 +31,12 @@ pub(super) struct HandshakeInfo {
     /// Number of the end that sent the SYN.
     pub(super) client: Option<usize>,
     pub(super) first_syn: Option<u64>,
-    /// The last SYN before the answer, and the first answer.
+    /// The last SYN before the SYN-ACK, and the first SYN-ACK.
     pub(super) syn: Option<SynInfo>,
     pub(super) syn_ack: Option<SynInfo>,
     pub(super) syns: u64,
     pub(super) syn_acks: u64,
-    /// When the client acknowledged the answer.
+    /// Time at which the client acknowledged the SYN-ACK, nanoseconds.
     pub(super) acked: Option<u64>,
 }
 
@@ -58,19 +58,19 @@ impl HandshakeInfo {
         }
     }
 
-    /// The first segment of the client without SYN.
+    /// Processes a segment without SYN; the client's first one completes the handshake.
     pub(super) fn on_segment(&mut self, time: u64, from: usize) {
         if self.syn_ack.is_some() && self.client == Some(from) {
             self.acked.get_or_insert(time);
         }
     }
 
-    /// RFC 3168 §6.1.1, RFC 9768 table 2.
+    /// Returns the negotiated ECN mode (RFC 3168 §6.1.1, RFC 9768 table 2).
     pub(super) fn negotiated_ecn(&self) -> NegotiatedEcn {
         let Some(answer) = self.syn_ack.map(|o| o.flags.ace()) else {
             return NegotiatedEcn::Unknown;
         };
-        // Without the SYN, what its answer can mean alone.
+        // Without the SYN, only the SYN-ACK decides.
         let asked = self.syn.map(|o| o.flags.ace());
         match (asked, answer) {
             (_, 0b000 | 0b111) | (Some(0b000), _) => NegotiatedEcn::Off,
@@ -80,7 +80,7 @@ impl HandshakeInfo {
         }
     }
 
-    /// Both SYNs: (client's, server's).
+    /// Options of SYN and SYN-ACK.
     fn syn_options(&self) -> Option<(Options, Options)> {
         let (a, b) = (self.syn?, self.syn_ack?);
         (!a.options_lost && !b.options_lost).then_some((a.options, b.options))
@@ -94,30 +94,30 @@ impl HandshakeInfo {
         self.syn_options().map(|(a, b)| a.sack_permitted && b.sack_permitted)
     }
 
-    /// Both sent a shift (RFC 7323 §2.2).
+    /// Returns whether both ends sent a shift (RFC 7323 §2.2).
     pub(super) fn scaling(&self) -> Option<bool> {
         self.syn_options().map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some())
     }
 
-    /// The shifts of client and server, where both sent one.
+    /// Returns the shifts of client and server if both sent one.
     pub(super) fn scales(&self) -> Option<[u8; 2]> {
         let (a, b) = self.syn_options()?;
         Some([a.window_scale?.min(14), b.window_scale?.min(14)])
     }
 
-    /// MSS options of client and server.
+    /// Returns the MSS options of client and server.
     pub(super) fn mss(&self) -> [Option<u16>; 2] {
         [self.syn, self.syn_ack].map(|o| o.and_then(|o| o.options.mss))
     }
 
-    /// Payload of a full segment towards the end that is not `from`: its MSS without the timestamps of
-    /// every segment (RFC 6691).
+    /// Payload of a full segment of end `from`: the MSS without the timestamps of every segment
+    /// (RFC 6691), bytes.
     pub(super) fn effective_mss(&self, from: usize) -> Option<u32> {
         let client = self.client?;
         let [of_client, of_server] = self.mss();
         let (own, peer) =
             if from == client { (of_client, of_server) } else { (of_server, of_client) };
-        // A sender knows its own link as well.
+        // A sender is also limited by its own link.
         let least = [own, peer].into_iter().flatten().min()?;
         let stamps = if self.timestamps() == Some(true) { 12 } else { 0 };
         u32::from(least).checked_sub(stamps).filter(|n| *n > 0)

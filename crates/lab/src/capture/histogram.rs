@@ -1,14 +1,14 @@
-//! Quantiles of values that are too many to keep.
+//! Quantiles of values that are too many to store.
 //!
-//! Contract: values below 128 exactly, greater ones within 0.8 %; least and greatest exactly. Takes memory
-//! for the magnitudes that occur, a few kilobytes at most.
+//! Contract: exact for values below 128, and for minimum and maximum; within 0.8 % for other
+//! values. Uses memory for the magnitudes that occur, at most a few kilobytes.
 
 use std::collections::BTreeMap;
 
 use lowtide_record::Quantile;
 use serde::Serialize;
 
-/// Bits of a value that are kept.
+/// Significant bits of a value that are kept.
 const BITS: u32 = 7;
 
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct LogHistogram {
     most: u64,
 }
 
-/// What is told of many values. A quantile that so few values do not hold is absent.
+/// Summary of many values. A quantile that needs more values than there are is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct ValueSummary {
     pub(super) count: u64,
@@ -31,11 +31,11 @@ pub(super) struct ValueSummary {
 
 fn bin(value: u64) -> u16 {
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BITS);
-    // The upper half of the kept numbers for each shift, all of them for the first.
+    // The first shift uses all significands, the others their upper half.
     ((shift as u16) << (BITS - 1)) + (value >> shift) as u16
 }
 
-/// The middle of a bin.
+/// Returns the middle of a bin.
 fn middle(bin: u16) -> u64 {
     let half = 1_u16 << (BITS - 1);
     if bin < 2 * half {

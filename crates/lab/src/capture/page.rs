@@ -1,4 +1,4 @@
-//! The analysis as one HTML page that needs nothing else.
+//! The analysis as one self-contained HTML page.
 
 use std::io::Read;
 
@@ -14,24 +14,24 @@ use crate::error::LabError;
 use crate::figure::FigureFiles;
 use crate::report;
 
-/// Connections that get plots.
+/// Connections with plots.
 const MAX_DRAWN: usize = 12;
-/// Connections that are on the page; all are in the JSON.
+/// Connections on the page; the JSON has all.
 const MAX_LISTED: usize = 500;
-/// The lesser direction is drawn when it has at least one byte in so many.
+/// The smaller direction is drawn if it has at least one of this many bytes.
 const LESSER: u64 = 20;
 
-/// The page, and its figures as files of their own.
+/// The page and its figures as separate files.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The page.
+    /// The page, HTML.
     pub html: String,
     /// Names and contents: SVG and CSV.
     pub figures: Vec<(String, String)>,
 }
 
 impl Page {
-    /// Draws `analysis`; `stream` is the same capture once more, from its beginning.
+    /// Draws `analysis`; `stream` is its capture, from the beginning.
     ///
     /// # Errors
     /// The capture cannot be read again, or a figure cannot be drawn.

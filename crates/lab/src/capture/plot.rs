@@ -1,4 +1,5 @@
-//! The stacked plots of one direction: sequence with its marks, flight, alpha, goodput.
+//! The stacked plots of one direction: sequence numbers with marks, bytes in flight, alpha,
+//! goodput.
 
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
@@ -6,10 +7,10 @@ use super::direction_state::DirectionState;
 use super::series::{DownsampledSeries, TimeValue, per_column};
 use crate::figure::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
 
-/// Columns that a figure can show, at least as many as it has pixels.
+/// Pixel columns of a figure, at most.
 const COLUMNS: usize = 720;
 
-/// The axis of time.
+/// The time axis.
 struct TimeAxis {
     /// Nanoseconds.
     range: (u64, u64),
@@ -21,7 +22,7 @@ struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Points in units of the axes, the value divided by `per`.
+    /// Converts points to axis units; values are divided by `per`.
     fn points(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
         let shown = if points.len() <= COLUMNS {
             points.to_vec()
@@ -31,14 +32,14 @@ impl TimeAxis {
         shown.iter().map(|(x, y)| Dot::new(*x as f64 / self.scale, y / per)).collect()
     }
 
-    /// As a staircase of which the last value holds to the end.
+    /// Returns a staircase whose last value holds to the end of the axis.
     fn staircase(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
         let mut out = self.points(points, per);
         out.extend(out.last().map(|d| Dot { x: self.to, ..*d }));
         out
     }
 
-    /// Dots, or the range of each column where not every point can be drawn.
+    /// Returns dots, or the range of each column if there are too many points.
     fn scatter(
         &self,
         name: &'static str,
@@ -57,16 +58,16 @@ fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) ->
     Curve { name, style, kind: look, right: false, points }
 }
 
-/// The plots of the data `d` of connection `c`, from what was traced in `half`.
+/// Returns the plots of the data `d` of connection `c`, which were traced in `state`.
 pub(super) fn stack(
     c: &ConnectionReport,
     d: &DirectionReport,
-    half: &DirectionState,
+    state: &DirectionState,
     gain: f64,
     only: bool,
 ) -> Option<StackedPlot> {
-    let trace = half.trace.as_ref()?;
-    // An axis must be able to tell its values apart, however late they are.
+    let trace = state.trace.as_ref()?;
+    // Late times need a wider range: the axis must resolve its values.
     let least = (c.start_ns / 1_000_000_000).max(1);
     let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns.saturating_add(least)));
     let (unit, scale) = match to {
@@ -75,11 +76,11 @@ pub(super) fn stack(
         _ => ("s", 1e9),
     };
     let (low, high) = (from as f64 / scale, to as f64 / scale);
-    let frame = TimeAxis { range: (from, to), from: low, to: high, scale, unit };
-    let most = half.stream.highest;
+    let axis = TimeAxis { range: (from, to), from: low, to: high, scale, unit };
+    let most = state.stream.highest;
     let (size, per) = bytes_unit(most);
     let top = (most as f64 / per).max(1.46) * 1.04;
-    let points = |s: &DownsampledSeries| frame.points(&s.points(), per);
+    let points = |s: &DownsampledSeries| axis.points(&s.points(), per);
     let sequence = Lane {
         title: "Sequence".to_owned(),
         y: Axis::linear(
@@ -91,9 +92,9 @@ pub(super) fn stack(
         .precise(),
         right: None,
         curves: vec![
-            curve("ACK", 2, CurveKind::Steps, frame.staircase(&trace.acks.points(), per)),
-            frame.scatter("SACK", 6, &trace.sacked, per),
-            frame.scatter("data", 0, &trace.data, per),
+            curve("ACK", 2, CurveKind::Steps, axis.staircase(&trace.acks.points(), per)),
+            axis.scatter("SACK", 6, &trace.sacked, per),
+            axis.scatter("data", 0, &trace.data, per),
             curve("CE", 22, CurveKind::Strokes, points(&trace.ce)),
             curve("ECE", 16, CurveKind::Strokes, points(&trace.ece)),
             curve("CWR", 3, CurveKind::Strokes, points(&trace.cwr)),
@@ -101,9 +102,9 @@ pub(super) fn stack(
             curve("retransmission", 5, CurveKind::Marks, points(&trace.retransmissions)),
         ],
     };
-    let flight = frame.staircase(&half.window.over_time.points(), 1e3);
+    let flight = axis.staircase(&state.window.over_time.points(), 1e3);
     let floor = 2.0 * f64::from(d.mss_bytes) / 1e3;
-    let floor = [frame.from, frame.to].map(|x| Dot::new(x, floor)).to_vec();
+    let floor = [axis.from, axis.to].map(|x| Dot::new(x, floor)).to_vec();
     let flights = Lane {
         title: "In flight".to_owned(),
         y: Axis::from_zero("Bytes (kB)", "flight_kb", flight.iter().chain(&floor).map(|p| p.y)),
@@ -122,17 +123,17 @@ pub(super) fn stack(
                 "under a mark, per window",
                 1,
                 CurveKind::Dots,
-                frame.points(&half.alpha.fractions.points(), 1.0),
+                axis.points(&state.alpha.fractions.points(), 1.0),
             ),
-            curve("alpha", 0, CurveKind::Steps, frame.staircase(&half.alpha.alphas.points(), 1.0)),
+            curve("alpha", 0, CurveKind::Steps, axis.staircase(&state.alpha.alphas.points(), 1.0)),
         ],
     };
-    let width = half.goodput.width() as f64;
+    let width = state.goodput.width() as f64;
     let mut rates: Vec<TimeValue> =
-        half.goodput.sums().map(|(at, sum)| (at, sum as f64 * 8e3 / width)).collect();
-    let end = rates.last().map(|last| (last.0.saturating_add(half.goodput.width()), 0.0));
+        state.goodput.sums().map(|(at, sum)| (at, sum as f64 * 8e3 / width)).collect();
+    let end = rates.last().map(|last| (last.0.saturating_add(state.goodput.width()), 0.0));
     rates.extend(end.filter(|end| end.0 < to));
-    let rates = frame.staircase(&rates, 1.0);
+    let rates = axis.staircase(&rates, 1.0);
     let goodput = Lane {
         title: "Goodput".to_owned(),
         y: Axis::from_zero("Rate (Mbit/s)", "goodput_mbps", rates.iter().map(|p| p.y)),
@@ -160,24 +161,24 @@ pub(super) fn stack(
     if d.flight_bytes.is_some() {
         lanes.push(flights);
     }
-    if half.alpha.marked_windows > 0 {
+    if state.alpha.marked_windows > 0 {
         lanes.push(marked);
     }
     lanes.push(goodput);
-    let way = if only {
+    let suffix = if only {
         String::new()
     } else {
         format!("-{}", if d.from == c.client { "up" } else { "down" })
     };
     Some(StackedPlot {
-        id: format!("flow-{}{way}", c.flow),
+        id: format!("flow-{}{suffix}", c.flow),
         title: format!("flow {}: data from {} to {}", c.flow, d.from, d.to),
         caption,
         x: Axis::linear(
-            &format!("Time since the capture began ({})", frame.unit),
-            &format!("time_{}", frame.unit),
-            frame.from,
-            frame.to,
+            &format!("Time since the capture began ({})", axis.unit),
+            &format!("time_{}", axis.unit),
+            axis.from,
+            axis.to,
         )
         .precise(),
         lanes,

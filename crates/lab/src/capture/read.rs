@@ -1,4 +1,4 @@
-//! From a file to the table of connections, with an account of what was left out.
+//! Reads a capture file into the table of connections and counts skipped packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -11,58 +11,58 @@ use super::table::ConnectionTable;
 use super::visibility;
 use crate::error::LabError;
 
-/// Interfaces that are listed.
+/// Interfaces listed.
 const MAX_INTERFACES: usize = 256;
 
-/// Packets at one interface of the capture.
+/// Packets on one interface of the capture.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct InterfaceSummary {
-    /// Its name, or its number.
+    /// Name, or number.
     pub name: String,
     /// TCP segments.
     pub segments: u64,
-    /// Packets that the capture lost there, where a pcapng file says so.
+    /// Packets that the capture lost on this interface, if a pcapng file states it.
     pub dropped: Option<u64>,
 }
 
-/// What is in a capture file.
+/// Contents of a capture file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Contents {
     /// Frames of any kind.
     pub packets: u64,
-    /// TCP segments that were looked at.
+    /// TCP segments that were analysed.
     pub segments: u64,
-    /// Bytes of the file that were read.
+    /// Bytes read from the file.
     pub read_bytes: u64,
-    /// Stamp of the first packet, nanoseconds since 1970 as the capturing host had it.
+    /// Timestamp of the first packet, nanoseconds since 1970 by the capturing host's clock.
     pub first_ns: u64,
-    /// From the first to the last packet, nanoseconds.
+    /// Time from the first to the last packet, nanoseconds.
     pub span_ns: u64,
     /// Link types.
     pub links: Vec<String>,
-    /// Interfaces, with VLANs, of the segments; the first 256.
+    /// Interfaces, with VLANs, of the segments; at most 256.
     pub interfaces: Vec<InterfaceSummary>,
-    /// Packets that the capture itself lost, where a pcapng file says so.
+    /// Packets that the capture lost, if a pcapng file states it.
     pub dropped: Option<u64>,
     /// Segments without SYN.
     #[serde(skip)]
     pub(super) non_syn_segments: u64,
-    /// What the file says of its interfaces.
+    /// Interfaces that the file describes.
     #[serde(skip)]
     pub(super) file_interfaces: Vec<Interface>,
-    /// Frames of which the end was cut off.
+    /// Frames captured without their end.
     pub cut: u64,
-    /// What was not looked at.
+    /// Frames that were not analysed.
     pub skipped: Skipped,
-    /// Malformed blocks of pcapng that were left out, and the offset of the first one.
+    /// Malformed pcapng blocks that were skipped.
     pub damaged_blocks: u64,
-    /// Offset of the first of them.
+    /// Offset of the first malformed block in the file, bytes.
     pub first_damaged: Option<u64>,
-    /// Why the file could not be read to its end.
+    /// The reason why the file could not be read to its end.
     pub broken: Option<String>,
 }
 
-/// Frames that carry no segment that could be looked at.
+/// Frames without a segment that could be analysed, by reason.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Skipped {
     /// No IP.
@@ -71,13 +71,13 @@ pub struct Skipped {
     pub not_tcp: u64,
     /// Fragments.
     pub fragments: u64,
-    /// Cut before the end of the TCP header.
+    /// Truncated before the end of the TCP header.
     pub short: u64,
-    /// Headers that contradict themselves.
+    /// Headers that contradict each other.
     pub malformed: u64,
-    /// Of an unknown link type.
+    /// Unknown link type.
     pub unknown_link: u64,
-    /// Of connections beyond the 100000 that are followed.
+    /// Packets of connections beyond the limit of 100000.
     pub beyond: u64,
 }
 
@@ -93,7 +93,7 @@ impl Skipped {
         }) += 1;
     }
 
-    /// What there is of it, in words.
+    /// Returns the counts above zero in words.
     pub(super) fn words(&self) -> Vec<String> {
         let named = [
             (self.not_tcp, "no TCP"),

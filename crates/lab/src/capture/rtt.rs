@@ -1,4 +1,4 @@
-//! Round trips from the place of the capture to one end and back.
+//! Round trips from the capture to one end.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,17 @@ use lowtide_record::Quantile;
 
 use super::histogram::LogHistogram;
 
-/// Clock values of one end that have not been echoed yet.
+/// TSvals of one end that wait for their echo.
 const MAX_PENDING_TSVALS: usize = 1024;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PathRtt {
-    /// From data to the ACK that covers it; not from data that was sent again (Karn).
+    /// Times from data to the ACK that covers it, without retransmitted data (Karn).
     pub(super) by_ack: LogHistogram,
-    /// From a timestamp to its echo.
+    /// Times from a timestamp to its echo.
     pub(super) by_timestamp: LogHistogram,
-    /// Of ACKs after which other data was still under way: no timer of the receiver is in them.
+    /// Smoothed round trip of ACKs that left other data in flight, so that no delayed-ACK timer is
+    /// in it.
     srtt_without_delack: Option<u64>,
     srtt: Option<u64>,
     latest: Option<u32>,
@@ -24,7 +25,7 @@ pub(super) struct PathRtt {
 }
 
 impl PathRtt {
-    /// An ACK told of a round trip; `lone`: nothing is under way any more.
+    /// Adds a round trip of an ACK; `lone` if nothing is in flight any more.
     pub(super) fn on_ack(&mut self, rtt: u64, lone: bool) {
         self.by_ack.add(rtt);
         // RFC 6298 §2.
@@ -35,7 +36,7 @@ impl PathRtt {
         }
     }
 
-    /// This end sent a timestamp.
+    /// Processes a TSval that this end sent.
     pub(super) fn on_tsval(&mut self, time: u64, value: u32) {
         if self.latest.is_none_or(|last| value.wrapping_sub(last).cast_signed() > 0) {
             self.latest = Some(value);
@@ -46,7 +47,7 @@ impl PathRtt {
         }
     }
 
-    /// The other end echoed it.
+    /// Processes a TSecr of the other end.
     pub(super) fn on_tsecr(&mut self, time: u64, value: u32) {
         while let Some((sent, at)) = self.values.front().copied() {
             let ahead = value.wrapping_sub(sent).cast_signed();
@@ -68,17 +69,17 @@ impl PathRtt {
         }
     }
 
-    /// The least of both kinds, nanoseconds.
+    /// Returns the minimum of both kinds, nanoseconds.
     pub(super) fn min(&self) -> Option<u64> {
         [self.by_ack.min(), self.by_timestamp.min()].into_iter().flatten().min()
     }
 
-    /// A usual one by timestamps.
+    /// Returns the median by timestamps, nanoseconds.
     pub(super) fn median_by_timestamp(&self) -> Option<u64> {
         self.median
     }
 
-    /// What an ACK takes that no timer holds back.
+    /// Returns the round trip of ACKs that no timer delays, nanoseconds.
     pub(super) fn rtt_without_delack(&self) -> Option<u64> {
         self.srtt_without_delack.max(self.min())
     }

@@ -1,7 +1,6 @@
-//! Values over time in bounded memory.
+//! Series over time in bounded memory.
 
-/// Bins of a series that is drawn: while it grows there are at least half as many, more than a
-/// figure has pixel columns.
+/// Bins of a series that is drawn. At least half of them are used, more than a figure has columns.
 pub(super) const DRAWN_BINS: usize = 2048;
 /// Bins of a series that is only listed in JSON.
 pub(super) const LISTED_BINS: usize = 256;
@@ -9,18 +8,17 @@ pub(super) const LISTED_BINS: usize = 256;
 /// Time in nanoseconds since the capture began, and value.
 pub(super) type TimeValue = (u64, f64);
 
-/// Single values over time. Once there are too many they are aggregated per bin of time.
+/// Values over time, which are aggregated per time bin once there are too many.
 ///
-/// All bins have the same width, which doubles when there are too many bins: every part of a
-/// capture has the same resolution, however long it becomes. A bin keeps its first, least, greatest
-/// and last point (M4: Jugel et al., VLDB 2014), so a line or staircase drawn with columns no finer
-/// than a bin is the one of all points.
+/// All bins have the same width, which doubles when there are too many, so the resolution is
+/// uniform. A bin keeps its first, minimum, maximum and last point (M4: Jugel et al., VLDB 2014). A
+/// line drawn with columns no finer than a bin is therefore the line of all points.
 #[derive(Clone, Debug)]
 pub(super) struct DownsampledSeries {
-    /// Every point, until there are more than two per bin.
+    /// All points, until there are more than two per bin.
     points: Vec<TimeValue>,
     bins: Vec<Bin>,
-    /// Width of a bin: two to this power, nanoseconds.
+    /// Binary logarithm of the bin width in nanoseconds.
     shift: u32,
     most: usize,
     count: u64,
@@ -40,7 +38,7 @@ impl Bin {
         Self { first: point, low: point, high: point, last: point }
     }
 
-    /// Takes in a later bin.
+    /// Merges a later bin into this one.
     fn merge(&mut self, later: &Self) {
         if later.low.1 < self.low.1 {
             self.low = later.low;
@@ -51,7 +49,7 @@ impl Bin {
         self.last = later.last;
     }
 
-    /// Its points in the order of time, each once.
+    /// Returns the points in order of time, each once.
     fn points(&self) -> impl Iterator<Item = TimeValue> {
         let middle =
             if self.low.0 <= self.high.0 { [self.low, self.high] } else { [self.high, self.low] };
@@ -63,12 +61,12 @@ impl Bin {
 }
 
 impl DownsampledSeries {
-    /// With at most `most` bins.
+    /// Creates a series of at most `most` bins.
     pub(super) fn of(most: usize) -> Self {
         Self { points: Vec::new(), bins: Vec::new(), shift: 0, most: most.max(2), count: 0 }
     }
 
-    /// The next point; times do not decrease.
+    /// Adds a point; times must not decrease.
     pub(super) fn push(&mut self, time: u64, value: f64) {
         self.count += 1;
         if self.bins.is_empty() {
@@ -102,7 +100,7 @@ impl DownsampledSeries {
         }
     }
 
-    /// Every point that is kept, in the order of time.
+    /// Returns all kept points in order of time.
     pub(super) fn points(&self) -> Vec<TimeValue> {
         if self.bins.is_empty() {
             return self.points.clone();
@@ -110,19 +108,19 @@ impl DownsampledSeries {
         self.bins.iter().flat_map(Bin::points).collect()
     }
 
-    /// Some points are only within the range of a bin.
+    /// Returns whether points were aggregated.
     pub(super) fn is_aggregated(&self) -> bool {
         !self.bins.is_empty()
     }
 
-    /// Bytes that it takes.
+    /// Returns the size in bytes.
     #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         self.points.capacity() * size_of::<TimeValue>() + self.bins.capacity() * size_of::<Bin>()
     }
 
-    /// For JSON, at most `most` points: the first, the last, and the extremes of equal stretches of
-    /// time between.
+    /// Returns at most `most` points for JSON: the first, the last, and the extremes of equal
+    /// intervals.
     pub(super) fn downsampled(&self, most: usize) -> Vec<TimeValue> {
         let points = self.points();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
@@ -142,8 +140,8 @@ impl DownsampledSeries {
     }
 }
 
-/// First, least, greatest and last point of each of `columns` equal stretches of `range`, both ends
-/// included.
+/// First, minimum, maximum and last point of each of `columns` equal intervals of `range`, both
+/// ends included.
 fn columns_of(points: &[TimeValue], (from, to): (u64, u64), columns: usize) -> Vec<Bin> {
     let span = u128::from(to.saturating_sub(from)) + 1;
     let column = |p: &TimeValue| u128::from(p.0.clamp(from, to) - from) * columns as u128 / span;
@@ -158,8 +156,8 @@ fn columns_of(points: &[TimeValue], (from, to): (u64, u64), columns: usize) -> V
     out
 }
 
-/// As many of `points` as `columns` of pixels over `range` can show: first, least, greatest and
-/// last of each.
+/// Reduces `points` to those that `columns` pixel columns over `range` can show: first, minimum,
+/// maximum and last of each.
 pub(super) fn per_column(
     points: &[TimeValue],
     range: (u64, u64),
@@ -168,7 +166,7 @@ pub(super) fn per_column(
     columns_of(points, range, columns).iter().flat_map(Bin::points).collect()
 }
 
-/// Sums over equal stretches of time, which double in length when they become too many.
+/// Sums over equal time intervals, whose width doubles when they become too many.
 #[derive(Clone, Debug)]
 pub(super) struct Bins {
     width: u64,
@@ -180,7 +178,7 @@ const MAX_BINS: usize = 256;
 
 impl Default for Bins {
     fn default() -> Self {
-        // A microsecond to begin with.
+        // Initial width: 1 us.
         Self { width: 1_000, first: None, sums: Vec::new() }
     }
 }
@@ -200,12 +198,12 @@ impl Bins {
         self.sums[at] += amount;
     }
 
-    /// Length of a stretch in nanoseconds.
+    /// Returns the width of an interval, nanoseconds.
     pub(super) fn width(&self) -> u64 {
         self.width
     }
 
-    /// When each begins, in nanoseconds, and its sum.
+    /// Returns the start of each interval in nanoseconds, and its sum.
     pub(super) fn sums(&self) -> impl Iterator<Item = (u64, u64)> {
         let first = self.first.unwrap_or(0);
         self.sums.iter().enumerate().map(move |(i, sum)| (first + i as u64 * self.width, *sum))
@@ -227,13 +225,13 @@ mod tests {
         assert!(bins.sums().count() <= MAX_BINS);
         assert_eq!(bins.sums().map(|(_, sum)| sum).sum::<u64>(), 300_000);
         assert!(series.bins.len() <= DRAWN_BINS && series.bins.len() > DRAWN_BINS / 2 - 1);
-        assert!(series.points().iter().any(|p| p.1 > 8.0), "the extreme stays");
+        assert!(series.points().iter().any(|p| p.1 > 8.0), "the extreme is kept");
         let pairs = series.downsampled(256);
         assert!(pairs.len() <= 256 && pairs.iter().any(|p| p.1 > 8.0));
         assert_eq!((pairs[0], pairs.last()), ((0, 1.0), Some(&(99_999, 1.0))));
     }
 
-    /// The staircase of `points` at `time`: the value of the last point not after it.
+    /// Value of the staircase `points` at `time`: that of the last point not after it.
     fn at(points: &[TimeValue], time: u64) -> f64 {
         let next = points.partition_point(|p| p.0 <= time);
         points.get(next.wrapping_sub(1)).map_or(0.0, |p| p.1)
@@ -241,7 +239,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_long_series_has_the_same_resolution() {
-        // A transfer at a constant rate: until now its first half was one step.
+        // A transfer at a constant rate: its first half must not become one step.
         for count in [1_000_u64, 10_000, 1_000_000] {
             let mut series = DownsampledSeries::of(DRAWN_BINS);
             let value = |i: u64| (i * 1448) as f64;

@@ -1,50 +1,48 @@
-//! Time in which nothing moved: retransmission timeouts, ACKs that a timer held back, closed windows.
+//! Stalls: retransmission timeouts, delayed ACKs, zero windows.
 
 use super::histogram::LogHistogram;
 
-/// Of each kind so many are listed; all are counted.
+/// Stalls of each kind that are listed; all are counted.
 const MAX_LISTED: usize = 256;
-/// A timer that holds an ACK back for less than this cannot be told from a queue.
+/// Shortest ACK delay that is attributed to a timer instead of a queue.
 const MIN_ACK_DELAY_NS: u64 = 5_000_000;
 
-/// The least RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP
-/// testbed, SIGCOMM 2010 §4). Others have more: Windows 20 ms in a data centre (`MinRto`), FreeBSD
-/// 30 ms and a slop of 200 ms (`net.inet.tcp.rexmit_min`, `rexmit_slop`), Linux 200 ms
-/// (`net.ipv4.tcp_rto_min_us`). Linux takes less, down to one jiffy, for a route or socket that
-/// asks for it.
+/// Smallest RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP
+/// testbed, SIGCOMM 2010 §4). Other minima are larger: Windows 20 ms in a data centre (`MinRto`),
+/// FreeBSD 30 ms and 200 ms of slop (`net.inet.tcp.rexmit_min`, `rexmit_slop`), Linux 200 ms
+/// (`net.ipv4.tcp_rto_min_us`). A Linux route or socket can lower it to one jiffy.
 pub(super) const RTO_MIN_NS: u64 = 10_000_000;
-/// Tenths of the least RTO that a timeout takes at least: clocks tick, and a queue below TCP delays
-/// what armed the timer.
+/// Tenths of the minimum RTO that a timeout lasts at least. Clocks tick, and queues below TCP delay
+/// the packet that armed the timer.
 const PLAUSIBLE_TENTHS: u64 = 9;
 
 /// A retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timeout {
-    /// When the silence began, and when it ended with the first byte not acknowledged, sent again.
+    /// Start of the silence, and its end: the retransmission of the first unacknowledged byte.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// How many timeouts in a row came before it without an ACK in between.
+    /// Consecutive timeouts before this one, without an ACK in between.
     pub(super) backoff: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stalls {
-    /// Least RTO of the sender's stack.
+    /// Minimum RTO of the sender's stack, nanoseconds.
     rto_min: u64,
-    /// Times from what armed the timer to what looks like a timeout, where they are shorter than
-    /// the least RTO.
+    /// Times from arming the timer to an apparent timeout that are shorter than the minimum RTO.
     pub(super) implausible: LogHistogram,
     pub(super) first_implausible: Option<(u64, u64)>,
-    /// When the first byte not acknowledged was last sent again after a silence.
+    /// Last time the first unacknowledged byte was retransmitted after a silence.
     last_fired: u64,
     pub(super) timeouts: u64,
     pub(super) listed: Vec<Timeout>,
     pub(super) timeout_ns: u64,
     pub(super) most_backoff: u32,
     backoff: u32,
-    /// Segments sent again from the end of what is in flight after a silence.
+    /// Segments retransmitted from the tail of the flight after a silence.
     pub(super) tail_probes: u64,
-    /// How much longer than usual ACKs took after which nothing was under way.
+    /// Extra delay of ACKs that left nothing in flight.
     pub(super) delayed_acks: LogHistogram,
     zero_since: Option<u64>,
     pub(super) zero_windows: LogHistogram,
@@ -52,14 +50,14 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// With the least RTO of the sender's stack, nanoseconds.
+    /// `rto_min` is the minimum RTO of the sender's stack, nanoseconds.
     pub(super) fn new(rto_min: u64) -> Self {
         Self { rto_min, ..Self::default() }
     }
 
-    /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's
-    /// work when nothing that came in can have caused it. The timer was armed at `armed`, or by the
-    /// timeout before (RFC 6298 §5): wherever the capture is, an RTO passes between the two.
+    /// Processes a retransmission of the first unacknowledged byte after `silence`. It is a timeout
+    /// if no incoming packet can have caused it. The timer was armed at `armed`, or by the previous
+    /// timeout (RFC 6298 §5). One RTO passes between the two at any capture location.
     pub(super) fn on_head_retransmit(
         &mut self,
         time: u64,
@@ -92,20 +90,20 @@ impl Stalls {
         self.tail_probes += u64::from(silence >= threshold);
     }
 
-    /// An ACK advanced.
+    /// Processes an ACK that advances.
     pub(super) fn on_advance(&mut self) {
         self.backoff = 0;
     }
 
-    /// An ACK for all that was under way, `rtt` after the last of it and `owed` after the first, where `least`
-    /// is usual. The timer runs from the first.
+    /// Processes an ACK that leaves nothing in flight, `rtt` after the newest data and `owed` after
+    /// the oldest, from which the timer runs. `least` is the usual round trip.
     pub(super) fn on_full_ack(&mut self, rtt: u64, owed: u64, least: u64) {
         if rtt.saturating_sub(least) >= MIN_ACK_DELAY_NS.max(least) {
             self.delayed_acks.add(owed.saturating_sub(least));
         }
     }
 
-    /// What the receiver offers.
+    /// Processes the receiver's window.
     pub(super) fn on_window(&mut self, time: u64, window: u16) {
         match self.zero_since {
             None if window == 0 => self.zero_since = Some(time),
@@ -120,7 +118,7 @@ impl Stalls {
         }
     }
 
-    /// A window that is still closed when the capture ends.
+    /// Returns the start of a zero window that is still closed.
     pub(super) fn zero_window_since(&self) -> Option<u64> {
         self.zero_since
     }
@@ -145,15 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_shorter_than_any_least_rto_is_no_timeout() {
+    fn a_silence_below_any_minimum_rto_is_no_timeout() {
         let mut s = Stalls::new(RTO_MIN_NS);
         assert!(s.on_head_retransmit(50_000_000, 4_000_000, 1_000, 46_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (0, 1));
         assert_eq!(s.first_implausible, Some((46_000_000, 50_000_000)));
-        // Duplicate ACKs shorten the silence, and do not restart the timer.
+        // Duplicate ACKs shorten the silence but do not restart the timer.
         assert!(s.on_head_retransmit(99_000_000, 4_000_000, 1_000, 89_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 1));
-        // Without an ACK in between the timeout before armed it.
+        // Without an ACK in between, the previous timeout armed the timer.
         assert!(s.on_head_retransmit(103_000_000, 4_000_000, 1_000, 89_000_000));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 2));
     }

@@ -1,8 +1,8 @@
-//! The data that one end sends: what is new, what comes again, what comes late, and how long it waits for its
-//! ACK.
+//! Sequence tracking of one end's data: new data, retransmissions, reordering, and the delay of
+//! ACKs.
 //!
-//! Contract: stream offsets count payload bytes from the SYN, or from the first number that was seen.
-//! Memory is bounded: what is beyond the bounds is forgotten oldest first, never guessed.
+//! Contract: stream offsets count payload bytes from the SYN, or from the first sequence number
+//! seen. Memory is bounded: beyond the limits the oldest state is dropped, never guessed.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,9 @@ use super::histogram::LogHistogram;
 
 /// Segments in flight that are remembered.
 const MAX_OUTSTANDING: usize = 8192;
-/// Gaps that are remembered.
+/// Holes that are remembered.
 const MAX_HOLES: usize = 256;
-/// Late by less than this is reordering, where no round trip is known.
+/// Largest delay taken for reordering while no round trip is known.
 const REORDERING_WINDOW_NS: u64 = 3_000_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -25,80 +25,80 @@ struct InFlightSegment {
     retransmitted: bool,
 }
 
-/// Bytes that have not been seen although later ones have.
+/// Unseen bytes below bytes that were seen.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: u64,
     end: u64,
     time: u64,
-    /// Data packets that had been seen by then.
+    /// Data packets seen before the hole was found.
     packets: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct SequenceTracker {
     origin: Option<SeqNum>,
-    /// The SYN was seen.
+    /// Whether the SYN was seen.
     pub(super) from_syn: bool,
     pub(super) fin: bool,
-    /// The offset after the last byte seen.
+    /// Offset after the last byte seen.
     pub(super) highest: u64,
-    /// The offset up to which it is acknowledged.
+    /// Acknowledged offset.
     pub(super) acked: u64,
     outstanding: VecDeque<InFlightSegment>,
     holes: Vec<Hole>,
     latest_tsval: Option<u32>,
-    /// Packets with payload, as captured, and the wire segments that they stand for.
+    /// Captured packets with payload, and the wire segments in them.
     pub(super) packets: u64,
     pub(super) segments: u64,
     pub(super) bytes: u64,
     pub(super) retransmitted_segments: u64,
     pub(super) retransmitted_bytes: u64,
-    /// Sent again though already acknowledged.
+    /// Retransmitted bytes that were already acknowledged.
     pub(super) spurious_bytes: u64,
-    /// Sent again though never seen before: lost before they came here.
+    /// Retransmitted segments never seen before: lost before the capture point.
     pub(super) lost_before_capture: u64,
     pub(super) keep_alives: u64,
     pub(super) reordered: u64,
-    /// How many later packets came before a late one.
+    /// Number of later packets that overtook a reordered one.
     pub(super) reordering_extent: LogHistogram,
-    /// Acknowledged, and not in the capture.
+    /// Acknowledged bytes that are not in the capture.
     pub(super) unseen_bytes: u64,
-    /// Packets of more than one segment, and the longest payload.
+    /// Packets of several segments, and the longest payload.
     pub(super) large: u64,
     pub(super) largest: u32,
 }
 
-/// What a packet with payload turned out to be.
+/// Classification of a packet with payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PayloadKind {
     New,
-    /// Bytes that were sent before; `head`: they begin with the first that is not acknowledged.
+    /// Bytes that were sent before; `head` if they begin with the first unacknowledged byte.
     Retransmission {
         head: bool,
         tail: bool,
     },
     Reordered,
-    /// No payload, a keep-alive probe, or from before the capture.
+    /// No payload, a keep-alive probe, or data from before the capture.
     NoData,
 }
 
-/// What an acknowledgement covers.
+/// Data that an ACK covers. Times are in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct AckCoverage {
-    /// Offset that it acknowledges.
+    /// Acknowledged offset.
     pub(super) ack: u64,
-    /// The offset before it.
+    /// Acknowledged offset before this ACK.
     pub(super) prior_ack: u64,
-    /// Bytes in flight before it.
+    /// Bytes in flight before this ACK.
     pub(super) flight: u64,
-    /// How long the newest byte covered had been under way, where it was sent once.
+    /// Age of the newest byte covered, if it was sent once.
     pub(super) rtt: Option<u64>,
-    /// How long the oldest byte covered had been.
+    /// Age of the oldest byte covered.
     pub(super) oldest_age: u64,
-    /// Older than an ACK that was seen.
+    /// The ACK is older than one that was seen.
     pub(super) stale: bool,
-    /// There is a gap in what came by.
+    /// The captured data has a hole.
     pub(super) has_hole: bool,
 }
 
@@ -109,7 +109,7 @@ impl AckCoverage {
 }
 
 impl SequenceTracker {
-    /// The SYN gives the origin.
+    /// Processes a SYN, which gives the origin.
     pub(super) fn on_syn(&mut self, isn: SeqNum) {
         if self.origin.is_none() {
             self.origin = Some(isn.add(1));
@@ -117,28 +117,28 @@ impl SequenceTracker {
         }
     }
 
-    /// A SYN-ACK acknowledges the SYN, which was perhaps not seen: data begins at `first`.
+    /// Sets the origin from a SYN-ACK; the SYN may be missing. Data begins at `first`.
     pub(super) fn set_origin(&mut self, first: SeqNum) {
         self.origin.get_or_insert(first);
     }
 
-    /// The ISN, where the SYN was seen.
+    /// Returns the ISN if the SYN was seen.
     pub(super) fn isn(&self) -> Option<SeqNum> {
         self.origin.filter(|_| self.from_syn).map(|o| o.add(u64::from(u32::MAX)))
     }
 
-    /// The offset of a sequence number near `near`; none below the origin.
+    /// Returns the offset of a sequence number near `near`, or `None` below the origin.
     fn offset(&mut self, seq: SeqNum, near: u64) -> Option<u64> {
         let origin = *self.origin.get_or_insert(seq);
         near.checked_add_signed(i64::from(seq.diff(origin.add(near))))
     }
 
-    /// Wire segments in that many bytes.
+    /// Returns the number of wire segments in `bytes`.
     pub(super) fn count(bytes: u64, mss: u32) -> u64 {
         bytes.div_ceil(u64::from(mss.max(1))).max(1)
     }
 
-    /// A packet with payload or FIN; `round_trip` is the least of the whole path.
+    /// Processes a packet with payload or FIN; `round_trip` is the minimum of the whole path.
     pub(super) fn on_data(
         &mut self,
         time: u64,
@@ -200,7 +200,8 @@ impl SequenceTracker {
         self.outstanding.push_back(InFlightSegment { start, end, time, retransmitted: false });
     }
 
-    /// Bytes below the highest: in a gap they are late, or were lost before; else they come again.
+    /// Classifies bytes below the highest: in a hole they are reordered or were lost before the
+    /// capture point, elsewhere they are retransmitted.
     fn on_old_data(
         &mut self,
         time: u64,
@@ -262,7 +263,7 @@ impl SequenceTracker {
         self.holes = left;
     }
 
-    /// An ACK for this data.
+    /// Processes an ACK of this data.
     pub(super) fn on_ack(&mut self, time: u64, number: SeqNum) -> Option<AckCoverage> {
         let near = self.acked;
         let mut ack = self.offset(number, near)?;
@@ -310,17 +311,17 @@ impl SequenceTracker {
         })
     }
 
-    /// Bytes sent and not yet acknowledged.
+    /// Returns the bytes sent and not acknowledged.
     pub(super) fn flight(&self) -> u64 {
         self.highest - self.acked
     }
 
-    /// When the first byte not acknowledged was first sent, where that was seen.
+    /// Returns the time at which the first unacknowledged byte was first sent, if that was seen.
     pub(super) fn first_unacked_sent(&self) -> Option<u64> {
         self.outstanding.front().filter(|out| out.start <= self.acked).map(|out| out.time)
     }
 
-    /// The offset of a number near what is acknowledged, for SACK blocks.
+    /// Returns the offset of a SACK edge, a number near the acknowledged one.
     pub(super) fn sack_offset(&self, number: SeqNum) -> Option<u64> {
         let origin = self.origin?;
         self.acked.checked_add_signed(i64::from(number.diff(origin.add(self.acked))))
@@ -338,7 +339,7 @@ mod tests {
     struct Sender(SequenceTracker);
 
     impl Sender {
-        /// After the SYN with number 99.
+        /// Creates a sender whose SYN had number 99.
         fn new() -> Self {
             let mut stream = SequenceTracker::default();
             stream.on_syn(SeqNum::new(99));
@@ -368,7 +369,7 @@ mod tests {
             s.data(5, 1000, 1000, None),
             PayloadKind::Retransmission { head: false, tail: false }
         );
-        assert_eq!(s.ack(10, 1000).rtt, None, "the packet was sent again in part");
+        assert_eq!(s.ack(10, 1000).rtt, None, "the packet was retransmitted in part");
         assert_eq!(
             s.data(20, 1000, 2500, None),
             PayloadKind::Retransmission { head: true, tail: true }
@@ -392,14 +393,14 @@ mod tests {
         s.data(1, 2000, 1000, Some(6));
         s.data(2, 3000, 1000, Some(7));
         assert_eq!(s.data(500, 1000, 1000, Some(6)), PayloadKind::Reordered);
-        assert_eq!(s.0.reordering_extent.summary().map(|l| l.max), Some(2), "two came before it");
+        assert_eq!(s.0.reordering_extent.summary().map(|l| l.max), Some(2), "two overtook it");
         s.data(501, 5000, 1000, Some(8));
         assert_eq!(
             s.data(502, 4000, 1000, Some(9)),
             PayloadKind::Retransmission { head: false, tail: false }
         );
         assert_eq!((s.0.reordered, s.0.lost_before_capture, s.0.retransmitted_segments), (1, 1, 1));
-        // By time: nothing is sent again within a round trip, here 100.
+        // By time: nothing is retransmitted within a round trip, here 100.
         let mut s = Sender::new();
         s.data(0, 1000, 1000, None);
         assert_eq!(s.data(80, 0, 500, None), PayloadKind::Reordered);
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_capture_missed_is_counted_and_probes_are_no_data() {
+    fn missed_bytes_are_counted_and_probes_are_no_data() {
         let mut s = Sender::new();
         s.data(0, 0, 1000, None);
         s.data(1, 2000, 1000, None);

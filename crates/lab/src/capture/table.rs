@@ -1,6 +1,7 @@
 //! The connections of a capture.
 //!
-//! Contract: a connection is told by its four numbers and its SYN; there are at most [`MAX_FLOWS`].
+//! Contract: a connection is identified by its 4-tuple and its SYN; at most [`MAX_FLOWS`] are
+//! tracked.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,22 +13,23 @@ use super::direction_state::AnalysisSettings;
 use super::flow::FlowState;
 use super::views::ConnectionViews;
 
-/// Connections that are followed.
+/// Limit on tracked connections.
 pub(super) const MAX_FLOWS: usize = 100_000;
 
 #[derive(Debug)]
 pub(super) struct ConnectionTable {
     now: BTreeMap<[SocketAddr; 2], usize>,
     pub(super) flows: Vec<ConnectionViews>,
-    /// Packets of connections beyond the most.
+    /// Packets of connections beyond the limit.
     pub(super) untracked: u64,
     settings: AnalysisSettings,
-    /// Numbers of the connections of which plots are wanted.
+    /// Numbers of the connections to plot.
     traced: Vec<usize>,
 }
 
 impl ConnectionTable {
-    /// Follows connections with `settings`; those of the numbers `traced` for plots.
+    /// Creates a table that tracks connections with `settings` and records those in `traced` for
+    /// plots.
     pub(super) fn new(settings: AnalysisSettings, traced: Vec<usize>) -> Self {
         Self { now: BTreeMap::new(), flows: Vec::new(), untracked: 0, settings, traced }
     }
@@ -56,7 +58,7 @@ impl ConnectionTable {
                 let number = self.flows.len();
                 let traced = self.traced.contains(&number);
                 let settings = AnalysisSettings { traced, ..self.settings };
-                // The client first, where the packet tells.
+                // Puts the client first if the packet identifies it.
                 let answer = segment.flags.contains(Flags::SYN | Flags::ACK);
                 let ends = if answer { [ends[1], ends[0]] } else { ends };
                 let flow = FlowState::new(ends, time, settings);

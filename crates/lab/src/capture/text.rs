@@ -1,4 +1,4 @@
-//! The analysis as text: one block per connection, the worst findings first.
+//! The analysis as text: one block per connection, the most severe first.
 
 use std::fmt::{self, Write as _};
 
@@ -17,7 +17,7 @@ pub(super) const MAX_SHOWN: usize = 20;
 const LABEL: usize = 16;
 
 impl Analysis {
-    /// For people; of many connections the first ones, or `all` of them.
+    /// Returns the text: the first connections, or `all`.
     pub fn text(&self, all: bool) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -38,12 +38,12 @@ impl Analysis {
         }
         if self.flows.len() > shown {
             let more = count((self.flows.len() - shown) as u64, "more connection");
-            writeln!(out, "\n{more}, with less to be said of them (--all)")?;
+            writeln!(out, "\n{more}, with less severe findings (--all)")?;
         }
         Ok(())
     }
 
-    /// What there is.
+    /// Returns the summary line of the file.
     pub(super) fn lead(&self) -> String {
         let c = &self.contents;
         format!(
@@ -56,14 +56,14 @@ impl Analysis {
         )
     }
 
-    /// What is to be known about the capture itself, and whether it is a warning.
+    /// Returns remarks about the capture, and whether each is a warning.
     pub(super) fn remarks(&self) -> Vec<(bool, String)> {
         let c = &self.contents;
         let mut out = Vec::new();
         if let Some(broken) = &c.broken {
             out.push((
                 true,
-                format!("Not read to its end: {broken}. What follows is what came before."),
+                format!("Not read to its end: {broken}. The analysis covers the part before."),
             ));
         }
         if c.damaged_blocks > 0 {
@@ -127,12 +127,12 @@ fn opened(c: &ConnectionReport) -> String {
         "client" => "captured at the client",
         "server" => "captured at the server",
         "between" => "captured between the two",
-        _ => "place of the capture unknown",
+        _ => "location of the capture unknown",
     };
     format!("{how}, {end}; {at}")
 }
 
-/// Label and value, line by line, of a connection.
+/// Returns the facts of a connection as pairs of label and value, one per line.
 pub(super) fn facts(c: &ConnectionReport) -> Vec<(&'static str, String)> {
     let mut out = vec![
         ("connection", opened(c)),
@@ -169,9 +169,9 @@ pub(super) fn facts(c: &ConnectionReport) -> Vec<(&'static str, String)> {
     ));
     let v = &c.visible;
     if v.interfaces.len() > 1 {
-        let told: Vec<&str> =
+        let names: Vec<&str> =
             v.interfaces.iter().filter(|i| i.told).map(|i| i.name.as_str()).collect();
-        out.push(("interface", told.join("; ")));
+        out.push(("interface", names.join("; ")));
     }
     let routers =
         |n: Option<u8>| n.map_or_else(|| "an unknown number".to_owned(), |n| n.to_string());
@@ -193,7 +193,7 @@ fn spread(s: Option<ValueSummary>, show: impl Fn(u64) -> String) -> String {
     parts.join(", ")
 }
 
-/// Retransmissions and their signs.
+/// Formats retransmissions, reordering and duplicate ACKs.
 fn retransmissions(d: &DirectionReport) -> String {
     format!(
         "{} sent again ({}), {} out of order, {}, {}",
@@ -205,7 +205,7 @@ fn retransmissions(d: &DirectionReport) -> String {
     )
 }
 
-/// Label and value, line by line, of a direction.
+/// Returns the numbers of a direction as pairs of label and value, one per line.
 pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'static str, String)> {
     let m = &d.marks;
     let sent = match (d.data_seen, d.acks_seen) {
@@ -298,7 +298,7 @@ pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'stati
         out.push((
             "alpha",
             format!(
-                "{} in the end, {:.3} of all bytes under a mark, marks in {} of {} windows",
+                "{} in the end, {:.3} of all bytes acknowledged with a mark, marks in {} of {} windows",
                 d.alpha.last.map_or_else(|| "\u{2013}".to_owned(), |a| format!("{a:.3}")),
                 fraction,
                 grouped(d.alpha.marked_windows),
@@ -324,11 +324,11 @@ pub(super) const fn severity(w: Severity) -> &'static str {
     }
 }
 
-/// Label and sentence of a connection without a problem.
+/// Returns label and sentence for a connection without a problem.
 pub(super) fn verdict(c: &ConnectionReport) -> Option<(&'static str, &'static str)> {
     match c.verdict {
         "none-found" => {
-            Some(("no problem", "no losses, timeouts or stalls, and the echo is as it should be"))
+            Some(("no problem", "no losses, timeouts or stalls, and the echo is correct"))
         }
         "undetermined" => Some((
             "undetermined",
@@ -360,7 +360,7 @@ fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
     Ok(())
 }
 
-/// One labelled value, over as many lines as it needs.
+/// Writes a labelled value, wrapped to the line width.
 fn wrapped(out: &mut String, label: &str, value: &str) -> fmt::Result {
     const WIDTH: usize = 100;
     let mut line = format!("  {label:LABEL$}");

@@ -1,4 +1,4 @@
-//! What the time-sequence plot shows of one direction.
+//! Time-sequence trace of one direction.
 
 use super::series::{DRAWN_BINS, DownsampledSeries};
 use super::stream::PayloadKind;

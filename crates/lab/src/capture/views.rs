@@ -1,10 +1,10 @@
-//! One connection as each point of the capture shows it, and which of them is told of.
+//! Views of a connection, one per capture point, and the view that is reported.
 //!
 //! Contract: a capture on several interfaces (`tcpdump -i any`, several interfaces in a pcapng
-//! file, VLANs of a trunk) has each packet that the host forwards several times. Each point is
-//! followed by itself, so that it is a capture of its own in which no packet comes twice. A point
-//! that shows the whole connection is told of; where none does (a bond, several paths) all packets
-//! are taken together without the copies that [`super::copies`] recognises.
+//! file, VLANs of a trunk) has several copies of each forwarded packet. Each point is tracked
+//! separately, so that no packet occurs twice in it. A point that shows the whole connection is
+//! reported. If none does (a bond, several paths), the packets of all points are merged without the
+//! copies that [`super::copies`] recognises.
 
 use lowtide_capture::{CapturePoint, CapturedPacket};
 
@@ -12,10 +12,9 @@ use super::copies::MAX_POINTS;
 use super::direction_state::AnalysisSettings;
 use super::flow::FlowState;
 
-/// A point shows all of a connection when it has at most so many percent less than all points
-/// together.
+/// A view is complete if it has at most this percentage less than all points together.
 const SLACK_PERCENT: u64 = 1;
-/// Packets may be merged and split between points (GRO, GSO): their number may differ by more.
+/// Packets may be merged and split between points (GRO, GSO), so their number may differ by more.
 const PACKET_SLACK_PERCENT: u64 = 25;
 
 #[derive(Clone, Debug)]
@@ -25,26 +24,26 @@ struct View {
     flow: FlowState,
 }
 
-/// A connection at all points.
+/// A connection at all capture points.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionViews {
-    /// The packets of all points, without copies as far as they are recognised.
+    /// Packets of all points, without recognised copies.
     pub(super) merged: FlowState,
-    /// Where the first packet was captured.
+    /// Point of the first packet.
     first: CapturePoint,
     packets: u64,
-    /// None while there is only one point.
+    /// Views per point; empty while there is only one point.
     per_point: Vec<View>,
-    /// Packets at further points, which are in `all` only.
+    /// Packets at further points, which are in `merged` only.
     untracked: u64,
     settings: AnalysisSettings,
 }
 
-/// The packets that a connection is told of by, and their point.
+/// The view of a connection that is reported, and its point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SelectedView<'a> {
     pub(super) flow: &'a FlowState,
-    /// The point that it is told from; none where several were taken together.
+    /// Point of the view; `None` if several were merged.
     pub(super) point: Option<CapturePoint>,
     views: &'a ConnectionViews,
 }
@@ -54,7 +53,7 @@ impl ConnectionViews {
         Self { merged: flow, first, packets: 0, per_point: Vec::new(), untracked: 0, settings }
     }
 
-    /// A packet of the end `from` of [`Self::all`], captured at `point`.
+    /// Processes a packet of end `from` of [`Self::merged`], captured at `point`.
     pub(super) fn on_packet(
         &mut self,
         time: u64,
@@ -63,7 +62,7 @@ impl ConnectionViews {
         point: CapturePoint,
     ) {
         if self.per_point.is_empty() && point != self.first {
-            // Until now one point has shown everything.
+            // Until now one point has shown all packets.
             let (packets, flow) = (self.packets, self.merged.clone());
             self.per_point.push(View { point: self.first, packets, flow });
         }
@@ -92,8 +91,7 @@ impl ConnectionViews {
         self.per_point.iter_mut().for_each(|v| v.flow.finish());
     }
 
-    /// The point that tells most: of those that show everything the one nearest to the sender of
-    /// the data.
+    /// Returns the best view: of the complete ones, the one nearest to the sender of the data.
     pub(super) fn selected(&self) -> SelectedView<'_> {
         let all = &self.merged;
         let sender =
@@ -107,7 +105,7 @@ impl ConnectionViews {
         SelectedView { flow: all, point, views: self }
     }
 
-    /// `flow` has seen what all points have, but for a little.
+    /// Returns whether `flow` has nearly all that all points have.
     fn is_complete(&self, flow: &FlowState) -> bool {
         let percent = |n: u64, of: u64| n.saturating_mul(100 + of) / 100;
         (0..2).all(|end| {
@@ -123,20 +121,20 @@ impl ConnectionViews {
 }
 
 impl SelectedView<'_> {
-    /// Every point of the connection, the packets there, and whether it is told of.
+    /// Returns every point of the connection, its packets, and whether it is reported.
     pub(super) fn points(&self) -> Vec<(CapturePoint, u64, bool)> {
         let v = self.views;
         if v.per_point.is_empty() {
             return vec![(v.first, v.packets, true)];
         }
-        let told = |p: CapturePoint| self.point.is_none_or(|chosen| chosen == p);
-        v.per_point.iter().map(|view| (view.point, view.packets, told(view.point))).collect()
+        let reported = |p: CapturePoint| self.point.is_none_or(|chosen| chosen == p);
+        v.per_point.iter().map(|view| (view.point, view.packets, reported(view.point))).collect()
     }
 
-    /// Packets that were left out because the chosen point does not have them, and those of points
-    /// beyond the most.
+    /// Returns the number of packets that only other points have, including points beyond the
+    /// limit.
     pub(super) fn packets_elsewhere(&self) -> u64 {
-        let told = self.points().iter().filter(|p| p.2).map(|p| p.1).sum::<u64>();
-        self.views.packets - told.min(self.views.packets)
+        let reported = self.points().iter().filter(|p| p.2).map(|p| p.1).sum::<u64>();
+        self.views.packets - reported.min(self.views.packets)
     }
 }

@@ -1,7 +1,7 @@
-//! Visibility: facts of a connection that the place of a capture shows or hides.
+//! Visibility: facts of a connection that the location of a capture shows or hides.
 //!
-//! Contract: nothing here is guessed from what is missing alone: one direction is missing where no
-//! packet of one end is in the capture. `docs/analyze.md` has the table of what each place shows.
+//! Contract: absence alone proves nothing: a direction is missing only if the capture has no packet
+//! of that end. `docs/analyze.md` lists what each location shows.
 
 use lowtide_capture::{CapturePoint, Interface};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::flow::{CaptureLocation, FlowState};
 use super::format::{bytes, count};
 use super::views::SelectedView;
 
-/// A path has no more routers.
+/// Limit on the routers of a path.
 const MAX_ROUTERS: u8 = 40;
 
 /// Facts about the whole capture.
@@ -19,20 +19,20 @@ const MAX_ROUTERS: u8 = 40;
 pub(super) struct CaptureFacts {
     /// Interfaces that the file describes.
     pub(super) interfaces: Vec<Interface>,
-    /// When it ends.
+    /// End of the capture, nanoseconds.
     pub(super) end_ns: u64,
-    /// Some connection has packets of both ends.
+    /// Whether some connection has packets of both ends.
     pub(super) two_way: bool,
-    /// It has only segments with SYN, as a capture filter on flags leaves them.
+    /// Whether all segments have SYN, as after a capture filter on flags.
     pub(super) only_syns: bool,
 }
 
 /// Visibility of one connection.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Visibility {
-    /// Whose packets are in the capture: `both`, `client` or `server`.
+    /// Ends whose packets are in the capture: `both`, `client` or `server`.
     pub(super) packets_of: &'static str,
-    /// The handshake, or a part of it.
+    /// Whether the handshake, or a part of it, is in the capture.
     pub(super) from_handshake: bool,
     /// Routers between the capture and each end, if its packets began with a TTL or hop limit of
     /// 64, 128 or 255.
@@ -40,24 +40,24 @@ pub(super) struct Visibility {
     pub(super) routers_to_server: Option<u8>,
     /// Interfaces of the connection's packets.
     pub(super) interfaces: Vec<InterfacePackets>,
-    /// No interface shows the whole connection: packets of several were taken together.
+    /// No interface shows the whole connection: packets of several were merged.
     pub(super) merged: bool,
-    /// Packets at interfaces that are not told of.
+    /// Packets on interfaces that are not reported.
     pub(super) packets_elsewhere: u64,
-    /// Sentences.
+    /// Unknown facts, as sentences.
     pub(super) cannot_tell: Vec<String>,
 }
 
-/// Packets at one interface.
+/// Packets on one interface.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct InterfacePackets {
     pub(super) name: String,
     pub(super) packets: u64,
-    /// The connection is told of as captured here.
+    /// Whether the report is based on this interface.
     pub(super) told: bool,
 }
 
-/// Name of a point.
+/// Returns the name of a point.
 pub(super) fn point_name(point: CapturePoint, interfaces: &[Interface]) -> String {
     let known = interfaces.get(point.interface as usize).and_then(|i| i.name.clone());
     let several = interfaces.len() > 1;
@@ -83,12 +83,12 @@ fn routers(hop_limit: u8) -> Option<u8> {
 }
 
 impl Visibility {
-    /// Of the connection `chosen` with the client `client`.
+    /// Returns the visibility of connection `chosen`, whose client is end `client`.
     pub(super) fn of(
         chosen: &SelectedView<'_>,
         client: usize,
         directions: &[DirectionReport],
-        scene: &CaptureFacts,
+        facts: &CaptureFacts,
     ) -> Self {
         let flow = chosen.flow;
         let points = chosen.points();
@@ -96,7 +96,7 @@ impl Visibility {
         let interfaces: Vec<InterfacePackets> = points
             .into_iter()
             .map(|(point, packets, told)| {
-                let name = point_name(point, &scene.interfaces);
+                let name = point_name(point, &facts.interfaces);
                 InterfacePackets { name, packets, told }
             })
             .collect();
@@ -117,7 +117,7 @@ impl Visibility {
         }
         if merged {
             cannot_tell.push(
-                "No interface shows the whole connection: packets of all were taken together, and a copy that \
+                "No interface shows the whole connection: packets of all were merged, and a copy that \
                  differs in length (GSO, GRO) looks like a retransmission."
                     .to_owned(),
             );

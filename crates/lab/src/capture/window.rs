@@ -1,4 +1,4 @@
-//! Bytes in flight over time, and whether they are stuck at two segments while every ACK says ECE.
+//! Bytes in flight over time, and periods in which they are stuck at two segments under ECE.
 
 use super::histogram::LogHistogram;
 use super::series::DownsampledSeries;
@@ -6,13 +6,13 @@ use super::stream::AckCoverage;
 
 /// The window floor of most stacks (RFC 8257 §3.3 needs more than one for the ACK clock).
 const FLOOR_SEGMENTS: u64 = 2;
-/// A stretch shorter than this in ACKs, or in round trips, is an ordinary cut.
+/// A period with fewer ACKs or round trips than these is an ordinary reduction.
 const MIN_ACKS: u64 = 10;
 const MIN_ROUND_TRIPS: u64 = 10;
-/// Stretches that are remembered.
+/// Periods that are remembered.
 const MAX_COLLAPSES: usize = 64;
 
-/// A stretch of time.
+/// A period in which the window was at its floor. Times are in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WindowCollapse {
     pub(super) from: u64,
@@ -56,7 +56,7 @@ impl Tracker {
 pub(super) struct FlightTracker {
     pub(super) flight: LogHistogram,
     pub(super) over_time: DownsampledSeries,
-    /// By bytes in flight, which only the sender's side shows.
+    /// By bytes in flight, which are visible only near the sender.
     by_flight: Tracker,
     /// By the gaps between ACKs: at most two segments per round trip.
     by_gaps: Tracker,
@@ -64,7 +64,7 @@ pub(super) struct FlightTracker {
 }
 
 impl FlightTracker {
-    /// Bytes in flight over time in at most `bins` bins.
+    /// Creates a tracker with at most `bins` bins over time.
     pub(super) fn new(bins: usize) -> Self {
         Self {
             flight: LogHistogram::default(),
@@ -75,12 +75,13 @@ impl FlightTracker {
         }
     }
 
-    /// Data went by.
+    /// Processes data.
     pub(super) fn on_data(&mut self, time: u64, flight: u64) {
         self.over_time.push(time, flight as f64);
     }
 
-    /// An ACK that advanced; `echo`: with ECE. `round_trip` is the least of the whole path.
+    /// Processes an ACK that advanced; `echo` if it has ECE. `round_trip` is the minimum of the
+    /// whole path.
     pub(super) fn on_ack(
         &mut self,
         time: u64,
@@ -100,7 +101,7 @@ impl FlightTracker {
         self.last_ack = Some(time);
     }
 
-    /// Where the window was stuck at its floor under ECE.
+    /// Returns the periods in which the window was stuck at its floor under ECE.
     pub(super) fn collapses(&self, at_sender: bool, round_trip: u64) -> Vec<WindowCollapse> {
         if at_sender { self.by_flight.all(round_trip) } else { self.by_gaps.all(round_trip) }
     }

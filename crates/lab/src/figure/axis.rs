@@ -1,49 +1,49 @@
-//! Axes: where values stand, and which of them are named.
+//! Axes: positions of values, and ticks.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// How values are spread along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scale {
     /// Equal steps add.
     Linear,
     /// Equal steps multiply.
     Log,
-    /// Names in a row, the first of which stands at zero.
+    /// Names in a row; the first is at zero.
     Categorical,
 }
 
-/// An axis with its range and its named values.
+/// An axis with its range and its ticks.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Axis {
-    /// What it shows, with the unit.
+    /// Label, with the unit.
     pub(crate) label: String,
-    /// The same as a column of the CSV file.
+    /// Name of its column in the CSV file.
     pub(crate) column: String,
-    /// How values are spread.
+    /// Scale.
     pub(crate) scale: Scale,
-    /// Least value.
+    /// Minimum.
     pub(crate) low: f64,
-    /// Greatest value.
+    /// Maximum.
     pub(crate) high: f64,
-    /// The named values.
+    /// Ticks: value and name.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
-/// A range of values this many times as wide as its least one is better read on a logarithmic axis.
+/// Ratio of maximum to minimum from which on an axis becomes logarithmic.
 const WIDE: f64 = 25.0;
 
 impl Axis {
-    /// From zero to a little more than the greatest value.
+    /// Creates an axis from zero to slightly above the maximum.
     pub(crate) fn from_zero(label: &str, column: &str, values: impl Iterator<Item = f64>) -> Self {
         let most = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         let most = if most > 0.0 { most } else { 1.0 };
         Self::linear(label, column, 0.0, most * 1.05)
     }
 
-    /// From `low` to `high`.
+    /// Creates an axis from `low` to `high`.
     pub(crate) fn linear(label: &str, column: &str, low: f64, high: f64) -> Self {
         let step = step(high - low);
         let first = (low / step).ceil() as i64;
@@ -53,7 +53,8 @@ impl Axis {
         Self { label, column, scale: Scale::Linear, low, high, ticks }
     }
 
-    /// Logarithmic where the values are positive and range widely, else from zero.
+    /// Creates a logarithmic axis if the values are positive and range widely, otherwise one from
+    /// zero.
     pub(crate) fn fitting(label: &str, column: &str, values: &[f64]) -> Self {
         let finite = || values.iter().copied().filter(|v| v.is_finite());
         let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(0.0, f64::max));
@@ -64,7 +65,7 @@ impl Axis {
         }
     }
 
-    /// Logarithmic between two positive values.
+    /// Creates a logarithmic axis between two positive values.
     pub(crate) fn log(label: &str, column: &str, low: f64, high: f64) -> Self {
         let decades = high.log10() - low.log10();
         let factors: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -78,7 +79,7 @@ impl Axis {
         Self { label, column, scale: Scale::Log, low, high, ticks }
     }
 
-    /// The values that occur, each with its own name; logarithmic where they range widely.
+    /// Creates an axis with one named tick per value; logarithmic if the values range widely.
     pub(crate) fn named(label: &str, column: &str, ticks: Vec<(f64, String)>) -> Self {
         let low = ticks.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
         let high = ticks.iter().map(|t| t.0).fold(f64::NEG_INFINITY, f64::max);
@@ -93,7 +94,7 @@ impl Axis {
         }
     }
 
-    /// Classes, from left to right.
+    /// Creates an axis of classes, from left to right.
     pub(crate) fn categorical(label: &str, column: &str, names: &[String]) -> Self {
         let ticks = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone()));
         let (label, column) = (label.to_owned(), column.to_owned());
@@ -101,15 +102,15 @@ impl Axis {
         Self { label, column, scale: Scale::Categorical, low: -0.5, high, ticks: ticks.collect() }
     }
 
-    /// A value as the CSV file has it: a class by its name.
+    /// Returns a value as written in the CSV file: a class by its name.
     pub(crate) fn written(&self, value: f64) -> String {
         if self.scale == Scale::Categorical { self.format_ext(&value) } else { value.to_string() }
     }
 
-    /// For an axis of which a small part may be shown: as many digits as tell the names apart.
+    /// Gives the ticks as many digits as distinguish them, for an axis that shows a small range.
     pub(crate) fn precise(mut self) -> Self {
         if let [(a, _), (b, _), ..] = self.ticks[..] {
-            // A double has no more digits than that.
+            // A double has no more significant digits.
             let digits = (-(b - a).log10().floor()).clamp(0.0, 15.0) as usize;
             for (value, name) in &mut self.ticks {
                 *name = format!("{value:.digits$}");
@@ -118,7 +119,7 @@ impl Axis {
         self
     }
 
-    /// Leaves names out that would stand on top of the one before, in a plot of `width` pixels.
+    /// Removes names that would overlap the previous one in a plot of `width` pixels.
     pub(crate) fn thin_names(mut self, width: f64, letter: f64) -> Self {
         let mut free = f64::NEG_INFINITY;
         for i in 0..self.ticks.len() {
@@ -133,7 +134,7 @@ impl Axis {
         self
     }
 
-    /// Where a value stands: 0 at the low end, 1 at the high end.
+    /// Returns the position of a value: 0 at the low end, 1 at the high end.
     fn share(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {
             Scale::Linear | Scale::Categorical => v,
@@ -168,7 +169,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// A round step that divides `span` into four to eight parts.
+/// Returns a round step that divides `span` into four to eight parts.
 fn step(span: f64) -> f64 {
     let raw = span / 5.0;
     let scale = 10_f64.powf(raw.log10().floor());
@@ -181,17 +182,17 @@ fn step(span: f64) -> f64 {
     factor * scale
 }
 
-/// kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
+/// Returns kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
 pub(crate) fn bytes_unit(most: u64) -> (&'static str, f64) {
     if most >= 10_000_000 { ("MB", 1e6) } else { ("kB", 1e3) }
 }
 
-/// A number as people write it: no needless digits, groups of three from five digits on.
+/// Formats a number for people: significant digits only, grouped by three from five digits on.
 pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Four significant digits are more than a figure or a table shows.
+    // Figures and tables show at most four significant digits.
     let digits = (3 - value.abs().log10().floor() as i32).max(0) as usize;
     let text = format!("{value:.digits$}");
     let text = if text.contains('.') {
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_people_do() {
+    fn numbers_have_significant_digits_and_groups() {
         let shown = [0.0, 20.0, 0.25, 0.000_123_45, 82.46, 248.04, 1234.4, 12_345.0, 4_000_000.0];
         let texts = shown.map(number);
         assert_eq!(texts[..7], ["0", "20", "0.25", "0.0001234", "82.46", "248", "1234"]);
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_stand_in_a_row_and_keep_their_names() {
+    fn classes_keep_their_order_and_names() {
         let axis = Axis::categorical("size", "class", &["short".to_owned(), "long".to_owned()]);
         assert_eq!((names(&axis), axis.low, axis.high), (vec!["short", "long"], -0.5, 1.5));
         assert_eq!([0.0, 1.0].map(|v| axis.map(&v, (0, 400))), [100, 300]);

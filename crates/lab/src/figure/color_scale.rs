@@ -1,35 +1,35 @@
-//! How the cells of a heat map get their colours and their text.
+//! Colours and texts of heat map cells.
 
 use plotters::style::RGBColor;
 
 use super::axis::number;
 
-/// How values become colours.
+/// Mapping from values to colours.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum ColorScale {
     /// From light to dark between two values.
     Sequential {
-        /// At the light end.
+        /// Value at the light end.
         low: f64,
-        /// At the dark end.
+        /// Value at the dark end.
         high: f64,
-        /// More is worse: warm colours instead of cold ones.
+        /// Whether more is worse: warm colours instead of cold ones.
         warm: bool,
     },
-    /// Away from a middle on both sides, between zero and one.
+    /// From a middle to both sides, for values from zero to one.
     Diverging,
-    /// The value is the number of a kind.
+    /// Values are indices of these kinds.
     Categorical(Vec<CellKind>),
 }
 
 /// One kind of cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct CellKind {
-    /// Name, for the legend.
+    /// Name in the legend.
     pub(crate) name: &'static str,
-    /// One word, for cells that have room.
+    /// Short name, for cells with room.
     pub(crate) short: &'static str,
-    /// Two letters, for those that have not.
+    /// Two letters, for cells without.
     pub(crate) code: &'static str,
     /// Its colour.
     pub(crate) color: RGBColor,
@@ -56,7 +56,7 @@ const AWAY: [RGBColor; 5] = [
 ];
 const NONE: RGBColor = RGBColor(0xec, 0xee, 0xf0);
 
-/// The colour at `share` of the way through `stops`.
+/// Interpolates between `stops` at `share`, from 0 to 1.
 fn interpolate(stops: &[RGBColor], share: f64) -> RGBColor {
     let place = share.clamp(0.0, 1.0) * (stops.len() - 1) as f64;
     let i = (place as usize).min(stops.len() - 2);
@@ -79,7 +79,7 @@ impl ColorScale {
         }
     }
 
-    /// The text of a cell that has room for `letters`.
+    /// Returns the text of a cell with room for `letters` letters.
     pub(super) fn text(&self, value: Option<f64>, letters: usize) -> String {
         let Some(value) = value else { return "\u{2013}".to_owned() };
         match self {
@@ -93,7 +93,7 @@ impl ColorScale {
     }
 }
 
-/// Perceived lightness of a colour, 0 to 1: dark cells need light letters.
+/// Returns the perceived lightness of a colour, 0 to 1: dark cells need light letters.
 pub(super) fn lightness(c: RGBColor) -> f64 {
     let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
     (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)

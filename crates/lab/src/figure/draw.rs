@@ -1,8 +1,8 @@
 //! Figures as SVG.
 //!
-//! Contract: no fonts are read (text is placed by its anchor), nothing outside the file is needed, and
-//! the same figure gives the same bytes. The backend places on whole pixels, so everything is drawn
-//! four times as large and the view box brings it back.
+//! Contract: no fonts are read (text is placed by its anchor), the file is self-contained, and
+//! equal figures give equal bytes. The backend places on whole pixels, so everything is drawn four
+//! times as large and the view box scales it back.
 
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
@@ -16,24 +16,24 @@ use crate::figure::{Figure, Panel, PlotSeries, SeriesKind};
 
 /// Drawn pixels per pixel of the figure.
 pub(super) const SUBPIXELS: i32 = 4;
-/// Width of every figure.
+/// Width of every figure, pixels.
 pub(super) const WIDTH: i32 = 800;
-/// Height of the only panel, and of one of several.
+/// Height of the only panel, and of one of several, pixels.
 const HEIGHT: (i32, i32) = (390, 210);
-/// Where the title and the legend stand.
+/// Vertical positions of title and legend.
 const TITLE_Y: i32 = 22;
 const LEGEND_Y: i32 = 48;
-/// Left edge of the plots, which title and legend share.
+/// Left edge of the plots, the title and the legend.
 pub(super) const LEFT: i32 = 74;
-/// Room right of the plots, for the names of reference lines.
+/// Margin right of the plots, for the labels of reference lines.
 const RIGHT: i32 = 78;
-/// Average width of a letter, as a share of its size.
+/// Average width of a letter over its font size.
 pub(super) const LETTER: f64 = 0.54;
 /// Dash and gap of a thin line.
 const THIN: Option<(i32, i32)> = Some((4, 3));
-/// How far from one another the series of a class stand.
+/// Distance between the series of a class, pixels.
 const ASIDE: i32 = 12;
-/// Marks on a trace.
+/// Markers on a trace.
 const TRACE_MARKS: usize = 7;
 
 pub(super) const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
@@ -43,10 +43,10 @@ const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
-/// A place in drawn pixels.
+/// A position in drawn pixels.
 pub(super) type Pixel = (i32, i32);
 
-/// The figure as one SVG file.
+/// Returns the figure as one SVG file.
 pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
     let rows = legend_rows(&figure.legend);
     let top = LEGEND_Y - 10 + 20 * rows.len() as i32;
@@ -60,7 +60,7 @@ pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
     Ok(finish(&text, &figure.title, height))
 }
 
-/// Replaces the head of the file: shown size, smooth joints, a name for screen readers.
+/// Replaces the head of the file: displayed size, smooth joints, a name for screen readers.
 pub(super) fn finish(text: &str, title: &str, height: i32) -> String {
     let body = text.find('>').map_or(text, |end| &text[end + 1..]);
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
@@ -84,7 +84,7 @@ fn draw(
     root.fill(&WHITE)?;
     let at = |x: i32, y: i32| (x * SUBPIXELS, y * SUBPIXELS);
     write(&root, &figure.title, at(LEFT, TITLE_Y), &font(15, INK, true))?;
-    // Traces are too dense for dashes; the legend shows them as they are.
+    // Traces are too dense for dashes, so the legend shows solid lines too.
     let traces =
         figure.panels.iter().flat_map(|p| &p.series).any(|s| matches!(s.kind, SeriesKind::Trace));
     for (i, row) in rows.iter().enumerate() {
@@ -109,14 +109,14 @@ fn draw(
     root.present()
 }
 
-/// Whether all that has the style of that number is thin.
+/// Returns whether all series of style `number` are thin.
 fn is_thin(figure: &Figure, number: usize) -> bool {
     let mut of_it = figure.panels.iter().flat_map(|p| &p.series).filter(|s| s.style == number);
     of_it.next().is_some_and(|s| s.kind == SeriesKind::Thin)
         && of_it.all(|s| s.kind == SeriesKind::Thin)
 }
 
-/// Rows of the legend: where each name stands.
+/// Returns the rows of the legend with the position of each name.
 fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
     let mut rows: Vec<Vec<(i32, &str, usize)>> = Vec::new();
     let mut x = WIDTH;
@@ -136,7 +136,7 @@ fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
 
 const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
 
-/// Text that begins at its place and is centred on it vertically.
+/// Returns a style for text that begins at its position and is vertically centred on it.
 pub(super) fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
     // The backend divides sizes by 1.24.
     let size = f64::from(px * SUBPIXELS) * 1.24;
@@ -182,7 +182,7 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Dra
         .draw()?;
     let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
     for (i, series) in panel.series.iter().enumerate() {
-        // In a class all stand side by side.
+        // The series of a class are side by side.
         let aside = if panel.x.scale == Scale::Categorical {
             (2 * i as i32 - (panel.series.len() as i32 - 1)) * ASIDE * SUBPIXELS / 2
         } else {
@@ -243,7 +243,8 @@ fn draw_series(
     let marked: Vec<Pixel> = match series.kind {
         SeriesKind::Measured | SeriesKind::Dots => points,
         SeriesKind::Trace => {
-            // Each series marks other places, so that lines on top of each other stay told apart.
+            // Each series has its markers at other positions, which distinguishes overlapping
+            // lines.
             let every = (points.len() / TRACE_MARKS).max(1);
             let first = (every * (1 + 2 * (number % 4)) / 8).min(points.len().saturating_sub(1));
             points.into_iter().skip(first).step_by(every).collect()
@@ -257,7 +258,7 @@ fn draw_series(
     marked.into_iter().try_for_each(|at| draw_marker(root, at, look))
 }
 
-/// The corners of a staircase through `points`.
+/// Returns the corners of a staircase through `points`.
 pub(super) fn steps(points: &[Pixel]) -> Vec<Pixel> {
     let mut out = Vec::with_capacity(points.len() * 2);
     for (i, &(x, y)) in points.iter().enumerate() {
@@ -285,12 +286,12 @@ pub(super) fn stroke(
     }
 }
 
-/// A marker with a light edge, so that it stands out from lines.
+/// Draws a marker with a light edge, which separates it from lines.
 pub(super) fn draw_marker(area: &Area<'_>, at: Pixel, look: Style) -> Result<(), DrawError> {
     draw_marker_sized(area, at, look, [6 * SUBPIXELS, 4 * SUBPIXELS])
 }
 
-/// A marker with these radii, of the edge and of itself.
+/// Draws a marker with these radii, of the edge and of the marker itself.
 pub(super) fn draw_marker_sized(
     area: &Area<'_>,
     (x, y): Pixel,

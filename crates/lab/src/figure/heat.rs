@@ -1,8 +1,7 @@
-//! Heat maps as data and as SVG: grids of cells, each a number or a named kind, with a legend.
+//! Heat maps as data and as SVG: grids of numbers or kinds, with a legend.
 //!
-//! Contract: as for all figures: the SVG and the CSV file come from the same values, no fonts are read,
-//! nothing outside the file is needed. Every cell carries its value as text, so that colour alone says
-//! nothing.
+//! Contract: the SVG and the CSV file come from the same values, no fonts are read, and the file is
+//! self-contained. Every cell shows its value as text, so no fact depends on colour alone.
 
 use lowtide_record::csv;
 use plotters::prelude::*;
@@ -13,18 +12,18 @@ use super::color_scale::{CellKind, ColorScale, lightness};
 use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
 use crate::error::LabError;
 
-/// One figure of grids that share their legend.
+/// A figure of grids that share one legend.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct HeatMap {
-    /// Name of its files, without an ending.
+    /// Name of its files, without an extension.
     pub(crate) id: String,
-    /// What it shows, with the unit.
+    /// Title, with the unit.
     pub(crate) title: String,
-    /// How to read it.
+    /// Reading instructions.
     pub(crate) caption: String,
-    /// What the rows are, and the columns.
+    /// Names of the row and column dimensions.
     pub(crate) axes: [String; 2],
-    /// How values become colours.
+    /// Colour scale.
     pub(crate) scale: ColorScale,
     /// The grids, all with the same rows and columns.
     pub(crate) grids: Vec<HeatGrid>,
@@ -33,18 +32,18 @@ pub(crate) struct HeatMap {
 /// One grid.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct HeatGrid {
-    /// What sets it apart from the others; empty when it is alone.
+    /// Title; empty for the only grid.
     pub(crate) title: String,
     /// Names of the rows, from the top.
     pub(crate) rows: Vec<String>,
     /// Names of the columns, from the left.
     pub(crate) columns: Vec<String>,
-    /// The cells, row by row; `None` where there is no value.
+    /// Cells, row by row; `None` without a value.
     pub(crate) cells: Vec<Option<f64>>,
 }
 
 impl HeatMap {
-    /// The values: one line per cell.
+    /// Returns the CSV file: one line per cell.
     pub(crate) fn to_csv(&self) -> String {
         let mut text = csv::line(["panel", &self.axes[0], &self.axes[1], "value", "text"]);
         for grid in &self.grids {
@@ -63,7 +62,7 @@ impl HeatMap {
         text
     }
 
-    /// The figure as one SVG file.
+    /// Returns the figure as one SVG file.
     pub(crate) fn to_svg(&self) -> Result<String, LabError> {
         let layout = Layout::new(self);
         let mut text = String::new();
@@ -88,7 +87,7 @@ impl HeatMap {
         root.present()
     }
 
-    /// The kinds that occur.
+    /// Returns the kinds that occur.
     fn kinds(&self) -> Vec<CellKind> {
         let ColorScale::Categorical(kinds) = &self.scale else { return Vec::new() };
         let occurs = |i: usize| {
@@ -170,15 +169,15 @@ impl HeatMap {
     }
 }
 
-/// Left edge of everything.
+/// Left edge of all elements.
 const EDGE: i32 = 16;
 const LEGEND_Y: i32 = 48;
 /// Steps of the colour bar.
 const BAR: i32 = 60;
-/// Room between grids.
+/// Distance between grids.
 const GAP: (i32, i32) = (22, 20);
 
-/// A place of the figure in drawn pixels.
+/// Converts a position of the figure to drawn pixels.
 fn at(x: i32, y: i32) -> (i32, i32) {
     (x * SUBPIXELS, y * SUBPIXELS)
 }
@@ -193,7 +192,7 @@ fn block(
     root.draw(&Rectangle::new(corners, color.filled()))
 }
 
-/// Where the kinds stand in the legend.
+/// Returns the positions of the kinds in the legend.
 fn places(kinds: &[CellKind]) -> Vec<(i32, i32)> {
     let (mut x, mut y) = (EDGE, LEGEND_Y);
     let mut out = Vec::new();
@@ -208,23 +207,23 @@ fn places(kinds: &[CellKind]) -> Vec<(i32, i32)> {
     out
 }
 
-/// How the grids are laid out, in pixels of the figure.
+/// Layout of the grids, in pixels of the figure.
 struct Layout {
     /// Width of a cell.
     cell: i32,
     /// Height of a cell.
     row: i32,
-    /// Room for the names of rows.
+    /// Width of the row names.
     names: i32,
-    /// Room for titles and the names of columns.
+    /// Height of titles and column names.
     heads: i32,
-    /// Names of columns stand upright.
+    /// Column names are vertical.
     upright: bool,
-    /// Grids beside each other.
+    /// Grids side by side.
     beside: usize,
-    /// Width and height of a grid with the room around it.
+    /// Width and height of a grid with its margin.
     step: (i32, i32),
-    /// Where the first one begins.
+    /// Top of the first grid.
     top: i32,
     height: i32,
 }
@@ -240,7 +239,7 @@ impl Layout {
         let names = (row_names + 10).min(WIDTH / 3);
         let alone = map.grids.len() == 1;
         let room = WIDTH - 2 * EDGE - names;
-        // Several grids are to stand beside each other where cells stay readable.
+        // Several grids are side by side if their cells remain readable.
         let half = (WIDTH - 2 * EDGE - GAP.0 - 2 * names) / (2 * columns.max(1));
         let wish = match half {
             _ if alone => 84,
@@ -262,7 +261,7 @@ impl Layout {
         Self { cell, row, names, heads, upright, beside, step, top, height: top + step.1 * lines }
     }
 
-    /// The upper left corner of the `i`-th grid.
+    /// Returns the upper left corner of the `i`-th grid.
     fn corner(&self, i: usize) -> (i32, i32) {
         let (column, line) = ((i % self.beside) as i32, (i / self.beside) as i32);
         (EDGE + self.step.0 * column, self.top + self.step.1 * line)

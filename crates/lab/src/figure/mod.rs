@@ -1,4 +1,4 @@
-//! A figure as data, before it is drawn: panels with axes and series.
+//! Figures as data, before they are drawn: panels with axes and series.
 //!
 //! Contract: the SVG and the CSV file come from the same values. Every axis carries its unit.
 
@@ -19,31 +19,31 @@ pub(crate) use draw::to_svg;
 pub(crate) use heat::{HeatGrid, HeatMap};
 pub(crate) use stack::{Curve, CurveKind, Lane, StackedPlot};
 
-/// One figure.
+/// A figure.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Figure {
-    /// Name of its files, without an ending.
+    /// Name of its files, without an extension.
     pub(crate) id: String,
-    /// What it shows.
+    /// Title.
     pub(crate) title: String,
-    /// How to read it: what the marks mean, where the data come from.
+    /// Reading instructions: meaning of the marks, source of the data.
     pub(crate) caption: String,
-    /// What the legend names, with the number of its style.
+    /// Legend: names with the numbers of their styles.
     pub(crate) legend: Vec<(String, usize)>,
     /// The panels, from top to bottom.
     pub(crate) panels: Vec<Panel>,
 }
 
-/// A figure of any kind, drawn.
+/// A drawn figure of any kind.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FigureFiles {
-    /// Name of its files, without an ending.
+    /// Name of its files, without an extension.
     pub(crate) id: String,
-    /// How to read it.
+    /// Reading instructions.
     pub(crate) caption: String,
-    /// The picture.
+    /// The drawing, SVG.
     pub(crate) svg: String,
-    /// The values.
+    /// The values, CSV.
     pub(crate) csv: String,
 }
 
@@ -61,56 +61,56 @@ impl FigureFiles {
     }
 }
 
-/// One coordinate system.
+/// A coordinate system.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Panel {
-    /// What sets it apart from the other panels; empty when it is alone.
+    /// Title; empty for the only panel.
     pub(crate) title: String,
     /// The horizontal axis.
     pub(crate) x: Axis,
     /// The vertical axis.
     pub(crate) y: Axis,
-    /// What is drawn.
+    /// Series.
     pub(crate) series: Vec<PlotSeries>,
     /// Reference lines.
     pub(crate) guide_lines: Vec<GuideLine>,
-    /// A part of the horizontal axis that does not count (the warm-up).
+    /// Part of the horizontal axis that is excluded (the warm-up).
     pub(crate) shade: Option<(f64, f64)>,
 }
 
-/// One line.
+/// A series.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PlotSeries {
-    /// The scheme it belongs to.
+    /// Scheme.
     pub(crate) scheme: String,
-    /// What it is within the scheme; empty when it is the only one.
+    /// Name within the scheme; empty for its only series.
     pub(crate) part: String,
-    /// Number of its style.
+    /// Style number.
     pub(crate) style: usize,
-    /// How it is drawn.
+    /// Kind of drawing.
     pub(crate) kind: SeriesKind,
-    /// The values, by their horizontal place.
+    /// Values in horizontal order.
     pub(crate) points: Vec<Dot>,
 }
 
-/// How a series is drawn.
+/// Kind of drawing of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SeriesKind {
-    /// Few points that were measured: dashed line, a marker at each, intervals.
+    /// Few measured points: dashed line, a marker at each, intervals.
     Measured,
-    /// Markers and intervals without a line: the horizontal values have no order.
+    /// Markers and intervals without a line: horizontal values are unordered.
     Dots,
     /// Many small markers without a line.
     Cloud,
-    /// Many points over time: solid line, a marker now and then.
+    /// Many points over time: solid line, few markers.
     Trace,
-    /// A thin line beside a trace.
+    /// A thin line next to a trace.
     Thin,
     /// A distribution: dashed steps.
     Steps,
 }
 
-/// One value, with its interval if it has one.
+/// A value with an optional interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Dot {
     /// Horizontal.
@@ -124,23 +124,23 @@ pub(crate) struct Dot {
 /// A reference line.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct GuideLine {
-    /// What it is.
+    /// Label.
     pub(crate) label: String,
-    /// Its value.
+    /// Value.
     pub(crate) at: f64,
-    /// It stands upright, at a horizontal value.
+    /// Whether the line is vertical, at a horizontal value.
     pub(crate) vertical: bool,
 }
 
 impl Dot {
-    /// A value without an interval.
+    /// Creates a value without an interval.
     pub(crate) const fn new(x: f64, y: f64) -> Self {
         Self { x, y, interval: None }
     }
 }
 
 impl Figure {
-    /// The values of the figure: one line per point.
+    /// Returns the CSV file: one line per point.
     pub(crate) fn to_csv(&self) -> String {
         let Some(first) = self.panels.first() else { return String::new() };
         let (x, y) = (&first.x.column, &first.y.column);
@@ -161,7 +161,7 @@ impl Figure {
     }
 }
 
-/// At most `most` points of a trace that keep its extremes: of each stretch the least and the greatest.
+/// Thins a trace to at most `most` points: the minimum and maximum of equal parts.
 pub(crate) fn thinned(points: &[Dot], most: usize) -> Vec<Dot> {
     if points.len() <= most {
         return points.to_vec();

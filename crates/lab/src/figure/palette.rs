@@ -1,31 +1,31 @@
-//! How schemes are told apart: by colour, and without colour by dash and marker.
+//! Styles of schemes: colours, and for readers without colour dashes and markers.
 //!
-//! The colours are those of Okabe and Ito (2008), which people with any colour vision can tell apart,
-//! ordered so that the first ones differ in grey too.
+//! The colours are those of Okabe and Ito (2008), which any colour vision can distinguish. The
+//! order makes the first ones differ in grey too.
 
 use plotters::style::RGBColor;
 
-/// The sign at a data point.
+/// Marker at a data point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MarkerShape {
-    /// A disc.
+    /// Disc.
     Circle,
-    /// A square.
+    /// Square.
     Square,
-    /// A triangle, point up.
+    /// Triangle, point up.
     Triangle,
-    /// A square on its corner.
+    /// Square on its corner.
     Diamond,
 }
 
-/// The look of one scheme in every figure.
+/// Style of one scheme in every figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Style {
     /// Colour of line and marker.
     pub(crate) color: RGBColor,
     /// Length of dash and gap in pixels; `None` is solid.
     pub(crate) dash: Option<(i32, i32)>,
-    /// Sign at data points.
+    /// Marker at data points.
     pub(crate) marker: MarkerShape,
 }
 
@@ -43,8 +43,8 @@ const DASHES: [Option<(i32, i32)>; 5] =
 const MARKERS: [MarkerShape; 4] =
     [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
 
-/// The style of the `i`-th scheme. Counts of colours, dashes and markers share no factor in pairs, so
-/// that 140 schemes differ.
+/// Returns the style of the `i`-th scheme. The numbers of colours, dashes and markers are pairwise
+/// coprime, so 140 styles differ.
 pub(crate) const fn style(i: usize) -> Style {
     Style {
         color: COLORS[i % COLORS.len()],
@@ -57,7 +57,7 @@ pub(crate) const fn style(i: usize) -> Style {
 mod tests {
     use super::*;
 
-    /// Perceived lightness, 0 to 1.
+    /// Returns the perceived lightness, 0 to 1.
     fn grey(c: RGBColor) -> f64 {
         let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
         (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)

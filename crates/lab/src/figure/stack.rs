@@ -1,7 +1,7 @@
-//! Stacked plots over one axis of time, as papers show a flow: lanes with legends of their own, one of
-//! them with a second vertical axis on its right.
+//! Stacked plots over one time axis, as papers show a flow: lanes with their own legends, one with
+//! a second vertical axis on its right.
 //!
-//! Contract: as that of [`super::draw`].
+//! Contract: see [`super::draw`].
 
 use std::collections::BTreeSet;
 
@@ -18,67 +18,67 @@ use super::palette::style;
 use super::{Axis, Dot};
 use crate::error::LabError;
 
-/// Height of the title, of the axis of time, and of the first and the other lanes.
+/// Heights of the title, the time axis, and the first and the other lanes, pixels.
 const TOP: i32 = 40;
 const BOTTOM: i32 = 48;
 const LANE: (i32, i32) = (300, 170);
-/// Title and legend of a lane.
+/// Height of a lane's title and legend.
 const HEAD: i32 = 30;
-/// Room for the axis on the right.
+/// Width of the right axis.
 const RIGHT: i32 = 66;
-/// Marks of one curve stand at least so many pixels apart.
+/// Minimum distance between the marks of one curve, pixels.
 const MIN_MARK_DISTANCE: i32 = 2;
 
-/// Radii of a mark: with its edge, and without.
+/// Radii of a mark, with and without its edge.
 const SIGN: [i32; 2] = [15, 13];
 
-/// More marks than this would hide each other and the curves: they become strokes along the bottom.
+/// Limit on marks of a curve; more become strokes along the bottom.
 const MANY: usize = 150;
 
 /// Stacked plots.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct StackedPlot {
-    /// Name of its files, without an ending.
+    /// Name of its files, without an extension.
     pub(crate) id: String,
-    /// What it shows.
+    /// Title.
     pub(crate) title: String,
-    /// How to read it.
+    /// Reading instructions.
     pub(crate) caption: String,
-    /// The axis of time.
+    /// Time axis.
     pub(crate) x: Axis,
     /// The lanes, from top to bottom.
     pub(crate) lanes: Vec<Lane>,
 }
 
-/// One coordinate system.
+/// A coordinate system.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Lane {
-    /// What it shows.
+    /// Title.
     pub(crate) title: String,
     /// The vertical axis.
     pub(crate) y: Axis,
-    /// The vertical axis of curves that say so.
+    /// Right vertical axis, used by curves with `right` set.
     pub(crate) right: Option<Axis>,
-    /// What is drawn, the last on top.
+    /// Curves, the last one on top.
     pub(crate) curves: Vec<Curve>,
 }
 
-/// One curve.
+/// A curve.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Curve {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub(crate) name: &'static str,
-    /// Number of its style.
+    /// Style number.
     pub(crate) style: usize,
-    /// How it is drawn.
+    /// Kind of drawing.
     pub(crate) kind: CurveKind,
-    /// It belongs to the axis on the right.
+    /// Whether the curve uses the right axis.
     pub(crate) right: bool,
-    /// The values, by time.
+    /// Values in order of time.
     pub(crate) points: Vec<Dot>,
 }
 
-/// How a curve is drawn.
+/// Kind of drawing of a curve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CurveKind {
     /// A solid staircase: the value holds until the next.
@@ -87,16 +87,16 @@ pub(crate) enum CurveKind {
     Thin,
     /// Small squares.
     Dots,
-    /// Bars from the least to the greatest value in each column of pixels.
+    /// Bars from the minimum to the maximum of each pixel column.
     Ranges,
-    /// The sign of its style.
+    /// Markers of its style.
     Marks,
-    /// Strokes along the bottom, above those of the curves before: only when, not how much.
+    /// Strokes along the bottom, above those of earlier curves: times without values.
     Strokes,
 }
 
 impl Curve {
-    /// It is drawn as strokes along the bottom.
+    /// Returns whether the curve is drawn as strokes along the bottom.
     fn is_dense(&self) -> bool {
         match self.kind {
             CurveKind::Marks => self.points.len() > MANY,
@@ -107,7 +107,7 @@ impl Curve {
 }
 
 impl StackedPlot {
-    /// The values: one line per point.
+    /// Returns the CSV file: one line per point.
     pub(crate) fn to_csv(&self) -> String {
         let mut text = csv::line(["plot", "curve", &self.x.column, "value", "value_is"]);
         for lane in &self.lanes {
@@ -128,7 +128,7 @@ impl StackedPlot {
         text
     }
 
-    /// As one SVG file.
+    /// Returns the plots as one SVG file.
     pub(crate) fn to_svg(&self) -> Result<String, LabError> {
         let lanes: i32 = (0..self.lanes.len()).map(lane_height).sum();
         let height = TOP + lanes + BOTTOM;
@@ -225,7 +225,7 @@ const fn lane_height(i: usize) -> i32 {
     if i == 0 { LANE.0 } else { LANE.1 }
 }
 
-/// The axis at `x` on the right, from `limit.0` up to `limit.1`.
+/// Draws an axis at `x` on the right, from `limit.0` up to `limit.1`.
 fn right_axis(
     root: &DrawingArea<SVGBackend<'_>, Shift>,
     axis: &Axis,
@@ -267,7 +267,7 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
                 root.draw(&Rectangle::new(corners, color.filled()))
             })
         }
-        // Drawn where there are some (`is_dense`).
+        // Dense curves are drawn by the caller (`is_dense`).
         CurveKind::Strokes => Ok(()),
         CurveKind::Marks => drop_overlapping(points)
             .into_iter()
@@ -275,12 +275,12 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
     }
 }
 
-/// One stroke of a strip, up from `at`.
+/// Draws a stroke of a strip, upwards from `at`.
 fn stroke_at(root: &Area<'_>, curve: &Curve, (x, y): Pixel) -> Result<(), DrawError> {
     stroke(root, vec![(x, y), (x, y - 6 * SUBPIXELS)], style(curve.style).color.into(), 1.0, None)
 }
 
-/// Leaves out what would stand on top of the mark before.
+/// Removes marks that would overlap the previous one.
 fn drop_overlapping(points: Vec<Pixel>) -> Vec<Pixel> {
     let mut out: Vec<Pixel> = Vec::new();
     for (x, y) in points {
@@ -295,7 +295,7 @@ fn drop_overlapping(points: Vec<Pixel>) -> Vec<Pixel> {
     out
 }
 
-/// Title and names on one line above the lane.
+/// Draws the title and the names on one line above the lane.
 fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), DrawError> {
     let width =
         |text: &str, px: f64| (text.chars().count() as f64 * px * LETTER) as i32 * SUBPIXELS;
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_do_not_stand_on_each_other() {
+    fn overlapping_marks_are_removed() {
         let points = vec![(0, 0), (5, 5), (40, 0), (41, 60)];
         assert_eq!(drop_overlapping(points), [(0, 0), (40, 0), (41, 60)]);
     }

@@ -1,9 +1,9 @@
-//! A traced flow as a capture file.
+//! Export of a traced flow as a capture file.
 //!
-//! Contract: packets have their full IP and TCP headers, options and ECN bits as they were at that
-//! place; the payload, which the simulator does not have, is cut off (the captured length is less than
-//! the original one). Stamps are nanoseconds of virtual time. What became of a packet later stands in
-//! its comment.
+//! Contract: packets have full IP and TCP headers, options and ECN bits as at that location. The
+//! payload, which the simulator does not have, is truncated: the captured length is below the
+//! original one. Timestamps are nanoseconds of virtual time. The comment of a packet tells its
+//! later fate.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,26 @@ use lowtide_wire::pcapng::PcapngWriter;
 use super::FlowTrace;
 use crate::error::LabError;
 
-/// Where a capture is taken.
+/// Location of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Vantage {
-    /// At the sending host: what its TCP sends and gets.
+    /// Sending host: packets that its TCP sends and receives.
     #[default]
     Sender,
     /// At the receiving host.
     Receiver,
-    /// At the port at which the data waited longest, outside of the sending host: data as it leaves
-    /// that port, ACKs as they come back over that link.
+    /// Port at which the data waited longest, except the sending host's: data as it leaves the
+    /// port, ACKs as they return over its link.
     Bottleneck,
 }
 
-/// A packet in the capture: when, its row, and whether it has CE there.
+/// A packet of the capture: time in nanoseconds, row, whether it has CE there.
 type PcapPacket<'a> = (u64, &'a TraceSegmentRow, bool);
 
-/// The flow as a pcapng file.
+/// Returns the flow as a pcapng file.
 ///
 /// # Errors
-/// The trace has no packet at that place.
+/// The trace has no packet at that location.
 pub fn capture(traced: &FlowTrace, vantage: Vantage) -> Result<Vec<u8>, LabError> {
     let rows = &traced.tables.segments;
     let flow = &traced.flow;
@@ -86,8 +86,8 @@ fn nothing(traced: &FlowTrace) -> LabError {
     LabError::NotFound { message, help: None }
 }
 
-/// The port at which the data of the flow waited longest, not counting that of the sending host; with
-/// no wait anywhere the last one.
+/// Returns the port at which the flow's data waited longest, except the sending host's. Without any
+/// wait it is the last port.
 pub(super) fn bottleneck(traced: &FlowTrace) -> Option<&TraceHopRow> {
     let flow = traced.flow.flow;
     let data = || traced.tables.hops.iter().filter(|h| h.flow == flow && h.from_sender);
@@ -95,7 +95,7 @@ pub(super) fn bottleneck(traced: &FlowTrace) -> Option<&TraceHopRow> {
     let mut waits: BTreeMap<u32, (u64, &TraceHopRow)> = BTreeMap::new();
     for hop in data() {
         let dropped = hop.verdict.starts_with("dropped");
-        // A drop says more than any wait.
+        // A drop outweighs any wait.
         let wait = if dropped { 1_000_000_000 } else { hop.start_ps - hop.time_ps };
         let of_own = hop.queue == own;
         let entry = waits.entry(hop.queue).or_insert((0, hop));
@@ -104,37 +104,37 @@ pub(super) fn bottleneck(traced: &FlowTrace) -> Option<&TraceHopRow> {
     waits.into_values().max_by_key(|(wait, hop)| (*wait, hop.queue)).map(|(_, hop)| hop)
 }
 
-/// What passes the port: data that leaves it, ACKs that have come over the same link.
+/// Collects the packets that pass the port: data that leaves it, ACKs that arrived over its link.
 fn at_queue<'a>(traced: &'a FlowTrace, queue: u32, seen: &mut Vec<PcapPacket<'a>>) {
-    let mut ways: BTreeMap<u64, Vec<&TraceHopRow>> = BTreeMap::new();
+    let mut paths: BTreeMap<u64, Vec<&TraceHopRow>> = BTreeMap::new();
     for hop in &traced.tables.hops {
         if let Some(packet) = hop.packet {
-            ways.entry(packet).or_default().push(hop);
+            paths.entry(packet).or_default().push(hop);
         }
     }
     let rows = &traced.tables.segments;
     let arrived: BTreeMap<u64, u64> =
         rows.iter().filter(|r| r.event != "sent").map(|r| (r.packet, r.time_ps)).collect();
     for row in rows.iter().filter(|r| r.event == "sent") {
-        let Some(way) = ways.get(&row.packet) else { continue };
+        let Some(path) = paths.get(&row.packet) else { continue };
         // The two directions of a link are the ports 2 i and 2 i + 1.
-        let Some(at) = way.iter().position(|h| h.queue == queue || h.queue == queue ^ 1) else {
+        let Some(at) = path.iter().position(|h| h.queue == queue || h.queue == queue ^ 1) else {
             continue;
         };
-        if way[at].verdict.starts_with("dropped") {
+        if path[at].verdict.starts_with("dropped") {
             continue;
         }
-        let ce = way[..=at].iter().any(|h| h.verdict == "marked");
-        let leaves = way[at].queue == queue;
-        let next = way.get(at + 1).map(|h| h.time_ps);
+        let ce = path[..=at].iter().any(|h| h.verdict == "marked");
+        let leaves = path[at].queue == queue;
+        let next = path.get(at + 1).map(|h| h.time_ps);
         let came = next.or_else(|| arrived.get(&row.packet).copied());
-        if let Some(time) = if leaves { Some(way[at].departure_ps) } else { came } {
+        if let Some(time) = if leaves { Some(path[at].departure_ps) } else { came } {
             seen.push((time, row, ce));
         }
     }
 }
 
-/// The bytes of a hexadecimal text; what is none ends it.
+/// Decodes hexadecimal text up to the first other character.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();

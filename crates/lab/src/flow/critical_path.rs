@@ -1,9 +1,9 @@
-//! The chain of packets and waits that led to the last byte, from its end to the application's open.
+//! The critical path: the chain of packets and waits that led to the last byte, back to the open.
 //!
-//! Contract: the steps tile the time from the open to the end exactly. Each is one of: on a line, on
-//! its way, behind bytes of the flow itself in a queue, behind those of others, or waiting for a timer
-//! or the application. Going backwards, a packet was sent because another came in, and so on; the chain
-//! is therefore what bounded the transfer, not the sum of what all packets saw.
+//! Contract: the steps cover the time from the open to the end exactly. Each is serialisation,
+//! propagation, queueing behind the flow's own bytes or behind others, or a wait for a timer or the
+//! application. Going backwards, a packet was sent because another arrived, and so on. The chain is
+//! therefore what bounded the transfer, not the sum of all packets' delays.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use lowtide_record::{TraceHopRow, TraceSegmentRow};
 
 use super::FlowTrace;
 
-/// What a part of the time went into.
+/// Cause of a part of the delay.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum DelayCause {
-    /// On a line: the bits of the packet itself, framing included.
+    /// Serialisation of the packet, framing included.
     Serialisation,
-    /// Under way from the end of a line to the next node, host jitter included.
+    /// Propagation from the end of a line to the next node, host jitter included.
     Propagation,
-    /// In a queue, behind packets of the same flow and direction: the line was sending this flow.
+    /// Queueing behind packets of the same flow and direction: the line was sending this flow.
     OwnQueueing {
         /// The queue.
         queue: String,
     },
-    /// In a queue, behind packets of others.
+    /// Queueing behind packets of other flows.
     CrossTraffic {
         /// The queue.
         queue: String,
     },
-    /// The receiver held its ACK back.
+    /// The receiver delayed its ACK.
     DelayedAck,
     /// Nothing moved until the retransmission timer fired.
     Rto,
-    /// The same for the timer of tail loss probes.
+    /// Nothing moved until the tail loss probe timer fired.
     LossProbe,
-    /// The same for the reordering timer of RACK.
+    /// Nothing moved until the RACK reordering timer fired.
     Reordering,
     /// Pacing, or another timer.
     Timer,
@@ -42,7 +42,7 @@ pub enum DelayCause {
     Application,
 }
 
-/// A stretch of time.
+/// A time span with one cause, picoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct CriticalStep {
     pub(super) from: u64,
@@ -50,24 +50,24 @@ pub(super) struct CriticalStep {
     pub(super) cause: DelayCause,
 }
 
-/// What the chain walks on.
+/// State of the walk along the critical path.
 struct CriticalPathWalker<'a> {
     rows: &'a [TraceSegmentRow],
-    /// Place of the sent row, by packet.
+    /// Index of the sent row, by packet.
     sent: BTreeMap<u64, usize>,
-    /// Place of the row at the other end, by packet.
+    /// Index of the row at the other end, by packet.
     received: BTreeMap<u64, usize>,
     hops: BTreeMap<u64, Vec<&'a TraceHopRow>>,
-    /// Packets that were let in, by queue.
+    /// Packets that were enqueued, by queue.
     queues: BTreeMap<u32, Vec<&'a TraceHopRow>>,
     steps: Vec<CriticalStep>,
 }
 
-/// The steps in order of time; empty when the flow delivered nothing. The end is when the last byte
-/// was delivered, or for a flow that did not complete when its last data came in.
+/// Returns the steps in order of time, or none if the flow delivered nothing. The end is the
+/// delivery of the last byte; of an incomplete flow, the arrival of its last data.
 pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
     let rows = traced.tables.segments.as_slice();
-    let mut ground = CriticalPathWalker {
+    let mut walker = CriticalPathWalker {
         rows,
         sent: BTreeMap::new(),
         received: BTreeMap::new(),
@@ -76,15 +76,15 @@ pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
         steps: Vec::new(),
     };
     for (i, row) in rows.iter().enumerate() {
-        let places = if row.event == "sent" { &mut ground.sent } else { &mut ground.received };
+        let places = if row.event == "sent" { &mut walker.sent } else { &mut walker.received };
         places.insert(row.packet, i);
     }
     for hop in &traced.tables.hops {
         if let Some(packet) = hop.packet {
-            ground.hops.entry(packet).or_default().push(hop);
+            walker.hops.entry(packet).or_default().push(hop);
         }
         if !hop.verdict.starts_with("dropped") {
-            ground.queues.entry(hop.queue).or_default().push(hop);
+            walker.queues.entry(hop.queue).or_default().push(hop);
         }
     }
     let end = traced.flow.delivered_ps.unwrap_or(u64::MAX);
@@ -92,25 +92,25 @@ pub(super) fn critical_path(traced: &FlowTrace) -> Vec<CriticalStep> {
         r.place == "receiver" && r.event == "received" && r.len_bytes > 0 && r.time_ps <= end
     });
     if let Some(last) = last {
-        ground.walk(last);
+        walker.walk(last);
     }
-    let first = ground.steps.last().map_or(0, |s| s.from);
-    ground.push_step(traced.flow.start_ps, first, DelayCause::Application);
-    ground.steps.reverse();
-    ground.steps
+    let first = walker.steps.last().map_or(0, |s| s.from);
+    walker.push_step(traced.flow.start_ps, first, DelayCause::Application);
+    walker.steps.reverse();
+    walker.steps
 }
 
 impl<'a> CriticalPathWalker<'a> {
-    /// Backwards: the newest step is the earliest one.
+    /// Adds a step; the walk goes backwards, so the newest step is the earliest.
     fn push_step(&mut self, from: u64, to: u64, cause: DelayCause) {
         if from < to {
             self.steps.push(CriticalStep { from, to, cause });
         }
     }
 
-    /// From the packet that came in at place `at` back to the open.
+    /// Walks from the packet that arrived at row `at` back to the open.
     fn walk(&mut self, mut at: usize) {
-        // Each turn goes back at least one row.
+        // Each iteration goes back at least one row.
         for _ in 0..=self.rows.len() {
             let row = &self.rows[at];
             if row.event != "sent" {
@@ -129,14 +129,14 @@ impl<'a> CriticalPathWalker<'a> {
         }
     }
 
-    /// A timer, or the application, let the segment at place `at` go: what its end saw before, and the
-    /// wait since then.
+    /// Walks back from the segment at row `at`, which a timer or the application released, to the
+    /// previous event of its end. Adds the wait since then.
     fn walk_wait(&mut self, at: usize) -> Option<usize> {
         let row = &self.rows[at];
         let delayed = row.trigger == "delayed-ack";
         let before = self.rows[..at].iter().rposition(|r| {
             let data = r.event == "received" && r.len_bytes > 0;
-            // What went out in the same turn is no event before it.
+            // A packet sent at the same time is no event before it.
             let earlier = r.time_ps < row.time_ps || r.event == "received";
             r.place == row.place && earlier && (data || !delayed)
         })?;
@@ -152,7 +152,7 @@ impl<'a> CriticalPathWalker<'a> {
         Some(before)
     }
 
-    /// The way of the packet of `row`, which came in.
+    /// Adds the steps of the packet of `row`, which arrived.
     fn walk_hops(&mut self, row: &TraceSegmentRow) {
         let mut until = row.time_ps;
         let hops: Vec<&TraceHopRow> =
@@ -167,7 +167,7 @@ impl<'a> CriticalPathWalker<'a> {
         self.push_step(sent, until, DelayCause::Propagation);
     }
 
-    /// Who was sent while the packet of `hop` waited.
+    /// Adds the steps of packets that were sent while the packet of `hop` waited.
     fn walk_queue(&mut self, hop: &'a TraceHopRow) {
         let mut until = hop.start_ps;
         let all = self.queues.get(&hop.queue).map_or(&[][..], Vec::as_slice);
@@ -179,7 +179,7 @@ impl<'a> CriticalPathWalker<'a> {
             }
             let from = before.start_ps.max(hop.time_ps);
             let own = before.flow == hop.flow && before.from_sender == hop.from_sender;
-            // Packets that were there before anyone looked belong to others.
+            // Packets that were queued before the trace began belong to others.
             waits.push((before.departure_ps, until, false));
             waits.push((from, before.departure_ps.min(until), own));
             until = from;

@@ -1,4 +1,4 @@
-//! What happened to a flow, segment by segment: losses, marks, what was echoed, what was cut.
+//! Events of a flow, segment by segment: losses, marks, echoes, window reductions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,21 +7,21 @@ use serde::Serialize;
 
 use super::FlowTrace;
 
-/// Something that happened to one segment, or to the sender.
+/// An event of one segment, or of the sender.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowEvent {
-    /// When, picoseconds.
+    /// Time, picoseconds.
     pub time_ps: u64,
-    /// What.
+    /// Kind.
     #[serde(flatten)]
     pub kind: FlowEventKind,
 }
 
-/// A segment as people name it.
+/// A segment by the name that people use.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "segment", rename_all = "kebab-case")]
 pub enum SegmentName {
-    /// Data: offsets of its first byte and one past its last.
+    /// Data by the offsets of its first byte and one past its last.
     Data {
         /// First byte.
         seq: u64,
@@ -30,7 +30,7 @@ pub enum SegmentName {
     },
     /// An ACK without data.
     Ack {
-        /// Up to where.
+        /// Acknowledged offset.
         ack: u64,
     },
     /// SYN, or FIN without data.
@@ -51,40 +51,40 @@ pub enum FlowEventKind {
         segment: SegmentName,
         /// The queue.
         queue: String,
-        /// How long it was.
+        /// Queue length, packets.
         queue_packets: u32,
-        /// How long it was.
+        /// Queue length, bytes.
         queue_bytes: u64,
-        /// The ACK that told the sender.
+        /// The first ACK that echoed the mark.
         echo: Option<EceAck>,
-        /// What the sender did on that ACK.
+        /// Reaction of the sender to that ACK.
         cut: Option<CwndChange>,
     },
-    /// A queue had no room, or its marker dropped the packet.
+    /// A packet was dropped: the queue had no room, or its marker dropped it.
     Loss {
         /// The segment.
         #[serde(flatten)]
         segment: SegmentName,
         /// The queue.
         queue: String,
-        /// How long it was.
+        /// Queue length, packets.
         queue_packets: u32,
-        /// How long it was.
+        /// Queue length, bytes.
         queue_bytes: u64,
         /// `buffer` or `marker`.
         by: &'static str,
-        /// When its bytes were sent again, and why.
+        /// The retransmission of its bytes, if any.
         again: Option<Retransmission>,
     },
-    /// The sender changed its window for another reason than a mark named above: `cut`,
+    /// The sender changed its window for another reason than a mark above: `cut`,
     /// `fast-retransmit`, `rto`, `undo`, `loss-probe`.
     Sender {
-        /// What it did.
+        /// Kind of change.
         did: String,
-        /// How.
+        /// The change.
         #[serde(flatten)]
         cut: CwndChange,
-        /// The ACK that made it.
+        /// The ACK that caused it.
         ack: Option<u64>,
     },
 }
@@ -92,11 +92,11 @@ pub enum FlowEventKind {
 /// An ACK with ECE.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct EceAck {
-    /// Up to where it acknowledges.
+    /// Acknowledged offset.
     pub ack: u64,
-    /// When it was sent.
+    /// Time it was sent, picoseconds.
     pub sent_ps: u64,
-    /// When the sender had it; none if it was lost, or the run ended.
+    /// Time the sender received it, picoseconds; `None` if it was lost, or the run ended before.
     pub received_ps: Option<u64>,
 }
 
@@ -105,36 +105,36 @@ pub struct EceAck {
 pub struct CwndChange {
     /// cwnd before, segments.
     pub cwnd_before: f64,
-    /// cwnd after, segments. Where PRR spreads a reduction over the round trip, it is still to come.
+    /// cwnd after, segments. If PRR spreads a reduction over a round trip, it is still to come.
     pub cwnd_after: f64,
     /// ssthresh after, segments, if it changed.
     pub ssthresh: Option<f64>,
-    /// DCTCP's alpha, where there is one.
+    /// DCTCP's alpha, if there is one.
     pub alpha: Option<f64>,
 }
 
 /// A retransmission.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Retransmission {
-    /// When.
+    /// Time, picoseconds.
     pub time_ps: u64,
-    /// What made the sender do it; as in the table `trace_segments`.
+    /// Trigger, as in the table `trace_segments`.
     pub trigger: String,
 }
 
-/// What the events are found in.
+/// Index of a trace for the search for events.
 struct EventIndex<'a> {
     sent: BTreeMap<u64, &'a TraceSegmentRow>,
     received: BTreeMap<u64, &'a TraceSegmentRow>,
     /// ACKs with ECE, in order.
     echoes: Vec<&'a TraceSegmentRow>,
     senders: &'a [TraceSenderRow],
-    /// Places of the rows with a cut, by the packet that caused it.
+    /// Indices of the rows with a reduction, by the packet that caused it.
     cuts: BTreeMap<u64, usize>,
     rows: &'a [TraceSegmentRow],
 }
 
-/// All events of a flow in order of time.
+/// Returns all events of a flow in order of time.
 pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
     let rows = traced.tables.segments.as_slice();
     let all = |sent: bool| {
@@ -146,7 +146,7 @@ pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
             && r.flags.contains('E')
             && !r.flags.contains('S')
     };
-    let facts = EventIndex {
+    let index = EventIndex {
         sent: all(true),
         received: all(false),
         echoes: rows.iter().filter(echo).collect(),
@@ -161,28 +161,28 @@ pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
             .collect(),
         rows,
     };
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut out = Vec::new();
     for hop in traced.tables.hops.iter().filter(|h| h.flow == traced.flow.flow) {
         let what = match hop.verdict.as_str() {
-            "marked" => facts.mark(hop, &mut told),
-            "dropped-by-buffer" => facts.loss(hop, "buffer"),
-            "dropped-by-marker" => facts.loss(hop, "marker"),
-            "lost" => facts.loss(hop, "line"),
+            "marked" => index.mark(hop, &mut reported),
+            "dropped-by-buffer" => index.loss(hop, "buffer"),
+            "dropped-by-marker" => index.loss(hop, "marker"),
+            "lost" => index.loss(hop, "line"),
             _ => None,
         };
         out.extend(what.map(|what| FlowEvent { time_ps: hop.time_ps, kind: what }));
     }
-    for (i, row) in facts.senders.iter().enumerate() {
+    for (i, row) in index.senders.iter().enumerate() {
         let Some(did) = row.events.as_deref() else { continue };
         let parts: Vec<&str> = did
             .split(' ')
             .filter(|e| !matches!(*e, "established" | "recovered"))
-            .filter(|e| *e != "cut" || !told.contains(&i))
+            .filter(|e| *e != "cut" || !reported.contains(&i))
             .collect();
         if !parts.is_empty() {
-            let ack = row.cause.and_then(|c| facts.received.get(&c)).and_then(|r| r.ack_bytes);
-            let what = FlowEventKind::Sender { did: parts.join(", "), cut: facts.cut(i), ack };
+            let ack = row.cause.and_then(|c| index.received.get(&c)).and_then(|r| r.ack_bytes);
+            let what = FlowEventKind::Sender { did: parts.join(", "), cut: index.cut(i), ack };
             out.push(FlowEvent { time_ps: row.time_ps, kind: what });
         }
     }
@@ -205,7 +205,7 @@ fn name(row: &TraceSegmentRow) -> SegmentName {
 }
 
 impl EventIndex<'_> {
-    /// How the sender changed in its row `i`.
+    /// Returns the change of the sender in its row `i`.
     fn cut(&self, i: usize) -> CwndChange {
         let row = &self.senders[i];
         let before = i.checked_sub(1).map_or(row, |b| &self.senders[b]);
@@ -221,7 +221,7 @@ impl EventIndex<'_> {
         }
     }
 
-    fn mark(&self, hop: &TraceHopRow, told: &mut BTreeSet<usize>) -> Option<FlowEventKind> {
+    fn mark(&self, hop: &TraceHopRow, reported: &mut BTreeSet<usize>) -> Option<FlowEventKind> {
         let packet = hop.packet?;
         let row = self.sent.get(&packet)?;
         let came = self.received.get(&packet);
@@ -230,14 +230,14 @@ impl EventIndex<'_> {
             let first = self.echoes.partition_point(|e| e.time_ps < came.time_ps);
             let after = &self.echoes[first..];
             let end = row.seq_bytes + u64::from(row.len_bytes);
-            // Behind a gap the number does not move: then the first echo at all is it.
+            // Behind a gap the ACK number does not move; the first echo of all is taken then.
             let covers = |e: &&&TraceSegmentRow| e.ack_bytes >= Some(end);
             after.iter().find(covers).or(after.first()).copied()
         });
         let cut = echo.and_then(|e| {
             let place = *self.cuts.get(&e.packet)?;
-            // One ACK may answer several marks; its cut is told once.
-            told.insert(place).then(|| self.cut(place))
+            // One ACK may answer several marks; its reduction is reported once.
+            reported.insert(place).then(|| self.cut(place))
         });
         Some(FlowEventKind::Mark {
             segment: name(row),

@@ -1,5 +1,5 @@
-//! Where a flow's time went: the chain that led to its last byte, by what the sender was doing and by
-//! what the time went into; and what happened to its segments.
+//! Explanation of a flow's completion time: the critical path by phase of the sender and by cause,
+//! and the events of its segments.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use super::events::{FlowEvent, FlowEventKind, SegmentName, events};
 use super::{FlowSelector, FlowTrace, trace_flows};
 use crate::error::LabError;
 
-/// One flow of one run, explained.
+/// Explanation of one flow of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
     /// The run.
@@ -22,71 +22,71 @@ pub struct Explanation {
     pub flow: u32,
     /// Its traffic group.
     pub group: String,
-    /// `flow`; or `answers` for a connection over which queries are answered.
+    /// `flow`, or `answers` for a connection that carries the answers to queries.
     pub role: String,
     /// Sending host.
     pub src: String,
     /// Receiving host.
     pub dst: String,
-    /// Bytes asked for; null for a flow without an end.
+    /// Bytes requested; null for an endless flow.
     pub size_bytes: Option<u64>,
     /// `complete`, `unfinished` or `failed`.
     pub status: String,
-    /// Congestion control that the sender asked for.
+    /// Congestion control that the sender requested.
     pub cc: String,
-    /// Congestion control that governed.
+    /// Congestion control that was effective.
     pub cc_used: String,
-    /// The switch `ecn` of the end that opened the connection.
+    /// Setting `ecn` of the end that opened the connection.
     pub ecn_wish: String,
-    /// Mode of ECN that was agreed.
+    /// ECN mode that was negotiated.
     pub ecn_mode: String,
-    /// When the application opened the connection.
+    /// Time the application opened the connection, picoseconds.
     pub start_ps: u64,
-    /// What is explained: from the open to the last byte delivered, or for a flow that did not complete
-    /// to the last data that came in.
+    /// Explained time, picoseconds: from the open to the delivery of the last byte, or of an
+    /// incomplete flow to the arrival of its last data.
     pub total_ps: u64,
-    /// The parts; they add up to the total.
+    /// Parts of the total; they add up to it.
     pub shares: Vec<DelayShare>,
-    /// What kept the sender from sending more, as `trace_senders` has it; these add up to the total too.
+    /// Time by the limit of the sender, as in `trace_senders`; adds up to the total too.
     pub limits: Vec<LimitShare>,
-    /// Segments that came to the sender with ECE.
+    /// Segments with ECE that the sender received.
     pub echoes: usize,
     /// ACKs that the receiver's delayed-ACK timer released.
     pub delayed_acks: usize,
-    /// Marks, losses, cuts, in order of time.
+    /// Marks, losses and reductions in order of time.
     pub events: Vec<FlowEvent>,
     #[serde(skip)]
     threshold: Option<String>,
 }
 
-/// A part of the time.
+/// A part of the total by phase and cause.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DelayShare {
-    /// What the sender was doing: `handshake`, `slow-start`, `avoidance`, `recovery`, `timeout`.
+    /// Phase of the sender: `handshake`, `slow-start`, `avoidance`, `recovery`, `timeout`.
     pub phase: &'static str,
-    /// What the time went into: `serialisation`, `propagation`, `own-bytes`, `other-flows`,
-    /// `delayed-ack`, `rto`, `loss-probe`, `reordering`, `timer`, `application`.
+    /// Cause: `serialisation`, `propagation`, `own-bytes`, `other-flows`, `delayed-ack`, `rto`,
+    /// `loss-probe`, `reordering`, `timer`, `application`.
     pub cause: &'static str,
     /// The queue, for `own-bytes` and `other-flows`.
     pub queue: Option<String>,
-    /// How long.
+    /// Duration, picoseconds.
     pub time_ps: u64,
 }
 
-/// A part of the time by what kept the sender from sending more.
+/// A part of the total by the sender's limit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LimitShare {
-    /// `handshake`, and once that is over `application`, `cwnd`, `receive-window`,
-    /// `send-buffer` or `host-queue`.
+    /// `handshake`, and after that `application`, `cwnd`, `receive-window`, `send-buffer` or
+    /// `host-queue`.
     pub by: String,
-    /// How long.
+    /// Duration, picoseconds.
     pub time_ps: u64,
 }
 
-/// Explains the flow that `choice` names, once for every scheme that it leaves open.
+/// Explains the flow that `choice` selects, once per scheme that it selects.
 ///
 /// # Errors
-/// As [`traced`].
+/// See [`trace_flows`].
 pub fn explain(
     root: &std::path::Path,
     choice: &FlowSelector,
@@ -192,7 +192,7 @@ impl Explanation {
         }
     }
 
-    /// For people, with at most `most` events.
+    /// Returns the explanation as text, with at most `most` events.
     pub fn text(&self, most: usize) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -249,7 +249,7 @@ impl Explanation {
         Ok(())
     }
 
-    /// One row per cause, one column per phase.
+    /// Writes a table with one row per cause and one column per phase.
     fn table(&self, out: &mut String) -> std::fmt::Result {
         let used: Vec<(&str, &str)> =
             PHASES.into_iter().filter(|(p, _)| self.shares.iter().any(|s| s.phase == *p)).collect();
@@ -329,7 +329,7 @@ impl Explanation {
         }
     }
 
-    /// The queue, beside the threshold where both are in one unit.
+    /// Formats the queue length next to the threshold if both have one unit.
     fn length(&self, packets: u32, bytes: u64) -> String {
         match &self.threshold {
             Some(k) if k.contains("pkt") => {
@@ -371,7 +371,7 @@ fn kilobytes(bytes: u64) -> String {
     format!("{:.1} kB", bytes as f64 / 1e3)
 }
 
-/// From when on the sender was in which phase, by number in [`PHASES`].
+/// Returns the start of each phase of the sender, by its index in [`PHASES`].
 fn phases(traced: &FlowTrace) -> Vec<(u64, usize)> {
     let number = |name: &str| PHASES.iter().position(|(p, _)| *p == name).unwrap_or(0);
     let mut out: Vec<(u64, usize)> = vec![(0, 0)];
@@ -382,8 +382,7 @@ fn phases(traced: &FlowTrace) -> Vec<(u64, usize)> {
     out
 }
 
-/// The time between two instants by what the newest row says that the sender was limited by, the longest
-/// part first.
+/// Returns the time between two instants by the sender's limit, the longest part first.
 fn limits(rows: &[TraceSenderRow], from: u64, to: u64) -> Vec<LimitShare> {
     let mut out: Vec<LimitShare> = Vec::new();
     let mut add = |by: &str, from: u64, to: u64| {
@@ -405,7 +404,7 @@ fn limits(rows: &[TraceSenderRow], from: u64, to: u64) -> Vec<LimitShare> {
     out
 }
 
-/// The parts of a stretch of time, each in one phase.
+/// Splits a time span into parts with one phase each.
 fn split(phases: &[(u64, usize)], from: u64, to: u64) -> Vec<(usize, u64, u64)> {
     let first = phases.partition_point(|(at, _)| *at <= from).saturating_sub(1);
     let mut out = Vec::new();
@@ -428,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_is_split_where_the_phase_changes() {
+    fn a_span_is_split_where_the_phase_changes() {
         let phases = [(0, 0), (10, 1), (30, 2)];
         assert_eq!(split(&phases, 5, 40), [(0, 5, 10), (1, 10, 30), (2, 30, 40)]);
         assert_eq!(split(&phases, 10, 20), [(1, 10, 20)]);

@@ -1,5 +1,5 @@
-//! The four stacked plots of a flow, as the ODCTCP thesis draws them (figures 4.1 to 4.4, 5.1):
-//! time-sequence with its marks, cwnd and ssthresh, SRTT and RTO, throughput and queue.
+//! The four stacked plots of a flow, as in the ODCTCP thesis (figures 4.1 to 4.4, 5.1):
+//! time-sequence with marks, cwnd and ssthresh, SRTT and RTO, throughput and queue.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -16,43 +16,43 @@ use crate::figure::{
 use crate::plots::PlotInput;
 use crate::transports;
 
-/// The part of the time that is shown; all of the flow where it is open.
+/// Time range of a plot; open ends extend to the whole flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlotWindow {
-    /// From here on, in time of the run.
+    /// Start, in time of the run.
     pub from: Option<Duration>,
-    /// Up to here.
+    /// End, in time of the run.
     pub to: Option<Duration>,
 }
 
-/// A flow's plots.
+/// Plots of a flow.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// Name for their files, without an ending.
+    /// Name of its files, without an extension.
     pub name: String,
-    /// The picture.
+    /// The drawing, SVG.
     pub svg: String,
-    /// The values.
+    /// The values, CSV.
     pub csv: String,
 }
 
-/// Points of a curve that are drawn.
+/// Limit on the points of a curve.
 const MAX_POINTS: usize = 2400;
-/// Parts of the time over which the throughput is taken.
+/// Intervals over which the throughput is averaged.
 const BINS: u64 = 120;
-/// Flows of one run that a report shows.
+/// Limit on the flows of one run in a report.
 const MAX_FLOWS: usize = 4;
 
 /// Draws the plots of a flow.
 ///
 /// # Errors
-/// Nothing of the flow lies in the window.
+/// The flow has no event in the window.
 pub fn plot(traced: &FlowTrace, window: PlotWindow) -> Result<Plot, LabError> {
     let drawn = FigureFiles::of_stack(&stack(traced, window)?)?;
     Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv })
 }
 
-/// The plots of the flows that were recorded in a directory, for its report.
+/// Returns the plots of the flows recorded in a directory, for its report.
 pub(crate) fn recorded_plots(
     dir: &RunDir,
     source: PlotInput<'_>,
@@ -72,7 +72,7 @@ pub(crate) fn recorded_plots(
     Ok(out)
 }
 
-/// What the curves are taken from.
+/// Time window of the curves, picoseconds.
 struct TimeWindow {
     from: u64,
     to: u64,
@@ -85,7 +85,7 @@ impl TimeWindow {
         Dot::new(time as f64 / self.scale, y)
     }
 
-    /// A staircase within the window: the value that holds at its left edge comes first.
+    /// Returns a staircase within the window that begins with the value at its left edge.
     fn staircase(&self, points: impl Iterator<Item = (u64, f64)>) -> Vec<Dot> {
         let mut out: Vec<Dot> = Vec::new();
         let mut before = None;
@@ -104,7 +104,7 @@ impl TimeWindow {
         thinned(&out, MAX_POINTS)
     }
 
-    /// Single points within the window.
+    /// Returns single points within the window.
     fn points(&self, points: impl Iterator<Item = (u64, f64)>) -> Vec<Dot> {
         points
             .filter(|(time, _)| (self.from..=self.to).contains(time))
@@ -121,7 +121,7 @@ fn stack(traced: &FlowTrace, window: PlotWindow) -> Result<StackedPlot, LabError
     let times = traced.tables.segments.iter().map(|r| r.time_ps);
     let first = traced.flow.start_ps;
     let last = times.clone().max().unwrap_or(first);
-    // The start of the run, where that costs little room.
+    // Includes the start of the run if it is near.
     let begin = if first < last / 50 { 0 } else { first };
     let from = window.from.map_or(begin, Duration::as_ps);
     let to = window.to.map_or(last, Duration::as_ps);
@@ -141,9 +141,9 @@ fn stack(traced: &FlowTrace, window: PlotWindow) -> Result<StackedPlot, LabError
     let (low, high) = (from as f64 / scale, to as f64 / scale);
     let queue = bottleneck(traced);
     let mut caption = format!(
-        "Run: {}. As the sending host sees it: data when it is sent, ACKs and ECE when they come in. CE marks \
-         data that a switch marks later, a drop stands where the packet is dropped; marks of which there are many \
-         stand as strokes along the bottom. Throughput: payload \
+        "Run: {}. Times of the sending host: data when sent, ACKs and ECE when received. CE marks \
+         data that a switch marks later, a drop is at the time of the drop; numerous marks \
+         become strokes along the bottom. Throughput: payload \
          that comes in at the receiver, over {} ms at a time.",
         traced.key,
         crate::figure::number(bin(traced, &frame) as f64 / 1e9),
@@ -243,7 +243,7 @@ fn sequence(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     }
 }
 
-/// A staircase of what the sender thinks.
+/// Returns a staircase of a value of the sender.
 fn sender_curve(
     traced: &FlowTrace,
     frame: &TimeWindow,
@@ -257,7 +257,7 @@ fn windows(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     let kb = |bytes: u64| bytes as f64 / 1e3;
     let cwnd = sender_curve(traced, frame, |r| Some(kb(r.cwnd_bytes)));
     let most = cwnd.iter().map(|d| d.y).fold(0.0, f64::max);
-    // A threshold far above the window would make the window flat.
+    // A threshold far above the window would flatten the curve of the window.
     let reach = |y: &f64| *y <= most * 1.5;
     let ssthresh = sender_curve(traced, frame, |r| r.ssthresh_bytes.map(kb).filter(reach));
     Lane {
@@ -315,7 +315,7 @@ fn throughput(traced: &FlowTrace, frame: &TimeWindow, queue: Option<&TraceHopRow
     }
 }
 
-/// Data that came in at the receiver.
+/// Returns the times and lengths of data that arrived at the receiver.
 fn payloads<'a>(
     traced: &'a FlowTrace,
     frame: &TimeWindow,
@@ -329,7 +329,8 @@ fn payloads<'a>(
     })
 }
 
-/// Over how long the throughput is taken, picoseconds: eight segments on average at least.
+/// Returns the averaging interval of the throughput, picoseconds: at least eight segments on
+/// average.
 fn bin(traced: &FlowTrace, frame: &TimeWindow) -> u64 {
     let span = frame.to - frame.from;
     let segments = payloads(traced, frame).count() as u64;
@@ -340,7 +341,7 @@ fn was_enqueued(hop: &TraceHopRow) -> bool {
     !hop.verdict.starts_with("dropped") && hop.verdict != "lost"
 }
 
-/// Whether the port counts the packet on its line: some packet found that one more than waited.
+/// Returns whether the port counts the packet in service: some packet found one more than waited.
 fn counts_in_service(hops: &[&TraceHopRow]) -> bool {
     let mut there: VecDeque<&TraceHopRow> = VecDeque::new();
     hops.iter().any(|hop| {
@@ -356,8 +357,8 @@ fn counts_in_service(hops: &[&TraceHopRow]) -> bool {
     })
 }
 
-/// The length of a queue whenever it changes. What a packet found is what the port counted; between
-/// packets it shrinks as they are sent.
+/// Returns the length of a queue at every change. Arrivals give the length that the port counted;
+/// between them it shrinks as packets are sent.
 fn lengths(traced: &FlowTrace, queue: u32) -> Vec<(u64, f64)> {
     let hops: Vec<&TraceHopRow> = traced.tables.hops.iter().filter(|h| h.queue == queue).collect();
     let mut out = Vec::new();
@@ -402,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_counts_the_packet_on_its_line_is_known_by_what_packets_found() {
+    fn counting_the_packet_in_service_is_detected() {
         let (a, b, c) = ([0, 0], [1, 10], [2, 20]);
         let hops = |found: [u32; 3]| {
             [
@@ -414,6 +415,6 @@ mod tests {
         let counted = |found| counts_in_service(&hops(found).iter().collect::<Vec<_>>());
         assert!(counted([0, 1, 2]));
         assert!(!counted([0, 0, 1]));
-        assert!(!counted([0, 0, 0]), "nobody waited: it cannot be told, and does not matter");
+        assert!(!counted([0, 0, 0]), "no packet waited: unknown, and irrelevant");
     }
 }

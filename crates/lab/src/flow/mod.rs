@@ -1,9 +1,8 @@
-//! One flow of a run directory, looked at packet by packet: its plots, its captures, where its time
-//! went.
+//! Analysis of one flow of a run directory, packet by packet: plots, captures, explanation.
 //!
-//! Contract: needs nothing that was recorded beforehand. The directory says how its runs are made; the
-//! run is made again with a trace of that flow, and must give the same digest. Where the directory holds
-//! a trace of the flow, that is used.
+//! Contract: needs no recording beforehand. The flow's run is repeated with a trace, from the
+//! directory's scenario, and must give the same digest. If the directory has a trace of the flow,
+//! that is used.
 
 mod capture;
 mod critical_path;
@@ -28,7 +27,7 @@ pub use selector::FlowSelector;
 
 use crate::error::LabError;
 
-/// A flow of one run with everything that happened to it.
+/// A flow of one run with its trace.
 #[derive(Clone, Debug)]
 pub struct FlowTrace {
     /// The run.
@@ -37,14 +36,15 @@ pub struct FlowTrace {
     pub flow: FlowRow,
     /// Its trace.
     pub tables: TraceTables,
-    /// The marking threshold of the switches as written, where all schemes share one.
+    /// Marking threshold of the switches as written, if all schemes share one.
     pub threshold: Option<String>,
 }
 
-/// The flow that `choice` names in the results in `root`, once for every scheme that it leaves open.
+/// Returns the flow that `choice` selects in the results in `root`, once per scheme that it
+/// selects.
 ///
 /// # Errors
-/// The directory is not complete, there is no such run or flow, or the run cannot be made again.
+/// The directory is not complete, the run or flow does not exist, or the run cannot be repeated.
 pub fn trace_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowTrace>, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! A run of a directory made again, with a trace of one flow.
+//! Replay of a run of a directory with a trace of one flow.
 //!
-//! Contract: the specification that is run has the hash that the manifest names, and the digest that
-//! comes out is the manifest's; else nothing comes out.
+//! Contract: the specification must have the hash in the manifest, and the result the digest in the
+//! manifest; otherwise it is an error.
 
 use lowtide_host::ProbePlan;
 use lowtide_record::{Manifest, ManifestRun, RunDir, RunKey, SweepPoint, TraceTables, digest_text};
@@ -9,14 +9,14 @@ use lowtide_scenario::{RunPlan, RunSpec, Scenario};
 
 use crate::error::LabError;
 
-/// A scheme's name as part of a file's.
+/// Returns a scheme's name as part of a file name.
 pub(crate) fn file_name(scheme: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     scheme.chars().map(keep).collect()
 }
 
-/// The run of `key` from the written-out scenario of another run of its scheme; `None` when that text
-/// does not lead to it.
+/// Derives the run of `key` from the resolved scenario of another run of its scheme. Returns `None`
+/// if the text does not lead to it.
 fn derive(text: &str, key: &RunKey, hash: &str) -> Option<RunSpec> {
     let mut scenario = Scenario::parse(text, "resolved.toml").ok()?;
     scenario = scenario.with_override("run.first-seed", &key.seed.to_string()).ok()?;
@@ -26,14 +26,14 @@ fn derive(text: &str, key: &RunKey, hash: &str) -> Option<RunSpec> {
     scenario.expand().ok()?.runs.into_iter().find(|run| run.hash == hash)
 }
 
-/// Names of the written-out scenarios from which a run may follow, the likelier one first.
+/// Returns the names of resolved scenarios from which a run may follow, the likelier one first.
 fn names(scheme: &str, point: usize) -> [String; 2] {
     let scheme = file_name(scheme);
     [format!("resolved/{scheme}.{point}.toml"), format!("resolved/{scheme}.toml")]
 }
 
-/// Runs that do not follow from the written-out scenario `shown` of their scheme (a swept key may be
-/// one that others follow from): those that must be written out beside it, with their names.
+/// Returns runs that do not follow from the resolved scenario `shown` of their scheme, because a
+/// swept key may determine others. They must be stored separately, under the returned names.
 pub(crate) fn extra_scenarios<'p>(
     plan: &'p RunPlan,
     shown: &RunSpec,
@@ -59,7 +59,7 @@ pub(crate) fn extra_scenarios<'p>(
     out
 }
 
-/// Why `run` cannot be made again.
+/// Returns the error for a `run` that cannot be repeated.
 pub(crate) fn not_reproducible(manifest: &Manifest, run: &ManifestRun, reason: &str) -> LabError {
     LabError::NotReproducible {
         key: Box::new(run.key.clone()),
@@ -69,7 +69,7 @@ pub(crate) fn not_reproducible(manifest: &Manifest, run: &ManifestRun, reason: &
     }
 }
 
-/// How `run` is made, from the scenarios that the directory holds.
+/// Returns the specification of `run` from the scenarios in the directory.
 pub(crate) fn specification(
     dir: &RunDir,
     manifest: &Manifest,
@@ -85,15 +85,15 @@ pub(crate) fn specification(
     let texts = names.iter().filter(there).map(|name| dir.read(name));
     let texts = texts.collect::<Result<Vec<String>, _>>()?;
     if texts.is_empty() {
-        return Err(again("the directory does not hold its written-out scenario"));
+        return Err(again("the directory does not hold its resolved scenario"));
     }
     texts
         .iter()
         .find_map(|text| derive(text, &run.key, &run.hash))
-        .ok_or_else(|| again("its written-out scenario means something else by now"))
+        .ok_or_else(|| again("its resolved scenario has another meaning in this version"))
 }
 
-/// The trace of `flow` in `run`.
+/// Returns the trace of `flow` in `run`.
 pub(super) fn replay(
     dir: &RunDir,
     manifest: &Manifest,
@@ -105,7 +105,7 @@ pub(super) fn replay(
     let outcome = lowtide_host::run(&setup, &mut |_| false)
         .map_err(|error| LabError::Run { key: Box::new(run.key.clone()), error })?;
     if digest_text(outcome.digest) != run.digest {
-        return Err(not_reproducible(manifest, run, "it comes out with another digest"));
+        return Err(not_reproducible(manifest, run, "the replay gives another digest"));
     }
     Ok(TraceTables::new(&outcome))
 }

@@ -1,13 +1,13 @@
-//! Which run of a directory, and which flow of it.
+//! Selection of runs and flows of a directory.
 
 use lowtide_record::{FlowRow, Manifest, ManifestRun, RunKey, SweepPoint};
 
 use crate::error::LabError;
 
-/// What was asked for. What is left open: every scheme, the last point, the first seed.
+/// Selection of a flow. By default: every scheme, the last point, the first seed.
 #[derive(Clone, Debug, Default)]
 pub struct FlowSelector {
-    /// Its number, or its group and place in it: `7`, `short.2`.
+    /// Number of the flow, or its group and index in it: `7`, `short.2`.
     pub flow: String,
     /// The scheme.
     pub scheme: Option<String>,
@@ -25,7 +25,7 @@ fn refuse(message: String, known: &[String]) -> LabError {
     LabError::NotFound { message, help }
 }
 
-/// Each value once, where it came first.
+/// Returns each value once, in order of first occurrence.
 fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     for value in values {
@@ -37,7 +37,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 impl FlowSelector {
-    /// The runs that it names, one per scheme.
+    /// Returns the selected runs, one per scheme.
     pub(super) fn runs<'m>(
         &self,
         manifest: &'m Manifest,
@@ -45,7 +45,7 @@ impl FlowSelector {
         self.select(&manifest.runs, |run| &run.key)
     }
 
-    /// The runs that it names among `runs`, which stand in the order of a plan, one per scheme.
+    /// Returns the selected runs among `runs`, which are in the order of a plan; one per scheme.
     pub(crate) fn select<'r, T>(
         &self,
         runs: &'r [T],
@@ -77,9 +77,9 @@ impl FlowSelector {
         Ok(runs.iter().filter(wanted).collect())
     }
 
-    /// The flow that it names among the flows of a run.
+    /// Returns the selected flow among the flows of a run.
     pub(super) fn flow(&self, flows: Vec<FlowRow>) -> Result<FlowRow, LabError> {
-        // A connection that no query asked for has no row, so that numbers may be left out.
+        // A connection without queries has no row, so numbers may be missing.
         if let Ok(number) = self.flow.parse::<u32>()
             && let Some(row) = flows.iter().find(|f| f.flow == number)
         {

@@ -1,4 +1,4 @@
-//! A metric against the swept key, or beside the schemes when nothing is swept.
+//! Figures of a metric over the swept key, or per scheme without a sweep.
 
 use std::fmt::Write as _;
 
@@ -8,23 +8,23 @@ use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;
 use crate::times::CompletionTimes;
 
-/// What is measured of a traffic group.
+/// A metric of a traffic group.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PlottedMetric {
     /// The traffic group.
     pub(crate) group: String,
     /// Name of the metric in the summary.
     pub(crate) metric: &'static str,
-    /// What it is called in sentences.
+    /// Name in sentences.
     pub(crate) title: &'static str,
-    /// Its unit; empty for a share.
+    /// Unit; empty for a share.
     pub(crate) unit: &'static str,
-    /// Of what it is the mean.
+    /// The items over which it is the mean.
     pub(crate) over: &'static str,
 }
 
 impl PlottedMetric {
-    /// Its unit, to stand behind what it is.
+    /// Returns the unit in parentheses, as a suffix.
     pub(crate) fn in_unit(&self) -> String {
         if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) }
     }
@@ -39,15 +39,15 @@ impl PlottedMetric {
     }
 }
 
-/// Measures that get figures.
+/// Limit on metrics with figures.
 const MAX_METRICS: usize = 6;
-/// Panels of one figure.
+/// Limit on panels of one figure.
 const MAX_PANELS: usize = 6;
-/// Curves of one panel.
+/// Limit on curves of one panel.
 const MAX_CURVES: usize = 8;
 
-/// The measures of each traffic group: completion time and timeouts of queries; transfer time where flows
-/// have a size, else goodput. The group that the sweep is about comes first.
+/// Returns the metrics of each traffic group: completion time and timeouts of queries; transfer
+/// time if flows have a size, otherwise goodput. The swept group comes first.
 pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     let Some(run) = source.at_point().next() else { return Vec::new() };
     let of = |group: &str| -> Vec<PlottedMetric> {
@@ -79,8 +79,8 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     out
 }
 
-/// The figures of each traffic group: the schemes against the key with the most values, and where
-/// several keys are swept, each of them along the axis with a curve for every value of the others.
+/// Returns the figures of each traffic group: the schemes over the key with the most values. With
+/// several swept keys there is one more figure per key, with a curve per value of the others.
 pub(crate) fn figures(source: PlotInput<'_>) -> Vec<Figure> {
     let measures = plotted_metrics(source);
     measures.iter().take(MAX_METRICS).flat_map(|m| of_group(source, m)).collect()
@@ -110,11 +110,11 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
     let id =
         format!("{}-{}", measure.title.to_lowercase().replace(' ', "-"), file_name(&measure.group));
     let title = format!("{} of group {}", measure.title, measure.group);
-    let told = caption(source, measure, &rows);
+    let text = caption(source, measure, &rows);
     let figure = |id: &str, title: String, more: &str, legend, panels| Figure {
         id: id.to_owned(),
         title,
-        caption: format!("{told}{more}"),
+        caption: format!("{text}{more}"),
         legend,
         panels,
     };
@@ -124,7 +124,7 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
         return vec![figure(&id, title, "", schemes_named, vec![scheme_panel(schemes, &rows, y)])];
     };
     let mut out = Vec::new();
-    // One scheme in each panel says less than all curves in one.
+    // A single scheme per panel shows less than all curves in one panel.
     if all.len() == 1 || schemes.len() > 1 {
         let more = left_out(first.slices.len(), MAX_PANELS);
         let panels = by_slice(first, source, &rows, &y);
@@ -142,7 +142,7 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
     out
 }
 
-/// A panel for each combination of the other keys, a curve for each scheme.
+/// Returns a panel per combination of the other keys, with a curve per scheme.
 fn by_slice(sweep: &Sweep, source: PlotInput<'_>, rows: &[&SummaryRow], y: &Axis) -> Vec<Panel> {
     let panel = |i: usize| {
         let slice = &sweep.slices[i];
@@ -155,7 +155,8 @@ fn by_slice(sweep: &Sweep, source: PlotInput<'_>, rows: &[&SummaryRow], y: &Axis
     spread(sweep.slices.len(), MAX_PANELS).into_iter().map(panel).collect()
 }
 
-/// A panel for each scheme, a curve for each combination of the other keys; and what the curves are.
+/// Returns a panel per scheme, with a curve per combination of the other keys, and the names of the
+/// curves.
 fn by_scheme(
     sweep: &Sweep,
     source: PlotInput<'_>,
@@ -180,7 +181,7 @@ fn panel(title: String, sweep: &Sweep, y: &Axis, series: Vec<PlotSeries>) -> Pan
     Panel { title, x: sweep.axis(), y: y.clone(), series, guide_lines: Vec::new(), shade: None }
 }
 
-/// What a figure does not show.
+/// Returns the sentence about combinations that a figure omits.
 fn left_out(all: usize, most: usize) -> String {
     if all <= most {
         return String::new();
@@ -222,7 +223,7 @@ fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow])
     text
 }
 
-/// The schemes side by side.
+/// Returns a panel of the schemes side by side.
 fn scheme_panel(schemes: &[String], rows: &[&SummaryRow], y: Axis) -> Panel {
     let ticks: Vec<_> = schemes.iter().enumerate().map(|(i, s)| (i as f64, s.clone())).collect();
     let high = schemes.len() as f64 - 0.5;

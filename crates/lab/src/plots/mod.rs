@@ -1,7 +1,7 @@
-//! Which figures a set of results gets.
+//! Selection of the figures of a set of results.
 //!
-//! Contract: everything comes from the run directory. Figures over time show the first seed at one
-//! point, the last of the sweep; they say so. Only schemes and queues that have data are drawn.
+//! Contract: everything comes from the run directory. Figures over time show the first seed at the
+//! last point of the sweep, and say so. Only schemes and queues with data are drawn.
 
 mod metric;
 mod queue;
@@ -20,14 +20,14 @@ pub(crate) use metric::plotted_metrics;
 pub(crate) use queue::longest_queue;
 pub(crate) use sweep::{Sweep, axis_position};
 
-/// What a figure is drawn from.
+/// Data source of the figures.
 #[derive(Clone, Copy)]
 pub(crate) struct PlotInput<'a> {
     pub(crate) manifest: &'a Manifest,
     pub(crate) results: &'a Results,
 }
 
-/// All figures of a run directory, the most telling first.
+/// Returns all figures of a run directory, the most significant first.
 pub(crate) fn figures(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<Figure>, LabError> {
     let mut out = metric::figures(source);
     let first = source.first_seeds();
@@ -43,24 +43,24 @@ pub(crate) fn figures(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<Figure>
 }
 
 impl<'a> PlotInput<'a> {
-    /// The point that figures over time show.
+    /// Returns the point that figures over time show.
     pub(crate) fn point(self) -> SweepPoint {
         self.manifest.points.last().cloned().unwrap_or_default()
     }
 
-    /// All runs at that point.
+    /// Returns all runs at that point.
     pub(crate) fn at_point(self) -> impl Iterator<Item = &'a RunFacts> {
         let point = self.point();
         self.results.runs.iter().filter(move |r| r.key.point == point)
     }
 
-    /// Of these, the runs with the first seed, one per scheme.
+    /// Returns the runs at that point with the first seed, one per scheme.
     pub(crate) fn first_seeds(self) -> Vec<&'a RunFacts> {
         let seed = self.manifest.seeds.first().copied();
         self.at_point().filter(|r| Some(r.key.seed) == seed).collect()
     }
 
-    /// From when on statistics count.
+    /// Returns the end of the warm-up, picoseconds.
     pub(crate) fn warmup_ps(self) -> u64 {
         let find = |s: &&ReportedSetting| s.section == "run" && s.name == "warmup";
         let setting = self.manifest.settings.iter().find(find);
@@ -68,18 +68,18 @@ impl<'a> PlotInput<'a> {
         text.and_then(|t| parse_duration(t).ok()).map_or(0, Duration::as_ps)
     }
 
-    /// The number of a scheme, which is that of its style.
+    /// Returns the number of a scheme, which is also its style number.
     pub(crate) fn style(self, scheme: &str) -> usize {
         self.manifest.schemes.iter().position(|s| s == scheme).unwrap_or(0)
     }
 
-    /// A legend of the schemes that `shown` picks.
+    /// Returns a legend of the schemes that `shown` accepts.
     pub(crate) fn legend(self, shown: impl Fn(&str) -> bool) -> Vec<(String, usize)> {
         let schemes = self.manifest.schemes.iter().enumerate();
         schemes.filter(|(_, s)| shown(s)).map(|(i, s)| (s.clone(), i)).collect()
     }
 
-    /// Where a figure over time is taken, for its caption.
+    /// Returns the seed and point of a figure over time, for its caption.
     pub(crate) fn caption_prefix(self) -> String {
         let seed = self.manifest.seeds.first().map_or_else(String::new, u64::to_string);
         let point = self.point();
@@ -87,7 +87,7 @@ impl<'a> PlotInput<'a> {
     }
 }
 
-/// The axis of time for values up to `end_ps`, and picoseconds per unit.
+/// Returns the time axis for values up to `end_ps`, and picoseconds per unit.
 pub(crate) fn time_axis(end_ps: u64) -> (Axis, f64) {
     let (unit, scale) = match end_ps {
         0..2_000_000_000 => ("us", 1e6),

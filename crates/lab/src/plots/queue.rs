@@ -1,4 +1,4 @@
-//! The queue over time, and how its length is distributed.
+//! Figures of the queue length: over time, and its distribution.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use lowtide_units::parse_packets;
 use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind, thinned};
 use crate::plots::{PlotInput, time_axis};
 
-/// Points of a trace that are drawn.
+/// Limit on the points of a trace.
 const MAX_POINTS: usize = 1200;
-/// A scheme whose queue stays below this share of the longest one is drawn once more, larger.
+/// A scheme whose queue stays below this share of the longest one gets another, larger panel.
 const SMALL: f64 = 0.25;
 
-/// The switch queue that is longest on average, over the schemes at the point shown.
+/// Returns the switch queue with the longest mean, over the schemes at the point shown.
 pub(crate) fn longest_queue(source: PlotInput<'_>) -> Option<&str> {
     let runs = source.first_seeds();
     let queues = runs.into_iter().flat_map(|r| &r.queues);
@@ -24,7 +24,7 @@ pub(crate) fn longest_queue(source: PlotInput<'_>) -> Option<&str> {
         .map(|q| q.name.as_str())
 }
 
-/// The marking threshold of the switches, in packets.
+/// Returns the marking threshold of the switches, packets.
 fn threshold(source: PlotInput<'_>) -> Option<u64> {
     let find = |name: &str| {
         source.manifest.settings.iter().find(|s| s.section == "switch.mark" && s.name == name)
@@ -33,7 +33,7 @@ fn threshold(source: PlotInput<'_>) -> Option<u64> {
     parse_packets(k).ok()
 }
 
-/// The threshold as a reference line, when it lies within `axis`.
+/// Returns the threshold as a reference line if it lies within `axis`.
 fn rules(source: PlotInput<'_>, axis: &Axis, upright: bool) -> Vec<GuideLine> {
     let k = threshold(source).filter(|k| (*k as f64) <= axis.high && *k as f64 >= axis.high / 60.0);
     k.map(|k| GuideLine { label: format!("K = {k}"), at: k as f64, vertical: upright })
@@ -84,7 +84,7 @@ pub(crate) fn over_time(
         vec![panel(String::new(), series)]
     } else {
         let names: Vec<&str> = small.iter().map(|s| s.scheme.as_str()).collect();
-        let closer = format!("{} alone, on a scale of their own", names.join(" and "));
+        let closer = format!("{} alone, on their own scale", names.join(" and "));
         let closer = if names.len() == 1 { closer.replace("their", "its") } else { closer };
         vec![panel("All schemes".to_owned(), series), panel(closer, small)]
     };
@@ -164,7 +164,7 @@ fn rules_anywhere(source: PlotInput<'_>, axis: &Axis) -> Vec<GuideLine> {
     k.map(rule).into_iter().collect()
 }
 
-/// Lengths up to `most`: a long one makes the axis logarithmic, with an empty queue at its left end.
+/// Returns an axis for lengths up to `most`; if logarithmic, the empty queue is at its left end.
 fn length_axis(most: f64) -> Axis {
     let (label, column) = ("Queue (packets)", "queue_packets");
     if most < 200.0 {

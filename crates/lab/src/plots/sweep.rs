@@ -1,4 +1,4 @@
-//! Swept keys: what stands along an axis, and what is left to tell curves or panels apart.
+//! Swept keys: the key along an axis, and the keys that distinguish curves or panels.
 
 use lowtide_record::SweepPoint;
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
@@ -6,20 +6,20 @@ use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 use crate::figure::{Axis, Dot, PlotSeries, SeriesKind};
 use crate::summary::SummaryRow;
 
-/// A swept key along the horizontal axis, and what else is swept.
+/// A swept key along the horizontal axis, and the other swept keys.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Sweep {
     /// The key.
     pub(crate) key: String,
-    /// Its values with their places; in order when they are quantities.
+    /// Values with their positions; sorted if they are quantities.
     pub(crate) values: Vec<(f64, String)>,
     /// Whether the values are quantities.
     pub(crate) ordered: bool,
-    /// The combinations of the other keys.
+    /// Combinations of the other keys.
     pub(crate) slices: Vec<SweepPoint>,
 }
 
-/// Every key with several values; the one with the most first.
+/// Returns every key with several values, the one with the most values first.
 pub(crate) fn sweeps(points: &[SweepPoint]) -> Vec<Sweep> {
     let Some(first) = points.first() else { return Vec::new() };
     let mut out: Vec<Sweep> = first
@@ -31,7 +31,7 @@ pub(crate) fn sweeps(points: &[SweepPoint]) -> Vec<Sweep> {
     out
 }
 
-/// At most `most` of `all` places, spread evenly from the first to the last.
+/// Returns at most `most` of `all` indices, spread evenly from the first to the last.
 pub(crate) fn spread(all: usize, most: usize) -> Vec<usize> {
     if all <= most {
         return (0..all).collect();
@@ -40,7 +40,7 @@ pub(crate) fn spread(all: usize, most: usize) -> Vec<usize> {
 }
 
 impl Sweep {
-    /// The values of `key` at these points.
+    /// Returns the sweep of `key` over these points.
     pub(crate) fn of(key: &str, points: &[SweepPoint]) -> Self {
         let mut found: Vec<&str> = Vec::new();
         let mut slices: Vec<SweepPoint> = Vec::new();
@@ -58,18 +58,18 @@ impl Sweep {
         Self { key: key.to_owned(), values, ordered, slices }
     }
 
-    /// The axis of the key.
+    /// Returns the axis of the key.
     pub(crate) fn axis(&self) -> Axis {
         Axis::named(&self.key, &self.key, self.values.clone())
     }
 
-    /// The last part of the key, which is enough in a title.
+    /// Returns the last part of the key, which suffices in a title.
     pub(crate) fn short(&self) -> &str {
         last(&self.key)
     }
 
-    /// The `i`-th combination of the other keys, with the last part of each key where that tells them
-    /// apart.
+    /// Returns the name of the `i`-th combination of the other keys, with the last part of each key
+    /// if that is unique.
     pub(crate) fn name(&self, i: usize) -> String {
         let Some(slice) = self.slices.get(i) else { return String::new() };
         let alone = |key: &str| slice.keys().filter(|k| last(k) == last(key)).count() == 1;
@@ -79,7 +79,7 @@ impl Sweep {
         slice.0.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The curve of a scheme at one combination of the other keys.
+    /// Returns the curve of a scheme at one combination of the other keys.
     pub(crate) fn curve(
         &self,
         style: usize,
@@ -112,12 +112,12 @@ fn without(point: &SweepPoint, key: &str) -> SweepPoint {
     SweepPoint(point.0.iter().filter(|(k, _)| k != key).cloned().collect())
 }
 
-/// Where a value of a swept key stands on an axis, if it is a quantity.
+/// Returns the position of a value of a swept key on an axis, if it is a quantity.
 pub(crate) fn axis_position(value: &str) -> Option<f64> {
     quantities(&[value])?.first().copied()
 }
 
-/// The values as numbers, if all are quantities of one kind.
+/// Returns the values as numbers if all are quantities of one kind.
 fn quantities(values: &[&str]) -> Option<Vec<f64>> {
     type Read = fn(&str) -> Option<f64>;
     const KINDS: [Read; 5] = [
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_spread_over_the_whole() {
+    fn excess_values_are_thinned_evenly() {
         assert_eq!(spread(3, 8), [0, 1, 2]);
         assert_eq!(spread(20, 8), [0, 2, 5, 8, 10, 13, 16, 19]);
         assert_eq!(spread(0, 8), Vec::<usize>::new());

@@ -1,23 +1,23 @@
-//! What the sender thinks: congestion window, slow-start threshold, and DCTCP's alpha over time.
+//! Figures of the sender's state: congestion window, ssthresh, and DCTCP's alpha over time.
 
 use lowtide_record::ProbeRow;
 
 use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, thinned};
 use crate::plots::{PlotInput, time_axis};
 
-/// Points of a trace that are drawn.
+/// Limit on the points of a trace.
 const MAX_POINTS: usize = 1200;
-/// Schemes that get a panel.
+/// Limit on schemes with a panel.
 const MAX_PANELS: usize = 6;
 
 type Probes = [(u32, ProbeRow)];
 
-/// The first sampled flow; it is the same in every scheme.
+/// Returns the first sampled flow, which is the same in every scheme.
 fn first_flow(probes: &Probes) -> Option<(u32, &str)> {
     probes.iter().map(|(_, p)| (p.flow, p.group.as_str())).min()
 }
 
-/// One line of a sender: `value` of `flow` in `run`.
+/// Returns `value` of `flow` in `run` over time.
 fn trace(
     probes: &Probes,
     run: u32,
@@ -61,7 +61,7 @@ pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
         title: format!("Congestion window of flow {flow} (group {group}) over time"),
         caption: format!(
             "{} Thick: cwnd; thin and dashed: ssthresh, from the first reaction on. Each scheme has a \
-             scale of its own.",
+             separate scale.",
             source.caption_prefix()
         ),
         legend: source.legend(|s| panels.iter().any(|p| p.title == s)),

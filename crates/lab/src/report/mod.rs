@@ -1,7 +1,7 @@
-//! `report.html`: one file that needs nothing else, not even a network.
+//! `report.html`: a self-contained page that works offline.
 //!
-//! Contract: what the page shows is in the tables and the manifest. It names the number of seeds, what
-//! did not complete, the settings that decide, the digest, and the command that makes it again.
+//! Contract: the page shows only values of the tables and the manifest. It states the number of
+//! seeds, incomplete flows, decisive settings, the digest, and the command that reproduces it.
 
 mod queues;
 
@@ -29,7 +29,7 @@ struct HtmlTable {
     rows: Vec<Vec<String>>,
 }
 
-/// Settings that decide results most; the rest is folded away.
+/// Settings that affect results most; the others are collapsed.
 const DECISIVE: [&str; 22] = [
     "duration",
     "warmup",
@@ -55,14 +55,14 @@ const DECISIVE: [&str; 22] = [
     "host-jitter",
 ];
 
-/// Findings that the page shows.
+/// Limit on findings on the page.
 const MAX_FINDINGS: usize = 24;
 
 fn shown_findings(source: PlotInput<'_>) -> Vec<String> {
     source.results.findings.iter().take(MAX_FINDINGS).map(RunFinding::sentence).collect()
 }
 
-/// The page. `figures` are drawn already.
+/// Returns the page. `figures` are already drawn.
 pub(crate) fn render(
     source: PlotInput<'_>,
     transports: &Transports,
@@ -98,7 +98,7 @@ pub(crate) fn render(
     fill(include_str!("report.html"), &page)
 }
 
-/// What real packets did otherwise than the scenario says, each once.
+/// Returns the differences between real packets and the scenario, each once.
 fn differences(manifest: &Manifest) -> Vec<&str> {
     let all = manifest.runs.iter().filter_map(|r| r.measured.as_ref());
     let mut said: Vec<&str> = Vec::new();
@@ -110,13 +110,13 @@ fn differences(manifest: &Manifest) -> Vec<&str> {
     said
 }
 
-/// From when on a packet is late, microseconds.
+/// Returns the delay from which on a packet is late, microseconds.
 fn tolerance(manifest: &Manifest) -> u64 {
     let all = manifest.runs.iter().filter_map(|r| r.measured.as_ref());
     all.map(|m| m.tolerance_us as u64).max().unwrap_or(0)
 }
 
-/// The settings that decide results most, and the rest.
+/// Splits the settings into those that affect results most and the others.
 pub(crate) fn settings(all: &[ReportedSetting]) -> (Vec<&ReportedSetting>, Vec<&ReportedSetting>) {
     let decides = |s: &&ReportedSetting| {
         s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
@@ -124,7 +124,7 @@ pub(crate) fn settings(all: &[ReportedSetting]) -> (Vec<&ReportedSetting>, Vec<&
     all.iter().partition(decides)
 }
 
-/// Fills one of our pages; they share their looks and the table of settings.
+/// Renders one of our page templates; they share the style and the table of settings.
 pub(crate) fn fill(page: &str, values: &Value) -> Result<String, LabError> {
     let mut environment = Environment::new();
     [
@@ -138,7 +138,7 @@ pub(crate) fn fill(page: &str, values: &Value) -> Result<String, LabError> {
     .map_err(|e| LabError::Draw { what: "the report".to_owned(), reason: e.to_string() })
 }
 
-/// A file inside the page, as an address that a browser saves.
+/// Returns a CSV file as a data URI, which a browser can save.
 pub(crate) fn data_uri(csv: &str) -> String {
     let mut out = String::from("data:text/csv;charset=utf-8,");
     for byte in csv.bytes() {
@@ -152,8 +152,8 @@ pub(crate) fn data_uri(csv: &str) -> String {
     out
 }
 
-/// Beside a mean that flows or queries without an end leave empty: values that they cannot move, and a
-/// bound.
+/// Metrics shown next to a mean that censored flows or queries leave empty: values that they cannot
+/// change, and a bound.
 const CENSORED: [(&str, &str); 4] = [
     ("median", "p50"),
     ("95 %", "p95"),
@@ -190,7 +190,7 @@ fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
     out
 }
 
-/// Flows by their size, where they differ: one table per group at the point shown.
+/// Returns one table per group at the point shown, of flows by size if sizes differ.
 fn classes(source: PlotInput<'_>) -> Vec<HtmlTable> {
     const METRICS: [(&str, &str); 6] = [
         ("flows", "flows"),
@@ -228,7 +228,7 @@ fn classes(source: PlotInput<'_>) -> Vec<HtmlTable> {
         .collect()
 }
 
-/// What queries came to: one table per group at the point shown.
+/// Returns one table of query metrics per group at the point shown.
 fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
     const METRICS: [(&str, &str); 7] = [
         ("queries", "queries"),
@@ -251,7 +251,7 @@ fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
     groups.iter().map(table).collect()
 }
 
-/// A table with a column per scheme, at the point shown.
+/// Returns a table with a column per scheme, at the point shown.
 fn grid(source: PlotInput<'_>, title: &str, rows: Vec<Vec<String>>) -> HtmlTable {
     let point = source.point();
     let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
@@ -262,7 +262,7 @@ fn grid(source: PlotInput<'_>, title: &str, rows: Vec<Vec<String>>) -> HtmlTable
     }
 }
 
-/// A line of such a table.
+/// Returns a row of such a table.
 fn at_point(
     source: PlotInput<'_>,
     name: String,
@@ -285,7 +285,7 @@ fn head(source: PlotInput<'_>) -> Vec<String> {
     std::iter::once(keys.join(", ")).chain(source.manifest.schemes.clone()).collect()
 }
 
-/// One row per point, one column per scheme, of the summary rows that `wanted` picks.
+/// Returns a row per point and a column per scheme for the summary rows that `wanted` accepts.
 fn by_point(source: PlotInput<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
     let rows: Vec<&SummaryRow> = source.results.summary.iter().filter(|r| wanted(r)).collect();
     let of = |point: &SweepPoint, scheme: &String| {
@@ -306,13 +306,13 @@ fn dash() -> String {
     "\u{2013}".to_owned()
 }
 
-/// An uncertainty is not known to more than two digits.
+/// Rounds to two digits; an uncertainty is not known more precisely.
 fn two_digits(value: f64) -> String {
     let scale = 10_f64.powf(value.abs().log10().floor() - 1.0);
     number(if scale > 0.0 { (value / scale).round() * scale } else { value })
 }
 
-/// A value with half the width of its interval; `=` where all seeds agree.
+/// Formats a value with half the width of its interval; `=` if all seeds agree.
 fn cell(row: &SummaryRow) -> String {
     let Some(mean) = row.mean else { return dash() };
     match row.ci95 {
@@ -330,7 +330,7 @@ mod tests {
     use crate::subject::MetricSubject;
 
     #[test]
-    fn a_csv_file_survives_inside_an_address() {
+    fn a_csv_file_survives_in_a_data_uri() {
         assert_eq!(
             data_uri("a,b\n1,\"2 %\"\n"),
             "data:text/csv;charset=utf-8,a,b%0A1,%222%20%25%22%0A"
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_says_what_is_known() {
+    fn a_cell_shows_known_values_only() {
         let (scheme, point) = ("dctcp".to_owned(), SweepPoint::default());
         let key = RunKey { run: 0, scheme, point, seed: 1 };
         let row = |mean, ci95, seed_independent| SummaryRow {

@@ -1,7 +1,8 @@
-//! The tables about switches: the queue that is longest in the mean, the longest ones beside each other,
-//! classes of them, memories, and packets lost with links.
+//! Tables about switches: the queue with the longest mean, the longest queues side by side, their
+//! classes, buffer pools, and link-down drops.
 //!
-//! Contract: of many queues only some are shown; the title says how many there are and where all stand.
+//! Contract: of many queues only some are shown; the title states their number and where all are
+//! listed.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::plots::{PlotInput, longest_queue};
 use crate::queues::QueueFacts;
 use crate::summary::SummaryRow;
 
-/// The most queues that are shown beside each other, and the most memories.
+/// Limit on the rows of queues and of buffer pools.
 const MAX_ROWS: usize = 12;
 
 pub(super) fn grids(source: PlotInput<'_>) -> Vec<HtmlTable> {
@@ -26,7 +27,7 @@ pub(super) fn grids(source: PlotInput<'_>) -> Vec<HtmlTable> {
     out
 }
 
-/// The queue that is longest in the mean.
+/// Returns a table of the queue with the longest mean.
 fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
     const METRICS: [(&str, &str); 10] = [
         ("mean_packets", "mean"),
@@ -35,12 +36,12 @@ fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
         ("p999_packets", "99.9 %"),
         ("max_packets", "longest"),
         ("marks", "marked packets"),
-        ("drops", "dropped for want of memory"),
+        ("drops", "dropped for lack of memory"),
         ("aqm_drops", "dropped by the marker"),
         ("lost", "lost at random"),
         ("cut", "lost with the link"),
     ];
-    // Counts that no queue has are not in the summary.
+    // Counts that are zero for all queues are not in the summary.
     let some = |metric: &str| {
         let of = |r: &&SummaryRow| r.subject.is_queue_metric(queue, metric);
         source.results.summary.iter().any(|r| of(&r))
@@ -52,14 +53,14 @@ fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
     grid(source, &format!("Queue at {queue}, packets over time"), rows.collect())
 }
 
-/// Its classes, where it has some.
+/// Returns a table of the queue's classes, if it has any.
 fn classes(source: PlotInput<'_>, queue: &str) -> Option<HtmlTable> {
     const METRICS: [(&str, &str); 5] = [
         ("packets", "packets"),
         ("mean_packets", "mean queue"),
         ("p99_packets", "99 %"),
         ("marks", "marked"),
-        ("drops", "dropped for want of memory"),
+        ("drops", "dropped for lack of memory"),
     ];
     let first = source.at_point().next()?.queue(queue)?;
     let rows: Vec<Vec<String>> = first
@@ -79,7 +80,8 @@ fn classes(source: PlotInput<'_>, queue: &str) -> Option<HtmlTable> {
     (!rows.is_empty()).then(|| grid(source, &title, rows))
 }
 
-/// The queues that are longest in the mean over seeds and schemes, where there are several.
+/// Returns a table of the queues with the longest means over seeds and schemes, if there are
+/// several.
 fn longest_queues(source: PlotInput<'_>) -> Option<HtmlTable> {
     let mut found: BTreeMap<&str, (f64, Vec<&QueueFacts>)> = BTreeMap::new();
     for queue in source.at_point().flat_map(|run| &run.queues) {
@@ -116,7 +118,7 @@ fn longest_queues(source: PlotInput<'_>) -> Option<HtmlTable> {
     Some(grid(source, &title, rows.collect()))
 }
 
-/// What one queue came to, mean over the seeds.
+/// Formats the metrics of one queue, as means over the seeds.
 fn cell(queues: &[&QueueFacts]) -> String {
     let mean = |read: fn(&QueueFacts) -> Option<f64>| {
         let values: Option<Vec<f64>> = queues.iter().map(|q| read(q)).collect();
@@ -135,7 +137,7 @@ fn cell(queues: &[&QueueFacts]) -> String {
     )
 }
 
-/// How full the memories were that queues share, the fullest first.
+/// Returns a table of the peak use of shared buffer pools, the fullest first.
 fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     let mut peaks: BTreeMap<&str, u64> = BTreeMap::new();
     for memory in source.at_point().flat_map(|run| &run.memories) {
@@ -166,14 +168,14 @@ fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     (!rows.is_empty()).then(|| grid(source, &title, rows))
 }
 
-/// Packets lost to links that failed, where some were.
+/// Returns a table of packets lost to link failures, if there are any.
 fn link_failures(source: PlotInput<'_>) -> Option<HtmlTable> {
     const METRICS: [(&str, &str); 2] =
-        [("cut", "lost with their link"), ("unrouted", "dropped because there was no way")];
+        [("cut", "lost with their link"), ("unrouted", "dropped for lack of a path")];
     let of = |r: &SummaryRow, metric: &str| r.subject.is_run_metric(metric);
     let some = METRICS.iter().any(|(m, _)| source.results.summary.iter().any(|r| of(r, m)));
     let rows = METRICS.iter().map(|(metric, name)| {
         at_point(source, (*name).to_owned(), &|r: &SummaryRow| of(r, metric))
     });
-    some.then(|| grid(source, "Packets that links took with them", rows.collect()))
+    some.then(|| grid(source, "Packets lost to link failures", rows.collect()))
 }

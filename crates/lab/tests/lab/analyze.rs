@@ -1,5 +1,5 @@
-//! `analyze` against runs of which everything is known: the simulator writes the capture, its tables say what
-//! happened.
+//! `analyze` on runs with known facts: the simulator writes the capture, and its tables state the
+//! events.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::common;
 
-/// The simulator counts everything.
+/// Reason of `expect`: the simulator counts everything.
 const KNOWN: &str = "the simulator counts it";
 
-/// A run of `scenario` with `settings` on top.
+/// Runs `scenario` with `settings` on top.
 fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
     let scenario = Scenario::load(scenario).expect("a scenario");
     let scenario =
@@ -22,7 +22,7 @@ fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
     common::run(&scenario.expand().expect("a right scenario"), dir);
 }
 
-/// The flow `name` of each scheme.
+/// Returns the flow `name` of each scheme.
 fn all(dir: &Path, name: &str) -> Vec<FlowTrace> {
     trace_flows(dir, &FlowSelector { flow: name.to_owned(), ..FlowSelector::default() })
         .expect("the flow")
@@ -33,7 +33,7 @@ fn analyze(bytes: &[u8]) -> Value {
     serde_json::to_value(&analysis).expect("as JSON")
 }
 
-/// The only connection, and the direction of the traced flow's data.
+/// Returns the only connection, and the direction of the traced flow's data.
 fn analyzed_flow(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
     let analysis = analyze(&capture(traced, vantage).expect("packets"));
     let [flow] = analysis["flows"].as_array().expect("flows").as_slice() else {
@@ -61,7 +61,7 @@ fn paper(row: &str) -> String {
     format!("{}/../../papers/od/{row}.toml", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What the feedback is called that a receiver of that policy speaks.
+/// Returns the name of the feedback that a receiver with the flow's policy gives.
 fn expected_feedback(traced: &FlowTrace) -> &str {
     match traced.flow.ack_used.as_str() {
         // Its echo is that of DCTCP; only its timer differs.
@@ -71,7 +71,7 @@ fn expected_feedback(traced: &FlowTrace) -> &str {
     }
 }
 
-/// What must hold of every capture, whatever happened.
+/// Checks the invariants of every capture, and returns connection and direction.
 fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
     let (c, d) = analyzed_flow(traced, vantage);
     let f = &traced.flow;
@@ -93,7 +93,7 @@ fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
         }
         _ => assert_eq!(m["ce"], f.warm_ce_segs_in.expect(KNOWN), "{place}"),
     }
-    // On the way at the end of the run, an ACK is at one end only.
+    // An ACK in flight at the end of the run is seen at one end only.
     let (place_of, event) = match vantage {
         Vantage::Sender => ("sender", "received"),
         _ => ("receiver", "sent"),
@@ -108,7 +108,7 @@ fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
 }
 
 #[test]
-fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
+fn mode_feedback_and_counts_are_those_of_the_run() {
     let temp = tempfile::tempdir().unwrap();
     let schemes = "sack, dctcp, ecn, odctcp, odctcp-receiver, accecn, dctcp-accecn, tdctcp";
     run(temp.path(), "queue-buildup", &small(&[("compare.schemes", schemes)]));
@@ -117,7 +117,7 @@ fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
         for (vantage, at) in [(Vantage::Sender, "client"), (Vantage::Receiver, "server")] {
             let (c, d) = counts(&traced, vantage);
             let place = format!("{}, {vantage:?}: {d:#}", traced.key);
-            // Where the sender rarely said CWR, two receivers look the same.
+            // If the sender rarely sent CWR, the two receivers look the same.
             let of = |key: &str| d["evidence"][key].as_u64().unwrap_or(0);
             let cwr = of("cwr_alone") + of("cwr_and_later") + of("cwr_and_earlier");
             let spoken = match expected_feedback(&traced) {
@@ -127,7 +127,7 @@ fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
             assert_eq!(d["feedback"]["kind"], spoken, "{place}");
             assert_eq!(d["feedback"]["certain"], true, "{place}");
             assert_eq!(c["taken_at"], at, "{place}");
-            // The run ends with the last byte, perhaps before the sender hears of it.
+            // The run ends with the last byte, perhaps before the sender receives its ACK.
             let ended = c["ended"].as_str().unwrap_or_default();
             assert!(c["opened"] == "handshake" && ended.ends_with("closed"), "{place}");
             assert_eq!(c["sack"], true);
@@ -143,11 +143,11 @@ fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
             }
             let delayed = d["delayed_acks_ns"]["count"].as_u64().unwrap_or(0);
             assert_eq!(delayed, traced.flow.delack_timeouts.unwrap(), "{place}");
-            // Integers and the first window of its own make the sender's alpha a little different.
+            // Integer arithmetic and a different first window change the sender's alpha slightly.
             if let (Some(alpha), Vantage::Sender) = (last, vantage) {
-                let told = d["alpha"]["last"].as_f64().expect("an alpha");
+                let estimate = d["alpha"]["last"].as_f64().expect("an alpha");
                 let true_one = alpha as f64 / f64::from(1 << 20);
-                assert!((told - true_one).abs() < 0.02, "{true_one} {place}");
+                assert!((estimate - true_one).abs() < 0.02, "{true_one} {place}");
             }
         }
     }
@@ -180,7 +180,7 @@ fn losses_and_timeouts_are_counted_exactly_at_the_sender() {
         assert!(lost <= d["retransmitted_segments"].as_u64(), "{}: {there:#}", traced.key);
         assert_eq!(there["reordered"], 0, "nothing overtakes here");
     }
-    assert!(timeouts > 3, "the test is about them");
+    assert!(timeouts > 3, "the test needs some");
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn timeouts_of_incast_are_all_found() {
             assert!(listed.iter().all(long), "the least RTO is 10 ms: {listed:?}");
         }
     }
-    assert!(timeouts > 5, "the test is about them");
+    assert!(timeouts > 5, "the test needs some");
 }
 
 #[test]
-fn the_window_that_collapses_without_cwr_is_named() {
+fn a_window_collapse_without_cwr_is_found() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), &paper("fig5.1"), &[("run.seeds", "1")]);
     for traced in all(temp.path(), "0") {
@@ -235,14 +235,14 @@ fn the_window_that_collapses_without_cwr_is_named() {
             let from = c["findings"][0]["from_ns"].as_f64().expect("a time") / 1e9;
             // "two segments from about 1.7 s on": fig. 5.1.
             assert!((1.4..1.9).contains(&from), "{from}");
-            // Certain where CE is seen, which it is at the receiver only.
+            // Certain if CE is visible, which it is at the receiver only.
             assert_eq!(d["feedback"]["certain"], vantage == Vantage::Receiver);
         }
     }
 }
 
 #[test]
-fn receivers_of_a_standard_sender_are_told_apart() {
+fn receivers_of_a_standard_sender_are_distinguished() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), &paper("fig5.5"), &[("run.seeds", "1")]);
     for traced in all(temp.path(), "0") {
@@ -259,10 +259,10 @@ fn receivers_of_a_standard_sender_are_told_apart() {
 }
 
 #[test]
-fn acks_that_the_timer_released_are_counted_with_its_time() {
+fn delayed_acks_are_counted_with_their_delay() {
     let temp = tempfile::tempdir().unwrap();
     let settings = small(&[
-        // Fewer segments than an ACK waits for, so that each round needs the timer.
+        // The ACK waits for more segments than each round has, so that each round needs the timer.
         ("traffic.long.size", "20 kB"),
         ("transport.sender.initial-window", "2"),
         ("transport.receiver.delack-segments", "8"),
@@ -270,7 +270,7 @@ fn acks_that_the_timer_released_are_counted_with_its_time() {
     ]);
     run(temp.path(), "queue-buildup", &settings);
     for traced in all(temp.path(), "0") {
-        assert!(traced.flow.delack_timeouts.unwrap() > 0, "the test is about them");
+        assert!(traced.flow.delack_timeouts.unwrap() > 0, "the test needs some");
         for vantage in [Vantage::Sender, Vantage::Receiver] {
             let (_, d) = counts(&traced, vantage);
             let waits = &d["delayed_acks_ns"];
@@ -285,7 +285,7 @@ fn acks_that_the_timer_released_are_counted_with_its_time() {
 }
 
 #[test]
-fn a_page_needs_nothing_else_and_shows_what_was_found() {
+fn a_page_is_self_contained_and_shows_the_findings() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), &paper("fig5.1"), &[("run.seeds", "1"), ("run.duration", "4 s")]);
     let traced = all(temp.path(), "0").remove(0);

@@ -1,4 +1,5 @@
-//! `analyze` on captures made by hand: which connections, what is left out, damage, and segments of any kind.
+//! `analyze` on handmade captures: selection of connections, skipped packets, damage, and arbitrary
+//! segments.
 
 use core::net::Ipv4Addr;
 
@@ -10,7 +11,7 @@ use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, Timestamps, packet};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// A packet: microseconds, from the client, segment.
+/// A packet: time in microseconds, whether from the client, segment.
 pub(crate) type Packet = (u64, bool, Segment);
 
 pub(crate) const CLIENT: u16 = 40_000;
@@ -50,7 +51,7 @@ pub(crate) fn analyze(bytes: &[u8], flows: &[&str]) -> Result<Value, LabError> {
     Ok(serde_json::to_value(&analysis).expect("as JSON"))
 }
 
-/// Opened, a request and an answer, and closed or not.
+/// Packets of a connection with a handshake, a request and an answer.
 pub(crate) fn exchange(client: u16, at: u64) -> Vec<Packet> {
     let s = |up, seq, ack, flags, len| segment(client, up, seq, ack, flags, len);
     let ack = Flags::ACK;
@@ -68,15 +69,15 @@ pub(crate) fn exchange(client: u16, at: u64) -> Vec<Packet> {
 fn connections_are_numbered_and_named() {
     let mut packets = exchange(CLIENT, 0);
     packets.extend(exchange(CLIENT + 1, 1000));
-    // The same ports again, with another number: a third connection.
+    // Reusing the ports with another ISN makes a third connection.
     packets.extend(exchange(CLIENT, 9000).into_iter().map(|(at, up, s)| {
         let later = |n: SeqNum| n.add(5_000_000);
         (at, up, Segment { seq: later(s.seq), ack: later(s.ack), ..s })
     }));
     let file = file(&packets);
     let numbers = |asked: &[&str]| -> Vec<u64> {
-        let told = analyze(&file, asked).expect("there are some");
-        let flows = told["flows"].as_array().expect("flows");
+        let report = analyze(&file, asked).expect("there are some");
+        let flows = report["flows"].as_array().expect("flows");
         let mut numbers: Vec<u64> = flows.iter().filter_map(|f| f["flow"].as_u64()).collect();
         numbers.sort_unstable();
         numbers
@@ -87,7 +88,7 @@ fn connections_are_numbered_and_named() {
     assert_eq!(numbers(&["10.0.0.1:40001", "0"]), [0, 1]);
     assert_eq!(numbers(&["10.0.0.2"]), [0, 1, 2]);
     let Err(LabError::NotFound { message, help }) = analyze(&file, &["10.0.0.9", ":22"]) else {
-        panic!("there is no such connection")
+        panic!("no connection matches")
     };
     assert_eq!(message, "no connection of the capture is 10.0.0.9 or :22");
     assert!(help.is_some_and(|h| h.contains("it has 3, numbered from 0")));
@@ -95,10 +96,10 @@ fn connections_are_numbered_and_named() {
 
 #[test]
 fn directions_and_the_capture_point() {
-    let told = analyze(&file(&exchange(CLIENT, 0)), &[]).expect("one connection");
-    let flow = &told["flows"][0];
+    let report = analyze(&file(&exchange(CLIENT, 0)), &[]).expect("one connection");
+    let flow = &report["flows"][0];
     assert_eq!(flow["client"], "10.0.0.1:40000");
-    assert_eq!(flow["taken_at"], "client", "what the client answers goes out at once");
+    assert_eq!(flow["taken_at"], "client", "the client answers at once");
     assert_eq!((&flow["handshake_ns"], &flow["to_server_ns"]), (&210_000.into(), &200_000.into()));
     let bytes: Vec<u64> = flow["directions"]
         .as_array()
@@ -111,8 +112,8 @@ fn directions_and_the_capture_point() {
 }
 
 fn kinds(packets: &[Packet]) -> Vec<String> {
-    let told = analyze(&file(packets), &[]).expect("a capture");
-    let findings = told["flows"][0]["findings"].as_array().expect("findings").clone();
+    let report = analyze(&file(packets), &[]).expect("a capture");
+    let findings = report["flows"][0]["findings"].as_array().expect("findings").clone();
     findings.iter().filter_map(|f| f["kind"].as_str()).map(str::to_owned).collect()
 }
 
@@ -132,14 +133,14 @@ fn connections_that_are_never_established_are_reported() {
 }
 
 #[test]
-fn ecn_that_was_refused_or_never_echoed_is_reported() {
+fn refused_and_unechoed_ecn_is_reported() {
     let mut refused = exchange(CLIENT, 0);
     refused[0].2.flags = Flags::SYN.with_ace(0b011);
     assert_eq!(kinds(&refused), ["ecn-refused"]);
     let mut rewritten = exchange(CLIENT, 0);
     rewritten[3].2.ecn = Ecn::Ect0;
     assert_eq!(kinds(&rewritten), ["ect-without-ecn"]);
-    // Marked, and the receiver says nothing.
+    // Marked data, and ACKs without ECE.
     let mut packets = exchange(CLIENT, 0);
     packets[0].2.flags = Flags::SYN.with_ace(0b011);
     packets[1].2.flags = (Flags::SYN | Flags::ACK).with_ace(0b001);
@@ -158,7 +159,7 @@ fn packets_captured_twice_count_once() {
     let once = exchange(CLIENT, 0);
     let plain = file(&once);
     let with_id = |bytes: &[u8], copies: bool| -> Vec<u8> {
-        // The packets of a file with identifications, each perhaps twice.
+        // The packets of a file with identifications, each twice if requested.
         let mut writer = PcapngWriter::new("test");
         let interface = writer.interface("any");
         let mut reader = lowtide_capture::Reader::new(bytes).expect("a capture");
@@ -193,20 +194,20 @@ fn a_damaged_capture_is_analyzed_up_to_the_damage() {
     assert!(broken.starts_with("the file is cut short: the block at offset "), "{broken}");
     let text = analysis.text(false);
     assert!(text.contains("Not read to its end") && text.contains("flow 0"), "{text}");
-    let told = serde_json::to_value(&analysis).unwrap();
+    let report = serde_json::to_value(&analysis).unwrap();
     assert_eq!(
-        (&told["contents"]["packets"], &told["contents"]["broken"]),
+        (&report["contents"]["packets"], &report["contents"]["broken"]),
         (&5.into(), &broken.into())
     );
-    assert!(Page::of(&analysis, cut).is_ok(), "the second look ends at the same place");
+    assert!(Page::of(&analysis, cut).is_ok(), "the second pass ends at the same offset");
     assert!(matches!(analyze(b"text", &[]), Err(LabError::Capture(_))));
-    let empty = analyze(&file(&[]), &[]).expect("an empty capture is one");
+    let empty = analyze(&file(&[]), &[]).expect("an empty capture is valid");
     assert_eq!(empty["flows"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
 fn a_short_connection_long_after_the_first_one_can_be_drawn() {
-    // Two hundred days later, for half a millisecond.
+    // A connection of half a millisecond, two hundred days later.
     let late = exchange(CLIENT + 1, 18_000_000_000_000);
     let file = file(&[exchange(CLIENT, 0), late].concat());
     let analysis = Analysis::of("long", &file[..], &AnalysisOptions::default()).expect("a capture");
@@ -232,7 +233,7 @@ fn any_segment() -> impl Strategy<Value = (u64, bool, Segment)> {
     )
         .prop_map(|(at, up, seq, ack, flags, len, ecn, (stamps, sack, window))| {
             let mut s = segment(CLIENT, up, seq, ack, Flags::from_bits(flags), len);
-            // Mostly data and ACKs; SYN and RST now and then.
+            // Mostly data and ACKs; SYN and RST occasionally.
             if flags % 5 > 0 {
                 s.flags = s.flags.without(Flags::SYN | Flags::RST).with(Flags::ACK);
             }
@@ -254,14 +255,14 @@ proptest! {
         let mut packets = packets;
         for (at, ..) in &mut packets {
             time += *at;
-            // Now and then the clock goes back.
+            // Occasionally the clock goes back.
             *at = if time % 11 == 0 { time / 2 } else { time };
         }
         let file = file(&packets);
         let analysis = Analysis::of("any", &file[..], &AnalysisOptions::default()).expect("a capture");
-        let told = serde_json::to_value(&analysis).expect("as JSON");
-        prop_assert_eq!(&told["contents"]["segments"], packets.len());
-        for d in told["flows"].as_array().into_iter().flatten().flat_map(|f| f["directions"].as_array().into_iter().flatten()) {
+        let report = serde_json::to_value(&analysis).expect("as JSON");
+        prop_assert_eq!(&report["contents"]["segments"], packets.len());
+        for d in report["flows"].as_array().into_iter().flatten().flat_map(|f| f["directions"].as_array().into_iter().flatten()) {
             let number = |key: &str| d[key].as_u64().unwrap_or(u64::MAX);
             prop_assert!(number("retransmitted_bytes") <= number("bytes"));
             prop_assert!(number("retransmitted_segments") <= number("segments"));

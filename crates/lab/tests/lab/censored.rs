@@ -1,4 +1,4 @@
-//! Flows that the end of a run cuts off, and queues that never mark: what results say of them.
+//! Censored flows and queues that never mark: facts and findings in the results.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use lowtide_scenario::Scenario;
 
 use crate::common::run;
 
-/// Twenty short flows, and some that the end cuts off, each for another reason.
+/// Twenty short flows, and several censored ones, each for another reason.
 const CENSORED: &str = r#"schema = 1
 title = "Flows that are cut off"
 [run]
@@ -97,8 +97,8 @@ fn a_censored_flow_reports_what_it_waited_for() {
 }
 
 #[test]
-fn one_flow_that_does_not_end_leaves_the_percentiles_that_it_cannot_move() {
-    // One of 21 flows is cut off.
+fn one_censored_flow_leaves_the_percentiles_it_cannot_change() {
+    // One of 21 flows is censored.
     let short = "[traffic.short]\nfrom = \"senders\"\nto = \"receivers\"\ncount = 20\n";
     let more = "[traffic.short]\nfrom = [\"senders\", \"far\"]\nto = \"receivers\"\ncount = 21\n";
     let text = CENSORED.replace(short, more);
@@ -132,7 +132,7 @@ fn one_flow_that_does_not_end_leaves_the_percentiles_that_it_cannot_move() {
     }
 }
 
-/// Senders that fill the memory of a switch which others use as well.
+/// Senders that fill a switch memory that others use as well.
 const SHARED: &str = r#"schema = 1
 title = "A threshold out of reach"
 [run]
@@ -190,7 +190,7 @@ fn a_queue_that_dropped_and_never_marked_is_a_finding() {
         assert!(text.contains("never marked and dropped"), "{file}");
     }
 
-    // It marks, or there is no ECN, or no marker: nothing is silent.
+    // The queue marks, or there is no ECN, or no marker: no finding.
     let loud = SHARED.replace("140 kB", "30 kB");
     let deaf = SHARED.replace("\"dctcp\"", "\"sack\"");
     let bare = SHARED.replace("kind = \"step\"\nk = \"140 kB\"\n", "kind = \"droptail\"\n");
@@ -203,7 +203,7 @@ fn a_queue_that_dropped_and_never_marked_is_a_finding() {
 
 #[test]
 fn a_class_that_never_marked_is_named() {
-    // Whole segments of 1500 B: no more than 12 fit, and none finds more than 11.
+    // Whole segments of 1500 B: at most 12 fit, and no arrival finds more than 11.
     let classes = "[switch.class.fast]\nservice = \"strict\"\n[switch.class.rest]\n[transport]\n";
     let text = SHARED
         .replace("buffer = \"dynamic\"\nmemory = \"300 kB\"\nalpha = 1\n", "buffer = \"19 kB\"\n")

@@ -1,4 +1,4 @@
-//! Experiments of the papers in their reduced form, in two seeds: the effects are there.
+//! Experiments of the papers in reduced form, with two seeds: the effects are reproduced.
 
 use lowtide_lab::claims::{self, ClaimResult, ClaimVerdict, Experiment, ReproduceMode};
 
@@ -12,7 +12,7 @@ fn judged(row: &Experiment) -> Vec<ClaimResult> {
 }
 
 #[test]
-fn the_effects_of_the_one_sided_thesis_are_there() {
+fn the_effects_of_the_one_sided_thesis_are_reproduced() {
     // Chapters 4 and 5: the mechanisms. Chapter 7 has times, of which not all are reproduced.
     let mut rows = claims::find_experiments("od");
     rows.retain(|row| row.name.starts_with("fig4") || row.name.starts_with("fig5"));
@@ -34,13 +34,13 @@ fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
 }
 
 #[test]
-fn another_directory_is_not_judged_in_silence() {
+fn a_directory_without_results_is_rejected() {
     let row = claims::find_experiments("od-fig4.1").remove(0);
     let temp = tempfile::tempdir().expect("it runs");
     assert!(claims::judge(&row, temp.path(), ReproduceMode::default()).is_err());
 }
 
-/// Two long flows whose queue is held against K, which is then varied.
+/// Two long flows whose queue is compared with K, which is then varied.
 const VARIED: &str = r#"
 paper = "P"
 title = "T"
@@ -68,7 +68,7 @@ const fn two_flows(expected: &'static str) -> Experiment {
 }
 
 #[test]
-fn what_a_paper_leaves_open_is_varied() {
+fn open_parameters_of_a_paper_are_varied() {
     let row = two_flows(VARIED);
     let mut all = claims::variation_plans(&row).expect("it is right");
     let (vary, plan) = all.remove(0);
@@ -86,7 +86,7 @@ fn what_a_paper_leaves_open_is_varied() {
         "K is 20 there"
     );
 
-    // The page draws it, one panel for the claim.
+    // The page has one panel per claim.
     let outcome = claims::ReproductionResult {
         claims: Vec::new(),
         hops: 0,
@@ -101,7 +101,7 @@ fn what_a_paper_leaves_open_is_varied() {
 }
 
 #[test]
-fn what_is_varied_must_be_there_and_open() {
+fn varied_keys_must_exist_and_be_open() {
     for (from, to, says) in [
         ("claims = [\"queue\"]", "claims = [\"other\"]", "no claim `other`"),
         ("values = [\"10 pkt\", \"40 pkt\"]", "values = [\"10 pkt\"]", "several values"),

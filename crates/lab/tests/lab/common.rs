@@ -1,4 +1,4 @@
-//! What tests of whole experiments share.
+//! Shared helpers of tests of whole experiments.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use lowtide_scenario::{RunPlan, Scenario};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Two runs at a time into `dir`, told to nobody and never stopped.
+/// Options for two concurrent runs into `dir`, without progress or stop.
 pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
     ExecuteOptions {
         dir: dir.to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn plan() -> RunPlan {
     scenario().expand().expect("a right scenario")
 }
 
-/// Before it is expanded.
+/// The scenario of [`plan`].
 pub(crate) fn scenario() -> Scenario {
     let sizes = ["10 kB".to_owned(), "20 kB".to_owned()];
     let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");

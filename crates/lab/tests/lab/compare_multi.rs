@@ -1,4 +1,4 @@
-//! More than two sets of results, and what may explain how they differ.
+//! Comparison of more than two sets of results, and possible causes of their differences.
 
 use lowtide_lab::compare::{CompareOptions, DifferenceVerdict, compare_to_first};
 use lowtide_record::TimingReport;
@@ -23,7 +23,7 @@ fn plan(k: &str) -> RunPlan {
 }
 
 #[test]
-fn each_is_held_against_the_first_and_a_cause_has_its_figures() {
+fn results_are_compared_to_the_first_and_causes_have_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let of = |k: &str, name: &str| run(&plan(k), &folder.path().join(name));
     let (first, same, mut other) = (of("20 pkt", "a"), of("20 pkt", "b"), of("200 pkt", "c"));

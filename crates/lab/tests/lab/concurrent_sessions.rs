@@ -1,4 +1,4 @@
-//! Several whole runs into one directory at the same time, and directories in which something is damaged.
+//! Concurrent sessions in one directory, and damaged directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn left_over(dir: &Path) -> Vec<String> {
     names.filter(|f| f.contains(".tmp") || f == "partial").collect()
 }
 
-/// Runs each of `plans` into `dir`, all of them begun together.
+/// Runs each of `plans` into `dir`, all started together.
 fn run_concurrently(
     dir: &Path,
     plans: &[(&RunPlan, bool)],
@@ -57,7 +57,7 @@ fn two_full_sessions_into_one_directory_both_complete() {
     }
 }
 
-/// One session removes what another has finished: it does those runs again.
+/// One session removes runs that another has finished, and the latter repeats them.
 #[test]
 fn sessions_that_compete_for_runs_both_complete() {
     let (two, four) = (plan(), scenario().seeds(4).unwrap().expand().unwrap());
@@ -89,7 +89,7 @@ fn flip(path: &Path) {
     fs::write(path, content).expect("it works");
 }
 
-/// A session that was stopped before it was complete.
+/// Leaves a session that was stopped before it was complete; returns its partial files.
 fn interrupted(dir: &Path) -> Vec<PathBuf> {
     let stop = std::sync::atomic::AtomicBool::new(false);
     let ended = AtomicUsize::new(0);
@@ -111,7 +111,7 @@ fn interrupted(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_damaged_part_is_run_again_and_nothing_else() {
+fn only_a_damaged_run_is_repeated() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
     let parts = interrupted(&dir);
@@ -127,7 +127,7 @@ fn a_damaged_part_is_run_again_and_nothing_else() {
 }
 
 #[test]
-fn a_complete_directory_that_is_damaged_is_refused_or_mended() {
+fn a_damaged_complete_directory_is_rejected_or_repaired() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
     let whole = common::run(&plan(), dir).manifest.files;
@@ -142,7 +142,7 @@ fn a_complete_directory_that_is_damaged_is_refused_or_mended() {
         let (end, runs) = started(dir);
         is_damaged(&end, name);
         assert_eq!(runs, 0);
-        // A report cannot be made of it, and vouches for none of it.
+        // No report is made from a damaged table, nor does the directory load.
         if name.ends_with(".parquet") {
             is_damaged(&load(dir), name);
             is_damaged(&rerender_report(dir), name);
@@ -151,7 +151,7 @@ fn a_complete_directory_that_is_damaged_is_refused_or_mended() {
         assert_eq!(damage.len(), 1, "{name}: {damage:?}");
         flip(&dir.join(name));
     }
-    // What follows from the tables is made again.
+    // Outputs that follow from the tables are rendered again.
     flip(&dir.join("report.html"));
     fs::remove_file(dir.join("summary.json")).unwrap();
     assert_eq!(verify(dir).unwrap().1.len(), 2);

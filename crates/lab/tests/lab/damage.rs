@@ -1,5 +1,5 @@
-//! Captures that are damaged at random: no panic, no endless work, and numbers that fit the file.
-//! Fixed seeds.
+//! Randomly damaged captures, with fixed seeds: no panic, bounded work, and numbers that fit the
+//! file.
 
 use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
@@ -7,7 +7,7 @@ use lowtide_wire::pcapng::PcapngWriter;
 
 use crate::transfer::{Transfer, headers, sll2};
 
-/// A generator of its own (xorshift), so that a seed stays the same test.
+/// A local generator (xorshift), so that a seed always gives the same test.
 struct Random(u64);
 
 impl Random {
@@ -40,7 +40,7 @@ fn captures() -> [Vec<u8>; 2] {
 
 #[test]
 fn damaged_captures_are_reported_without_a_panic() {
-    let (mut told, mut refused) = (0, 0);
+    let (mut reported, mut refused) = (0, 0);
     for (which, whole) in captures().into_iter().enumerate() {
         for seed in 1..=400_u64 {
             let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -51,7 +51,7 @@ fn damaged_captures_are_reported_without_a_panic() {
                     0 => file[at] ^= 1 << random.next(8),
                     1 => file[at] = random.next(256) as u8,
                     2 => file[at] = 0xff,
-                    // A piece is missing, comes twice, or the file ends.
+                    // A piece is removed or duplicated, or the file is truncated.
                     3 => drop(file.drain(at..(at + random.next(90)).min(file.len()))),
                     4 => {
                         let piece = file[at..(at + random.next(200)).min(file.len())].to_vec();
@@ -66,7 +66,7 @@ fn damaged_captures_are_reported_without_a_panic() {
                 refused += 1;
                 continue;
             };
-            told += 1;
+            reported += 1;
             assert!(!analysis.text(true).is_empty());
             let json = serde_json::to_value(&analysis).expect("as JSON");
             let contents = &json["contents"];
@@ -80,11 +80,11 @@ fn damaged_captures_are_reported_without_a_panic() {
                 let elsewhere = flow["visible"]["packets_elsewhere"].as_u64().expect("a number");
                 assert!(elsewhere <= number("segments") && seen <= number("segments"));
             }
-            // Each drawn figure takes a while in a debug build.
+            // Drawing a figure is slow in a debug build.
             if seed % 10 == 0 {
                 assert!(Page::of(&analysis, &file[..]).is_ok(), "{which} {seed}");
             }
         }
     }
-    assert!(told > 500 && refused > 0, "{told} told of, {refused} refused");
+    assert!(reported > 500 && refused > 0, "{reported} reported, {refused} rejected");
 }

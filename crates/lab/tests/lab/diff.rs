@@ -1,4 +1,4 @@
-//! Where two runs first differ.
+//! The first difference between two runs.
 
 use lowtide_host::{ProbePlan, SegmentEvent, SegmentRow, Setup, SteppedRun, Trigger, run};
 use lowtide_lab::LabError;
@@ -22,7 +22,7 @@ fn plan_of(scenario: Scenario, settings: &[(&str, &str)]) -> RunPlan {
     scenario.expand().expect("a right scenario")
 }
 
-/// The same where the link of a host fails after a millisecond, for good.
+/// Returns [`plan`] with a link of a host that fails for good after a millisecond.
 fn with_link_failure(host: &str, settings: &[(&str, &str)]) -> RunPlan {
     let whole = Scenario::load("first-light").expect("an embedded scenario");
     let failure = format!("[failure.cut]\nlink = \"{host}-switch0\"\ndown = \"1 ms\"\n");
@@ -53,7 +53,8 @@ fn compare(
     first.clone()
 }
 
-/// The first packet that switches decide upon like this in a traced run: when, and at which port.
+/// Returns arrival time, departure time and port of the first packet with this decision in a traced
+/// run.
 fn first_decision(plan: &RunPlan, decision: HopOutcome) -> (u64, u64, String) {
     let outcome = run(&setup(plan, 1, &[0, 1]), &mut |_| false).expect("it runs");
     let trace = outcome.trace.expect("it was traced");
@@ -63,7 +64,7 @@ fn first_decision(plan: &RunPlan, decision: HopOutcome) -> (u64, u64, String) {
 }
 
 #[test]
-fn a_run_in_steps_is_the_run() {
+fn a_stepped_run_equals_the_run() {
     let plan = plan(&[]);
     let setup = setup(&plan, 1, &[]);
     let whole = run(&setup, &mut |_| false).unwrap();
@@ -71,7 +72,7 @@ fn a_run_in_steps_is_the_run() {
     for at in [1, 1_000_000_007, 5_000_000_000] {
         steps.run_until(Instant::from_ps(at));
     }
-    // Being watched changes nothing.
+    // Inspection changes nothing.
     let under_way = steps.record();
     assert!(!under_way.is_empty());
     let switches = setup.network.switches.len();
@@ -87,7 +88,7 @@ fn a_run_in_steps_is_the_run() {
 fn a_run_does_not_differ_from_itself() {
     let plan = plan(&[]);
     assert!(compare(&plan, &seed(1), &plan, &seed(1)).is_none());
-    // What is looked at is not part of it.
+    // Sampling is not part of the run.
     let sampled = self::plan(&[("probes.interval", "1 us")]);
     assert!(compare(&plan, &seed(2), &sampled, &seed(2)).is_none());
 }
@@ -100,7 +101,7 @@ fn seeds_differ_at_the_first_flow_that_one_of_them_starts() {
         outcome.flows.iter().map(|f| (f.start.as_ps(), f.src)).collect()
     };
     let (one, two) = (starts(1), starts(2));
-    assert_ne!(one, two, "the seed moves starts");
+    assert_ne!(one, two, "the seed changes start times");
     let (at, host) = one.iter().chain(&two).copied().min().unwrap();
     let first = compare(&plan, &seed(1), &plan, &seed(2)).expect("they differ");
     assert_eq!((first.at_ps, first.kind), (at, "port"));
@@ -121,13 +122,13 @@ fn another_k_differs_at_the_first_packet_that_only_one_marks() {
     assert_eq!((a.what, b.what), ("marks", "enqueues"));
     assert_eq!((&a.packet, a.queue_packets), (&b.packet, b.queue_packets));
     assert_eq!(a.queue_packets, Some(11), "the first queue longer than K");
-    // And from the other side.
+    // In the other order.
     let turned = compare(&high, &seed(1), &low, &seed(1)).expect("they differ");
     assert_eq!((turned.a, turned.b), (Some(b), Some(a)));
 }
 
 #[test]
-fn a_mark_at_dequeue_names_the_packet_that_came_before() {
+fn a_mark_at_dequeue_names_the_earlier_arrival() {
     let kind = ("switch.mark.kind", "step-dequeue");
     let (low, high) = (plan(&[kind, ("switch.mark.k", "10 pkt")]), plan(&[kind]));
     let (came, left, port) = first_decision(&low, HopOutcome::Marked);
@@ -151,7 +152,7 @@ fn a_smaller_buffer_differs_at_its_first_drop() {
 }
 
 #[test]
-fn a_run_that_ends_earlier_differs_where_the_other_goes_on() {
+fn a_shorter_run_differs_where_the_other_continues() {
     let until = |at| plan(&[("run.duration", at), ("run.end", "duration")]);
     let first = compare(&until("2 ms"), &seed(1), &until("3 ms"), &seed(1)).expect("they differ");
     assert!((2_000_000_000..2_020_000_000).contains(&first.at_ps), "{first:?}");
@@ -177,7 +178,7 @@ fn a_host_that_receives_a_packet_later_is_named() {
 
 #[test]
 fn a_timeout_is_named() {
-    // Everything is lost from 1 ms on: nothing happens at the sender but its timer, which differs.
+    // Everything is lost from 1 ms on, so only the sender's timer acts, which differs.
     let with = |rto| {
         let probe = ("transport.sender.tail-loss-probe", "off");
         with_link_failure("receivers.0", &[("transport.sender.rto-min", rto), probe])
@@ -199,7 +200,7 @@ fn a_timeout_is_named() {
 }
 
 #[test]
-fn a_link_that_fails_in_one_of_them_differs_when_it_fails() {
+fn a_link_failure_in_one_run_differs_at_its_time() {
     let cut = with_link_failure("senders.0", &[]);
     let first = compare(&plan(&[]), &seed(1), &cut, &seed(1)).expect("they differ");
     assert_eq!(first.at_ps, 1_000_000_000);

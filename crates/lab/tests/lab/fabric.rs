@@ -1,4 +1,4 @@
-//! A small fabric from end to end: queries, shared memory, classes, links that fail, many queues.
+//! A small fabric end to end: queries, shared memory, classes, link failures, many queues.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::common::run;
 
-/// An embedded scenario with these overrides and these tables behind it.
+/// Returns the plan of an embedded scenario with these overrides and `more` tables.
 fn plan(name: &str, set: &[(&str, &str)], more: &str) -> RunPlan {
     let text = lowtide_scenario::embedded_scenarios()
         .iter()

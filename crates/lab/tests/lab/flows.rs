@@ -1,4 +1,4 @@
-//! One flow of a run directory: made again or recorded, explained, drawn, captured.
+//! One flow of a run directory: replayed or recorded, explained, drawn, captured.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use lowtide_wire::{Ecn, Flags, packet};
 
 use crate::common;
 
-/// Two long flows and ten short ones; what `settings` say comes on top.
+/// Runs two long flows and ten short ones with `settings` on top; returns the digest.
 fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) -> String {
     let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
     let small = [
@@ -46,7 +46,7 @@ const SMALL_BUFFER: &[(&str, &str)] = &[("switch.buffer", "30 kB")];
 const EARLY_MARKS: &[(&str, &str)] = &[("switch.buffer", "60 kB"), ("switch.mark.k", "15 pkt")];
 
 #[test]
-fn the_parts_of_the_time_add_up_to_it() {
+fn the_shares_add_up_to_the_total() {
     let temp = tempfile::tempdir().unwrap();
     for (name, settings) in [("deep", &[][..]), ("small", SMALL_BUFFER)] {
         let dir = temp.path().join(name);
@@ -56,52 +56,65 @@ fn the_parts_of_the_time_add_up_to_it() {
                 trace_flows(&dir, &FlowSelector { scheme: None, ..flow(&number.to_string(), "") })
                     .unwrap()
             {
-                let told = Explanation::of(&traced);
-                let place = format!("{name}, flow {number}, {}", told.key);
-                assert_eq!(Some(told.total_ps), traced.flow.fct_ps, "{place}");
-                let sum: u64 = told.shares.iter().map(|s| s.time_ps).sum();
-                assert_eq!(sum, told.total_ps, "{place}");
+                let explanation = Explanation::of(&traced);
+                let place = format!("{name}, flow {number}, {}", explanation.key);
+                assert_eq!(Some(explanation.total_ps), traced.flow.fct_ps, "{place}");
+                let sum: u64 = explanation.shares.iter().map(|s| s.time_ps).sum();
+                assert_eq!(sum, explanation.total_ps, "{place}");
                 let of = |cause: &str| -> u64 {
-                    told.shares.iter().filter(|s| s.cause == cause).map(|s| s.time_ps).sum()
+                    explanation.shares.iter().filter(|s| s.cause == cause).map(|s| s.time_ps).sum()
                 };
-                let handshake: u64 =
-                    told.shares.iter().filter(|s| s.phase == "handshake").map(|s| s.time_ps).sum();
+                let handshake: u64 = explanation
+                    .shares
+                    .iter()
+                    .filter(|s| s.phase == "handshake")
+                    .map(|s| s.time_ps)
+                    .sum();
                 let took = traced.flow.established_ps.unwrap() - traced.flow.start_ps;
                 assert_eq!(handshake, took, "{place}");
-                let limits: u64 = told.limits.iter().map(|l| l.time_ps).sum();
-                assert_eq!(limits, told.total_ps, "{place}");
-                assert_eq!(limited(&told, "handshake"), took, "{place}");
-                // A timer may have fired beside the chain, but the chain waits only for one that did.
+                let limits: u64 = explanation.limits.iter().map(|l| l.time_ps).sum();
+                assert_eq!(limits, explanation.total_ps, "{place}");
+                assert_eq!(limited(&explanation, "handshake"), took, "{place}");
+                // A timer may fire off the critical path, but the path waits only for timers that
+                // fired.
                 assert!(traced.flow.rto_count.unwrap() > 0 || of("rto") == 0, "{place}");
-                assert_eq!(told.key.seed, 1);
+                assert_eq!(explanation.key.seed, 1);
             }
         }
     }
 }
 
-/// How long the sender was limited by that.
-fn limited(told: &Explanation, by: &str) -> u64 {
-    told.limits.iter().filter(|l| l.by == by).map(|l| l.time_ps).sum()
+/// Time in which the sender was limited by `by`.
+fn limited(explanation: &Explanation, by: &str) -> u64 {
+    explanation.limits.iter().filter(|l| l.by == by).map(|l| l.time_ps).sum()
 }
 
 #[test]
 fn the_limits_of_the_sender_are_reported() {
     let temp = tempfile::tempdir().unwrap();
     for (by, settings) in [
-        // In a deep buffer half of the flow is under way when the application has no more.
+        // In a deep buffer half of the flow is in flight when the application has no more data.
         ("cwnd", SMALL_BUFFER),
         ("receive-window", &[("transport.receiver.receive-buffer", "8 kB")]),
         ("send-buffer", &[("transport.sender.send-buffer", "8 kB")]),
     ] {
         let dir = temp.path().join(by);
         run(&dir, settings, None);
-        let told = explain(&dir, &flow("long.0", "sack")).unwrap().remove(0);
-        assert!(limited(&told, by) > told.total_ps / 2, "{by}: {:?}", told.limits);
-        assert_eq!(told.limits[0].by, by, "the longest part stands first");
+        let explanation = explain(&dir, &flow("long.0", "sack")).unwrap().remove(0);
+        assert!(
+            limited(&explanation, by) > explanation.total_ps / 2,
+            "{by}: {:?}",
+            explanation.limits
+        );
+        assert_eq!(explanation.limits[0].by, by, "the longest part is first");
         for other in ["receive-window", "send-buffer"] {
-            assert!(other == by || limited(&told, other) == 0, "{by}: {:?}", told.limits);
+            assert!(
+                other == by || limited(&explanation, other) == 0,
+                "{by}: {:?}",
+                explanation.limits
+            );
         }
-        assert!(told.text(0).contains(&format!("what kept it from sending more: {by} ")));
+        assert!(explanation.text(0).contains(&format!("what kept it from sending more: {by} ")));
     }
 }
 
@@ -113,10 +126,11 @@ fn segment_events_agree_with_the_counters() {
         let traced = trace_flows(root, &flow(name, scheme)).unwrap().remove(0);
         (Explanation::of(&traced), traced.flow)
     };
-    let (told, row) = one(temp.path(), "long.1", "sack");
-    let lost = told.events.iter().filter(|e| matches!(e.kind, FlowEventKind::Loss { .. })).count();
+    let (explanation, row) = one(temp.path(), "long.1", "sack");
+    let lost =
+        explanation.events.iter().filter(|e| matches!(e.kind, FlowEventKind::Loss { .. })).count();
     assert!(lost > 0 && row.bytes_retrans.unwrap() > 0);
-    for event in &told.events {
+    for event in &explanation.events {
         if let FlowEventKind::Loss { by, queue, again, .. } = &event.kind {
             assert_eq!((*by, queue.as_str()), ("buffer", "switch0->receivers.0"));
             assert!(again.as_ref().unwrap().time_ps > event.time_ps);
@@ -124,10 +138,10 @@ fn segment_events_agree_with_the_counters() {
     }
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), EARLY_MARKS, None);
-    let (told, row) = one(temp.path(), "0", "dctcp");
+    let (explanation, row) = one(temp.path(), "0", "dctcp");
     let mut marked = 0;
     let mut cuts = 0;
-    for event in &told.events {
+    for event in &explanation.events {
         match &event.kind {
             FlowEventKind::Mark { segment, queue_packets, echo, cut, .. } => {
                 assert!(*queue_packets > 15, "K is 15 pkt there");
@@ -144,8 +158,10 @@ fn segment_events_agree_with_the_counters() {
     }
     assert_eq!(cuts, row.ecn_reductions.unwrap());
     assert!(row.ecn_reductions.unwrap() > 0 && marked / 1448 >= row.marked_bytes.unwrap() / 1448);
-    assert!(told.text(3).contains(&format!("and {} more (--all)", told.events.len() - 3)));
-    let text = told.text(usize::MAX);
+    assert!(
+        explanation.text(3).contains(&format!("and {} more (--all)", explanation.events.len() - 3))
+    );
+    let text = explanation.text(usize::MAX);
     let line = text.lines().find(|l| l.contains(" marked CE at ")).unwrap();
     assert!(line.contains("switch0->receivers.0 (queue ") && line.contains(" > K "), "{line}");
     assert!(text.contains("; echoed by ACK ") && text.contains("; cut cwnd "));
@@ -159,12 +175,12 @@ fn recorded_and_rerun_flows_are_equal() {
     assert_eq!(
         digest,
         run(&with, &[("probes.trace", "0, short.3")], None),
-        "tracing touches nothing"
+        "tracing changes nothing"
     );
     assert!(TRACE_TABLES.iter().all(|t| !plain.join(format!("{t}.parquet")).exists()));
     let refused = RunDir::open(&plain).unwrap().0.table(TRACE_TABLES[0]).unwrap_err();
     assert!(refused.to_string().contains("--trace"), "{refused}");
-    // Without what a replay needs, only what was recorded is left.
+    // Without the files that a replay needs, only recorded flows remain.
     fs::remove_dir_all(with.join("resolved")).unwrap();
     for name in ["0", "5", "short.3"] {
         let choice = flow(name, "dctcp");
@@ -178,7 +194,7 @@ fn recorded_and_rerun_flows_are_equal() {
         assert_eq!(both[0].svg, both[1].svg);
     }
     let error = trace_flows(&with, &flow("1", "dctcp")).unwrap_err();
-    assert!(error.to_string().contains("cannot be made again"), "{error}");
+    assert!(error.to_string().contains("cannot be repeated"), "{error}");
     let report = fs::read_to_string(with.join("report.html")).unwrap();
     assert!(report.contains("id=\"flow-0-dctcp\"") && report.contains("id=\"flow-5-sack\""));
     assert!(!fs::read_to_string(plain.join("report.html")).unwrap().contains("id=\"flow-"));
@@ -187,14 +203,14 @@ fn recorded_and_rerun_flows_are_equal() {
 #[test]
 fn any_point_can_be_rerun() {
     let temp = tempfile::tempdir().unwrap();
-    // The profile decides values that the written-out scenario of another point holds fast.
+    // The profile sets values that the resolved scenario of another point fixes.
     run(temp.path(), &[], Some(("transport.profile", ["rfc", "linux"])));
     for profile in ["rfc", "linux"] {
         let point = vec![("transport.profile".to_owned(), profile.to_owned())];
         let choice = FlowSelector { point, seed: Some(2), ..flow("short.0", "sack") };
-        let told = explain(temp.path(), &choice).unwrap().remove(0);
-        assert_eq!(told.key.point.get("transport.profile"), Some(profile));
-        assert_eq!((told.key.seed, told.flow), (2, 2));
+        let explanation = explain(temp.path(), &choice).unwrap().remove(0);
+        assert_eq!(explanation.key.point.get("transport.profile"), Some(profile));
+        assert_eq!((explanation.key.seed, explanation.flow), (2, 2));
     }
 }
 
@@ -217,13 +233,13 @@ fn missing_flows_and_runs_are_named() {
     let late = PlotWindow { from: Some(lowtide_units::Duration::from_secs(9)), to: None };
     let one = trace_flows(&dir, &flow("0", "sack")).unwrap().remove(0);
     assert!(plot(&one, late).unwrap_err().to_string().contains("nothing in that window"));
-    // A scenario that means something else by now is not passed off as the run.
+    // A scenario whose meaning has changed is not presented as the run.
     let path = dir.join("resolved/sack.toml");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("k = \"20 pkt\"", "k = \"19 pkt\"")).unwrap();
     let error = trace_flows(&dir, &flow("0", "sack")).unwrap_err();
     assert!(matches!(error, LabError::Record(RecordError::Damaged { .. })), "{error}");
-    // Nor where the manifest says nothing of it.
+    // A manifest that does not list the scenario is rejected too.
     let path = dir.join("manifest.json");
     let mut manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -236,7 +252,7 @@ fn missing_flows_and_runs_are_named() {
     assert!(error.to_string().contains("manifest.json"), "{error}");
 }
 
-/// The packets of a capture: stamp in nanoseconds, bytes, original length.
+/// Packets of a capture: timestamp in nanoseconds, bytes, original length.
 fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>, u32)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four"));
     let mut out = Vec::new();
@@ -255,7 +271,7 @@ fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>, u32)> {
 }
 
 #[test]
-fn captures_hold_the_headers_as_they_were() {
+fn captures_have_the_original_headers() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), &[], None);
     let one = trace_flows(temp.path(), &flow("0", "dctcp")).unwrap().remove(0);
@@ -270,7 +286,7 @@ fn captures_hold_the_headers_as_they_were() {
                 bytes.resize(whole as usize, 0);
                 let (_, segment, payload) =
                     packet::parse(&bytes).expect("right down to the checksums");
-                assert_eq!(payload.start, kept, "headers whole, payload cut off");
+                assert_eq!(payload.start, kept, "whole headers, truncated payload");
                 segment
             })
             .collect()

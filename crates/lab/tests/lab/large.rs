@@ -1,31 +1,30 @@
-//! Figures of captures of any size: the curves are those of the packets, from the first to the
-//! last.
+//! Figures of captures of any size: the curves match the packets, from the first to the last.
 
 use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
 use lowtide_wire::Flags;
 
 use crate::captures::{CLIENT, file, segment};
 
-/// Payload of each packet: captured before segmentation.
+/// Payload of each packet, captured before segmentation.
 const PAYLOAD: u32 = 60_000;
-/// Microseconds between two.
+/// Time between two packets, microseconds.
 const GAP: u64 = 50;
 
-/// A curve of a figure's CSV file: (time, value) in the units of its axes.
+/// Returns a curve of a figure's CSV file: (time, value) in the units of its axes.
 fn curve(csv: &str, plot: &str, name: &str) -> Vec<(f64, f64)> {
     let fields = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let own = fields.filter(|f| f[0] == plot && f[1] == name);
     own.map(|f| (f[2].parse().expect("a time"), f[3].parse().expect("a value"))).collect()
 }
 
-/// The staircase of `points` at `time`.
+/// Value of the staircase `points` at `time`.
 fn at(points: &[(f64, f64)], time: f64) -> f64 {
     let next = points.partition_point(|p| p.0 <= time);
     points.get(next.wrapping_sub(1)).map_or(0.0, |p| p.1)
 }
 
 #[test]
-fn the_sequence_figure_is_true_for_any_number_of_packets() {
+fn the_sequence_figure_is_accurate_for_any_number_of_packets() {
     for count in [200_u32, 5_000, 75_000] {
         let mut packets = Vec::new();
         for i in 0..count {
@@ -46,7 +45,7 @@ fn the_sequence_figure_is_true_for_any_number_of_packets() {
         };
         assert!(svg.len() < 2_000_000, "{} bytes", svg.len());
         let span = (u64::from(count) * GAP) as f64;
-        // The axes are scaled: the last packet has the end of both.
+        // The axes are scaled: the last packet is at the end of both.
         let (data, acks) = (curve(csv, "Sequence", "data"), curve(csv, "Sequence", "ACK"));
         let scale = data.last().expect("data");
         let (x, y) = (scale.0 / (span - GAP as f64), scale.1);
@@ -57,7 +56,7 @@ fn the_sequence_figure_is_true_for_any_number_of_packets() {
                 assert!(off < 0.02, "{count} packets: at {part} the curve is off by {off}");
             }
         }
-        // Bytes in flight are never more than two packets.
+        // At most two packets are in flight.
         let flight = curve(csv, "In flight", "sent and not acknowledged");
         assert!(flight.iter().all(|p| p.1 <= 2.0 * f64::from(PAYLOAD) / 1e3));
     }

@@ -1,4 +1,4 @@
-//! Scenarios from the file to tables and reports: one binary, so that it is linked once.
+//! Tests from scenario files to tables and reports, in one binary to link only once.
 
 mod analyze;
 mod captures;

@@ -1,4 +1,5 @@
-//! The matrix with real runs: verdicts of pairs that exist, other thresholds, the shape of the answer.
+//! The matrix with real runs: verdicts of existing pairs, other thresholds, the shape of the
+//! answer.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use lowtide_scenario::Scenario;
 
 use crate::common;
 
-/// The embedded setup, shorter: marks come within a millisecond.
+/// The embedded setup, shortened: marks occur within a millisecond.
 fn setup() -> Scenario {
     let scenario = Scenario::load("matrix").expect("an embedded setup");
     let short = [("run.duration", "400 ms"), ("run.warmup", "250 ms"), ("probes.interval", "5 ms")];
@@ -28,7 +29,7 @@ fn pairs(senders: &str, receivers: &str, neighbours: &str, thresholds: &str) -> 
     PairMatrix::new(setup(), Some(&s), Some(&r), Some(&n), thresholds).expect("names")
 }
 
-/// The answer, and how many runs were started for it.
+/// Returns the results, the answer, and the number of runs started for it.
 fn run_matrix(
     pairs: &PairMatrix,
     dir: &Path,
@@ -57,7 +58,7 @@ fn verdict(
 }
 
 #[test]
-fn pairs_that_exist_come_to_the_verdicts_that_the_papers_tell_of() {
+fn existing_pairs_get_the_verdicts_of_the_papers() {
     let temp = tempfile::tempdir().unwrap();
     let question = pairs("dctcp,dctcp+cwr=never,ecn,sack", "dctcp,ecn", "dctcp,sack", "");
     let (_, answer, started) = run_matrix(&question, temp.path(), 2);
@@ -74,7 +75,7 @@ fn pairs_that_exist_come_to_the_verdicts_that_the_papers_tell_of() {
     let number = |name: &str| row.evidence.iter().find(|(n, _)| *n == name).unwrap().1;
     assert!(number("ece_ack_share") > 0.99, "{:?}", row.evidence);
     assert!(number("cwr_segments") == 0.0 && number("window_segments") <= 2.0);
-    assert!(number("marked_share") < 0.01, "the latch speaks, not the switch");
+    assert!(number("marked_share") < 0.01, "ECE is latched, not marked by the switch");
     let with_cwr = answer.pair("dctcp", "ecn", None).unwrap();
     assert!(with_cwr.pair.goodput_mbps > row.pair.goodput_mbps.map(|g| g * 2.0));
 
@@ -96,7 +97,7 @@ fn pairs_that_exist_come_to_the_verdicts_that_the_papers_tell_of() {
 }
 
 #[test]
-fn other_thresholds_judge_the_same_runs_anew() {
+fn other_thresholds_judge_the_same_runs_again() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
     let (first, before, started) = run_matrix(&pairs("sack", "sack", "", ""), &dir, 1);
@@ -108,9 +109,9 @@ fn other_thresholds_judge_the_same_runs_anew() {
     let page =
         |f: &CompletedExperiment| std::fs::read_to_string(f.dir.join("report.html")).unwrap();
     let text = page(&second);
-    assert!(text.contains("queue = 100.0"), "the page says by what it was judged");
+    assert!(text.contains("queue = 100.0"), "the page states its thresholds");
 
-    // The report follows from the tables and the question beside them.
+    // The report follows from the tables and the stored request.
     std::fs::remove_file(dir.join("report.html")).unwrap();
     std::fs::remove_file(dir.join("matrix.json")).unwrap();
     let again = rerender_report(&dir).unwrap();
@@ -120,7 +121,7 @@ fn other_thresholds_judge_the_same_runs_anew() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing_and_seeds_are_put_together() {
+fn threads_change_nothing_and_seeds_are_combined() {
     let temp = tempfile::tempdir().unwrap();
     let thresholds = Thresholds::built_in().unwrap();
     let [s, n] = [names("dctcp"), names("ecn")];
@@ -208,7 +209,7 @@ fn the_answer_has_the_documented_shape() {
 }
 
 #[test]
-fn an_unsuitable_setup_is_refused_with_what_it_lacks() {
+fn an_unsuitable_setup_is_rejected_with_the_missing_part() {
     let refused = |scenario: Scenario| -> String {
         let thresholds = Thresholds::parse(BUILT_IN_THRESHOLDS, "built-in").unwrap();
         let one = names("dctcp");

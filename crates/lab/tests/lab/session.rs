@@ -1,4 +1,4 @@
-//! A whole experiment on disk: threads, interruption, continuation, the report, the JSON envelope.
+//! A whole experiment on disk: threads, interruption, continuation, report, JSON envelope.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn quiet(dir: &Path, jobs: usize) -> Result<CompletedExperiment, LabError> {
     run(dir, &plan(), &Run { jobs, stop: &AtomicBool::new(false), progress: &|_| {} })
 }
 
-/// Notes how many runs were kept, and how many began.
+/// Records the numbers of kept and started runs.
 fn note(seen: &Mutex<(usize, usize)>, progress: &RunProgress<'_>) {
     match progress {
         RunProgress::Planned { kept, .. } => seen.lock().expect("no thread panics").0 = *kept,
@@ -85,7 +85,7 @@ fn an_interrupted_experiment_continues_where_it_stopped() {
 }
 
 #[test]
-fn more_seeds_keep_the_runs_that_there_are() {
+fn more_seeds_keep_the_existing_runs() {
     let temp = tempfile::tempdir().unwrap();
     let (grown, whole) = (temp.path().join("grown"), temp.path().join("whole"));
     let of = |seeds: u64| scenario().seeds(seeds).unwrap().expand().unwrap();
@@ -100,7 +100,7 @@ fn more_seeds_keep_the_runs_that_there_are() {
     let once = run(&whole, &of(4), &how).unwrap();
     assert_eq!((&more.results, &more.manifest.files), (&once.results, &once.manifest.files));
     assert!(!grown.join("partial").exists());
-    // Fewer are there too: nothing runs again.
+    // Fewer seeds are included: nothing runs again.
     *seen.lock().unwrap() = (0, 0);
     let fewer = run(&grown, &of(2), &how).unwrap();
     assert_eq!((seen.into_inner().unwrap(), fewer.results.runs.len()), ((two, 0), two));
@@ -120,7 +120,7 @@ fn the_report_follows_from_the_tables() {
     for wanted in [first.results.digest.as_str(), "<svg", "Settings that decide", "lowtide run"] {
         assert!(page.contains(wanted), "{wanted}");
     }
-    // The only address with a scheme is the name of the SVG language, which nothing fetches.
+    // The only URL is the SVG namespace, which no browser fetches.
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "it works offline");
     assert!(!page.contains("<script"));
 }
@@ -147,7 +147,7 @@ fn the_envelope_has_the_documented_shape() {
             "findings"
         ]
     );
-    assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran as it is named");
+    assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran under its own name");
     assert_eq!(value["labels"]["dctcp"], "dctcp");
     assert_eq!(value["schema"], "lowtide.run/1");
     let run = &value["runs"][0];
@@ -155,12 +155,12 @@ fn the_envelope_has_the_documented_shape() {
     let short = run["groups"].as_array().unwrap().iter().find(|g| g["name"] == "short").unwrap();
     assert_eq!((&short["flows"], &short["size_bytes"]), (&10.into(), &10_000.into()));
     assert!(short["fct_ms"]["mean"].is_number());
-    assert!(short["fct_ms"]["p99"].is_null(), "ten flows do not hold it");
+    assert!(short["fct_ms"]["p99"].is_null(), "ten flows have no 99th percentile");
     let row = value["summary"].as_array().unwrap().iter();
     let row =
         row.into_iter().find(|r| r["group"] == "short" && r["metric"] == "fct_ms.mean").unwrap();
     assert_eq!((&row["unit"], &row["seeds"]), (&"ms".into(), &2.into()));
-    // What the documentation names is there.
+    // The documentation names every key.
     let documented = include_str!("../../../../docs/json.md");
     for key in keys(run).iter().chain(&keys(short)).chain(&keys(row)) {
         assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");

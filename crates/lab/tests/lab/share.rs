@@ -1,4 +1,5 @@
-//! k of n hosts moved: the ends are the pure runs, and the answer keeps its shape.
+//! Partial deployment on k of n hosts: the ends equal the pure runs, and the answer keeps its
+//! shape.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use lowtide_scenario::Scenario;
 
 use crate::common;
 
-/// The embedded setup, shorter.
+/// The embedded setup, shortened.
 fn setup() -> Scenario {
     let scenario = Scenario::load("share").expect("an embedded setup");
     let short = [
@@ -29,7 +30,7 @@ fn run_share(share: &PartialDeployment, dir: &Path) -> (CompletedExperiment, Sha
 }
 
 #[test]
-fn none_moved_and_all_moved_are_the_pure_runs() {
+fn zero_and_all_moved_hosts_are_the_pure_runs() {
     let temp = tempfile::tempdir().unwrap();
     let share = |names| PartialDeployment::new(setup(), names, 3, MovedEnds::Both).unwrap();
     let (there, answer) = run_share(&share(["sack", "dctcp"]), &temp.path().join("there"));
@@ -42,7 +43,7 @@ fn none_moved_and_all_moved_are_the_pure_runs() {
     assert_eq!(there_digests[3], back_digests[0]);
     assert_ne!(there_digests[1], back_digests[2], "the moved hosts are the last ones");
 
-    // The same with the scheme of [transport] and nothing of this command.
+    // The pure run: the scheme of [transport], without the tables of this command.
     let plain = [
         ("hosts.moved-senders.count", "3"),
         ("hosts.moved-receivers.count", "3"),
@@ -68,9 +69,10 @@ fn none_moved_and_all_moved_are_the_pure_runs() {
     let group = |name| pure.runs[0].group(name).unwrap();
     let moved = all.moved.as_ref().unwrap();
     assert_eq!(moved.fct_ms_p99, group("moved-short").fct_ms.p99);
-    assert!(moved.fct_ms_p99.is_some(), "three hundred flows hold it");
+    assert!(moved.fct_ms_p99.is_some(), "three hundred flows have a 99th percentile");
     assert_eq!(moved.goodput_mbps_per_host, group("moved-long").goodput_mbps.map(|g| g / 3.0));
-    // One DCTCP host among loss-based ones has next to nothing; all of them have short queues.
+    // One DCTCP host among loss-based ones gets almost nothing; among DCTCP hosts all queues are
+    // short.
     let rate = |c: &Option<lowtide_lab::matrix::share::ShareClass>| {
         c.as_ref().and_then(|c| c.goodput_mbps_per_host).unwrap()
     };

@@ -1,11 +1,11 @@
-//! The analysis of DCTCP §3.3 beside the simulator, at the places of its figure 12.
+//! The analysis of DCTCP §3.3 compared with the simulator, at the parameters of its figure 12.
 
 use lowtide_lab::advice::{
     SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
 };
 use lowtide_units::{Duration, Rate};
 
-/// K = 40 at 10 Gbit/s and 100 us, as DCTCP fig. 12.
+/// K = 40 at 10 Gbit/s and 100 us, as in DCTCP fig. 12.
 fn question(flows: u32) -> SizingInput {
     SizingInput {
         rate: Rate::from_gbps(10),
@@ -19,12 +19,12 @@ fn question(flows: u32) -> SizingInput {
 }
 
 fn check(question: &SizingInput, seeds: u64) -> (Sizing, SimulationCheck) {
-    let advice = recommend(question).expect("an answer");
+    let sizing = recommend(question).expect("an answer");
     let scenario =
-        check_scenario(question, &advice).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
+        check_scenario(question, &sizing).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
     let plan = scenario.expand().expect("a right scenario");
-    let check = run_check(question, &advice, &plan, 2).expect("it runs");
-    (advice, check)
+    let check = run_check(question, &sizing, &plan, 2).expect("it runs");
+    (sizing, check)
 }
 
 fn measured(check: &SimulationCheck, quantity: &str) -> f64 {
@@ -33,9 +33,9 @@ fn measured(check: &SimulationCheck, quantity: &str) -> f64 {
 }
 
 #[test]
-fn two_flows_swing_as_the_analysis_has_it() {
-    let (advice, check) = check(&question(2), 2);
-    let predicted = advice.predicted.expect("a steady state");
+fn two_flows_swing_as_predicted() {
+    let (sizing, check) = check(&question(2), 2);
+    let predicted = sizing.predicted.expect("a steady state");
     let top = measured(&check, "queue_max");
     assert!((top - predicted.queue_max_packets).abs() <= 4.0, "{check:?}");
     let swing = measured(&check, "amplitude");
@@ -45,26 +45,27 @@ fn two_flows_swing_as_the_analysis_has_it() {
 }
 
 #[test]
-fn forty_flows_swing_less_than_the_analysis_and_the_answer_says_so() {
-    // DCTCP §3.3: "de-synchronization of the flows leads to smaller queue variations than predicted".
-    let (advice, check) = check(&question(40), 1);
-    let predicted = advice.predicted.expect("a steady state");
+fn forty_flows_swing_less_than_predicted_and_a_remark_says_so() {
+    // DCTCP §3.3: "de-synchronization of the flows leads to smaller queue variations than
+    // predicted".
+    let (sizing, check) = check(&question(40), 1);
+    let predicted = sizing.predicted.expect("a steady state");
     assert!(measured(&check, "amplitude") < 0.85 * predicted.amplitude_packets, "{check:?}");
     assert!(check.remarks.iter().any(|r| r.contains("out of step")), "{:?}", check.remarks);
 }
 
 #[test]
 fn a_zero_threshold_costs_throughput_as_predicted() {
-    let (advice, check) = check(&SizingInput { k: Some(0), ..question(4) }, 1);
-    let predicted = advice.predicted.expect("a steady state").utilisation;
+    let (sizing, check) = check(&SizingInput { k: Some(0), ..question(4) }, 1);
+    let predicted = sizing.predicted.expect("a steady state").utilisation;
     assert!(predicted < 1.0);
     assert!(measured(&check, "utilisation") < 0.999, "{check:?}");
 }
 
 #[test]
-fn a_round_trip_without_time_on_the_wire_is_refused() {
+fn a_round_trip_without_time_on_the_wire_is_rejected() {
     let short = SizingInput { rtt: Duration::from_us(3), ..question(2) };
-    let advice = recommend(&short).expect("the analysis does not mind");
-    let error = check_scenario(&short, &advice).expect_err("three serialisations do not fit");
+    let sizing = recommend(&short).expect("the analysis accepts it");
+    let error = check_scenario(&short, &sizing).expect_err("three serialisations do not fit");
     assert!(error.to_string().contains("no time on the wire"), "{error}");
 }

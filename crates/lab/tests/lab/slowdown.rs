@@ -1,4 +1,4 @@
-//! Slowdown and size classes of real runs.
+//! Slowdown and size classes of simulated runs.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ fn short(changes: &[(&str, &str)]) -> GroupFacts {
 }
 
 #[test]
-fn a_flow_alone_that_no_window_stops_takes_its_ideal_time() {
+fn a_single_flow_without_window_limit_takes_its_ideal_time() {
     for size in ["1 B", "1448 B", "10 kB", "200 kB"] {
         let facts = short(&[("traffic.short.count", "1"), ("traffic.short.size", size)]);
         let slow = facts.slowdown.max.expect("it completed");
@@ -37,7 +37,7 @@ fn a_flow_alone_that_no_window_stops_takes_its_ideal_time() {
 
 #[test]
 fn windows_and_queues_slow_flows_down() {
-    // 2 ms: the first window is a sixteenth of what the path holds.
+    // 2 ms: the first window is a sixteenth of the path's BDP.
     let far = |count: &str| {
         short(&[
             ("topology.link-delay", "500 us"),
@@ -70,7 +70,7 @@ fn a_flow_between_hosts_of_two_mtus_is_not_faster_than_its_ideal() {
     }
 }
 
-/// One host: MTU, and which of its options are on.
+/// One host: MTU, and the enabled options.
 #[derive(Clone, Copy, Debug)]
 struct End {
     mtu: u32,
@@ -90,7 +90,8 @@ fn link() -> impl Strategy<Value = Link> {
     ((rate(), rate()), 0..500_000_u64)
 }
 
-/// One flow from `ends[0]` to `ends[1]` over `middle`: parallel paths of two links each, or one switch.
+/// One flow from `ends[0]` to `ends[1]` over `middle`: parallel paths of two links each, or one
+/// switch.
 fn alone(
     ends: [End; 2],
     outer: [Link; 2],

@@ -1,4 +1,4 @@
-//! Tasks of a job array that fill one directory, one after the other and at the same time.
+//! Tasks of a job array that fill one directory, sequentially and concurrently.
 
 use std::path::Path;
 use std::sync::Barrier;
@@ -30,7 +30,7 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_last_task_completes_what_all_of_them_did() {
+fn the_last_task_completes_the_directory() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
     for (index, done) in [(2, 4), (0, 8)] {
@@ -45,7 +45,7 @@ fn the_last_task_completes_what_all_of_them_did() {
     let go = AtomicBool::new(false);
     let whole = with(&temp.path().join("whole"), &go, &|_| {}, |o| execute(&plan(), o)).unwrap();
     assert_eq!(finished.manifest.files, whole.manifest.files, "byte by byte, by their hashes");
-    // One that comes late finds it done.
+    // A late task finds the directory complete.
     assert!(matches!(task(&dir, 0, 3).unwrap(), TaskOutcome::Complete(_)));
 }
 
@@ -62,15 +62,15 @@ fn a_task_does_its_own_runs_once() {
         assert!(matches!(done, TaskOutcome::Waiting { finished: 3, total: 12 }));
         assert_eq!(started.load(Ordering::Relaxed), expected);
     }
-    // More tasks than runs: the last ones have nothing to do.
+    // With more tasks than runs, the last ones have nothing to do.
     assert!(matches!(task(temp.path(), 40, 50).unwrap(), TaskOutcome::Waiting { finished: 3, .. }));
-    // Without an index, the rest is done.
+    // Without an index, the remaining runs are made.
     let whole = with(temp.path(), &go, &count, |o| execute(&plan(), o)).unwrap();
     assert_eq!((whole.results.runs.len(), started.into_inner()), (12, 12));
 }
 
 #[test]
-fn tasks_at_the_same_time_come_to_one_whole_directory() {
+fn concurrent_tasks_complete_one_directory() {
     const TASKS: usize = 4;
     let expected = simulate(&plan(), 2).unwrap();
     for round in 0..6 {
@@ -82,7 +82,7 @@ fn tasks_at_the_same_time_come_to_one_whole_directory() {
                 let (dir, start) = (&dir, &start);
                 scope.spawn(move || {
                     start.wait();
-                    // The first task is there twice: a job that was queued again.
+                    // The first task is started twice, like a requeued job.
                     task(dir, index % TASKS, TASKS)
                 })
             };

@@ -1,42 +1,42 @@
-//! Packets of a transfer, made by hand, for tests of `analyze`: what passes each place of a path.
+//! Handmade packets of a transfer for tests of `analyze`, at each point of a path.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, Timestamps, packet};
 
-/// Payload of a segment.
+/// Payload of a segment, bytes.
 pub(crate) const MSS: u32 = 1000;
-/// One way along the path, and between two segments, microseconds.
+/// One-way delay of the path, and time between two segments, microseconds.
 pub(crate) const ONE_WAY: u64 = 5_000;
 pub(crate) const GAP: u64 = 100;
 
-/// A packet as one place sees it.
+/// A packet at one capture point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CapturePointPacket {
-    /// Microseconds.
+    /// Time, microseconds.
     pub(crate) at: u64,
     /// From the client, which sends the data.
     pub(crate) from_client: bool,
     pub(crate) segment: Segment,
-    /// Lost behind the sender's side of the path.
+    /// Lost after the sender's part of the path.
     pub(crate) lost: bool,
 }
 
-/// How a transfer goes.
+/// Parameters of a transfer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transfer<'a> {
-    /// Segments of data.
+    /// Number of data segments.
     pub(crate) segments: u32,
-    /// Of these the first transmission is lost; it is sent again 25 ms later.
+    /// Segments whose first transmission is lost; they are retransmitted 25 ms later.
     pub(crate) lost: &'a [u32],
-    /// With the timestamps option, of which the clock ticks each millisecond.
+    /// Whether the timestamps option is used, with a clock tick of 1 ms.
     pub(crate) timestamps: bool,
-    /// With ECN of RFC 3168.
+    /// Whether ECN of RFC 3168 is used.
     pub(crate) ecn: bool,
 }
 
 impl Transfer<'_> {
-    /// What the client's own interface sees.
+    /// Returns the packets at the client's own interface.
     pub(crate) fn at_client(&self) -> Vec<CapturePointPacket> {
         let mut out = self.handshake();
         let begin = 2 * ONE_WAY + GAP;
@@ -112,7 +112,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Headers of a packet and its length, with the hop limit that `routers` leave of 64.
+/// Returns headers and length of a packet; `routers` have decremented the hop limit of 64.
 pub(crate) fn headers(
     passed: &CapturePointPacket,
     v6: bool,
@@ -137,7 +137,7 @@ pub(crate) fn headers(
     (bytes, len as u32 + passed.segment.payload_len)
 }
 
-/// A classic file of Linux cooked frames, version 2: (microseconds, interface index, packet, its
+/// A pcap file of Linux cooked frames, version 2: (microseconds, interface index, packet, its
 /// length).
 pub(crate) fn sll2(frames: &[(u64, u32, Vec<u8>, u32)]) -> Vec<u8> {
     let word = u32::to_le_bytes;

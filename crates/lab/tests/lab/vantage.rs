@@ -1,4 +1,4 @@
-//! `analyze` and the place of a capture: several interfaces, one direction, the middle of a
+//! `analyze` and the location of a capture: several interfaces, one direction, the middle of a
 //! connection.
 
 use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::captures::{CLIENT, analyze, file, segment};
 use crate::transfer::{CapturePointPacket, GAP, MSS, ONE_WAY, Transfer, headers, sll2};
 
-/// The only connection of a capture.
+/// Returns the only connection of a capture.
 fn flow(bytes: &[u8]) -> Value {
-    let told = analyze(bytes, &[]).expect("a capture");
-    let [flow] = told["flows"].as_array().expect("flows").as_slice() else {
-        panic!("one connection, not {}", told["flows"])
+    let report = analyze(bytes, &[]).expect("a capture");
+    let [flow] = report["flows"].as_array().expect("flows").as_slice() else {
+        panic!("one connection, not {}", report["flows"])
     };
     flow.clone()
 }
@@ -23,7 +23,7 @@ fn text(bytes: &[u8]) -> String {
     let analysis = Analysis::of("test", bytes, &AnalysisOptions::default()).expect("a capture");
     let page = Page::of(&analysis, bytes).expect("it is drawn");
     let text = analysis.text(true);
-    // A page says the same.
+    // The page has the same verdict.
     let verdict =
         ["no problem", "undetermined"].into_iter().find(|v| text.contains(&format!("  {v}")));
     assert!(verdict.is_none_or(|v| page.html.contains(v)), "{text}");
@@ -39,15 +39,15 @@ fn kinds(flow: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Packets of one place as a pcapng file with one interface.
+/// Packets of one point as a pcapng file with one interface.
 fn plain(packets: &[CapturePointPacket]) -> Vec<u8> {
     let packets: Vec<_> = packets.iter().map(|p| (p.at, p.from_client, p.segment)).collect();
     file(&packets)
 }
 
-/// Packets of a router, each at the interface where it comes in and where it leaves, in the order
-/// of time: the interface number, routers passed and the packet. A queue before the second
-/// interface takes up to 40 ms.
+/// Packets of a router, each at its incoming and its outgoing interface, in order of time: time,
+/// interface number, routers passed, index of the packet. A queue before the second interface
+/// delays up to 40 ms.
 fn router(packets: &[CapturePointPacket]) -> Vec<(u64, u32, u8, usize)> {
     let mut out = Vec::new();
     for (i, p) in packets.iter().enumerate() {
@@ -62,7 +62,7 @@ fn router(packets: &[CapturePointPacket]) -> Vec<(u64, u32, u8, usize)> {
             out.push((p.at - 50, 2, 1, i));
         }
     }
-    // A queue keeps the order.
+    // A queue preserves the order.
     let mut last = 0;
     for record in &mut out {
         if record.1 == 3 && record.2 == 1 {
@@ -84,7 +84,7 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
         let transfer = Transfer { segments: 300, lost, timestamps, ecn: false };
         let packets = transfer.at_client();
         let records = router(&packets);
-        // Identification 0, as a host with DF set may send it: nothing but the interface tells
+        // Identification 0, as a host may send with DF set: only the interface distinguishes
         // copies.
         let frames: Vec<_> = records
             .iter()
@@ -100,27 +100,27 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
             writer.packet(ids[*device as usize - 2], at, bytes, *len, "");
         }
         for (bytes, name) in [(sll2(&frames), "interface index 2"), (writer.take(), "lan")] {
-            let told = flow(&bytes);
-            let d = &told["directions"][0];
-            let place = format!("{name}, v6 {v6}, timestamps {timestamps}: {told:#}");
+            let report = flow(&bytes);
+            let d = &report["directions"][0];
+            let place = format!("{name}, v6 {v6}, timestamps {timestamps}: {report:#}");
             assert_eq!(d["segments"], 300 + lost.len(), "{place}");
             assert_eq!(d["retransmitted_segments"], lost.len(), "{place}");
             assert_eq!(d["timeouts"]["count"], 0, "{place}");
             assert!(d["timeouts"]["implausible_ns"].is_null(), "{place}");
-            let visible = &told["visible"];
+            let visible = &report["visible"];
             assert_eq!(visible["merged"], false, "{place}");
-            let told_at: Vec<_> = visible["interfaces"]
+            let reported_at: Vec<_> = visible["interfaces"]
                 .as_array()
                 .expect("interfaces")
                 .iter()
                 .map(|i| (i["name"].as_str().expect("a name"), i["told"] == true))
                 .collect();
-            assert_eq!(told_at.len(), 2, "{place}");
-            assert!(told_at.contains(&(name, true)), "the sender's side: {place}");
+            assert_eq!(reported_at.len(), 2, "{place}");
+            assert!(reported_at.contains(&(name, true)), "the sender's side: {place}");
             assert_eq!(visible["packets_elsewhere"], packets.len() - lost.len(), "{place}");
             let problems = if lost.is_empty() { "none-found" } else { "problems" };
-            assert_eq!(told["verdict"], problems, "{place}");
-            assert!(kinds(&told).contains(&"several-interfaces"), "{place}");
+            assert_eq!(report["verdict"], problems, "{place}");
+            assert!(kinds(&report).contains(&"several-interfaces"), "{place}");
             text(&bytes);
         }
     }
@@ -128,8 +128,7 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
 
 #[test]
 fn an_interface_that_splits_packets_is_no_second_sender() {
-    // A container's veth shows what was captured before segmentation, the NIC the packets of the
-    // wire.
+    // A container's veth shows packets before segmentation, the NIC those on the wire.
     let packets = Transfer { segments: 200, ..Transfer::default() }.at_client();
     let mut frames = Vec::new();
     for (i, p) in packets.iter().enumerate() {
@@ -147,19 +146,19 @@ fn an_interface_that_splits_packets_is_no_second_sender() {
         frames.push((p.at, 3, bytes, len));
     }
     frames.sort_by_key(|f| f.0);
-    let told = flow(&sll2(&frames));
-    let d = &told["directions"][0];
+    let report = flow(&sll2(&frames));
+    let d = &report["directions"][0];
     assert_eq!(
         (&d["segments"], &d["retransmitted_segments"]),
         (&200.into(), &0.into()),
-        "{told:#}"
+        "{report:#}"
     );
-    assert_eq!(told["verdict"], "none-found");
+    assert_eq!(report["verdict"], "none-found");
 }
 
 #[test]
-fn packets_spread_over_interfaces_are_taken_together() {
-    // A bond: data and ACKs alternate, and the bridge above it shows nothing.
+fn packets_spread_over_interfaces_are_merged() {
+    // A bond: data and ACKs alternate, and no interface shows all.
     let lost = [20];
     let transfer = Transfer { segments: 120, lost: &lost, timestamps: true, ecn: false };
     let packets = transfer.at_client();
@@ -171,12 +170,12 @@ fn packets_spread_over_interfaces_are_taken_together() {
             (p.at, 2 + i as u32 % 2, bytes, len)
         })
         .collect();
-    let told = flow(&sll2(&frames));
-    let d = &told["directions"][0];
-    assert_eq!(told["visible"]["merged"], true, "{told:#}");
+    let report = flow(&sll2(&frames));
+    let d = &report["directions"][0];
+    assert_eq!(report["visible"]["merged"], true, "{report:#}");
     assert_eq!((&d["retransmitted_segments"], &d["unseen_bytes"]), (&1.into(), &0.into()));
-    assert_eq!(told["visible"]["packets_elsewhere"], 0);
-    assert!(kinds(&told).contains(&"merged-interfaces"));
+    assert_eq!(report["visible"]["packets_elsewhere"], 0);
+    assert!(kinds(&report).contains(&"merged-interfaces"));
 }
 
 #[test]
@@ -190,16 +189,16 @@ fn a_router_on_one_interface_is_recognised_by_the_hop_limit() {
         }
     }
     frames.sort_by_key(|f| f.0);
-    let told = flow(&sll2(&frames));
-    let d = &told["directions"][0];
+    let report = flow(&sll2(&frames));
+    let d = &report["directions"][0];
     assert_eq!((&d["retransmitted_segments"], &d["captured_twice"]), (&0.into(), &102.into()));
     assert_eq!(
-        (&told["visible"]["routers_to_client"], &told["visible"]["routers_to_server"]),
+        (&report["visible"]["routers_to_client"], &report["visible"]["routers_to_server"]),
         (&0.into(), &0.into())
     );
 }
 
-/// Each packet of the data twice, 4 ms apart, with nothing that tells a copy.
+/// Data packets twice, 4 ms apart, without evidence of copies.
 fn repeated() -> Vec<u8> {
     let mut packets = Vec::new();
     for i in 0..20_u32 {
@@ -214,14 +213,14 @@ fn repeated() -> Vec<u8> {
     for p in &mut packets[1..] {
         p.0 += 1_000;
     }
-    // Round trips of 1 ms, so that 4 ms of silence are long.
+    // Round trips of 1 ms make a silence of 4 ms long.
     for i in 0..30_u32 {
         let at = 420_000 + 3_000 * u64::from(i);
         let seq = 20_100 + 1000 * i;
         packets.push((at, true, segment(CLIENT, true, seq, 500, Flags::ACK, 1000)));
         packets.push((at + 1_000, false, segment(CLIENT, false, 500, seq + 1000, Flags::ACK, 0)));
         if i >= 20 {
-            // Sent again before its ACK comes, after 2.4 ms of silence.
+            // Retransmitted before its ACK arrives, after 2.4 ms of silence.
             packets.pop();
             packets.push((at + 2_400, true, segment(CLIENT, true, seq, 500, Flags::ACK, 1000)));
             packets.push((
@@ -235,59 +234,61 @@ fn repeated() -> Vec<u8> {
 }
 
 #[test]
-fn timeouts_shorter_than_any_least_rto_are_questioned() {
+fn timeouts_below_any_minimum_rto_are_implausible() {
     let bytes = repeated();
-    let told = flow(&bytes);
-    let timeouts = &told["directions"][0]["timeouts"];
-    assert_eq!(timeouts["count"], 0, "{told:#}");
+    let report = flow(&bytes);
+    let timeouts = &report["directions"][0]["timeouts"];
+    assert_eq!(timeouts["count"], 0, "{report:#}");
     let most = timeouts["implausible_ns"]["max"].as_u64().expect("some are questioned");
     assert!((1_000_000..5_000_000).contains(&most), "{timeouts}");
-    assert!(kinds(&told).contains(&"implausible-timeouts") && !kinds(&told).contains(&"timeouts"));
-    // A stack that really has such a timer can be stated.
+    assert!(
+        kinds(&report).contains(&"implausible-timeouts") && !kinds(&report).contains(&"timeouts")
+    );
+    // The minimum RTO of a stack with such a timer can be given.
     let question = AnalysisOptions { rto_min_ns: 1_000_000, ..AnalysisOptions::default() };
     let analysis = Analysis::of("test", &bytes[..], &question).expect("a capture");
-    let told = serde_json::to_value(&analysis).expect("as JSON")["flows"][0].clone();
-    assert!(told["directions"][0]["timeouts"]["count"].as_u64() > Some(5), "{told:#}");
-    assert!(!kinds(&told).contains(&"implausible-timeouts"));
+    let report = serde_json::to_value(&analysis).expect("as JSON")["flows"][0].clone();
+    assert!(report["directions"][0]["timeouts"]["count"].as_u64() > Some(5), "{report:#}");
+    assert!(!kinds(&report).contains(&"implausible-timeouts"));
 }
 
 #[test]
-fn one_direction_is_neither_a_flood_nor_without_fault() {
+fn one_direction_is_neither_a_flood_nor_faultless() {
     let transfer = Transfer { segments: 60, lost: &[7], timestamps: true, ecn: false };
     let whole = transfer.at_client();
     let of = |up: bool| whole.iter().filter(|p| p.from_client == up).copied().collect::<Vec<_>>();
     // The data without its ACKs.
-    let told = flow(&plain(&of(true)));
-    let d = &told["directions"][0];
+    let report = flow(&plain(&of(true)));
+    let d = &report["directions"][0];
     assert_eq!(
-        (&told["opened"], &told["visible"]["packets_of"]),
+        (&report["opened"], &report["visible"]["packets_of"]),
         (&"handshake".into(), &"client".into())
     );
     assert_eq!((&d["data_seen"], &d["acks_seen"]), (&true.into(), &false.into()));
     assert_eq!((&d["retransmitted_segments"], &d["flight_bytes"]), (&1.into(), &Value::Null));
-    assert!(kinds(&told).contains(&"one-direction"), "{told:#}");
+    assert!(kinds(&report).contains(&"one-direction"), "{report:#}");
     // The ACKs without the data.
     let bytes = plain(&of(false));
-    let told = flow(&bytes);
-    let d = &told["directions"][0];
+    let report = flow(&bytes);
+    let d = &report["directions"][0];
     assert_eq!(
-        (&told["opened"], &told["visible"]["packets_of"]),
+        (&report["opened"], &report["visible"]["packets_of"]),
         (&"handshake".into(), &"server".into())
     );
     assert_eq!((&d["data_seen"], &d["acks_seen"]), (&false.into(), &true.into()));
     assert_eq!((&d["acked_bytes"], &d["segments"]), (&(60 * MSS).into(), &0.into()));
     assert_eq!(d["feedback"]["kind"], "none", "the SYN-ACK refuses ECN");
-    assert_eq!(kinds(&told), ["sacked-gaps", "one-direction"], "{told:#}");
+    assert_eq!(kinds(&report), ["sacked-gaps", "one-direction"], "{report:#}");
     assert!(text(&bytes).contains("the data is not in the capture"));
-    // Without a loss: still not proved.
+    // Without a loss: still undetermined.
     let clean = Transfer { lost: &[], ..transfer }.at_client();
     for up in [true, false] {
         let part: Vec<_> = clean.iter().filter(|p| p.from_client == up).copied().collect();
         for from in [0, 3] {
             let bytes = plain(&part[from..]);
-            let told = flow(&bytes);
-            assert_eq!(told["verdict"], "undetermined", "{told:#}");
-            assert_eq!(kinds(&told), ["one-direction"], "{told:#}");
+            let report = flow(&bytes);
+            assert_eq!(report["verdict"], "undetermined", "{report:#}");
+            assert_eq!(kinds(&report), ["one-direction"], "{report:#}");
             let said = text(&bytes);
             assert!(!said.contains("no losses") && said.contains("not visible"), "{said}");
         }
@@ -305,18 +306,18 @@ fn marks_are_not_missing_where_no_ack_is_captured() {
     for p in data.iter_mut().skip(4) {
         p.segment.ecn = Ecn::Ce;
     }
-    let told = flow(&plain(&data));
-    assert!(!kinds(&told).contains(&"marks-not-echoed"), "{told:#}");
-    assert_eq!(told["directions"][0]["feedback"]["kind"], "undecided");
+    let report = flow(&plain(&data));
+    assert!(!kinds(&report).contains(&"marks-not-echoed"), "{report:#}");
+    assert_eq!(report["directions"][0]["feedback"]["kind"], "undecided");
 }
 
 #[test]
-fn a_handshake_is_called_stuck_only_where_its_end_would_have_been_captured() {
+fn a_handshake_is_stuck_only_if_its_end_would_be_captured() {
     let s = |up, seq, ack, flags| segment(CLIENT, up, seq, ack, flags, 0);
     let syn = (0, true, s(true, 99, 0, Flags::SYN));
     let answer = (10_000, false, s(false, 499, 100, Flags::SYN | Flags::ACK));
     let later = |p: (u64, bool, _), us: u64| (p.0 + us, p.1, p.2);
-    // Another connection, ten seconds later, of both ends: the capture goes on and sees both.
+    // Another connection of both ends, ten seconds later: the capture continues and sees both.
     let other = |client: u16| {
         let s = |up, seq, ack, flags, len| segment(client, up, seq, ack, flags, len);
         vec![
@@ -326,41 +327,44 @@ fn a_handshake_is_called_stuck_only_where_its_end_would_have_been_captured() {
         ]
     };
     let first = |packets: Vec<_>| {
-        let told = analyze(&file(&packets), &["0"]).expect("a capture");
-        let flow = &told["flows"][0];
+        let report = analyze(&file(&packets), &["0"]).expect("a capture");
+        let flow = &report["flows"][0];
         (flow["opened"].as_str().expect("text").to_owned(), kinds(flow).join(" "))
     };
-    let told = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-    // The server's direction alone, once and repeated.
-    assert_eq!(first(vec![answer]), told("unknown", "handshake-unknown"));
-    assert_eq!(first(vec![answer, later(answer, 1_000_000)]), told("unknown", "handshake-again"));
-    // Both, cut off, and stuck.
-    assert_eq!(first(vec![syn, answer]), told("unknown", "handshake-unknown"));
+    let expected = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    // Only the server's direction, once and repeated.
+    assert_eq!(first(vec![answer]), expected("unknown", "handshake-unknown"));
+    assert_eq!(
+        first(vec![answer, later(answer, 1_000_000)]),
+        expected("unknown", "handshake-again")
+    );
+    // Both directions: truncated, and stuck.
+    assert_eq!(first(vec![syn, answer]), expected("unknown", "handshake-unknown"));
     assert_eq!(
         first([vec![syn, answer], other(CLIENT + 1)].concat()),
-        told("half-open", "half-open")
+        expected("half-open", "half-open")
     );
-    // A filter that leaves SYNs.
+    // A filter that passes only SYNs.
     let syns = [vec![syn, answer], other(CLIENT + 1)[..2].to_vec()].concat();
-    assert_eq!(first(syns), told("unknown", "handshake-unknown"));
-    // One SYN: unanswered where answers of others are seen, unknown where none is.
-    assert_eq!(first(vec![syn]), told("syn-only", "answer-unknown"));
-    assert_eq!(first([vec![syn], other(CLIENT + 1)].concat()), told("syn-only", "no-answer"));
+    assert_eq!(first(syns), expected("unknown", "handshake-unknown"));
+    // A single SYN is unanswered if answers to others are captured, otherwise unknown.
+    assert_eq!(first(vec![syn]), expected("syn-only", "answer-unknown"));
+    assert_eq!(first([vec![syn], other(CLIENT + 1)].concat()), expected("syn-only", "no-answer"));
     let client_only = [vec![syn], other(CLIENT + 1).into_iter().filter(|p| p.1).collect()].concat();
-    assert_eq!(first(client_only), told("syn-only", "answer-unknown"));
-    // A client that goes on has had its answer.
+    assert_eq!(first(client_only), expected("syn-only", "answer-unknown"));
+    // A client that sends more has received its answer.
     let goes_on = vec![syn, (20_000, true, s(true, 100, 500, Flags::ACK))];
     assert_eq!(first(goes_on).0, "handshake");
 }
 
 #[test]
-fn losses_without_a_mark_are_the_bottlenecks() {
+fn losses_without_marks_blame_the_bottleneck() {
     let lost = [30, 31, 32, 70];
     let transfer = Transfer { segments: 150, lost: &lost, timestamps: true, ecn: true };
     let packets = transfer.at_client();
     let bytes = plain(&packets);
-    let told = flow(&bytes);
-    let found = told["findings"].as_array().expect("findings");
+    let report = flow(&bytes);
+    let found = report["findings"].as_array().expect("findings");
     let found = found.iter().find(|f| f["kind"] == "losses-without-marks").expect("it is found");
     assert_eq!(found["weight"], "notable");
     let what = found["what"].as_str().expect("text");
@@ -376,8 +380,8 @@ fn losses_without_a_mark_are_the_bottlenecks() {
     let without = Transfer { ecn: false, ..transfer }.at_client();
     let clean = Transfer { lost: &[], ..transfer }.at_client();
     for packets in [marked, blind, without, clean] {
-        let told = flow(&plain(&packets));
-        assert!(!kinds(&told).contains(&"losses-without-marks"), "{told:#}");
+        let report = flow(&plain(&packets));
+        assert!(!kinds(&report).contains(&"losses-without-marks"), "{report:#}");
     }
 }
 
@@ -385,8 +389,8 @@ fn losses_without_a_mark_are_the_bottlenecks() {
 fn each_capture_point_reports_its_limits() {
     let whole = Transfer { segments: 60, timestamps: true, ..Transfer::default() }.at_client();
     let says = |packets: &[CapturePointPacket], part: &str| {
-        let told = flow(&plain(packets));
-        let lines = told["visible"]["cannot_tell"].as_array().expect("sentences").clone();
+        let report = flow(&plain(packets));
+        let lines = report["visible"]["cannot_tell"].as_array().expect("sentences").clone();
         let found = lines.iter().filter_map(Value::as_str).any(|l| l.contains(part));
         assert!(found, "{part}: {lines:#?}");
     };
