@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_help_are_short() {
-        let help = super::command().render_help().to_string();
+        let help = command().render_help().to_string();
         for line in help.lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
