@@ -1,17 +1,18 @@
-//! The receiver of Accurate ECN: no latch and no flip, only ACKs often enough for the counter.
+//! The Accurate ECN receiver: no latched echo, only ACKs often enough for the counter.
 //!
 //! ## What it does
-//! The count of CE packets goes on every segment (`ecn`); this says when one must go. A data packet
-//! with CE after a packet without is acknowledged at once, and so is each `marks-per-ack`-th CE packet.
-//! Pure ACKs with CE are answered too, by every third: the peer may be the one that has to slow down.
+//! Every segment carries the count of CE packets (`ecn`); this policy decides when one must be
+//! sent. A data packet with CE after a packet without is acknowledged at once, and so is each
+//! `marks-per-ack`-th CE packet. Every third pure ACK with CE is also answered: the peer may have
+//! to slow down.
 //!
 //! ## Spec
 //! RFC 9768 §3.2.2.5.1.
 //!
 //! ## Deviations
-//! A run of segments that receive aggregation folded into one gets one ACK at its end, as the RFC
-//! allows, however many of them were marked. Without SACK pure ACKs are not answered, because the peer
-//! would take the answers for duplicate ACKs (same section, last paragraph).
+//! An aggregated run of segments gets one ACK at its end, as the RFC allows, for any number of
+//! marks. Without SACK pure ACKs are not answered, because the peer would take the answers for
+//! duplicate ACKs (same section, last paragraph).
 //!
 //! ## Kernel twin
 //! `tcp_ecn_received_counters` in Linux, `tcp_ecn_input_segment` in FreeBSD count.
@@ -25,8 +26,8 @@ use crate::params::{Param, Params};
 use crate::value::ValueKind;
 
 const NAME: &str = "accecn";
-/// The least number of marks that is answered where no data waits for an ACK: with less, two ends that
-/// mark each other's ACKs would never stop.
+/// Minimum number of marks that is answered with no ACK pending for data. With fewer, two ends
+/// whose ACKs are all marked would answer each other without end.
 const MIN_MARKS_WITHOUT_DATA: u32 = 3;
 
 /// Registration.
@@ -55,7 +56,7 @@ struct AccEcn {
     ce_per_ack: u32,
     /// CE packets since the last ACK.
     marks: u32,
-    /// The last packet, with payload or without, met CE.
+    /// The last packet, with or without payload, carried CE.
     ce: bool,
 }
 
@@ -136,7 +137,7 @@ mod tests {
             let first = (1..20).find(|_| p.on_ce_sample(&PURE));
             assert_eq!(first, Some(most.max(3)));
             p.on_ack_sent(Instant::ZERO);
-            // Once data waits, the parameter itself counts.
+            // With data pending, the parameter itself counts.
             let owed = CeSample { ack_pending: true, ..PURE };
             assert_eq!((1..20).find(|_| p.on_ce_sample(&owed)), Some(most));
         }
