@@ -303,44 +303,44 @@ pub struct Config {
     pub delay_slack: Duration,
     /// Lifetime of a minimum round trip that is not met again; zero is unlimited.
     pub delay_lifetime: Duration,
-    /// How long TIME-WAIT lasts (2 MSL).
+    /// Duration of TIME-WAIT (2 MSL).
     pub time_wait: Duration,
-    /// What a RST does in TIME-WAIT.
+    /// Effect of a RST in TIME-WAIT.
     pub time_wait_reset: TimeWaitReset,
 
-    // Numbers that strangers cannot guess, and what strangers may send.
+    // Unpredictable numbers, and segments accepted from off-path senders.
     /// Initial sequence numbers.
     pub isn: IsnRule,
-    /// The tick of their clock.
+    /// The tick of the clock of initial sequence numbers.
     pub isn_tick: Duration,
-    /// Where the clock of TSval begins.
+    /// Start of the TSval clock.
     pub timestamp_offset: TimestampOffset,
     /// SYN cookies of a listener.
     pub syn_cookies: SynCookies,
-    /// Which RST ends the connection.
+    /// RST that ends the connection.
     pub rst_accept: RstAccept,
-    /// What a SYN in a synchronised state gets.
+    /// Answer to a SYN in a synchronised state.
     pub syn_answer: SynAnswer,
-    /// How old an acknowledgement number may be.
+    /// Oldest acknowledgement number that is accepted.
     pub ack_accept: AckAccept,
-    /// Challenge ACKs in one interval; `u32::MAX` for no limit.
+    /// Maximum challenge ACKs per interval; `u32::MAX` for no limit.
     pub challenge_ack_limit: u32,
-    /// That interval.
+    /// The interval of that limit.
     pub challenge_ack_interval: Duration,
-    /// Which ACKs count.
+    /// ACKs that count against that limit.
     pub ack_throttle: AckThrottle,
 
-    // Whether the peer is still there.
-    /// Probe a connection on which nothing happens.
+    // Liveness of the peer.
+    /// Probe an idle connection (keep-alive).
     pub keep_alive: bool,
-    /// How long nothing must have been heard before the first probe.
+    /// Silence of the peer before the first probe.
     pub keep_alive_idle: Duration,
     /// The time between probes.
     pub keep_alive_interval: Duration,
     /// Unanswered probes before giving up.
     pub keep_alive_count: u32,
-    /// How long sent data may stay unacknowledged, or wait for a closed window; zero for as long as
-    /// the retries last.
+    /// Maximum time that data may stay unacknowledged or wait for a closed window; zero: until the
+    /// retries are used up.
     pub user_timeout: Duration,
 
     /// Parameters of the chosen control, policy and decoder.

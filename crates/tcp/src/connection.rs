@@ -299,7 +299,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up: RST, no waiting (RFC 9293 §3.10.5).
+    /// Aborts the connection: RST, no TIME-WAIT (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         if self.state.is_synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived

@@ -1,9 +1,8 @@
-//! The short ways through a connection against the long ones: two pairs of connections live through the
-//! same, one of which never takes a short way, and show the same at every step.
+//! Equivalence of the fast paths and the slow path: two pairs of connections get the same input,
+//! one of which takes only the slow path, and must show equal state at every step.
 //!
-//! The short ways are header prediction ([`Connection::handle_segment`]), the ACK that finds nothing amiss, the
-//! side that has not sent yet, the look ahead at what may be sent, and the header that says what the last
-//! one said.
+//! The fast paths are header prediction ([`Connection::handle_segment`]), the ACK fast path, the
+//! receive-only end, the send quota, and the header that repeats fields of the last one.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -23,22 +22,22 @@ use crate::scheme::{SCHEMES, apply};
 use crate::sender::SendQuota;
 use crate::transmit::Transmit;
 
-/// What happens to both pairs.
+/// An input to both pairs.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The next segment of the client (0) or the server (1) arrives, with CE or without.
+    /// The next segment of the client (0) or the server (1) arrives, with or without CE.
     Arrive(usize, bool),
     /// It is lost.
     Lose(usize),
-    /// It comes after the next one.
+    /// It arrives after the next one.
     Reorder(usize),
-    /// It comes twice.
+    /// It arrives twice.
     Duplicate(usize),
-    /// So many microseconds pass.
+    /// This many microseconds pass.
     Wait(u64),
     /// The next timer fires, if it does within a second.
     Timer(usize),
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     Send(usize, u64),
     Close(usize),
 }
@@ -58,9 +57,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A client and its server, and what is on its way from each.
+/// A client and its server, and the segments in flight from each.
 struct Pair {
-    /// It takes no short way.
+    /// It takes only the slow path.
     slow_path_only: bool,
     config: Arc<Config>,
     now: Instant,
@@ -76,7 +75,7 @@ impl Pair {
         Self { slow_path_only: closely, config: Arc::clone(config), now: Instant::ZERO, ends, line }
     }
 
-    /// Forgets what the short ways go by.
+    /// Clears the state that the fast paths depend on.
     fn force_slow_path(&mut self, side: usize) {
         if let Some(conn) = self.ends[side].as_mut().filter(|_| self.slow_path_only) {
             conn.receive_only = false;
@@ -143,7 +142,7 @@ impl Pair {
         String::new()
     }
 
-    /// One turn of the driver at both ends; what there was to see.
+    /// One turn of the driver at both ends; returns all visible state.
     fn turn(&mut self) -> Vec<String> {
         let mut seen = Vec::new();
         for side in 0..2 {
@@ -174,7 +173,7 @@ impl Pair {
             }
             let Some(conn) = &self.ends[side] else { continue };
             seen.push(format!("{:?} {:?}", conn.poll_timeout(), conn.info()));
-            // What will show later.
+            // Hidden state that becomes visible later.
             let mut shown = Shown::default();
             if conn.snd.nxt > 0 {
                 conn.probe(&mut shown);
@@ -185,7 +184,7 @@ impl Pair {
     }
 }
 
-/// What a control shows beside its window.
+/// State variables that a control reports besides its window.
 #[derive(Default, Debug)]
 struct Shown(Vec<(String, u64)>);
 

@@ -1,4 +1,4 @@
-//! The conformance kit over every registered control.
+//! The conformance kit, run on every registered control.
 
 use lowtide_tcp::Params;
 use lowtide_tcp::cc::{self, dctcp};
@@ -31,7 +31,7 @@ fn dctcp_does_so_with_the_integers_of_both_kernels_and_in_both_orders() {
     }
 }
 
-/// What stacks do otherwise is seen by the kit: the switches are no decoration.
+/// The kit detects deviations of stacks, so the switches have an effect.
 #[test]
 fn the_kit_sees_where_stacks_leave_the_standards() {
     assert_eq!(broken(&[("loss-from", "cwnd")]), ["loss-halves"]);

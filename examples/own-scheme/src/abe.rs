@@ -1,15 +1,15 @@
-//! ABE: a mark takes less off the window than a loss does.
+//! ABE: a mark reduces the window less than a loss.
 //!
 //! ## What it does
-//! NewReno, but for the first mark of a window of data, which leaves `keep` of the window instead of
-//! half. A mark comes from a short queue, a loss from a full one: after a mark the link has less to
-//! drain before it runs empty.
+//! NewReno, except for the first mark of a window of data, which reduces the window to `keep`
+//! instead of half. A mark comes from a short queue, a loss from a full one: after a mark the link
+//! has less to drain before it runs empty.
 //!
 //! ## Spec
-//! RFC 8511 §3: beta_ecn = 0.8 where the window grows as RFC 5681 has it.
+//! RFC 8511 §3: beta_ecn = 0.8 if the window grows as in RFC 5681.
 //!
 //! ## Deviations
-//! The cut comes off cwnd, as in `newreno`, where RFC 8511 §3 has FlightSize.
+//! The cut starts from cwnd, as in `newreno`; RFC 8511 §3 has FlightSize.
 //!
 //! ## Kernel twin
 //! FreeBSD has it in `cc_newreno.c` (`net.inet.tcp.cc.abe`).

@@ -1,4 +1,4 @@
-//! Rules that hold whatever happens.
+//! Rules that hold for any input.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
         let mut flow = SyntheticSender::new(subject, &path);
         let mut mix = Lcg::new(segments);
         for i in 0..5000 {
-            // Many marks and losses in a row as well as a mixture.
+            // Runs of marks and losses as well as a mixture.
             if i % 100 < 20 {
                 let _ = flow.marked_ack(MSS, true);
                 let in_flight = flow.cwnd();
@@ -31,7 +31,7 @@ pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
                 ));
             }
         }
-        // Below the floor after a timeout, a cut keeps the one segment.
+        // Below the floor after a timeout, a cut leaves the one segment.
         let in_flight = flow.cwnd();
         flow.rto(true, in_flight);
         let _ = flow.marked_ack(MSS, true);

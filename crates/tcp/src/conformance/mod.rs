@@ -1,12 +1,12 @@
-//! The conformance kit: holds a congestion control to what it declares.
+//! The conformance kit: checks that a congestion control behaves as it declares.
 //!
 //! Contract: [`check`] drives one registered control with synthetic ACK streams and events and
-//! returns every rule that it breaks. It runs over every registered control in the tests of this
-//! crate, and a control in a crate of one's own is checked the same way, with
-//! `assert_eq!(check(&ENTRY), [])`. A rule that a control breaks on purpose stands in
-//! [`DeclaredProperties::exemptions`](crate::cc::Declares) with its source; an exemption whose rule is not
-//! really broken is itself a violation. Arithmetic that overflows panics where the build checks for
-//! that, so run the kit in such a build (the default of `cargo test`).
+//! returns every rule that it breaks. The tests of this crate run it on all registered controls; a
+//! control in another crate is checked likewise, with `assert_eq!(check(&ENTRY), [])`. Rules broken
+//! on purpose are listed with their source in
+//! [`DeclaredProperties::exemptions`](crate::cc::DeclaredProperties). An exemption whose rule is
+//! not broken is itself a violation. Arithmetic overflow panics only in builds with overflow
+//! checks, so run the kit in such a build (the default of `cargo test`).
 
 mod bounds;
 mod events;
@@ -25,11 +25,11 @@ use crate::params::Params;
 /// One rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Name, as exemptions use it.
+    /// Name, as used in exemptions.
     pub name: &'static str,
-    /// What it asks for.
+    /// The requirement.
     pub requirement: &'static str,
-    /// Where that is written.
+    /// Its specification.
     pub source: &'static str,
     check: fn(Subject<'_>) -> RuleFailure,
 }
@@ -41,7 +41,7 @@ struct Subject<'a> {
     params: &'a Params,
 }
 
-/// What broke the rule, if anything did.
+/// A description of the failure, or none if the rule holds.
 type RuleFailure = Option<String>;
 
 /// One broken rule.
@@ -49,7 +49,7 @@ type RuleFailure = Option<String>;
 pub struct Violation {
     /// Name of the rule, or `exemption`.
     pub rule: &'static str,
-    /// What happened.
+    /// Description of the failure.
     pub detail: String,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Every rule.
+/// All rules.
 pub static RULES: &[Rule] = &[
     rule(
         "no-shrink",
@@ -198,13 +198,13 @@ const fn rule(
     Rule { name, requirement: says, source, check }
 }
 
-/// Every rule that `entry` breaks without an exemption, and every exemption that it does not need,
-/// with all parameters at their defaults.
+/// Returns every rule that `entry` breaks without an exemption and every unneeded exemption, with
+/// all parameters at their defaults.
 pub fn check(entry: &CcEntry) -> Vec<Violation> {
     check_with(entry, &Params::new())
 }
 
-/// [`check`] with parameters.
+/// As [`check`], with parameters.
 pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
     let subject = Subject { entry, params };
     let exempt = |name| entry.declared.exemptions.iter().find(|e| e.rule == name);

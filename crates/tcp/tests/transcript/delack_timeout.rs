@@ -1,4 +1,4 @@
-//! The delayed-ACK timer's own ACKs: told to the driver by name, never on the wire.
+//! ACKs released by the delayed-ACK timer: flagged to the driver, never on the wire.
 
 use lowtide_tcp::{Config, Connection};
 use lowtide_units::{Duration, Instant};
@@ -49,7 +49,7 @@ impl Ends {
         self.conn.handle_segment(self.now, &seg).expect("it is taken");
     }
 
-    /// Whether each packet that is sent now says that the timer released it.
+    /// For each packet sent now, whether it is flagged as released by the timer.
     fn sent(&mut self) -> Vec<bool> {
         std::iter::from_fn(|| self.conn.poll_transmit(self.now).map(|t| t.delack_timeout)).collect()
     }

@@ -1,4 +1,4 @@
-//! What both sides agree on about ECN (RFC 3168 §6.1.1), and what they do when SYNs get lost.
+//! Negotiation of ECN by both ends (RFC 3168 §6.1.1), also with lost SYNs.
 
 use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, State};
 
@@ -17,7 +17,7 @@ fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
             // A stack that copies reserved bits.
             (EcnNegotiation::Rfc3168, "SEW", "S.EW", "Off"),
             (EcnNegotiation::Rfc3168, "SEW", "S.W", "Off"),
-            // Nonce sum or AccECN bit: a classic client does not look at it.
+            // Nonce sum or AccECN bit: a classic client ignores it.
             (EcnNegotiation::Rfc3168, "SEW", "S.EA", "Classic"),
             (EcnNegotiation::Passive, "S", "S.E", "Off"),
             (EcnNegotiation::Off, "S", "S.E", "Off"),
@@ -84,7 +84,7 @@ fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
 #[test]
 fn rfc3168_6_1_1_who_asked_both_ways_sets_no_ect_but_echoes() {
     at_every_origin(|o| {
-        // The answer to the first SYN was only late; the peer believes in ECN and marks may come.
+        // The answer to the first SYN was only late; the peer uses ECN and marks may arrive.
         let mut t = Script::active(o, &wish(EcnNegotiation::Rfc3168));
         t.run(
             "> SEW 0:0(0) <mss 1000>
@@ -110,7 +110,7 @@ fn rfc3168_6_1_1_a_server_that_hears_a_plain_syn_as_well_does_without() {
              +10ms < . 1:1(0) ack 1
              is ecn Off",
         );
-        // The other order: what said no once does not say yes later.
+        // The other order: a host that declined once does not accept later.
         Script::passive(o, &wish(EcnNegotiation::Rfc3168), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              +500ms < SEW 0:0(0) <mss 1460> -> BadHandshake
@@ -164,7 +164,8 @@ fn rfc8257_3_6_ect_on_syn_follows_its_flags() {
 
 #[test]
 fn rfc3168_6_1_1_both_ends_agree_whatever_is_lost() {
-    // Each of the first four packets lost, with fallback: nobody marks what the other does not echo.
+    // Each of the first four packets is lost, with fallback: no end sets ECT without the other's
+    // echo.
     for lost in 0..4 {
         at_every_origin(|o| {
             let config = wish(EcnNegotiation::Rfc3168);
@@ -178,7 +179,7 @@ fn rfc3168_6_1_1_both_ends_agree_whatever_is_lost() {
             pair.run_until(ms(20_000), |p| p.a.acked_upto() == 10_000);
             let (a, b) = (pair.a.info().ecn, pair.conn(Side::B).info().ecn);
             assert_eq!(pair.conn(Side::B).state(), State::Established);
-            // Only the first SYN makes A ask again without ECN before B has said yes.
+            // Only the loss of the first SYN makes A retry without ECN before B has accepted.
             let agreed = if lost < 2 { EcnMode::Off } else { EcnMode::Classic };
             assert_eq!((a, b), (agreed, agreed), "packet {lost} lost\n{}", pair.tail());
         });

@@ -1,4 +1,4 @@
-//! What ICMP errors do to a connection (RFC 1191, RFC 8201, RFC 5927).
+//! Effects of ICMP errors on a connection (RFC 1191, RFC 8201, RFC 5927).
 
 use lowtide_tcp::Config;
 
@@ -54,7 +54,7 @@ fn what_is_not_in_flight_is_not_believed() {
          is mss 1000
          too-big 1001 1040
          is mss 1000
-         // Less than any link is an attack.
+         // Less than the MTU of any link is an attack.
          too-big 1001 68
          is mss 512
          > . 1001:1513(512) ack 1

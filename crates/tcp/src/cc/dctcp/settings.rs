@@ -1,4 +1,4 @@
-//! What may be set of DCTCP, and in what the stacks that have it differ.
+//! Parameters of DCTCP and of the stacks that implement it.
 
 use crate::cc::alpha::{
     KERNEL_BITS, Q20_BITS, SHIFT_G_MAX, alpha_freebsd, alpha_linux, alpha_q20, cut,
@@ -25,7 +25,7 @@ pub(in crate::cc) const SHIFT_G: Param = Param {
     source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
 };
 
-/// Where alpha begins.
+/// Initial alpha.
 pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
     name: "initial-alpha",
     kind: ValueKind::Count { min: 0, max: 1024 },
@@ -34,7 +34,7 @@ pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
     source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
 };
 
-/// The parameters as they are registered.
+/// The registered parameters.
 pub(super) const PARAMS: &[Param] = &[
     SHIFT_G,
     INITIAL_ALPHA,
@@ -90,7 +90,7 @@ pub(super) const PARAMS: &[Param] = &[
     SLOW_START_END,
 ];
 
-/// Whose integers.
+/// Implementation whose integer arithmetic is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arithmetic {
     Q20,
@@ -114,7 +114,7 @@ impl Arithmetic {
         };
         rule(alpha, shift_g, marked, total)
     }
-    /// What a cut leaves of `cwnd` bytes, without a floor.
+    /// The window after a cut of `cwnd` bytes, without a floor.
     pub(super) fn cut(self, cwnd: u64, alpha: u32, mss: u64) -> u64 {
         if self != Self::Linux {
             return cut(cwnd, alpha, self.bits(), 0);
@@ -142,7 +142,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Those that stand under `owner`.
+    /// Reads the parameters of `owner`.
     pub(super) fn read(owner: &str, params: &Params) -> Self {
         let is = |name: &str, value: &str| {
             params.get(owner, name).and_then(Value::name).is_some_and(|set| set == value)
