@@ -6,8 +6,8 @@ use lowtide_units::{Probe, Unit, parse_duration};
 use super::{Packet, Script};
 
 impl Script {
-    /// Runs the lines of `text`; `//` begins a comment. A line may begin with `+10ms`: wait that long
-    /// first, while nothing is sent. Then comes one of
+    /// Runs the lines of `text`; `//` begins a comment. A line may begin with `+10ms`: wait that
+    /// long first, with nothing sent meanwhile. Then comes one of
     ///
     /// ```text
     /// < PACKET            it arrives and is used
@@ -104,9 +104,9 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `rate` (bit/s), `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
-    /// `probe-repairs`, `ce`, `challenges`,
-    /// `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
+    /// `received`, `limited`, `rate` (bit/s), `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`,
+    /// `retransmits`, `undos`, `cuts`, `probes`, `probe-repairs`, `ce`, `challenges`, `throttled`,
+    /// `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {

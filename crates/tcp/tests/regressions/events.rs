@@ -1,4 +1,4 @@
-//! What the application is told, and when the connection wants to be called again.
+//! Events of the application, and the timeouts requested by the connection.
 
 use lowtide_tcp::{CloseReason, Config, Event};
 use lowtide_units::{Bytes, Duration};
@@ -46,7 +46,7 @@ fn data_acknowledged_beyond_our_fin_is_rejected() {
 
 #[test]
 fn no_timer_outlives_the_connection() {
-    // An ACK is owed, and would be for as long as this timer says.
+    // An ACK is due, delayed by this timer.
     let timer = Duration::from_ms(200);
     let delayed = Config { delack_segments: 2, delack_timer: timer, ..plain() };
     let mut aborted = SingleConnection::established(delayed.clone());

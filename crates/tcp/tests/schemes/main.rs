@@ -1,5 +1,5 @@
-//! `docs/schemes/`: pages made of the registries, the schemes, the profiles, and the module docs of
-//! every registered file. A test keeps them so.
+//! `docs/schemes/`: pages generated from the registries, the schemes, the profiles, and the module
+//! docs of every registered file. A test checks that they are current.
 
 mod module;
 mod pages;

@@ -308,7 +308,7 @@ fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
              > . 1:1(0) ack 11
              < P. 1:11(10) ack 1 -> OutOfWindow
              > . 1:1(0) ack 11
-             // The interval began with the first challenge.
+             // The interval began at the first challenge.
              +4089ms < S 5:5(0) -> UnexpectedSyn
              +1ms < S 5:5(0) -> UnexpectedSyn
              > . 1:1(0) ack 11

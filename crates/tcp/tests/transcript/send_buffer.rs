@@ -1,5 +1,4 @@
-//! The send buffer: how much may be sent and unacknowledged, and when the application hears that
-//! there is room again.
+//! The send buffer: the limit on unacknowledged data, and when the application is notified of room.
 
 use lowtide_tcp::Config;
 use lowtide_units::Bytes;
@@ -31,7 +30,7 @@ fn writable_is_reported_once_after_a_full_buffer() {
         t.run(
             "event established\nsend 3000\n> . 1:1001(1000) ack 1 * 2\n> P. 2001:3001(1000) ack 1",
         );
-        // Nobody asked.
+        // The application has not asked.
         t.run("< . 1:1(0) ack 1001\nevent none");
         assert_eq!(t.conn.send_space(), 1000);
         t.run("send 1000\n> P. 3001:4001(1000) ack 1");

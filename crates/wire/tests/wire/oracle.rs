@@ -1,4 +1,4 @@
-//! Against etherparse, which was written by other people.
+//! Comparison with etherparse, an independent implementation.
 
 use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement};
 use lowtide_wire::{Addresses, Ecn, Flags, Options, Segment, ipv4, ipv6, packet, tcp};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::strategy;
 
-/// The nine bits as etherparse sees them.
+/// The nine bits as read by etherparse.
 fn flags(header: &TcpHeader) -> Flags {
     let bits = [
         (header.fin, Flags::FIN),
@@ -23,13 +23,13 @@ fn flags(header: &TcpHeader) -> Flags {
     bits.into_iter().filter(|(set, _)| *set).fold(Flags::NONE, |all, (_, bit)| all | bit)
 }
 
-/// What etherparse understands of the options; it ends at the first kind it does not know.
+/// The options as read by etherparse; it stops at the first unknown kind.
 fn elements(header: &TcpHeader) -> Vec<TcpOptionElement> {
     let known = header.options_iterator().map_while(Result::ok);
     known.filter(|element| *element != TcpOptionElement::Noop).collect()
 }
 
-/// The same of ours, in the order in which we write.
+/// Our options in the order in which we write them.
 fn our_elements(options: &Options) -> Vec<TcpOptionElement> {
     use TcpOptionElement as E;
     let mut all = Vec::new();
