@@ -103,14 +103,14 @@ impl Connection {
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
         // Without PRR, RACK and probes their cost is avoided.
-        let extras = self.snd.recovery_ext.is_some();
+        let ext = self.snd.recovery_ext.is_some();
         let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
-        let dsack = if extras && !plain { self.dsack_of(seg) } else { None };
+        let dsack = if ext && !plain { self.dsack_of(seg) } else { None };
         let news = News { advanced, duplicate, window_moved, sacked: sack_news, dsack };
         // With nothing in flight nothing can be lost, and on the fast path nothing is.
-        let (lost_bytes, lost_segments) = if !plain && (extras || prior_flight_size > 0) {
+        let (lost_bytes, lost_segments) = if !plain && (ext || prior_flight_size > 0) {
             self.recover(now, &acked, &news)
         } else {
             (0, 0)
@@ -174,7 +174,7 @@ impl Connection {
             self.counters.delay_reductions += 1;
         }
         self.rearm_rto(now, advanced);
-        if extras {
+        if ext {
             if self.snd.prr().is_some() {
                 self.reduce_on(&acked, &news, lost_bytes == 0);
             }
@@ -193,8 +193,8 @@ impl Connection {
     fn on_fast_path(&self) -> bool {
         let first = self.snd.board.first_sending();
         // After SACK reneging, a segment sent later has already arrived.
-        let quiet = |extras: &RecoveryExt| {
-            extras.tlp.end().is_none() && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
+        let quiet = |ext: &RecoveryExt| {
+            ext.tlp.end().is_none() && first.is_some_and(|first| !ext.rack.is_ahead_of(first))
         };
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.repairing()
@@ -209,12 +209,12 @@ impl Connection {
         self.snd.episode.dup_acks = 0;
         self.snd.limited_transmit_bytes = 0;
         let by_time = self.finder() == Finder::Time;
-        let Some(extras) = &mut self.snd.recovery_ext else { return };
-        if extras.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
-            extras.prr = None;
+        let Some(ext) = &mut self.snd.recovery_ext else { return };
+        if ext.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
+            ext.prr = None;
         }
         if let Some(arrived) = arrived.filter(|_| by_time) {
-            extras.rack.on_in_order(now, &arrived);
+            ext.rack.on_in_order(now, &arrived);
         }
     }
 
@@ -309,8 +309,8 @@ impl Connection {
             return;
         }
         self.snd.board.nothing_lost();
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.prr = None;
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = None;
         }
         // The sender was limited by the reduced window, which is gone: no growth for it.
         self.snd.limited_by = LimitedBy::Application;
@@ -350,8 +350,8 @@ impl Connection {
         match sample {
             Some(rtt) => {
                 self.rtt.sample(&self.config, rtt);
-                if let Some(extras) = &mut self.snd.recovery_ext {
-                    extras.tlp.measured();
+                if let Some(ext) = &mut self.snd.recovery_ext {
+                    ext.tlp.measured();
                 }
             }
             None if advanced => self.rtt.reset_backoff(),

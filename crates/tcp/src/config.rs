@@ -114,7 +114,8 @@ pub enum RecoveryRule {
 /// Course of a window reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// At once; nothing is sent until the pipe has drained below it (RFC 5681 §3.2, RFC 3168 §6.1.2).
+    /// At once; nothing is sent until the pipe is below the new window (RFC 5681 §3.2, RFC 3168
+    /// §6.1.2).
     OneStep,
     /// In proportion to delivered data, over a round trip (RFC 9937). The window does not grow
     /// meanwhile, regardless of [`FreezeGrowth`].

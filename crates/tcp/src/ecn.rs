@@ -49,24 +49,24 @@ impl EcnMode {
         }
     }
 
-    /// The feedback decoder in use if `wish` is configured; none without ECN.
-    pub fn feedback(self, wish: &'static str) -> Option<&'static str> {
-        let accurate = feedback::accecn::ENTRY.name;
+    /// The feedback decoder in use if `configured` is set; none without ECN.
+    pub fn feedback(self, configured: &'static str) -> Option<&'static str> {
+        let accecn = feedback::accecn::ENTRY.name;
         match self {
             Self::Off => None,
-            Self::Classic if wish == accurate => Some(feedback::rfc3168::ENTRY.name),
-            Self::Classic => Some(wish),
-            Self::AccEcn => Some(accurate),
+            Self::Classic if configured == accecn => Some(feedback::rfc3168::ENTRY.name),
+            Self::Classic => Some(configured),
+            Self::AccEcn => Some(accecn),
         }
     }
 
-    /// The acknowledgement policy in use if `wish` is configured.
-    pub fn ack(self, wish: &'static str) -> &'static str {
-        let accurate = ack::accecn::ENTRY.name;
+    /// The acknowledgement policy in use if `configured` is set.
+    pub fn ack(self, configured: &'static str) -> &'static str {
+        let accecn = ack::accecn::ENTRY.name;
         match self {
-            Self::AccEcn => accurate,
-            Self::Off | Self::Classic if wish == accurate => ack::rfc3168::ENTRY.name,
-            Self::Off | Self::Classic => wish,
+            Self::AccEcn => accecn,
+            Self::Off | Self::Classic if configured == accecn => ack::rfc3168::ENTRY.name,
+            Self::Off | Self::Classic => configured,
         }
     }
 }
@@ -191,8 +191,8 @@ impl EcnState {
     /// AccECN also AE (RFC 9768 §3.1.1).
     pub(crate) fn syn_flags(&mut self) -> Flags {
         let field = self.codepoint(PacketClass::Syn);
-        if let Some(accurate) = &mut self.accecn {
-            accurate.sent(field);
+        if let Some(accecn) = &mut self.accecn {
+            accecn.sent(field);
         }
         let asks = self.requested != SynEcnRequest::Nothing;
         self.sent_setup |= asks;
@@ -224,17 +224,17 @@ impl EcnState {
         // In a simultaneous open, an end whose SYN requested nothing has already declined.
         let willing =
             self.requested == SynEcnRequest::Accurate || self.sent_setup || !self.sent_non_setup;
-        if let Some(accurate) = &mut self.accecn {
-            if !accurate.on_syn(ask, field) {
+        if let Some(accecn) = &mut self.accecn {
+            if !accecn.on_syn(ask, field) {
                 return false;
             }
             if first && ask == SynEcnRequest::Accurate && willing {
                 self.mode = EcnMode::AccEcn;
                 self.received_setup = true;
-                accurate.ect_disabled = self.sent_non_setup;
+                accecn.ect_disabled = self.sent_non_setup;
             }
             if self.mode == EcnMode::AccEcn {
-                accurate.ect_disabled |= ask == SynEcnRequest::Nothing;
+                accecn.ect_disabled |= ask == SynEcnRequest::Nothing;
                 return true;
             }
         }
@@ -260,11 +260,11 @@ impl EcnState {
     pub(crate) fn syn_ack_flags(&mut self) -> Flags {
         let field = self.codepoint(PacketClass::SynAck);
         let plain = self.accecn_fell_back();
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.sent(field);
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.sent(field);
             // This end stays in its mode, but the peer may not (RFC 9768 §3.1.5).
-            accurate.ect_disabled |= plain;
-            return if plain { Flags::NONE } else { accurate.syn_ack_flags() };
+            accecn.ect_disabled |= plain;
+            return if plain { Flags::NONE } else { accecn.syn_ack_flags() };
         }
         let yes = self.accepts_classic();
         self.sent_setup |= yes;
@@ -277,14 +277,14 @@ impl EcnState {
     /// that copies reserved bits, not from one with ECN (RFC 3168 §6.1.1, RFC 9768 table 2).
     pub(crate) fn on_syn_ack(&mut self, flags: Flags, field: Codepoint) {
         let unheard = !self.received_setup && !self.received_non_setup;
-        if let Some(accurate) = &mut self.accecn {
+        if let Some(accecn) = &mut self.accecn {
             let answer = SynAckEcnReply::of_syn_ack(flags);
             if self.mode == EcnMode::AccEcn {
                 // Simultaneous open: the peer's SYN has decided.
-                accurate.ect_disabled |= flags.ace() == 0;
+                accecn.ect_disabled |= flags.ace() == 0;
                 let reported =
                     if let SynAckEcnReply::Accurate(reported) = answer { reported } else { None };
-                accurate.on_syn_ack(reported, field);
+                accecn.on_syn_ack(reported, field);
                 return;
             }
             if unheard && self.sent_setup {
@@ -292,8 +292,8 @@ impl EcnState {
                 if let SynAckEcnReply::Accurate(reported) = answer {
                     self.mode = EcnMode::AccEcn;
                     self.received_setup = true;
-                    accurate.on_syn_ack(reported, field);
-                    accurate.schedule_handshake_ack();
+                    accecn.on_syn_ack(reported, field);
+                    accecn.schedule_handshake_ack();
                 } else {
                     self.on_peer_setup(answer == SynAckEcnReply::Classic);
                 }
@@ -329,15 +329,15 @@ impl EcnState {
 
     /// A pure ACK without SACK blocks ends the handshake: its ACE field is not a counter.
     pub(crate) fn on_handshake_ack(&mut self, flags: Flags) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.on_handshake_ack(flags.ace());
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.on_handshake_ack(flags.ace());
         }
     }
 
     /// A retransmitted SYN-ACK arrived and is being answered.
     pub(crate) fn on_syn_ack_retransmitted(&mut self, flags: Flags, field: Codepoint) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.on_syn_ack_retransmitted(flags, field);
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.on_syn_ack_retransmitted(flags, field);
         }
     }
 
@@ -358,15 +358,15 @@ impl EcnState {
 
     /// Counts `marks` CE packets of an accepted segment.
     pub(crate) fn on_ce_packets(&mut self, marks: u32) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.on_ce_packets(marks);
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.on_ce_packets(marks);
         }
     }
 
     /// Schedules an ACK that only answers marked ACKs.
     pub(crate) fn schedule_ack_without_sack(&mut self) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.schedule_ack_without_sack();
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.schedule_ack_without_sack();
         }
     }
 

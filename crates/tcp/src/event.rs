@@ -122,7 +122,7 @@ impl fmt::Display for SegmentError {
             Self::Closed => "the connection is closed",
             Self::OutOfWindow => "outside the receive window",
             Self::Paws => "older than the last timestamp (PAWS)",
-            Self::AckOfUnsent => "acknowledges what was never sent",
+            Self::AckOfUnsent => "acknowledges data that was never sent",
             Self::OldAck => "its acknowledgement is too old",
             Self::UnexpectedSyn => "SYN on a synchronised connection",
             Self::NoAck => "no ACK flag",

@@ -68,11 +68,11 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(config: &Arc<Config>, closely: bool) -> Self {
+    fn new(config: &Arc<Config>, slow_path_only: bool) -> Self {
         let client =
             Connection::connect(Arc::clone(config), 1, 2, SeqNum::new(u32::MAX - 9_000), 5);
         let (ends, line) = ([Some(client), None], [VecDeque::new(), VecDeque::new()]);
-        Self { slow_path_only: closely, config: Arc::clone(config), now: Instant::ZERO, ends, line }
+        Self { slow_path_only, config: Arc::clone(config), now: Instant::ZERO, ends, line }
     }
 
     /// Clears the state that the fast paths depend on.
@@ -101,7 +101,7 @@ impl Pair {
         }
     }
 
-    fn take(&mut self, step: Step) -> String {
+    fn apply(&mut self, step: Step) -> String {
         match step {
             Step::Arrive(from, ce) => {
                 let Some(mut seg) = self.line[from].pop_front() else { return String::new() };
@@ -143,10 +143,10 @@ impl Pair {
     }
 
     /// One turn of the driver at both ends; returns all visible state.
-    fn turn(&mut self) -> Vec<String> {
+    fn poll(&mut self) -> Vec<String> {
         let mut seen = Vec::new();
         for side in 0..2 {
-            let (now, closely) = (self.now, self.slow_path_only);
+            let (now, slow_path_only) = (self.now, self.slow_path_only);
             self.force_slow_path(side);
             let Some(conn) = &mut self.ends[side] else { continue };
             while let Some(event) = conn.poll_event() {
@@ -159,7 +159,7 @@ impl Pair {
             loop {
                 self.force_slow_path(side);
                 let Some(conn) = &mut self.ends[side] else { break };
-                let sends = if closely {
+                let sends = if slow_path_only {
                     conn.poll_transmit_slow(now, &mut out)
                 } else {
                     conn.poll_transmit_into(now, &mut out)
@@ -219,8 +219,8 @@ proptest! {
         let opening = [Step::Send(0, bytes); 1];
         let handshake = [0, 1, 0].map(|side| Step::Arrive(side, false));
         for step in opening.into_iter().chain(handshake).chain(steps) {
-            prop_assert_eq!(short.take(step), long.take(step), "{:?}", step);
-            prop_assert_eq!(short.turn(), long.turn(), "{:?}", step);
+            prop_assert_eq!(short.apply(step), long.apply(step), "{:?}", step);
+            prop_assert_eq!(short.poll(), long.poll(), "{:?}", step);
         }
     }
 }

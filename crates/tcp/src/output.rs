@@ -140,8 +140,8 @@ impl Connection {
         }
         // With nothing in flight no probe is due, so its state is not read.
         if !self.snd.board.is_empty()
-            && let Some(extras) = &mut self.snd.recovery_ext
-            && core::mem::take(&mut extras.tlp.due)
+            && let Some(ext) = &mut self.snd.recovery_ext
+            && core::mem::take(&mut ext.tlp.due)
             && let Some(tail) = self.plan_tail()
         {
             return Some(Plan::TailLossProbe(tail));

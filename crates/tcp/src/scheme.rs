@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheme_is_what_its_name_says() {
+    fn each_scheme_sets_the_switches_of_its_name() {
         let config = |name| {
             let mut config = Config::default();
             apply(find_scheme(name).unwrap(), &mut config).unwrap();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_receiver_of_every_scheme_can_serve_its_sender() {
+    fn the_receiver_of_every_scheme_fits_its_sender() {
         for scheme in SCHEMES {
             let mut config = Config::default();
             apply(scheme, &mut config).unwrap();

@@ -8,7 +8,7 @@ use lowtide_wire::{DelayStamps, Flags, Segment};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TransmitId(pub u64);
 
-/// Segments to put on the wire. The driver copies the payload out of its own buffer.
+/// Segments to put on the wire. The driver copies the payload from its buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Transmit {
     /// Identifier for [`crate::Connection::on_transmitted`].

@@ -362,7 +362,7 @@ fn exemptions_must_be_needed_known_and_cited() {
     assert_eq!(check(&cited), []);
     for (exemptions, says) in [
         (&[Exemption { rule: "ecn-halves", source: "" }], "no source"),
-        (&[Exemption { rule: "loss-halves", source: "RFC 8511" }], "keeps to it"),
+        (&[Exemption { rule: "loss-halves", source: "RFC 8511" }], "but follows it"),
         (&[Exemption { rule: "no-such-rule", source: "RFC 8511" }], "no rule"),
     ] {
         let broken = check(&with(exemptions));

@@ -22,7 +22,7 @@ fn broken(set: &[(&str, &str)]) -> Vec<&'static str> {
 }
 
 #[test]
-fn dctcp_does_so_with_the_integers_of_both_kernels_and_in_both_orders() {
+fn dctcp_conforms_with_both_kernels_integers_and_both_orders() {
     for arithmetic in ["linux", "freebsd"] {
         for order in ["estimate-first", "cut-first"] {
             let set = [("arithmetic", arithmetic), ("order", order), ("after-idle", "reset")];

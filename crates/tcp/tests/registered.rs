@@ -79,7 +79,7 @@ fn opened(config: Config) -> (u64, bool) {
 
 /// A single test, because registration is per process.
 #[test]
-fn what_is_registered_is_found_listed_set_and_used() {
+fn registered_entries_are_found_listed_set_and_used() {
     let unknown = switches::set_text(&mut Config::default(), "cc", "own-control");
     assert!(unknown.expect_err("not yet").to_string().contains("unknown"));
 

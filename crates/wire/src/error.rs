@@ -154,12 +154,12 @@ impl fmt::Display for WireError {
                 write!(f, "{header} packet states a length of {stated} bytes, {have} are there")
             }
             Self::Fragment => f.write_str("IP fragment, which is not reassembled"),
-            Self::ExtensionOrder => f.write_str("IPv6 hop-by-hop header behind another one"),
+            Self::ExtensionOrder => f.write_str("IPv6 hop-by-hop header after another header"),
             Self::SegmentsLeft { left } => {
                 write!(f, "IPv6 routing header with {left} segments left")
             }
             Self::ExtensionOption { kind } => {
-                write!(f, "IPv6 option of kind {kind}, which is unknown and may not be skipped")
+                write!(f, "IPv6 option of kind {kind} is unknown and must not be skipped")
             }
             Self::ExtensionOptionTruncated { kind } => {
                 write!(f, "IPv6 option of kind {kind} runs past the end of its header")

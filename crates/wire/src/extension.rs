@@ -32,8 +32,8 @@ pub(crate) const fn is_extension(protocol: u8) -> bool {
 /// not an extension header and the range from its header on.
 ///
 /// # Errors
-/// A truncated header, one out of order, an option that requires discarding the packet, segments left
-/// in a routing header, a fragment, or a chain that is too long.
+/// A truncated header, one out of order, an option that requires discarding the packet, segments
+/// left in a routing header, a fragment, or a chain that is too long.
 pub fn walk(
     bytes: &[u8],
     mut protocol: u8,

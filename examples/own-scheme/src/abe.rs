@@ -31,7 +31,7 @@ pub static ENTRY: CcEntry = CcEntry {
         name: "keep",
         kind: ValueKind::Count { min: 50, max: 100 },
         default: "80",
-        doc: "What a mark leaves of the window, in 1/100.",
+        doc: "Window after a mark, in 1/100 of the window before.",
         source: "RFC 8511 §3.1: 0.8 for Reno",
     }],
     declared: DeclaredProperties {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn at_one_half_it_needs_its_exemption_no_longer() {
+    fn at_one_half_the_exemption_is_unneeded() {
         let mut params = Params::new();
         params.set(ENTRY.name, "keep", Value::Count(50));
         let broken = check_with(&ENTRY, &params);

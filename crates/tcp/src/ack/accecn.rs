@@ -33,13 +33,13 @@ const MIN_MARKS_WITHOUT_DATA: u32 = 3;
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
-    summary: "Accurate ECN receiver: a count of CE packets, acknowledged before it can go round",
+    summary: "Accurate ECN receiver: a count of CE packets, acknowledged before it can wrap",
     spec: "RFC 9768 §3.2.2.5.1",
     params: &[Param {
         name: "marks-per-ack",
         kind: ValueKind::Count { min: 1, max: 7 },
         default: "2",
-        doc: "Acknowledge at least every so many packets with CE; pure ACKs every third at most.",
+        doc: "Acknowledge at least every n-th packet with CE; of pure ACKs at most every third.",
         source: "RFC 9768 §3.2.2.5.1: 2 while data waits, 3 without, never more than 7",
     }],
     build,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn marked_acks_are_answered_by_every_third_whatever_the_parameter_says() {
+    fn every_third_marked_ack_is_answered_for_any_parameter() {
         for most in 1..=7_u32 {
             let mut params = Params::new();
             params.set(NAME, "marks-per-ack", Value::Count(u64::from(most)));

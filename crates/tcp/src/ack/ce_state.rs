@@ -13,7 +13,7 @@ pub const FLIP: Param = Param {
     name: "flip",
     kind: ValueKind::Name { allowed: || RULES.to_vec(), refused: &[] },
     default: "split",
-    doc: "ACK of a flip: old echo, then new (split); new echo at once; or so only where one waits.",
+    doc: "ACK of a flip: old echo, then new (split); new echo at once; or that only if an ACK waits.",
     source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo); FreeBSD",
 };
 

@@ -11,7 +11,7 @@ pub const CWR_ACK: Param = Param {
     name: "cwr-ack",
     kind: ValueKind::Name { allowed: || ANSWERS.to_vec(), refused: &[] },
     default: "as-usual",
-    doc: "Data with CWR is acknowledged as any other, or at once: its sender's window may be small.",
+    doc: "Data with CWR is acknowledged as usual, or at once: its sender's window may be small.",
     source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_accept_cwr (at-once)",
 };
 

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_ack_at_a_flip_what_waits_is_covered_by_the_new_echo() {
+    fn with_one_ack_at_a_flip_waiting_data_gets_the_new_echo() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("new-echo"));
         let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flip_hastens_nothing_where_nothing_waits_if_so_set() {
+    fn when_waiting_delays_the_ack_of_a_flip_with_none_pending() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("when-waiting"));
         let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn cwr_hastens_the_ack_where_it_is_set_to() {
+    fn cwr_causes_an_immediate_ack_if_configured() {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));

@@ -13,7 +13,8 @@
 //! with a window as small as one segment.
 //!
 //! ## Kernel twin
-//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and `cwr-ack = "at-once"`.
+//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and `cwr-ack =
+//! "at-once"`.
 
 use alloc::boxed::Box;
 
@@ -39,7 +40,7 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
             name: "quick-acks",
             kind: ValueKind::Count { min: 0, max: 16 },
             default: "0",
-            doc: "How many ACKs are not delayed from the mark on that sets the latch.",
+            doc: "Number of ACKs not delayed after the mark that sets the latch.",
             source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_check_ce (2)",
         },
     ],
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_do_not_hasten_acknowledgements() {
+    fn marks_do_not_cause_immediate_acks() {
         let mut p = policy(true);
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(false, false)), AckAction::Now);
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn cwr_hastens_the_ack_where_it_is_set_to() {
+    fn cwr_causes_an_immediate_ack_if_configured() {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));

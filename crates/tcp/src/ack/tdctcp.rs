@@ -54,7 +54,7 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
             name: "clock-granularity",
             kind: ValueKind::Duration { min: Duration::ZERO, max: Duration::from_ms(500) },
             default: "10 ms",
-            doc: "The least timer; `delack-timer` is the most.",
+            doc: "Minimum of the timer; `delack-timer` is the maximum.",
             source: "TDCTCP §IV-C, its example",
         },
     ],
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_no_arrivals_and_a_flip_is_still_at_once() {
+    fn duplicates_do_not_count_and_a_flip_is_acknowledged_at_once() {
         let mut p = policy(1000);
         let _ = wait(p.as_mut(), &data(0, 1000));
         let again = RxSample { duplicate: true, in_order: false, ..data(10, 1000) };

@@ -41,8 +41,8 @@ fn scaled_ce_share(shift_g: u32, ce: u64, total: u64) -> u128 {
     (u128::from(ce) << (KERNEL_BITS - shift_g.min(SHIFT_G_MAX))) / u128::from(total.max(1))
 }
 
-/// `window (1 - alpha / 2)`, at least `floor` (RFC 8257 §3.3, DCTCP eq. 2); alpha has `bits` fraction
-/// bits. Window and floor are in the same unit, bytes or segments.
+/// `window (1 - alpha / 2)`, at least `floor` (RFC 8257 §3.3, DCTCP eq. 2); alpha has `bits`
+/// fraction bits. Window and floor have equal units, bytes or segments.
 pub fn cut(window: u64, alpha: u32, bits: u32, floor: u64) -> u64 {
     let alpha = alpha.min(1 << bits);
     let off = (u128::from(window) * u128::from(alpha)) >> (bits + 1);

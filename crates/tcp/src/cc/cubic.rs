@@ -6,8 +6,9 @@
 //! %.
 //!
 //! ## Spec
-//! RFC 9438: §4.2 growth function, §4.3 Reno-friendly region, §4.4 and §4.5 concave and convex regions,
-//! §4.6 decrease, §4.7 fast convergence, §4.8 timeout, §4.9 spurious events, §4.10 slow start.
+//! RFC 9438: §4.2 growth function, §4.3 Reno-friendly region, §4.4 and §4.5 concave and convex
+//! regions, §4.6 decrease, §4.7 fast convergence, §4.8 timeout, §4.9 spurious events, §4.10 slow
+//! start.
 //!
 //! ## Deviations
 //! Integers throughout: time in microseconds, windows in bytes. A loss starts from FlightSize, an
@@ -58,7 +59,7 @@ pub static ENTRY: CcEntry = CcEntry {
         name: "fast-convergence",
         kind: ValueKind::Bool,
         default: "true",
-        doc: "Give up more of the plateau when it was not reached again.",
+        doc: "Lower the plateau further if it was not reached again.",
         source: "RFC 9438 §4.7",
     }],
     declared: DeclaredProperties {

@@ -7,8 +7,8 @@
 //! with a small share of the link infers that there are many.
 //!
 //! ## Spec
-//! Lee et al., *DX: Latency-Based Congestion Control for Datacenters*, ToN 2017: eq. 1 and 8, §IV-B,
-//! §V-B. With `V = R W / (W - 1)` a cut takes `(W - 1) Q / R` segments.
+//! Lee et al., *DX: Latency-Based Congestion Control for Datacenters*, ToN 2017: eq. 1 and 8,
+//! §IV-B, §V-B. With `V = R W / (W - 1)` a cut takes `(W - 1) Q / R` segments.
 //!
 //! ## Deviations
 //! Ours, where the paper is silent:
@@ -57,7 +57,7 @@ const DECIDE: [&str; 2] = ["each-round", "fresh-round"];
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
-    summary: "drain the queue that host stamps measure, grow when there is none",
+    summary: "drain the queue that host timestamps measure, grow when there is none",
     spec: "DX, ToN 2017: eq. 1, eq. 8, §V-B",
     params: &[
         Param {
@@ -71,7 +71,7 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "decide",
             kind: ValueKind::Name { allowed: || DECIDE.to_vec(), refused: &[] },
             default: "each-round",
-            doc: "Whether a decision counts every measurement since the last, or only data sent since.",
+            doc: "Measurements per decision: all since the last one, or only those of data sent since.",
             source: "DX §V-B; fresh-round: DX eq. 2 to 6",
         },
     ],

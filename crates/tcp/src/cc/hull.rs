@@ -9,9 +9,9 @@
 //! a time.
 //!
 //! ## Spec
-//! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16, association
-//! with probability 1/8 for each marked ACK, for 10 ms. DCTCP by RFC 8257 §3.3. The mark of the phantom
-//! queue is the switch's (marker of the network), not this file's.
+//! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16,
+//! association with probability 1/8 for each marked ACK, for 10 ms. DCTCP by RFC 8257 §3.3. The
+//! switch marks by its phantom queue (a marker of the network), not this file.
 //!
 //! ## Deviations
 //! The paper has one pacer per host, in the NIC; here each connection has its own, so flows of one
@@ -85,7 +85,7 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "idle",
             kind: ValueKind::Duration { min: Duration::from_us(1), max: Duration::from_secs(100) },
             default: "10 ms",
-            doc: "Silence after which a flow is not paced any more.",
+            doc: "Silence after which a flow is no longer paced.",
             source: "HULL (NSDI 2012) §4.3: T_i",
         },
     ],

@@ -54,7 +54,7 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "delack-timeout",
             kind: ValueKind::Name { allowed: || alloc::vec!["inferred", ORACLE], refused: &[] },
             default: "inferred",
-            doc: "How the sender learns of a delayed-ACK timeout: by our rule, or from the simulator.",
+            doc: "Detection of a delayed-ACK timeout by the sender: our rule, or the simulator.",
             source: "TDCTCP §IV-B does not say",
         },
     ],

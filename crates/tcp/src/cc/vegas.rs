@@ -9,8 +9,8 @@
 //! NewReno's.
 //!
 //! ## Spec
-//! Brakmo and Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE JSAC
-//! 1995 §III-B and §III-C; values as in ns-2, with which DX fig. 7 compares.
+//! Brakmo and Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE
+//! JSAC 1995 §III-B and §III-C; values as in ns-2, with which DX fig. 7 compares.
 //!
 //! ## Deviations
 //! The round trip of a decision is the mean of the samples of one round, as in ns-2; the paper
@@ -52,7 +52,7 @@ const fn segments(
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
-    summary: "keeps between alpha and beta segments of its own in the queue, by round-trip time",
+    summary: "keeps between alpha and beta of its segments in the queue, by round-trip time",
     spec: "Brakmo and Peterson 1995 §III-B, §III-C",
     params: &[
         segments(

@@ -14,7 +14,7 @@ pub const SLOW_START_END: Param = Param {
     name: "slow-start-end",
     kind: ValueKind::Name { allowed: || ENDS.to_vec(), refused: &[] },
     default: "exact",
-    doc: "Slow start stops at ssthresh, or an ACK that finds cwnd not above it counts wholly.",
+    doc: "Slow start stops at ssthresh, or an ACK with cwnd not above it counts in full.",
     source: "RFC 5681 §3.1 leaves cwnd = ssthresh open; FreeBSD newreno_ack_received overshoots",
 };
 

@@ -182,22 +182,22 @@ impl Lcg {
 /// One random step of ACKs and events; timeouts only with `timeouts`.
 pub(super) fn random_event(
     flow: &mut SyntheticSender,
-    mix: &mut Lcg,
+    rng: &mut Lcg,
     timeouts: bool,
 ) -> Option<AckOutcome> {
     let in_flight = flow.cwnd();
     let now = flow.now;
-    match mix.below(40) {
+    match rng.below(40) {
         0 => flow.lose(in_flight),
         1 => flow.event(&CongestionEvent::Loss { now, in_flight, already_reduced: true }),
         2 => flow.event(&CongestionEvent::Recovered { now, in_flight: in_flight / 2 }),
         3 => flow.event(&CongestionEvent::Undo { now }),
         4 => flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 10 }),
-        5 if timeouts => flow.rto(mix.below(2) == 0, in_flight),
-        6..=15 => return Some(flow.marked_ack(MSS, mix.below(2) == 0)),
+        5 if timeouts => flow.rto(rng.below(2) == 0, in_flight),
+        6..=15 => return Some(flow.marked_ack(MSS, rng.below(2) == 0)),
         _ => {
-            let sample = flow.sample(MSS * (1 + mix.below(3)));
-            let may_grow = mix.below(4) > 0;
+            let sample = flow.sample(MSS * (1 + rng.below(3)));
+            let may_grow = rng.below(4) > 0;
             let sample = AckSample { may_grow, app_limited: !may_grow, ..sample };
             return Some(flow.feed(&sample));
         }

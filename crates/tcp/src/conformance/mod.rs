@@ -69,7 +69,7 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "frozen",
-        "the window does not grow on an ACK on which it may not",
+        "the window does not grow on an ACK with `may_grow` unset",
         "RFC 5681 §3.2, RFC 7661 §4.2, RFC 3168 §6.1.2",
         growth::frozen,
     ),
@@ -93,19 +93,19 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "one-cut",
-        "a marked ACK does not cut the window where the cut rule does not allow it",
+        "a marked ACK does not cut the window unless the cut rule allows it",
         "RFC 3168 §6.1.2, RFC 8257 §3.3",
         reaction::one_cut,
     ),
     rule(
         "clean-ack",
-        "an ACK without a mark does not cut the window, whatever was marked before",
+        "an ACK without a mark does not cut the window, regardless of earlier marks",
         "RFC 3168 §6.1.2, RFC 8257 §3.3",
         reaction::clean_ack,
     ),
     rule(
         "cut-or-grow",
-        "an ACK that cuts the window does not grow it as well",
+        "an ACK that cuts the window does not also grow it",
         "RFC 3168 §6.1.2, RFC 8257 §3.4",
         reaction::cut_or_grow,
     ),
@@ -123,19 +123,19 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "proportional",
-        "a proportional cut is half when all is marked, a quarter at half, nearly none at rare marks",
+        "a proportional cut is half with all data marked, a quarter at half, nearly none at rare marks",
         "RFC 8257 §3.3",
         reaction::proportional,
     ),
     rule(
         "no-ecn",
-        "without ECN agreed the control behaves as if marks did not exist",
+        "without ECN negotiated the control ignores marks",
         "RFC 3168 §6.1.1",
         reaction::no_ecn,
     ),
     rule(
         "loss-halves",
-        "a loss halves ssthresh from what is in flight, however rare marks were before",
+        "a loss sets ssthresh to half of the bytes in flight, even if marks were rare before",
         "RFC 5681 §3.1 eq. 4, RFC 8257 §3.5",
         events::loss_halves,
     ),
@@ -147,7 +147,7 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "recovered-burst",
-        "the end of recovery leaves at most one segment more than is in flight",
+        "the end of recovery leaves at most the bytes in flight plus one segment",
         "RFC 6582 §3.2 step 3 (1)",
         events::recovered_burst,
     ),
@@ -159,19 +159,19 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "idle-restart",
-        "after idle the window is at most the initial one, never larger, and ssthresh stays",
+        "after idle the window is at most the initial one, never larger, and ssthresh is unchanged",
         "RFC 5681 §4.1",
         events::idle_restart,
     ),
     rule(
         "undo",
-        "undo restores what the last loss reaction took, once",
+        "undo restores the state before the last loss reaction, once",
         "RFC 4015 §3.2, RFC 3522",
         events::undo,
     ),
     rule(
         "floor",
-        "no reaction but a timeout takes the window or ssthresh below the declared floor",
+        "no reaction except a timeout reduces the window or ssthresh below the declared floor",
         "RFC 5681 §3.1 eq. 4, RFC 3168 §6.1.2",
         bounds::floor,
     ),
@@ -183,7 +183,7 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "deterministic",
-        "two of them that see the same do the same",
+        "two instances with equal input behave equally",
         "the contract of this crate",
         bounds::deterministic,
     ),
@@ -191,11 +191,11 @@ pub static RULES: &[Rule] = &[
 
 const fn rule(
     name: &'static str,
-    says: &'static str,
+    requirement: &'static str,
     source: &'static str,
     check: fn(Subject<'_>) -> RuleFailure,
 ) -> Rule {
-    Rule { name, requirement: says, source, check }
+    Rule { name, requirement, source, check }
 }
 
 /// Returns every rule that `entry` breaks without an exemption and every unneeded exemption, with
@@ -214,7 +214,10 @@ pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
             (Some(detail), None) => out.push(Violation { rule: rule.name, detail }),
             (None, Some(_)) => out.push(Violation {
                 rule: EXEMPTION,
-                detail: format!("it is exempt from `{}` and keeps to it", rule.name),
+                detail: format!(
+                    "it is exempt from `{}` but follows it; remove the exemption",
+                    rule.name
+                ),
             }),
             (Some(_), Some(_)) | (None, None) => {}
         }

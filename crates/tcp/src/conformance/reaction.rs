@@ -114,9 +114,9 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
             return grew("a mark after a clean time", step.before, step.after);
         }
     }
-    let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(7));
+    let (mut flow, mut rng) = (SyntheticSender::new(subject, &SETUP), Lcg::new(7));
     for i in 0..5000 {
-        if let Some(step) = random_event(&mut flow, &mut mix, true)
+        if let Some(step) = random_event(&mut flow, &mut rng, true)
             && step.reaction == Reaction::Reduced
             && step.after > step.before
         {
@@ -127,9 +127,9 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
 }
 
 pub(super) fn reports_cuts(subject: Subject<'_>) -> RuleFailure {
-    let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(11));
+    let (mut flow, mut rng) = (SyntheticSender::new(subject, &SETUP), Lcg::new(11));
     for i in 0..5000 {
-        if let Some(step) = random_event(&mut flow, &mut mix, true)
+        if let Some(step) = random_event(&mut flow, &mut rng, true)
             && step.reaction == Reaction::None
             && step.after < step.before
         {

@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_loses_is_not_followed_down_by_a_queue() {
-        // The one-way delay of a standing queue falls below the baseline: no queue, not a new
+        // The one-way delay of a steady queue falls below the baseline: no queue, not a new
         // baseline.
         let mut path = Path::new(0, -40);
         assert_eq!(path.measure(0, 0, 0), 0);

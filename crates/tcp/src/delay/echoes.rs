@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn one_way_times_may_be_anything_and_stamps_may_wrap() {
+    fn one_way_delays_may_be_negative_and_stamps_may_wrap() {
         // The far clock is 2 s behind: one-way delays are far below zero.
         let behind = |at: u32| at.wrapping_sub(2_000_000_000);
         let times = [(u32::MAX - 999, behind(9_000), 1), (1, behind(12_001), 1)];

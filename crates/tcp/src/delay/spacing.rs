@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_spread_and_what_comes_after_it_stays() {
+    fn a_batch_is_spread_and_later_stamps_are_unchanged() {
         // DX fig. 5: four packets with one stamp at 10 Gbit/s, 1230.4 ns each.
         let batch = [50_000; 4];
         assert_eq!(corrected(10, &batch), [50_000, 51_230, 52_460, 53_691]);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_enough_apart_is_not_touched() {
+    fn stamps_far_enough_apart_are_unchanged() {
         let spaced = [50_000, 51_231, 52_462, 99_999];
         assert_eq!(corrected(10, &spaced), spaced);
     }

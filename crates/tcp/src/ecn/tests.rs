@@ -1,7 +1,7 @@
 use super::*;
 
-fn state(wish: EcnNegotiation, ect: EctClass) -> EcnState {
-    EcnState::new(&Config { ecn: wish, ect, ..Config::default() })
+fn state(configured: EcnNegotiation, ect: EctClass) -> EcnState {
+    EcnState::new(&Config { ecn: configured, ect, ..Config::default() })
 }
 
 /// A state in which both ends negotiated ECN.
@@ -80,7 +80,7 @@ fn cwr_is_owed_once_and_only_where_agreed() {
 }
 
 #[test]
-fn growth_freezes_as_the_switch_says() {
+fn growth_freezes_by_the_switch() {
     let make = |freeze_growth| {
         let mut e = agreed(&Config { freeze_growth, ..Config::default() });
         e.on_cut(100);

@@ -50,7 +50,7 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
             refused: &[],
         },
         default: "likely",
-        doc: "When the count may have gone round: assume that it did (`safest`), only where ACKs usually \
+        doc: "If the count may have wrapped: assume that it did (`safest`), only if ACKs usually \
               cover less than half a cycle (`likely`), or never (`least`).",
         source: "RFC 9768 §3.2.2.5.2; appendix A.2.1 has both `safest` and `likely`",
     }],
@@ -158,7 +158,7 @@ mod tests {
 
     /// Every count of marks up to the delivered packets, and every wrapped count.
     #[test]
-    fn the_safest_count_is_between_the_truth_and_what_was_delivered() {
+    fn the_safest_count_is_between_the_truth_and_the_delivered_packets() {
         for packets in 0..40_u32 {
             for truth in 0..=packets {
                 let seen = decoder("safest").on_ack(&view((truth % 8) as u8, packets)).ce_segments;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_a_share_of_what_was_delivered() {
+    fn bytes_are_a_share_of_the_delivered_bytes() {
         let mut d = decoder("safest");
         let of = |d: &mut Box<dyn FeedbackDecoder>, ahead, packets, bytes| {
             let ack = AckView { delivered_bytes: bytes, ..view(ahead, packets) };

@@ -21,7 +21,7 @@ use crate::params::Params;
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: "dctcp",
-    summary: "exact echo: what an ACK with ECE delivers was marked, nothing else",
+    summary: "exact echo: data delivered by an ACK with ECE was marked, nothing else",
     spec: "RFC 8257 §3.3",
     params: &[],
     ack_policies: &["dctcp", "odctcp", "tdctcp"],

@@ -89,7 +89,7 @@ fn one_ack_at_a_flip_is_exact_with_the_repair_only() {
 }
 
 #[test]
-fn a_flip_that_hastens_nothing_is_wrong_by_one_in_either_way() {
+fn when_waiting_is_wrong_by_one_in_either_direction() {
     // A mark with no ACK pending, then a clean segment: one ACK without ECE covers both.
     assert_eq!(counted("when-waiting", "freebsd", 0b01), 0);
     assert_eq!(counted("split", "freebsd", 0b01), 1);

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_one_segment_is_taken_at_its_word() {
+    fn an_ack_of_one_segment_is_not_corrected() {
         let acks = [(1, true), (1, false), (1, true), (2, true), (1, false)];
         assert_eq!(seen(&acks), [(1000, 1), (0, 0), (1000, 1), (2000, 2), (0, 0)]);
     }

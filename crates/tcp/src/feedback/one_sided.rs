@@ -37,7 +37,7 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
         name: "count",
         kind: ValueKind::Name { allowed: || COUNTS.to_vec(), refused: &[] },
         default: "latched",
-        doc: "What counts as marked: all under a latched ECE, or its first ACK only.",
+        doc: "Data that counts as marked: all under a latched ECE, or that of its first ACK only.",
         source: "ODCTCP thesis §5.1.2 (latched); first is lowtide's",
     }],
     ack_policies: &[],
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn latched_counts_all_and_first_what_is_news() {
+    fn latched_counts_all_and_first_only_new_ece() {
         // A mark, CWR on the sixth segment, another mark on the seventh.
         for (count, expected) in [
             ("latched", [0, 1000, 1000, 1000, 1000, 0, 1000, 1000]),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_on_the_segment_with_cwr_is_news_without_a_clean_ack_between() {
+    fn a_mark_on_the_cwr_segment_is_new_without_a_clean_ack_between() {
         let mut d = decoder("first");
         assert_eq!(ack(&mut *d, true), 1000);
         d.on_cwr_sent(3000);

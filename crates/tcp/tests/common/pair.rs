@@ -141,19 +141,19 @@ impl Pair {
         let index = self.sent[from as usize];
         self.sent[from as usize] += 1;
         let packet = Packet::from_segment(&seg, &frame);
-        let trip = SentSegment { from, index, seg, packet, sent_at: self.now };
-        let fate = (self.link)(&trip);
-        self.trace.push((trip, fate));
+        let sent = SentSegment { from, index, seg, packet, sent_at: self.now };
+        let action = (self.link)(&sent);
+        self.trace.push((sent, action));
         let to = if from == Side::A { Side::B } else { Side::A };
         let mut seg = seg;
         let mut at = self.now + self.delay;
-        match fate {
+        match action {
             LinkAction::Drop => return,
             LinkAction::Mark if seg.ecn.is_capable() => seg.ecn = Ecn::Ce,
             LinkAction::Delay(more) => at += more,
             LinkAction::Pass | LinkAction::Mark | LinkAction::Duplicate => {}
         }
-        for _ in 0..if fate == LinkAction::Duplicate { 2 } else { 1 } {
+        for _ in 0..if action == LinkAction::Duplicate { 2 } else { 1 } {
             self.in_flight.insert((at, self.counter), (to, seg));
             self.counter += 1;
         }
@@ -224,9 +224,9 @@ impl Pair {
     /// The last segments, for errors.
     pub(crate) fn tail(&self) -> String {
         let from = self.trace.len().saturating_sub(60);
-        let lines = self.trace[from..].iter().map(|(t, fate)| {
+        let lines = self.trace[from..].iter().map(|(t, action)| {
             let arrow = if t.from == Side::A { ">" } else { "<" };
-            format!("{:?} {arrow} {} {fate:?}", t.sent_at, t.packet)
+            format!("{:?} {arrow} {} {action:?}", t.sent_at, t.packet)
         });
         lines.collect::<Vec<_>>().join("\n")
     }

@@ -89,7 +89,7 @@ fn family() -> String {
 }
 
 #[test]
-fn the_page_holds_the_switches_as_they_are() {
+fn the_page_lists_the_current_switches() {
     let (path, text) = page();
     let (head, tail) = text.split_once(MARK).unwrap();
     if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {

@@ -26,7 +26,7 @@ impl World {
                 return;
             }
         }
-        let Addresses::V4 { src, dst } = addresses else { panic!("IPv6 out of nowhere") };
+        let Addresses::V4 { src, dst } = addresses else { panic!("unexpected IPv6") };
         let mut seg = seg;
         if packet.segments > 1 {
             seg.rx.coalesced = packet.segments;

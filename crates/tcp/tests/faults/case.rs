@@ -129,32 +129,32 @@ pub(crate) struct Case {
 impl Case {
     pub(crate) fn draw(size: Size, seed: u64) -> Self {
         let mut d = Draw::new(seed, 0, "case");
-        let hostile = match d.below(20) {
+        let attacker = match d.below(20) {
             0..=2 => Attacker::Blind,
             3..=4 => Attacker::LyingPeer,
             _ => Attacker::No,
         };
-        let weather = match d.below(20) {
+        let impairment = match d.below(20) {
             0 | 1 => Impairment::Perfect,
             2..=12 => Impairment::Mild,
             _ => Impairment::Heavy,
         };
-        let hostile = if weather == Impairment::Perfect { Attacker::No } else { hostile };
+        let attacker = if impairment == Impairment::Perfect { Attacker::No } else { attacker };
         let delay = d.micros(5, 20_000);
-        let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, weather));
+        let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, impairment));
         let count = d.pick(&[1, 1, 1, 2, 3, 4]);
         let mut pairs = Vec::new();
         for index in 0..count {
-            let pair = PairPlan::draw(&mut d, index, delay, weather);
-            let sequel = pair.open == Open::Client && pair.ports[0] != 0 && d.permille(300);
+            let pair = PairPlan::draw(&mut d, index, delay, impairment);
+            let reuses_ports = pair.open == Open::Client && pair.ports[0] != 0 && d.permille(300);
             // It may meet a TIME-WAIT that delays its SYN.
-            let sequel = sequel && weather != Impairment::Perfect;
+            let reuses_ports = reuses_ports && impairment != Impairment::Perfect;
             pairs.push(pair.clone());
-            if sequel {
+            if reuses_ports {
                 pairs.push(PairPlan { reuses_ports: true, ..pair });
             }
         }
-        let lateness = if weather != Impairment::Perfect && d.permille(200) {
+        let lateness = if impairment != Impairment::Perfect && d.permille(200) {
             d.micros(1, 3_000)
         } else {
             Duration::ZERO
@@ -176,10 +176,10 @@ impl Case {
                 pair.cut_short(&mut g);
             }
         }
-        let plays = |g: &mut Draw| weather != Impairment::Perfect && g.permille(300);
-        let games =
+        let plays = |g: &mut Draw| impairment != Impairment::Perfect && g.permille(300);
+        let middleboxes =
             [(); 2].map(|()| if plays(&mut g) { Some(Middlebox::draw(&mut g)) } else { None });
-        if weather != Impairment::Perfect {
+        if impairment != Impairment::Perfect {
             for end in pairs.iter_mut().flat_map(|p| &mut p.ends) {
                 if g.permille(30) {
                     end.reads = Reads::Hoard;
@@ -188,9 +188,9 @@ impl Case {
         }
         pairs.iter_mut().for_each(PairPlan::shorten);
         let backlog =
-            if shared && weather != Impairment::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
-        let calm = weather != Impairment::Heavy
-            && hostile != Attacker::LyingPeer
+            if shared && impairment != Impairment::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
+        let must_complete = impairment != Impairment::Heavy
+            && attacker != Attacker::LyingPeer
             && pairs.iter().all(|p| {
                 p.open == Open::Client
                     && p.ends
@@ -202,13 +202,13 @@ impl Case {
             seed,
             numbers,
             faults,
-            impairment: weather,
-            attacker: hostile,
-            middleboxes: games,
+            impairment,
+            attacker,
+            middleboxes,
             pairs,
             lateness,
             backlog,
-            must_complete: calm,
+            must_complete,
         }
     }
 }
@@ -239,7 +239,7 @@ fn numbers(d: &mut Draw) -> Numbers {
 }
 
 impl PairPlan {
-    fn draw(d: &mut Draw, index: u16, delay: Duration, weather: Impairment) -> Self {
+    fn draw(d: &mut Draw, index: u16, delay: Duration, impairment: Impairment) -> Self {
         let open = if d.permille(120) { Open::Simultaneous } else { Open::Client };
         let first = Instant::ZERO + d.micros(1, 50_000);
         let second = match d.below(4) {
@@ -253,7 +253,7 @@ impl PairPlan {
             _ => 2000 + index,
         };
         let ports = [client_port, 1000 + index];
-        let mut ends = [EndPlan::draw(d, delay, weather), EndPlan::draw(d, delay, weather)];
+        let mut ends = [EndPlan::draw(d, delay, impairment), EndPlan::draw(d, delay, impairment)];
         // One end must close first.
         if ends.iter().all(|e| e.close == Close::AfterPeer) {
             ends[d.below(2) as usize].close = Close::Written;
@@ -290,8 +290,8 @@ impl PairPlan {
 }
 
 impl EndPlan {
-    fn draw(d: &mut Draw, delay: Duration, weather: Impairment) -> Self {
-        let config = Arc::new(config::draw(d, weather));
+    fn draw(d: &mut Draw, delay: Duration, impairment: Impairment) -> Self {
+        let config = Arc::new(config::draw(d, impairment));
         let mss = u64::from(config.mtu - 40);
         let total = match d.below(10) {
             0 => 0,

@@ -12,10 +12,10 @@ use crate::case::Impairment;
 use crate::draw::Draw;
 
 /// Any value that a user may set, the usual ones more often.
-pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
-    let heavy = weather == Impairment::Heavy;
+pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
+    let heavy = impairment == Impairment::Heavy;
     // On a perfect path these values ensure that no timer fires without need.
-    let patient = weather == Impairment::Perfect;
+    let patient = impairment == Impairment::Perfect;
     let buffer = |d: &mut Draw| {
         Bytes::new(match d.below(20) {
             0 => d.doublings(1, 500),

@@ -113,7 +113,7 @@ impl End {
                 }
             }
             Event::Writable => {
-                assert!(self.waits_for_room, "Writable, and nobody was told that it is full");
+                assert!(self.waits_for_room, "Writable without an earlier zero from send_space");
                 self.waits_for_room = false;
                 self.writable = true;
             }

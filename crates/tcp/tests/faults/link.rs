@@ -29,8 +29,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn draw(d: &mut Draw, delay: Duration, weather: Impairment) -> Self {
-        let heavy = weather == Impairment::Heavy;
+    pub(crate) fn draw(d: &mut Draw, delay: Duration, impairment: Impairment) -> Self {
+        let heavy = impairment == Impairment::Heavy;
         let worst = if heavy { 300 } else { 100 };
         let chance = |d: &mut Draw, worst: u32| match d.below(3) {
             0 => 0,
@@ -72,7 +72,7 @@ impl Faults {
             mark_above: d.micros(10, 10_000),
             blackouts,
         };
-        if weather != Impairment::Perfect {
+        if impairment != Impairment::Perfect {
             return drawn;
         }
         Self { loss: 0, duplicate: 0, reorder: 0, corrupt: 0, byte_time: 0, ..drawn }

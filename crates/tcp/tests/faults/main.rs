@@ -90,7 +90,7 @@ fn campaign(size: Size, part: u64) {
     assert!(failed.is_empty(), "{} of {} seeds failed", failed.len(), tally.cases);
     if !chosen && size == Size::Long {
         let missing = tally.missing();
-        assert!(missing.is_empty(), "the campaign never met: {missing:?}");
+        assert!(missing.is_empty(), "the campaign never exercised: {missing:?}");
     }
 }
 

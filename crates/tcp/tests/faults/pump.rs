@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Looks at the connection from outside, and lets it go when it is over.
+    /// Checks the connection from outside, and releases it when it is over.
     fn look(&mut self, end: usize) {
         if self.ends[end].vanished {
             self.tally.vanished += 1;
@@ -191,7 +191,7 @@ impl World {
         let readable = e.inbox.read_upto() + e.inbox.readable();
         if info.state.is_synchronised() && e.invariants.ack_due(readable, &e.plan.config) {
             let latest = now + e.plan.config.delack_timer + self.case.lateness;
-            assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is owed for too long");
+            assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is pending for too long");
         }
         if info.state.can_receive() {
             e.invariants.check_window_opens(readable, e.inbox.readable(), info.mss, &e.plan.config);
@@ -221,7 +221,7 @@ impl World {
         };
         assert!(!waits || e.timeout.is_some(), "{:?}: waits and no timer runs", info.state);
         if info.state == State::Closed {
-            assert!(e.is_over(), "closed and nobody was told");
+            assert!(e.is_over(), "closed without an event");
             assert_eq!(e.timeout, None, "a timer of a closed connection");
         }
         if self.draw.permille(20) {

@@ -44,7 +44,7 @@ impl ReductionChecker {
         let losses = c.fast_retransmits - std::mem::replace(&mut self.losses, c.fast_retransmits);
         let timeouts = c.rto_count - std::mem::replace(&mut self.timeouts, c.rto_count);
         if c.undos != std::mem::replace(&mut self.undos, c.undos) {
-            // That was not a loss episode.
+            // The loss was spurious, so there was no episode.
             self.loss = None;
         }
         assert!(marks + losses <= 1, "{marks} cuts for marks and {losses} for losses at once");

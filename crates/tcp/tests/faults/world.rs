@@ -139,7 +139,7 @@ impl World {
             steps += 1;
             let lies = self.case.attacker == Attacker::LyingPeer && !self.giving_up;
             if steps > if lies { MAX_STEPS_LYING_PEER } else { MAX_STEPS } {
-                assert!(lies, "it does not end");
+                assert!(lies, "the case does not end");
                 self.give_up();
                 steps = 0;
             }

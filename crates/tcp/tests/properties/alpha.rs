@@ -91,7 +91,7 @@ fn fixed_points_at_the_ends() {
 }
 
 #[test]
-fn every_start_comes_to_rest() {
+fn every_start_reaches_a_fixed_point() {
     every_share(|shift, ce, total| {
         for (name, rule) in [("linux", alpha_linux as Rule), ("freebsd", alpha_freebsd)] {
             // Monotonic maps cannot cycle: from each end they reach a fixed point.

@@ -145,7 +145,7 @@ proptest! {
 
     /// Data beyond the window is not kept, and the window never shrinks.
     #[test]
-    fn the_window_is_a_promise(buffer in 1_u64..3000, pieces in prop::collection::vec((0_u64..4000, 1_u32..600, 0_u64..800), 1..60)) {
+    fn the_window_never_shrinks(buffer in 1_u64..3000, pieces in prop::collection::vec((0_u64..4000, 1_u32..600, 0_u64..800), 1..60)) {
         let irs = SeqNum::new(u32::MAX - 1500);
         let now = Instant::ZERO + Duration::from_ms(1);
         let receive_buffer = Bytes::new(buffer);

@@ -11,7 +11,7 @@ use crate::single::{SingleConnection, plain};
 
 /// Both ends in TIME-WAIT, the state after a simultaneous close.
 #[test]
-fn two_ends_in_time_wait_have_nothing_to_say_to_each_other() {
+fn two_ends_in_time_wait_send_nothing() {
     let addresses = [1, 2].map(|n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)));
     let mut hosts = [Endpoint::new(1), Endpoint::new(2)];
     let config = Arc::new(plain());
@@ -74,7 +74,7 @@ fn a_reset_in_last_ack_is_only_harmless_when_all_data_got_through() {
 }
 
 #[test]
-fn a_fin_waits_for_the_window_and_no_longer() {
+fn a_fin_leaves_as_soon_as_the_window_opens() {
     let mut c = SingleConnection::established(plain());
     c.conn.send(100);
     c.sends_all();

@@ -7,12 +7,12 @@ use lowtide_wire::Flags;
 use crate::single::{SingleConnection, plain};
 
 #[test]
-fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
+fn writable_follows_only_after_a_full_buffer_was_reported() {
     let mut c = SingleConnection::established(Config { send_buffer: Bytes::new(2000), ..plain() });
     c.conn.send(1000);
     assert_eq!(c.sends_all().len(), 1);
     c.arrives(0, 0, 1000, Flags::NONE).unwrap();
-    assert_eq!(c.events(), [], "nobody asked for room");
+    assert_eq!(c.events(), [], "no one asked for room");
 
     assert_eq!(c.conn.send_space(), 2000);
     c.conn.send(2000);

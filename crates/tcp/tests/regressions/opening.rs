@@ -75,7 +75,7 @@ fn a_small_mtu_is_kept_and_a_hostile_mss_is_bounded() {
 }
 
 #[test]
-fn delay_stamps_are_not_offered_where_a_packet_has_no_room_beside_them() {
+fn the_delay_option_is_not_offered_if_the_mtu_has_no_room() {
     for (mtu, offered) in [(68, false), (69, true), (1500, true)] {
         let config = Config { mtu, timestamps: true, delay_option: true, ..plain() };
         let mut c = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(99), 0);

@@ -39,22 +39,22 @@ impl SingleConnection {
     pub(crate) fn opened(config: Config, window: u16) -> Self {
         let sack_permitted = config.sack;
         let conn = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(ISN), 0);
-        let mut lone = Self { conn, now: Instant::ZERO, window };
-        assert!(lone.sends().is_some_and(|t| t.header.flags.contains(Flags::SYN)));
-        lone.later(Duration::from_ms(1));
+        let mut single = Self { conn, now: Instant::ZERO, window };
+        assert!(single.sends().is_some_and(|t| t.header.flags.contains(Flags::SYN)));
+        single.later(Duration::from_ms(1));
         let syn_ack = Segment {
             seq: SeqNum::new(IRS),
             ack: SeqNum::new(ISN + 1),
             flags: Flags::SYN | Flags::ACK,
             window,
             options: Options { mss: Some(1000), sack_permitted, ..Options::default() },
-            ..lone.segment()
+            ..single.segment()
         };
-        assert_eq!(lone.takes(&syn_ack), Ok(Accepted::default()));
-        assert_eq!(lone.conn.poll_event(), Some(Event::Established));
-        assert!(lone.sends().is_some(), "the ACK of the SYN-ACK");
-        assert!(lone.sends().is_none());
-        lone
+        assert_eq!(single.takes(&syn_ack), Ok(Accepted::default()));
+        assert_eq!(single.conn.poll_event(), Some(Event::Established));
+        assert!(single.sends().is_some(), "the ACK of the SYN-ACK");
+        assert!(single.sends().is_none());
+        single
     }
 
     fn segment(&self) -> Segment {

@@ -51,7 +51,7 @@ fn the_older_of_two_split_acks_offers_the_same_edge() {
     let seen: Vec<_> = acks.iter().map(|a| (a.ack.raw(), a.flags.contains(Flags::ECE))).collect();
     assert_eq!(seen, [(200, false), (300, true)]);
     let edges: Vec<_> = acks.iter().map(|a| a.ack.raw() + u32::from(a.window)).collect();
-    assert_eq!(edges, [10_100; 2], "as the SYN-ACK promised");
+    assert_eq!(edges, [10_100; 2], "as the SYN-ACK advertised");
 }
 
 #[test]

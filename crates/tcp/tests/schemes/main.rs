@@ -27,7 +27,7 @@ fn files(root: &Path, dir: &Path, out: &mut BTreeMap<String, String>) {
 }
 
 #[test]
-fn the_pages_say_what_the_code_says() {
+fn the_pages_are_current() {
     let (root, pages) = (folder(), pages::all());
     let mut there = BTreeMap::new();
     files(&root, &root, &mut there);
@@ -50,7 +50,7 @@ fn the_pages_say_what_the_code_says() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_resolve() {
     if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
         // The pages are being written.
         return;

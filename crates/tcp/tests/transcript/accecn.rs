@@ -15,7 +15,7 @@ fn client(o: Origin, config: &Config) -> Script {
 }
 
 #[test]
-fn the_counter_goes_round() {
+fn the_counter_wraps() {
     at_every_origin(|o| {
         let one = Config { delack_segments: 1, ..accurate() };
         let mut t = client(o, &one);
@@ -56,7 +56,7 @@ fn the_counter_is_on_every_segment_and_there_is_no_cwr() {
 }
 
 #[test]
-fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
+fn marks_outside_the_window_are_not_counted() {
     at_every_origin(|o| {
         let mut t = client(o, &Config { dsack: false, ..accurate() });
         t.run(
@@ -88,7 +88,7 @@ fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
 }
 
 #[test]
-fn marked_acks_are_answered_by_every_third_and_only_where_sack_tells_them_apart() {
+fn every_third_marked_ack_is_answered_and_only_with_sack() {
     at_every_origin(|o| {
         let mut t = client(o, &accurate());
         t.run(
@@ -201,8 +201,8 @@ fn the_count_is_never_below_the_truth() {
                     return if dice(1000) < marked { LinkAction::Mark } else { LinkAction::Pass };
                 }
                 // The handshake and the last packets arrive.
-                let fate = if (2..60).contains(&t.index) { dice(1000) } else { 1000 };
-                match fate {
+                let roll = if (2..60).contains(&t.index) { dice(1000) } else { 1000 };
+                match roll {
                     f if f < lost => LinkAction::Drop,
                     f if f < lost + lost / 10 => LinkAction::Delay(Duration::from_ms(3)),
                     f if f < lost + lost / 5 => LinkAction::Duplicate,

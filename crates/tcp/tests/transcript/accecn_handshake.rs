@@ -4,12 +4,12 @@ use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, State};
 
 use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
-fn wish(ecn: EcnNegotiation) -> Config {
+fn negotiation(ecn: EcnNegotiation) -> Config {
     Config { ecn, ..plain() }
 }
 
 fn accurate() -> Config {
-    wish(EcnNegotiation::AccEcn)
+    negotiation(EcnNegotiation::AccEcn)
 }
 
 /// AE, CWR and ECE as the letters of a packet.
@@ -22,7 +22,7 @@ fn ace(bits: u8) -> String {
 const FIELDS: [(&str, u8); 4] = [("noecn", 0b010), ("ect1", 0b011), ("ect0", 0b100), ("ce", 0b110)];
 
 #[test]
-fn table_2_what_the_client_makes_of_each_syn_ack() {
+fn table_2_client_mode_after_each_syn_ack() {
     at_every_origin(|o| {
         for (answer, mode, ect) in [
             (0b000, "Off", false),
@@ -85,7 +85,7 @@ fn table_2_an_ect_syn_may_arrive_as_it_was_or_marked_and_not_without_ect() {
 }
 
 #[test]
-fn table_2_what_the_server_answers_to_each_syn() {
+fn table_2_server_answer_to_each_syn() {
     at_every_origin(|o| {
         for ecn in [EcnNegotiation::AccEcn, EcnNegotiation::AccEcnPassive] {
             for syn in 0..8 {
@@ -97,7 +97,7 @@ fn table_2_what_the_server_answers_to_each_syn() {
                         _ => (encoded, "AccEcn", 0b010),
                     };
                     let syn = format!("[{field}] S{} 0:0(0) <mss 1460>", ace(syn));
-                    Script::passive(o, &wish(ecn), &syn).run(&format!(
+                    Script::passive(o, &negotiation(ecn), &syn).run(&format!(
                         "> [noecn] S.{} 0:0(0) ack 1 <mss 1000>
                          +10ms < .{} 1:1(0) ack 1
                          is ecn {mode}
@@ -112,7 +112,7 @@ fn table_2_what_the_server_answers_to_each_syn() {
 }
 
 #[test]
-fn table_4_what_the_server_makes_of_the_last_ack() {
+fn table_4_server_state_after_the_last_ack() {
     at_every_origin(|o| {
         for class in [EctClass::Data, EctClass::All] {
             let config = Config { ect: class, ..accurate() };
@@ -322,7 +322,7 @@ fn syns_of_both_kinds_are_reset() {
             ));
         }
         // A host without AccECN sees equal flags twice.
-        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "SEWA 0:0(0) <mss 1460>").run(
+        Script::passive(o, &negotiation(EcnNegotiation::Rfc3168), "SEWA 0:0(0) <mss 1460>").run(
             "> S.E 0:0(0) ack 1 <mss 1000>
              +500ms < SEW 0:0(0) <mss 1460> -> BadHandshake
              > S.E 0:0(0) ack 1 <mss 1000>",
@@ -342,7 +342,7 @@ fn simultaneous_open() {
             // A host that requested nothing has already declined.
             (EcnNegotiation::AccEcnPassive, "S", "SEWA", "S.", "S.", "Off", ".", false),
         ] {
-            Script::active(o, &wish(ecn)).run(&format!(
+            Script::active(o, &negotiation(ecn)).run(&format!(
                 "> {syn} 0:0(0) <mss 1000>
                  +10ms < {peer} 0:0(0) <mss 1460>
                  > {answer} 0:0(0) ack 1 <mss 1000>
@@ -356,12 +356,12 @@ fn simultaneous_open() {
 }
 
 #[test]
-fn every_wish_meets_every_wish() {
+fn every_pair_of_ecn_settings_agrees_on_a_mode() {
     use EcnNegotiation::{AccEcn, AccEcnPassive, Off, Passive, Rfc3168};
     for client in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
         for server in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
             at_every_origin(|o| {
-                let mut pair = Pair::new(o, &wish(client), &wish(server), ms(5));
+                let mut pair = Pair::new(o, &negotiation(client), &negotiation(server), ms(5));
                 pair.a.send(10_000);
                 pair.run_until(ms(20_000), |p| p.a.acked_upto() == 10_000);
                 let (a, b) = (pair.a.info(), pair.conn(Side::B).info());
@@ -378,7 +378,7 @@ fn every_wish_meets_every_wish() {
 }
 
 #[test]
-fn nobody_sets_ect_without_feedback_whatever_is_lost() {
+fn ect_is_never_set_without_feedback_under_any_loss() {
     // Every pattern of losses among eight of the first twelve packets.
     for lost in 0..256_u32 {
         at_every_origin(|o| {

@@ -101,7 +101,7 @@ fn rfc793_by_choice_any_reset_in_the_window_ends_the_connection() {
 }
 
 #[test]
-fn rfc5961_4_2_a_syn_is_challenged_wherever_it_lies() {
+fn rfc5961_4_2_a_syn_is_challenged_at_any_sequence_number() {
     at_every_origin(|o| {
         for at in [1, 2, 60_000, 0, -1, 70_000, 2_000_000_000, -2_000_000_000] {
             for flags in ["S", "S.", "SEW"] {
@@ -121,7 +121,7 @@ fn rfc5961_4_2_a_syn_is_challenged_wherever_it_lies() {
 
 /// PAWS is checked later: a host that restarted has other timestamps, or none.
 #[test]
-fn rfc5961_4_2_a_syn_is_challenged_whatever_its_timestamp() {
+fn rfc5961_4_2_a_syn_is_challenged_with_any_timestamp() {
     at_every_origin(|o| {
         let config = Config { timestamps: true, ..plain() };
         Script::established(o, &config).run(
@@ -233,7 +233,7 @@ fn rfc5961_5_2_a_refused_segment_leaves_no_timestamp() {
 }
 
 #[test]
-fn linux_refuses_acknowledgements_of_what_was_never_sent() {
+fn linux_rejects_acknowledgements_of_unsent_data() {
     at_every_origin(|o| {
         let config = Config { ack_accept: AckAccept::SentWindow, ..plain() };
         Script::established(o, &config).run(
@@ -288,7 +288,7 @@ fn a_syn_with_a_reset_and_a_syn_in_time_wait() {
 }
 
 #[test]
-fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
+fn rfc5961_7_challenges_per_interval_are_limited() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         for n in 0..10 {

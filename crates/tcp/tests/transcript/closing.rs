@@ -109,7 +109,7 @@ fn rfc9293_3_6_fin_with_the_last_data() {
 }
 
 #[test]
-fn rfc9293_3_6_what_comes_after_close_is_ignored_by_send() {
+fn rfc9293_3_6_send_after_close_is_ignored() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run(
@@ -331,7 +331,7 @@ fn rfc9293_3_8_3_unanswered_data_ends_the_connection() {
 }
 
 #[test]
-fn rfc9293_3_6_both_ends_close_whatever_is_lost() {
+fn rfc9293_3_6_both_ends_close_under_any_loss() {
     // A closes, B closes after it; or both close at once. Each packet of the close is lost once.
     for simultaneous in [false, true] {
         for lost in 0..8 {

@@ -92,7 +92,7 @@ fn rfc8257_3_3_alpha_goes_to_zero_without_marks() {
 }
 
 #[test]
-fn rfc8257_3_5_a_loss_halves_whatever_alpha_is() {
+fn rfc8257_3_5_a_loss_halves_for_any_alpha() {
     at_every_origin(|o| {
         let mut config = dctcp();
         switches::set_text(&mut config, "dctcp.initial-alpha", "100").expect("a switch");

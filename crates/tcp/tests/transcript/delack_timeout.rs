@@ -61,7 +61,7 @@ impl Ends {
 }
 
 #[test]
-fn only_the_ack_that_the_timer_released_says_so() {
+fn only_the_ack_released_by_the_timer_is_flagged() {
     let mut e = Ends::open();
     e.data();
     assert_eq!(e.sent(), Vec::new() as Vec<bool>, "it is delayed");
@@ -75,7 +75,7 @@ fn only_the_ack_that_the_timer_released_says_so() {
 }
 
 #[test]
-fn data_that_takes_the_ack_along_says_so_too_and_what_follows_does_not() {
+fn data_with_the_released_ack_is_flagged_and_later_data_is_not() {
     let mut e = Ends::open();
     e.data();
     e.wait(Duration::from_ms(200));

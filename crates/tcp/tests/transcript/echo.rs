@@ -54,7 +54,7 @@ fn rfc3168_erratum_3639_cwr_is_looked_at_before_ce() {
 }
 
 #[test]
-fn rfc3168_6_1_3_marks_do_not_hasten_delayed_acks() {
+fn rfc3168_6_1_3_marks_do_not_release_delayed_acks() {
     at_every_origin(|o| {
         Script::accepted(o, &Config { delack_segments: 2, ..latch() }).run(
             "< [ce] . 1:1001(1000) ack 1
@@ -104,7 +104,7 @@ fn rfc8257_3_6_ce_on_a_syn_is_ignored() {
 }
 
 #[test]
-fn rfc8257_3_2_a_flip_acknowledges_what_waits_with_the_old_echo_first() {
+fn rfc8257_3_2_a_flip_acknowledges_waiting_data_with_the_old_echo_first() {
     at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ect0] . 1:1001(1000) ack 1

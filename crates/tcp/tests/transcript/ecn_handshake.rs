@@ -4,12 +4,12 @@ use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, State};
 
 use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
-fn wish(ecn: EcnNegotiation) -> Config {
+fn negotiation(ecn: EcnNegotiation) -> Config {
     Config { ecn, ..plain() }
 }
 
 #[test]
-fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
+fn rfc3168_6_1_1_client_mode_after_each_syn_ack() {
     at_every_origin(|o| {
         for (ecn, syn, answer, agreed) in [
             (EcnNegotiation::Rfc3168, "SEW", "S.E", "Classic"),
@@ -23,7 +23,7 @@ fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
             (EcnNegotiation::Off, "S", "S.E", "Off"),
             (EcnNegotiation::Off, "S", "S.EW", "Off"),
         ] {
-            let mut t = Script::active(o, &wish(ecn));
+            let mut t = Script::active(o, &negotiation(ecn));
             t.run(&format!(
                 "> [noecn] {syn} 0:0(0) <mss 1000>
                  +10ms < {answer} 0:0(0) ack 1 <mss 1460>
@@ -35,7 +35,7 @@ fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
 }
 
 #[test]
-fn rfc3168_6_1_1_what_the_server_answers_to_each_syn() {
+fn rfc3168_6_1_1_server_answer_to_each_syn() {
     at_every_origin(|o| {
         for (ecn, syn, answer, agreed) in [
             (EcnNegotiation::Rfc3168, "SEW", "S.E", "Classic"),
@@ -48,7 +48,7 @@ fn rfc3168_6_1_1_what_the_server_answers_to_each_syn() {
             (EcnNegotiation::Rfc3168, "SEWA", "S.E", "Classic"),
             (EcnNegotiation::Off, "SEWA", "S.", "Off"),
         ] {
-            let mut t = Script::passive(o, &wish(ecn), &format!("{syn} 0:0(0) <mss 1460>"));
+            let mut t = Script::passive(o, &negotiation(ecn), &format!("{syn} 0:0(0) <mss 1460>"));
             t.run(&format!(
                 "> [noecn] {answer} 0:0(0) ack 1 <mss 1000>
                  +10ms < . 1:1(0) ack 1
@@ -61,7 +61,7 @@ fn rfc3168_6_1_1_what_the_server_answers_to_each_syn() {
 #[test]
 fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
     at_every_origin(|o| {
-        let mut t = Script::active(o, &wish(EcnNegotiation::Rfc3168));
+        let mut t = Script::active(o, &negotiation(EcnNegotiation::Rfc3168));
         t.run(
             "> SEW 0:0(0) <mss 1000>
              +1s > S 0:0(0) <mss 1000>
@@ -70,7 +70,7 @@ fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
              > . 1:1(0) ack 1
              is ecn Off",
         );
-        let stubborn = Config { ecn_fallback: false, ..wish(EcnNegotiation::Rfc3168) };
+        let stubborn = Config { ecn_fallback: false, ..negotiation(EcnNegotiation::Rfc3168) };
         Script::active(o, &stubborn).run(
             "> SEW 0:0(0) <mss 1000>
              +1s > SEW 0:0(0) <mss 1000>
@@ -82,10 +82,10 @@ fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
 }
 
 #[test]
-fn rfc3168_6_1_1_who_asked_both_ways_sets_no_ect_but_echoes() {
+fn rfc3168_6_1_1_a_client_with_both_kinds_of_syn_sets_no_ect_but_echoes() {
     at_every_origin(|o| {
         // The answer to the first SYN was only late; the peer uses ECN and marks may arrive.
-        let mut t = Script::active(o, &wish(EcnNegotiation::Rfc3168));
+        let mut t = Script::active(o, &negotiation(EcnNegotiation::Rfc3168));
         t.run(
             "> SEW 0:0(0) <mss 1000>
              +1s > S 0:0(0) <mss 1000>
@@ -101,9 +101,9 @@ fn rfc3168_6_1_1_who_asked_both_ways_sets_no_ect_but_echoes() {
 }
 
 #[test]
-fn rfc3168_6_1_1_a_server_that_hears_a_plain_syn_as_well_does_without() {
+fn rfc3168_6_1_1_a_server_that_also_gets_a_plain_syn_uses_no_ecn() {
     at_every_origin(|o| {
-        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "SEW 0:0(0) <mss 1460>").run(
+        Script::passive(o, &negotiation(EcnNegotiation::Rfc3168), "SEW 0:0(0) <mss 1460>").run(
             "> S.E 0:0(0) ack 1 <mss 1000>
              +500ms < S 0:0(0) <mss 1460> -> BadHandshake
              > S. 0:0(0) ack 1 <mss 1000>
@@ -111,7 +111,7 @@ fn rfc3168_6_1_1_a_server_that_hears_a_plain_syn_as_well_does_without() {
              is ecn Off",
         );
         // The other order: a host that declined once does not accept later.
-        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "S 0:0(0) <mss 1460>").run(
+        Script::passive(o, &negotiation(EcnNegotiation::Rfc3168), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              +500ms < SEW 0:0(0) <mss 1460> -> BadHandshake
              > S. 0:0(0) ack 1 <mss 1000>
@@ -131,7 +131,7 @@ fn rfc3168_6_1_1_simultaneous_open() {
             // A host that sent a SYN without ECN must not set ECT afterwards.
             (EcnNegotiation::Passive, "S", "SEW", "S.", "S.", "Off"),
         ] {
-            Script::active(o, &wish(ecn)).run(&format!(
+            Script::active(o, &negotiation(ecn)).run(&format!(
                 "> {syn} 0:0(0) <mss 1000>
                  +10ms < {peer} 0:0(0) <mss 1460>
                  > {answer} 0:0(0) ack 1 <mss 1000>
@@ -146,7 +146,7 @@ fn rfc3168_6_1_1_simultaneous_open() {
 #[test]
 fn rfc8257_3_6_ect_on_syn_follows_its_flags() {
     at_every_origin(|o| {
-        let all = Config { ect: EctClass::All, ..wish(EcnNegotiation::Rfc3168) };
+        let all = Config { ect: EctClass::All, ..negotiation(EcnNegotiation::Rfc3168) };
         Script::active(o, &all).run(
             "> [ect0] SEW 0:0(0) <mss 1000>
              +1s > [noecn] S 0:0(0) <mss 1000>",
@@ -163,12 +163,12 @@ fn rfc8257_3_6_ect_on_syn_follows_its_flags() {
 }
 
 #[test]
-fn rfc3168_6_1_1_both_ends_agree_whatever_is_lost() {
+fn rfc3168_6_1_1_both_ends_agree_under_any_loss() {
     // Each of the first four packets is lost, with fallback: no end sets ECT without the other's
     // echo.
     for lost in 0..4 {
         at_every_origin(|o| {
-            let config = wish(EcnNegotiation::Rfc3168);
+            let config = negotiation(EcnNegotiation::Rfc3168);
             let mut pair = Pair::new(o, &config, &config, ms(5));
             let mut seen = 0;
             pair.link(move |_| {

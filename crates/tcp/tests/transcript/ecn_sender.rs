@@ -174,7 +174,7 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
 }
 
 #[test]
-fn rfc3168_6_1_2_cwr_never_where_the_switch_says_so() {
+fn rfc3168_6_1_2_no_cwr_if_the_switch_disables_it() {
     at_every_origin(|o| {
         ten_in_flight(o, &Config { cwr: CwrRule::Never, ..ecn() }).run(
             "< E. 1:1(0) ack 1001
@@ -203,7 +203,7 @@ fn rfc3168_6_1_2_an_echo_that_was_not_agreed_on_means_nothing() {
 }
 
 #[test]
-fn rfc3168_6_1_2_cwr_waits_for_data_a_fin_alone_is_none() {
+fn rfc3168_6_1_2_cwr_waits_for_data_and_not_for_a_fin_alone() {
     at_every_origin(|o| {
         Script::established(o, &ecn()).run(
             "send 1000

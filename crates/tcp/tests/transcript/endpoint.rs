@@ -266,7 +266,7 @@ fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
 }
 
 #[test]
-fn rfc9293_3_10_1_active_opens_and_what_is_in_use() {
+fn rfc9293_3_10_1_active_opens_and_ports_in_use() {
     at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         let config = Arc::new(plain());

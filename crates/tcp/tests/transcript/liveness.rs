@@ -20,7 +20,7 @@ fn user_timeout(timeout: Duration) -> Config {
 }
 
 #[test]
-fn rfc9293_3_8_4_keep_alive_is_off_unless_asked_for() {
+fn rfc9293_3_8_4_keep_alive_is_off_by_default() {
     at_every_origin(|o| {
         assert!(!Config::default().keep_alive, "MUST-25");
         assert!(Config::default().keep_alive_idle >= Duration::from_secs(7200), "MUST-28");
@@ -125,7 +125,7 @@ fn rfc9293_3_8_4_time_wait_is_not_probed() {
 
 /// Any acceptable segment is a sign of life; segments of blind attackers are not.
 #[test]
-fn rfc9293_3_8_4_what_counts_as_heard() {
+fn rfc9293_3_8_4_segments_that_count_as_signs_of_life() {
     at_every_origin(|o| {
         Script::established(o, &keep_alive()).run(
             "+60s < P. 1:11(10) ack 1

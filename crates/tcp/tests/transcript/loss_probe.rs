@@ -66,7 +66,7 @@ fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_answered_like_any_other() {
 }
 
 #[test]
-fn rfc8985_7_4_a_dsack_or_a_plain_duplicate_says_that_nothing_was_lost() {
+fn rfc8985_7_4_a_dsack_or_a_plain_duplicate_means_no_loss() {
     at_every_origin(|o| {
         for second in ["< . 1:1(0) ack 5001 <sack 4001:5001>", "< . 1:1(0) ack 5001"] {
             let mut t = tail_lost(o);
@@ -117,7 +117,7 @@ fn rfc8985_7_3_a_probe_is_new_data_where_there_is_some() {
 }
 
 #[test]
-fn rfc8985_7_3_not_beyond_the_window_of_the_peer_and_whatever_nagle_says() {
+fn rfc8985_7_3_not_beyond_the_peers_window_and_regardless_of_nagle() {
     at_every_origin(|o| {
         let config = Config { nagle: true, ..probing() };
         let mut t = Script::opened(o, &config, "S. 0:0(0) ack 1 win 2500 <mss 1460,sackOK>");

@@ -9,7 +9,7 @@ fn nagle() -> Config {
 }
 
 #[test]
-fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_what_is_out() {
+fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_data_in_flight() {
     at_every_origin(|o| {
         Script::established(o, &nagle()).run(
             "// Nothing is outstanding: sent at once.

@@ -153,7 +153,7 @@ fn rfc6582_3_2_no_second_fast_retransmit_below_recover() {
 }
 
 #[test]
-fn rfc5681_2_what_is_no_duplicate() {
+fn rfc5681_2_acks_that_are_not_duplicates() {
     at_every_origin(|o| {
         let mut t = ten_in_flight(o, &plain());
         t.run(

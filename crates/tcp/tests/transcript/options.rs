@@ -39,7 +39,7 @@ fn rfc7323_options_are_answered_only_when_offered_and_wanted() {
 }
 
 #[test]
-fn rfc7323_2_2_an_active_open_offers_what_it_wishes_and_uses_what_is_agreed() {
+fn rfc7323_2_2_an_active_open_uses_the_negotiated_options() {
     at_every_origin(|o| {
         for (answer, mss, wnd) in [
             ("mss 1460", 1000, 100),

@@ -55,7 +55,7 @@ fn rfc5681_3_1_a_fifth_more_than_a_window_later() {
 }
 
 #[test]
-fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
+fn off_and_control_do_not_pace_a_control_without_a_rate() {
     at_every_origin(|o| {
         for value in ["off", "control"] {
             paced(o, value, "sack").run(
@@ -69,7 +69,7 @@ fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
 
 /// Found by the adversary: waiting data was acknowledged, and the pacing timer kept running.
 #[test]
-fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
+fn acknowledged_data_in_the_pacer_leaves_no_timer() {
     at_every_origin(|o| {
         paced(o, "window", "sack").run(
             "send 5000
@@ -93,7 +93,7 @@ fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
 
 /// Linux's TCP small queues: a driver whose queue has enough data of a connection.
 #[test]
-fn a_driver_holds_data_and_nothing_else() {
+fn a_driver_holds_only_data() {
     at_every_origin(|o| {
         let mut t = paced(o, "off", "sack");
         let until = t.now + lowtide_units::Duration::from_us(700);

@@ -124,7 +124,7 @@ fn in_one_step_the_same_loss_stops_the_sender_for_half_a_round() {
 }
 
 #[test]
-fn rfc9937_6_2_without_sack_duplicates_are_what_is_delivered() {
+fn rfc9937_6_2_without_sack_duplicates_count_as_delivered() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &Config { sack: false, ..prr() });
         t.run(
@@ -218,7 +218,7 @@ fn a_cut_for_ecn_is_spread_over_the_round() {
 }
 
 #[test]
-fn a_cut_with_nothing_in_flight_stops_nobody() {
+fn a_cut_with_nothing_in_flight_does_not_stop_the_sender() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &Config { ecn: EcnNegotiation::Rfc3168, ..prr() });
         t.run(
@@ -327,7 +327,7 @@ fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
 }
 
 #[test]
-fn rfc9937_6_2_with_sack_what_a_duplicate_delivers_is_what_it_says() {
+fn rfc9937_6_2_with_sack_a_duplicate_delivers_its_newly_sacked_bytes() {
     at_every_origin(|o| {
         let mut t = twenty_in_flight(o, &Config { recovery: RecoveryRule::NewReno, ..prr() });
         t.run(

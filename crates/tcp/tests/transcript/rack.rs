@@ -44,7 +44,7 @@ fn rfc8985_6_2_a_hole_is_given_a_quarter_of_the_least_round_trip() {
 }
 
 #[test]
-fn rfc8985_6_2_what_comes_late_is_no_loss_and_reordering_is_remembered() {
+fn rfc8985_6_2_late_segments_are_not_lost_and_reordering_is_remembered() {
     at_every_origin(|o| {
         ten_in_flight(o, &rack(), 20_000).run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
@@ -180,7 +180,7 @@ fn rfc8985_9_3_a_later_retransmission_counts_too() {
 }
 
 #[test]
-fn rfc8985_8_the_retransmission_timer_rests_while_the_reordering_timer_runs() {
+fn rfc8985_8_the_retransmission_timer_stops_while_the_reordering_timer_runs() {
     at_every_origin(|o| {
         ten_in_flight(o, &Config { rto_min: ms(1), ..rack() }, 0).run(
             "is timer 30ms
@@ -235,7 +235,7 @@ fn rfc8985_6_2_a_dsack_widens_the_reordering_window() {
 }
 
 #[test]
-fn rfc8985_6_3_a_timeout_loses_the_first_segment_and_what_is_old() {
+fn rfc8985_6_3_a_timeout_marks_the_first_and_old_segments_lost() {
     at_every_origin(|o| {
         let run = |config: &Config, rest: &str| {
             let mut t = Script::established(o, config);
@@ -283,7 +283,7 @@ fn without_sack_it_counts_duplicates() {
 }
 
 #[test]
-fn with_timestamps_an_echo_tells_the_original_from_the_retransmission() {
+fn with_timestamps_an_echo_distinguishes_the_original_from_the_retransmission() {
     at_every_origin(|o| {
         let mut t = ten_in_flight(o, &Config { timestamps: true, mtu: 1052, ..rack() }, 0);
         t.run(

@@ -150,7 +150,7 @@ fn rfc6675_4_next_seg_rule_3_and_the_rescue_when_nothing_new_is_left() {
 }
 
 #[test]
-fn rfc6675_5_1_after_a_timeout_what_was_sacked_is_not_sent_again() {
+fn rfc6675_5_1_sacked_data_is_not_retransmitted_after_a_timeout() {
     at_every_origin(|o| {
         ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 2001:4001>

@@ -88,7 +88,7 @@ fn seen() -> AckSample {
 }
 
 #[test]
-fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_that_took() {
+fn the_delivery_rate_is_delivered_bytes_over_the_time_since_the_segment_was_sent() {
     at_every_origin(|o| {
         let mut t = begun(o, 20_000);
         // All data in flight within 4 ms: 11 kB since the last two were sent.
@@ -126,7 +126,7 @@ fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
 }
 
 #[test]
-fn the_third_duplicate_tells_of_one_lost_segment() {
+fn the_third_duplicate_reports_one_lost_segment() {
     at_every_origin(|o| {
         let mut t = watched(o);
         t.run("send 10000\n> . 1:1001(1000) ack 1 * 10\n+10ms < . 1:1(0) ack 1 * 2");

@@ -6,7 +6,7 @@ use lowtide_units::Bytes;
 use crate::common::{Script, at_every_origin, plain};
 
 #[test]
-fn what_is_beyond_the_buffer_waits() {
+fn data_beyond_the_buffer_waits() {
     at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(3000), ..plain() };
         Script::established(o, &config).run(
@@ -54,7 +54,7 @@ fn a_buffer_below_a_segment_still_sends() {
 }
 
 #[test]
-fn what_the_buffer_has_not_taken_can_be_withdrawn() {
+fn data_beyond_the_buffer_can_be_discarded() {
     at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(4_500), ..plain() };
         let mut t = Script::established(o, &config);

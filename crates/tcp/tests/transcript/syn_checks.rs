@@ -70,7 +70,7 @@ fn rfc9293_3_10_7_4_a_bad_ack_in_syn_received_is_reset() {
 }
 
 #[test]
-fn rfc9293_3_10_7_4_what_lies_outside_the_window_is_answered_in_syn_received() {
+fn rfc9293_3_10_7_4_segments_outside_the_window_are_answered_in_syn_received() {
     at_every_origin(|o| {
         let config = Config { window_scaling: true, ..plain() };
         Script::passive(o, &config, "S 0:0(0) <mss 1460,wscale 0>").run(

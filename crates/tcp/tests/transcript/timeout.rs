@@ -35,7 +35,7 @@ fn rfc6298_2_srtt_rttvar_and_timeout() {
 }
 
 #[test]
-fn rfc6298_2_4_the_minimum_and_what_it_bounds() {
+fn rfc6298_2_4_the_minimum_bounds_the_timeout_or_the_variance() {
     at_every_origin(|o| {
         for (min, applies, rto) in [
             (ms(1000), RtoMinApplies::Timeout, "1s"),

@@ -146,7 +146,7 @@ fn rfc7323_5_5_after_24_days_idle_the_last_timestamp_proves_nothing() {
 }
 
 #[test]
-fn rfc7323_4_1_an_echo_times_what_was_sent_again() {
+fn rfc7323_4_1_an_echo_measures_a_retransmission() {
     at_every_origin(|o| {
         let config = Config { rto_min: ms(1), ..stamped() };
         Script::established(o, &config).run(

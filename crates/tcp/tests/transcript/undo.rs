@@ -183,7 +183,7 @@ fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
 }
 
 #[test]
-fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
+fn rfc4015_an_undone_reduction_does_not_prevent_an_ecn_cut() {
     at_every_origin(|o| {
         ten_in_flight(o, &Config { ecn: EcnNegotiation::Rfc3168, ..eifel() }).run(
             "+1s > . 1:1001(1000) ack 1

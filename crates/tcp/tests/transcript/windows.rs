@@ -17,7 +17,7 @@ fn buffer(bytes: u64) -> Config {
 }
 
 #[test]
-fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_for_ever() {
+fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_without_limit() {
     at_every_origin(|o| {
         let mut t = offered(o, &Config { retries: 3, rto_max: ms(8_000), ..plain() }, 2000);
         t.run(

@@ -118,7 +118,8 @@ impl Options {
     /// The bytes of these options in the header, padded to four: 0 to 40.
     ///
     /// Layout as Linux and FreeBSD send it: timestamps with two leading NOPs (12 B), SACK with two
-    /// leading NOPs (4 + 8 n), so that a data segment with timestamps carries 1448 B of a 1500 B MTU.
+    /// leading NOPs (4 + 8 n), so that a data segment with timestamps carries 1448 B of a 1500 B
+    /// MTU.
     #[inline]
     pub const fn wire_len(&self) -> usize {
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };

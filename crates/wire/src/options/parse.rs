@@ -18,8 +18,8 @@ impl Options {
     ///   it; others of kind 253 and 254 are unknown options. The kind itself is not kept.
     ///
     /// # Errors
-    /// [`WireError::OptionLength`] for a length of 0 or 1 (RFC 9293 §3.1, MUST-7) or one that a known
-    /// kind cannot have; [`WireError::OptionTruncated`] for an option that runs past the end.
+    /// [`WireError::OptionLength`] for a length of 0 or 1 (RFC 9293 §3.1, MUST-7) or one that a
+    /// known kind cannot have; [`WireError::OptionTruncated`] for an option that runs past the end.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut options = Self::default();
         let mut rest = bytes;

@@ -63,7 +63,7 @@ const ATOMIC: &[u8] = &[0, 0, 1, 2, 3, 4];
 const ARRIVED: &[u8] = &[0, 0, 0, 0, 0, 0];
 
 #[test]
-fn headers_of_hosts_are_passed_over_in_any_order_but_hop_by_hop_comes_first() {
+fn extension_headers_are_skipped_in_any_order_with_hop_by_hop_first() {
     for extensions in [
         &[][..],
         &[(HOP_BY_HOP, PADDING)],
@@ -122,7 +122,7 @@ fn rfc8200_4_2_options_that_must_not_be_skipped_drop_the_packet() {
 }
 
 #[test]
-fn a_packet_that_wants_to_be_sent_on_and_one_that_is_not_tcp_are_refused() {
+fn packets_to_forward_and_other_protocols_are_rejected() {
     for kind in [0, 2, 4] {
         let error = Err(WireError::SegmentsLeft { left: 1 });
         assert_eq!(parsed(&[(ROUTING, &[kind, 1, 0, 0, 0, 0])]), error);

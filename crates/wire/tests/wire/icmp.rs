@@ -80,7 +80,7 @@ fn hard_and_soft_errors_are_distinguished() {
 }
 
 #[test]
-fn what_is_no_error_about_a_tcp_packet_of_this_host_is_nothing() {
+fn other_icmp_messages_give_none() {
     let port = || Icmpv4Type::DestinationUnreachable(icmpv4::DestUnreachableHeader::Port);
     assert_eq!(parse(&v4(port(), &quoted(&V4, 27))), None, "cut short");
     let other = Addresses::V4 { src: [10, 0, 0, 3].into(), dst: [10, 0, 0, 2].into() };
@@ -96,7 +96,7 @@ fn what_is_no_error_about_a_tcp_packet_of_this_host_is_nothing() {
 
 proptest! {
     #[test]
-    fn nothing_that_may_arrive_panics(
+    fn arbitrary_input_never_panics(
         mut bytes in prop::collection::vec(any::<u8>(), 0..120),
         six in any::<bool>(),
     ) {

@@ -51,7 +51,7 @@ fn data_and_acks_align_to_four() {
 }
 
 #[test]
-fn experimental_is_padded_behind() {
+fn experimental_options_are_padded_at_the_end() {
     let experimental = Experimental::new(0xacce, &[9]);
     let set = Options { experimental, ..Options::default() };
     assert_eq!(bytes(&set), [254, 5, 0xac, 0xce, 9, 1, 1, 1]);
@@ -60,7 +60,7 @@ fn experimental_is_padded_behind() {
 
 /// The option of DX §V-B, with the identifier required by RFC 6994.
 #[test]
-fn delay_stamps_are_three_words_behind_their_identifier() {
+fn delay_stamps_are_three_words_after_the_exid() {
     let mut set = Options { timestamps: Some(TIMES), ..Options::default() };
     set.set_delay(DelayStamps { sent: 0x0102_0304, arrived: 0xfffe_fdfc, left: 0 });
     let mut segment = Segment { options: set, ..Segment::default() };

@@ -238,7 +238,7 @@ fn experimental_options() {
 }
 
 #[test]
-fn what_cannot_be_written() {
+fn segments_that_cannot_be_written() {
     let mut out = [0x55; 100];
     let times = Timestamps { value: 1, echo: 2 };
     let mut sack = SackBlocks::EMPTY;

@@ -65,7 +65,7 @@ fn check_tcp(
 
 proptest! {
     #[test]
-    fn it_reads_what_we_write(addresses in strategy::addresses(), (segment, payload) in strategy::segment()) {
+    fn etherparse_reads_our_packets(addresses in strategy::addresses(), (segment, payload) in strategy::segment()) {
         let mut out = [0; 500];
         let len = packet::emit(&addresses, &segment, &payload, &mut out).unwrap();
         let bytes = &out[..len];
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn we_read_the_ipv4_that_it_writes(
+    fn we_read_etherparse_ipv4(
         (src, dst) in any::<([u8; 4], [u8; 4])>(),
         class: u8,
         (identification, ttl, protocol) in any::<(u16, u8, u8)>(),
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn we_read_the_ipv6_that_it_writes(
+    fn we_read_etherparse_ipv6(
         (source, destination) in any::<([u8; 16], [u8; 16])>(),
         traffic_class: u8,
         flow_label in 0_u32..1 << 20,
@@ -156,7 +156,7 @@ proptest! {
 
     /// Its options come in any order and alignment.
     #[test]
-    fn we_read_the_tcp_that_it_writes(
+    fn we_read_etherparse_tcp(
         (src, dst) in any::<([u8; 4], [u8; 4])>(),
         (segment, payload) in strategy::segment(),
         order in any::<prop::sample::Index>(),

@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unfinished_packet_lacks_its_checksum_and_nothing_else(
+    fn a_partial_checksum_packet_differs_only_in_its_checksum(
         addresses in strategy::addresses(),
         (segment, payload) in strategy::segment(),
         at: prop::sample::Index,
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn options_fill_exactly_what_they_claim(set in strategy::options()) {
+    fn options_fill_exactly_their_stated_length(set in strategy::options()) {
         let mut out = [0xaa; options::MAX_LEN];
         let len = set.emit(&mut out).unwrap();
         prop_assert_eq!(len, set.wire_len());

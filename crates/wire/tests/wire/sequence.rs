@@ -17,7 +17,7 @@ fn the_wrap_is_one_step() {
 }
 
 #[test]
-fn half_the_space_is_neither_way() {
+fn half_the_space_has_no_order() {
     let half = FIRST.add(1 << 31);
     // The one distance without a sign: each is "before" the other, which RFC 9293 leaves open.
     assert_eq!((half.diff(FIRST), FIRST.diff(half)), (i32::MIN, i32::MIN));

@@ -165,7 +165,7 @@ fn losses_and_marks_leave_seven_tenths_and_do_not_add_up() {
 }
 
 #[test]
-fn fast_convergence_lowers_the_plateau_unless_it_is_switched_off() {
+fn fast_convergence_lowers_the_plateau_if_enabled() {
     for (on, plateau) in [(true, 59_500), (false, 70_000)] {
         let mut flow = Flow::new(Duration::from_ms(10));
         let mut params = Params::new();

@@ -89,7 +89,7 @@ const fn us(n: u64) -> Duration {
 }
 
 #[test]
-fn a_window_at_its_floor_is_not_cut_whatever_the_queue() {
+fn a_window_at_its_floor_is_not_cut_by_any_queue() {
     let mut flow = Flow::new();
     assert_eq!(flow.round(&[us(200)]), Reaction::Reduced);
     assert_eq!(flow.cc.cwnd(), MSS);
@@ -185,7 +185,7 @@ fn one_decision_per_round_trip() {
 }
 
 #[test]
-fn a_fresh_round_counts_only_what_was_sent_after_the_last_decision() {
+fn a_fresh_round_counts_only_data_sent_after_the_last_decision() {
     let mut params = Params::new();
     params.set(NAME, "decide", Value::Name("fresh-round"));
     let mut flow = Flow::with(&params, 1);
@@ -205,7 +205,7 @@ fn a_fresh_round_counts_only_what_was_sent_after_the_last_decision() {
 }
 
 #[test]
-fn the_floor_holds_whatever_the_queue() {
+fn the_floor_holds_for_any_queue() {
     for floor in [1, 2] {
         let mut flow = Flow::with(&Params::new(), floor);
         for _ in 0..10 {

@@ -32,7 +32,7 @@ fn pacer(beta: u64) -> Pacer {
 }
 
 #[test]
-fn the_rate_follows_what_the_window_lets_go() {
+fn the_rate_follows_the_data_that_the_window_permits() {
     // 8000 B in each interval of 64 us are 1 Gbit/s.
     let mut p = pacer(0);
     let mut seen = alloc::vec::Vec::new();
@@ -53,7 +53,7 @@ fn the_rate_follows_what_the_window_lets_go() {
 }
 
 #[test]
-fn what_waits_raises_the_rate() {
+fn backlog_raises_the_rate() {
     let mut p = pacer(BETA);
     p.estimate(START + INTERVAL, 10_000);
     assert_eq!(p.rate, 8 * 16 * 10_000);

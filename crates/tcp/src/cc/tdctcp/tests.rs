@@ -111,7 +111,7 @@ fn a_delayed_ack_timeout_clears_alpha_and_the_observation_window() {
 }
 
 #[test]
-fn agreement_is_counted_only_where_the_truth_is_told() {
+fn detection_is_counted_only_if_the_truth_is_known() {
     let mut cc = control(1024, "inferred");
     for (suspected, timeout) in [
         (true, None),

@@ -46,7 +46,7 @@ fn an_ack_of_nothing_new_ends_no_round_after_an_idle_time() {
 }
 
 #[test]
-fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
+fn counts_before_an_idle_time_are_reset_with_alpha() {
     let alphas = ["keep", "reset"].map(|after_idle| {
         let mut flow = with("freebsd", 0, &[("after-idle", Value::Name(after_idle))]);
         let _ = flow.ack(false, false);
@@ -132,7 +132,7 @@ fn slow_start_stops_at_ssthresh_or_overshoots_by_one_ack() {
 }
 
 #[test]
-fn a_loss_halves_what_was_in_flight_or_cwnd() {
+fn a_loss_halves_flight_size_or_cwnd() {
     for (from, expected) in [("flight", 30 * MSS), ("cwnd", 50 * MSS)] {
         let mut flow = with("q20", 0, &[("loss-from", Value::Name(from))]);
         flow.cc.on_event(&loss(60 * MSS, false));
@@ -144,7 +144,7 @@ fn a_loss_halves_what_was_in_flight_or_cwnd() {
 }
 
 #[test]
-fn a_loss_in_the_window_of_a_cut_counts_from_before_it_or_from_what_it_left() {
+fn a_loss_in_the_window_of_a_cut_halves_cwnd_before_or_after_it() {
     // Alpha is one half: the cut leaves 75 of 100 segments.
     for (set, expected) in [("once", 50 * MSS), ("again", 37_500)] {
         let set = [
