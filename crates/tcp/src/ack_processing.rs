@@ -327,8 +327,8 @@ impl Connection {
     }
 
     /// Takes one sample per ACK: from the newest segment sent only once, unless it waited for a
-    /// retransmission; else from the timestamps (RFC 7323 §4), which are valid for retransmissions
-    /// too.
+    /// retransmission. Otherwise from the timestamps (RFC 7323 §4), which also time
+    /// retransmissions.
     fn measure_rtt(
         &mut self,
         now: Instant,
@@ -384,7 +384,7 @@ impl Connection {
                 .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
     }
 
-    /// Computes [`AckSample::flight`].
+    /// Computes [`AckSample::rate_sample`].
     fn rate_sample(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
         let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
         let bytes = self.snd.delivered.saturating_sub(newest.delivered);

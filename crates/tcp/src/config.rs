@@ -270,7 +270,7 @@ pub struct Config {
     // Receiver.
     /// Name of the acknowledgement policy in its registry.
     pub ack: &'static str,
-    /// Acknowledge at least every so many segments (m).
+    /// Acknowledge at least every `delack_segments` segments (m).
     pub delack_segments: u32,
     /// Maximum delay of an ACK.
     pub delack_timer: Duration,

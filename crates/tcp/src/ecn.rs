@@ -427,7 +427,7 @@ impl EcnState {
     }
 
     /// The window was reduced for any reason: CWR is due (RFC 3168 §6.1.2), and ECN must not cut
-    /// again for the same window of data.
+    /// again for this window of data.
     pub(crate) fn on_reduced(&mut self, snd_nxt: u64) {
         self.reduced_at = Some(snd_nxt);
         // AccECN has no CWR (RFC 9768 §3.1.5).

@@ -1,5 +1,5 @@
-//! Equivalence of the fast paths and the slow path: two pairs of connections get the same input,
-//! one of which takes only the slow path, and must show equal state at every step.
+//! Equivalence of the fast paths and the slow path. Two pairs of connections get equal input; one
+//! takes only the slow path. Both must show equal state at every step.
 //!
 //! The fast paths are header prediction ([`Connection::handle_segment`]), the ACK fast path, the
 //! receive-only end, the send quota, and the header that repeats fields of the last one.

@@ -9,8 +9,8 @@
 //! as a soft error, whatever its code (in RFC 1122 §4.2.3.9 "protocol" and "port" abort any
 //! connection). RFC 5927 §5.2 and Linux do the same.
 //!
-//! Deviation: at most 64 reports lower the MTU of a connection, and none that would split the data
-//! in flight into too many pieces (RFC 1191 and RFC 8201 have no limit). Each costs a walk of the
+//! Deviation: at most 64 reports lower the MTU of a connection (RFC 1191 and RFC 8201 have no
+//! limit). None may split the data in flight into too many pieces. Each costs a walk of the
 //! scoreboard, and reports that take one byte each would split every segment into bytes.
 
 use alloc::sync::Arc;

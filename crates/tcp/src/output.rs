@@ -227,7 +227,7 @@ impl Connection {
         let want = available.min(mss);
         let len = want.min(window);
         // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): send less than wanted only if it is
-        // at least half of the peer's largest window; with Nagle only with nothing in flight.
+        // at least half of the peer's largest window. With Nagle, only with nothing in flight.
         if len < mss {
             let held = flight_size > 0 && self.config.nagle;
             if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
@@ -339,7 +339,7 @@ impl Connection {
         }
     }
 
-    /// The persist timer fired: sends as much as the window takes, or one byte beyond it.
+    /// The persist timer fired: sends as many bytes as fit the window, or one byte beyond it.
     #[cold]
     #[inline(never)]
     fn plan_window_probe(&self) -> Plan {

@@ -113,7 +113,7 @@ impl SendQuota {
     }
 }
 
-/// Offsets count payload bytes from zero; a FIN counts one.
+/// Send state. Offsets count payload bytes from zero; a FIN counts one.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {

@@ -10,7 +10,7 @@ use crate::params::{Param, Params};
 /// Parameters of a policy at ESTABLISHED.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSetup {
-    /// Acknowledge at least every so many segments (m).
+    /// Acknowledge at least every `segments` segments (m).
     pub segments: u32,
     /// Maximum delay of an ACK.
     pub timer: Duration,

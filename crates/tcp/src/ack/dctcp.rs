@@ -12,12 +12,12 @@
 //! ## Deviations
 //! RFC 8257 §3.2 requires one immediate ACK at a change and leaves the split open: with the split
 //! no segment is reported under the wrong bit. `flip = "new-echo"` sends one ACK, which covers a
-//! waiting segment under the wrong bit; the sender's decoder `freebsd` corrects for it. `flip =
-//! "when-waiting"` acknowledges at once only if a segment waits. Otherwise the ACK of the next
-//! change may cover this one, and a single mark is not reported. A segment that is not ECN-capable
-//! says nothing about the queue and leaves the bit unchanged. So does a duplicate (RFC 3168 §6.1.5
-//! ignores CE on packets outside the window). CWR does not affect the echo; `cwr-ack` decides
-//! whether it causes an immediate ACK.
+//! waiting segment under the wrong bit; the sender's decoder `freebsd` corrects for it.
+//! `flip = "when-waiting"` acknowledges at once only if a segment waits. Otherwise the ACK of the
+//! next change may cover this one, and a single mark is not reported. A segment that is not
+//! ECN-capable says nothing about the queue and leaves the bit unchanged. So does a duplicate (RFC
+//! 3168 §6.1.5 ignores CE on packets outside the window). CWR does not affect the echo; `cwr-ack`
+//! decides whether it causes an immediate ACK.
 //!
 //! ## Kernel twin
 //! `tcp_dctcp.c` with the code of `tcp_dctcp.h` for changes in Linux 6.18: same states, same split.

@@ -13,8 +13,8 @@
 //! with a window as small as one segment.
 //!
 //! ## Kernel twin
-//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and `cwr-ack =
-//! "at-once"`.
+//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and
+//! `cwr-ack = "at-once"`.
 
 use alloc::boxed::Box;
 

@@ -23,8 +23,8 @@ pub fn alpha_q20(alpha: u32, shift_g: u32, marked: u64, total: u64) -> u32 {
 
 /// The rule of Linux (`dctcp_update_alpha`): 10 bits, segments.
 ///
-/// Below `2^shift_g` all of alpha is subtracted, so it does reach zero. A share below `2^shift_g /
-/// 1024` of a round adds nothing.
+/// Below `2^shift_g` all of alpha is subtracted, so it does reach zero. A share below
+/// `2^shift_g / 1024` of a round adds nothing.
 pub fn alpha_linux(alpha: u32, shift_g: u32, ce: u64, total: u64) -> u32 {
     let step = alpha >> shift_g.min(SHIFT_G_MAX);
     let kept = alpha - if step == 0 { alpha } else { step };

@@ -72,7 +72,7 @@ pub struct AckSample {
     /// Bytes in flight before it.
     pub prior_in_flight: u64,
     /// Bytes delivered since the newest acknowledged segment was sent, and the time since the last
-    /// delivery before it was sent; none if the application was the limit then. See
+    /// delivery before that. None if the application was the limit then. See
     /// [`Self::delivery_rate`].
     pub rate_sample: Option<(u64, Duration)>,
     /// The sender had no more data, so the window was not the limit.
@@ -86,9 +86,9 @@ pub struct AckSample {
     /// An RTO is being repaired; slow start counts with L = 1 (RFC 3465 §2.3).
     pub after_rto: bool,
     /// A delayed-ACK timer seems to have released this ACK. The rule is ours, as no specification
-    /// has one: it covers fewer than m segments (switch `delack-segments`), its ECE equals that of
-    /// the ACK before, nothing is outstanding after it, and its round-trip time is at least the
-    /// minimum plus a clock tick (switch `rto-granularity`).
+    /// has one. The ACK covers fewer than m segments (switch `delack-segments`), its ECE equals
+    /// that of the ACK before, and nothing is outstanding after it. Its round-trip time is at least
+    /// the minimum plus a clock tick (switch `rto-granularity`).
     pub delack_suspected: bool,
     /// True if a delayed-ACK timer released it; known in simulators only.
     pub delack_timeout: Option<bool>,

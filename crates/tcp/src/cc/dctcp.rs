@@ -19,11 +19,11 @@
 //! - `freebsd`: bytes acked, 10 fraction bits. A round does not end in fast recovery but with it. A
 //!   timeout ends it, and the next one ends after one more segment.
 //!
-//! A loss after an ECN cut in one window of data reduces the window to half of its value before the
-//! cut, so that the two do not add up (RFC 3168 §6.1.2). `loss-after-cut = "again"` starts from the
-//! window after the cut, as Linux does while its reduction is still in progress. FreeBSD takes the
-//! window at the last ACK with ECE for the one before the cut. The RFC has no floor of its own; the
-//! switch `window-floor` sets it.
+//! A loss after an ECN cut in one window of data halves the window before the cut, so that the two
+//! do not add up (RFC 3168 §6.1.2). `loss-after-cut = "again"` starts from the window after the
+//! cut, as Linux does while its reduction is still in progress. FreeBSD takes the window at the
+//! last ACK with ECE for the one before the cut. The RFC has no separate floor; the switch
+//! `window-floor` sets it.
 //!
 //! ## Kernel twin
 //! `tcp_dctcp.c` in Linux 6.18 with the profile `linux`; `cc_dctcp.c` in FreeBSD with `freebsd`,

@@ -3,10 +3,10 @@
 //! ## What it does
 //! The window is DCTCP's. HULL marks early (a phantom queue in the switch drains slightly below the
 //! line rate), so bursts must be small or they look like congestion. The pacer is a token bucket
-//! with rate R. Every interval T_r, `R = (1 - eta) R + eta M / T_r + beta Q`, where M is the data
-//! that the window permitted in the interval and Q the data waiting in the pacer. A flow is paced
-//! after several marked ACKs, so that short flows are not delayed, and until it has been silent for
-//! a time.
+//! with rate R. Every interval T_r, `R = (1 - eta) R + eta M / T_r + beta Q`. M is the data that
+//! the window permitted in the interval and Q the data waiting in the pacer. A flow is paced after
+//! several marked ACKs, so that short flows are not delayed, and until it has been silent for a
+//! time.
 //!
 //! ## Spec
 //! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16,

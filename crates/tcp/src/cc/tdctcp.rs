@@ -2,26 +2,27 @@
 //! timeout.
 //!
 //! ## What it does
-//! Three changes to DCTCP. In congestion avoidance the window grows by `MSS (1 + 1 / (1 + alpha /
-//! 2))` per round trip: two segments with no marks, 1.67 with all data marked. After the receiver's
-//! delayed-ACK timer released an ACK, alpha is reset to zero and measured anew. It is out of date
-//! after the pause, and a high one would keep the window at one segment, whose ACK waits for the
-//! timer again. The third change is the receiver's (`ack = "tdctcp"`).
+//! Three changes to DCTCP. In congestion avoidance the window grows by
+//! `MSS (1 + 1 / (1 + alpha / 2))` per round trip: two segments with no marks, 1.67 if all are
+//! marked. After the receiver's delayed-ACK timer released an ACK, alpha is reset to zero and
+//! measured anew. It is out of date after the pause, and a high one would keep the window at one
+//! segment, whose ACK waits for the timer again. The third change is the receiver's
+//! (`ack = "tdctcp"`).
 //!
 //! ## Spec
 //! TDCTCP (Das and Sivalingam) §IV-A, algorithm 1; §IV-B. The rest is `dctcp`.
 //!
 //! ## Deviations
 //! The paper does not say how the sender detects a timeout at the receiver. The rule is ours
-//! (`delack-timeout = "inferred"`): an ACK for fewer than m segments, with the ECE of the ACK
-//! before (it was not sent early by a change), after which nothing is outstanding, and with a
-//! round-trip time of at least the minimum plus one tick of `rto-granularity`. In a simulator the
-//! other end can report the truth (`"oracle"`); without such a report the rule applies. The
-//! agreement of both is counted in either case. m is this end's own `delack-segments`, as the
-//! peer's is unknown. Algorithm 1 grows only on ACKs without ECE, even if a marked ACK must not
-//! cut. The switch `cut` selects whether each marked ACK cuts (algorithm 1), or one per window of
-//! data (§III on ECN). The one-segment windows of §IV-C need `window-floor = 1`. Alpha starts at
-//! one as in `dctcp`; the paper is silent.
+//! (`delack-timeout = "inferred"`). The ACK covers fewer than m segments and has the ECE of the ACK
+//! before, so a change did not cause it. Nothing is outstanding after it, and its round-trip time
+//! is at least the minimum plus one tick of `rto-granularity`. In a simulator the other end can
+//! report the truth (`"oracle"`); without such a report the rule applies. The agreement of both is
+//! counted in either case. m is this end's own `delack-segments`, as the peer's is unknown.
+//! Algorithm 1 grows only on ACKs without ECE, even if a marked ACK must not cut. The switch `cut`
+//! selects whether each marked ACK cuts (algorithm 1), or one per window of data (§III on ECN). The
+//! one-segment windows of §IV-C need `window-floor = 1`. Alpha starts at one as in `dctcp`; the
+//! paper is silent.
 //!
 //! ## Kernel twin
 //! None; the paper's model is for OMNeT++.

@@ -98,7 +98,7 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
         Some(format!("{what}: reduced, and {before} -> {after} B"))
     };
     // First a long time without marks, so that the estimate is near zero and a cut is small; then
-    // an ACK that permits a segment of growth by itself.
+    // one ACK that permits a whole segment of growth.
     for mut flow in [
         Some(SyntheticSender::new(subject, &SETUP)),
         SyntheticSender::in_congestion_avoidance(subject, &SETUP, 10),

@@ -1,7 +1,7 @@
 //! One-way queueing delay from the timestamps of two unsynchronised clocks (DX §III, §V-A).
 //!
 //! Contract: if both ends requested it, every segment after the handshake carries the delay option
-//! ([`DelayStamps`]), and each ACK of full segments reports to the data sender how long they
+//! ([`DelayStamps`]). Each ACK of full segments reports to the data sender how long they queued.
 //! queued. Only differences between timestamps, modulo 2^32 ns, are used, so clocks may have any
 //! offset and may drift. The offset is equal in all one-way delays, and subtracting the minimum
 //! removes it.

@@ -9,7 +9,7 @@
 //! ## Spec
 //! RFC 9768 §3.2.2.5.2, appendix A.2.1 (wraps without the option) and A.3 (bytes).
 //!
-//! Bounds if no more CE packets arrived than the ACK newly delivers: with `wrap = "safest"` the
+//! Bounds with `wrap = "safest"`, if no more CE packets arrived than the ACK newly delivers. The
 //! count is never below the true count and never above the delivered packets. It equals the true
 //! count modulo 8, and exactly while an ACK delivers less than 8 packets more than it reports.
 //!

@@ -1,5 +1,5 @@
 //! `docs/deviations.md`: the second half is generated from the switches and the profiles, and a
-//! test checks it; every file with a deviation of its own must be in the first half.
+//! test checks it; every source file that states a deviation must be in the first half.
 
 use std::fmt::Write as _;
 use std::fs;

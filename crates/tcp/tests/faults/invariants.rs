@@ -199,8 +199,8 @@ impl InvariantChecker {
         self.check_advertised_window(h, config, read_upto);
     }
 
-    /// With Accurate ECN the ACE field is the count of CE packets plus five on any segment; on the
-    /// pure ACK of a SYN-ACK it reports the ECN field of its arrival (RFC 9768 §3.2.2).
+    /// With Accurate ECN the ACE field is the count of CE packets plus five. On the pure ACK of a
+    /// SYN-ACK it reports the ECN field of its arrival (RFC 9768 §3.2.2).
     fn check_ace(&self, h: &Segment, info: &Info) {
         if h.flags.intersects(Flags::SYN | Flags::RST) || self.lies {
             return;

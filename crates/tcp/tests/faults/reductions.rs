@@ -1,5 +1,5 @@
 //! Frequency of window reductions: once per window of data for marks (RFC 3168 §6.1.2, RFC 8257
-//! §3.3), once per loss episode (RFC 5681, RFC 6582), and a loss does not add to a mark.
+//! §3.3), and once per loss episode (RFC 5681, RFC 6582). A loss does not add to a mark.
 
 use lowtide_tcp::{Config, CutRule, Info, Reduction};
 

@@ -228,8 +228,8 @@ fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
 }
 
 /// Two copies of one RST: the first ends TIME-WAIT (RFC 1337 §3), the second meets the next
-/// connection on these ports. That one begins below it, because the earlier one outran the clock of
-/// its ISN. By RFC 793 any number in the window is accepted; RFC 5961 §3.2 requires exactly
+/// connection on these ports. The new one begins below it, because the earlier one outran the clock
+/// of its ISN. By RFC 793 any number in the window is accepted; RFC 5961 §3.2 requires exactly
 /// RCV.NXT.
 #[test]
 fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
