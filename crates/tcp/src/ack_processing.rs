@@ -103,14 +103,14 @@ impl Connection {
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
         // Without PRR, RACK and probes their cost is avoided.
-        let ext = self.snd.recovery_ext.is_some();
+        let has_ext = self.snd.recovery_ext.is_some();
         let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
-        let dsack = if ext && !plain { self.dsack_of(seg) } else { None };
+        let dsack = if has_ext && !plain { self.dsack_of(seg) } else { None };
         let news = News { advanced, duplicate, window_moved, sacked: sack_news, dsack };
         // With nothing in flight nothing can be lost, and on the fast path nothing is.
-        let (lost_bytes, lost_segments) = if !plain && (ext || prior_flight_size > 0) {
+        let (lost_bytes, lost_segments) = if !plain && (has_ext || prior_flight_size > 0) {
             self.recover(now, &acked, &news)
         } else {
             (0, 0)
@@ -174,7 +174,7 @@ impl Connection {
             self.counters.delay_reductions += 1;
         }
         self.rearm_rto(now, advanced);
-        if ext {
+        if has_ext {
             if self.snd.prr().is_some() {
                 self.reduce_on(&acked, &news, lost_bytes == 0);
             }

@@ -144,8 +144,8 @@ fn control(e: &cc::CcEntry) -> String {
     let plural = if floor == 1 { "" } else { "s" };
     let _ = writeln!(
         says,
-        " No reaction except a timeout reduces its window below {floor} segment{plural}, or below the \
-         switch `window-floor` if that is less."
+        " No reaction except a timeout reduces its window below {floor} segment{plural}, or \
+         below the switch `window-floor` if that is less."
     );
     for x in d.exemptions {
         let _ = write!(
