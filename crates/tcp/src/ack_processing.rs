@@ -44,7 +44,7 @@ impl Connection {
         let window_moved = self.update_window(seg, ack > self.snd.una);
         let ece = seg.flags.contains(Flags::ECE);
         if self.snd.nxt == 0 && self.receive_only && !ece && seg.options.sack.is_empty() {
-            // A receive-only end has nothing that this ACK could acknowledge.
+            // Nothing was sent yet, so this ACK acknowledges nothing.
             self.snd.last_ece = false;
         } else {
             self.handle_ack(now, seg, ack, newer_timestamp, window_moved);

@@ -38,7 +38,8 @@ pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
     pub(crate) pending: PendingEvents,
-    /// Nothing was sent yet, so the send side need not process arriving ACKs.
+    /// Until data is sent, arriving ACKs skip the send side: no delay option, no AccECN, no
+    /// clock-driven control.
     pub(crate) receive_only: bool,
     /// SACK was negotiated.
     pub(crate) sack_ok: bool,
