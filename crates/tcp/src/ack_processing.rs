@@ -1,4 +1,4 @@
-//! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
+//! Effects of an ACK on the sender: scoreboard, recovery, round-trip time, ECN, window.
 
 use core::hint::cold_path;
 
@@ -16,9 +16,9 @@ use crate::rtt::{elapsed_ticks, round_to_ticks};
 use crate::sender::{LimitedBy, RecoveryExt};
 
 impl Connection {
-    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
-    /// than all before.
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `newer_timestamp`: its
+    /// timestamp is newer than all before.
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn process_ack(
         &mut self,
@@ -36,14 +36,15 @@ impl Connection {
             return Err(SegmentError::AckOfUnsent);
         }
         if ack < self.snd.una as i64 {
-            // Old, reordered: nothing in it is news for the sender, but its payload may be.
+            // Old and reordered: it carries no new information for the sender, but its payload may
+            // be new.
             return Ok(());
         }
         let ack = ack as u64;
         let window_moved = self.update_window(seg, ack > self.snd.una);
         let ece = seg.flags.contains(Flags::ECE);
         if self.snd.nxt == 0 && self.receive_only && !ece && seg.options.sack.is_empty() {
-            // The side that only receives: there is nothing that this could acknowledge.
+            // Nothing was sent yet, so this ACK acknowledges nothing.
             self.snd.last_ece = false;
         } else {
             self.handle_ack(now, seg, ack, newer_timestamp, window_moved);
@@ -51,7 +52,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Everything that follows from an ACK up to `ack`, which is not older than the last one.
+    /// Processes an ACK up to `ack` that is not older than the last one.
     #[inline(never)]
     fn handle_ack(
         &mut self,
@@ -101,15 +102,15 @@ impl Connection {
             && prior_flight_size > 0
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
-        // Whoever has none of PRR, RACK and probes should not pay for them.
-        let extras = self.snd.recovery_ext.is_some();
+        // Without PRR, RACK and probes their cost is avoided.
+        let has_ext = self.snd.recovery_ext.is_some();
         let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
-        let dsack = if extras && !plain { self.dsack_of(seg) } else { None };
+        let dsack = if has_ext && !plain { self.dsack_of(seg) } else { None };
         let news = News { advanced, duplicate, window_moved, sacked: sack_news, dsack };
-        // With nothing in flight there is nothing to lose, and where nothing is amiss nothing is lost.
-        let (lost_bytes, lost_segments) = if !plain && (extras || prior_flight_size > 0) {
+        // With nothing in flight nothing can be lost, and on the fast path nothing is.
+        let (lost_bytes, lost_segments) = if !plain && (has_ext || prior_flight_size > 0) {
             self.recover(now, &acked, &news)
         } else {
             (0, 0)
@@ -169,11 +170,11 @@ impl Connection {
             self.ecn.on_cut(self.snd.nxt);
             self.reduce_for_ecn(&acked);
         } else if reaction == Reaction::Reduced {
-            // A control that goes by delay states its window itself, in one step, and owes no CWR.
+            // A delay-based control computes its window in one step and owes no CWR.
             self.counters.delay_reductions += 1;
         }
         self.rearm_rto(now, advanced);
-        if extras {
+        if has_ext {
             if self.snd.prr().is_some() {
                 self.reduce_on(&acked, &news, lost_bytes == 0);
             }
@@ -186,14 +187,14 @@ impl Connection {
         }
     }
 
-    /// No loss is being repaired or looked for, and the scoreboard is plain: an ACK that advances SND.UNA
-    /// says what arrived, and nothing else.
+    /// No loss is suspected or being repaired and the scoreboard is plain: an ACK that advances
+    /// SND.UNA only acknowledges data.
     #[inline]
     fn on_fast_path(&self) -> bool {
         let first = self.snd.board.first_sending();
-        // Where the peer took SACKs back, something that was sent later has arrived.
-        let quiet = |extras: &RecoveryExt| {
-            extras.tlp.end().is_none() && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
+        // After SACK reneging, a segment sent later has already arrived.
+        let quiet = |ext: &RecoveryExt| {
+            ext.tlp.end().is_none() && first.is_some_and(|first| !ext.rack.is_ahead_of(first))
         };
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.repairing()
@@ -201,23 +202,23 @@ impl Connection {
             && self.snd.recovery_ext.as_deref().is_none_or(quiet)
     }
 
-    /// What an ACK up to `ack` without SACK blocks brings where nothing is amiss: the steps of
-    /// [`Self::ack_slow_path`] and [`Self::recover`] without those that have nothing to do.
+    /// Processes an ACK up to `ack` without SACK blocks on the fast path: [`Self::ack_slow_path`]
+    /// and [`Self::recover`] without the steps that have no effect here.
     fn ack_fast_path(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
         let arrived = self.snd.board.ack_in_order(ack, acked);
         self.snd.episode.dup_acks = 0;
         self.snd.limited_transmit_bytes = 0;
         let by_time = self.finder() == Finder::Time;
-        let Some(extras) = &mut self.snd.recovery_ext else { return };
-        if extras.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
-            extras.prr = None;
+        let Some(ext) = &mut self.snd.recovery_ext else { return };
+        if ext.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
+            ext.prr = None;
         }
         if let Some(arrived) = arrived.filter(|_| by_time) {
-            extras.rack.on_in_order(now, &arrived);
+            ext.rack.on_in_order(now, &arrived);
         }
     }
 
-    /// What an ACK up to `ack` brings, in order or not. True when its SACK blocks are news.
+    /// Processes an ACK up to `ack`, in order or not. True if its SACK blocks are new.
     #[inline(never)]
     fn ack_slow_path(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
         if self.snd.recovery_ext.is_some() {
@@ -228,7 +229,7 @@ impl Connection {
         self.sack_ok && !seg.options.sack.is_empty() && self.mark_sacked(seg, acked)
     }
 
-    /// The byte of a window probe was taken: now it counts as sent.
+    /// The peer accepted the byte of a window probe: it now counts as sent.
     #[cold]
     #[inline(never)]
     fn on_window_probe_acked(&mut self, now: Instant, ack: i64, end: u64) {
@@ -241,13 +242,13 @@ impl Connection {
         }
     }
 
-    /// SND.WND from a segment that is not older than the last one used. True when it changed.
+    /// Updates SND.WND from a segment that is not older than the last one used. True if it changed.
     ///
-    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a retransmission
-    /// could acknowledge new data without bringing its window along, and the old window would count
-    /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
-    /// newer, as in Linux (tcp_may_update_window).
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a
+    /// retransmission could acknowledge new data without updating the window. The old window would
+    /// then count from the new SND.UNA, beyond the peer's offer. Therefore an ACK of new data is
+    /// always newer, as in Linux (`tcp_may_update_window`).
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
         let newer = advances
@@ -260,15 +261,16 @@ impl Connection {
         let moved = wnd != self.snd.wnd;
         self.snd.set_window(wnd, seg.seq, seg.ack);
         if moved {
-            // A window that opened ends probing; one that is still closed was an answer.
+            // An opened window ends probing; a window that is still closed was an answer to the
+            // probe.
             self.timers.persist = Instant::FAR_FUTURE;
         }
         self.unanswered = 0;
         moved
     }
 
-    /// Marks what the blocks report. Blocks that cannot be true are ignored (RFC 2018 §5), so is the
-    /// DSACK, which is at or below SND.UNA or inside the second block (RFC 2883 §4).
+    /// Marks the SACKed segments. Impossible blocks are ignored (RFC 2018 §5). So is the DSACK,
+    /// which is at or below SND.UNA or inside the second block (RFC 2883 §4).
     #[inline(never)]
     fn mark_sacked(&mut self, seg: &Segment, acked: &mut Acked) -> bool {
         let mut news = false;
@@ -282,11 +284,12 @@ impl Connection {
         news
     }
 
-    /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
+    /// Undoes a spurious loss reaction (RFC 3522, RFC 4015; switch `undo`).
     ///
-    /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
-    /// the ACK reports congestion (step 8), `marked` as the decoder has it. Deviations: cwnd returns to what it was, as in Linux, not
-    /// to what is in flight; the round-trip estimate takes the late sample in as any other.
+    /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7), unless
+    /// the decoder reports congestion (`marked`, step 8). Deviations: cwnd is restored to its old
+    /// value, as in Linux, not to the data in flight; the round-trip estimate uses the late sample
+    /// as any other.
     #[inline(never)]
     fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool, marked: bool) {
         let Some(option) = seg.options.timestamps else { return };
@@ -306,10 +309,10 @@ impl Connection {
             return;
         }
         self.snd.board.nothing_lost();
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.prr = None;
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = None;
         }
-        // What limited the sender was the window that is gone now: no growth for that.
+        // The sender was limited by the reduced window, which is gone: no growth for it.
         self.snd.limited_by = LimitedBy::Application;
         self.snd.episode.undo(self.sack_ok);
         self.ecn.on_undone();
@@ -323,8 +326,9 @@ impl Connection {
         }
     }
 
-    /// One sample per ACK: from the newest segment that was sent only once, unless it waited for one
-    /// that was sent again; else from the timestamps (RFC 7323 §4), which also judge retransmissions.
+    /// Takes one sample per ACK: from the newest segment sent only once, unless it waited for a
+    /// retransmission. Otherwise from the timestamps (RFC 7323 §4), which also time
+    /// retransmissions.
     fn measure_rtt(
         &mut self,
         now: Instant,
@@ -346,8 +350,8 @@ impl Connection {
         match sample {
             Some(rtt) => {
                 self.rtt.sample(&self.config, rtt);
-                if let Some(extras) = &mut self.snd.recovery_ext {
-                    extras.tlp.measured();
+                if let Some(ext) = &mut self.snd.recovery_ext {
+                    ext.tlp.measured();
                 }
             }
             None if advanced => self.rtt.reset_backoff(),
@@ -356,7 +360,7 @@ impl Connection {
         sample
     }
 
-    /// What the ECN flags say. `newest`: the ACK cannot have been sent before one that was read.
+    /// Decodes the ECN flags. `newest`: the ACK cannot have been sent before one already processed.
     fn decode_feedback(&mut self, seg: &Segment, acked: &Acked, newest: bool) -> CeFeedback {
         let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
         let newest = newest || acked.delivered_segments > 0;
@@ -370,7 +374,7 @@ impl Connection {
         })
     }
 
-    /// The rule of [`AckSample::delack_suspected`].
+    /// Computes [`AckSample::delack_suspected`].
     fn delack_suspected(&self, seg: &Segment, acked: &Acked, rtt: Option<Duration>) -> bool {
         (1..self.config.delack_segments).contains(&acked.acked_segments)
             && self.snd.board.is_empty()
@@ -380,15 +384,16 @@ impl Connection {
                 .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
     }
 
-    /// The facts of [`AckSample::flight`].
+    /// Computes [`AckSample::rate_sample`].
     fn rate_sample(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
         let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
         let bytes = self.snd.delivered.saturating_sub(newest.delivered);
         Some((bytes, now.saturating_since(newest.delivered_at)))
     }
 
-    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
-    /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
+    /// RFC 6298 §5.2, §5.3: stops the timer when everything is acknowledged, else restarts it. It
+    /// restarts at every partial ACK ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD),
+    /// not only at the first.
     fn rearm_rto(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;
