@@ -5,7 +5,7 @@ use crate::Rng;
 /// The step of splitmix64, 2^64 divided by the golden ratio.
 pub(crate) const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Output function of splitmix64 (Steele, Lea, Flood 2014; Stafford variant 13), a bijection.
+/// Output function of splitmix64 (Steele, Lea, Flood 2014; variant 13 of Stafford): a bijection.
 pub(crate) const fn mix64(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

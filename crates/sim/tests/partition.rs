@@ -38,17 +38,7 @@ impl Nodes {
     fn new(parts: u32, part: u32, count: u32, far: u32) -> Self {
         let all = vec![Node::default(); count as usize];
         let (exports, over) = (Vec::new(), 0);
-        Self {
-            parts,
-            part,
-            all,
-            exports,
-            over,
-            far,
-            awaited: None,
-            unsure: false,
-            panics_at: None,
-        }
+        Self { parts, part, all, exports, over, far, awaited: None, unsure: false, panics_at: None }
     }
 
     fn put(&mut self, at: Instant, node: u32, steps: u32, sched: &mut Scheduler) {
@@ -200,7 +190,8 @@ fn partitioned(
     let mut agenda = Scheduler::new(Seed(9));
     sample_times().for_each(|at| agenda.at(at, Entity::new(SAMPLE, 0)));
     let bounds = RunBounds { lookahead: LOOKAHEAD, until, completions: awaited };
-    let ended = run_partitioned(&mut processes, (&mut Sampler, &mut agenda), bounds, &mut |_| false);
+    let ended =
+        run_partitioned(&mut processes, (&mut Sampler, &mut agenda), bounds, &mut |_| false);
     let own = |i: usize| processes[i % parts as usize].shard.digest(i);
     ((0..NODES as usize).map(own).collect(), ended)
 }

@@ -210,7 +210,9 @@ impl<R: ShardWorld> Common<'_, R> {
         status.next.store(next.map_or(u64::MAX, Instant::as_ps), Ordering::Release);
         if self.bounds.completions.is_some() {
             status.over.store(process.shard.completed(), Ordering::Release);
-            status.cannot_finish.store(process.shard.cannot_finish_before(reach), Ordering::Release);
+            status
+                .cannot_finish
+                .store(process.shard.cannot_finish_before(reach), Ordering::Release);
         }
     }
 
