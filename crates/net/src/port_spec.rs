@@ -37,7 +37,7 @@ impl Ratio {
 pub enum BufferSpec {
     /// Unlimited.
     Unlimited,
-    /// A fixed size of its own.
+    /// A fixed size per queue.
     Static(Count),
     /// A dynamic threshold over the memory shared by the switch's queues
     /// ([`crate::SwitchSpec::memory`]); `buffer/dynamic.rs` defines the counting.
@@ -126,8 +126,8 @@ impl MarkSpec {
         }
     }
 
-    /// Returns true if the marker may drop enqueued packets or needs updates of its own. Such a
-    /// port takes two events per packet.
+    /// Returns true if the marker may drop enqueued packets or needs periodic updates. Such a port
+    /// takes two events per packet.
     pub(crate) const fn needs_departure_events(&self) -> bool {
         matches!(
             self,

@@ -1,8 +1,8 @@
 //! Splitting a network into shards and joining them again.
 //!
-//! A shard has the ports of its own switches and hosts, and an inlet for each line that leads to
-//! one of its switches from another shard. Ports, switches and hosts are renumbered within a shard,
-//! in order, so the packet path is the same as without shards. Global numbers appear only in events
+//! A shard has the ports of its switches and hosts, and an inlet for each line that leads to one of
+//! its switches from another shard. Ports, switches and hosts are renumbered within a shard, in
+//! order, so the packet path is the same as without shards. Global numbers appear only in events
 //! and in results.
 
 use std::mem;
