@@ -42,7 +42,7 @@ pub enum BlueprintError {
         second: usize,
     },
     /// No path from one node to another.
-    #[error("there is no way from {from} to {to}")]
+    #[error("there is no path from {from} to {to}")]
     Disconnected {
         /// The first node.
         from: String,
@@ -93,7 +93,7 @@ pub enum BlueprintError {
         most: usize,
     },
     /// Two nodes have one name.
-    #[error("{name} is the name of two nodes; each needs one of its own")]
+    #[error("{name} is the name of two nodes; each needs a unique name")]
     DuplicateName {
         /// The name.
         name: String,
