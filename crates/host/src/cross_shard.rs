@@ -59,7 +59,9 @@ impl World<'_> {
         let Some(peer_shard) = self.peer_shard(side) else { return };
         let Some(index) = self.flows.get(side.flow()).map(|p| p.peer_index) else { return };
         if let Some(shard) = &mut self.shard {
-            shard.remote_requests.push((peer_shard.into(), RemoteRequest { connection: index, query }));
+            shard
+                .remote_requests
+                .push((peer_shard.into(), RemoteRequest { connection: index, query }));
         }
     }
 

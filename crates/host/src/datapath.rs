@@ -93,7 +93,9 @@ impl World<'_> {
     #[inline]
     pub(crate) fn deliver(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
         let HostId(host) = arrived.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return self.net.release(arrived) };
+        let Some(node) = self.nodes.get_mut(host as usize) else {
+            return self.net.release(arrived);
+        };
         let packet = self.net.arrived_packet(&arrived);
         node.note_delivery(now, &packet.segment);
         let side = ConnSide::from_index(packet.dst_conn);

@@ -38,7 +38,9 @@ impl World<'_> {
                 sched.at(next, Entity::new(QUERY_CLIENT, index));
             }
             for i in 0..spec.fan_out {
-                let Some(query_client) = self.query_clients.list.get_mut(index as usize) else { break };
+                let Some(query_client) = self.query_clients.list.get_mut(index as usize) else {
+                    break;
+                };
                 let connection = query_client.connection(query, i);
                 if spec.jitter == Duration::ZERO {
                     self.send_request(now, connection, query, sched);
@@ -165,7 +167,8 @@ impl World<'_> {
         let Some(progress) = self.flows.get_mut(side.flow()) else { return };
         let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
         let client_index = exchange.query_client;
-        let over = self.query_clients.list.get(client_index as usize).is_none_or(QueryClient::is_over);
+        let over =
+            self.query_clients.list.get(client_index as usize).is_none_or(QueryClient::is_over);
         let unanswered = progress.delivered_at.is_none() && !over;
         if let Some(reason) = reason.filter(|r| *r != CloseReason::Normal && unanswered) {
             progress.failed.get_or_insert(reason);
@@ -194,7 +197,9 @@ impl World<'_> {
         let suffered = self.query_cost(side).since(request.cost_before);
         self.attribute_cost(side, client_index, request);
         let Some(spec) = self.setup.query_clients.get(client_index as usize) else { return };
-        let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else { return };
+        let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
+            return;
+        };
         let Some(query) = query_client.queries.get_mut(request.query as usize) else { return };
         query.add_cost(suffered);
         if !query.complete_one(now, lost) {
@@ -232,7 +237,9 @@ impl World<'_> {
             let (client_index, waiting) =
                 (exchange.query_client, std::mem::take(&mut exchange.outstanding));
             let now = self.query_cost(ConnSide::client(connection as u32));
-            let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else { continue };
+            let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
+                continue;
+            };
             for request in waiting {
                 if let Some(query) = query_client.queries.get_mut(request.query as usize) {
                     query.add_cost(now.since(request.cost_before));

@@ -1,7 +1,7 @@
 //! All query clients of a run and their state: next query, servers, connections.
 //!
 //! Contract: the connection numbers of a client are known before the run. With persistent
-//! connections there is one per entry of [`QueryClient::servers`], in that order; otherwise
+//! connections there is one per entry of [`QueryClientSpec::servers`], in that order; otherwise
 //! `fan_out` per query, in query order. Random draws (servers, jitter) come from generators of this
 //! client alone.
 
@@ -60,7 +60,8 @@ pub(crate) struct QueryClient {
 impl QueryClients {
     /// Returns the query clients of `setup`; adds their connections to `flows`.
     pub(crate) fn new(setup: &Setup, flows: &mut Vec<ConnProgress>) -> Result<Self, RunError> {
-        let mut query_clients = Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
+        let mut query_clients =
+            Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
         for (spec, index) in setup.query_clients.iter().zip(0_u32..) {
             let refuse = |problem| RunError::QueryClient { query_client: index as usize, problem };
             check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;

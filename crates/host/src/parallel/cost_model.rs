@@ -41,7 +41,8 @@ pub(super) fn choose_partition(
         match Partition::find(&world.setup.network, parts, &work) {
             Err(whole) => why = why.or(Some(ThreadLimit::NotPartitioned(whole))),
             Ok(partition) => {
-                let events = load.as_ref().map_or(u64::MAX, |load| load.within(partition.lookahead()));
+                let events =
+                    load.as_ref().map_or(u64::MAX, |load| load.within(partition.lookahead()));
                 if events / parts as u64 >= LEAST {
                     return Ok(PartitionChoice { partition, why });
                 }

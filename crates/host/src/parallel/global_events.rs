@@ -65,7 +65,9 @@ impl GlobalEvents {
             }
         }
         for (i, &(shard, port)) in self.ports.iter().enumerate() {
-            if let (Some(process), Some(&number)) = (shards.get_mut(shard), self.sampler.ports.get(i)) {
+            if let (Some(process), Some(&number)) =
+                (shards.get_mut(shard), self.sampler.ports.get(i))
+            {
                 let (packets, bytes) = process.shard.world.net.queue_now(now, port);
                 self.sampler.note_queue(now, number, packets, bytes);
             }

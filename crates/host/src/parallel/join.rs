@@ -21,7 +21,11 @@ struct FinishedShard<'a> {
 }
 
 /// Joins a run that ended at `ended`, and finishes its network.
-pub(super) fn join<'a>(sharded: ShardedRun<'a>, partition: &Partition, ended: Instant) -> World<'a> {
+pub(super) fn join<'a>(
+    sharded: ShardedRun<'a>,
+    partition: &Partition,
+    ended: Instant,
+) -> World<'a> {
     let ShardedRun { mut whole, processes, global_sched } = sharded;
     let mut pieces: Vec<FinishedShard<'_>> = Vec::new();
     for process in processes {
@@ -58,11 +62,7 @@ fn join_hosts(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>]) {
 }
 
 /// Joins each connection from its two ends.
-fn join_connections(
-    whole: &mut World<'_>,
-    pieces: &mut [FinishedShard<'_>],
-    log: &CrossShardLog,
-) {
+fn join_connections(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>], log: &CrossShardLog) {
     let last = pieces.iter().filter_map(|piece| piece.shard.numbers.last()).max();
     let count = last.map_or(0, |last| *last as usize + 1);
     whole.flows = vec![ConnProgress::new(0, 0, 0, None); count];

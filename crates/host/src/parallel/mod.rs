@@ -50,7 +50,10 @@ pub fn run_on(
         Ok(choice) => {
             drop(sched);
             let (outcome, windows) = run_shards(world, &choice.partition, should_stop);
-            Ok((outcome, ThreadUsage { threads: choice.partition.shards(), why: choice.why, windows }))
+            Ok((
+                outcome,
+                ThreadUsage { threads: choice.partition.shards(), why: choice.why, windows },
+            ))
         }
     }
 }

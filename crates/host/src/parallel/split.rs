@@ -188,7 +188,10 @@ fn distribute_query_clients(
             let here = world.shard.as_ref().and_then(|shard| shard.numbers.get(index));
             if here == Some(&number) {
                 let own = if shard == client { exchange.take() } else { None };
-                world.query_clients.exchanges.push(own.unwrap_or_else(|| Exchange::remote(query_client)));
+                world
+                    .query_clients
+                    .exchanges
+                    .push(own.unwrap_or_else(|| Exchange::remote(query_client)));
             }
         }
     }

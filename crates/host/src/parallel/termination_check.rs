@@ -63,7 +63,8 @@ impl TerminationCheck {
             let flow = &world.flows[*index as usize];
             Reverse((flow.start, flow.size))
         });
-        let query_clients = setup.query_clients.iter().zip(0..).filter(|(spec, _)| here(spec.client));
+        let query_clients =
+            setup.query_clients.iter().zip(0..).filter(|(spec, _)| here(spec.client));
         Self {
             lookahead,
             flows,

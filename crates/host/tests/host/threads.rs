@@ -248,7 +248,10 @@ fn any_run_is_the_same_on_any_number_of_threads() {
         done += usize::from(whole.reason == EndReason::Done);
         merged += usize::from(used.iter().all(|u| u.windows.0 > 0 && u.windows.1 > 0));
     }
-    assert!(partitioned > 5 && done > 1 && merged > 2, "{partitioned} cut, {done} done, {merged} merged");
+    assert!(
+        partitioned > 5 && done > 1 && merged > 2,
+        "{partitioned} cut, {done} done, {merged} merged"
+    );
 }
 
 /// Returns two racks of two hosts under two spines, 1 us per link.

@@ -147,7 +147,12 @@ fn traffic_takes_the_other_path_and_returns() {
         let used = |sends: &[(Instant, Packet)]| {
             let rig = Rig::quiet(&with(plan.clone(), &[fails]), sends);
             let sent = |name| rig.port(name).packets;
-            (rig.delivered.len(), sent("leaf0->spine0"), sent("leaf0->spine1"), link_down_drops(&rig))
+            (
+                rig.delivered.len(),
+                sent("leaf0->spine0"),
+                sent("leaf0->spine1"),
+                link_down_drops(&rig),
+            )
         };
         let (all, by_0, by_1, lost) = used(&phase(0));
         assert_eq!((all, by_0 + by_1, lost), (200, 200, 0));

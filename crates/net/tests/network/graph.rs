@@ -59,7 +59,10 @@ fn invalid_graphs_are_rejected_by_name() {
             ),
             "host a has links 1 and 3; each host needs exactly one",
         ),
-        (error(&["a", "b"], vec![link("a", "s0"), link("b", "s1")]), "there is no path from a to b"),
+        (
+            error(&["a", "b"], vec![link("a", "s0"), link("b", "s1")]),
+            "there is no path from a to b",
+        ),
     ];
     for (error, text) in cases {
         assert_eq!(error.to_string(), text);

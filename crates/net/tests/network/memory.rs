@@ -132,7 +132,11 @@ fn admitted(
             peak = held(&residences, warmup);
         }
         let of = |port: u32| {
-            residences.iter().filter(|s| s.port == port && s.until > now).map(|s| s.size).sum::<u64>()
+            residences
+                .iter()
+                .filter(|s| s.port == port && s.until > now)
+                .map(|s| s.size)
+                .sum::<u64>()
         };
         let port = packet.dst.0;
         let used: u64 = (1..4).map(|p| of(p).saturating_sub(reserved)).sum();

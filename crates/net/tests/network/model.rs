@@ -19,7 +19,8 @@ struct Residence {
 
 /// Returns packets and bytes of the queue that an arrival at `now` finds.
 fn queue(residences: &[Residence], now: u64, with_line: bool) -> (usize, u64) {
-    let mut inside: Vec<&Residence> = residences.iter().filter(|s| s.came <= now && s.left > now).collect();
+    let mut inside: Vec<&Residence> =
+        residences.iter().filter(|s| s.came <= now && s.left > now).collect();
     if !with_line && !inside.is_empty() {
         inside.remove(0);
     }

@@ -53,7 +53,10 @@ fn trees_are_partitioned_into_equal_shards() {
         // 40 bytes at 10 Gbit/s, without framing, and 1 us.
         assert_eq!(partition.lookahead(), Duration::from_ns(1_032));
         let shard = |host| partition.shard_of(NodeId::Host(HostId(host)));
-        assert_eq!(partition.hosts().iter().zip(0..).find(|(p, h)| usize::from(**p) != shard(*h)), None);
+        assert_eq!(
+            partition.hosts().iter().zip(0..).find(|(p, h)| usize::from(**p) != shard(*h)),
+            None
+        );
     }
     let (_, _, hosts) = find_partition(&fat_tree(&fat(8)).unwrap(), 3);
     assert!(hosts.iter().all(|n| (36..=52).contains(n)), "{hosts:?}");
