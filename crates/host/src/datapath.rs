@@ -272,7 +272,7 @@ impl World<'_> {
 
     /// Handles TCP's response to a packet.
     #[inline(never)]
-    #[expect(clippy::needless_pass_by_value, reason = "TCP says it once")]
+    #[expect(clippy::needless_pass_by_value, reason = "each arrival is handled once")]
     fn handle_arrival(
         &mut self,
         now: Instant,
@@ -374,7 +374,7 @@ pub(crate) fn enqueue_delayed(
 /// Passes a packet that TCP created at `made` to the NIC at `now`. Returns its stamp, which the
 /// packet also carries if it has a field for it (DX). `None` if the NIC had no room, or if no one
 /// reads it.
-#[expect(clippy::inline_always, reason = "every packet comes this way")]
+#[expect(clippy::inline_always, reason = "fast path of every packet")]
 #[inline(always)]
 pub(crate) fn send(
     net: &mut Network,

@@ -170,7 +170,7 @@ fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connec
 }
 
 /// Keeps one pending event per connection; a deadline that moved later needs no action.
-#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[expect(clippy::inline_always, reason = "fast path of every segment")]
 #[inline(always)]
 fn rearm(
     now: Instant,

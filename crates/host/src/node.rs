@@ -75,7 +75,7 @@ impl Node {
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
         let clock = Clock::new(&setup.clock, run_seed, id);
         let nic = &setup.nic;
-        let moderates = nic.moderation > Duration::ZERO;
+        let coalesces = nic.moderation > Duration::ZERO;
         Self {
             endpoint,
             config,
@@ -89,7 +89,7 @@ impl Node {
             tsq_limit: nic.tsq_limit,
             stack_out: DelayLine::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
-            coalescer: moderates.then(|| Box::new(InterruptCoalescer::new(nic.moderation))),
+            coalescer: coalesces.then(|| Box::new(InterruptCoalescer::new(nic.moderation))),
             stack_in: DelayLine::new(nic.stack.receive, run_seed, id, "stack in"),
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),

@@ -57,8 +57,8 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) fn new(start: Instant, fan_out: u32) -> Self {
-        let suffered = QueryCost::default();
-        Self { start, end: None, missing: fan_out, cost: suffered, failed: None }
+        let cost = QueryCost::default();
+        Self { start, end: None, missing: fan_out, cost, failed: None }
     }
 
     /// Adds the cost of one of its requests so far.

@@ -194,14 +194,14 @@ impl World<'_> {
         lost: Option<CloseReason>,
         sched: &mut Scheduler,
     ) {
-        let suffered = self.query_cost(side).since(request.cost_before);
+        let cost = self.query_cost(side).since(request.cost_before);
         self.attribute_cost(side, client_index, request);
         let Some(spec) = self.setup.query_clients.get(client_index as usize) else { return };
         let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
             return;
         };
         let Some(query) = query_client.queries.get_mut(request.query as usize) else { return };
-        query.add_cost(suffered);
+        query.add_cost(cost);
         if !query.complete_one(now, lost) {
             return;
         }

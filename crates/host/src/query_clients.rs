@@ -158,8 +158,8 @@ impl QueryClient {
         self.outstanding == 0 && self.queries.len() == self.total
     }
 
-    /// Returns true if a query remains that starts neither before `until` nor within `least` after
-    /// the completion of another.
+    /// Returns true if a query remains that does not start before `until`, or not within `least`
+    /// after the completion of another.
     pub(crate) fn cannot_finish_before(
         &self,
         spec: &QueryClientSpec,

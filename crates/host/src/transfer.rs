@@ -59,7 +59,7 @@ impl World<'_> {
 }
 
 /// Handles the events of a flow's connection. Returns true if the connection can be released.
-#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[expect(clippy::inline_always, reason = "fast path of every segment")]
 #[inline(always)]
 pub(crate) fn poll_flow_events(
     now: Instant,

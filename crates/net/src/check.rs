@@ -68,7 +68,7 @@ fn host_port(spec: &PortSpec) -> Result<(), String> {
 
 fn one_class(class: &ClassSpec, memory: Option<Bytes>) -> Result<(), String> {
     if let MarkSpec::Phantom { .. } = class.mark {
-        return Err("has a class with a phantom queue, which is of a whole line: \
+        return Err("has a class with a phantom queue, which needs a whole line: \
                     take another marker, or one queue"
             .into());
     }

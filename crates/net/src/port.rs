@@ -60,8 +60,8 @@ pub(crate) struct Port {
     plain: bool,
     /// A packet that arrives at the far end needs no further processing.
     plain_far: bool,
-    /// The limits below do not decide on a packet: the line loses packets, may fail, or shares
-    /// memory beyond them.
+    /// The line loses packets or may fail, or the limits below and the shared memory do not decide
+    /// on a packet.
     slow_admission: bool,
     /// The far end is in another shard: packets are exported.
     cross_shard: bool,

@@ -72,12 +72,12 @@ pub(crate) struct PortTracer {
 impl PortTracer {
     pub(crate) fn new(conns: &[u32], ports: usize) -> Self {
         let most = conns.iter().max().map_or(0, |c| *c as usize + 1);
-        let mut watch =
+        let mut tracer =
             Self { conns: vec![false; most], ports: vec![false; ports], ..Self::default() };
         for conn in conns {
-            watch.conns[*conn as usize] = true;
+            tracer.conns[*conn as usize] = true;
         }
-        watch
+        tracer
     }
 
     /// Registers a packet of `src_conn` that is sent.

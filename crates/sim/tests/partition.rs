@@ -187,11 +187,11 @@ fn partitioned(
         let LogicalProcess { shard, sched } = &mut processes[(i % NODES % parts) as usize];
         shard.put(Instant::from_ps(i.into()), i % NODES, 0, sched);
     }
-    let mut agenda = Scheduler::new(Seed(9));
-    sample_times().for_each(|at| agenda.at(at, Entity::new(SAMPLE, 0)));
+    let mut global_sched = Scheduler::new(Seed(9));
+    sample_times().for_each(|at| global_sched.at(at, Entity::new(SAMPLE, 0)));
     let bounds = RunBounds { lookahead: LOOKAHEAD, until, completions: awaited };
     let ended =
-        run_partitioned(&mut processes, (&mut Sampler, &mut agenda), bounds, &mut |_| false);
+        run_partitioned(&mut processes, (&mut Sampler, &mut global_sched), bounds, &mut |_| false);
     let own = |i: usize| processes[i % parts as usize].shard.digest(i);
     ((0..NODES as usize).map(own).collect(), ended)
 }
@@ -253,11 +253,12 @@ fn it_can_be_interrupted() {
     let LogicalProcess { shard, sched } = &mut processes[0];
     shard.put(Instant::ZERO, 0, 0, sched);
     let bounds = RunBounds { lookahead: LOOKAHEAD, until: Instant::FAR_FUTURE, completions: None };
-    let mut agenda = Scheduler::new(Seed(9));
+    let mut global_sched = Scheduler::new(Seed(9));
     let mut polls = 0;
-    let ended = run_partitioned(&mut processes, (&mut Sampler, &mut agenda), bounds, &mut |_| {
-        polls += 1;
-        polls == 3
-    });
+    let ended =
+        run_partitioned(&mut processes, (&mut Sampler, &mut global_sched), bounds, &mut |_| {
+            polls += 1;
+            polls == 3
+        });
     assert_eq!((ended.stop, polls), (Stop::Interrupted, 3));
 }

@@ -37,13 +37,13 @@ pub(super) fn choose_partition(
     let work = host_work(world);
     let mut why = None;
     let load = if threads.force { None } else { Some(EventRate::new(world)) };
-    for parts in (2..=threads.max).rev() {
-        match Partition::find(&world.setup.network, parts, &work) {
+    for shards in (2..=threads.max).rev() {
+        match Partition::find(&world.setup.network, shards, &work) {
             Err(whole) => why = why.or(Some(ThreadLimit::NotPartitioned(whole))),
             Ok(partition) => {
                 let events =
                     load.as_ref().map_or(u64::MAX, |load| load.within(partition.lookahead()));
-                if events / parts as u64 >= LEAST {
+                if events / shards as u64 >= LEAST {
                     return Ok(PartitionChoice { partition, why });
                 }
                 why = why.or(Some(ThreadLimit::TooFewEvents { events }));

@@ -90,8 +90,9 @@ impl CrossShardLog {
             let cost = self
                 .cost_before(claim.connection, claim.to)
                 .since(self.cost_before(claim.connection, claim.from));
-            let asking = whole.query_clients.list.get_mut(claim.query_client as usize);
-            if let Some(query) = asking.and_then(|a| a.queries.get_mut(claim.query as usize)) {
+            let query_client = whole.query_clients.list.get_mut(claim.query_client as usize);
+            if let Some(query) = query_client.and_then(|a| a.queries.get_mut(claim.query as usize))
+            {
                 query.add_cost(cost);
             }
         }

@@ -167,16 +167,16 @@ fn distribute_query_clients(
         world.query_clients.first = numbers.partition_point(|number| *number < first);
     }
     let specs = &whole.setup.query_clients;
-    for (asking, spec) in mem::take(&mut whole.query_clients.list).into_iter().zip(specs) {
+    for (query_client, spec) in mem::take(&mut whole.query_clients.list).into_iter().zip(specs) {
         let own = shard(spec.client);
         for (number, world) in worlds.iter_mut().enumerate() {
             if number != own {
-                world.query_clients.list.push(asking.idle_copy());
+                world.query_clients.list.push(query_client.idle_copy());
             }
         }
         let world = &mut worlds[own];
-        let first = world.local_flow(asking.first);
-        world.query_clients.list.push(asking.with_first(first));
+        let first = world.local_flow(query_client.first);
+        world.query_clients.list.push(query_client.with_first(first));
     }
     for (exchange, number) in mem::take(&mut whole.query_clients.exchanges).into_iter().zip(first..)
     {

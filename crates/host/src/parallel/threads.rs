@@ -57,7 +57,7 @@ impl fmt::Display for ThreadLimit {
                 f.write_str("a trace, or a comparison of delays, takes all events in order")
             }
             Self::TooFewEvents { events } => {
-                write!(f, "only some {events} events happen before one part can reach another")
+                write!(f, "only about {events} events happen per lookahead")
             }
         }
     }

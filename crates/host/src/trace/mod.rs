@@ -205,8 +205,8 @@ impl Tracer {
         events.add(SenderEvents::RTO, now.rto_count > counters.rto_count);
         events.add(SenderEvents::UNDO, now.undos > counters.undos);
         events.add(SenderEvents::LOSS_PROBE, now.loss_probes > counters.loss_probes);
-        let shaking = before.is_none_or(|b| b.phase == SenderPhase::Handshake);
-        events.add(SenderEvents::ESTABLISHED, shaking && info.state.is_synchronised());
+        let in_handshake = before.is_none_or(|b| b.phase == SenderPhase::Handshake);
+        events.add(SenderEvents::ESTABLISHED, in_handshake && info.state.is_synchronised());
         let phase = phase(&info, before.map(|b| b.phase), now.rto_count > counters.rto_count);
         let repairs = |p: SenderPhase| matches!(p, SenderPhase::Recovery | SenderPhase::Timeout);
         let over = before.is_some_and(|b| repairs(b.phase)) && !repairs(phase);

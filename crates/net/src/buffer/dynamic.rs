@@ -7,7 +7,7 @@
 //! or if both hold (Choudhury and Hahne 1998, eq. 1, with a reserved part):
 //!
 //! - `held + size - reserved <= alpha * free`, the threshold, and
-//! - the bytes that it needs beyond the reserved part fit into `free`,
+//! - the additional shared bytes that it needs fit into `free`,
 //!
 //! where `free` is B minus the sum over all queues of the bytes held beyond `reserved`. So n queues
 //! under persistent load converge to `alpha B / (1 + alpha n)` each.

@@ -120,7 +120,7 @@ impl Network {
     }
 
     /// Removes a packet that has arrived.
-    #[expect(clippy::needless_pass_by_value, reason = "it is there only once")]
+    #[expect(clippy::needless_pass_by_value, reason = "the caller must not use it again")]
     pub fn take(&mut self, arrived: ArrivedPacket) -> Delivery {
         let ArrivedPacket { host, id, arrived_at } = arrived;
         let waited = if self.measures_queueing { self.pool.state(id).queueing_ns } else { 0 };
@@ -130,7 +130,7 @@ impl Network {
     }
 
     /// Frees a packet that has arrived.
-    #[expect(clippy::needless_pass_by_value, reason = "it is there only once")]
+    #[expect(clippy::needless_pass_by_value, reason = "the caller must not use it again")]
     #[inline]
     pub fn release(&mut self, arrived: ArrivedPacket) {
         self.pool.release(arrived.id);
@@ -171,7 +171,7 @@ impl Network {
     /// Returns the outcome and the departure time.
     #[expect(
         clippy::inline_always,
-        reason = "every hop: one copy for plain ports, one for those with shared memory, one for the others"
+        reason = "every hop: one copy each for plain ports, shared memory, and the others"
     )]
     #[inline(always)]
     pub(super) fn enqueue_plain(

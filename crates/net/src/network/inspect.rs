@@ -23,8 +23,8 @@ impl Network {
             return Some(port.digest());
         }
         let switch = index - self.ports.len();
-        let unrouted = self.failures.as_ref().and_then(|f| f.digests.get(switch)).copied();
-        (switch < self.switches.len()).then(|| unrouted.unwrap_or_default().value())
+        let no_route = self.failures.as_ref().and_then(|f| f.digests.get(switch)).copied();
+        (switch < self.switches.len()).then(|| no_route.unwrap_or_default().value())
     }
 
     /// Returns the name of the entity with that index in [`Network::digests`].

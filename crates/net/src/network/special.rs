@@ -4,10 +4,10 @@
 //! "process due departures", so extra events are harmless. Even an outside query may trigger a
 //! departure; the pending event for that instant then schedules the arrivals.
 //!
-//! A pool with unprocessed departures counts too much, never too little. A packet that is admitted
-//! regardless would be admitted anyway, and no peak is recorded below the exact one. Otherwise all
-//! departures up to now are processed, switch-wide, before the decision. So decisions always equal
-//! those of the exact state.
+//! A pool with unprocessed departures counts too much, never too little. A packet that it admits
+//! would also be admitted by the exact state, and a count below the peak is no new peak. Otherwise
+//! all departures up to now are processed, switch-wide, before the decision. So decisions always
+//! equal those of the exact state.
 
 use std::hint::cold_path;
 

@@ -13,7 +13,7 @@ const ROOM: u64 = 21;
 /// hosts goes to the shard with most of its links, on a tie to the one with the least work. Then
 /// single groups move to the shard with more of their links, as long as the balance allows.
 pub(super) fn assign(groups: &SwitchGroups, shards: usize) -> Option<Vec<u16>> {
-    let mut places: Vec<Option<u16>> = vec![None; groups.work.len()];
+    let mut assignment: Vec<Option<u16>> = vec![None; groups.work.len()];
     let mut loads = vec![0_u64; shards];
     let all: u64 = groups.homes.iter().map(|g| groups.work[*g]).sum();
     let mut before = 0;
@@ -21,26 +21,26 @@ pub(super) fn assign(groups: &SwitchGroups, shards: usize) -> Option<Vec<u16>> {
         let work = groups.work[group];
         let shard = ((before + work / 2) * shards as u64).checked_div(all).unwrap_or_default();
         let shard = (shard as usize).min(shards - 1);
-        places[group] = Some(shard as u16);
+        assignment[group] = Some(shard as u16);
         loads[shard] += work;
         before += work;
     }
-    attach(groups, &mut places, &mut loads);
-    let mut places: Vec<u16> = places.into_iter().map(Option::unwrap_or_default).collect();
+    attach(groups, &mut assignment, &mut loads);
+    let mut assignment: Vec<u16> = assignment.into_iter().map(Option::unwrap_or_default).collect();
     for _ in 0..ROUNDS {
-        if !improve(groups, &mut places, &mut loads) {
+        if !improve(groups, &mut assignment, &mut loads) {
             break;
         }
     }
-    loads.iter().all(|load| *load > 0).then_some(places)
+    loads.iter().all(|load| *load > 0).then_some(assignment)
 }
 
 /// Assigns all unassigned groups, from near to far.
-fn attach(groups: &SwitchGroups, places: &mut [Option<u16>], loads: &mut [u64]) {
+fn attach(groups: &SwitchGroups, assignment: &mut [Option<u16>], loads: &mut [u64]) {
     loop {
-        let known = places.to_vec();
+        let known = assignment.to_vec();
         let mut moved = false;
-        for (group, _) in known.iter().enumerate().filter(|(_, place)| place.is_none()) {
+        for (group, _) in known.iter().enumerate().filter(|(_, shard)| shard.is_none()) {
             let links = links(groups, group, loads.len(), |other| known[other]);
             let most = links.iter().copied().max().unwrap_or_default();
             if most == 0 {
@@ -48,7 +48,7 @@ fn attach(groups: &SwitchGroups, places: &mut [Option<u16>], loads: &mut [u64]) 
             }
             let best = (0..loads.len()).filter(|shard| links[*shard] == most);
             if let Some(shard) = best.min_by_key(|shard| loads[*shard]) {
-                places[group] = Some(shard as u16);
+                assignment[group] = Some(shard as u16);
                 loads[shard] += groups.work[group];
                 moved = true;
             }
@@ -60,19 +60,19 @@ fn attach(groups: &SwitchGroups, places: &mut [Option<u16>], loads: &mut [u64]) 
 }
 
 /// Moves groups to shards with more of their links. Returns true if any moved.
-fn improve(groups: &SwitchGroups, places: &mut [u16], loads: &mut [u64]) -> bool {
+fn improve(groups: &SwitchGroups, assignment: &mut [u16], loads: &mut [u64]) -> bool {
     let shards = loads.len() as u64;
     let all: u64 = loads.iter().sum();
     let mut moved = false;
-    for group in 0..places.len() {
-        let (own, work) = (usize::from(places[group]), groups.work[group]);
-        let links = links(groups, group, loads.len(), |other| Some(places[other]));
+    for group in 0..assignment.len() {
+        let (own, work) = (usize::from(assignment[group]), groups.work[group]);
+        let links = links(groups, group, loads.len(), |other| Some(assignment[other]));
         let fits = |shard: &usize| (loads[*shard] + work) * shards * 20 <= all * ROOM;
         let better = (0..loads.len()).filter(|shard| links[*shard] > links[own]).filter(fits);
         if let Some(shard) = better.max_by_key(|shard| links[*shard]) {
             loads[own] -= work;
             loads[shard] += work;
-            places[group] = shard as u16;
+            assignment[group] = shard as u16;
             moved = true;
         }
     }
@@ -84,10 +84,10 @@ fn links(
     groups: &SwitchGroups,
     group: usize,
     shards: usize,
-    place: impl Fn(usize) -> Option<u16>,
+    shard_of: impl Fn(usize) -> Option<u16>,
 ) -> Vec<usize> {
     let mut links = vec![0; shards];
-    for shard in groups.near[group].iter().filter_map(|other| place(*other)) {
+    for shard in groups.near[group].iter().filter_map(|other| shard_of(*other)) {
         links[usize::from(shard)] += 1;
     }
     links

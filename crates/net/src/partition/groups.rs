@@ -70,10 +70,10 @@ impl SwitchGroups {
     }
 
     /// Returns the maximum work of a shard and the total work.
-    pub(super) fn balance(&self, places: &[u16], shards: usize) -> (u64, u64) {
+    pub(super) fn balance(&self, assignment: &[u16], shards: usize) -> (u64, u64) {
         let mut loads = vec![0; shards];
-        for (place, work) in places.iter().zip(&self.work) {
-            loads[usize::from(*place)] += work;
+        for (shard, work) in assignment.iter().zip(&self.work) {
+            loads[usize::from(*shard)] += work;
         }
         (loads.iter().copied().max().unwrap_or_default(), loads.iter().sum())
     }

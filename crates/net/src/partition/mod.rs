@@ -51,8 +51,8 @@ impl fmt::Display for PartitionError {
         f.write_str(match self {
             Self::TooFewSwitches => "there are too few switches, and a switch is never cut",
             Self::NoLookahead => {
-                "its links between switches have no delay, or classes or drops at dequeue, and those are \
-                 not cut"
+                "its links between switches have no delay, or have classes or drops at dequeue: \
+                 too few of them can be cut"
             }
             Self::Unbalanced => "one of the shards would have nearly all the work",
         })
@@ -76,9 +76,9 @@ impl Partition {
         for &least in spans.iter().rev() {
             let groups =
                 SwitchGroups::new(plan, work, |link| span(link).is_some_and(|s| s >= least));
-            let Some(places) = assign::assign(&groups, shards) else { continue };
-            let (heaviest, all) = groups.balance(&places, shards);
-            let partition = Self::new(plan, &groups, &places, shards);
+            let Some(assignment) = assign::assign(&groups, shards) else { continue };
+            let (heaviest, all) = groups.balance(&assignment, shards);
+            let partition = Self::new(plan, &groups, &assignment, shards);
             if heaviest * 10 * shards as u64 <= EVEN * all {
                 return Ok(partition);
             }
@@ -91,8 +91,8 @@ impl Partition {
         best.map(|(_, partition)| partition).ok_or(why)
     }
 
-    fn new(plan: &Blueprint, groups: &SwitchGroups, places: &[u16], shards: usize) -> Self {
-        let switches: Vec<u16> = groups.of.iter().map(|group| places[*group]).collect();
+    fn new(plan: &Blueprint, groups: &SwitchGroups, assignment: &[u16], shards: usize) -> Self {
+        let switches: Vec<u16> = groups.of.iter().map(|group| assignment[*group]).collect();
         let mut hosts = vec![0; plan.hosts.len()];
         for link in &plan.links {
             if let (NodeId::Host(host), NodeId::Switch(switch))

@@ -156,7 +156,7 @@ impl Port {
         &mut self,
         at: Instant,
         pool: &mut PacketPool,
-        mut watch: Option<&mut PortTracer>,
+        mut tracer: Option<&mut PortTracer>,
     ) -> Option<Transmission> {
         let with_line = self.count_in_service;
         let Special { event_port: Some(event_port), .. } = self.special.as_deref_mut()? else {
@@ -187,8 +187,8 @@ impl Port {
                 self.digest.update(identity.wrapping_add(code));
             }
             let departure = at + self.line.serialization(size);
-            if let Some(watch) = &mut watch {
-                watch.on_dequeue(packet, at, departure, verdict);
+            if let Some(tracer) = &mut tracer {
+                tracer.on_dequeue(packet, at, departure, verdict);
             }
             if verdict == AqmVerdict::Drop {
                 if self.counters.counting() {

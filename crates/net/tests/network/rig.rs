@@ -24,9 +24,9 @@ impl World for Rig {
         let index = entity.index();
         if entity.kind() == SEND_KIND {
             let packet = self.sends[index as usize];
-            let foretold = self.net.departure_time(now, packet.src, packet.size);
+            let predicted = self.net.departure_time(now, packet.src, packet.size);
             let left = self.net.send(now, &packet, sched);
-            assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
+            assert!(left.is_none() || left == predicted, "{left:?}, not {predicted:?}");
             self.left[index as usize] = left;
         } else if entity.kind() == Network::LINK_KIND {
             self.net.on_link_event(now, index);

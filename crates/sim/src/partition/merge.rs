@@ -10,14 +10,14 @@ use crate::pending::time_of;
 /// completed the last of `awaited` items.
 pub(super) fn merge<R: ShardWorld, C: GlobalWorld<R>>(
     processes: &mut [&mut LogicalProcess<R>],
-    (global, agenda): (&mut C, &mut Scheduler),
+    (global, global_sched): (&mut C, &mut Scheduler),
     until: Instant,
     awaited: Option<usize>,
 ) -> bool {
     let mut over: usize = processes.iter().map(|s| s.shard.completed()).sum();
     loop {
         // The process of the next event, and the key up to which it remains the next.
-        let own = agenda.first_key();
+        let own = global_sched.first_key();
         let (mut next, mut first, mut second) = (None, own, None);
         for (i, process) in processes.iter_mut().enumerate() {
             let key = process.sched.first_key();
@@ -31,11 +31,11 @@ pub(super) fn merge<R: ShardWorld, C: GlobalWorld<R>>(
             return false;
         }
         let Some(next) = next else {
-            if let Some((now, entity)) = agenda.pop() {
+            if let Some((now, entity)) = global_sched.pop() {
                 let pending =
                     |s: &&mut LogicalProcess<R>| !s.sched.is_empty() || s.shard.has_exports();
-                let busy = !agenda.is_empty() || processes.iter().any(pending);
-                global.handle(now, entity, processes, busy, agenda);
+                let busy = !global_sched.is_empty() || processes.iter().any(pending);
+                global.handle(now, entity, processes, busy, global_sched);
             }
             continue;
         };

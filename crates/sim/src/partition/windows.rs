@@ -51,7 +51,7 @@ struct Common<'a, R: ShardWorld> {
     mail: [Vec<Mailboxes<R::Message>>; 2],
     barrier: Barrier,
     /// Time of the next global event. Written while all other threads are at the barrier.
-    agenda: AtomicU64,
+    next_global: AtomicU64,
     /// All awaited items are complete.
     done: AtomicBool,
 }
@@ -82,7 +82,7 @@ struct Tally {
 /// this one.
 pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
     processes: &mut [LogicalProcess<R>],
-    (global, agenda): (&mut C, &mut Scheduler),
+    (global, global_sched): (&mut C, &mut Scheduler),
     bounds: RunBounds,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> PartitionedRun {
@@ -96,7 +96,7 @@ pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
         statuses: [statuses(), statuses()],
         mail: [mailboxes(), mailboxes()],
         barrier: Barrier::new(count),
-        agenda: AtomicU64::new(agenda.peek_time().map_or(u64::MAX, Instant::as_ps)),
+        next_global: AtomicU64::new(global_sched.peek_time().map_or(u64::MAX, Instant::as_ps)),
         done: AtomicBool::new(false),
     };
     let mut polled = 0;
@@ -113,9 +113,10 @@ pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
             let common = &common;
             scope.spawn(move || common.work::<C>(own, None));
         }
-        common.work(0, Some(Leader { global, agenda: &mut *agenda, poll_stop: &mut ask }))
+        common
+            .work(0, Some(Leader { global, global_sched: &mut *global_sched, poll_stop: &mut ask }))
     });
-    let scheds = || processes.iter().map(|s| &s.sched).chain([&*agenda]);
+    let scheds = || processes.iter().map(|s| &s.sched).chain([&*global_sched]);
     let stop = tally.stop.unwrap_or(Stop::Interrupted);
     let last = scheds().map(Scheduler::now).max().unwrap_or(Instant::ZERO);
     PartitionedRun {
@@ -130,7 +131,7 @@ pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
 /// State of the first thread only.
 struct Leader<'a, C> {
     global: &'a mut C,
-    agenda: &'a mut Scheduler,
+    global_sched: &'a mut Scheduler,
     /// Returns true to stop, given the events so far and the time.
     poll_stop: &'a mut dyn FnMut(u64, Instant) -> bool,
 }
@@ -143,9 +144,9 @@ impl<R: ShardWorld> Common<'_, R> {
         let mut outbox: Vec<Vec<R::Message>> = self.processes.iter().map(|_| Vec::new()).collect();
         let mut done = Instant::ZERO;
         for turn in [0, 1].into_iter().cycle() {
-            let agenda = Instant::from_ps(self.agenda.load(Ordering::Acquire));
+            let next_global = Instant::from_ps(self.next_global.load(Ordering::Acquire));
             // Messages that arrive later may still change at a global event.
-            let reach = (done + self.bounds.lookahead).min(agenda + TICK);
+            let reach = (done + self.bounds.lookahead).min(next_global + TICK);
             {
                 let mut process = lock(&self.processes[own]);
                 if let Some(lead) = &mut lead {
@@ -157,7 +158,7 @@ impl<R: ShardWorld> Common<'_, R> {
             if !self.barrier.wait() {
                 break;
             }
-            match self.decide(turn, reach, agenda) {
+            match self.decide(turn, reach, next_global) {
                 Next::End(stop) => {
                     tally.stop = Some(stop);
                     break;
@@ -218,12 +219,12 @@ impl<R: ShardWorld> Common<'_, R> {
 
     /// Decides the next step. All events more than a lookahead before `reach` are done, and
     /// messages are exported up to `reach`.
-    fn decide(&self, turn: usize, reach: Instant, agenda: Instant) -> Next {
+    fn decide(&self, turn: usize, reach: Instant, next_global: Instant) -> Next {
         let RunBounds { until, completions: awaited, .. } = self.bounds;
         let statuses = &self.statuses[turn];
         let next = statuses.iter().map(|n| n.next.load(Ordering::Acquire)).min();
         let next = Instant::from_ps(next.unwrap_or(u64::MAX));
-        let first = next.min(agenda);
+        let first = next.min(next_global);
         if statuses.iter().any(|n| n.stop.load(Ordering::Acquire)) {
             Next::End(Stop::Interrupted)
         } else if first == Instant::FAR_FUTURE {
@@ -232,10 +233,10 @@ impl<R: ShardWorld> Common<'_, R> {
             Next::End(Stop::Time)
         } else if first >= reach {
             Next::Skip(first)
-        } else if agenda <= next {
-            Next::Merge(agenda + TICK)
+        } else if next_global <= next {
+            Next::Merge(next_global + TICK)
         } else {
-            let end = reach.min(agenda).min(until);
+            let end = reach.min(next_global).min(until);
             let cannot_finish = || statuses.iter().any(|n| n.cannot_finish.load(Ordering::Acquire));
             if awaited.is_none() || cannot_finish() { Next::Window(end) } else { Next::Merge(end) }
         }
@@ -259,11 +260,11 @@ impl<R: ShardWorld> Common<'_, R> {
         }
         let mut processes: Vec<&mut LogicalProcess<R>> =
             all.iter_mut().map(|process| &mut ***process).collect();
-        let global = (&mut *lead.global, &mut *lead.agenda);
+        let global = (&mut *lead.global, &mut *lead.global_sched);
         let over = merge(&mut processes, global, end, self.bounds.completions);
         self.done.store(over, Ordering::Release);
-        let next = lead.agenda.peek_time().map_or(u64::MAX, Instant::as_ps);
-        self.agenda.store(next, Ordering::Release);
+        let next = lead.global_sched.peek_time().map_or(u64::MAX, Instant::as_ps);
+        self.next_global.store(next, Ordering::Release);
     }
 }
 
