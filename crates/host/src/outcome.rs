@@ -180,7 +180,7 @@ pub struct FlowRecord {
     pub status: FlowStatus,
     /// Its stall reason at the end; `None` if it is complete or unlimited, or if unknown.
     pub stall_reason: Option<StallReason>,
-    /// The reason of its failure, if it failed.
+    /// The reason for its failure, if it failed.
     pub error: Option<&'static str>,
 }
 
@@ -214,7 +214,7 @@ pub struct QueryRecord {
     pub retx_bytes: u64,
     /// Its final status: failed if a connection failed before its answer arrived.
     pub status: FlowStatus,
-    /// The reason of its failure, if it failed.
+    /// The reason for its failure, if it failed.
     pub error: Option<&'static str>,
     /// It started before the end of the warm-up.
     pub in_warmup: bool,
@@ -388,7 +388,7 @@ pub struct Outcome {
     pub digest: u64,
     /// End time.
     pub ended: Instant,
-    /// The reason of the end.
+    /// The reason for the end.
     pub reason: EndReason,
     /// One row per flow by number: the flows of the setup, then the query connections that were
     /// opened.

@@ -11,7 +11,7 @@ pub(crate) enum EnqueueOutcome {
     Dropped(DropReason),
 }
 
-/// The reason of a drop.
+/// The reason for a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DropReason {
     /// The buffer was full.

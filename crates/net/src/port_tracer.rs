@@ -47,8 +47,8 @@ pub struct HopRecord {
     /// Start of transmission; `at` for a packet that was dropped on arrival. If the marker dropped
     /// it at the head of the queue, the time of that drop.
     pub start: Instant,
-    /// End of transmission; equals `start` for a dropped packet. A packet that still waits at the
-    /// end of the run, in a port with classes or drops at dequeue, has both as if it did not wait.
+    /// End of transmission; equals `start` for a dropped packet. For a packet that still waits at
+    /// the end of the run, at a port with departure events, both are as if it did not wait.
     pub departure: Instant,
 }
 

@@ -1,9 +1,9 @@
 //! The event core: virtual time, total event order, seeds, digests.
 //!
 //! Contract: a run depends only on its seed and on the [`World`]. The order of events is total and
-//! does not depend on the order in which they were scheduled (see [`Scheduler`]), and every entity
-//! draws from its own generator (see [`Seed`]). A [`Digest`] summarises observable facts, never
-//! scheduler steps. Integers only. Independent of TCP and networks.
+//! independent of the order of scheduling (see [`Scheduler`]). Every entity draws from its own
+//! generator (see [`Seed`]). A [`Digest`] summarises observable facts, never scheduler steps.
+//! Integers only. Independent of TCP and networks.
 #![deny(clippy::float_arithmetic)]
 
 mod digest;

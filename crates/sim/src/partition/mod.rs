@@ -82,7 +82,7 @@ pub struct RunBounds {
 /// The outcome of a partitioned run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartitionedRun {
-    /// The reason of the end.
+    /// The reason for the end.
     pub stop: Stop,
     /// Time of the last event; `until` after [`Stop::Time`].
     pub at: Instant,
