@@ -1,6 +1,6 @@
 //! Phantom queue (HULL): marks by line utilisation, before a real queue builds up.
 //!
-//! ## What it does
+//! ## Algorithm
 //! A counter emulates a queue on a slightly slower line. Each packet that is transmitted adds its
 //! bytes, and the counter drains at `gamma` times the rate. A packet that finds more than K in it
 //! is marked (HULL §3.1). No packet waits in it, and the real queue does not affect the decision.

@@ -1,6 +1,6 @@
 //! PI controller: marks with a probability that is steered towards a target queue length.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Every `period` T the probability becomes `p(kT) = p((k-1)T) + a (q(kT) - q_ref) - b (q((k-1)T) -
 //! q_ref)` (Hollot, Misra, Towsley and Gong 2001, eq. 12), clamped to 0..1. q is the instantaneous
 //! queue in packets, as the port counts it. Each arriving packet is marked with that probability.

@@ -1,6 +1,6 @@
 //! PIE: marks or drops with a probability that is steered towards a target queueing delay.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Every `period` (`T_UPDATE`) the probability moves by `alpha (delay - target) + beta (delay -
 //! delay_old)`, scaled down by 2 to 2048 while it is small. It decays by 2 % when the delay is and
 //! was zero (RFC 8033 §4.2). Each arriving packet is chosen with that probability, with three

@@ -1,6 +1,6 @@
 //! RED (random early detection): marks with a probability that grows with the average queue.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each arriving packet moves the average towards the queue that it finds by 2^-`weight` of the
 //! difference. After an idle period the average instead decays once for every typical packet that
 //! the line could have sent (Floyd and Jacobson §4). Below `min` no packet is marked. From `min` to

@@ -1,6 +1,6 @@
 //! Step marking at dequeue: one threshold on the queue that a packet leaves behind.
 //!
-//! ## What it does
+//! ## Algorithm
 //! At the start of a transmission the packet is marked if more than K packets remain behind it. So
 //! the mark reflects the current queue, not the queue at arrival. Senders learn of congestion
 //! earlier by the queueing delay of the packet. (With `count-in-service` the packet itself, now on

@@ -1,6 +1,6 @@
 //! Dynamic threshold over shared memory: each queue may hold alpha times the free memory.
 //!
-//! ## What it does
+//! ## Algorithm
 //! A switch has M bytes of memory ([`crate::SwitchSpec::memory`]). Each queue with this rule has
 //! `reserved` bytes for itself; the rest, B = M - the sum of all `reserved`, is shared. A packet of
 //! `size` that finds `held` bytes of its queue in memory is admitted if `held + size <= reserved`,
@@ -12,7 +12,7 @@
 //! where `free` is B minus the sum over all queues of the bytes held beyond `reserved`. So n queues
 //! under persistent load converge to `alpha B / (1 + alpha n)` each.
 //!
-//! ## What is counted
+//! ## Accounting
 //! IP bytes of packets, without framing or rounding to cells. A packet takes its memory at
 //! admission and frees it at the end of its transmission. So the packet on the line counts here,
 //! whatever `count-in-service` says about K. Memory of packets that left any port of the same
