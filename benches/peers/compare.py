@@ -34,7 +34,7 @@ import page
 import peers
 import scenarios
 from model import Peer, PeerError, Row, Scenario
-from ours import Lowtide
+from lowtide import Lowtide
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,34 +59,34 @@ def chosen(known: Sequence[Any], names: Sequence[str], what: str) -> list[Any]:
 
 def compare(
     lowtide: Lowtide, scenario: Scenario, others: Sequence[Peer], quick: bool, runs: int
-) -> page.Compared:
+) -> page.Comparison:
     """Every tool in turn, `runs` times over, so that what else goes on here meets all of them."""
     version = lowtide.version()
     settings = scenario.settings(quick)
-    ours: list[Row] = []
-    theirs: dict[str, list[Row]] = {peer.name: [] for peer in others}
+    own_rows: list[Row] = []
+    peer_rows: dict[str, list[Row]] = {peer.name: [] for peer in others}
     for i in range(runs):
         with tempfile.TemporaryDirectory(prefix="lowtide-peers-") as folder:
             row, directory = lowtide.run(scenario, settings, version, Path(folder))
-            say(f"{scenario.name} {i + 1}/{runs}: lowtide {row.cpu_s:.2f} CPU s")
-            ours.append(row)
+            log(f"{scenario.name} {i + 1}/{runs}: lowtide {row.cpu_s:.2f} CPU s")
+            own_rows.append(row)
             job = lowtide.job(scenario, directory)
         for peer in others:
             with tempfile.TemporaryDirectory(prefix="lowtide-peers-") as folder:
                 row = peer.run(job, Path(folder))
-                say(
+                log(
                     f"{scenario.name} {i + 1}/{runs}: {peer.name} {row.cpu_s:.2f} CPU s"
                 )
-                theirs[peer.name].append(row)
-    alike = []
+                peer_rows[peer.name].append(row)
+    matched_runs = []
     for peer in others:
         with tempfile.TemporaryDirectory(prefix="lowtide-peers-") as folder:
             row, _ = lowtide.run(
-                scenario, {**settings, **peer.alike}, version, Path(folder)
+                scenario, {**settings, **peer.matched_settings}, version, Path(folder)
             )
-            alike.append(replace(row, tool=page.alike_name(peer.name)))
-    return page.Compared(
-        scenario, page.median(ours), [page.median(r) for r in theirs.values()], alike
+            matched_runs.append(replace(row, tool=page.matched_name(peer.name)))
+    return page.Comparison(
+        scenario, page.median(own_rows), [page.median(r) for r in peer_rows.values()], matched_runs
     )
 
 
@@ -110,7 +110,7 @@ def facts(quick: bool, runs: int, load_before: float) -> dict[str, str]:
     }
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -155,40 +155,40 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--json", action="store_true", help="print the JSON instead of the page"
     )
-    known = parser.parse_args(arguments)
-    if known.runs is not None and known.runs < 1:
+    options = parser.parse_args(arguments)
+    if options.runs is not None and options.runs < 1:
         parser.error("--runs must be at least 1")
-    return known
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
-    asked = parsed(arguments)
+    options = parsed(arguments)
     # Being ended is like Ctrl-C: the simulator that runs just now must not stay behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        which = chosen(registered(scenarios, "SCENARIO"), asked.scenarios, "scenario")
-        others = chosen(registered(peers, "PEER"), asked.peer, "peer")
-        lowtide = Lowtide.find(asked.lowtide, ROOT)
+        which = chosen(registered(scenarios, "SCENARIO"), options.scenarios, "scenario")
+        others = chosen(registered(peers, "PEER"), options.peer, "peer")
+        lowtide = Lowtide.find(options.lowtide, ROOT)
         for peer in others:
-            say(f"{peer.name} {peer.install(asked.cache.resolve())} is ready")
-        runs = asked.runs or (1 if asked.quick else 3)
+            log(f"{peer.name} {peer.install(options.cache.resolve())} is ready")
+        runs = options.runs or (1 if options.quick else 3)
         load = os.getloadavg()[0]
         compared = [
-            compare(lowtide, scenario, others, asked.quick, runs) for scenario in which
+            compare(lowtide, scenario, others, options.quick, runs) for scenario in which
         ]
-        known = facts(asked.quick, runs, load)
+        known = facts(options.quick, runs, load)
         text = page.markdown(compared, others, known)
-        data = json.dumps(page.answer(compared, known), indent=2) + "\n"
-        files.write(asked.out / "results.md", text)
-        files.write(asked.out / "results.json", data)
+        data = json.dumps(page.to_json(compared, known), indent=2) + "\n"
+        files.write(options.out / "results.md", text)
+        files.write(options.out / "results.json", data)
     except (PeerError, OSError) as e:
-        say(f"error: {e}")
+        log(f"error: {e}")
         return 1
     except KeyboardInterrupt:
-        say("interrupted; nothing was written")
+        log("interrupted; nothing was written")
         return 1
-    print(data if asked.json else text, end="")
-    say(f"results.md and results.json are in {asked.out}")
+    print(data if options.json else text, end="")
+    log(f"results.md and results.json are in {options.out}")
     return 0 if all(a.agrees for c in compared for a in c.agreements()) else 3
 
 

@@ -13,7 +13,7 @@ class PeerError(Exception):
 
 
 @dataclass(frozen=True)
-class Bound:
+class Tolerance:
     """How far a peer may be from ours in one quantity (a field of `Row`) where the models agree."""
 
     quantity: str
@@ -37,7 +37,7 @@ class Scenario:
     """The same for the quick mode."""
     queue: str | None
     """The queue to look at, `switch0->switch1`; None: the mean over all ports of switches."""
-    bounds: Sequence[Bound]
+    bounds: Sequence[Tolerance]
     remarks: Sequence[str] = ()
     """What to know when reading the numbers."""
 
@@ -116,7 +116,7 @@ class Peer(Protocol):
     name: str
     differences: Sequence[str]
     """Where its model is not ours, and what follows from it."""
-    alike: Mapping[str, str]
+    matched_settings: Mapping[str, str]
     """Keys of lowtide that take what can be taken of these differences away; run beside, to see whether they
     are the reason."""
     reported: Sequence[str]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from model import Bound, Peer, PeerError, Row, Scenario
+from model import Tolerance, Peer, PeerError, Row, Scenario
 
 MEASURED = {"cpu_s", "peak_rss_mib", "runs", "cpu_s_range"}
 """What may differ from run to run; all else is physics."""
@@ -62,7 +62,7 @@ class Agreement:
     agrees: bool
 
 
-def agreement(bound: Bound, ours: Row, peer: Row) -> Agreement:
+def agreement(bound: Tolerance, ours: Row, peer: Row) -> Agreement:
     a, b = getattr(ours, bound.quantity), getattr(peer, bound.quantity)
     if bound.share is not None:
         allowed, text = bound.share * abs(a), f"{bound.share * 100:g} %"
@@ -76,17 +76,17 @@ def agreement(bound: Bound, ours: Row, peer: Row) -> Agreement:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One scenario, run by all."""
 
     scenario: Scenario
     ours: Row
     peers: Sequence[Row]
-    alike: Sequence[Row] = ()
+    matched_runs: Sequence[Row] = ()
     """Ours again, set like each peer; one run."""
 
     def rows(self) -> list[Row]:
-        return [self.ours, *self.peers, *self.alike]
+        return [self.ours, *self.peers, *self.matched_runs]
 
     def agreements(self) -> list[Agreement]:
         return [
@@ -97,7 +97,7 @@ class Compared:
 
 
 def markdown(
-    compared: Sequence[Compared], peers: Sequence[Peer], facts: Mapping[str, str]
+    compared: Sequence[Comparison], peers: Sequence[Peer], facts: Mapping[str, str]
 ) -> str:
     parts = [
         "# lowtide and its peers",
@@ -113,13 +113,13 @@ def markdown(
         agreements([a for c in compared for a in c.agreements()]),
     ]
     for peer in peers:
-        set_like = ", ".join(f"`{key} = {value}`" for key, value in peer.alike.items())
+        matched = ", ".join(f"`{key} = {value}`" for key, value in peer.matched_settings.items())
         parts += [
             f"## Where the model of {peer.name} is another",
             bullets(peer.differences),
         ]
-        if set_like:
-            parts.append(f"`{alike_name(peer.name)}` is our run with {set_like}.")
+        if matched:
+            parts.append(f"`{matched_name(peer.name)}` is our run with {matched}.")
         parts += [
             f"## Reported of {peer.name}, not measured here",
             bullets(peer.reported),
@@ -127,7 +127,7 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def alike_name(peer: str) -> str:
+def matched_name(peer: str) -> str:
     """What our run with a peer's settings is called."""
     return f"lowtide set like {peer}"
 
@@ -136,7 +136,7 @@ def bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines) or "- nothing"
 
 
-def results(c: Compared) -> str:
+def results(c: Comparison) -> str:
     header = [
         "",
         "CPU s (min to max)",
@@ -222,7 +222,7 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def answer(compared: Sequence[Compared], facts: Mapping[str, str]) -> dict[str, Any]:
+def to_json(compared: Sequence[Comparison], facts: Mapping[str, str]) -> dict[str, Any]:
     """The same as an object for JSON."""
     rows = []
     for c in compared:

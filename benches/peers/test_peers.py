@@ -13,16 +13,16 @@ from typing import Any
 import compare
 import files
 import measure
-import ours
+import lowtide
 import page
 import peers
 import scenarios
-from model import Bound, Flow, Job, Link, PeerError, Row, Scenario
+from model import Tolerance, Flow, Job, Link, PeerError, Row, Scenario
 from peers import ns3
 from units import BYTES, PACKETS, TIME_PS, whole
 
 SCENARIO = Scenario(
-    "s", "Title", "s.toml", {}, {}, "a->b", [Bound("goodput_gbps", share=0.02)]
+    "s", "Title", "s.toml", {}, {}, "a->b", [Tolerance("goodput_gbps", share=0.02)]
 )
 ROW = Row(
     scenario="s",
@@ -131,8 +131,8 @@ class Ratios(unittest.TestCase):
 
     def test_agreement_within_a_share_and_within_a_width(self) -> None:
         share, width = (
-            Bound("goodput_gbps", share=0.02),
-            Bound("mean_queue_packets", absolute=2.0),
+            Tolerance("goodput_gbps", share=0.02),
+            Tolerance("mean_queue_packets", absolute=2.0),
         )
         self.assertTrue(
             page.agreement(share, ROW, replace(ROW, goodput_gbps=9.17)).agrees
@@ -149,14 +149,14 @@ class Ratios(unittest.TestCase):
 
     def test_a_bound_needs_a_width(self) -> None:
         with self.assertRaises(PeerError):
-            page.agreement(Bound("goodput_gbps"), ROW, ROW)
+            page.agreement(Tolerance("goodput_gbps"), ROW, ROW)
 
 
 class Page(unittest.TestCase):
     def setUp(self) -> None:
         peer = replace(ROW, tool="ns-3", version="3", cpu_s=200.0, goodput_gbps=8.0)
-        alike = replace(ROW, tool=page.alike_name("ns-3"))
-        self.compared = [page.Compared(SCENARIO, ROW, [peer], [alike])]
+        matched = replace(ROW, tool=page.matched_name("ns-3"))
+        self.compared = [page.Comparison(SCENARIO, ROW, [peer], [matched])]
 
     def test_every_row_of_a_table_has_as_many_cells_as_its_head(self) -> None:
         for sized in (False, True):
@@ -180,7 +180,7 @@ class Page(unittest.TestCase):
         self.assertIn("`disturbance.host-jitter = 0 s`", text)
 
     def test_the_json_has_the_same_rows(self) -> None:
-        answer = json.loads(json.dumps(page.answer(self.compared, {})))
+        answer = json.loads(json.dumps(page.to_json(self.compared, {})))
         self.assertEqual(
             [r["tool"] for r in answer["rows"]],
             ["lowtide", "ns-3", "lowtide set like ns-3"],
@@ -198,29 +198,29 @@ class Tables(unittest.TestCase):
             {"name": n, "rate_bps": "10"} for n in ("x.0->s", "s->x.0", "s->t", "t->s")
         ]
         self.assertEqual(
-            ours.links(rows, 7), [Link("x.0", "s", 10, 7), Link("s", "t", 10, 7)]
+            lowtide.links(rows, 7), [Link("x.0", "s", 10, 7), Link("s", "t", 10, 7)]
         )
 
     def test_a_link_of_two_rates_is_refused(self) -> None:
         rows = [{"name": "x->s", "rate_bps": "10"}, {"name": "s->x", "rate_bps": "11"}]
         with self.assertRaises(PeerError):
-            ours.links(rows, 7)
+            lowtide.links(rows, 7)
 
     def test_delays_must_be_one(self) -> None:
-        self.assertEqual(ours.link_delay_ps(resolved()["topology"]), 16_000_000)
+        self.assertEqual(lowtide.link_delay_ps(resolved()["topology"]), 16_000_000)
         with self.assertRaises(PeerError):
-            ours.link_delay_ps({"link-delay": "1 us", "core-delay": "2 us"})
+            lowtide.link_delay_ps({"link-delay": "1 us", "core-delay": "2 us"})
 
     def test_hosts_have_the_names_of_the_tables(self) -> None:
         self.assertEqual(
-            ours.host_names({"hosts": {"a": {"count": 2}, "b": {"count": 1}}}),
+            lowtide.host_names({"hosts": {"a": {"count": 2}, "b": {"count": 1}}}),
             ["a.0", "a.1", "b.0"],
         )
 
     def test_a_flow_without_end_has_no_size(self) -> None:
         row = {"src": "a", "dst": "b", "size_bytes": "", "start_ps": "5"}
-        self.assertEqual(ours.flow(row), Flow("a", "b", None, 5))
-        self.assertEqual(ours.flow({**row, "size_bytes": "9"}).size_bytes, 9)
+        self.assertEqual(lowtide.flow(row), Flow("a", "b", None, 5))
+        self.assertEqual(lowtide.flow({**row, "size_bytes": "9"}).size_bytes, 9)
 
     def test_the_row_takes_the_queue_that_is_named_and_the_marks_of_all(self) -> None:
         def queue(name: str, mean: float, marks: int) -> dict[str, Any]:
@@ -233,19 +233,19 @@ class Tables(unittest.TestCase):
             "groups": [{**group, "fct_ms": {"mean": None, "p99": None}}],
             "queues": [queue("a->b", 4.0, 3), queue("b->a", 0.0, 1)],
         }
-        taken = measure.Taken("", 1.0, 2.0, 10.0)
+        usage = measure.ResourceUsage("", 1.0, 2.0, 10.0)
         counts = {"hops": "100", "events": "101"}
-        row = ours.row(SCENARIO, "1", run, counts, taken)
+        row = lowtide.row(SCENARIO, "1", run, counts, usage)
         self.assertEqual(
             (row.mean_queue_packets, row.marks, row.goodput_gbps), (4.0, 4, 9.4)
         )
-        everywhere = ours.row(replace(SCENARIO, queue=None), "1", run, counts, taken)
+        everywhere = lowtide.row(replace(SCENARIO, queue=None), "1", run, counts, usage)
         self.assertEqual(everywhere.mean_queue_packets, 2.0)
         with self.assertRaises(PeerError):
-            ours.row(replace(SCENARIO, queue="c->d"), "1", run, counts, taken)
+            lowtide.row(replace(SCENARIO, queue="c->d"), "1", run, counts, usage)
         run["groups"][0]["unfinished"] = 1
         with self.assertRaises(PeerError):
-            ours.row(SCENARIO, "1", run, counts, taken)
+            lowtide.row(SCENARIO, "1", run, counts, usage)
 
 
 class Ns3(unittest.TestCase):
@@ -319,7 +319,7 @@ class Running(unittest.TestCase):
 
     def test_a_missing_binary_says_what_to_do(self) -> None:
         with self.assertRaisesRegex(PeerError, "cargo build --release"):
-            ours.Lowtide.find(None, Path("/nowhere"))
+            lowtide.Lowtide.find(None, Path("/nowhere"))
 
     def test_a_command_that_fails_shows_its_last_words(self) -> None:
         with self.assertRaisesRegex(PeerError, r"(?s)failed \(3\).*no such thing"):
@@ -328,12 +328,12 @@ class Running(unittest.TestCase):
             measure.run(["/nowhere/at/all"])
 
     def test_a_command_is_measured(self) -> None:
-        taken = measure.run(
+        usage = measure.run(
             ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done"]
         )
-        self.assertEqual(taken.stdout, "done\n")
-        self.assertGreater(taken.cpu_s, 0)
-        self.assertGreater(taken.peak_rss_mib, 0)
+        self.assertEqual(usage.stdout, "done\n")
+        self.assertGreater(usage.cpu_s, 0)
+        self.assertGreater(usage.peak_rss_mib, 0)
 
     def test_a_file_is_there_whole_or_as_it_was(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

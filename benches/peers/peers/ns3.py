@@ -67,7 +67,7 @@ class Ns3:
         "**Routes** are our own: a table by destination and a hash of the five-tuple. ns-3's global routing "
         "knows one way, or another for each packet, and takes more time. Its bindings to Python are not used.",
     )
-    alike: Mapping[str, str] = {
+    matched_settings: Mapping[str, str] = {
         "disturbance.host-jitter": "0 s",
         "transport.sender.reduction": "one-step",
         "transport.sender.dctcp.arithmetic": "q20",
@@ -93,10 +93,10 @@ class Ns3:
     def run(self, job: Job, work: Path) -> Row:
         if self.program is None:
             raise PeerError("install comes before run")
-        asked = work / "job.txt"
-        files.write(asked, translate(job))
-        taken = measure.run([self.program, asked])
-        answer = json.loads(taken.stdout)
+        job_file = work / "job.txt"
+        files.write(job_file, translate(job))
+        usage = measure.run([self.program, job_file])
+        answer = json.loads(usage.stdout)
         if answer.pop("unfinished"):
             raise PeerError(
                 f"{job.scenario.name}: flows of ns-3 did not complete; give the run more time"
@@ -105,8 +105,8 @@ class Ns3:
             scenario=job.scenario.name,
             tool=self.name,
             version=VERSION,
-            cpu_s=taken.cpu_s,
-            peak_rss_mib=taken.peak_rss_mib,
+            cpu_s=usage.cpu_s,
+            peak_rss_mib=usage.peak_rss_mib,
             **answer,
         )
 
@@ -198,7 +198,7 @@ def translate(job: Job) -> str:
     """The file that `ns3_cc/job.h` reads. What it cannot do like us is refused."""
     resolved = job.resolved
     sender, receiver, connection = (
-        alike(resolved["hosts"], t) for t in ("sender", "receiver", "connection")
+        common_settings(resolved["hosts"], t) for t in ("sender", "receiver", "connection")
     )
     switch = resolved["switch"]
     mark = switch.get("mark", {})
@@ -248,7 +248,7 @@ def translate(job: Job) -> str:
     return "\n".join(lines) + "\n"
 
 
-def alike(hosts: Mapping[str, Any], table: str) -> Mapping[str, Any]:
+def common_settings(hosts: Mapping[str, Any], table: str) -> Mapping[str, Any]:
     """The settings that all groups of hosts have in common: ns-3's are set for all of them at once."""
     tables = [group[table] for group in hosts.values()]
     if any(t != tables[0] for t in tables):

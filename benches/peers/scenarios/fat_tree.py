@@ -1,6 +1,6 @@
 """Web-search traffic on the three tiers of DX."""
 
-from model import Bound, Scenario
+from model import Tolerance, Scenario
 
 # Of the file: 40 ms, more than its least RTO of 10 ms. A stack without tail loss probes (ns-3) then runs into
 # timeouts wherever a window ends on an odd segment, and the comparison is about nothing else.
@@ -13,7 +13,7 @@ SCENARIO = Scenario(
     full={"traffic.web.flows": "1000", **DELACK},
     quick={"traffic.web.flows": "100", **DELACK},
     queue=None,
-    bounds=[Bound("hops", share=0.02)],
+    bounds=[Tolerance("hops", share=0.02)],
     remarks=[
         "DX has 100,000 flows; here are as many as a slow peer bears (1000, quick: 100), so packet-hops per "
         "processor second are the measure.",

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "job.h"
-#include "measures.h"
+#include "metrics.h"
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"

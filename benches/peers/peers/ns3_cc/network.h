@@ -3,8 +3,8 @@
 #pragma once
 
 #include "job.h"
-#include "measures.h"
-#include "ways.h"
+#include "metrics.h"
+#include "routing.h"
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -45,7 +45,7 @@ class Network
         }
         InternetStackHelper stack;
         stack.SetIpv6StackInstall(false);
-        stack.SetRoutingHelper(WaysHelper());
+        stack.SetRoutingHelper(EcmpRoutingHelper());
         for (const auto& [name, node] : m_nodes)
         {
             stack.Install(node);
@@ -54,12 +54,12 @@ class Network
         {
             Connect(link);
         }
-        FindWays();
+        ComputeRoutes();
         for (const auto& [a, b] : job.watched)
         {
             auto& port = m_ports.at({a, b});
-            m_waiting.push_back(std::make_unique<Waiting>(job.Whole("warmup_ps")));
-            m_waiting.back()->Watch(port.disc, port.device);
+            m_monitors.push_back(std::make_unique<QueueMonitor>(job.Whole("warmup_ps")));
+            m_monitors.back()->Watch(port.disc, port.device);
         }
     }
 
@@ -76,19 +76,19 @@ class Network
     double MeanQueue(int64_t until)
     {
         double sum = 0;
-        for (auto& waiting : m_waiting)
+        for (auto& monitor : m_monitors)
         {
-            sum += waiting->Mean(until);
+            sum += monitor->Mean(until);
         }
-        return m_waiting.empty() ? 0 : sum / static_cast<double>(m_waiting.size());
+        return m_monitors.empty() ? 0 : sum / static_cast<double>(m_monitors.size());
     }
 
     int64_t MaxQueue() const
     {
         int64_t max = 0;
-        for (const auto& waiting : m_waiting)
+        for (const auto& monitor : m_monitors)
         {
-            max = std::max(max, waiting->Max());
+            max = std::max(max, monitor->Max());
         }
         return max;
     }
@@ -188,7 +188,7 @@ class Network
     }
 
     // Breadth first from every host: each neighbour that is one step nearer is a way.
-    void FindWays()
+    void ComputeRoutes()
     {
         std::map<std::string, std::vector<std::string>> neighbours;
         for (const auto& [names, port] : m_ports)
@@ -212,14 +212,14 @@ class Network
                     }
                     if (far[next] == far[at] + 1)
                     {
-                        AddWay(next, at, address);
+                        AddRoute(next, at, address);
                     }
                 }
             }
         }
     }
 
-    void AddWay(const std::string& from, const std::string& to, Ipv4Address host)
+    void AddRoute(const std::string& from, const std::string& to, Ipv4Address host)
     {
         const Port& port = m_ports.at({from, to});
         auto ipv4 = m_nodes.at(from)->GetObject<Ipv4>();
@@ -228,7 +228,7 @@ class Network
         route->SetSource(ipv4->GetAddress(port.interface, 0).GetLocal());
         route->SetDestination(host);
         route->SetGateway(port.gateway);
-        DynamicCast<Ways>(ipv4->GetRoutingProtocol())->Add(host.Get(), route);
+        DynamicCast<EcmpRouting>(ipv4->GetRoutingProtocol())->Add(host.Get(), route);
     }
 
     const Job& m_job;
@@ -236,7 +236,7 @@ class Network
     std::map<std::string, Ptr<ns3::Node>> m_nodes;
     std::map<std::string, Ipv4Address> m_address;
     std::map<std::pair<std::string, std::string>, Port> m_ports;
-    std::vector<std::unique_ptr<Waiting>> m_waiting;
+    std::vector<std::unique_ptr<QueueMonitor>> m_monitors;
     uint32_t m_subnet = 0;
 };
 

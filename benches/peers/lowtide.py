@@ -55,8 +55,8 @@ class Lowtide:
         ]
         for key, value in settings.items():
             command += ["-s", f"{key}={value}"]
-        taken = measure.run([*command, "-o", directory])
-        answer = json.loads(taken.stdout)
+        usage = measure.run([*command, "-o", directory])
+        answer = json.loads(usage.stdout)
         if len(answer["runs"]) != 1:
             raise PeerError(
                 f"{scenario.file} makes {len(answer['runs'])} runs; a comparison needs one"
@@ -66,7 +66,7 @@ class Lowtide:
             version,
             answer["runs"][0],
             self.table(directory, "runs")[0],
-            taken,
+            usage,
         ), directory
 
     def job(self, scenario: Scenario, directory: Path) -> Job:
@@ -97,7 +97,7 @@ def row(
     version: str,
     run: Mapping[str, Any],
     counts: Mapping[str, str],
-    taken: measure.Taken,
+    usage: measure.ResourceUsage,
 ) -> Row:
     """From `run --json`, the table `runs` and what the process took."""
     if len(run["groups"]) != 1:
@@ -116,8 +116,8 @@ def row(
         scenario=scenario.name,
         tool=NAME,
         version=version,
-        cpu_s=taken.cpu_s,
-        peak_rss_mib=taken.peak_rss_mib,
+        cpu_s=usage.cpu_s,
+        peak_rss_mib=usage.peak_rss_mib,
         simulated_s=run["ended_ms"] / 1e3,
         hops=int(counts["hops"]),
         events=int(counts["events"]),

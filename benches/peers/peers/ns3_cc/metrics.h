@@ -39,10 +39,10 @@ CountTimeout(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now)
 
 // Packets that wait at one port, disc and device together, without the one on the line; averaged over
 // time from the end of the warm-up on.
-class Waiting
+class QueueMonitor
 {
   public:
-    explicit Waiting(int64_t from)
+    explicit QueueMonitor(int64_t from)
         : m_from(from),
           m_last(from)
     {
@@ -50,7 +50,7 @@ class Waiting
 
     void Watch(Ptr<QueueDisc> disc, Ptr<PointToPointNetDevice> device)
     {
-        auto change = MakeCallback(&Waiting::Change, this);
+        auto change = MakeCallback(&QueueMonitor::Change, this);
         disc->TraceConnectWithoutContext("PacketsInQueue", change);
         device->GetQueue()->TraceConnectWithoutContext("PacketsInQueue", change);
     }
