@@ -1,4 +1,4 @@
-//! Socket calls as written: `write(4, ..., 1000) = 1000`.
+//! Socket calls in script notation: `write(4, ..., 1000) = 1000`.
 
 use std::ops::Range;
 
@@ -77,7 +77,7 @@ fn result(at: &mut Cursor<'_>) -> Result<Option<CallResult>> {
     }
 }
 
-/// Arguments up to `end`, which is taken.
+/// Parses arguments up to `end` and consumes `end`.
 fn arguments(at: &mut Cursor<'_>, end: &str) -> Result<Vec<(Expr, Range<usize>)>> {
     let mut out = Vec::new();
     at.skip_space()?;
@@ -97,12 +97,12 @@ fn arguments(at: &mut Cursor<'_>, end: &str) -> Result<Vec<(Expr, Range<usize>)>
     }
 }
 
-/// How deep brackets may stand in each other.
+/// Maximum nesting depth of brackets.
 const DEPTH: u32 = 8;
 
 fn expression(at: &mut Cursor<'_>, depth: u32) -> Result<Expr> {
     if depth > DEPTH {
-        return Err(at.error(at.pos..at.pos + 1, "brackets stand too deep in each other"));
+        return Err(at.error(at.pos..at.pos + 1, "brackets are nested too deeply"));
     }
     if at.eat("...") {
         return Ok(Expr::Any);

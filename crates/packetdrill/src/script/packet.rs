@@ -1,11 +1,11 @@
-//! Packets as written: `< [ce] P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`.
+//! Packets in script notation: `< [ce] P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`.
 
 use lowtide_wire::{DelayStamps, Flags};
 
 use super::cursor::{Cursor, Result};
 use super::{EcnSpec, PacketSpec, TcpOption};
 
-/// Protocols and encapsulations of the language that this interpreter has not.
+/// Protocols and encapsulations of packetdrill that this interpreter does not support.
 const OTHER_PROTOCOLS: [&str; 10] =
     ["icmp", "icmpv6", "udp", "udplite", "sctp", "gre", "mpls", "ipv4", "ipv6", "eth"];
 
@@ -101,7 +101,7 @@ fn check(at: &Cursor<'_>, start: usize, spec: &PacketSpec) -> Result<()> {
     if !acks && spec.ack.is_some() && !spec.inbound {
         return Err(at.error(span, "`ack` without the flag `.` (ACK)"));
     }
-    // A segment that ends what it belongs to needs no window.
+    // An RST needs no window.
     if spec.inbound && spec.window.is_none() && !spec.flags.contains(Flags::RST) {
         return Err(at.error(span, "a packet that is to be sent needs `win` and a number"));
     }
@@ -160,7 +160,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
             }
         };
         if flags.contains(flag) {
-            return Err(at.error(span, format!("the flag `{letter}` stands here twice")));
+            return Err(at.error(span, format!("the flag `{letter}` is repeated")));
         }
         flags |= flag;
     }
@@ -170,7 +170,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
     Ok(flags)
 }
 
-/// `first:last(length)`.
+/// Parses `first:last(length)`.
 fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
     let start = at.pos;
     let seq: u32 = at.number("a sequence number (32 bits)")?;
@@ -190,7 +190,7 @@ fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
     Ok((seq, len))
 }
 
-/// `<mss 1460,nop,...>`, or `<...>`, which is `None`.
+/// Parses `<mss 1460,nop,...>`; `<...>` gives `None`.
 fn options(at: &mut Cursor<'_>) -> Result<Option<Vec<TcpOption>>> {
     at.expect("<")?;
     at.skip_blanks()?;
@@ -271,7 +271,7 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
     })
 }
 
-/// Bytes as pairs of hexadecimal digits.
+/// Parses bytes as pairs of hexadecimal digits.
 fn hex(at: &mut Cursor<'_>) -> Result<Vec<u8>> {
     let start = at.pos;
     let rest = at.rest();

@@ -1,4 +1,4 @@
-//! The language: what is read, and that everything else is refused by name, at its place.
+//! The language: supported constructs are read; all others are rejected by name and position.
 
 use lowtide_packetdrill::run::{self, RunOptions};
 use lowtide_packetdrill::script::{Action, EventTime, PacketSpec, Script, ScriptError, TcpOption};
@@ -9,7 +9,7 @@ fn parse(text: &str) -> Script {
     Script::parse("x.pkt", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is wrong with a script: found while reading it or while running it.
+/// The error of a script, found while parsing or running it.
 fn refusal(text: &str) -> ScriptError {
     match Script::parse("x.pkt", text).and_then(|s| run::run(&s, &RunOptions::default())) {
         Err(error) => error,
@@ -145,7 +145,7 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ("#else", "without `#ifdef`", "#else"),
         ("/* no end", "no end", "/*"),
         ("+0 bogus", "`bogus` is not supported", "bogus"),
-        // Found when the script runs.
+        // Found at run time.
         ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 4", "argument is not supported", "SOCK_DGRAM"),
         (
             "+0 setsockopt(3, SOL_TCP, TCP_CORK, [1], 4) = 0",
@@ -195,7 +195,8 @@ fn an_error_shows_the_line_and_a_caret() {
     );
 }
 
-/// Any text gives a script or an error. Every prefix, and every text with one piece cut out or doubled.
+/// Any text gives a script or an error: every prefix, and every text with one piece removed or
+/// doubled.
 #[test]
 fn no_text_makes_the_reader_panic() {
     let seed = include_str!("../../scripts/options/all-options.pkt");

@@ -1,6 +1,6 @@
-//! Every script under `scripts/` runs as it is written. All failures are reported, not the first alone.
+//! Runs every script under `scripts/` as written and reports all failures, not only the first.
 //!
-//! `LOWTIDE_SCRIPTS=close/` runs those whose path contains that, and shows the packets of each.
+//! `LOWTIDE_SCRIPTS=close/` selects scripts whose path contains it and shows their packets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(crate) fn all() -> Vec<PathBuf> {
     out
 }
 
-/// The script's path below the folder of all.
+/// Path relative to the scripts folder.
 pub(crate) fn name(path: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
     path.strip_prefix(&root).expect("a script of ours").display().to_string()
