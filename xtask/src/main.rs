@@ -1,10 +1,11 @@
 //! Repository chores.
 //!
-//! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
-//! `adversary` runs random connections, `fuzz` runs a fuzzer, `instructions` counts those of the hot path,
-//! `lines` counts product code, `words` checks the language of comments and pages,
-//! `performance` writes the figures of a page, `record` what came of claims into their files, `suite` runs long
-//! suites by name; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `registry` maintains the lists of registered files, `docs` the pages generated from the code.
+//! `adversary` runs random connections, `fuzz` a fuzzer, `suite` a long suite by name.
+//! `instructions` counts those of the hot path, `lines` counts product code, `words` checks the
+//! language of comments and pages. `performance` writes benchmark results into a page, `record`
+//! writes results of claims into their files. `docs/testing.md` and `docs/performance.md` say more.
+//! Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
@@ -115,7 +116,7 @@ fn registry(check: bool) -> ExitCode {
     }
 }
 
-/// The folder of the workspace.
+/// Root folder of the workspace.
 fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)

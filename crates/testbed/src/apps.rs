@@ -1,8 +1,9 @@
-//! The applications of one host: clients that write their flows, and the server that reads everything.
+//! Applications of one host: clients that write their flows, and the server that reads all data.
 //!
-//! Contract: as the simulator's. A client opens its connection when its flow begins, writes, and ends its half; the
-//! server reads at once. Nobody closes before the run is over, so that both ends can be asked what they saw. A flow
-//! is delivered when its last byte is in the hands of the server's application.
+//! Contract: as in the simulator. A client opens its connection when its flow starts, writes, and
+//! closes its send direction; the server reads at once. No socket is closed before the run ends, so
+//! that both ends can be queried. A flow is delivered when the server's application has read its
+//! last byte.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -15,9 +16,9 @@ use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets};
 use crate::writer::{ACK_POLL_INTERVAL, FlowWriter};
 
-/// The port on which every host serves, as in the simulator.
+/// Server port of every host, as in the simulator.
 pub(crate) const PORT: u16 = 5001;
-/// The longest wait, so that the end is noticed.
+/// Maximum wait, so that the end of the run is noticed.
 const MAX_WAIT: Duration = Duration::from_ms(2);
 
 /// One flow that a host sends.
@@ -27,19 +28,19 @@ pub(crate) struct ClientFlow {
     to: Ipv4Addr,
     sized: bool,
     writer: FlowWriter,
-    /// Its sender is looked at in intervals.
+    /// Its sender is sampled at intervals.
     sampled: bool,
     start: Instant,
     conn: Option<Conn>,
     pub(crate) port: u16,
-    /// When it was really opened.
+    /// Actual open time.
     pub(crate) opened: Option<Instant>,
     pub(crate) established: Option<Instant>,
     finished: bool,
     pub(crate) failed: Option<CloseReason>,
-    /// When it looks next whether all is acknowledged.
+    /// Time of the next check whether all data is acknowledged.
     next_ack_check: Instant,
-    /// The last look.
+    /// The last socket info.
     pub(crate) last_info: Option<SocketInfo>,
 }
 
@@ -75,20 +76,20 @@ impl ClientFlow {
 pub(crate) struct ServerFlow {
     conn: Conn,
     pub(crate) peer: SocketAddrV4,
-    /// Its flow and that flow's size, once they are known.
+    /// Its flow and that flow's size, once known.
     flow: Option<(u32, Option<u64>)>,
-    /// Bytes that the application has.
+    /// Bytes read by the application.
     pub(crate) bytes: u64,
-    /// Of these, bytes that came before the warm-up was over.
+    /// Bytes read before the end of the warm-up.
     pub(crate) warmup_bytes: u64,
-    /// When it had the last of them.
+    /// Time at which the last byte was read.
     pub(crate) completed_at: Option<Instant>,
     closed: bool,
-    /// The last look.
+    /// The last socket info.
     pub(crate) last_info: Option<SocketInfo>,
 }
 
-/// A sender at one moment.
+/// A sample of a sender.
 #[derive(Debug)]
 pub(crate) struct SenderSample {
     pub(crate) at: Instant,
@@ -103,7 +104,7 @@ pub(crate) struct Apps {
     pub(crate) incoming: Vec<ServerFlow>,
     pub(crate) samples: Vec<SenderSample>,
     address: Ipv4Addr,
-    /// Whose connection it is: places in `outgoing` and `incoming`.
+    /// Role of each connection: indices into `outgoing` and `incoming`.
     roles: Vec<ConnRole>,
     warmup: Duration,
     interval: Option<Duration>,
@@ -126,7 +127,7 @@ impl Apps {
         Self { outgoing, incoming, samples, address, roles: who, warmup, interval }
     }
 
-    /// Does what is to be done until the run is stopped, then looks at every connection once more.
+    /// Runs the applications until the run is stopped, then queries every connection once more.
     pub(crate) fn run(&mut self, sockets: &mut dyn Sockets, course: &RunState) -> io::Result<()> {
         let mut news = Vec::new();
         let mut sample_at = self.interval.map(|interval| Instant::ZERO + interval);
@@ -136,7 +137,7 @@ impl Apps {
                 let now = course.now();
                 if at <= now {
                     self.sample(now, sockets)?;
-                    // What was missed is left out.
+                    // Missed samples are skipped.
                     let missed = now.saturating_since(at).as_ps() / interval.as_ps().max(1);
                     sample_at = Some(at + interval * (missed + 1));
                 }
@@ -158,7 +159,7 @@ impl Apps {
         self.collect_final_info(sockets)
     }
 
-    /// Opens and writes what is due; when there is something to do next.
+    /// Opens flows and writes data that are due; returns the time of the next action.
     fn run_due(&mut self, sockets: &mut dyn Sockets, course: &RunState) -> io::Result<Instant> {
         let mut next = Instant::FAR_FUTURE;
         for i in 0..self.outgoing.len() {
@@ -224,13 +225,13 @@ impl Apps {
             io::ErrorKind::TimedOut => CloseReason::TimedOut,
             _ => CloseReason::Aborted,
         });
-        // A flow whose bytes all arrived is counted by its server.
+        // The server counts a flow whose bytes all arrived.
         if flow.sized && !flow.finished {
             course.on_flow_finished();
         }
     }
 
-    /// Something is new with a flow that is sent.
+    /// Handles an event of an outgoing flow.
     fn serve_client(&mut self, i: usize, sockets: &mut dyn Sockets, course: &RunState) {
         let flow = &mut self.outgoing[i];
         let Some(conn) = flow.conn.filter(|_| flow.failed.is_none()) else { return };
@@ -260,7 +261,7 @@ impl Apps {
         self.serve_server(self.incoming.len() - 1, sockets, course);
     }
 
-    /// Something is new with a connection that was accepted.
+    /// Handles an event of an accepted connection.
     fn serve_server(&mut self, i: usize, sockets: &mut dyn Sockets, course: &RunState) {
         let warm = Instant::ZERO + self.warmup;
         let Some(flow) = self.incoming.get_mut(i).filter(|f| !f.closed) else { return };
@@ -282,7 +283,7 @@ impl Apps {
                     }
                 }
                 Ok(ReadOutcome::WouldBlock) => return,
-                // A client whose connection failed knows it itself.
+                // The client reports a failed connection itself.
                 Ok(ReadOutcome::Eof) | Err(_) => {
                     flow.closed = true;
                     return;
@@ -316,7 +317,7 @@ impl Apps {
         let out = self.outgoing.iter().enumerate().filter_map(|(i, f)| Some((f.conn?, i)));
         let (conns, places): (Vec<Conn>, Vec<usize>) = out.unzip();
         for (i, look) in places.into_iter().zip(sockets.info(&conns)?) {
-            // A connection that is gone has been seen before, or never.
+            // A connection without info has a final one already, or never had any.
             if look.is_some() {
                 self.outgoing[i].last_info = look;
             }
@@ -330,13 +331,13 @@ impl Apps {
 }
 
 fn record_role(who: &mut Vec<ConnRole>, conn: Conn, is: ConnRole) {
-    // Numbers of connections come one after the other.
+    // Connections are numbered consecutively.
     debug_assert_eq!(who.len(), conn, "no connection is left out");
     who.push(is);
 }
 
 impl ClientFlow {
-    /// All of it has been acknowledged, as far as it was seen: nothing more to look at.
+    /// All data is acknowledged, as last sampled: no further checks are needed.
     fn is_acknowledged(&self) -> bool {
         let nothing = |look: &SocketInfo| look.unacknowledged == Some(0);
         self.finished && self.last_info.as_ref().is_some_and(nothing)
@@ -369,7 +370,7 @@ impl ClientFlow {
             self.finished = true;
             sockets.shutdown_write(conn)?;
         }
-        // The server sends nothing: this is how a reset shows.
+        // The server sends no data: a read detects a reset.
         while let ReadOutcome::Bytes(_) = sockets.read(conn)? {}
         Ok(())
     }

@@ -10,10 +10,10 @@ use lowtide_tcp::Config;
 use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
 
-/// The listener's token; connections have their number.
+/// The listener's token; connections use their number.
 const LISTENER: u64 = u64::MAX;
 
-/// See the module.
+/// Connections of lowtide's TCP on one host.
 pub(crate) struct LowtideSockets {
     live: Live,
     config: Config,
@@ -24,7 +24,7 @@ pub(crate) struct LowtideSockets {
 }
 
 impl LowtideSockets {
-    /// A host that listens on `port`.
+    /// Creates a host that listens on `port`.
     pub(crate) fn listen(live: Live, port: u16, config: &Config) -> io::Result<Self> {
         let listener = live.listen(port, config)?;
         listener.set_nonblocking(true);

@@ -1,4 +1,4 @@
-//! From a resolved run to hosts with addresses: who is where, with whose TCP.
+//! Translates a resolved run to hosts with addresses and TCP stacks.
 
 use std::net::Ipv4Addr;
 
@@ -12,26 +12,26 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::kernel::tcp_config::KernelTcpConfig;
 use crate::stack_choice::{StackChoice, StackKind};
 
-/// The network of the hosts' addresses, 10.66.0.0/16.
+/// Network of the hosts' addresses, 10.66.0.0/16.
 const NETWORK: [u8; 2] = [10, 66];
-/// Its bits.
+/// Its prefix length.
 pub(crate) const PREFIX: u8 = 16;
-/// Hosts in one part of it.
+/// Hosts per /24 subnet.
 const HOSTS_PER_SUBNET: u32 = 250;
-/// The most hosts: each has a thread or more, and a namespace with a TCP of its own.
+/// Maximum number of hosts: each has one or more threads and a namespace with its own TCP.
 pub(crate) const MAX_HOSTS: usize = 64;
-/// Lines beyond this carry more than one thread can forward.
+/// Maximum link rate: one thread can forward no more.
 const MAX_RATE: Rate = Rate::from_gbps(2);
-/// Beyond this what is measured hangs on the machine.
+/// Above this rate, results depend on the machine.
 const TRUSTED_BPS: u64 = 400_000_000;
 
-/// The address of a host.
+/// Address of a host.
 pub(crate) fn address(host: u32) -> Ipv4Addr {
     let [a, b] = NETWORK;
     Ipv4Addr::new(a, b, (host / HOSTS_PER_SUBNET) as u8, (host % HOSTS_PER_SUBNET + 1) as u8)
 }
 
-/// The TCP of a host.
+/// TCP stack of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum HostStack {
     /// The kernel's.
@@ -54,10 +54,10 @@ fn refusal(message: String, help: &str) -> UnsupportedSetup {
     UnsupportedSetup { message, help: Some(help.to_owned()) }
 }
 
-/// The hosts of `setup`.
+/// Hosts of `setup`.
 ///
 /// # Errors
-/// What real packets cannot do, or not here.
+/// Parts of the scenario that real packets do not support, in general or on this machine.
 pub(crate) fn hosts(
     setup: &Setup,
     choice: &StackChoice,
@@ -129,10 +129,10 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     }
 }
 
-/// Descriptors that a host takes beside its connections.
+/// File descriptors of a host besides its connections.
 const FDS_PER_HOST: u64 = 16;
 
-/// Raises the limit of open files as far as both ends of all flows need it: none is closed before the end.
+/// Raises the open-files limit for both ends of all flows: none is closed before the end.
 fn raise_fd_limit(setup: &Setup) -> Result<(), UnsupportedSetup> {
     let needed = 64 + FDS_PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
     let refused = |most: u64| {
@@ -149,12 +149,12 @@ fn raise_fd_limit(setup: &Setup) -> Result<(), UnsupportedSetup> {
             let raised = setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard);
             if hard < needed || raised.is_err() { Err(refused(hard)) } else { Ok(()) }
         }
-        // Without a word of the limit the sockets will tell.
+        // If the limit is unknown, a failing socket reports it.
         _ => Ok(()),
     }
 }
 
-/// The line of a switch with the highest rate.
+/// The switch's link with the highest rate.
 fn fastest(setup: &Setup) -> Option<(String, Rate)> {
     let lines = setup.network.links.iter().flat_map(|link| {
         let end = |from: NodeId, to: NodeId, rate: Rate| {
@@ -166,7 +166,7 @@ fn fastest(setup: &Setup) -> Option<(String, Rate)> {
     lines.flatten().max_by_key(|(_, rate)| rate.as_bps())
 }
 
-/// What of the scenario is not in a run on real packets.
+/// Parts of the scenario that a run on real packets does not have.
 pub(crate) fn differences(setup: &Setup) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |is: bool, what: &str| {

@@ -1,4 +1,4 @@
-//! Runs in a testbed that is up.
+//! Runs in a persistent testbed.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::run_state::RunState;
 use crate::stack_choice::{StackChoice, StackKind};
 use crate::tables::{Observations, tables};
 
-/// The testbed that is up, for runs whose network is its own: the kernel's TCP on all hosts.
+/// Backend that runs in the testbed that is up: its own network, the kernel's TCP on all hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PersistentBackend {
     places: TestbedPaths,
@@ -28,7 +28,7 @@ pub struct PersistentBackend {
 }
 
 impl PersistentBackend {
-    /// That of `places`; controls of ours have other names in the kernel as `controls` says.
+    /// Backend for the testbed at `paths`; `controls` maps our congestion controls to kernel names.
     pub const fn new(places: TestbedPaths, controls: Vec<(String, String)>) -> Self {
         Self {
             places,
@@ -64,7 +64,7 @@ impl PersistentBackend {
         let hosts = self.start_hosts(setup)?;
         let course = Arc::new(RunState::begin(sizes(setup)));
         let warm = Instant::ZERO + setup.warmup;
-        // The network's figures begin when the warm-up ends.
+        // The network's counters start at the end of the warm-up.
         let mut before = None;
         let mut failed = None;
         let (ended, reason) = run_flows(setup, &hosts, &course, watch, &mut |now| {
@@ -141,7 +141,7 @@ impl Backend for PersistentBackend {
     }
 }
 
-/// The first host whose interface is gone, and why.
+/// First host whose interface is gone, and why.
 pub(crate) fn lost_interface(report: &Report) -> Option<(&str, &str)> {
     let gone = |h: &'_ HostReport| h.gone.is_some();
     let host = report.hosts.iter().find(|h| gone(h))?;

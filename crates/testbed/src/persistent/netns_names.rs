@@ -1,4 +1,4 @@
-//! Names of namespaces, as `ip netns` gives them: a file onto which the namespace is mounted.
+//! Names of namespaces as of `ip netns`: a file on which the namespace is mounted.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -11,10 +11,10 @@ use nix::sys::statfs::{NSFS_MAGIC, statfs};
 use super::state::{NetnsName, TestbedState};
 use super::{PersistentError, TestbedPaths};
 
-/// What every name begins with.
+/// Prefix of every name.
 const PREFIX: &str = "lowtide-";
 
-/// The name of a host's namespace.
+/// Name of a host's namespace.
 pub(super) fn netns_name(host: &str) -> Result<String, PersistentError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     if host.is_empty() || host.len() > 200 || !host.chars().all(plain) {
@@ -27,15 +27,15 @@ fn path(places: &TestbedPaths, name: &str) -> PathBuf {
     places.netns_dir.join(name)
 }
 
-/// What there is under a name.
+/// Status of a name.
 #[derive(PartialEq, Eq, Debug)]
 enum NameStatus {
     Free,
-    /// A place for a namespace, and none there: whoever made it was stopped, or the machine was.
+    /// A mount point without a namespace: its creator or the machine was stopped.
     Stale,
     /// A namespace.
     Namespace(u64),
-    /// Something else.
+    /// Another file.
     Other,
 }
 
@@ -56,7 +56,7 @@ fn probe(places: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentErro
     Ok(if meta.len() == 0 { NameStatus::Stale } else { NameStatus::Other })
 }
 
-/// Nobody has any of these names.
+/// Fails if one of these names is in use.
 pub(super) fn check_free(places: &TestbedPaths, names: &[String]) -> Result<(), PersistentError> {
     for name in names {
         if probe(places, name)? != NameStatus::Free {
@@ -86,8 +86,7 @@ pub(super) fn bind(
     })
 }
 
-/// Takes away what is left of the names of `state`; what has got such a name since is left alone. Those that were
-/// taken away.
+/// Removes the remaining names of `state` and returns them. A name that was reused since is kept.
 pub(super) fn remove_all(
     places: &TestbedPaths,
     state: &TestbedState,

@@ -1,4 +1,4 @@
-//! Who has the testbed, and what there is of it.
+//! Owner of the testbed, and its names.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -11,19 +11,19 @@ use super::{PersistentError, TestbedPaths};
 /// The process that has a testbed up.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct TestbedState {
-    /// Its number.
+    /// Its process ID.
     pub(super) pid: u32,
-    /// When it started, in ticks since the machine did: numbers are given again.
+    /// Its start time, in clock ticks since boot: process IDs are reused.
     pub(super) started: u64,
-    /// Which boot of the machine.
+    /// Boot ID of the machine.
     pub(super) boot: String,
-    /// The scenario.
+    /// Scenario of the testbed.
     pub(super) scenario: String,
-    /// Every name, and the namespace that has it or will.
+    /// All names, with the namespace of each, present or future.
     pub(super) names: Vec<NetnsName>,
 }
 
-/// A name, and whose it is.
+/// A name and its namespace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct NetnsName {
     pub(super) name: String,
@@ -32,19 +32,19 @@ pub(super) struct NetnsName {
 }
 
 impl TestbedState {
-    /// Of this process.
+    /// State of this process.
     pub(super) fn of_this_process(scenario: &str, names: Vec<NetnsName>) -> Self {
         let pid = std::process::id();
         let started = start_ticks(pid).unwrap_or_default();
         Self { pid, started, boot: boot_id(), scenario: scenario.to_owned(), names }
     }
 
-    /// The process is there, and is the one that wrote this.
+    /// True if the process that wrote this is still running.
     pub(super) fn is_alive(&self) -> bool {
         self.boot == boot_id() && start_ticks(self.pid) == Some(self.started)
     }
 
-    /// It was written since the machine started: the inodes mean something.
+    /// True if it was written in this boot: only then are the inodes valid.
     pub(super) fn is_of_this_boot(&self) -> bool {
         self.boot == boot_id()
     }
@@ -53,7 +53,7 @@ impl TestbedState {
         places.state_dir.join("testbed.json")
     }
 
-    /// What the last one wrote, if anything.
+    /// Reads the last state, if any.
     pub(super) fn read(places: &TestbedPaths) -> Result<Option<Self>, PersistentError> {
         let path = Self::path(places);
         let text = match fs::read_to_string(&path) {
@@ -67,7 +67,7 @@ impl TestbedState {
         Ok(Some(state))
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes it atomically.
     pub(super) fn write(&self, places: &TestbedPaths) -> Result<(), PersistentError> {
         let path = Self::path(places);
         let part = path.with_extension("part");
@@ -75,14 +75,14 @@ impl TestbedState {
         let written = text.and_then(|text| {
             let mut file = File::create(&part)?;
             file.write_all(text.as_bytes())?;
-            // It must be there before what it tells of.
+            // It must be on disk before the names that it lists.
             file.sync_all()?;
             fs::rename(&part, &path)
         });
         written.map_err(PersistentError::system(format!("write {}", path.display())))
     }
 
-    /// There is no testbed any more.
+    /// Removes the state: no testbed is left.
     pub(super) fn remove(places: &TestbedPaths) -> Result<(), PersistentError> {
         let path = Self::path(places);
         match fs::remove_file(&path) {
@@ -94,8 +94,8 @@ impl TestbedState {
     }
 }
 
-/// Takes the right to have a testbed; `None` while another process has it. It is given back when the file is
-/// closed, by whatever end of the process.
+/// Takes the testbed lock; `None` if another process holds it. It is released when the file is
+/// closed, however the process ends.
 pub(super) fn lock(places: &TestbedPaths) -> Result<Option<File>, PersistentError> {
     let path = places.state_dir.join("lock");
     let what = || PersistentError::system(format!("lock {}", path.display()));
@@ -110,16 +110,16 @@ pub(super) fn lock(places: &TestbedPaths) -> Result<Option<File>, PersistentErro
     }
 }
 
-/// This boot of the machine.
+/// Boot ID of the machine.
 fn boot_id() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// When a process started; `None` when there is none.
+/// Start time of a process; `None` if there is none.
 fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // After the name, which may hold anything: the state, and the start as the 20th field from there.
+    // The name may contain anything. After it come the state and, as 20th field, the start time.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(19)?.parse().ok()
 }

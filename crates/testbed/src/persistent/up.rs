@@ -1,4 +1,4 @@
-//! Making a testbed, keeping it, taking it down.
+//! Creates, keeps and removes a testbed.
 
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,11 +23,11 @@ use crate::plan::{self, HostPlan, HostStack};
 use crate::run::settings;
 use crate::stack_choice::{StackChoice, StackKind};
 
-/// Waits for a process that was told to end: so often, so long.
+/// Wait for a terminated process: number of polls, and their interval.
 const EXIT_POLLS: u32 = 200;
 const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// A testbed that this process has up: its namespaces have names, and packets go between them.
+/// A testbed owned by this process: its namespaces have names, and packets are forwarded.
 #[derive(Debug)]
 pub struct PersistentTestbed {
     places: TestbedPaths,
@@ -36,19 +36,21 @@ pub struct PersistentTestbed {
     bottleneck: Option<Bottleneck>,
     listener: UnixListener,
     network: u64,
-    /// What was left behind by another one, and is gone.
+    /// Names left behind by an earlier testbed, which were removed.
     pub removed: Vec<String>,
-    /// What hosts do otherwise than the scenario says.
+    /// Differences between hosts and the scenario.
     pub differences: Vec<String>,
-    /// Given back last of all.
+    /// Released last.
     lock: File,
 }
 
 impl PersistentTestbed {
-    /// Makes the testbed of `setup`, a run of `scenario`. Leftovers of an earlier one go first.
+    /// Creates the testbed of `setup`, a run of `scenario`. Leftovers of an earlier one are removed
+    /// first.
     ///
     /// # Errors
-    /// Another process has one; a name is taken; a right is missing. Nothing is left of what was begun.
+    /// Another process has a testbed, a name is taken, or a privilege is missing. Everything
+    /// created so far is removed.
     pub fn make(
         setup: &Setup,
         scenario: &str,
@@ -72,13 +74,13 @@ impl PersistentTestbed {
             let inode = namespace.inode().map_err(host(plan))?;
             state.names.push(NetnsName { name: name.clone(), inode });
         }
-        // From here on whoever comes next knows what to take away.
+        // From here on a later process can find and remove the names.
         state.write(places)?;
         let built = build(setup, &plans, &namespaces, places, &state);
         let (bottleneck, listener, differences) = match built {
             Ok(built) => built,
             Err(error) => {
-                // What went wrong is the error to tell.
+                // The first error is the one to report.
                 let _ = remove_leftovers(places);
                 return Err(error);
             }
@@ -97,12 +99,13 @@ impl PersistentTestbed {
         })
     }
 
-    /// Each host, its namespace and its address.
+    /// Name, namespace and address of each host.
     pub fn hosts(&self) -> &[(String, String, Ipv4Addr)] {
         &self.hosts
     }
 
-    /// Keeps it up until `stop` says so, or until nothing is left of its interfaces. Why it ended, when nobody asked.
+    /// Runs until `stop` returns true or an interface is lost; returns the reason in the latter
+    /// case.
     pub fn serve(&self, stop: &dyn Fn() -> bool) -> Option<String> {
         let Some(bottleneck) = &self.bottleneck else { return None };
         loop {
@@ -121,10 +124,10 @@ impl PersistentTestbed {
         }
     }
 
-    /// Takes it down; what the network has seen.
+    /// Removes the testbed and returns the network's report.
     ///
     /// # Errors
-    /// Something could not be taken away.
+    /// A name could not be removed.
     pub fn down(mut self) -> Result<Option<Report>, PersistentError> {
         let report = self.bottleneck.take().map(|b| b.report());
         remove_leftovers(&self.places)?;
@@ -189,12 +192,12 @@ fn build(
     Ok((bottleneck, listener, differences))
 }
 
-/// The process that has it, as far as it has said so.
+/// Process ID of the testbed's owner, if its state is written.
 fn owner(places: &TestbedPaths) -> u32 {
     TestbedState::read(places).ok().flatten().map_or(0, |s| s.pid)
 }
 
-/// Takes away what is there; whoever calls has the lock.
+/// Removes leftovers; the caller holds the lock.
 fn remove_leftovers(places: &TestbedPaths) -> Result<Vec<String>, PersistentError> {
     let taken = match TestbedState::read(places)? {
         Some(state) => netns_names::remove_all(places, &state)?,
@@ -210,19 +213,19 @@ fn remove_leftovers(places: &TestbedPaths) -> Result<Vec<String>, PersistentErro
     Ok(taken)
 }
 
-/// What [`down`] did.
+/// Result of [`down`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TeardownReport {
-    /// The process that was told to end.
+    /// Process that was terminated.
     pub ended: Option<u32>,
-    /// Names that nobody had taken away.
+    /// Leftover names that were removed.
     pub removed: Vec<String>,
 }
 
-/// Ends the testbed that is up, whoever has it, and takes away what was left behind.
+/// Terminates the process of the testbed that is up and removes leftovers.
 ///
 /// # Errors
-/// Its process does not end; something cannot be taken away.
+/// The process does not end, or a name cannot be removed.
 pub fn down(places: &TestbedPaths) -> Result<TeardownReport, PersistentError> {
     if let Some(_lock) = lock(places)? {
         return Ok(TeardownReport { ended: None, removed: remove_leftovers(places)? });

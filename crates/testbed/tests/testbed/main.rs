@@ -1,4 +1,5 @@
-//! Scenarios over real TCP, in real time. No assertion depends on speed. Tests without their prerequisites are ignored.
+//! Scenarios over real TCP, in real time. No assertion depends on speed. Tests without their
+//! prerequisites are ignored.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Two senders and a receiver at 40 Mbit/s; four transfers that are over in a quarter of a second.
+/// Two senders and a receiver at 40 Mbit/s; four transfers that take a quarter of a second.
 pub(crate) const SMALL: &str = r#"
 schema = 1
 title = "Small"
@@ -71,7 +72,7 @@ groups = ["bulk"]
 queues = true
 "#;
 
-/// The only run of [`SMALL`] with these keys.
+/// The only run of [`SMALL`] with these overrides.
 pub(crate) fn setup(set: &[(&str, &str)]) -> Setup {
     let scenario = Scenario::parse(SMALL, "small.toml").expect("it is right");
     let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
@@ -83,14 +84,14 @@ pub(crate) fn choice(all: StackKind, except: &[&str]) -> StackChoice {
     StackChoice { default_stack: all, exceptions: except, cc_mapping: Vec::new() }
 }
 
-/// What real packets make of a run.
+/// Executes a run on real packets.
 pub(crate) fn run(setup: &Setup, all: StackKind, except: &[&str]) -> CompletedRun {
     let testbed = Testbed::new(choice(all, except));
     testbed.check(setup).expect("it can be run");
     testbed.run(setup, &mut |_| false).expect("it ran").expect("nobody stopped it")
 }
 
-/// Every flow was delivered, and its row is in order.
+/// Every flow was delivered, and its row is consistent.
 pub(crate) fn check_delivered(flows: &[FlowRow], count: usize) {
     assert_eq!(flows.len(), count);
     for (flow, number) in flows.iter().zip(0..) {

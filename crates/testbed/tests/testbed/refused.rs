@@ -1,4 +1,4 @@
-//! What a testbed does not take, and what it says.
+//! Setups that a testbed refuses, and their messages.
 
 use lowtide_lab::Backend;
 use lowtide_test_needs::{ACC_ECN, Need};
@@ -23,7 +23,7 @@ pub(crate) fn what_cannot_be_done_is_refused_by_name() {
     assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
 }
 
-/// A kernel in which Accurate ECN cannot be set.
+/// A kernel in which Accurate ECN cannot be enabled.
 pub(crate) const NO_ACC_ECN: Need = Need {
     name: "a kernel without Accurate ECN",
     probe: || match (ACC_ECN.probe)() {
