@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 /// Number of parallel parts of the test.
 const MAX_JOBS: u64 = 4;
 
-/// What to run.
+/// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct AdversaryTask {
     seeds: Range<u64>,

@@ -35,7 +35,7 @@ impl Arguments {
     pub(crate) fn number(&self, name: &str, default: u64) -> Result<u64, String> {
         let found = self.options.iter().rev().find(|(n, _)| n == name);
         let Some((_, Some(value))) = found else { return Ok(default) };
-        value.parse().map_err(|_| format!("`{name} {value}`: must be a whole number"))
+        value.parse().map_err(|_| format!("`{name} {value}`: a whole number is needed"))
     }
 
     /// True if the option was given.
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn wrong_arguments_are_named() {
         assert!(read("--cases").unwrap_err().contains("--cases"));
         assert!(read("--case 3").unwrap_err().contains("--case"));
         assert!(read("one two").unwrap_err().contains("two"));

@@ -17,7 +17,7 @@ const MAX_INPUT_BYTES: u32 = 4_096;
 const INPUT_TIMEOUT_S: u32 = 120;
 const RSS_LIMIT_MB: u32 = 4_096;
 
-/// What to run.
+/// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct FuzzTask {
     target: String,
@@ -35,7 +35,7 @@ impl FuzzTask {
         let a = Arguments::read(arguments, &options, &["--keep"])?;
         let target = a.word.clone().unwrap_or_default();
         if !TARGETS.contains(&target.as_str()) {
-            return Err(format!("fuzz what: {}?", TARGETS.join(", ")));
+            return Err(format!("fuzz needs a target: {}", TARGETS.join(", ")));
         }
         Ok(Self {
             target,

@@ -39,16 +39,16 @@ usage: cargo xtask registry [--check]
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((chore, rest)) = arguments.split_first() else { return usage("what?") };
+    let Some((chore, rest)) = arguments.split_first() else { return usage("no chore is given") };
     match chore.as_str() {
         "registry" => match rest {
             [] => registry(false),
             [check] if check == "--check" => registry(true),
-            _ => usage("registry knows only --check"),
+            _ => usage("registry takes only --check"),
         },
         "docs" => match rest {
             [] => docs::write(root()),
-            _ => usage("docs takes nothing more"),
+            _ => usage("docs takes no arguments"),
         },
         "adversary" => match adversary::AdversaryTask::read(rest) {
             Ok(plan) => plan.run(root()),
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         },
         "performance" => match rest {
             [file] => performance::run(root(), file),
-            _ => usage("performance takes what `lowtide bench --json` printed, in a file"),
+            _ => usage("performance takes a file with the output of `lowtide bench --json`"),
         },
         "record" => match record::RecordTask::read(rest) {
             Ok(plan) => plan.run(root()),
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         },
         "lines" => match rest {
             [] => lines::run(root()).unwrap_or_else(|why| failed(&why)),
-            _ => usage("lines takes nothing more"),
+            _ => usage("lines takes no arguments"),
         },
         "words" => words::run(root(), rest).unwrap_or_else(|why| failed(&why)),
         "suite" => match rest {

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_take_the_place_of_older_ones() {
+    fn old_figures_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let (page, file) = (dir.path().join("page.md"), dir.path().join("bench.json"));
         std::fs::write(&page, format!("# A\n{BEGIN}old\n{END}end\n")).unwrap();

@@ -193,7 +193,7 @@ fn read(path: &Path) -> Result<String, String> {
 /// File of a claim: `dctcp-fig18/low` is in `dctcp/fig18.expected.toml`.
 fn place(papers: &Path, id: &str) -> Result<PathBuf, String> {
     let row = id.rsplit_once('/').and_then(|(row, _)| row.split_once('-'));
-    let (paper, name) = row.ok_or_else(|| format!("`{id}` is no claim"))?;
+    let (paper, name) = row.ok_or_else(|| format!("`{id}` is not a claim"))?;
     Ok(papers.join(paper).join(format!("{name}.expected.toml")))
 }
 
@@ -322,7 +322,7 @@ key = \"a.b\"
     }
 
     #[test]
-    fn a_record_is_written_again_where_it_stands_when_that_is_wished() {
+    fn again_overwrites_a_record_in_place() {
         let (dir, file, printed) = setup(false);
         RecordTask { file: printed, again: true }.write(dir.path()).unwrap();
         let text = read(&file).unwrap();

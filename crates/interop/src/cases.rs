@@ -211,7 +211,7 @@ pub const CONDITIONS: &[Condition] = &[
     },
     Condition {
         name: "reset",
-        about: "one end aborts in the middle of the data, or nobody listens",
+        about: "one end aborts in the middle of the data, or no socket listens",
         bytes: 4_000_000,
         exchanges: &[ExchangeKind::ResetByOurs, ExchangeKind::ResetByPeer, ExchangeKind::Refused],
         ..PLAIN
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_has_a_name_and_a_seed_of_its_own() {
+    fn case_names_and_seeds_are_unique() {
         let all = repeat(&all(), 3);
         assert!(all.iter().all(|c| find(&c.to_string()).is_some_and(|f| f.seed() == c.seed())));
         let names: BTreeSet<String> = all.iter().map(Case::to_string).collect();

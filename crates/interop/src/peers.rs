@@ -107,7 +107,7 @@ pub fn probe(peer: Peer) -> Result<(), MissingDependency> {
             Err(MissingDependency::program("there is no C compiler (`cc`)"))
         }
         Peer::Lwip if !has_lwip() => Err(MissingDependency::program(
-            "there is no lwIP: `apt-get install liblwip-dev` brings it",
+            "there is no lwIP: `apt-get install liblwip-dev` installs it",
         )),
         _ => Ok(()),
     }
@@ -192,7 +192,7 @@ fn gvisor(folder: &Path) -> Result<PathBuf, BuildError> {
         command
     };
     run(go().args(["mod", "download", "gvisor.dev/gvisor"])).map_err(|why| {
-        let why = format!("the Go module gvisor.dev/gvisor cannot be had: {why}");
+        let why = format!("cannot download the Go module gvisor.dev/gvisor: {why}");
         BuildError::Missing(MissingDependency::program(why))
     })?;
     finish(&out, |unfinished| run(go().args(["build", "-trimpath", "-o"]).arg(unfinished).arg(".")))

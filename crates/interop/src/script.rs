@@ -117,7 +117,7 @@ impl EndpointScript {
     }
 }
 
-/// How a connection ended, as seen by one side: `closed` (FIN sent and received), `aborted` (this
+/// Close status as seen by one side: `closed` (FIN sent and received), `aborted` (this
 /// end sent RST as its script says), `reset`, `refused`, `timeout`, or an error of its stack.
 pub type CloseStatus = String;
 
@@ -130,7 +130,7 @@ pub struct EndpointReport {
     pub received: u64,
     /// Their [`Checksum`], 16 hexadecimal digits.
     pub checksum: String,
-    /// How the connection ended.
+    /// Close status of the connection.
     pub ended: CloseStatus,
 }
 
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_come_back_as_they_were() {
+    fn arguments_round_trip() {
         let script = EndpointScript {
             open: OpenMode::Listen,
             tun: "peer0".to_owned(),

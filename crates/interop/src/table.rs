@@ -92,16 +92,16 @@ pub fn remarks(results: &[CaseResult]) -> String {
             }
             CaseOutcome::Known(why) | CaseOutcome::Skip(why) => {
                 let skipped = matches!(result.outcome, CaseOutcome::Skip(_));
-                let word = if skipped { "skipped" } else { "known defect of" };
-                let other = (word, result.peer.as_str(), why.as_str());
+                let label = if skipped { "skipped" } else { "known defect of" };
+                let other = (label, result.peer.as_str(), why.as_str());
                 if !others.contains(&other) {
                     others.push(other);
                 }
             }
         }
     }
-    for (word, peer, why) in others {
-        let _ = writeln!(out, "{word} {peer}: {why}");
+    for (label, peer, why) in others {
+        let _ = writeln!(out, "{label} {peer}: {why}");
     }
     out
 }
@@ -113,7 +113,7 @@ mod tests {
     use crate::peers::Peer;
 
     #[test]
-    fn a_table_counts_what_was_tried_and_names_what_was_not() {
+    fn table_counts_tried_cases_and_names_skipped_ones() {
         let cases = all();
         let result = |peer, n: usize, outcome| CaseResult::of(peer, &cases[n], outcome, 1);
         let results = [

@@ -100,7 +100,7 @@ fn network() -> Blueprint {
     plan
 }
 
-/// A namespace whose kernel sends no packets by itself.
+/// A namespace whose kernel sends no packets unasked.
 fn quiet_namespace() -> Result<Namespace, LiveError> {
     let namespace = Namespace::new()?;
     // A kernel without IPv6 is silent already.
@@ -229,8 +229,8 @@ impl PeerProcess {
     /// # Errors
     /// It has exited.
     pub fn go(&mut self) -> Result<(), TestnetError> {
-        let said = self.child.stdin.as_mut().map(|input| input.write_all(b"go\n"));
-        match said {
+        let sent = self.child.stdin.as_mut().map(|input| input.write_all(b"go\n"));
+        match sent {
             Some(Ok(())) => Ok(()),
             _ => Err(TestnetError::Peer("has ended before it began".to_owned())),
         }
@@ -253,12 +253,12 @@ impl PeerProcess {
         serde_json::from_str(&line).map_err(|_| TestnetError::Peer(format!("said `{line}`")))
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), TestnetError> {
+    fn expect(&mut self, expected: &str) -> Result<(), TestnetError> {
         let line = self.line(START_TIMEOUT)?;
-        if line == word {
+        if line == expected {
             return Ok(());
         }
-        Err(TestnetError::Peer(format!("said `{line}` instead of `{word}`")))
+        Err(TestnetError::Peer(format!("said `{line}` instead of `{expected}`")))
     }
 
     fn line(&mut self, limit: Duration) -> Result<String, TestnetError> {

@@ -117,7 +117,7 @@ fn check_faults(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     let damaged = counts(|f| f.corrupted);
     let noticed = all.malformed + all.bad_checksum;
     if noticed > damaged {
-        wrong.push(format!("{noticed} packets were malformed where {damaged} were damaged"));
+        wrong.push(format!("{noticed} packets were malformed, but {damaged} were corrupted"));
     }
     for host in report.hosts.iter().filter(|h| h.gone.is_some()) {
         wrong.push(format!("the device of `{}` is gone", host.name));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_faults_are_read() {
+    fn fault_rates_are_parsed() {
         assert_eq!(
             [fault_rate_ppb("loss=2%"), fault_rate_ppb("reorder=5%/3ms")],
             [20_000_000, 50_000_000]

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused_by_name() {
+    fn unknown_names_are_refused() {
         for (text, says, word) in [
             (
                 "profile=solaris",

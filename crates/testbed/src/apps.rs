@@ -123,18 +123,18 @@ impl Apps {
         warmup: Duration,
         interval: Option<Duration>,
     ) -> Self {
-        let (incoming, samples, who) = (Vec::new(), Vec::new(), Vec::new());
-        Self { outgoing, incoming, samples, address, roles: who, warmup, interval }
+        let (incoming, samples, roles) = (Vec::new(), Vec::new(), Vec::new());
+        Self { outgoing, incoming, samples, address, roles, warmup, interval }
     }
 
     /// Runs the applications until the run is stopped, then queries every connection once more.
-    pub(crate) fn run(&mut self, sockets: &mut dyn Sockets, course: &RunState) -> io::Result<()> {
-        let mut news = Vec::new();
+    pub(crate) fn run(&mut self, sockets: &mut dyn Sockets, run_state: &RunState) -> io::Result<()> {
+        let mut events = Vec::new();
         let mut sample_at = self.interval.map(|interval| Instant::ZERO + interval);
-        while !course.is_stopped() {
-            let mut next = self.run_due(sockets, course)?;
+        while !run_state.is_stopped() {
+            let mut next = self.run_due(sockets, run_state)?;
             if let (Some(at), Some(interval)) = (sample_at, self.interval) {
-                let now = course.now();
+                let now = run_state.now();
                 if at <= now {
                     self.sample(now, sockets)?;
                     // Missed samples are skipped.
@@ -143,14 +143,14 @@ impl Apps {
                 }
                 next = sample_at.map_or(next, |at| next.min(at));
             }
-            let left = next.saturating_since(course.now()).min(MAX_WAIT);
-            sockets.wait(std::time::Duration::from_nanos(left.as_ns()), &mut news)?;
-            for what in news.drain(..) {
+            let left = next.saturating_since(run_state.now()).min(MAX_WAIT);
+            sockets.wait(std::time::Duration::from_nanos(left.as_ns()), &mut events)?;
+            for what in events.drain(..) {
                 match what {
-                    SocketEvent::Accepted(conn, peer) => self.accepted(conn, peer, sockets, course),
+                    SocketEvent::Accepted(conn, peer) => self.accepted(conn, peer, sockets, run_state),
                     SocketEvent::Ready(conn) => match self.roles.get(conn).copied() {
-                        Some(ConnRole::Client(i)) => self.serve_client(i, sockets, course),
-                        Some(ConnRole::Server(i)) => self.serve_server(i, sockets, course),
+                        Some(ConnRole::Client(i)) => self.serve_client(i, sockets, run_state),
+                        Some(ConnRole::Server(i)) => self.serve_server(i, sockets, run_state),
                         None => {}
                     },
                 }
@@ -160,10 +160,10 @@ impl Apps {
     }
 
     /// Opens flows and writes data that are due; returns the time of the next action.
-    fn run_due(&mut self, sockets: &mut dyn Sockets, course: &RunState) -> io::Result<Instant> {
+    fn run_due(&mut self, sockets: &mut dyn Sockets, run_state: &RunState) -> io::Result<Instant> {
         let mut next = Instant::FAR_FUTURE;
         for i in 0..self.outgoing.len() {
-            let now = course.now();
+            let now = run_state.now();
             let flow = &mut self.outgoing[i];
             if flow.failed.is_some() || flow.finished {
                 continue;
@@ -173,7 +173,7 @@ impl Apps {
                     next = next.min(flow.start);
                     continue;
                 }
-                self.open(i, now, sockets, course);
+                self.open(i, now, sockets, run_state);
                 continue;
             }
             if flow.established.is_none() {
@@ -183,8 +183,8 @@ impl Apps {
                 if flow.next_ack_check <= now {
                     flow.next_ack_check = now + ACK_POLL_INTERVAL;
                     let conn: Vec<Conn> = flow.conn.into_iter().collect();
-                    let look = sockets.info(&conn)?.pop().flatten();
-                    if look.is_some_and(|l| l.unacknowledged == Some(0)) {
+                    let socket_info = sockets.info(&conn)?.pop().flatten();
+                    if socket_info.is_some_and(|l| l.unacknowledged == Some(0)) {
                         flow.writer.acknowledged(now);
                     }
                 }
@@ -192,7 +192,7 @@ impl Apps {
             }
             if let Some(at) = flow.writer.next() {
                 if at <= now {
-                    self.serve_client(i, sockets, course);
+                    self.serve_client(i, sockets, run_state);
                 } else {
                     next = next.min(at);
                 }
@@ -201,20 +201,20 @@ impl Apps {
         Ok(next)
     }
 
-    fn open(&mut self, i: usize, now: Instant, sockets: &mut dyn Sockets, course: &RunState) {
+    fn open(&mut self, i: usize, now: Instant, sockets: &mut dyn Sockets, run_state: &RunState) {
         let flow = &mut self.outgoing[i];
         flow.opened = Some(now);
         match sockets.connect(SocketAddrV4::new(flow.to, PORT)) {
             Ok((conn, port)) => {
                 (flow.conn, flow.port) = (Some(conn), port);
-                course.note_opened(SocketAddrV4::new(self.address, port), flow.flow);
+                run_state.note_opened(SocketAddrV4::new(self.address, port), flow.flow);
                 record_role(&mut self.roles, conn, ConnRole::Client(i));
             }
-            Err(error) => self.fail(i, &error, course),
+            Err(error) => self.fail(i, &error, run_state),
         }
     }
 
-    fn fail(&mut self, i: usize, error: &io::Error, course: &RunState) {
+    fn fail(&mut self, i: usize, error: &io::Error, run_state: &RunState) {
         let flow = &mut self.outgoing[i];
         if flow.failed.is_some() {
             return;
@@ -227,16 +227,16 @@ impl Apps {
         });
         // The server counts a flow whose bytes all arrived.
         if flow.sized && !flow.finished {
-            course.on_flow_finished();
+            run_state.on_flow_finished();
         }
     }
 
     /// Handles an event of an outgoing flow.
-    fn serve_client(&mut self, i: usize, sockets: &mut dyn Sockets, course: &RunState) {
+    fn serve_client(&mut self, i: usize, sockets: &mut dyn Sockets, run_state: &RunState) {
         let flow = &mut self.outgoing[i];
         let Some(conn) = flow.conn.filter(|_| flow.failed.is_none()) else { return };
-        if let Err(error) = flow.serve(conn, sockets, course) {
-            self.fail(i, &error, course);
+        if let Err(error) = flow.serve(conn, sockets, run_state) {
+            self.fail(i, &error, run_state);
         }
     }
 
@@ -245,7 +245,7 @@ impl Apps {
         conn: Conn,
         peer: SocketAddrV4,
         sockets: &mut dyn Sockets,
-        course: &RunState,
+        run_state: &RunState,
     ) {
         record_role(&mut self.roles, conn, ConnRole::Server(self.incoming.len()));
         self.incoming.push(ServerFlow {
@@ -258,28 +258,28 @@ impl Apps {
             closed: false,
             last_info: None,
         });
-        self.serve_server(self.incoming.len() - 1, sockets, course);
+        self.serve_server(self.incoming.len() - 1, sockets, run_state);
     }
 
     /// Handles an event of an accepted connection.
-    fn serve_server(&mut self, i: usize, sockets: &mut dyn Sockets, course: &RunState) {
+    fn serve_server(&mut self, i: usize, sockets: &mut dyn Sockets, run_state: &RunState) {
         let warm = Instant::ZERO + self.warmup;
         let Some(flow) = self.incoming.get_mut(i).filter(|f| !f.closed) else { return };
         loop {
             match sockets.read(flow.conn) {
                 Ok(ReadOutcome::Bytes(n)) => {
-                    let now = course.now();
+                    let now = run_state.now();
                     flow.bytes += n;
                     if now < warm {
                         flow.warmup_bytes = flow.bytes;
                     }
                     if flow.flow.is_none() {
-                        flow.flow = course.flow_of(flow.peer);
+                        flow.flow = run_state.flow_of(flow.peer);
                     }
                     let size = flow.flow.and_then(|(_, size)| size);
                     if flow.completed_at.is_none() && size.is_some_and(|size| flow.bytes >= size) {
                         flow.completed_at = Some(now);
-                        course.on_flow_finished();
+                        run_state.on_flow_finished();
                     }
                 }
                 Ok(ReadOutcome::WouldBlock) => return,
@@ -302,12 +302,12 @@ impl Apps {
             .filter_map(|f| Some((f.flow, f.conn?)))
             .collect();
         let conns: Vec<Conn> = wanted.iter().map(|(_, conn)| *conn).collect();
-        for ((flow, _), look) in wanted.into_iter().zip(sockets.info(&conns)?) {
-            if let Some(look) = look {
+        for ((flow, _), socket_info) in wanted.into_iter().zip(sockets.info(&conns)?) {
+            if let Some(socket_info) = socket_info {
                 if let Some(out) = self.outgoing.iter_mut().find(|f| f.flow == flow) {
-                    out.last_info = Some(look.clone());
+                    out.last_info = Some(socket_info.clone());
                 }
-                self.samples.push(SenderSample { at: now, flow, info: look });
+                self.samples.push(SenderSample { at: now, flow, info: socket_info });
             }
         }
         Ok(())
@@ -315,31 +315,31 @@ impl Apps {
 
     fn collect_final_info(&mut self, sockets: &mut dyn Sockets) -> io::Result<()> {
         let out = self.outgoing.iter().enumerate().filter_map(|(i, f)| Some((f.conn?, i)));
-        let (conns, places): (Vec<Conn>, Vec<usize>) = out.unzip();
-        for (i, look) in places.into_iter().zip(sockets.info(&conns)?) {
+        let (conns, indices): (Vec<Conn>, Vec<usize>) = out.unzip();
+        for (i, socket_info) in indices.into_iter().zip(sockets.info(&conns)?) {
             // A connection without info has a final one already, or never had any.
-            if look.is_some() {
-                self.outgoing[i].last_info = look;
+            if socket_info.is_some() {
+                self.outgoing[i].last_info = socket_info;
             }
         }
         let conns: Vec<Conn> = self.incoming.iter().map(|f| f.conn).collect();
-        for (flow, look) in self.incoming.iter_mut().zip(sockets.info(&conns)?) {
-            flow.last_info = look;
+        for (flow, socket_info) in self.incoming.iter_mut().zip(sockets.info(&conns)?) {
+            flow.last_info = socket_info;
         }
         Ok(())
     }
 }
 
-fn record_role(who: &mut Vec<ConnRole>, conn: Conn, is: ConnRole) {
+fn record_role(roles: &mut Vec<ConnRole>, conn: Conn, role: ConnRole) {
     // Connections are numbered consecutively.
-    debug_assert_eq!(who.len(), conn, "no connection is left out");
-    who.push(is);
+    debug_assert_eq!(roles.len(), conn, "no connection is left out");
+    roles.push(role);
 }
 
 impl ClientFlow {
     /// All data is acknowledged, as last sampled: no further checks are needed.
     fn is_acknowledged(&self) -> bool {
-        let nothing = |look: &SocketInfo| look.unacknowledged == Some(0);
+        let nothing = |socket_info: &SocketInfo| socket_info.unacknowledged == Some(0);
         self.finished && self.last_info.as_ref().is_some_and(nothing)
     }
 
@@ -347,16 +347,16 @@ impl ClientFlow {
         &mut self,
         conn: Conn,
         sockets: &mut dyn Sockets,
-        course: &RunState,
+        run_state: &RunState,
     ) -> io::Result<()> {
         if self.established.is_none() {
             if !sockets.is_established(conn)? {
                 return Ok(());
             }
-            self.established = Some(course.now());
+            self.established = Some(run_state.now());
         }
         loop {
-            let due = self.writer.due(course.now());
+            let due = self.writer.due(run_state.now());
             if due == 0 {
                 break;
             }

@@ -70,7 +70,7 @@ impl Backend for Testbed {
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
         if let Some(stray) = self.choice.unknown_host(&setup.network.hosts) {
             return Err(UnsupportedSetup {
-                message: format!("no host and no group of hosts is called `{stray}`"),
+                message: format!("there is no host or group of hosts `{stray}`"),
                 help: Some(format!("there are {}", setup.host_groups.join(", "))),
             });
         }
@@ -120,7 +120,7 @@ impl Backend for Testbed {
         let mut measured = tables::measured(&done, plan::differences(setup));
         if made > 1 {
             measured.remarks.push(format!(
-                "made {made} times: the machine underneath took least from this one"
+                "{made} runs were made; this one had the least CPU steal"
             ));
         }
         let tables = tables::tables(setup, &plans, &Observations::of(done));
@@ -139,7 +139,7 @@ pub(crate) fn kernel() -> String {
 fn privileged_namespace() -> Result<Namespace, UnsupportedSetup> {
     let namespace = Namespace::new().map_err(|error| UnsupportedSetup {
         message: error.to_string(),
-        help: Some("`--backend live` with lowtide's TCP on all hosts needs no rights".to_owned()),
+        help: Some("`--backend live` with lowtide's TCP on all hosts needs no privileges".to_owned()),
     })?;
     if std::path::Path::new("/dev/net/tun").exists() {
         return Ok(namespace);
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_part_in_a_hundred_of_all_processors_may_be_taken() {
+    fn steal_up_to_one_percent_is_tolerable() {
         let ms = Duration::from_ms;
         assert!(is_steal_tolerable(ms(0), ms(1500), 1));
         assert!(

@@ -26,7 +26,7 @@ pub enum TestbedError {
         error: std::io::Error,
     },
     /// A host's thread ended too early.
-    #[error("host `{0}` has ended before the run was over")]
+    #[error("the thread of host `{0}` ended before the run was over")]
     Ended(String),
     /// The network failed.
     #[error(transparent)]

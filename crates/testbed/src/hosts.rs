@@ -98,9 +98,9 @@ impl HostThread {
     }
 
     /// Starts its applications.
-    pub(crate) fn begin(&self, course: &Arc<RunState>) {
+    pub(crate) fn begin(&self, run_state: &Arc<RunState>) {
         // A thread that has ended is detected by `join`.
-        let _ = self.start_tx.send(Arc::clone(course));
+        let _ = self.start_tx.send(Arc::clone(run_state));
     }
 
     /// True if its applications have ended, which happens only after the run is stopped.
@@ -165,8 +165,8 @@ fn host_thread(
     if ready_tx.send(ready).is_err() {
         return Err(TestbedError::Ended(plan.name.clone()));
     }
-    let Ok(course) = run_rx.recv() else { return Ok(apps) };
-    let ran = apps.run(&mut *sockets, &course);
+    let Ok(run_state) = run_rx.recv() else { return Ok(apps) };
+    let ran = apps.run(&mut *sockets, &run_state);
     drop(ready_tx);
     // Waits until all hosts have queried their connections.
     let _ = run_rx.recv();

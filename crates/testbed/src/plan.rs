@@ -88,7 +88,7 @@ fn host_plan(
     let mtu = u16::try_from(host.config.mtu).map_err(|_| {
         refusal(
             format!("host `{name}` has an MTU of {} bytes", host.config.mtu),
-            "65535 is the most",
+            "the maximum is 65535",
         )
     })?;
     Ok(HostPlan { number, name: name.to_owned(), address: address(number), mtu, stack })
@@ -99,18 +99,18 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     if count > MAX_HOSTS {
         return Err(refusal(
             format!("{count} hosts are more than the {MAX_HOSTS} that a testbed has room for"),
-            "each would have a namespace and threads of its own; simulate it, or make it smaller",
+            "each needs a namespace and threads; simulate the scenario, or make it smaller",
         ));
     }
     if !setup.query_clients.is_empty() {
         return Err(refusal(
-            "queries are not asked over real packets yet".to_owned(),
-            "flows are (`transfers`, `poisson` and other kinds); simulate this one",
+            "queries over real packets are not supported yet".to_owned(),
+            "flows are supported (`transfers`, `poisson` and other kinds); simulate this scenario",
         ));
     }
     if !setup.packet_classes.is_empty() {
         return Err(refusal(
-            "classes at switches are not carried by real packets yet".to_owned(),
+            "packet classes over real packets are not supported yet".to_owned(),
             "leave `[switch.class]` out, or simulate it",
         ));
     }
@@ -122,8 +122,8 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     }
     match fastest(setup) {
         Some((name, rate)) if rate > MAX_RATE => Err(refusal(
-            format!("the line {name} has {rate}, and real packets come to some 2 Gbit/s here"),
-            "conclusions want 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
+            format!("the link {name} has {rate}, and real packets reach at most 2 Gbit/s here"),
+            "meaningful results need 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
         )),
         _ => Ok(()),
     }
@@ -179,11 +179,11 @@ pub(crate) fn differences(setup: &Setup) -> Vec<String> {
     let clock = |h: &HostSetup| h.clock == lowtide_host::ClockSpec::default();
     add(!setup.hosts.iter().all(clock), "the clocks of hosts are that of this machine");
     let jitter = setup.disturbance.host_jitter > lowtide_units::Duration::ZERO;
-    add(jitter, "`host-jitter` is what the scheduler of this machine makes it");
-    add(setup.probes.delays, "computed queueing delays are not set beside true ones");
+    add(jitter, "`host-jitter` is that of this machine's scheduler");
+    add(setup.probes.delays, "computed queueing delays are not compared with true ones");
     if let Some((name, rate)) = fastest(setup).filter(|(_, rate)| rate.as_bps() > TRUSTED_BPS) {
         all.push(format!(
-            "the line {name} has {rate}: beyond 400 Mbit/s figures hang on the machine"
+            "the link {name} has {rate}: above 400 Mbit/s results depend on the machine"
         ));
     }
     all

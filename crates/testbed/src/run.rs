@@ -67,10 +67,10 @@ pub(crate) fn run(
     }
     let ports = hosts.iter_mut().filter_map(HostThread::take_port).collect();
     let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
-    let course = Arc::new(RunState::begin(sizes(setup)));
+    let run_state = Arc::new(RunState::begin(sizes(setup)));
     let lead = bottleneck.now().since_start();
     let lost = &mut |_| bottleneck.lost().is_some();
-    let (ended, reason) = run_flows(setup, &hosts, &course, watch, lost);
+    let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, lost);
     let report = bottleneck.report();
     let finished = finish(hosts)?;
     drop(bottleneck);
@@ -90,21 +90,21 @@ pub(crate) fn sizes(setup: &Setup) -> Vec<Option<u64>> {
 pub(crate) fn run_flows(
     setup: &Setup,
     hosts: &[HostThread],
-    course: &Arc<RunState>,
+    run_state: &Arc<RunState>,
     watch: &mut dyn FnMut(Instant) -> bool,
     lost: &mut dyn FnMut(Instant) -> bool,
 ) -> (Instant, EndReason) {
     for host in hosts {
-        host.begin(course);
+        host.begin(run_state);
     }
     let end = Instant::ZERO + setup.end.at;
     let mut looks = 0_u32;
     let over = loop {
-        let now = course.now();
+        let now = run_state.now();
         if now >= end {
             break (end, EndReason::Time);
         }
-        if setup.end.when_done && course.is_done() {
+        if setup.end.when_done && run_state.is_done() {
             break (now, EndReason::Done);
         }
         let told = looks.is_multiple_of(POLLS_PER_WATCH) && watch(now);
@@ -115,7 +115,7 @@ pub(crate) fn run_flows(
         let left = std::time::Duration::from_nanos(end.saturating_since(now).as_ns());
         std::thread::sleep(left.min(POLL_INTERVAL));
     };
-    course.stop();
+    run_state.stop();
     over
 }
 

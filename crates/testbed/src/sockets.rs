@@ -43,7 +43,7 @@ pub(crate) trait Sockets {
     /// Reads available data, one call's worth.
     fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome>;
     /// Waits for events, at most `timeout`.
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()>;
+    fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()>;
     /// Snapshots of these connections.
     fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>>;
 }

@@ -64,7 +64,7 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
     let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
     let queues = &done.queues;
     let segments_in =
-        |look: &Option<SocketInfo>| look.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
+        |socket_info: &Option<SocketInfo>| socket_info.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
     let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last_info));
     let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
     let counts = RunCounts {
@@ -189,8 +189,8 @@ fn stopped(client: &ClientFlow) -> Option<StallReason> {
 
 /// ECN mode of an end. The kernel does not report the mode: RFC 3168, unless the scenario asks for
 /// another.
-fn mode(look: &SocketInfo) -> EcnMode {
-    match (look.ecn_mode, look.ecn) {
+fn mode(socket_info: &SocketInfo) -> EcnMode {
+    match (socket_info.ecn_mode, socket_info.ecn) {
         (Some(mode), _) => mode,
         (None, Some(true)) => EcnMode::Classic,
         (None, _) => EcnMode::Off,
@@ -241,19 +241,19 @@ fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
 fn probes(done: &Observations) -> Vec<ProbeRow> {
     let samples = done.apps.iter().flat_map(|a| &a.samples);
     let row = |s: &crate::apps::SenderSample| {
-        let look = &s.info;
+        let socket_info = &s.info;
         Some(ProbeRow {
             at: s.at,
             flow: s.flow,
-            cwnd: look.cwnd?,
-            ssthresh: look.ssthresh,
-            srtt: look.srtt,
-            srtt_shown: look.srtt_quantised.or(look.srtt),
-            rto: look.rto?,
-            in_flight: look.in_flight?,
-            alpha_q20: look.alpha_q20,
-            queueing_delay: look.queueing_delay,
-            acked: look.acked?,
+            cwnd: socket_info.cwnd?,
+            ssthresh: socket_info.ssthresh,
+            srtt: socket_info.srtt,
+            srtt_shown: socket_info.srtt_quantised.or(socket_info.srtt),
+            rto: socket_info.rto?,
+            in_flight: socket_info.in_flight?,
+            alpha_q20: socket_info.alpha_q20,
+            queueing_delay: socket_info.queueing_delay,
+            acked: socket_info.acked?,
         })
     };
     let mut rows: Vec<ProbeRow> = samples.filter_map(row).collect();
@@ -283,7 +283,7 @@ pub(crate) fn measured(done: &RunOutput, mut differences: Vec<String>) -> Timing
     // Lateness has its own columns.
     let mut remarks = Vec::new();
     if report.fidelity.crowded > 0 {
-        remarks.push("some packets found no room at the bottleneck".to_owned());
+        remarks.push("some packets were dropped at the bottleneck's packet limit".to_owned());
     }
     remarks.push(format!("the bottleneck ran with {}", report.fidelity.scheduling));
     let strays = &report.strays;

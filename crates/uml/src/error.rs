@@ -10,13 +10,13 @@ use thiserror::Error;
 pub enum UmlError {
     /// No kernel was found.
     #[error(
-        "there is no `linux.uml`: `apt-get install --no-install-recommends user-mode-linux` brings it (Debian, \
+        "there is no `linux.uml`: install it with `apt-get install --no-install-recommends user-mode-linux` (Debian, \
          Ubuntu), or `--kernel FILE` names one"
     )]
     NoKernel,
     /// The kernel's modules are missing.
     #[error(
-        "the modules of {kernel} should be in {folder}, and are not: they come with its package"
+        "the modules of {kernel} are missing in {folder}: they are part of its package"
     )]
     NoModules {
         /// The kernel.
@@ -26,14 +26,14 @@ pub enum UmlError {
     },
     /// A path or an argument that cannot be passed to the machine.
     #[error(
-        "`{0}` cannot be handed to the machine: it has to be text, and a path without spaces and quotes"
+        "`{0}` cannot be passed to the machine: it must be UTF-8, and a path without spaces and quotes"
     )]
     InvalidArg(String),
     /// The guest reported an error.
     #[error("inside the machine: {0}")]
     Guest(String),
     /// The machine ended without an answer.
-    #[error("the machine ended by itself ({status}); its console says:\n{console}")]
+    #[error("the machine ended without an answer ({status}); its console says:\n{console}")]
     Died {
         /// Exit status of its process.
         status: String,
@@ -55,7 +55,7 @@ pub enum UmlError {
         console: String,
     },
     /// The command exceeded its time limit.
-    #[error("the machine was stopped after {} s, before its command had ended", .0.as_secs())]
+    #[error("the machine was stopped after {} s, before its command ended", .0.as_secs())]
     Timeout(Duration),
     /// A system call failed.
     #[error("cannot {what}: {error}")]

@@ -36,12 +36,12 @@ impl Kernel {
     /// # Errors
     /// It cannot be started, or has no modules.
     pub fn at(program: &Path) -> Result<Self, UmlError> {
-        let asked = Command::new(program).arg("--version").output();
-        let asked =
-            asked.map_err(|e| UmlError::system(format!("start {}", program.display()), e))?;
+        let output = Command::new(program).arg("--version").output();
+        let output =
+            output.map_err(|e| UmlError::system(format!("start {}", program.display()), e))?;
         // Another program prints something else.
         let version =
-            String::from_utf8_lossy(&asked.stdout).lines().next().unwrap_or("").to_owned();
+            String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or("").to_owned();
         let folder = Path::new(MODULES).join(&version);
         if version.is_empty() || !folder.join("modules.dep").is_file() {
             let (kernel, folder) = (program.display().to_string(), folder.display().to_string());

@@ -38,7 +38,7 @@ pub enum MachineEvent {
     Booted(Duration),
 }
 
-/// How the command ended.
+/// Exit of the command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GuestExit {
     /// Exit status; 128 + n if signal n terminated it, as in shells.
@@ -67,7 +67,7 @@ pub struct Machine {
 }
 
 /// Converts a path to a word of the kernel command line, which has no quoting.
-fn word(path: &Path) -> Result<&str, UmlError> {
+fn kernel_arg(path: &Path) -> Result<&str, UmlError> {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"'\",".contains(c);
     let text = path.to_str().filter(|t| t.chars().all(plain));
     text.ok_or_else(|| UmlError::InvalidArg(path.display().to_string()))
@@ -137,9 +137,9 @@ impl Machine {
             .args(["con=null", "ssl=null", "con0=null,fd:1", "con1=fd:0,null"])
             // Without it the kernel appends its default after `--`, as an argument of our program.
             .arg("console=tty0")
-            .arg(format!("uml_dir={}", word(folder)?))
+            .arg(format!("uml_dir={}", kernel_arg(folder)?))
             .arg("umid=machine")
-            .arg(format!("init={}", word(&self.program)?))
+            .arg(format!("init={}", kernel_arg(&self.program)?))
             .arg("--")
             .args(&self.guest)
             .arg(folder)
@@ -184,7 +184,7 @@ impl Running {
     fn forward_output(&mut self) -> Result<(), UmlError> {
         let printed = self.out.forward_new(&mut to(io::stdout().lock()));
         let printed = printed.and_then(|_| self.err.forward_new(&mut to(io::stderr().lock())));
-        printed.map(|_| ()).map_err(|e| UmlError::system("hand on what the command prints", e))
+        printed.map(|_| ()).map_err(|e| UmlError::system("forward the command's output", e))
     }
 
     fn console(&self) -> String {
@@ -200,7 +200,7 @@ impl Running {
     ) -> Result<GuestExit, UmlError> {
         let start = Instant::now();
         let mut boot = None;
-        let mut asked: Option<Instant> = None;
+        let mut interrupted_at: Option<Instant> = None;
         loop {
             let ended = self.process.0.try_wait();
             let ended = ended.map_err(|e| UmlError::system("wait for the machine", e))?;
@@ -239,9 +239,9 @@ impl Running {
                 }
                 _ => {}
             }
-            match asked {
+            match interrupted_at {
                 None if stop.load(Ordering::Relaxed) => {
-                    asked = Some(Instant::now());
+                    interrupted_at = Some(Instant::now());
                     if let Some(tether) = &mut self.process.0.stdin {
                         // A machine that no longer reads is about to end.
                         let _ = writeln!(tether, "{INTERRUPT}");

@@ -144,7 +144,7 @@ totals: 5128
     }
 
     #[test]
-    fn what_is_no_count_is_an_error() {
+    fn invalid_counts_are_errors() {
         assert!(Costs::read("").unwrap_err().contains("nothing"));
         assert!(Costs::read("fn=a\n10 many\n").unwrap_err().contains("10 many"));
         assert_eq!(crate_of("/x/registry/src/index/crates/none.rs"), "other");

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written_and_a_missing_one_says_what_to_do() {
+    fn record_round_trips_and_a_missing_one_says_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("benches/instructions.toml");
         let missing = Record::read(&path).unwrap_err();

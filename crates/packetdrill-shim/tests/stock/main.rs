@@ -153,7 +153,7 @@ fn challenge_acks_to_a_script_rst_are_unexpected() {
 
 /// Calls that no script uses, and errors that the player must detect.
 #[test]
-fn a_difference_is_told_with_its_line() {
+fn differences_are_reported_with_their_line() {
     let played = |line: &str| {
         let text = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

@@ -45,7 +45,7 @@ pub(super) fn differences(
     }
     field("urg", segment.urgent.to_string(), spec.urgent.to_string());
     if let Some(at) = wrong_byte(observed, peer) {
-        field("payload", format!("wrong from its byte {at} on"), "what was written".to_string());
+        field("payload", format!("wrong from its byte {at} on"), "the written bytes".to_string());
     }
     if let Some(expected) = &spec.options {
         options(expected, observed, &got.options.unwrap_or_default(), peer, setup, &mut out);
@@ -115,7 +115,7 @@ mod tests {
     use crate::stack::{Stack, StackSettings};
 
     #[test]
-    fn a_wrong_byte_is_found_where_it_stands() {
+    fn wrong_byte_is_found_at_its_offset() {
         let script = Script::parse("x", "").unwrap();
         let mut peer = Peer::new(&Setup::read(&script, &RunOptions::default()).unwrap());
         let mut stack = Stack::new(StackSettings::default());

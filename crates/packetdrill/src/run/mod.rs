@@ -179,7 +179,7 @@ impl<'a> Runner<'a> {
         let now = self.stack.now();
         if at + tolerance < now {
             let message = format!(
-                "this line is at {}, but what came before it lasted until {}",
+                "this line is at {}, but the previous event lasted until {}",
                 seconds(at),
                 seconds(now)
             );

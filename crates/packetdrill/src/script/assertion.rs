@@ -212,7 +212,7 @@ fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
         }
         return Ok(Operand::Field(field));
     }
-    let message = format!("`{name}` is no value of `{}`", left.name);
+    let message = format!("`{name}` is not a value of `{}`", left.name);
     Err(at.error(start..at.pos, message).help(fields::expects(left)))
 }
 
@@ -231,12 +231,12 @@ fn number(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
         return Ok(Operand::Time(time));
     }
     if !unit.is_empty() || left.kind == FieldKind::Name {
-        return Err(wrong(format!("`{text}{unit}` is no value of `{}`", left.name)));
+        return Err(wrong(format!("`{text}{unit}` is not a value of `{}`", left.name)));
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let joined: Option<i128> = format!("{whole}{fraction}").parse().ok();
     let (Some(top), true) = (joined, fraction.len() <= 12 && whole.len() <= 20) else {
-        return Err(wrong(format!("`{text}` is no number")));
+        return Err(wrong(format!("`{text}` is not a number")));
     };
     let mut bottom = 10_i128.pow(fraction.len() as u32);
     if at.eat("/") {

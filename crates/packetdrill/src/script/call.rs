@@ -65,13 +65,13 @@ fn result(at: &mut Cursor<'_>) -> Result<Option<CallResult>> {
         (-1, "") => Ok(Some(CallResult::Error(None))),
         (-1, name) => {
             let errno = Errno::named(name).ok_or_else(|| {
-                at.error(start..at.pos, format!("`{name}` is no error that a call here can give"))
+                at.error(start..at.pos, format!("`{name}` is not an error of a supported call"))
             })?;
             Ok(Some(CallResult::Error(Some(errno))))
         }
         (_, "") => Ok(Some(CallResult::Value(value))),
         (_, name) => {
-            let message = format!("`{name}` after a result that is no error; write -1 {name}");
+            let message = format!("`{name}` after a result that is not an error; write -1 {name}");
             Err(at.error(start..at.pos, message))
         }
     }

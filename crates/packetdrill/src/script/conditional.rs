@@ -51,7 +51,7 @@ pub(super) fn apply(name: &str, shown: &Arc<str>) -> Result<String, ScriptError>
             // `#!/usr/bin/...` on the first line names the program that runs it.
             (first, _) if start == 0 && first.starts_with('!') => {}
             (other, _) => {
-                let help = "comments begin with `//`; of the directives there are #ifdef STANDARD, #ifndef STANDARD, #else and #endif";
+                let help = "comments begin with `//`; the directives are #ifdef STANDARD, #ifndef STANDARD, #else and #endif";
                 return Err(error(format!("`#{other}` is not supported")).help(help));
             }
         }

@@ -82,11 +82,11 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
     let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
     if !inbound && spec.options.iter().flatten().any(raw) {
         let message =
-            "`raw` is for packets that are to be sent; write what is expected by its name";
+            "`raw` is for inbound packets only; write an expected option by its name";
         return Err(at.error(start..at.pos, message));
     }
     if inbound && spec.options.is_none() {
-        let message = "`<...>` says nothing about a packet that is to be sent; write its options";
+        let message = "`<...>` cannot describe an inbound packet; write its options";
         return Err(at.error(start..at.pos, message));
     }
     Ok(spec)
@@ -103,7 +103,7 @@ fn check(at: &Cursor<'_>, start: usize, spec: &PacketSpec) -> Result<()> {
     }
     // An RST needs no window.
     if spec.inbound && spec.window.is_none() && !spec.flags.contains(Flags::RST) {
-        return Err(at.error(span, "a packet that is to be sent needs `win` and a number"));
+        return Err(at.error(span, "an inbound packet needs `win` and a number"));
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
                 return Err(at.error(span, message).help("write its bits as flags: A, W, E"));
             }
             other => {
-                let message = format!("`{other}` is no TCP flag");
+                let message = format!("`{other}` is not a TCP flag");
                 let help =
                     "flags are S F R P . U E W A, without spaces between them, or - for none";
                 return Err(at.error(span, message).help(help));
@@ -282,7 +282,7 @@ fn hex(at: &mut Cursor<'_>) -> Result<Vec<u8>> {
     match bytes {
         Some(bytes) if !bytes.is_empty() => Ok(bytes),
         _ => Err(at
-            .error(start..at.pos, "this is no row of bytes")
+            .error(start..at.pos, "these are not hexadecimal bytes")
             .help("write bytes as pairs of hexadecimal digits: raw fe04beef")),
     }
 }

@@ -85,7 +85,7 @@ fn event(at: &mut Cursor<'_>) -> Result<ScriptEvent> {
         EventTime::Any | EventTime::AbsoluteRange(..) | EventTime::RelativeRange(..)
     );
     if ranged && !is_out {
-        let message = "only a packet that is expected (`>`) can come at an uncertain time";
+        let message = "only an outbound packet (`>`) can have an uncertain time";
         return Err(at.error(event.span, message));
     }
     if until.is_some() && !matches!(event.action, Action::Call(_)) {

@@ -4,8 +4,8 @@ use std::fmt;
 
 macro_rules! errnos {
     ($($name:ident = $number:literal, $text:literal;)*) => {
-        /// An error number. Names and values are those of Linux on x86-64.
-        # An error number with the name and value of Linux on x86-64.
+        /// An error number with the name and value of Linux on x86-64.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[allow(clippy::upper_case_acronyms, reason = "the names of errno.h")]
         pub enum Errno {
             $(#[doc = $text] $name,)*

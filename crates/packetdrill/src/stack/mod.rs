@@ -373,7 +373,7 @@ impl Stack {
                 self.hash(Direction::Out, &bytes);
                 self.out.push_back(SentPacket { at: self.now, bytes });
             }
-            Err(error) => self.fault = Some(format!("a segment that is no packet: {error}")),
+            Err(error) => self.fault = Some(format!("a segment is not a valid packet: {error}")),
         }
     }
 

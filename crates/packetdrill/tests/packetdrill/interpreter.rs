@@ -55,7 +55,7 @@ fn every_field_that_differs_is_named() {
 }
 
 #[test]
-fn a_packet_comes_at_its_time_and_no_other() {
+fn packets_must_be_on_time() {
     let data = "+0 < P. 1:1001(1000) ack 1 win 65535\n";
     for (time, differs) in [
         ("+.2", None),
@@ -151,7 +151,7 @@ fn a_blocking_write_waits_for_room() {
 }
 
 #[test]
-fn assertions_say_what_they_found() {
+fn failed_assertions_show_the_value() {
     passes("+0 assert cwnd == 10, ssthresh == infinite && srtt < 101ms and ecn == false\n");
     passes(
         "+0 %{ assert tcpi_snd_cwnd == 10, \"iw\"\nassert tcpi_rtt == 100000 and tcpi_state == TCP_ESTABLISHED }%\n",
@@ -327,7 +327,7 @@ fn data_transfer_over_ipv6() {
 }
 
 #[test]
-fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
+fn caller_settings_override_and_ignored_options_are_noted() {
     let text = format!("{OPEN}+0 assert cwnd == 3\n").replace("--tol", "--verbose\n--tol");
     let text = format!("{text}`rm -rf x`\n");
     let script = Script::parse("x.pkt", &text).expect("a script");
@@ -346,7 +346,7 @@ fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
 }
 
 #[test]
-fn the_tolerance_grows_with_the_time_since_the_event_before() {
+fn tolerance_grows_with_the_time_since_the_previous_event() {
     // The delayed ACK is sent 200 ms after the data.
     let script = |percent: &str, line: &str| {
         let option = format!("--tolerance_percent={percent}\n--tol");
@@ -396,7 +396,7 @@ fn without_strict_a_packet_waits_for_the_next_line() {
 }
 
 #[test]
-fn ioctl_tells_how_much_is_unread() {
+fn ioctl_returns_unread_bytes() {
     passes(
         "+0 ioctl(4, SIOCINQ, [0]) = 0
 +0 < P. 1:1001(1000) ack 1 win 65535

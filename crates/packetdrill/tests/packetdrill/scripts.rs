@@ -36,7 +36,7 @@ pub(crate) fn name(path: &Path) -> String {
 }
 
 #[test]
-fn every_script_passes_and_runs_alike_twice() {
+fn every_script_passes_and_is_deterministic() {
     let mut failures = Vec::new();
     let paths = all();
     assert!(paths.len() >= 150, "only {} scripts were found", paths.len());
@@ -73,7 +73,7 @@ fn every_script_passes_and_runs_alike_twice() {
 }
 
 #[test]
-fn every_script_says_what_it_shows() {
+fn every_script_cites_its_source() {
     for path in all() {
         let text = fs::read_to_string(&path).unwrap();
         let header: String =

@@ -9,7 +9,7 @@ use crate::scripts::{all, name};
 use crate::stock_grammar::check;
 
 #[test]
-fn what_is_written_for_stock_packetdrill_keeps_its_grammar() {
+fn stock_output_follows_the_stock_grammar() {
     let (mut faults, mut refused) = (Vec::new(), Vec::new());
     for path in all() {
         let name = name(&path);

@@ -106,52 +106,52 @@ fn parse_socket(body: &[u8]) -> Option<DiagSocket> {
     };
     let (local, peer) = (end(4, 8)?, end(6, 24)?);
     let unacknowledged = u32_at(body, 60)?;
-    let mut look =
+    let mut socket_info =
         SocketInfo { unacknowledged: Some(u64::from(unacknowledged)), ..SocketInfo::default() };
     let mut rest = body.get(MESSAGE..)?;
     while let (Some(len), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
         let Some(value) = rest.get(4..usize::from(len)) else { break };
         match kind {
-            INFO => read_info(value, &mut look),
+            INFO => read_info(value, &mut socket_info),
             CONG => {
                 let name = value.split(|b| *b == 0).next().unwrap_or(&[]);
-                look.cc = String::from_utf8_lossy(name).into_owned();
+                socket_info.cc = String::from_utf8_lossy(name).into_owned();
             }
             // Fields: enabled, state of the echo, alpha in 1/1024.
             DCTCP if u16_at(value, 0) == Some(1) => {
-                look.alpha_q20 = u32_at(value, 4).map(|alpha| u64::from(alpha) << 10);
+                socket_info.alpha_q20 = u32_at(value, 4).map(|alpha| u64::from(alpha) << 10);
             }
             _ => {}
         }
         rest = rest.get(usize::from(len).next_multiple_of(4)..).unwrap_or(&[]);
     }
-    Some(DiagSocket { local, peer, info: look })
+    Some(DiagSocket { local, peer, info: socket_info })
 }
 
 /// Reads `struct tcp_info`; its times are microseconds.
-fn read_info(info: &[u8], look: &mut SocketInfo) {
+fn read_info(info: &[u8], socket_info: &mut SocketInfo) {
     let us = |at| u32_at(info, at).map(|v| Span::from_us(u64::from(v)));
     let wide = |at| u64_at(info, at);
     let count = |at| u32_at(info, at).map(u64::from);
     let mss = u32_at(info, 16).unwrap_or(0);
-    look.mss = (mss > 0).then_some(mss);
-    look.rto = us(8);
-    look.srtt = us(68).filter(|srtt| *srtt > Span::ZERO);
-    look.cwnd = count(80).map(|segments| segments * u64::from(mss));
+    socket_info.mss = (mss > 0).then_some(mss);
+    socket_info.rto = us(8);
+    socket_info.srtt = us(68).filter(|srtt| *srtt > Span::ZERO);
+    socket_info.cwnd = count(80).map(|segments| segments * u64::from(mss));
     let ssthresh = u32_at(info, 76).filter(|segments| *segments < INFINITE);
-    look.ssthresh = ssthresh.map(|segments| u64::from(segments) * u64::from(mss));
+    socket_info.ssthresh = ssthresh.map(|segments| u64::from(segments) * u64::from(mss));
     let packets = |at| u32_at(info, at).map_or(0, u64::from);
     // As `tcp_packets_in_flight`: packets out, less SACKed and lost ones, plus retransmitted ones.
     let in_flight = (packets(24) + packets(36)).saturating_sub(packets(28) + packets(32));
-    look.in_flight = Some(in_flight * u64::from(mss));
-    look.acked = wide(120);
-    look.received = wide(128);
-    look.segments_in = count(140);
-    look.data_segments_out = count(156);
-    look.retransmitted_bytes = wide(208);
-    look.timeouts = u16_at(info, 240).map(u64::from);
-    look.delivered_ce_segs = count(196);
-    look.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
+    socket_info.in_flight = Some(in_flight * u64::from(mss));
+    socket_info.acked = wide(120);
+    socket_info.received = wide(128);
+    socket_info.segments_in = count(140);
+    socket_info.data_segments_out = count(156);
+    socket_info.retransmitted_bytes = wide(208);
+    socket_info.timeouts = u16_at(info, 240).map(u64::from);
+    socket_info.delivered_ce_segs = count(196);
+    socket_info.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
 }
 
 fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_read_as_the_kernel_writes_it() {
+    fn kernel_socket_message_is_parsed() {
         let mut info = vec![0; 248];
         let mut put =
             |at: usize, value: u32| info[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -214,14 +214,14 @@ mod tests {
         let found = parse_socket(&body(&info)).unwrap();
         assert_eq!(found.local.to_string(), "10.66.0.1:5001");
         assert_eq!(found.peer.to_string(), "10.66.0.2:40000");
-        let look = &found.info;
+        let socket_info = &found.info;
         assert_eq!(
-            (look.cc.as_str(), look.ecn, look.alpha_q20),
+            (socket_info.cc.as_str(), socket_info.ecn, socket_info.alpha_q20),
             ("reno", Some(true), Some(1 << 19))
         );
-        assert_eq!((look.cwnd, look.ssthresh, look.in_flight), (Some(28_960), None, Some(14_480)));
-        assert_eq!((look.srtt, look.timeouts), (Some(Span::from_us(1500)), Some(3)));
-        assert_eq!(look.unacknowledged, Some(4344));
+        assert_eq!((socket_info.cwnd, socket_info.ssthresh, socket_info.in_flight), (Some(28_960), None, Some(14_480)));
+        assert_eq!((socket_info.srtt, socket_info.timeouts), (Some(Span::from_us(1500)), Some(3)));
+        assert_eq!(socket_info.unacknowledged, Some(4344));
     }
 
     #[test]

@@ -75,13 +75,13 @@ impl KernelSockets {
         self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    fn accept(&mut self, news: &mut Vec<SocketEvent>) -> io::Result<()> {
+    fn accept(&mut self, out: &mut Vec<SocketEvent>) -> io::Result<()> {
         while let Some((socket, peer)) = none_if_would_block(self.listener.accept())? {
             socket.set_nonblocking(true)?;
             socket.set_tcp_nodelay(self.nodelay)?;
             let conn = self.keep(socket)?;
             if let Some(peer) = peer.as_socket_ipv4() {
-                news.push(SocketEvent::Accepted(conn, peer));
+                out.push(SocketEvent::Accepted(conn, peer));
             }
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Sockets for KernelSockets {
         })
     }
 
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Duration, out: &mut Vec<SocketEvent>) -> io::Result<()> {
         // `epoll_wait` has millisecond resolution, which is too coarse for flow starts.
         let mut fds = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
         let _ = ppoll(&mut fds, Some(TimeSpec::from(timeout)), None);
@@ -147,8 +147,8 @@ impl Sockets for KernelSockets {
         };
         for event in &events[..found] {
             match event.data() {
-                LISTENER => self.accept(news)?,
-                conn => news.push(SocketEvent::Ready(conn as Conn)),
+                LISTENER => self.accept(out)?,
+                conn => out.push(SocketEvent::Ready(conn as Conn)),
             }
         }
         Ok(())

@@ -79,10 +79,10 @@ impl KernelTcpConfig {
         netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
             let accurate = matches!(value.as_str(), "3" | "4");
             let what =
-                if accurate { "this kernel knows no Accurate ECN" } else { "ECN cannot be set" };
+                if accurate { "this kernel does not support Accurate ECN" } else { "ECN cannot be set" };
             refusal(
                 format!("{what} (net.ipv4.tcp_ecn = {value}: {error})"),
-                "`--backend live` has it",
+                "`--backend live` supports it",
             )
         })
     }
@@ -111,15 +111,15 @@ fn source(switch: &str) -> &'static str {
 /// Name of the congestion control in the kernel.
 fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, UnsupportedSetup> {
     let one_sided = config.feedback == "one-sided" || config.ack == "odctcp";
-    let asked = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
-    let own = renamed.iter().find(|(from, _)| from == asked).map(|(_, to)| to.as_str());
+    let requested = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
+    let own = renamed.iter().find(|(from, _)| from == requested).map(|(_, to)| to.as_str());
     let dctcps_echo = matches!(config.ack, "dctcp" | "odctcp" | "tdctcp");
-    let name = match (own, asked) {
+    let name = match (own, requested) {
         (Some(name), _) => name,
         (None, "newreno" | "cubic") if dctcps_echo => {
             return Err(refusal(
                 format!(
-                    "the kernel has no receiver that acknowledges by `{}` beside `{asked}`",
+                    "the kernel cannot combine the ACK policy `{}` with `{requested}`",
                     config.ack
                 ),
                 "give those hosts lowtide's TCP: `--backend live`",
@@ -130,9 +130,9 @@ fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, Unsu
         (None, "dctcp") if config.feedback == "dctcp" && config.ack == "dctcp" => "dctcp",
         (None, other) => {
             return Err(refusal(
-                format!("the kernel has no control that is `{other}` of lowtide's"),
+                format!("the kernel has no congestion control that corresponds to lowtide's `{other}`"),
                 &format!(
-                    "a loaded BPF control takes its place with `--kernel-cc {other}=NAME`; or `--backend live`"
+                    "name a loaded BPF control with `--kernel-cc {other}=NAME`, or use `--backend live`"
                 ),
             ));
         }

@@ -59,11 +59,11 @@ pub enum PersistentError {
     ForeignNetns(String),
     /// The host's name is not a valid file name.
     #[error(
-        "the host `{0}` cannot give its name to a namespace: use letters, digits, `.`, `-` and `_`"
+        "the host name `{0}` cannot be the name of a namespace: use letters, digits, `.`, `-` and `_`"
     )]
     InvalidName(String),
     /// The state file cannot be read.
-    #[error("{path} is no state of a testbed: {why}; remove it when no testbed is up")]
+    #[error("{path} is not a state file of a testbed: {why}; remove it if no testbed is up")]
     InvalidState {
         /// Path of the file.
         path: String,
@@ -80,7 +80,7 @@ pub enum PersistentError {
         up: String,
     },
     /// The process of the testbed does not end.
-    #[error("process {0}, which has the testbed, does not end")]
+    #[error("process {0}, which owns the testbed, does not end")]
     DoesNotEnd(u32),
     /// A system call failed.
     #[error("cannot {what}: {error}")]

@@ -23,8 +23,8 @@ pub(super) fn netns_name(host: &str) -> Result<String, PersistentError> {
     Ok(format!("{PREFIX}{host}"))
 }
 
-fn path(places: &TestbedPaths, name: &str) -> PathBuf {
-    places.netns_dir.join(name)
+fn path(paths: &TestbedPaths, name: &str) -> PathBuf {
+    paths.netns_dir.join(name)
 }
 
 /// Status of a name.
@@ -39,8 +39,8 @@ enum NameStatus {
     Other,
 }
 
-fn probe(places: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentError> {
-    let path = path(places, name);
+fn probe(paths: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentError> {
+    let path = path(paths, name);
     let meta = match fs::symlink_metadata(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(NameStatus::Free),
         meta => meta.map_err(PersistentError::system(format!("look at {}", path.display())))?,
@@ -57,9 +57,9 @@ fn probe(places: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentErro
 }
 
 /// Fails if one of these names is in use.
-pub(super) fn check_free(places: &TestbedPaths, names: &[String]) -> Result<(), PersistentError> {
+pub(super) fn check_free(paths: &TestbedPaths, names: &[String]) -> Result<(), PersistentError> {
     for name in names {
-        if probe(places, name)? != NameStatus::Free {
+        if probe(paths, name)? != NameStatus::Free {
             return Err(PersistentError::ForeignNetns(name.clone()));
         }
     }
@@ -68,18 +68,18 @@ pub(super) fn check_free(places: &TestbedPaths, names: &[String]) -> Result<(), 
 
 /// Gives `namespace` its name.
 pub(super) fn bind(
-    places: &TestbedPaths,
+    paths: &TestbedPaths,
     name: &str,
     namespace: &Namespace,
 ) -> Result<(), PersistentError> {
-    fs::create_dir_all(&places.netns_dir)
-        .map_err(PersistentError::system(format!("make {}", places.netns_dir.display())))?;
-    let path = path(places, name);
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o000).open(&path);
-    if made.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists) {
+    fs::create_dir_all(&paths.netns_dir)
+        .map_err(PersistentError::system(format!("make {}", paths.netns_dir.display())))?;
+    let path = path(paths, name);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o000).open(&path);
+    if file.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists) {
         return Err(PersistentError::ForeignNetns(name.to_owned()));
     }
-    made.map_err(PersistentError::system(format!("make {}", path.display())))?;
+    file.map_err(PersistentError::system(format!("make {}", path.display())))?;
     let (none, flags) = (None::<&str>, MsFlags::MS_BIND);
     mount(Some(&namespace.path()), &path, none, flags, none).map_err(|e| {
         PersistentError::system(format!("give a namespace the name `{name}`"))(e.into())
@@ -88,14 +88,14 @@ pub(super) fn bind(
 
 /// Removes the remaining names of `state` and returns them. A name that was reused since is kept.
 pub(super) fn remove_all(
-    places: &TestbedPaths,
+    paths: &TestbedPaths,
     state: &TestbedState,
 ) -> Result<Vec<String>, PersistentError> {
     let mut taken = Vec::new();
     for NetnsName { name, inode } in &state.names {
-        let path = path(places, name);
+        let path = path(paths, name);
         let what = || format!("take the name `{name}` away");
-        match probe(places, name)? {
+        match probe(paths, name)? {
             NameStatus::Free | NameStatus::Other => continue,
             NameStatus::Namespace(found) if found != *inode || !state.is_of_this_boot() => continue,
             NameStatus::Namespace(_) => {

@@ -63,8 +63,8 @@ pub(super) fn network(setup: &Setup) -> u64 {
     Digest::combine(text.bytes().map(u64::from))
 }
 
-pub(super) fn socket(places: &TestbedPaths) -> PathBuf {
-    places.state_dir.join("testbed.sock")
+pub(super) fn socket(paths: &TestbedPaths) -> PathBuf {
+    paths.state_dir.join("testbed.sock")
 }
 
 impl Shot {
@@ -112,14 +112,14 @@ impl Shot {
     }
 
     /// Requests a snapshot from the testbed that is up.
-    pub(super) fn fetch(places: &TestbedPaths) -> Result<Self, PersistentError> {
-        let path = socket(places);
+    pub(super) fn fetch(paths: &TestbedPaths) -> Result<Self, PersistentError> {
+        let path = socket(paths);
         let mut stream = UnixStream::connect(&path).map_err(|_| PersistentError::NotUp)?;
         let mut text = String::new();
         let read = stream.set_read_timeout(Some(REPLY_TIMEOUT));
         read.and_then(|()| stream.read_to_string(&mut text))
             .and_then(|_| serde_json::from_str(&text).map_err(std::io::Error::other))
-            .map_err(PersistentError::system("ask the testbed that is up"))
+            .map_err(PersistentError::system("query the testbed that is up"))
     }
 
     /// Answers all pending connections.

@@ -49,13 +49,13 @@ impl TestbedState {
         self.boot == boot_id()
     }
 
-    fn path(places: &TestbedPaths) -> PathBuf {
-        places.state_dir.join("testbed.json")
+    fn path(paths: &TestbedPaths) -> PathBuf {
+        paths.state_dir.join("testbed.json")
     }
 
     /// Reads the last state, if any.
-    pub(super) fn read(places: &TestbedPaths) -> Result<Option<Self>, PersistentError> {
-        let path = Self::path(places);
+    pub(super) fn read(paths: &TestbedPaths) -> Result<Option<Self>, PersistentError> {
+        let path = Self::path(paths);
         let text = match fs::read_to_string(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(PersistentError::system(format!("read {}", path.display())))?,
@@ -68,8 +68,8 @@ impl TestbedState {
     }
 
     /// Writes it atomically.
-    pub(super) fn write(&self, places: &TestbedPaths) -> Result<(), PersistentError> {
-        let path = Self::path(places);
+    pub(super) fn write(&self, paths: &TestbedPaths) -> Result<(), PersistentError> {
+        let path = Self::path(paths);
         let part = path.with_extension("part");
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other);
         let written = text.and_then(|text| {
@@ -83,8 +83,8 @@ impl TestbedState {
     }
 
     /// Removes the state: no testbed is left.
-    pub(super) fn remove(places: &TestbedPaths) -> Result<(), PersistentError> {
-        let path = Self::path(places);
+    pub(super) fn remove(paths: &TestbedPaths) -> Result<(), PersistentError> {
+        let path = Self::path(paths);
         match fs::remove_file(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
             removed => {
@@ -96,11 +96,11 @@ impl TestbedState {
 
 /// Takes the testbed lock; `None` if another process holds it. It is released when the file is
 /// closed, however the process ends.
-pub(super) fn lock(places: &TestbedPaths) -> Result<Option<File>, PersistentError> {
-    let path = places.state_dir.join("lock");
+pub(super) fn lock(paths: &TestbedPaths) -> Result<Option<File>, PersistentError> {
+    let path = paths.state_dir.join("lock");
     let what = || PersistentError::system(format!("lock {}", path.display()));
-    fs::create_dir_all(&places.state_dir)
-        .map_err(PersistentError::system(format!("make {}", places.state_dir.display())))?;
+    fs::create_dir_all(&paths.state_dir)
+        .map_err(PersistentError::system(format!("make {}", paths.state_dir.display())))?;
     let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = open.map_err(what())?;
     match file.try_lock() {
@@ -131,32 +131,32 @@ mod tests {
     #[test]
     fn state_round_trips_and_detects_dead_owners() {
         let folder = tempfile::tempdir().unwrap();
-        let places = TestbedPaths::below(folder.path());
-        assert_eq!(TestbedState::read(&places).unwrap(), None);
+        let paths = TestbedPaths::below(folder.path());
+        assert_eq!(TestbedState::read(&paths).unwrap(), None);
         let state = TestbedState::of_this_process(
             "x",
             vec![NetnsName { name: "lowtide-a".to_owned(), inode: 7 }],
         );
-        state.write(&places).unwrap();
-        let read = TestbedState::read(&places).unwrap().unwrap();
+        state.write(&paths).unwrap();
+        let read = TestbedState::read(&paths).unwrap().unwrap();
         assert!(read == state && read.is_alive() && read.is_of_this_boot());
         assert!(!TestbedState { started: state.started + 1, ..state.clone() }.is_alive());
         assert!(!TestbedState { boot: "another".to_owned(), ..state }.is_alive());
-        fs::write(TestbedState::path(&places), "{").unwrap();
+        fs::write(TestbedState::path(&paths), "{").unwrap();
         assert!(
-            TestbedState::read(&places).unwrap_err().to_string().contains("no state of a testbed")
+            TestbedState::read(&paths).unwrap_err().to_string().contains("not a state file of a testbed")
         );
-        TestbedState::remove(&places).unwrap();
-        TestbedState::remove(&places).unwrap();
+        TestbedState::remove(&paths).unwrap();
+        TestbedState::remove(&paths).unwrap();
     }
 
     #[test]
     fn one_has_the_lock_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let places = TestbedPaths::below(folder.path());
-        let held = lock(&places).unwrap();
-        assert!(held.is_some() && lock(&places).unwrap().is_none());
+        let paths = TestbedPaths::below(folder.path());
+        let held = lock(&paths).unwrap();
+        assert!(held.is_some() && lock(&paths).unwrap().is_none());
         drop(held);
-        assert!(lock(&places).unwrap().is_some());
+        assert!(lock(&paths).unwrap().is_some());
     }
 }

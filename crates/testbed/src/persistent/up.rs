@@ -30,7 +30,7 @@ const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// A testbed owned by this process: its namespaces have names, and packets are forwarded.
 #[derive(Debug)]
 pub struct PersistentTestbed {
-    places: TestbedPaths,
+    paths: TestbedPaths,
     state: TestbedState,
     hosts: Vec<(String, String, Ipv4Addr)>,
     bottleneck: Option<Bottleneck>,
@@ -54,7 +54,7 @@ impl PersistentTestbed {
     pub fn make(
         setup: &Setup,
         scenario: &str,
-        places: &TestbedPaths,
+        paths: &TestbedPaths,
     ) -> Result<Self, PersistentError> {
         let kernels = StackChoice {
             default_stack: StackKind::Kernel,
@@ -62,11 +62,11 @@ impl PersistentTestbed {
             cc_mapping: Vec::new(),
         };
         let plans = plan::hosts(setup, &kernels).map_err(refused)?;
-        let lock = lock(places)?.ok_or_else(|| PersistentError::AlreadyUp(owner(places)))?;
-        let removed = remove_leftovers(places)?;
+        let lock = lock(paths)?.ok_or_else(|| PersistentError::AlreadyUp(owner(paths)))?;
+        let removed = remove_leftovers(paths)?;
         let all: Vec<String> =
             plans.iter().map(|p| netns_names::netns_name(&p.name)).collect::<Result<_, _>>()?;
-        netns_names::check_free(places, &all)?;
+        netns_names::check_free(paths, &all)?;
         let namespaces = plans.iter().map(|plan| Namespace::new().map_err(host(plan)));
         let namespaces: Vec<Namespace> = namespaces.collect::<Result<_, _>>()?;
         let mut state = TestbedState::of_this_process(scenario, Vec::new());
@@ -75,19 +75,19 @@ impl PersistentTestbed {
             state.names.push(NetnsName { name: name.clone(), inode });
         }
         // From here on a later process can find and remove the names.
-        state.write(places)?;
-        let built = build(setup, &plans, &namespaces, places, &state);
+        state.write(paths)?;
+        let built = build(setup, &plans, &namespaces, paths, &state);
         let (bottleneck, listener, differences) = match built {
             Ok(built) => built,
             Err(error) => {
                 // The first error is the one to report.
-                let _ = remove_leftovers(places);
+                let _ = remove_leftovers(paths);
                 return Err(error);
             }
         };
         let hosts = plans.iter().zip(all).map(|(p, name)| (p.name.clone(), name, p.address));
         Ok(Self {
-            places: places.clone(),
+            paths: paths.clone(),
             state,
             hosts: hosts.collect(),
             bottleneck: Some(bottleneck),
@@ -130,7 +130,7 @@ impl PersistentTestbed {
     /// A name could not be removed.
     pub fn down(mut self) -> Result<Option<Report>, PersistentError> {
         let report = self.bottleneck.take().map(|b| b.report());
-        remove_leftovers(&self.places)?;
+        remove_leftovers(&self.paths)?;
         drop(self.lock);
         Ok(report)
     }
@@ -156,21 +156,21 @@ fn build(
     setup: &Setup,
     plans: &[HostPlan],
     namespaces: &[Namespace],
-    places: &TestbedPaths,
+    paths: &TestbedPaths,
     state: &TestbedState,
 ) -> Result<Built, PersistentError> {
     let (mut ports, mut differences) = (Vec::new(), plan::differences(setup));
     for (plan, namespace) in plans.iter().zip(namespaces) {
-        let made = namespace.run(|| {
+        let opened = namespace.run(|| {
             let device = Device::open(&interface(plan)?)?;
-            let said = match &plan.stack {
+            let unapplied = match &plan.stack {
                 HostStack::Kernel(end) => end.apply(),
                 HostStack::Lowtide(_) => Vec::new(),
             };
-            Ok((device, said))
+            Ok((device, unapplied))
         });
-        let (device, said) = made.and_then(|made| made).map_err(host(plan))?;
-        let new = said.into_iter().filter(|d| !differences.contains(d)).collect::<Vec<_>>();
+        let (device, unapplied) = opened.and_then(|opened| opened).map_err(host(plan))?;
+        let new = unapplied.into_iter().filter(|d| !differences.contains(d)).collect::<Vec<_>>();
         differences.extend(new);
         let networks = vec![(IpAddr::V4(plan.address), 32)];
         ports.push(Port { host: HostId(plan.number), device, networks });
@@ -182,34 +182,34 @@ fn build(
     };
     let bottleneck =
         Bottleneck::start(&setup.network, ports, &settings).map_err(TestbedError::from)?;
-    let path = socket(places);
+    let path = socket(paths);
     let what = || format!("listen at {}", path.display());
     let listener = UnixListener::bind(&path).map_err(PersistentError::system(what()))?;
     listener.set_nonblocking(true).map_err(PersistentError::system(what()))?;
     for (name, namespace) in state.names.iter().zip(namespaces) {
-        netns_names::bind(places, &name.name, namespace)?;
+        netns_names::bind(paths, &name.name, namespace)?;
     }
     Ok((bottleneck, listener, differences))
 }
 
 /// Process ID of the testbed's owner, if its state is written.
-fn owner(places: &TestbedPaths) -> u32 {
-    TestbedState::read(places).ok().flatten().map_or(0, |s| s.pid)
+fn owner(paths: &TestbedPaths) -> u32 {
+    TestbedState::read(paths).ok().flatten().map_or(0, |s| s.pid)
 }
 
 /// Removes leftovers; the caller holds the lock.
-fn remove_leftovers(places: &TestbedPaths) -> Result<Vec<String>, PersistentError> {
-    let taken = match TestbedState::read(places)? {
-        Some(state) => netns_names::remove_all(places, &state)?,
+fn remove_leftovers(paths: &TestbedPaths) -> Result<Vec<String>, PersistentError> {
+    let taken = match TestbedState::read(paths)? {
+        Some(state) => netns_names::remove_all(paths, &state)?,
         None => Vec::new(),
     };
-    match fs::remove_file(socket(places)) {
+    match fs::remove_file(socket(paths)) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             return Err(PersistentError::system("remove the testbed's socket")(e));
         }
         _ => {}
     }
-    TestbedState::remove(places)?;
+    TestbedState::remove(paths)?;
     Ok(taken)
 }
 
@@ -226,21 +226,21 @@ pub struct TeardownReport {
 ///
 /// # Errors
 /// The process does not end, or a name cannot be removed.
-pub fn down(places: &TestbedPaths) -> Result<TeardownReport, PersistentError> {
-    if let Some(_lock) = lock(places)? {
-        return Ok(TeardownReport { ended: None, removed: remove_leftovers(places)? });
+pub fn down(paths: &TestbedPaths) -> Result<TeardownReport, PersistentError> {
+    if let Some(_lock) = lock(paths)? {
+        return Ok(TeardownReport { ended: None, removed: remove_leftovers(paths)? });
     }
-    let state = TestbedState::read(places)?
+    let state = TestbedState::read(paths)?
         .filter(TestbedState::is_alive)
         .ok_or(PersistentError::DoesNotEnd(0))?;
     let pid = Pid::from_raw(i32::try_from(state.pid).unwrap_or(0));
     kill(pid, Signal::SIGINT)
         .map_err(|e| PersistentError::system(format!("end process {}", state.pid))(e.into()))?;
     for _ in 0..EXIT_POLLS {
-        if let Some(_lock) = lock(places)? {
+        if let Some(_lock) = lock(paths)? {
             return Ok(TeardownReport {
                 ended: Some(state.pid),
-                removed: remove_leftovers(places)?,
+                removed: remove_leftovers(paths)?,
             });
         }
         std::thread::sleep(EXIT_POLL_INTERVAL);

@@ -19,11 +19,11 @@ use lowtide_testbed::{StackChoice, StackKind, Testbed};
 fn main() -> ExitCode {
     run_tests([
         tests!(&[];
-            ours::flows_arrive_and_what_is_known_is_told,
+            ours::flows_arrive_and_known_values_are_reported,
             ours::an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out,
             ours::applications_write_as_the_scenario_says,
             ours::an_interrupted_run_returns_none,
-            refused::what_cannot_be_done_is_refused_by_name,
+            refused::unsupported_setups_are_refused_by_name,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
         ),
         tests!(&[NAMESPACES, TUN];
@@ -88,7 +88,7 @@ pub(crate) fn choice(all: StackKind, except: &[&str]) -> StackChoice {
 pub(crate) fn run(setup: &Setup, all: StackKind, except: &[&str]) -> CompletedRun {
     let testbed = Testbed::new(choice(all, except));
     testbed.check(setup).expect("it can be run");
-    testbed.run(setup, &mut |_| false).expect("it ran").expect("nobody stopped it")
+    testbed.run(setup, &mut |_| false).expect("it ran").expect("it was not stopped")
 }
 
 /// Every flow was delivered, and its row is consistent.

@@ -4,7 +4,7 @@ use lowtide_testbed::StackKind;
 
 use crate::{check_delivered, run, setup};
 
-pub(crate) fn flows_arrive_and_what_is_known_is_told() {
+pub(crate) fn flows_arrive_and_known_values_are_reported() {
     let made = run(&setup(&[]), StackKind::Lowtide, &[]);
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);

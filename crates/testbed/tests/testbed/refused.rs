@@ -11,7 +11,7 @@ fn refusal(set: &[(&str, &str)], choice: StackChoice) -> String {
     format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
 }
 
-pub(crate) fn what_cannot_be_done_is_refused_by_name() {
+pub(crate) fn unsupported_setups_are_refused_by_name() {
     let ours = || choice(StackKind::Lowtide, &[]);
     let many = refusal(&[("hosts.senders.count", "100")], ours());
     assert!(many.contains("101 hosts are more than the 64"), "{many}");

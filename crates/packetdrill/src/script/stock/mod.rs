@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_and_errors_are_written_as_the_grammar_there_has_them() {
+    fn packets_and_errors_follow_the_stock_grammar() {
         let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
                     +0 listen(3, 1) = 0\n\
                     < R. 1:1(0) ack 1 <nop,nop,nop,nop> urg 7\n\
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_packetdrill_does_not_have_is_refused_with_its_line() {
+    fn constructs_missing_in_packetdrill_are_refused_with_their_line() {
         let socket = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n";
         for (line, says) in [
             ("0...1 read(3, ..., 1) = 1", "blocks"),

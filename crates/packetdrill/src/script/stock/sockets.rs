@@ -56,7 +56,7 @@ impl SocketTracker {
                     "descriptor {fd} is not open: stock packetdrill makes no call on it"
                 ));
             }
-            _ => return Err("the first argument is no descriptor".to_string()),
+            _ => return Err("the first argument is not a descriptor".to_string()),
         };
         match call.syscall {
             Syscall::Listen if self.under_test == UnderTest::New(fd) => {
