@@ -1,4 +1,4 @@
-"""Runs a command and says what it took."""
+"""Runs a command and measures its resource usage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ResourceUsage:
     cpu_s: float
     wall_s: float
     peak_rss_mib: float
-    """Not below that of this Python when it started the command: Linux hands it on."""
+    """At least that of this Python process at the start: Linux inherits it."""
 
 
 def run(
@@ -27,7 +27,7 @@ def run(
     env: Mapping[str, str] | None = None,
     show_errors: bool = False,
 ) -> ResourceUsage:
-    """Runs `command` to its end. If it fails: an error with the last lines of what it output."""
+    """Runs `command` to its end. A failure raises an error with the last lines of its output."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         start = time.monotonic()
         try:

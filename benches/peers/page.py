@@ -1,4 +1,4 @@
-"""Rows to one page: the table, the ratios, whether the results agree."""
+"""Formats rows as one page: the table, the ratios, whether the results agree."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from model import Tolerance, Peer, PeerError, Row, Scenario
+from model import Peer, PeerError, Row, Scenario, Tolerance
 
 MEASURED = {"cpu_s", "peak_rss_mib", "runs", "cpu_s_range"}
-"""What may differ from run to run; all else is physics."""
+"""Fields that may differ between runs; all others are deterministic."""
 
 
 def median(rows: Sequence[Row]) -> Row:
-    """Runs of one tool on one scenario as one row: the median time, the most memory."""
+    """Merges runs of one tool on one scenario: median time, maximum memory."""
     first = rows[0]
     for other in rows[1:]:
         for key, value in asdict(first).items():
             if key not in MEASURED and getattr(other, key) != value:
                 raise PeerError(
-                    f"{first.tool} is not the same from run to run on {first.scenario}: "
+                    f"{first.tool} differs between runs of {first.scenario}: "
                     f"{key} was {value}, then {getattr(other, key)}"
                 )
     times = [r.cpu_s for r in rows]
@@ -35,10 +35,10 @@ def median(rows: Sequence[Row]) -> Row:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times ours a peer takes."""
+    """Cost of a peer as a multiple of lowtide's."""
 
     cpu: float
-    """Processor time of the whole scenario."""
+    """CPU time of the whole scenario."""
     cpu_per_hop: float
     memory: float
 
@@ -69,7 +69,7 @@ def agreement(bound: Tolerance, ours: Row, peer: Row) -> Agreement:
     elif bound.absolute is not None:
         allowed, text = bound.absolute, f"{bound.absolute:g}"
     else:
-        raise PeerError(f"the bound of {bound.quantity} has no width")
+        raise PeerError(f"the tolerance of {bound.quantity} has no value")
     return Agreement(
         ours.scenario, peer.tool, bound.quantity, a, b, text, abs(b - a) <= allowed
     )
@@ -77,13 +77,13 @@ def agreement(bound: Tolerance, ours: Row, peer: Row) -> Agreement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One scenario, run by all."""
+    """Results of one scenario for all tools."""
 
     scenario: Scenario
     ours: Row
     peers: Sequence[Row]
     matched_runs: Sequence[Row] = ()
-    """Ours again, set like each peer; one run."""
+    """lowtide again, with each peer's matched settings; one run."""
 
     def rows(self) -> list[Row]:
         return [self.ours, *self.peers, *self.matched_runs]
@@ -113,9 +113,11 @@ def markdown(
         agreements([a for c in compared for a in c.agreements()]),
     ]
     for peer in peers:
-        matched = ", ".join(f"`{key} = {value}`" for key, value in peer.matched_settings.items())
+        matched = ", ".join(
+            f"`{key} = {value}`" for key, value in peer.matched_settings.items()
+        )
         parts += [
-            f"## Where the model of {peer.name} is another",
+            f"## Differences in the model of {peer.name}",
             bullets(peer.differences),
         ]
         if matched:
@@ -128,7 +130,7 @@ def markdown(
 
 
 def matched_name(peer: str) -> str:
-    """What our run with a peer's settings is called."""
+    """Returns the name of lowtide's run with a peer's matched settings."""
     return f"lowtide set like {peer}"
 
 
@@ -178,7 +180,7 @@ def results(c: Comparison) -> str:
 def sentence(ours: Row, peer: Row) -> str:
     times = ratio(ours, peer)
     return (
-        f"{peer.tool} takes {times.cpu:.0f} times the processor time of {ours.tool} for this scenario, "
+        f"{peer.tool} takes {times.cpu:.0f} times the CPU time of {ours.tool} for this scenario, "
         f"{times.cpu_per_hop:.0f} times for each packet-hop, and {times.memory:.1f} times the memory."
     )
 
@@ -223,7 +225,7 @@ def number(value: float | None) -> str:
 
 
 def to_json(compared: Sequence[Comparison], facts: Mapping[str, str]) -> dict[str, Any]:
-    """The same as an object for JSON."""
+    """Returns the comparisons as an object for JSON."""
     rows = []
     for c in compared:
         for r in c.rows():

@@ -1,4 +1,4 @@
-"""What needs neither lowtide nor a peer: units, tables, ratios, agreement, what a peer is told."""
+"""Tests without lowtide and peers: units, tables, ratios, agreement, jobs for peers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import compare
 import files
-import measure
 import lowtide
+import measure
 import page
 import peers
 import scenarios
-from model import Tolerance, Flow, Job, Link, PeerError, Row, Scenario
+from model import Flow, Job, Link, PeerError, Row, Scenario, Tolerance
 from peers import ns3
 from units import BYTES, PACKETS, TIME_PS, whole
 
@@ -43,7 +43,7 @@ ROW = Row(
 
 
 def resolved() -> dict[str, Any]:
-    """Of a resolved scenario, what is read."""
+    """Returns the part of a resolved scenario that is read."""
     sender = {
         "cc": "dctcp",
         "initial-window": 10,
@@ -101,7 +101,7 @@ class Units(unittest.TestCase):
         self.assertEqual(whole("4 MB", BYTES), 4_000_000)
         self.assertEqual(whole("65 pkt", PACKETS), 65)
 
-    def test_what_is_no_such_quantity_is_refused(self) -> None:
+    def test_invalid_quantities_are_refused(self) -> None:
         for value in ("16", "16 kB", "off", 16, None, "0.5 ps", "-1 s"):
             with self.assertRaises(PeerError, msg=repr(value)):
                 whole(value, TIME_PS)
@@ -168,13 +168,13 @@ class Page(unittest.TestCase):
             self.assertEqual("FCT mean ms" in text, sized)
             self.assertEqual(len(text.splitlines()), 2 + 3)
 
-    def test_the_page_says_what_differs_and_what_is_only_reported(self) -> None:
+    def test_the_page_names_differences_and_reported_results(self) -> None:
         text = page.markdown(self.compared, [ns3.PEER], {"machine": "m"})
         self.assertIn(
             "| s | ns-3 | goodput_gbps | 9 | 8 | -1 (-11.11 %) | 2 % | **differs** |",
             text,
         )
-        self.assertIn("takes 100 times the processor time", text)
+        self.assertIn("takes 100 times the CPU time", text)
         self.assertIn("## Reported of ns-3, not measured here", text)
         self.assertIn("about 175,000 packet-hops", text)
         self.assertIn("`disturbance.host-jitter = 0 s`", text)
@@ -191,7 +191,7 @@ class Page(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    """What is read from our own run."""
+    """Data read from lowtide's run."""
 
     def test_two_rows_are_one_link(self) -> None:
         rows = [
@@ -206,7 +206,7 @@ class Tables(unittest.TestCase):
         with self.assertRaises(PeerError):
             lowtide.links(rows, 7)
 
-    def test_delays_must_be_one(self) -> None:
+    def test_delays_must_be_equal(self) -> None:
         self.assertEqual(lowtide.link_delay_ps(resolved()["topology"]), 16_000_000)
         with self.assertRaises(PeerError):
             lowtide.link_delay_ps({"link-delay": "1 us", "core-delay": "2 us"})
@@ -222,7 +222,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(lowtide.flow(row), Flow("a", "b", None, 5))
         self.assertEqual(lowtide.flow({**row, "size_bytes": "9"}).size_bytes, 9)
 
-    def test_the_row_takes_the_queue_that_is_named_and_the_marks_of_all(self) -> None:
+    def test_the_row_has_the_named_queue_and_all_marks(self) -> None:
         def queue(name: str, mean: float, marks: int) -> dict[str, Any]:
             kept = {"max_packets": 9, "drops": 0, "aqm_drops": 0}
             return {"name": name, "mean_packets": mean, "marks": marks, **kept}
@@ -249,7 +249,7 @@ class Tables(unittest.TestCase):
 
 
 class Ns3(unittest.TestCase):
-    def test_a_job_has_all_that_the_program_asks_for(self) -> None:
+    def test_a_job_has_all_settings_of_the_program(self) -> None:
         lines = ns3.translate(job()).splitlines()
         for line in (
             "set k_packets 65",
@@ -262,17 +262,17 @@ class Ns3(unittest.TestCase):
             "flow left.0 right.0 0 3",
         ):
             self.assertIn(line, lines)
-        told = {line.split()[1] for line in lines if line.startswith("set ")}
+        given = {line.split()[1] for line in lines if line.startswith("set ")}
         program = "".join(p.read_text(encoding="utf-8") for p in ns3.SOURCES.iterdir())
-        asked = set(re.findall(r'\b(?:Whole|time|count)\("(\w+)"\)', program))
-        self.assertEqual(told, asked)
+        needed = set(re.findall(r'\b(?:Whole|time|count)\("(\w+)"\)', program))
+        self.assertEqual(given, needed)
 
     def test_without_a_queue_all_ports_of_switches_are_watched(self) -> None:
         everywhere = replace(job(), scenario=replace(SCENARIO, queue=None))
         watched = [("a", "left.0"), ("b", "right.0"), ("a", "b"), ("b", "a")]
         self.assertEqual(ns3.watched(everywhere), watched)
 
-    def test_what_it_cannot_do_like_us_is_refused(self) -> None:
+    def test_unsupported_settings_are_refused(self) -> None:
         for path, value in (
             ("switch.mark.kind", "red"),
             ("switch.count-in-service", True),
@@ -306,7 +306,7 @@ class Ns3(unittest.TestCase):
 
 
 class Running(unittest.TestCase):
-    def test_what_is_registered_is_found_by_name(self) -> None:
+    def test_registered_names_are_found(self) -> None:
         known = compare.registered(scenarios, "SCENARIO")
         self.assertEqual([s.name for s in known], ["dumbbell", "fat-tree"])
         self.assertEqual(compare.chosen(known, ["fat-tree"], "scenario"), known[1:])
@@ -321,7 +321,7 @@ class Running(unittest.TestCase):
         with self.assertRaisesRegex(PeerError, "cargo build --release"):
             lowtide.Lowtide.find(None, Path("/nowhere"))
 
-    def test_a_command_that_fails_shows_its_last_words(self) -> None:
+    def test_a_failed_command_shows_its_last_lines(self) -> None:
         with self.assertRaisesRegex(PeerError, r"(?s)failed \(3\).*no such thing"):
             measure.run(["sh", "-c", "echo no such thing >&2; exit 3"])
         with self.assertRaisesRegex(PeerError, "cannot run"):
@@ -335,7 +335,7 @@ class Running(unittest.TestCase):
         self.assertGreater(usage.cpu_s, 0)
         self.assertGreater(usage.peak_rss_mib, 0)
 
-    def test_a_file_is_there_whole_or_as_it_was(self) -> None:
+    def test_writes_are_atomic(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "new" / "file"
             files.write(path, "one")

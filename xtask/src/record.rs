@@ -89,9 +89,7 @@ impl RecordTask {
         let answer: ReproduceOutput = serde_json::from_str(&text)
             .ok()
             .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/1")
-            .ok_or_else(|| {
-                format!("{} is not output of `lowtide reproduce --json`", self.file)
-            })?;
+            .ok_or_else(|| format!("{} is not output of `lowtide reproduce --json`", self.file))?;
         if answer.quick && answer.varied.is_empty() {
             return Err("results of a quick run are not recorded: run it in full".to_owned());
         }

@@ -1,6 +1,6 @@
 """Ten DCTCP flows over a 10 Gbit/s dumbbell."""
 
-from model import Tolerance, Scenario
+from model import Scenario, Tolerance
 
 SCENARIO = Scenario(
     name="dumbbell",
@@ -13,5 +13,5 @@ SCENARIO = Scenario(
         Tolerance("goodput_gbps", share=0.02),
         Tolerance("mean_queue_packets", absolute=2.0),
     ],
-    remarks=["The queue is that of the bottleneck."],
+    remarks=["The queue is the bottleneck's."],
 )

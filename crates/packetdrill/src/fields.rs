@@ -194,9 +194,7 @@ pub static FIELDS: &[Field] = &[
         "one-way queueing delay reported by the last ACK",
         |v| time(v.info.queueing_delay),
     ),
-    field("cc", FieldKind::Name, "the active congestion control", |v| {
-        FieldValue::Name(v.info.cc)
-    }),
+    field("cc", FieldKind::Name, "the active congestion control", |v| FieldValue::Name(v.info.cc)),
     field("delivered_ce", FieldKind::Number, "payload bytes that the decoder counted as CE", |v| {
         n(v.info.counters.delivered_ce_bytes)
     }),

@@ -128,7 +128,11 @@ impl Apps {
     }
 
     /// Runs the applications until the run is stopped, then queries every connection once more.
-    pub(crate) fn run(&mut self, sockets: &mut dyn Sockets, run_state: &RunState) -> io::Result<()> {
+    pub(crate) fn run(
+        &mut self,
+        sockets: &mut dyn Sockets,
+        run_state: &RunState,
+    ) -> io::Result<()> {
         let mut events = Vec::new();
         let mut sample_at = self.interval.map(|interval| Instant::ZERO + interval);
         while !run_state.is_stopped() {
@@ -147,7 +151,9 @@ impl Apps {
             sockets.wait(std::time::Duration::from_nanos(left.as_ns()), &mut events)?;
             for what in events.drain(..) {
                 match what {
-                    SocketEvent::Accepted(conn, peer) => self.accepted(conn, peer, sockets, run_state),
+                    SocketEvent::Accepted(conn, peer) => {
+                        self.accepted(conn, peer, sockets, run_state)
+                    }
                     SocketEvent::Ready(conn) => match self.roles.get(conn).copied() {
                         Some(ConnRole::Client(i)) => self.serve_client(i, sockets, run_state),
                         Some(ConnRole::Server(i)) => self.serve_server(i, sockets, run_state),

@@ -119,9 +119,9 @@ impl Backend for Testbed {
         };
         let mut measured = tables::measured(&done, plan::differences(setup));
         if made > 1 {
-            measured.remarks.push(format!(
-                "{made} runs were made; this one had the least CPU steal"
-            ));
+            measured
+                .remarks
+                .push(format!("{made} runs were made; this one had the least CPU steal"));
         }
         let tables = tables::tables(setup, &plans, &Observations::of(done));
         Ok(Some(CompletedRun::measured(setup, tables, measured)))
@@ -139,7 +139,9 @@ pub(crate) fn kernel() -> String {
 fn privileged_namespace() -> Result<Namespace, UnsupportedSetup> {
     let namespace = Namespace::new().map_err(|error| UnsupportedSetup {
         message: error.to_string(),
-        help: Some("`--backend live` with lowtide's TCP on all hosts needs no privileges".to_owned()),
+        help: Some(
+            "`--backend live` with lowtide's TCP on all hosts needs no privileges".to_owned(),
+        ),
     })?;
     if std::path::Path::new("/dev/net/tun").exists() {
         return Ok(namespace);

@@ -63,8 +63,9 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
     let ends = ends(plans, done);
     let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
     let queues = &done.queues;
-    let segments_in =
-        |socket_info: &Option<SocketInfo>| socket_info.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
+    let segments_in = |socket_info: &Option<SocketInfo>| {
+        socket_info.as_ref().and_then(|l| l.segments_in).unwrap_or(0)
+    };
     let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last_info));
     let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
     let counts = RunCounts {

@@ -15,9 +15,7 @@ pub enum UmlError {
     )]
     NoKernel,
     /// The kernel's modules are missing.
-    #[error(
-        "the modules of {kernel} are missing in {folder}: they are part of its package"
-    )]
+    #[error("the modules of {kernel} are missing in {folder}: they are part of its package")]
     NoModules {
         /// The kernel.
         kernel: String,

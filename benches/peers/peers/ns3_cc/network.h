@@ -26,7 +26,7 @@ namespace peer
 
 using namespace ns3;
 
-constexpr int64_t PPP_BYTES = 2; // what PointToPointNetDevice puts before each packet
+constexpr int64_t PPP_BYTES = 2; // header that PointToPointNetDevice adds
 
 class Network
 {
@@ -94,7 +94,7 @@ class Network
     }
 
     // Marks and drops of all switches so far.
-    std::pair<uint64_t, uint64_t> Verdicts() const
+    std::pair<uint64_t, uint64_t> MarksAndDrops() const
     {
         uint64_t marks = 0;
         uint64_t drops = 0;
@@ -131,12 +131,12 @@ class Network
         PointToPointHelper line;
         line.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rate)));
         line.SetChannelAttribute("Delay", TimeValue(PicoSeconds(link.delay)));
-        // The gap stands for what Ethernet adds to a packet beyond the header that the device adds.
+        // The gap replaces Ethernet's overhead beyond the header that the device adds.
         int64_t extra = m_job.Whole("framing_bytes") - PPP_BYTES;
         int64_t gap = extra > 0 ? extra * 8 * 1'000'000'000'000 / static_cast<int64_t>(link.rate) : 0;
         line.SetDeviceAttribute("InterframeGap", TimeValue(PicoSeconds(gap)));
         NetDeviceContainer ends = line.Install(m_nodes.at(link.a), m_nodes.at(link.b));
-        // A disc must be there before the address is: else ns-3 installs one of its own.
+        // The disc must precede the address, or ns-3 installs its default disc.
         Port a = MakePort(ends.Get(0), link.a);
         Port b = MakePort(ends.Get(1), link.b);
         Ipv4AddressHelper addresses(Ipv4Address(10u << 24 | m_subnet++ << 2), "255.255.255.252");
@@ -151,8 +151,8 @@ class Network
     {
         Port port;
         port.device = DynamicCast<PointToPointNetDevice>(end);
-        // At a switch one packet waits in the device, the others in the disc, which hears from the device
-        // when there is room. A host's packets wait in the device.
+        // At a switch one packet waits in the device, the others in the disc, which the device wakes when
+        // it has room. A host's packets wait in the device.
         port.device->GetQueue()->SetMaxSize(QueueSize(m_host.count(name) ? "1000000p" : "1p"));
         port.device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&CountDeviceDrop));
         port.device->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&CountHop));
@@ -187,7 +187,7 @@ class Network
         }
     }
 
-    // Breadth first from every host: each neighbour that is one step nearer is a way.
+    // Breadth-first search from every host: each neighbour that is one hop closer is a next hop.
     void ComputeRoutes()
     {
         std::map<std::string, std::vector<std::string>> neighbours;

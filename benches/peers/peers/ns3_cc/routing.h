@@ -15,8 +15,8 @@ namespace peer
 
 using namespace ns3;
 
-// All shortest ways, one of them per five-tuple, with a salt per switch. ns-3's own global routing knows
-// one way, or another one for each packet, and searches its table from the start for every packet.
+// ECMP over all shortest paths, by five-tuple hash with a salt per switch. ns-3's global routing has one
+// path, or a random one for each packet, and searches its table linearly for every packet.
 class EcmpRouting : public Ipv4RoutingProtocol
 {
   public:
@@ -133,9 +133,9 @@ class EcmpRoutingHelper : public Ipv4RoutingHelper
 
     Ptr<Ipv4RoutingProtocol> Create(Ptr<Node> node) const override
     {
-        auto routes = CreateObject<EcmpRouting>();
-        routes->Salt(node->GetId());
-        return routes;
+        auto routing = CreateObject<EcmpRouting>();
+        routing->Salt(node->GetId());
+        return routing;
     }
 };
 

@@ -23,7 +23,7 @@ pub(crate) fn wait_for_go() -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     if line.trim() != "go" {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the runner did not say `go`"));
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the runner did not send `go`"));
     }
     let watch = || {
         let mut rest = String::new();

@@ -81,8 +81,7 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
     }
     let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
     if !inbound && spec.options.iter().flatten().any(raw) {
-        let message =
-            "`raw` is for inbound packets only; write an expected option by its name";
+        let message = "`raw` is for inbound packets only; write an expected option by its name";
         return Err(at.error(start..at.pos, message));
     }
     if inbound && spec.options.is_none() {

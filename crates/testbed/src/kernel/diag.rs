@@ -219,7 +219,10 @@ mod tests {
             (socket_info.cc.as_str(), socket_info.ecn, socket_info.alpha_q20),
             ("reno", Some(true), Some(1 << 19))
         );
-        assert_eq!((socket_info.cwnd, socket_info.ssthresh, socket_info.in_flight), (Some(28_960), None, Some(14_480)));
+        assert_eq!(
+            (socket_info.cwnd, socket_info.ssthresh, socket_info.in_flight),
+            (Some(28_960), None, Some(14_480))
+        );
         assert_eq!((socket_info.srtt, socket_info.timeouts), (Some(Span::from_us(1500)), Some(3)));
         assert_eq!(socket_info.unacknowledged, Some(4344));
     }

@@ -78,8 +78,11 @@ impl KernelTcpConfig {
         let Some((_, value)) = ecn else { return Ok(()) };
         netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
             let accurate = matches!(value.as_str(), "3" | "4");
-            let what =
-                if accurate { "this kernel does not support Accurate ECN" } else { "ECN cannot be set" };
+            let what = if accurate {
+                "this kernel does not support Accurate ECN"
+            } else {
+                "ECN cannot be set"
+            };
             refusal(
                 format!("{what} (net.ipv4.tcp_ecn = {value}: {error})"),
                 "`--backend live` supports it",
@@ -130,7 +133,9 @@ fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, Unsu
         (None, "dctcp") if config.feedback == "dctcp" && config.ack == "dctcp" => "dctcp",
         (None, other) => {
             return Err(refusal(
-                format!("the kernel has no congestion control that corresponds to lowtide's `{other}`"),
+                format!(
+                    "the kernel has no congestion control that corresponds to lowtide's `{other}`"
+                ),
                 &format!(
                     "name a loaded BPF control with `--kernel-cc {other}=NAME`, or use `--backend live`"
                 ),

@@ -144,7 +144,10 @@ mod tests {
         assert!(!TestbedState { boot: "another".to_owned(), ..state }.is_alive());
         fs::write(TestbedState::path(&paths), "{").unwrap();
         assert!(
-            TestbedState::read(&paths).unwrap_err().to_string().contains("not a state file of a testbed")
+            TestbedState::read(&paths)
+                .unwrap_err()
+                .to_string()
+                .contains("not a state file of a testbed")
         );
         TestbedState::remove(&paths).unwrap();
         TestbedState::remove(&paths).unwrap();
