@@ -105,7 +105,7 @@ fn unsupported_constructs_are_refused_by_name_and_position() {
         ("+0 < . 1:1(0) ack 1 win 5 <FO 0011>", "option `FO` is not supported", "FO"),
         ("+0 < 3. 1:1(0) ack 1 win 5", "ACE counter", "3."),
         ("+0 < Q. 1:1(0) ack 1 win 5", "`Q` is not a TCP flag", "Q."),
-        ("+0 < .. 1:1(0) ack 1 win 5", "twice", ".."),
+        ("+0 < .. 1:1(0) ack 1 win 5", "is repeated", ".."),
         ("+0 < . 1:2(0) ack 1 win 5", "1 and 0 bytes make 1, not 2", "1:2(0)"),
         ("+0 < . 1:1(0) ack 1", "needs `win`", "< . 1:1(0) ack 1"),
         ("+0 < . 1:1(0) win 5", "needs `ack`", "< . 1:1(0) win 5"),

@@ -35,7 +35,7 @@ pub(crate) const NO_ACC_ECN: Need = Need {
 
 pub(crate) fn accurate_ecn_is_refused_where_the_kernel_lacks_it() {
     let accecn = refusal(&[("transport.scheme", "accecn")], choice(StackKind::Kernel, &[]));
-    assert!(accecn.contains("no Accurate ECN"), "{accecn}");
+    assert!(accecn.contains("not support Accurate ECN"), "{accecn}");
 }
 
 pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
