@@ -1,7 +1,7 @@
 // Network and flows to simulate: a file that peers/ns3.py writes.
 //
 //     set NAME VALUE                             every name that is read with `Whole` is needed
-//     host NAME                                  an end host with TCP; any other node of a link is a switch
+//     host NAME                                  an end host with TCP; others are switches
 //     link A B BITS_PER_S DELAY_PS               both directions
 //     watch A B                                  average the queue of A's port towards B
 //     flow SOURCE DESTINATION BYTES START_PS     BYTES = 0: unlimited

@@ -1,5 +1,5 @@
-// One run of ns-3: a network of point-to-point links, switches with DCTCP marking, unlimited or sized
-// TCP transfers. The argument is the file of job.h; the output is one line of JSON.
+// One run of ns-3: point-to-point links, switches with DCTCP marking, unlimited or sized TCP
+// transfers. The argument is the file of job.h; the output is one line of JSON.
 
 #include "flow.h"
 #include "job.h"

@@ -151,8 +151,8 @@ class Network
     {
         Port port;
         port.device = DynamicCast<PointToPointNetDevice>(end);
-        // At a switch one packet waits in the device, the others in the disc, which the device wakes when
-        // it has room. A host's packets wait in the device.
+        // At a switch one packet waits in the device, the others in the disc, which the device wakes
+        // when it has room. A host's packets wait in the device.
         port.device->GetQueue()->SetMaxSize(QueueSize(m_host.count(name) ? "1000000p" : "1p"));
         port.device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&CountDeviceDrop));
         port.device->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&CountHop));

@@ -1,4 +1,4 @@
-// Routes.
+// Routing.
 
 #pragma once
 
@@ -15,8 +15,8 @@ namespace peer
 
 using namespace ns3;
 
-// ECMP over all shortest paths, by five-tuple hash with a salt per switch. ns-3's global routing has one
-// path, or a random one for each packet, and searches its table linearly for every packet.
+// ECMP over all shortest paths, by five-tuple hash with a salt per switch. ns-3's global routing
+// has one path, or a random one for each packet, and searches its table linearly for every packet.
 class EcmpRouting : public Ipv4RoutingProtocol
 {
   public:

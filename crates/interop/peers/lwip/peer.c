@@ -1,7 +1,9 @@
-/* Peer program for lwIP: one connection over a TUN interface, as crates/interop/src/script.rs specifies.
+/* Peer program for lwIP: one connection over a TUN interface, as crates/interop/src/script.rs
+ * specifies.
  *
- * It uses lwIP's callbacks (raw API), which run on lwIP's thread. A second thread reads the interface. To keep
- * its window small, a receiver accepts data without calling tcp_recved, as lwIP's applications do. */
+ * It uses lwIP's callbacks (raw API), which run on lwIP's thread. A second thread reads the
+ * interface. To keep its window small, a receiver accepts data without calling tcp_recved, as
+ * lwIP's applications do. */
 
 #include <arpa/inet.h>
 #include <errno.h>

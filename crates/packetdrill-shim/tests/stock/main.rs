@@ -49,12 +49,12 @@ fn child() {
     let number =
         |name: &str| -> usize { std::env::var(name).expect("a number").parse().expect("a number") };
     let (from, draw) = (number("LOWTIDE_FROM"), number("LOWTIDE_DRAW"));
-    let look = number("LOWTIDE_LOOK") == 1;
+    let read_clock = number("LOWTIDE_LOOK") == 1;
     for (name, path) in scripts().iter().skip(from) {
         let Some(text) = stock(name, path) else { continue };
         eprintln!("script {name}");
         let script = Script::parse(name, &text).expect("what --stock printed");
-        match play::play(&script, draw as u16, look) {
+        match play::play(&script, draw as u16, read_clock) {
             Ok(()) => eprintln!("ended {name}"),
             Err(why) => eprintln!("failed {name}: {why}"),
         }
@@ -71,7 +71,7 @@ struct ScriptRun {
     fault: Option<String>,
 }
 
-fn run_all(draw: u16, look: bool) -> Vec<ScriptRun> {
+fn run_all(draw: u16, read_clock: bool) -> Vec<ScriptRun> {
     let names: Vec<String> = scripts().into_iter().map(|(name, _)| name).collect();
     let mut out: Vec<ScriptRun> = Vec::new();
     let mut from = 0;
@@ -80,7 +80,7 @@ fn run_all(draw: u16, look: bool) -> Vec<ScriptRun> {
             .args(["--exact", "child", "--ignored", "--nocapture"])
             .env("LOWTIDE_FROM", from.to_string())
             .env("LOWTIDE_DRAW", draw.to_string())
-            .env("LOWTIDE_LOOK", u8::from(look).to_string())
+            .env("LOWTIDE_LOOK", u8::from(read_clock).to_string())
             .output()
             .expect("it runs");
         let stderr = String::from_utf8_lossy(&output.stderr);

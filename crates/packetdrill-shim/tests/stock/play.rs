@@ -37,9 +37,9 @@ struct Player<'a> {
 }
 
 /// Plays a script to its end. `draw` selects packetdrill's random values: the host's address and
-/// the peer's port. With `look`, a clock read follows each closing RST, as for RSTs of a script;
+/// the peer's port. With `read_clock`, a clock read follows each closing RST, as for RSTs of a script;
 /// packetdrill's own RSTs have none.
-pub(super) fn play(script: &Script, draw: u16, look: bool) -> Result<()> {
+pub(super) fn play(script: &Script, draw: u16, read_clock: bool) -> Result<()> {
     let option = |name: &str| {
         let found = script.options.iter().rev().find(|o| o.name == name);
         found.map(|o| o.value.as_str())
@@ -84,7 +84,7 @@ pub(super) fn play(script: &Script, draw: u16, look: bool) -> Result<()> {
             player.table.inject(&reset);
         }
     }
-    if look {
+    if read_clock {
         player.table.clock();
     }
     // After a failed script packetdrill exits before it frees the host.
