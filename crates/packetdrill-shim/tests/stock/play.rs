@@ -37,8 +37,8 @@ struct Player<'a> {
 }
 
 /// Plays a script to its end. `draw` selects packetdrill's random values: the host's address and
-/// the peer's port. With `read_clock`, a clock read follows each closing RST, as for RSTs of a script;
-/// packetdrill's own RSTs have none.
+/// the peer's port. With `read_clock`, a clock read follows each closing RST, as for RSTs of a
+/// script; packetdrill's own RSTs have none.
 pub(super) fn play(script: &Script, draw: u16, read_clock: bool) -> Result<()> {
     let option = |name: &str| {
         let found = script.options.iter().rev().find(|o| o.name == name);
