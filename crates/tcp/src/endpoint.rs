@@ -26,7 +26,7 @@ use crate::receiver::Accepted;
 use crate::state::State;
 use listeners::{Admission, ListenerId, Listeners};
 use secrets::Secrets;
-use time_wait::{Entry, TimeWaits};
+use time_wait::{TimeWaitEntry, TimeWaits};
 
 /// Names a connection of one endpoint. A slot is used again after [`Endpoint::release`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -124,12 +124,12 @@ struct Slot {
 }
 
 /// First port of the dynamic range (RFC 6335 §6).
-const EPHEMERAL: u16 = 49_152;
+const EPHEMERAL_MIN: u16 = 49_152;
 /// Ports of that range.
-const PORTS: u64 = (u16::MAX - EPHEMERAL) as u64 + 1;
+const EPHEMERAL_PORTS: u64 = (u16::MAX - EPHEMERAL_MIN) as u64 + 1;
 /// How far the initial sequence number of a new incarnation lies beyond the last number of the old
 /// one, where the clock has not brought it there.
-const BEYOND: u64 = 1 << 16;
+const ISN_INCREMENT: u64 = 1 << 16;
 
 /// All connections of one host.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ pub struct Endpoint {
     next_port: u64,
     /// Ports looked at to find a free one.
     #[cfg(test)]
-    port_steps: usize,
+    ports_tried: usize,
 }
 
 impl Endpoint {
@@ -167,7 +167,7 @@ impl Endpoint {
             next_isn: None,
             next_port: 0,
             #[cfg(test)]
-            port_steps: 0,
+            ports_tried: 0,
         }
     }
 
@@ -207,7 +207,7 @@ impl Endpoint {
         } else if self.is_used(now, &tuple) {
             return Err(OpenError::InUse(tuple));
         }
-        let (isn, ts_base) = self.numbers(now, &tuple, &config);
+        let (isn, ts_base) = self.initial_numbers(now, &tuple, &config);
         let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base)
             .with_ip_version(tuple.ip_version());
         Ok(self.insert(tuple, conn, None))
@@ -227,20 +227,20 @@ impl Endpoint {
     }
 
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
-        self.table.contains_key(tuple) || self.time_waits.holds(now, tuple)
+        self.table.contains_key(tuple) || self.time_waits.contains(now, tuple)
     }
 
     /// Algorithm 3 of RFC 6056 (§3.3.3, simple hash-based): one counter, and for each destination a
     /// secret place to begin at. A port comes up again after all others did.
     fn pick_port(&mut self, now: Instant, tuple: FourTuple) -> Option<u16> {
-        let offset = self.secrets.port_offset(&tuple) % PORTS;
-        for _ in 0..PORTS {
+        let offset = self.secrets.port_offset(&tuple) % EPHEMERAL_PORTS;
+        for _ in 0..EPHEMERAL_PORTS {
             #[cfg(test)]
             {
-                self.port_steps += 1;
+                self.ports_tried += 1;
             }
-            let port = EPHEMERAL + ((offset + self.next_port) % PORTS) as u16;
-            self.next_port = (self.next_port + 1) % PORTS;
+            let port = EPHEMERAL_MIN + ((offset + self.next_port) % EPHEMERAL_PORTS) as u16;
+            self.next_port = (self.next_port + 1) % EPHEMERAL_PORTS;
             if !self.is_used(now, &FourTuple { local_port: port, ..tuple }) {
                 return Some(port);
             }
@@ -248,8 +248,13 @@ impl Endpoint {
         None
     }
 
-    fn numbers(&mut self, now: Instant, tuple: &FourTuple, config: &Config) -> (SeqNum, u32) {
-        let (drawn, ts_base) = self.secrets.numbers(now, tuple, config);
+    fn initial_numbers(
+        &mut self,
+        now: Instant,
+        tuple: &FourTuple,
+        config: &Config,
+    ) -> (SeqNum, u32) {
+        let (drawn, ts_base) = self.secrets.initial_numbers(now, tuple, config);
         (self.next_isn.take().unwrap_or(drawn), ts_base)
     }
 
@@ -311,10 +316,10 @@ impl Endpoint {
         let opens =
             seg.flags.contains(Flags::SYN) && !seg.flags.intersects(Flags::ACK | Flags::RST);
         let Some((id, slot)) = found.and_then(|id| self.slot(id).map(|slot| (id, slot))) else {
-            return self.unknown(now, tuple, seg, opens);
+            return self.handle_unmatched(now, tuple, seg, opens);
         };
         if opens && slot.conn.state() == State::TimeWait {
-            let old = Entry::of(&slot.conn);
+            let old = TimeWaitEntry::of(&slot.conn);
             if let Some(beyond) = self.reopens(&old, seg) {
                 let arrival = self.open(now, tuple, seg, Some(beyond));
                 if matches!(arrival, Arrival::Opened(_))
@@ -326,17 +331,17 @@ impl Endpoint {
                 return arrival;
             }
         }
-        self.known(now, id, seg)
+        self.handle_on_connection(now, id, seg)
     }
 
-    fn known(&mut self, now: Instant, id: ConnId, seg: &Segment) -> Arrival {
+    fn handle_on_connection(&mut self, now: Instant, id: ConnId, seg: &Segment) -> Arrival {
         let Some(slot) = self.slot_mut(id) else { return Arrival::Stray };
         let result = slot.conn.handle_segment(now, seg);
         if slot.conn.state() != State::SynReceived
             && let Some(listener) = slot.embryonic.take()
         {
             let port = slot.tuple.local_port;
-            self.listeners.settle(port, listener);
+            self.listeners.leave_backlog(port, listener);
         }
         match result {
             Ok(accepted) => Arrival::Taken(id, accepted),
@@ -346,12 +351,18 @@ impl Endpoint {
 
     #[cold]
     #[inline(never)]
-    fn unknown(&mut self, now: Instant, tuple: FourTuple, seg: &Segment, opens: bool) -> Arrival {
+    fn handle_unmatched(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        seg: &Segment,
+        opens: bool,
+    ) -> Arrival {
         let old = self.time_waits.get(now, &tuple);
         let waits = old.is_some();
         let beyond = old.filter(|_| opens).and_then(|old| self.reopens(old, seg));
         if waits && beyond.is_none() {
-            if let Some(reply) = self.time_waits.answer(now, &tuple, seg) {
+            if let Some(reply) = self.time_waits.reply_to(now, &tuple, seg) {
                 self.replies.push_back((tuple, reply));
             }
             return Arrival::TimeWait;
@@ -360,12 +371,12 @@ impl Endpoint {
             return Arrival::Stray;
         }
         if !opens {
-            if let Some(arrival) = self.complete(now, tuple, seg) {
+            if let Some(arrival) = self.complete_cookie(now, tuple, seg) {
                 return arrival;
             }
             // To a listener, only an ACK is wrong enough for a RST (RFC 9293 §3.10.7.2).
             if seg.flags.contains(Flags::ACK) || self.listeners.config(tuple.local_port).is_none() {
-                self.reset(tuple, seg);
+                self.reply_with_rst(tuple, seg);
             }
             return Arrival::Stray;
         }
@@ -378,7 +389,7 @@ impl Endpoint {
 
     /// Whether the SYN `seg` ends the TIME-WAIT of `old`; what the new sequence numbers must be
     /// beyond, if so.
-    fn reopens(&self, old: &Entry, seg: &Segment) -> Option<SeqNum> {
+    fn reopens(&self, old: &TimeWaitEntry, seg: &Segment) -> Option<SeqNum> {
         let config = self.listeners.config(seg.dst_port)?;
         let stamp = seg.options.timestamps.filter(|_| config.timestamps).map(|t| t.value);
         old.reopens(seg.seq, stamp)
@@ -398,17 +409,17 @@ impl Endpoint {
             Admission::Admitted(listener, config) => (listener, config),
             // The number in a cookie cannot be made to lie beyond that of an old connection.
             Admission::Cookie(config) if beyond.is_none() => {
-                return self.answer_statelessly(now, tuple, seg, config);
+                return self.send_cookie(now, tuple, seg, config);
             }
             Admission::Full | Admission::Cookie(_) => return Arrival::BacklogFull,
-            Admission::Nobody => {
-                self.reset(tuple, seg);
+            Admission::NoListener => {
+                self.reply_with_rst(tuple, seg);
                 return Arrival::Stray;
             }
         };
-        let (isn, ts_base) = self.numbers(now, &tuple, &config);
+        let (isn, ts_base) = self.initial_numbers(now, &tuple, &config);
         let isn = match beyond {
-            Some(last) if !last.before(isn) => last.add(BEYOND),
+            Some(last) if !last.before(isn) => last.add(ISN_INCREMENT),
             _ => isn,
         };
         let conn =
@@ -419,7 +430,7 @@ impl Endpoint {
     /// RST for a segment that belongs to nobody (RFC 9293 §3.10.7.1).
     #[cold]
     #[inline(never)]
-    fn reset(&mut self, tuple: FourTuple, seg: &Segment) {
+    fn reply_with_rst(&mut self, tuple: FourTuple, seg: &Segment) {
         let mut reply = Segment {
             src_port: tuple.local_port,
             dst_port: tuple.remote_port,
@@ -471,14 +482,14 @@ impl Endpoint {
         let Some(slot) = self.slots.get_mut(id.0 as usize).and_then(Option::take) else { return };
         self.free.push(id.0);
         if let Some(listener) = slot.embryonic {
-            self.listeners.settle(slot.tuple.local_port, listener);
+            self.listeners.leave_backlog(slot.tuple.local_port, listener);
         }
         if slot.superseded {
             return;
         }
         self.table.remove(&slot.tuple);
         if slot.conn.state() == State::TimeWait {
-            self.time_waits.enter(now, slot.tuple, Entry::of(&slot.conn));
+            self.time_waits.enter(now, slot.tuple, TimeWaitEntry::of(&slot.conn));
         }
     }
 

@@ -5,7 +5,7 @@ use lowtide_units::Instant;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::event::CloseReason;
-use crate::losses::Finder;
+use crate::loss_detection::LossDetector;
 use crate::state::State;
 
 impl Connection {
@@ -72,25 +72,25 @@ impl Connection {
         // of it may be more than cwnd: ssthresh would rise. Deviation, as in FreeBSD: no more than cwnd
         // counts then.
         let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
-        let spoilt = self.sack_ok && self.snd.episode.repairing();
+        let spoilt = self.sack_ok && self.snd.episode.in_recovery();
         let most = if spoilt { cwnd } else { u64::MAX };
         let in_flight = self.snd.board.flight_size().min(most);
         let first = self.timeouts == 1;
         self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
-        if self.finder() == Finder::Time {
-            let allowance = self.allowance();
-            self.snd.board.lose_on_timeout(now, allowance);
+        if self.loss_detector() == LossDetector::Rack {
+            let allowance = self.loss_delay();
+            self.snd.board.mark_lost_on_rto(now, allowance);
         } else {
             self.snd.board.mark_all_lost();
         }
-        self.snd.episode.time_out(self.snd.nxt);
+        self.snd.episode.on_rto(self.snd.nxt);
         if first {
             self.snd.eifel.arm();
         }
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.prr = None;
-            extras.tlp.reset();
-            extras.last_reaction_at = now;
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = None;
+            ext.tlp.reset();
+            ext.last_reaction_at = now;
         }
         self.timers.loss_probe = Instant::FAR_FUTURE;
         self.timers.reorder = Instant::FAR_FUTURE;

@@ -27,7 +27,7 @@ use crate::transmit::Transmit;
 use state::PeerOptions;
 
 /// Bytes of the timestamps option with its padding.
-pub(crate) const TIMESTAMPS: u32 = 12;
+pub(crate) const TIMESTAMPS_LEN: u32 = 12;
 
 impl Connection {
     /// Opens actively: the SYN comes out of [`Self::poll_transmit`].
@@ -59,7 +59,7 @@ impl Connection {
         c.handshake.ts_base = ts_base;
         // The first SYN cannot contradict itself.
         let _ = c.ecn.on_syn(syn.flags, syn.ecn);
-        c.take_peer_syn(now, syn);
+        c.on_peer_syn(now, syn);
         c
     }
 
@@ -68,7 +68,7 @@ impl Connection {
         self.handshake.sent_at = None;
     }
 
-    fn take_peer_syn(&mut self, now: Instant, syn: &Segment) {
+    fn on_peer_syn(&mut self, now: Instant, syn: &Segment) {
         let o = &syn.options;
         self.handshake.peer = PeerOptions {
             mss: o.mss,
@@ -76,7 +76,7 @@ impl Connection {
             sack_permitted: o.sack_permitted,
             delay: o.offers_delay(),
         };
-        let shift = if self.scaling() { self.scale() } else { 0 };
+        let shift = if self.window_scaling_agreed() { self.own_window_scale() } else { 0 };
         self.rcv.synchronise(syn.seq, shift);
         self.ts = match (self.config.timestamps, o.timestamps) {
             (true, Some(t)) => {
@@ -90,18 +90,18 @@ impl Connection {
     }
 
     /// Window scaling is agreed; known from the peer's SYN on.
-    fn scaling(&self) -> bool {
+    fn window_scaling_agreed(&self) -> bool {
         self.config.window_scaling && self.handshake.peer.window_scale.is_some()
     }
 
     /// Delay stamps are wished, and packets have room for them, timestamps and a byte of payload.
-    fn wishes_delay(&self) -> bool {
+    fn wants_delay_option(&self) -> bool {
         let room = self.config.mtu.saturating_sub(self.ip.headers_len());
-        self.config.delay_option && room > TIMESTAMPS + DelayStamps::WIRE_LEN as u32
+        self.config.delay_option && room > TIMESTAMPS_LEN + DelayStamps::WIRE_LEN as u32
     }
 
     /// The shift that we offer.
-    fn scale(&self) -> u8 {
+    fn own_window_scale(&self) -> u8 {
         Receiver::scale_for(self.config.receive_buffer.as_u64())
     }
 
@@ -111,7 +111,8 @@ impl Connection {
         let peer = &self.handshake.peer;
         let mss =
             (self.config.mtu.saturating_sub(self.ip.headers_len())).min(u32::from(u16::MAX)) as u16;
-        let window_scale = if answering { self.scaling() } else { self.config.window_scaling };
+        let window_scale =
+            if answering { self.window_scaling_agreed() } else { self.config.window_scaling };
         let timestamps = match (&self.ts, answering) {
             (Some(ts), true) => Some(ts.stamp(now)),
             (None, true) => None,
@@ -122,12 +123,12 @@ impl Connection {
         };
         let mut options = Options {
             mss: Some(mss),
-            window_scale: window_scale.then(|| self.scale()),
+            window_scale: window_scale.then(|| self.own_window_scale()),
             sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
             timestamps,
             ..Options::default()
         };
-        if self.wishes_delay() && (!answering || peer.delay) {
+        if self.wants_delay_option() && (!answering || peer.delay) {
             options.offer_delay();
         }
         options
@@ -147,7 +148,7 @@ impl Connection {
             dst_port: self.remote_port,
             seq: self.snd.isn,
             flags: Flags::SYN,
-            window: self.rcv.offer(true),
+            window: self.rcv.advertise_window(true),
             ecn: self.ecn.codepoint(class),
             options: self.syn_options(now),
             ..Segment::default()
@@ -192,11 +193,11 @@ impl Connection {
         if !seg.flags.contains(Flags::SYN) {
             return Err(SegmentError::BadHandshake);
         }
-        self.take_peer_syn(now, seg);
+        self.on_peer_syn(now, seg);
         if acks {
             self.ecn.on_syn_ack(seg.flags, seg.ecn);
             self.establish(now, seg);
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         } else {
             // Simultaneous open: the peer's SYN is answered as a server would.
             let _ = self.ecn.on_syn(seg.flags, seg.ecn);
@@ -212,7 +213,7 @@ impl Connection {
     /// congestion echo.
     #[cold]
     #[inline(never)]
-    pub(crate) fn crossing_syn_ack_arrives(
+    pub(crate) fn simultaneous_syn_ack_arrives(
         &mut self,
         now: Instant,
         seg: &Segment,
@@ -227,7 +228,7 @@ impl Connection {
         self.ecn.on_syn_ack(seg.flags, seg.ecn);
         self.establish(now, seg);
         self.snd.set_window(u64::from(seg.window), seg.seq, seg.ack);
-        self.rcv.owe_ack_now();
+        self.rcv.schedule_ack_now();
         Ok(Accepted::default())
     }
 
@@ -256,11 +257,11 @@ impl Connection {
         let peer = self.handshake.peer;
         // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
         self.snd.snd_wscale =
-            if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
+            if self.window_scaling_agreed() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
-        let measures = self.wishes_delay() && peer.delay;
+        let measures = self.wants_delay_option() && peer.delay;
         self.delay = measures.then(|| Box::new(DelayState::new(&config)));
-        let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 }
+        let option_bytes = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
             + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };
         // The peer must not choose how many segments a window has (CVE-2019-11479).
         let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
@@ -312,7 +313,7 @@ impl Connection {
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
-        self.liveness.hear(now);
+        self.liveness.on_segment(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
         self.pending.note(EventKind::Established);
         self.state = if self.snd.fin_queued { State::FinWait1 } else { State::Established };

@@ -2,7 +2,7 @@
 //! that `docs/live.md` states.
 
 mod bounds;
-mod times;
+mod timing;
 mod work;
 
 use alloc::sync::Arc;
@@ -14,7 +14,7 @@ use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::profile::find_profile;
-use crate::recovery::take_steps;
+use crate::recovery::take_visits;
 use crate::sender::Sender;
 use crate::transmit::Transmit;
 
@@ -22,14 +22,14 @@ const ISN: u32 = 1000;
 const IRS: u32 = 5000;
 
 /// Entries of the scoreboard that an ACK may visit beside those which it changes.
-const STEPS_PER_ACK: u64 = 16;
+const VISITS_PER_ACK: u64 = 16;
 /// Entries visited for each segment that was ever sent or sent again, all ACKs together.
-const STEPS_PER_SEGMENT: u64 = 8;
+const VISITS_PER_SEGMENT: u64 = 8;
 /// Bytes of a connection for each segment that may be in flight.
 const BYTES_PER_SEGMENT: usize = 200;
 
 /// A connection whose peer states an MSS of its choice and acknowledges as it likes.
-struct Hostile {
+struct HostilePeer {
     conn: Connection,
     now: Instant,
     timestamps: bool,
@@ -37,11 +37,11 @@ struct Hostile {
     acks: u64,
     sent: u64,
     /// The most entries that one ACK visited, with what it let go.
-    most_steps: u64,
-    steps: u64,
+    max_visits_per_ack: u64,
+    visits: u64,
 }
 
-impl Hostile {
+impl HostilePeer {
     fn open(config: Config, mss: u16) -> Self {
         let (sack_permitted, timestamps) = (config.sack, config.timestamps);
         let now = Instant::ZERO + Duration::from_secs(1);
@@ -60,14 +60,22 @@ impl Hostile {
         };
         let conn = Connection::accept(Arc::new(config), now, &syn, SeqNum::new(ISN), 0);
         let (acks, sent, most_steps, steps) = (0, 0, 0, 0);
-        let mut hostile = Self { conn, now, timestamps, acks, sent, most_steps, steps };
+        let mut hostile = Self {
+            conn,
+            now,
+            timestamps,
+            acks,
+            sent,
+            max_visits_per_ack: most_steps,
+            visits: steps,
+        };
         assert!(hostile.conn.poll_transmit(now).is_some(), "the SYN-ACK");
-        hostile.later(Duration::from_ms(1));
-        hostile.acknowledges(0, &[]);
+        hostile.advance(Duration::from_ms(1));
+        hostile.ack(0, &[]);
         hostile
     }
 
-    fn later(&mut self, time: Duration) {
+    fn advance(&mut self, time: Duration) {
         self.now += time;
     }
 
@@ -76,16 +84,11 @@ impl Hostile {
     }
 
     /// An ACK arrives and everything that follows is sent: how many segments.
-    fn acknowledges(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<Transmit> {
-        self.acknowledges_echoing(ack, blocks, 1)
+    fn ack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<Transmit> {
+        self.ack_with_echo(ack, blocks, 1)
     }
 
-    fn acknowledges_echoing(
-        &mut self,
-        ack: u64,
-        blocks: &[(u64, u64)],
-        echo: u32,
-    ) -> Vec<Transmit> {
+    fn ack_with_echo(&mut self, ack: u64, blocks: &[(u64, u64)], echo: u32) -> Vec<Transmit> {
         let at = |offset: u64| SeqNum::new(ISN + 1).add(offset);
         let mut options = Options {
             timestamps: self.timestamps.then_some(Timestamps { value: 2, echo }),
@@ -104,29 +107,29 @@ impl Hostile {
         };
         self.acks += 1;
         self.conn.handle_segment(self.now, &segment).unwrap();
-        self.sends_all()
+        self.drain_transmits()
     }
 
-    fn sends_all(&mut self) -> Vec<Transmit> {
+    fn drain_transmits(&mut self) -> Vec<Transmit> {
         let sent: Vec<_> = core::iter::from_fn(|| self.conn.poll_transmit(self.now)).collect();
         self.sent += sent.iter().map(|t| u64::from(t.segments)).sum::<u64>();
-        let steps = take_steps();
-        self.most_steps = self.most_steps.max(steps);
-        self.steps += steps;
+        let steps = take_visits();
+        self.max_visits_per_ack = self.max_visits_per_ack.max(steps);
+        self.visits += steps;
         sent
     }
 
-    fn fires(&mut self) {
+    fn fire_timer(&mut self) {
         self.now = self.conn.poll_timeout().expect("a timer");
         self.conn.handle_timeout(self.now);
-        self.sends_all();
+        self.drain_transmits();
     }
 
     /// Acknowledges segment by segment until `segments` are in flight, or the send buffer lets go no more;
     /// what is acknowledged then.
     fn fill(&mut self, segments: u64) -> u64 {
         self.conn.send(1 << 40);
-        self.sends_all();
+        self.drain_transmits();
         let (mut acked, mut before) = (0, 0);
         loop {
             let flight = self.conn.sent_upto() - acked;
@@ -137,24 +140,24 @@ impl Hostile {
             // Half a window in a round trip keeps the window growing.
             for _ in 0..(flight / self.mss()).div_ceil(4).max(1) {
                 acked += (2 * self.mss()).min(flight);
-                self.acknowledges(acked, &[]);
+                self.ack(acked, &[]);
             }
-            self.later(Duration::from_us(100));
+            self.advance(Duration::from_us(100));
         }
     }
 
     /// What it has visited since is not more than the ACKs since, and all segments ever sent, explain.
     #[track_caller]
-    fn within_bound(&self, what: &str, acks: u64) {
-        let most = STEPS_PER_ACK * acks + STEPS_PER_SEGMENT * self.sent;
-        assert!(self.steps <= most, "{what}: {} entries visited, at most {most}", self.steps);
+    fn check_bounds(&self, what: &str, acks: u64) {
+        let most = VISITS_PER_ACK * acks + VISITS_PER_SEGMENT * self.sent;
+        assert!(self.visits <= most, "{what}: {} entries visited, at most {most}", self.visits);
         let bytes = self.conn.memory();
         let allowed = 4096 + BYTES_PER_SEGMENT * 2 * Sender::max_segments(self.conn.config());
         assert!(bytes <= allowed, "{what}: {bytes} B of memory, at most {allowed}");
     }
 
-    fn forget_steps(&mut self) {
-        (self.acks, self.steps, self.most_steps) = (0, 0, 0);
+    fn reset_visits(&mut self) {
+        (self.acks, self.visits, self.max_visits_per_ack) = (0, 0, 0);
     }
 }
 

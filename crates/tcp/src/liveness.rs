@@ -24,7 +24,7 @@ use crate::transmit::Transmit;
 impl Connection {
     /// Keep-alive or the user timeout is switched on; most connections have neither.
     #[inline]
-    pub(crate) fn minds_liveness(&self) -> bool {
+    pub(crate) fn tracks_liveness(&self) -> bool {
         self.config.keep_alive || self.config.user_timeout != Duration::ZERO
     }
 
@@ -55,7 +55,7 @@ impl Connection {
             return Instant::FAR_FUTURE;
         }
         if self.liveness.probes == 0 {
-            self.liveness.heard_at + self.config.keep_alive_idle
+            self.liveness.last_received_at + self.config.keep_alive_idle
         } else {
             self.liveness.probed_at + self.config.keep_alive_interval
         }
@@ -74,7 +74,7 @@ impl Connection {
         let gone = if timeout == Duration::ZERO {
             self.liveness.probes >= self.config.keep_alive_count
         } else {
-            let silence = now.saturating_since(self.liveness.heard_at);
+            let silence = now.saturating_since(self.liveness.last_received_at);
             self.liveness.probes > 0 && silence >= timeout
         };
         if gone {
@@ -90,16 +90,16 @@ impl Connection {
     /// Something was sent or arrived: notes whether anything waits for the peer, and since when.
     /// Progress is what moves SND.UNA, or ends the wait.
     #[inline]
-    pub(crate) fn note_waiting(&mut self, now: Instant) {
+    pub(crate) fn track_unacked(&mut self, now: Instant) {
         if self.config.user_timeout != Duration::ZERO {
             cold_path();
-            self.note_waiting_since(now);
+            self.track_unacked_slow(now);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn note_waiting_since(&mut self, now: Instant) {
+    fn track_unacked_slow(&mut self, now: Instant) {
         let probing = self.timers.persist < Instant::FAR_FUTURE;
         let waits = probing || !self.snd.board.is_empty();
         let liveness = &mut self.liveness;

@@ -10,34 +10,34 @@ use lowtide_wire::Segment;
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
-use crate::losses::News;
-use crate::recovery::{Phase, ProbeAck, Sent};
+use crate::loss_detection::AckSummary;
+use crate::recovery::{ProbeAck, RecoveryPhase, TxSegment};
 use crate::transmit::Transmit;
 
 /// What a probe carries.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Tail {
+pub(crate) enum LossProbe {
     /// Data that was not sent yet.
-    New { len: u64, fin: bool },
+    NewData { len: u64, fin: bool },
     /// The last segment once more.
-    Again(Sent),
+    Retransmit(TxSegment),
 }
 
 impl Connection {
     /// After new data was sent, or an ACK arrived: the probe timer starts again when SND.UNA or
     /// SND.NXT moved, and stops where other means find the loss (RFC 8985 §7.2).
-    pub(crate) fn restart_loss_probe(&mut self, now: Instant, moved: bool) {
+    pub(crate) fn rearm_loss_probe(&mut self, now: Instant, moved: bool) {
         if !self.config.tail_loss_probe {
             return;
         }
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.tlp.due = false;
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.tlp.due = false;
         }
         let board = &self.snd.board;
         let useful = self.sack_ok
             && !board.is_empty()
             && board.sacked() == 0
-            && self.snd.episode.phase == Phase::Open
+            && self.snd.episode.phase == RecoveryPhase::Open
             && self.timers.reorder == Instant::FAR_FUTURE;
         if !useful {
             self.timers.loss_probe = Instant::FAR_FUTURE;
@@ -50,7 +50,7 @@ impl Connection {
     /// PTO of RFC 8985 §7.2.
     fn probe_timeout(&self, srtt: Duration) -> Duration {
         let config = &self.config;
-        let lone = self.snd.board.is_lone();
+        let lone = self.snd.board.has_one_segment();
         let more = if lone { config.max_ack_delay } else { config.loss_timer_slack };
         (srtt * 2 + more).round_up_to(config.loss_timer_granularity)
     }
@@ -59,8 +59,8 @@ impl Connection {
     /// retransmission timer.
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
         self.timers.loss_probe = Instant::FAR_FUTURE;
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.tlp.due = extras.tlp.may_probe();
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.tlp.due = ext.tlp.may_probe();
         }
         self.timers.retransmit = now + self.rtt.rto();
     }
@@ -69,7 +69,7 @@ impl Connection {
     /// and Nagle say; else the last segment.
     #[cold]
     #[inline(never)]
-    pub(crate) fn plan_tail(&self) -> Option<Tail> {
+    pub(crate) fn plan_loss_probe(&self) -> Option<LossProbe> {
         let snd = &self.snd;
         let edge = snd.una.saturating_add(snd.buffer);
         let available = snd.write_seq.min(edge).saturating_sub(snd.nxt);
@@ -78,26 +78,26 @@ impl Connection {
         let last = snd.fin_queued && !snd.fin_sent && snd.nxt + len == snd.write_seq;
         let fin = last && window > len;
         if len <= window && (len > 0 || fin) {
-            return Some(Tail::New { len, fin });
+            return Some(LossProbe::NewData { len, fin });
         }
-        snd.board.last().map(Tail::Again)
+        snd.board.last().map(LossProbe::Retransmit)
     }
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn send_tail(&mut self, now: Instant, tail: &Tail) -> Transmit {
+    pub(crate) fn send_loss_probe(&mut self, now: Instant, probe: &LossProbe) -> Transmit {
         let flight_size = self.snd.board.flight_size();
-        let (again, transmit) = match tail {
-            Tail::New { len, fin } => {
+        let (again, transmit) = match probe {
+            LossProbe::NewData { len, fin } => {
                 let mut out = Transmit::default();
                 self.new_data(now, *len, 1, *fin, &mut out);
                 (false, out)
             }
-            Tail::Again(sent) => (true, self.retransmission(now, sent)),
+            LossProbe::Retransmit(sent) => (true, self.retransmission(now, sent)),
         };
         self.counters.loss_probes += 1;
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.tlp.sent(self.snd.nxt, again, flight_size);
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.tlp.on_sent(self.snd.nxt, again, flight_size);
         }
         self.timers.loss_probe = Instant::FAR_FUTURE;
         transmit
@@ -105,18 +105,18 @@ impl Connection {
 
     /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
     #[inline(never)]
-    pub(crate) fn judge_loss_probe(&mut self, now: Instant, seg: &Segment, news: &News) {
-        let Some(extras) = self.snd.recovery_ext.as_mut().filter(|e| e.tlp.end().is_some()) else {
+    pub(crate) fn on_loss_probe_acked(&mut self, now: Instant, seg: &Segment, summary: &AckSummary) {
+        let Some(ext) = self.snd.recovery_ext.as_mut().filter(|e| e.tlp.end_seq().is_some()) else {
             return;
         };
         let plain = seg.options.sack.as_slice().is_empty() && seg.payload_len == 0;
         let ack = ProbeAck {
             una: self.snd.una,
-            dsack_end: news.dsack.map(|(_, end)| end),
-            plain_duplicate: plain && !news.advanced && !news.window_moved,
+            dsack_end: summary.dsack.map(|(_, end)| end),
+            plain_duplicate: plain && !summary.advanced && !summary.window_changed,
         };
-        let Some(in_flight) = extras.tlp.on_ack(&ack) else { return };
-        extras.last_reaction_at = now;
+        let Some(in_flight) = ext.tlp.on_ack(&ack) else { return };
+        ext.last_reaction_at = now;
         let already_reduced = self.ecn.in_reaction(self.snd.una);
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         // There is no episode: it is over as it begins.

@@ -8,9 +8,9 @@ use lowtide_wire::Flags;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
-use crate::loss_probe::Tail;
-use crate::losses::Finder;
-use crate::recovery::{Phase, Sent};
+use crate::loss_detection::LossDetector;
+use crate::loss_probe::LossProbe;
+use crate::recovery::{RecoveryPhase, TxSegment};
 use crate::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
 use crate::state::State;
 use crate::transmit::Transmit;
@@ -22,11 +22,11 @@ enum Plan {
     /// New payload (`len` bytes in `segments` segments), with FIN or without.
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
-    Retransmit(Sent),
+    Retransmit(TxSegment),
     /// A probe for the tail of a flight.
-    TailLossProbe(Tail),
+    TailLossProbe(LossProbe),
     /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
-    Rescue(Sent),
+    Rescue(TxSegment),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     WindowProbe,
 }
@@ -124,7 +124,7 @@ impl Connection {
                 self.snd.episode.rescued = true;
                 self.retransmission(now, sent)
             }
-            Plan::TailLossProbe(tail) => self.send_tail(now, tail),
+            Plan::TailLossProbe(tail) => self.send_loss_probe(now, tail),
             Plan::WindowProbe => self.window_probe(now),
         }
     }
@@ -141,11 +141,11 @@ impl Connection {
         if !self.snd.board.is_empty()
             && let Some(extras) = &mut self.snd.recovery_ext
             && core::mem::take(&mut extras.tlp.due)
-            && let Some(tail) = self.plan_tail()
+            && let Some(tail) = self.plan_loss_probe()
         {
             return Some(Plan::TailLossProbe(tail));
         }
-        if !self.snd.has_unsent() && !self.snd.episode.repairing() {
+        if !self.snd.has_unsent() && !self.snd.episode.in_recovery() {
             self.set_app_limited();
             return None;
         }
@@ -160,12 +160,15 @@ impl Connection {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
         } else {
             let inflated = self.snd.prr().is_none()
-                && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+                && matches!(
+                    self.snd.episode.phase,
+                    RecoveryPhase::FastRecovery { sack: false, .. }
+                );
             let board = &self.snd.board;
             let in_flight = if inflated { board.flight_size() } else { board.pipe() };
             (self.send_window(in_flight), in_flight)
         };
-        if self.snd.episode.repairing()
+        if self.snd.episode.in_recovery()
             && let Some(lost) = self.snd.board.next_lost()
         {
             if self.snd.episode.force_one || in_flight + u64::from(lost.len) <= cwnd {
@@ -178,7 +181,7 @@ impl Connection {
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
-            && self.finder() == Finder::Sack
+            && self.loss_detector() == LossDetector::Sack
         {
             return self.plan_hole(cwnd, in_flight);
         }
@@ -191,7 +194,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
-        let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
+        let fits = |s: &TxSegment| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
             return Some(Plan::Retransmit(hole));
         }
@@ -289,13 +292,15 @@ impl Connection {
     /// No loss is being repaired or looked for and no reduction is under way: the congestion window is what
     /// the control says.
     fn in_ca_open(&self) -> bool {
-        !self.snd.episode.repairing() && self.snd.episode.dup_acks == 0 && self.snd.prr().is_none()
+        !self.snd.episode.in_recovery()
+            && self.snd.episode.dup_acks == 0
+            && self.snd.prr().is_none()
     }
 
     /// Bytes of new data that the congestion window lets go.
     fn cwnd_room(&self, cwnd: u64, in_flight: u64, flight_size: u64) -> u64 {
         let duplicates = self.snd.episode.dup_acks;
-        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.repairing() {
+        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.in_recovery() {
             (cwnd, in_flight)
         } else if !self.config.limited_transmit {
             (cwnd, flight_size)
@@ -391,7 +396,7 @@ impl Connection {
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
-        if self.snd.episode.dup_acks > 0 && !self.snd.episode.repairing() {
+        if self.snd.episode.dup_acks > 0 && !self.snd.episode.in_recovery() {
             cold_path();
             self.snd.limited_transmit_bytes += len;
         }
@@ -399,7 +404,7 @@ impl Connection {
         self.snd.window_probes = 0;
         self.sent_data(now, len as u32);
         if self.snd.recovery_ext.is_some() {
-            self.restart_loss_probe(now, true);
+            self.rearm_loss_probe(now, true);
         }
         self.complete(start..end, segments, out);
     }
@@ -416,7 +421,7 @@ impl Connection {
         self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
-            self.snd.board.doubt_last();
+            self.snd.board.mark_ambiguous();
         }
         self.counters.data_segs_out += 1;
     }
@@ -438,7 +443,7 @@ impl Connection {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
+    pub(crate) fn retransmission(&mut self, now: Instant, sent: &TxSegment) -> Transmit {
         let payload_end = sent.end().min(self.snd.write_seq);
         let len = payload_end.saturating_sub(sent.start);
         let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);

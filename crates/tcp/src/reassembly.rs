@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 pub(crate) const MAX_RANGES: usize = 1024;
 
 /// Ranges that are found in one look over all of them: more than a SACK option has room for.
-const AT_ONCE: usize = 6;
+const BLOCKS_PER_SCAN: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Held {
@@ -22,7 +22,7 @@ struct Held {
 /// What became of an arriving range.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one arrival")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct InsertOutcome {
     /// It moved the in-order edge.
     pub(crate) advanced: bool,
     /// It filled a gap, all or part of one, below data already held.
@@ -40,7 +40,7 @@ pub(crate) struct Reassembly {
     clock: u64,
     /// Ranges that were looked at to find the latest.
     #[cfg(test)]
-    looked: core::cell::Cell<usize>,
+    scanned: core::cell::Cell<usize>,
 }
 
 impl Reassembly {
@@ -54,9 +54,9 @@ impl Reassembly {
     }
 
     /// `[start, end)` arrived with `start >= *edge`; moves the in-order `edge` as far as it goes.
-    pub(crate) fn insert(&mut self, edge: &mut u64, start: u64, end: u64) -> Placed {
+    pub(crate) fn insert(&mut self, edge: &mut u64, start: u64, end: u64) -> InsertOutcome {
         let mut placed =
-            Placed { advanced: false, filled: false, duplicate: false, refused: false };
+            InsertOutcome { advanced: false, filled: false, duplicate: false, refused: false };
         self.clock += 1;
         if start == *edge && self.held.is_empty() {
             *edge = end;
@@ -111,13 +111,13 @@ impl Reassembly {
         let (mut below, mut left) = (u64::MAX, room);
         while left > 0 {
             // The latest so far, the latest first; a place that is not in use was touched at zero.
-            let mut latest = [Held { start: 0, end: 0, touched: 0 }; AT_ONCE];
-            let most = left.min(AT_ONCE);
+            let mut latest = [Held { start: 0, end: 0, touched: 0 }; BLOCKS_PER_SCAN];
+            let most = left.min(BLOCKS_PER_SCAN);
             for held in self.held.iter().filter(|h| h.touched < below) {
                 #[cfg(test)]
-                self.looked.set(self.looked.get() + 1);
+                self.scanned.set(self.scanned.get() + 1);
                 let place = latest.partition_point(|l| l.touched > held.touched);
-                if let Some(last) = latest.last_mut().filter(|_| place < AT_ONCE) {
+                if let Some(last) = latest.last_mut().filter(|_| place < BLOCKS_PER_SCAN) {
                     *last = *held;
                     latest[place..].rotate_right(1);
                 }
@@ -174,7 +174,7 @@ mod tests {
         assert!(r.held.len() <= MAX_RANGES);
         assert_eq!(
             r.insert(&mut edge, 0, 20_000),
-            Placed { advanced: true, filled: true, duplicate: false, refused: false }
+            InsertOutcome { advanced: true, filled: true, duplicate: false, refused: false }
         );
         assert_eq!(edge, 20_000);
         assert!(!r.has_gap());
@@ -185,9 +185,9 @@ mod tests {
         let (mut edge, mut r) = (0, Reassembly::default());
         for i in 0..20_000_u64 {
             r.insert(&mut edge, 1 + 2 * (i * 7919 % 20_000), 2 + 2 * (i * 7919 % 20_000));
-            let before = r.looked.get();
+            let before = r.scanned.get();
             r.blocks(4, |_, _| ());
-            assert!(r.looked.get() - before <= MAX_RANGES, "each range once per ACK");
+            assert!(r.scanned.get() - before <= MAX_RANGES, "each range once per ACK");
             assert!(r.heap() <= 2 * MAX_RANGES * size_of::<Held>(), "{} bytes", r.heap());
         }
         r.clear();

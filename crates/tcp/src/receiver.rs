@@ -33,7 +33,7 @@ pub(crate) struct SplitAck {
 /// What became of an arriving segment's payload.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
-struct Placed {
+struct PlacedSegment {
     accepted: Accepted,
     has_new: bool,
     in_order: bool,
@@ -63,9 +63,9 @@ pub(crate) struct Receiver {
     mss: u32,
     /// The window that the last segment offered, while no data has come since the handshake and nothing
     /// else is to be said: the next one says the same.
-    still: Option<u16>,
-    shift: u8,
-    ack_owed: bool,
+    window_unchanged: Option<u16>,
+    rcv_wscale: u8,
+    ack_pending: bool,
     ack_now: bool,
     /// The delayed-ACK timer has fired and the ACK is not out yet.
     timer_fired: bool,
@@ -92,14 +92,14 @@ impl Receiver {
             last_ack_sent: 0,
             buffer,
             right_edge: 0,
-            shift: 0,
+            rcv_wscale: 0,
             mss: 536,
             reassembly: Reassembly::default(),
             dsack_on,
             dsack: None,
             fin_at: None,
             policy: None,
-            ack_owed: false,
+            ack_pending: false,
             ack_now: false,
             timer_fired: false,
             delack_timeouts: 0,
@@ -109,7 +109,7 @@ impl Receiver {
             split: None,
             marked_bytes: 0,
             received_bytes: 0,
-            still: None,
+            window_unchanged: None,
         }
     }
 
@@ -125,7 +125,7 @@ impl Receiver {
     /// The peer's SYN arrived; our windows are shifted by that much from here on.
     pub(crate) const fn synchronise(&mut self, irs: SeqNum, shift: u8) {
         self.irs = irs;
-        self.shift = shift;
+        self.rcv_wscale = shift;
     }
 
     /// The handshake is over.
@@ -149,19 +149,19 @@ impl Receiver {
     ///
     /// Silly-window avoidance: the edge moves by at least one segment or half the buffer
     /// (RFC 9293 §3.8.6.2.2).
-    pub(crate) fn offer(&mut self, on_syn: bool) -> u16 {
-        self.offer_from(self.nxt, on_syn)
+    pub(crate) fn advertise_window(&mut self, on_syn: bool) -> u16 {
+        self.advertise_window_from(self.nxt, on_syn)
     }
 
     /// The same on a segment that acknowledges up to `ack` only.
-    pub(crate) fn offer_from(&mut self, ack: u64, on_syn: bool) -> u16 {
+    pub(crate) fn advertise_window_from(&mut self, ack: u64, on_syn: bool) -> u16 {
         let target = self.target();
         if target >= self.right_edge + (self.buffer / 2).min(u64::from(self.mss)).max(1) {
             self.right_edge = target;
         }
         let window = self.right_edge.saturating_sub(ack);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        let shift = if on_syn { 0 } else { self.shift };
+        let shift = if on_syn { 0 } else { self.rcv_wscale };
         let field = (window >> shift).min(65_535) as u16;
         if on_syn {
             self.right_edge = self.nxt + u64::from(field);
@@ -170,14 +170,14 @@ impl Receiver {
     }
 
     /// The largest window that the field can say.
-    const fn widest(&self) -> u64 {
-        65_535 << self.shift
+    const fn max_window(&self) -> u64 {
+        65_535 << self.rcv_wscale
     }
 
     /// Where the right edge could be: the whole free buffer, as far as the field can say it.
     fn target(&self) -> u64 {
         let unread = self.nxt.saturating_sub(self.consumed);
-        self.nxt + self.buffer.saturating_sub(unread).min(self.widest())
+        self.nxt + self.buffer.saturating_sub(unread).min(self.max_window())
     }
 
     fn window(&self) -> u64 {
@@ -210,7 +210,7 @@ impl Receiver {
     /// The segment brings data, the next that is expected, in full and nothing else.
     #[expect(clippy::inline_always, reason = "every segment comes this way")]
     #[inline(always)]
-    pub(crate) fn expects(&self, seg: &Segment) -> bool {
+    pub(crate) fn is_next_in_order(&self, seg: &Segment) -> bool {
         seg.payload_len > 0
             && seg.seq == self.seq(self.nxt)
             && !seg.flags.contains(Flags::FIN)
@@ -221,42 +221,42 @@ impl Receiver {
 
     /// Takes the payload (and FIN) of an acceptable segment that has either.
     pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
-        if self.expects(seg) {
-            return self.on_expected(now, seg);
+        if self.is_next_in_order(seg) {
+            return self.on_in_order(now, seg);
         }
         let (start, before) = (self.offset(seg.seq), self.nxt);
         let fin = seg.flags.contains(Flags::FIN);
-        let placed = self.place(start, i64::from(seg.payload_len), fin);
-        self.decide(now, seg, before, &placed);
+        let placed = self.place_segment(start, i64::from(seg.payload_len), fin);
+        self.decide_ack(now, seg, before, &placed);
         placed.accepted
     }
 
     /// The same of a segment that is expected ([`Self::expects`]).
     #[expect(clippy::inline_always, reason = "every segment comes this way")]
     #[inline(always)]
-    pub(crate) fn on_expected(&mut self, now: Instant, seg: &Segment) -> Accepted {
+    pub(crate) fn on_in_order(&mut self, now: Instant, seg: &Segment) -> Accepted {
         let before = self.nxt;
         self.nxt = before + u64::from(seg.payload_len);
-        let placed = Placed {
+        let placed = PlacedSegment {
             accepted: Accepted { stream: before..self.nxt, skip: 0 },
             has_new: true,
             in_order: true,
             duplicate: false,
             immediate: false,
         };
-        self.decide(now, seg, before, &placed);
+        self.decide_ack(now, seg, before, &placed);
         placed.accepted
     }
 
     /// Whether and when the segment is acknowledged; RCV.NXT was `before` when it came.
     #[inline]
-    fn decide(&mut self, now: Instant, seg: &Segment, before: u64, placed: &Placed) {
-        self.still = None;
+    fn decide_ack(&mut self, now: Instant, seg: &Segment, before: u64, placed: &PlacedSegment) {
+        self.window_unchanged = None;
         self.received_bytes += u64::from(seg.payload_len);
         if seg.ecn == Ecn::Ce {
             self.marked_bytes += u64::from(seg.payload_len);
         }
-        let prior_echo = self.ack_owed && self.echo();
+        let prior_echo = self.ack_pending && self.echo();
         let sample = RxSample {
             now,
             in_order: placed.in_order,
@@ -268,23 +268,23 @@ impl Receiver {
             // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
             ce: seg.ecn == Ecn::Ce && placed.has_new,
             cwr: seg.flags.contains(Flags::CWR),
-            ack_pending: self.ack_owed,
+            ack_pending: self.ack_pending,
             prior_rcv_nxt: before,
         };
         let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
         match action {
-            AckAction::Delay(wait) if !placed.immediate => self.owe_ack(now, wait),
-            AckAction::SplitAt { prior_rcv_nxt: prior } if self.ack_owed => {
+            AckAction::Delay(wait) if !placed.immediate => self.schedule_ack(now, wait),
+            AckAction::SplitAt { prior_rcv_nxt: prior } if self.ack_pending => {
                 self.split = Some(SplitAck { upto: prior, echo: prior_echo });
-                self.owe_ack_now();
+                self.schedule_ack_now();
             }
-            _ => self.owe_ack_now(),
+            _ => self.schedule_ack_now(),
         }
     }
 
     /// Finds the place of a segment of any kind: `len` bytes from offset `start`, and a FIN behind them.
     #[inline(never)]
-    fn place(&mut self, start: i64, len: i64, fin: bool) -> Placed {
+    fn place_segment(&mut self, start: i64, len: i64, fin: bool) -> PlacedSegment {
         let before = self.nxt;
         // Trim to the window: what is below RCV.NXT is old, what is beyond the edge does not fit.
         let fin_offset = start + len;
@@ -341,26 +341,26 @@ impl Receiver {
             self.nxt += 1;
             self.right_edge = self.right_edge.max(self.nxt);
         }
-        Placed { accepted, has_new, in_order, duplicate, immediate: immediate || fin_now }
+        PlacedSegment { accepted, has_new, in_order, duplicate, immediate: immediate || fin_now }
     }
 
-    fn owe_ack(&mut self, now: Instant, wait: Duration) {
-        if !self.ack_owed {
+    fn schedule_ack(&mut self, now: Instant, wait: Duration) {
+        if !self.ack_pending {
             self.ack_deadline = now + wait;
             self.ack_since = now;
         }
-        self.ack_owed = true;
+        self.ack_pending = true;
     }
 
-    pub(crate) const fn owe_ack_now(&mut self) {
-        self.still = None;
-        self.ack_owed = true;
+    pub(crate) const fn schedule_ack_now(&mut self) {
+        self.window_unchanged = None;
+        self.ack_pending = true;
         self.ack_now = true;
     }
 
     /// The connection is over: no ACK goes out any more.
-    pub(crate) const fn owe_nothing(&mut self) {
-        self.ack_owed = false;
+    pub(crate) const fn clear_pending_ack(&mut self) {
+        self.ack_pending = false;
         self.ack_now = false;
         self.timer_fired = false;
         self.ack_deadline = Instant::FAR_FUTURE;
@@ -383,7 +383,7 @@ impl Receiver {
         let gain = self.target().saturating_sub(self.right_edge);
         let least = u64::from(self.mss).min(self.buffer / 2);
         gain > 0
-            && (gain >= self.buffer.min(self.widest()) / 2
+            && (gain >= self.buffer.min(self.max_window()) / 2
                 || (gain >= least && self.window() < least))
     }
 
@@ -393,15 +393,15 @@ impl Receiver {
 
     /// A segment with so many CE packets was accepted under Accurate ECN; true when the policy wants an
     /// ACK at once.
-    pub(crate) fn on_marks(&mut self, ce: u32, data: bool) -> bool {
-        self.still = None;
-        let marks = CeSample { ce, data, ack_pending: self.ack_owed };
+    pub(crate) fn on_ce_packets(&mut self, ce: u32, data: bool) -> bool {
+        self.window_unchanged = None;
+        let marks = CeSample { ce, data, ack_pending: self.ack_pending };
         self.policy.as_mut().is_some_and(|p| p.on_ce_sample(&marks))
     }
 
     /// Something that arrived is not acknowledged.
-    pub(crate) const fn owes_ack(&self) -> bool {
-        self.ack_owed
+    pub(crate) const fn ack_pending(&self) -> bool {
+        self.ack_pending
     }
 
     pub(crate) fn echo(&self) -> bool {
@@ -422,7 +422,7 @@ impl Receiver {
 
     /// The delayed-ACK timer fired.
     pub(crate) fn on_ack_timer(&mut self, now: Instant) {
-        if self.ack_owed && self.ack_deadline <= now {
+        if self.ack_pending && self.ack_deadline <= now {
             if !self.ack_now {
                 self.timer_fired = true;
                 self.delack_timeouts += 1;
@@ -441,27 +441,27 @@ impl Receiver {
     /// its echo.
     #[inline]
     pub(crate) fn acknowledge(&mut self, now: Instant) -> (u16, bool) {
-        match self.still {
+        match self.window_unchanged {
             Some(window) => (window, false),
-            None => self.acknowledge_news(now),
+            None => self.acknowledge_slow(now),
         }
     }
 
     /// The next segment does not say the same as the last one only because nothing has come.
     #[cfg(test)]
-    pub(crate) const fn look_again(&mut self) {
-        self.still = None;
+    pub(crate) const fn force_slow_path(&mut self) {
+        self.window_unchanged = None;
     }
 
     #[inline(never)]
-    fn acknowledge_news(&mut self, now: Instant) -> (u16, bool) {
-        let (window, echo) = (self.offer(false), self.echo());
+    fn acknowledge_slow(&mut self, now: Instant) -> (u16, bool) {
+        let (window, echo) = (self.advertise_window(false), self.echo());
         self.last_ack_sent = self.nxt;
-        self.owe_nothing();
+        self.clear_pending_ack();
         if let Some(policy) = self.policy.as_mut() {
             policy.on_ack_sent(now);
             let silent = self.nxt == 0 && self.received_bytes == 0 && self.fin_at.is_none();
-            self.still = (silent && !echo).then_some(window);
+            self.window_unchanged = (silent && !echo).then_some(window);
         }
         (window, echo)
     }
@@ -470,7 +470,7 @@ impl Receiver {
     #[cold]
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
         self.buffer = bytes.max(1);
-        self.still = None;
+        self.window_unchanged = None;
     }
 
     /// Data beyond the first gap did not arrive.

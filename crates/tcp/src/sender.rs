@@ -236,7 +236,7 @@ impl Sender {
 
     /// The end of a tail loss probe that is not decided yet.
     pub(crate) fn loss_probe_end(&self) -> Option<u64> {
-        self.recovery_ext.as_ref()?.tlp.end()
+        self.recovery_ext.as_ref()?.tlp.end_seq()
     }
 
     /// Bytes held outside of this struct.

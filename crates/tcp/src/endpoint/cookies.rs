@@ -28,7 +28,7 @@ use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
 use siphasher::sip::SipHasher24;
 
-use super::secrets::{Secrets, SipKey, hash_ends};
+use super::secrets::{Secrets, SipKey, hash_four_tuple};
 use super::{Arrival, Endpoint, FourTuple};
 use crate::config::{Config, TimestampOffset};
 use crate::connection::Connection;
@@ -103,7 +103,7 @@ fn period(now: Instant) -> u32 {
 /// The hash of a cookie, 24 bits: an ACK brings back the cookie of its own ends, SYN, time and options or none.
 fn hash(key: SipKey, ends: &FourTuple, seq: SeqNum, period: u32, options: Option<u32>) -> u32 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
-    hash_ends(&mut hasher, ends);
+    hash_four_tuple(&mut hasher, ends);
     hasher.write(&seq.raw().to_be_bytes());
     hasher.write(&period.to_be_bytes());
     hasher.write(&options.map_or(u32::MAX, |o| o & TS_BITS).to_be_bytes());
@@ -111,9 +111,9 @@ fn hash(key: SipKey, ends: &FourTuple, seq: SeqNum, period: u32, options: Option
 }
 
 /// F of RFC 6528, under a key of its own.
-fn fixed(key: SipKey, ends: &FourTuple) -> u32 {
+fn connection_hash(key: SipKey, ends: &FourTuple) -> u32 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
-    hash_ends(&mut hasher, ends);
+    hash_four_tuple(&mut hasher, ends);
     hasher.finish() as u32
 }
 
@@ -127,7 +127,7 @@ fn encode_cookie(
     let [by_ends, by_time] = secrets.cookie;
     let period = period(now);
     let low = hash(by_time, ends, seq, period, kept.options).wrapping_add(kept.mss) & HASH;
-    SeqNum::new(fixed(by_ends, ends).wrapping_add(period << 24).wrapping_add(low))
+    SeqNum::new(connection_hash(by_ends, ends).wrapping_add(period << 24).wrapping_add(low))
 }
 
 /// The options in `cookie`, if that is a cookie of ours and not too old.
@@ -139,7 +139,7 @@ fn decode_cookie(
     (cookie, options): (SeqNum, Option<u32>),
 ) -> Option<SynOptions> {
     let [by_ends, by_time] = secrets.cookie;
-    let value = cookie.raw().wrapping_sub(fixed(by_ends, ends));
+    let value = cookie.raw().wrapping_sub(connection_hash(by_ends, ends));
     let now = period(now);
     let age = now.wrapping_sub(value >> 24) & 0xff;
     let sent = now.checked_sub(age).filter(|_| age < PERIODS)?;
@@ -151,15 +151,15 @@ impl Endpoint {
     /// TSval offset of a cookie connection. `random` is replaced by a keyed hash, since the ACK must reproduce it.
     fn cookie_ts_base(&mut self, now: Instant, ends: &FourTuple, config: &Config) -> u32 {
         if config.timestamp_offset == TimestampOffset::Random {
-            return fixed(self.secrets.cookie[1], ends);
+            return connection_hash(self.secrets.cookie[1], ends);
         }
-        self.secrets.numbers(now, ends, config).1
+        self.secrets.initial_numbers(now, ends, config).1
     }
 
     /// Answers a SYN that its listener has no room for.
     #[cold]
     #[inline(never)]
-    pub(super) fn answer_statelessly(
+    pub(super) fn send_cookie(
         &mut self,
         now: Instant,
         ends: FourTuple,
@@ -190,13 +190,13 @@ impl Endpoint {
     /// An ACK that belongs to no connection: the one that ends the handshake of a cookie, or `None`.
     #[cold]
     #[inline(never)]
-    pub(super) fn complete(
+    pub(super) fn complete_cookie(
         &mut self,
         now: Instant,
         ends: FourTuple,
         seg: &Segment,
     ) -> Option<Arrival> {
-        let config = self.listeners.cookies(ends.local_port, now)?;
+        let config = self.listeners.cookie_config(ends.local_port, now)?;
         if seg.flags.intersects(Flags::SYN | Flags::RST) || !seg.flags.contains(Flags::ACK) {
             return None;
         }

@@ -37,7 +37,7 @@ pub(super) enum Admission {
     Full,
     /// No room for one more, and the SYN is to be answered with a cookie.
     Cookie(Arc<Config>),
-    Nobody,
+    NoListener,
 }
 
 impl Listeners {
@@ -77,7 +77,7 @@ impl Listeners {
 
     pub(super) fn admit(&mut self, port: u16) -> Admission {
         match self.by_port.get_mut(&port) {
-            None => Admission::Nobody,
+            None => Admission::NoListener,
             Some(l) if l.embryonic >= l.backlog => match l.config.syn_cookies {
                 SynCookies::Off => Admission::Full,
                 SynCookies::WhenFull => Admission::Cookie(Arc::clone(&l.config)),
@@ -97,14 +97,14 @@ impl Listeners {
     }
 
     /// What a connection to `port` gets that an ACK opens, if there may be one.
-    pub(super) fn cookies(&self, port: u16, now: Instant) -> Option<Arc<Config>> {
+    pub(super) fn cookie_config(&self, port: u16, now: Instant) -> Option<Arc<Config>> {
         let listener = self.by_port.get(&port).filter(|l| now < l.cookies_until)?;
         Some(Arc::clone(&listener.config))
     }
 
     /// One embryonic connection that `id` admitted on `port` is none any more. Nothing to a later
     /// listener on the same port.
-    pub(super) fn settle(&mut self, port: u16, id: ListenerId) {
+    pub(super) fn leave_backlog(&mut self, port: u16, id: ListenerId) {
         if let Some(l) = self.by_port.get_mut(&port).filter(|l| l.id == id) {
             l.embryonic = l.embryonic.saturating_sub(1);
         }
@@ -118,29 +118,29 @@ mod tests {
     fn admitted(listeners: &mut Listeners) -> Option<ListenerId> {
         match listeners.admit(80) {
             Admission::Admitted(id, _) => Some(id),
-            Admission::Full | Admission::Cookie(_) | Admission::Nobody => None,
+            Admission::Full | Admission::Cookie(_) | Admission::NoListener => None,
         }
     }
 
     #[test]
     fn the_backlog_counts_down_for_its_own_listener_only() {
         let mut listeners = Listeners::default();
-        assert!(matches!(listeners.admit(80), Admission::Nobody));
+        assert!(matches!(listeners.admit(80), Admission::NoListener));
         listeners.open(80, Arc::new(Config::default()), 2).unwrap();
         assert!(listeners.config(80).is_some() && listeners.config(81).is_none());
         let first = admitted(&mut listeners).unwrap();
         assert_eq!(admitted(&mut listeners), Some(first));
         assert!(matches!(listeners.admit(80), Admission::Full));
-        listeners.settle(80, first);
+        listeners.leave_backlog(80, first);
         assert_eq!(admitted(&mut listeners), Some(first));
 
         listeners.close(80);
         listeners.open(80, Arc::new(Config::default()), 1).unwrap();
         let second = admitted(&mut listeners).unwrap();
         assert_ne!(second, first);
-        listeners.settle(80, first);
+        listeners.leave_backlog(80, first);
         assert!(matches!(listeners.admit(80), Admission::Full), "another's does not count");
-        listeners.settle(80, second);
+        listeners.leave_backlog(80, second);
         assert!(admitted(&mut listeners).is_some());
     }
 }

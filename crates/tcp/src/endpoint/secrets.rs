@@ -62,7 +62,7 @@ impl Secrets {
     }
 
     /// Initial sequence number and timestamp offset of a connection that begins at `now`.
-    pub(super) fn numbers(
+    pub(super) fn initial_numbers(
         &mut self,
         now: Instant,
         tuple: &FourTuple,
@@ -74,13 +74,15 @@ impl Secrets {
         let isn = match config.isn {
             IsnRule::Rfc6528 => {
                 let clock = ticks(now, config.isn_tick);
-                clock.wrapping_add(f(self.isn, tuple, Over::Connection) as u32)
+                clock.wrapping_add(f(self.isn, tuple, HashScope::Connection) as u32)
             }
             IsnRule::Random => drawn as u32,
         };
         let offset = match config.timestamp_offset {
-            TimestampOffset::PerConnection => f(self.timestamp, tuple, Over::Connection) as u32,
-            TimestampOffset::PerHostPair => f(self.timestamp, tuple, Over::HostPair) as u32,
+            TimestampOffset::PerConnection => {
+                f(self.timestamp, tuple, HashScope::Connection) as u32
+            }
+            TimestampOffset::PerHostPair => f(self.timestamp, tuple, HashScope::HostPair) as u32,
             TimestampOffset::Random => (drawn >> 32) as u32,
             TimestampOffset::Zero => 0,
         };
@@ -89,7 +91,7 @@ impl Secrets {
 
     /// Where the search for a port towards the peer of `tuple` begins.
     pub(super) fn port_offset(&self, tuple: &FourTuple) -> u64 {
-        f(self.port, tuple, Over::Destination)
+        f(self.port, tuple, HashScope::Destination)
     }
 }
 
@@ -109,28 +111,28 @@ fn ticks(now: Instant, tick: Duration) -> u32 {
 
 /// What F takes in.
 #[derive(Clone, Copy)]
-enum Over {
+enum HashScope {
     Connection,
     HostPair,
     Destination,
 }
 
 /// F of RFC 6528: SipHash-2-4 under a key of 128 bits.
-fn f(key: SipKey, tuple: &FourTuple, over: Over) -> u64 {
+fn f(key: SipKey, tuple: &FourTuple, over: HashScope) -> u64 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
     write_address(&mut hasher, tuple.local);
     write_address(&mut hasher, tuple.remote);
-    if matches!(over, Over::Connection) {
+    if matches!(over, HashScope::Connection) {
         hasher.write(&tuple.local_port.to_be_bytes());
     }
-    if matches!(over, Over::Connection | Over::Destination) {
+    if matches!(over, HashScope::Connection | HashScope::Destination) {
         hasher.write(&tuple.remote_port.to_be_bytes());
     }
     hasher.finish()
 }
 
 /// Both ends of a connection as hashed: addresses, then ports.
-pub(super) fn hash_ends(hasher: &mut SipHasher24, ends: &FourTuple) {
+pub(super) fn hash_four_tuple(hasher: &mut SipHasher24, ends: &FourTuple) {
     write_address(hasher, ends.local);
     write_address(hasher, ends.remote);
     hasher.write(&ends.local_port.to_be_bytes());
@@ -195,14 +197,14 @@ mod tests {
 
     /// One SYN-ACK shows both halves of one draw. It must not lead back to the seed.
     #[test]
-    fn drawn_numbers_do_not_give_the_seed_away() {
+    fn drawn_numbers_do_not_reveal_the_seed() {
         let rule = config(IsnRule::Random, TimestampOffset::Random);
         for seed in [1, 0xdead_beef_0bad_cafe] {
             let mut state = seed;
             assert_eq!(before(split_mix(&mut state)), seed, "the attack itself works");
             let mut secrets = Secrets::new(seed);
             for _ in 0..16 {
-                let (isn, offset) = secrets.numbers(Instant::ZERO, &TUPLE, &rule);
+                let (isn, offset) = secrets.initial_numbers(Instant::ZERO, &TUPLE, &rule);
                 let mut state = before(u64::from(offset) << 32 | u64::from(isn.raw()));
                 for _ in 0..64 {
                     assert_ne!(state, seed);
@@ -217,7 +219,7 @@ mod tests {
     fn the_numbers_of_rfc6528_are_those_of_earlier_versions() {
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let mut secrets = Secrets::new(7);
-        let (isn, offset) = secrets.numbers(Instant::ZERO, &TUPLE, &rule);
+        let (isn, offset) = secrets.initial_numbers(Instant::ZERO, &TUPLE, &rule);
         assert_eq!(
             (isn.raw(), offset, secrets.port_offset(&TUPLE)),
             (1_338_668_685, 4_160_201_392, 4_413_978_817_109_773_225)
@@ -230,16 +232,16 @@ mod tests {
         let mut secrets = Secrets::new(1);
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let at = |ns| Instant::ZERO + Duration::from_ns(ns);
-        let (first, offset) = secrets.numbers(at(0), &TUPLE, &rule);
+        let (first, offset) = secrets.initial_numbers(at(0), &TUPLE, &rule);
         for (ns, steps) in [(3_999, 0), (4_000, 1), (1_000_000_000, 250_000)] {
-            let (isn, again) = secrets.numbers(at(ns), &TUPLE, &rule);
+            let (isn, again) = secrets.initial_numbers(at(ns), &TUPLE, &rule);
             assert_eq!((isn.diff(first), again), (steps, offset), "{ns} ns");
         }
         // The clock wraps after 2^32 ticks, 4.77 hours, and the number with it.
         let round = at(4_000).since_start() * (1 << 32);
-        assert_eq!(secrets.numbers(Instant::ZERO + round, &TUPLE, &rule).0, first);
+        assert_eq!(secrets.initial_numbers(Instant::ZERO + round, &TUPLE, &rule).0, first);
         let linux = Config { isn_tick: Duration::from_ns(64), ..rule };
-        assert_eq!(secrets.numbers(at(6_400), &TUPLE, &linux).0.diff(first), 100);
+        assert_eq!(secrets.initial_numbers(at(6_400), &TUPLE, &linux).0.diff(first), 100);
     }
 
     /// Each part of the connection and of the secret goes into F.
@@ -259,7 +261,7 @@ mod tests {
         for seed in [1, 2] {
             let mut secrets = Secrets::new(seed);
             for tuple in &tuples {
-                let (isn, offset) = secrets.numbers(Instant::ZERO, tuple, &rule);
+                let (isn, offset) = secrets.initial_numbers(Instant::ZERO, tuple, &rule);
                 assert_ne!(isn.raw(), offset, "F has two secrets");
                 assert!(seen.insert(isn.raw()) && seen.insert(offset), "{tuple:?}");
             }
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamp_offsets_take_in_what_their_rule_says() {
+    fn timestamp_offsets_depend_on_the_inputs_of_their_rule() {
         let mut secrets = Secrets::new(1);
         let other_port = FourTuple { local_port: 50_001, ..TUPLE };
         let other_host = FourTuple { remote: IpAddr::V6(Ipv6Addr::LOCALHOST), ..TUPLE };
@@ -277,8 +279,9 @@ mod tests {
             (TimestampOffset::Random, true, true),
             (TimestampOffset::Zero, false, false),
         ] {
-            let mut of =
-                |tuple| secrets.numbers(Instant::ZERO, tuple, &config(IsnRule::Random, rule)).1;
+            let mut of = |tuple| {
+                secrets.initial_numbers(Instant::ZERO, tuple, &config(IsnRule::Random, rule)).1
+            };
             let (base, port, host) = (of(&TUPLE), of(&other_port), of(&other_host));
             assert_eq!((base != port, base != host), (by_port, by_host), "{rule:?}");
         }

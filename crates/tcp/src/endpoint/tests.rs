@@ -97,7 +97,7 @@ fn open_and_close(
 
 /// One connection after another, one each 4 ms, so that 15000 of 16384 ports are in TIME-WAIT; the
 /// ports and the entries that were looked at.
-fn work(connections: u64) -> (usize, usize) {
+fn connection_work(connections: u64) -> (usize, usize) {
     let config = Config::default();
     let (mut client, mut server) = (Endpoint::new(1), server(2, &config, 1));
     for n in 0..connections {
@@ -106,15 +106,15 @@ fn work(connections: u64) -> (usize, usize) {
     assert!(client.is_empty() && server.is_empty());
     assert!(client.slots.len() == 1 && server.slots.len() == 1, "slots are used again");
     assert_eq!(client.time_waits(at(4 * (connections - 1))), 15_000.min(connections as usize));
-    (client.port_steps, client.time_waits.steps)
+    (client.ports_tried, client.time_waits.entries_visited)
 }
 
 #[test]
 fn a_hundred_thousand_connections_are_ten_times_the_work_of_ten_thousand() {
-    let (ports, waits) = work(10_000);
+    let (ports, waits) = connection_work(10_000);
     assert_eq!(ports, 10_000);
     assert!(waits <= 2 * 10_000, "{waits}");
-    let (ports, waits) = work(100_000);
+    let (ports, waits) = connection_work(100_000);
     assert_eq!(ports, 100_000, "one look for each port");
     assert!(waits <= 2 * 100_000, "{waits}");
 }
@@ -138,7 +138,7 @@ fn ports_towards_one_peer_run_out_with_a_clear_error_and_come_back() {
 }
 
 #[test]
-fn a_port_that_was_asked_for_is_refused_while_it_is_in_time_wait() {
+fn a_chosen_port_is_refused_while_it_is_in_time_wait() {
     let config = Config::default();
     let (mut client, mut server) = (Endpoint::new(1), server(2, &config, 1));
     let (port, _) = open_and_close(at(0), &mut client, &mut server, &config);
@@ -179,7 +179,7 @@ fn syn(port: u16, seq: u32) -> Segment {
 }
 
 #[test]
-fn the_backlog_counts_what_is_not_established_and_nothing_else() {
+fn the_backlog_counts_embryonic_connections_only() {
     let config = Config { timestamps: false, ..Config::default() };
     let mut server = server(1, &config, 3);
     let opened: Vec<ConnId> = (0..5)
@@ -299,7 +299,7 @@ fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
 
 /// MAY-2 holds whatever the number would be; a listener without timestamps goes by sequence numbers.
 #[test]
-fn numbers_of_a_new_incarnation_and_stamps_that_do_not_count() {
+fn a_new_incarnation_starts_beyond_the_old_one_and_unused_timestamps_are_ignored() {
     for seed in 0..8 {
         let config = Config { timestamps: false, isn: IsnRule::Random, ..Config::default() };
         let (mut server, mut client) = (server(seed, &config, 1), Endpoint::new(1));
@@ -318,7 +318,7 @@ fn numbers_of_a_new_incarnation_and_stamps_that_do_not_count() {
 
 /// A backlog that is full leaves TIME-WAIT as it is.
 #[test]
-fn a_newer_syn_that_finds_the_backlog_full_does_not_end_time_wait() {
+fn a_newer_syn_does_not_end_time_wait_while_the_backlog_is_full() {
     for released in [false, true] {
         let config = Config { timestamps: false, ..Config::default() };
         let (mut server, mut client) = (server(2, &config, 1), Endpoint::new(1));
@@ -384,7 +384,7 @@ fn rfc1337_3_a_reset_in_time_wait_is_the_same_for_held_and_released() {
 
 /// CVE-2016-5696: were the count shared, the answers on one connection would tell of another.
 #[test]
-fn the_limit_on_challenges_of_one_connection_says_nothing_of_another() {
+fn the_challenge_ack_limit_is_per_connection() {
     let config = Config { timestamps: false, ..Config::default() };
     let (mut server, mut client) = (server(2, &config, 2), Endpoint::new(1));
     let peers: Vec<(u16, ConnId)> = (0..2)

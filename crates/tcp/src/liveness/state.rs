@@ -8,7 +8,7 @@ use lowtide_units::Instant;
 pub(crate) struct Liveness {
     // In the order of use: what every segment touches stands together, what few do comes last.
     /// The last acceptable segment.
-    pub(crate) heard_at: Instant,
+    pub(crate) last_received_at: Instant,
     /// Keep-alive probes since then, and the last of them.
     pub(crate) probes: u32,
     pub(crate) probe_due: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Liveness {
 
 impl Liveness {
     pub(crate) const NEW: Self = Self {
-        heard_at: Instant::ZERO,
+        last_received_at: Instant::ZERO,
         probes: 0,
         probed_at: Instant::ZERO,
         probe_due: false,
@@ -30,8 +30,8 @@ impl Liveness {
     };
 
     /// An acceptable segment arrived.
-    pub(crate) const fn hear(&mut self, now: Instant) {
-        self.heard_at = now;
+    pub(crate) const fn on_segment(&mut self, now: Instant) {
+        self.last_received_at = now;
         self.probes = 0;
     }
 }

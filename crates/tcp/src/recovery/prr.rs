@@ -19,7 +19,7 @@ pub(crate) struct Prr {
     /// `prr_out`.
     out: u64,
     /// Bytes of this round's share that the rounding of the last cut let go already.
-    owed: u64,
+    rounding_debt: u64,
     /// This round's share so far, before rounding.
     share: u64,
     /// What is left of `SndCnt`.
@@ -27,14 +27,14 @@ pub(crate) struct Prr {
     /// Something left since the first cut: nothing is forced out any more.
     sent: bool,
     /// Without SACK: bytes that duplicate ACKs have counted as delivered already.
-    duplicated: u64,
+    dupack_delivered: u64,
     /// The reduction ends when SND.UNA reaches this; `None` for the end of fast recovery.
     until: Option<u64>,
 }
 
 /// What one ACK says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PrrAck {
     /// `DeliveredData`, bytes.
     pub(crate) delivered: u64,
     /// Bytes believed to be in the network after this ACK.
@@ -55,27 +55,27 @@ impl Prr {
             recover_fs: recover_fs.max(1),
             delivered: 0,
             out: 0,
-            owed: 0,
+            rounding_debt: 0,
             share: 0,
             budget: 0,
             sent: false,
-            duplicated: 0,
+            dupack_delivered: 0,
             until,
         }
     }
 
     /// Recovery began without SACK, at the ACK that made `bytes` of duplicates in all.
-    pub(crate) const fn by_counting(mut self, bytes: u64) -> Self {
-        self.duplicated = bytes;
+    pub(crate) const fn with_dupacks(mut self, bytes: u64) -> Self {
+        self.dupack_delivered = bytes;
         self
     }
 
     /// Another cut for ECN before this one was through, as with a cut for every marked ACK: a new round
     /// from here. What was not used is forfeited, it belonged to a wider target; what went out ahead by
     /// rounding is owed, or each cut would let a segment go.
-    pub(crate) fn again(&self, recover_fs: u64, until: u64, mss: u64) -> Self {
+    pub(crate) fn restart(&self, recover_fs: u64, until: u64, mss: u64) -> Self {
         Self {
-            owed: (self.owed + self.out).saturating_sub(self.share).min(mss),
+            rounding_debt: (self.rounding_debt + self.out).saturating_sub(self.share).min(mss),
             sent: self.sent,
             ..Self::begin(recover_fs, Some(until))
         }
@@ -92,32 +92,38 @@ impl Prr {
     }
 
     /// Bytes that left the network unseen by the scoreboard, for want of SACK.
-    pub(crate) const fn duplicated(&self) -> u64 {
-        self.duplicated
+    pub(crate) const fn dupack_delivered(&self) -> u64 {
+        self.dupack_delivered
     }
 
     /// `DeliveredData` without SACK (RFC 9937 §6.2): a segment for a duplicate, and for an advance
     /// what the duplicates before it did not count. The hole itself is no duplicate.
-    pub(crate) fn count(&mut self, acked: u64, duplicate: bool, flight_size: u64, mss: u64) -> u64 {
+    pub(crate) fn delivered_without_sack(
+        &mut self,
+        acked: u64,
+        duplicate: bool,
+        flight_size: u64,
+        mss: u64,
+    ) -> u64 {
         if acked > 0 {
             let hole = acked.min(mss);
-            let counted = (acked - hole).min(self.duplicated);
-            self.duplicated -= counted;
+            let counted = (acked - hole).min(self.dupack_delivered);
+            self.dupack_delivered -= counted;
             return acked - counted;
         }
         // One duplicate for each segment in flight but the missing one: no more can be true. And in all no
         // more than was in flight when recovery began, else duplicates of new data would let go new data
         // without end (RFC 9937 §6.2).
         let believed = self.delivered.saturating_add(mss) <= self.recover_fs;
-        if duplicate && believed && self.duplicated + 2 * mss <= flight_size {
-            self.duplicated += mss;
+        if duplicate && believed && self.dupack_delivered + 2 * mss <= flight_size {
+            self.dupack_delivered += mss;
             return mss;
         }
         0
     }
 
     /// RFC 9937 §6.2.
-    pub(crate) fn on_ack(&mut self, step: &Step) {
+    pub(crate) fn on_ack(&mut self, step: &PrrAck) {
         if step.delivered == 0 {
             return;
         }
@@ -127,10 +133,10 @@ impl Prr {
             let share = u128::from(self.delivered) * u128::from(step.target);
             let share = share.div_ceil(u128::from(self.recover_fs));
             self.share = u64::try_from(share).unwrap_or(u64::MAX);
-            let segments = self.share.saturating_sub(self.owed).div_ceil(mss);
+            let segments = self.share.saturating_sub(self.rounding_debt).div_ceil(mss);
             segments.saturating_mul(mss).saturating_sub(self.out)
         } else {
-            self.share = self.owed + self.out;
+            self.share = self.rounding_debt + self.out;
             // The reduction bound: conservative, and one segment more when recovery goes well.
             let limit = self.delivered.saturating_sub(self.out).max(step.delivered);
             let limit = if step.safe { limit.saturating_add(mss) } else { limit };

@@ -9,7 +9,7 @@
 
 use lowtide_units::{Duration, Instant};
 
-use super::InOrder;
+use super::InOrderAck;
 
 /// Segments above a hole that make a loss while no reordering was seen (RFC 8985 §6.2 step 4).
 const DUP_THRESH: u32 = 3;
@@ -18,33 +18,33 @@ const PERSIST: u32 = 16;
 
 /// When a segment was sent, and its end where two were sent at once (`RACK_sent_after`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Sending {
+pub(crate) struct SendOrder {
     pub(crate) at: Instant,
     pub(crate) end: u64,
 }
 
 /// What one ACK delivered, as far as time and order tell. The scoreboard fills it in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrivals {
+pub(crate) struct RackSample {
     /// A retransmission sent after this cannot be what was delivered: the echoed timestamp is older,
     /// or the round trip would be shorter than any before (RFC 8985 §6.2 step 2).
-    plausible: Instant,
+    latest_send_time: Instant,
     /// `RACK.fack` before this ACK.
     fack: u64,
     /// The last sent of all that arrived.
-    last: Option<Sending>,
+    last: Option<SendOrder>,
     /// The highest end that arrived.
     highest: u64,
     /// Something arrived below what had arrived before, and it was sent only once.
     reordered: bool,
 }
 
-impl Arrivals {
+impl RackSample {
     /// A segment arrived; `again` when it was sent more than once.
-    pub(crate) fn take(&mut self, sending: Sending, again: bool) {
+    pub(crate) fn on_delivered(&mut self, sending: SendOrder, again: bool) {
         self.highest = self.highest.max(sending.end);
         self.reordered |= !again && sending.end < self.fack;
-        let counts = !again || sending.at <= self.plausible;
+        let counts = !again || sending.at <= self.latest_send_time;
         if counts {
             self.last = self.last.max(Some(sending));
         }
@@ -55,7 +55,7 @@ impl Arrivals {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     /// `RACK.xmit_ts` and `RACK.end_seq`.
-    newest: Option<Sending>,
+    newest: Option<SendOrder>,
     /// `RACK.rtt`.
     rtt: Duration,
     fack: u64,
@@ -68,9 +68,9 @@ pub(crate) struct Rack {
 
 /// What the reordering window depends on beside the state of RACK.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
+pub(crate) struct ReoWndInput {
     /// In fast recovery or after a timeout.
-    pub(crate) repairing: bool,
+    pub(crate) in_recovery: bool,
     /// Segments that are SACKed at present.
     pub(crate) segs_sacked: u32,
     /// The least round trip.
@@ -93,12 +93,18 @@ impl Rack {
     }
 
     /// An ACK arrives; retransmissions after `plausible` cannot have caused it.
-    pub(crate) const fn listen(&self, plausible: Instant) -> Arrivals {
-        Arrivals { plausible, fack: self.fack, last: None, highest: self.fack, reordered: false }
+    pub(crate) const fn begin_sample(&self, plausible: Instant) -> RackSample {
+        RackSample {
+            latest_send_time: plausible,
+            fack: self.fack,
+            last: None,
+            highest: self.fack,
+            reordered: false,
+        }
     }
 
     /// Steps 2 and 3 of RFC 8985 §6.2.
-    pub(crate) fn on_arrivals(&mut self, now: Instant, arrivals: &Arrivals) {
+    pub(crate) fn on_sample(&mut self, now: Instant, arrivals: &RackSample) {
         self.fack = arrivals.highest;
         self.reordering_seen |= arrivals.reordered;
         if let Some(last) = arrivals.last {
@@ -110,7 +116,7 @@ impl Rack {
     /// The same of what arrived in order, was sent only once, and before which nothing arrived that was
     /// sent later ([`Self::is_ahead_of`]).
     #[inline]
-    pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrder) {
+    pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrderAck) {
         self.reordering_seen |= arrived.first_end < self.fack;
         self.fack = self.fack.max(arrived.last.end);
         self.rtt = now.saturating_since(arrived.last.at);
@@ -119,13 +125,19 @@ impl Rack {
 
     /// Something has arrived that was sent later than `first`.
     #[inline]
-    pub(crate) fn is_ahead_of(&self, first: Sending) -> bool {
+    pub(crate) fn newest_sent_after(&self, first: SendOrder) -> bool {
         self.newest.is_some_and(|newest| newest > first)
     }
 
     /// The first half of step 4: a DSACK widens the window by a quarter of the least round trip, once
     /// per round; it shrinks again after 16 recoveries without one.
-    pub(crate) fn adapt(&mut self, snd_una: u64, snd_nxt: u64, dsack: bool, recovered: bool) {
+    pub(crate) fn update_reo_wnd(
+        &mut self,
+        snd_una: u64,
+        snd_nxt: u64,
+        dsack: bool,
+        recovered: bool,
+    ) {
         if self.dsack_round.is_some_and(|round| snd_una >= round) {
             self.dsack_round = None;
         }
@@ -142,20 +154,20 @@ impl Rack {
     }
 
     /// `RACK.reo_wnd`, the second half of step 4.
-    fn reordering_window(&self, path: &Path) -> Duration {
-        if !self.reordering_seen && (path.repairing || path.segs_sacked >= DUP_THRESH) {
+    fn reordering_window(&self, path: &ReoWndInput) -> Duration {
+        if !self.reordering_seen && (path.in_recovery || path.segs_sacked >= DUP_THRESH) {
             return Duration::ZERO;
         }
         (path.min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(path.srtt)
     }
 
     /// How long after it was sent a segment counts as lost, if something sent later has arrived.
-    pub(crate) fn allowance(&self, path: &Path) -> Duration {
+    pub(crate) fn loss_delay(&self, path: &ReoWndInput) -> Duration {
         self.rtt + self.reordering_window(path)
     }
 
     /// The last sent of all that ever arrived.
-    pub(crate) const fn newest(&self) -> Option<Sending> {
+    pub(crate) const fn newest(&self) -> Option<SendOrder> {
         self.newest
     }
 }

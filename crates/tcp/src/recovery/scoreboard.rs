@@ -12,20 +12,20 @@ use alloc::collections::VecDeque;
 
 use lowtide_units::Instant;
 
-use super::{Arrivals, Sending};
+use super::{RackSample, SendOrder};
+pub(crate) use in_order::InOrderAck;
 use index::Index;
-pub(crate) use plain::InOrder;
-use steps::step;
+use visits::count_visit;
 #[cfg(test)]
-pub(crate) use steps::take_steps;
+pub(crate) use visits::take_visits;
 
-mod cut;
+mod in_order;
 mod index;
-mod plain;
+mod overdue;
 mod ranges;
+mod resegment;
 mod sacked;
-mod steps;
-mod timed;
+mod visits;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
@@ -42,7 +42,7 @@ const TRIM_FROM: usize = 4;
 
 /// One segment in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct TxSegment {
     /// First offset.
     pub(crate) start: u64,
     /// Length in sequence space (a FIN counts one).
@@ -56,7 +56,7 @@ pub(crate) struct Sent {
     pub(crate) delivered_at: Instant,
 }
 
-impl Sent {
+impl TxSegment {
     pub(crate) const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
@@ -82,25 +82,25 @@ pub(crate) struct Acked {
     /// Delivered for the first time, segments.
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
-    pub(crate) newest: Option<Newest>,
+    pub(crate) newest: Option<NewestDelivered>,
     /// When and in which order it was sent, for loss detection by time; `None` when nobody asks.
-    pub(crate) arrivals: Option<Arrivals>,
+    pub(crate) rack_sample: Option<RackSample>,
     /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
     /// behind the hole, so that its time is no round trip.
-    pub(crate) waited: bool,
+    pub(crate) filled_hole: bool,
 }
 
 /// The segment from which round trip and delivery rate are measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Newest {
+pub(crate) struct NewestDelivered {
     pub(crate) at: Instant,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Instant,
     pub(crate) app_limited: bool,
 }
 
-impl Newest {
-    const fn of(sent: &Sent) -> Self {
+impl NewestDelivered {
+    const fn of(sent: &TxSegment) -> Self {
         Self {
             at: sent.at,
             delivered: sent.delivered,
@@ -111,14 +111,14 @@ impl Newest {
 }
 
 impl Acked {
-    fn deliver(&mut self, sent: &Sent) {
+    fn deliver(&mut self, sent: &TxSegment) {
         self.delivered_bytes += u64::from(sent.len);
         self.delivered_segments += 1;
         if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
-            self.newest = Some(Newest::of(sent));
+            self.newest = Some(NewestDelivered::of(sent));
         }
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.take(Sending { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
+        if let Some(arrivals) = &mut self.rack_sample {
+            arrivals.on_delivered(SendOrder { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
         }
     }
 }
@@ -126,7 +126,7 @@ impl Acked {
 /// All segments between SND.UNA and SND.NXT, in order and without gaps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    sent: VecDeque<Sent>,
+    sent: VecDeque<TxSegment>,
     out_bytes: u64,
     sacked_bytes: u64,
     sacked_segments: u32,
@@ -139,7 +139,7 @@ pub(crate) struct Scoreboard {
     /// One past the highest offset retransmitted in this episode (HighRxt).
     high_rxt: u64,
     /// Everything at or above this was sent once.
-    doubt_edge: u64,
+    ambiguous_edge: u64,
     /// Where to find what was SACKed, lost or overtaken; none while there is no such segment.
     index: Option<Box<Index>>,
 }
@@ -157,14 +157,14 @@ impl Scoreboard {
         app_limited: bool,
     ) {
         let flags = if app_limited { APP_LIMITED } else { 0 };
-        self.sent.push_back(Sent { start, len, flags, at, delivered, delivered_at });
+        self.sent.push_back(TxSegment { start, len, flags, at, delivered, delivered_at });
         self.out_bytes += u64::from(len);
     }
 
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
         let index = self.index.as_ref().map_or(0, |index| index.heap());
-        self.sent.capacity() * size_of::<Sent>() + index
+        self.sent.capacity() * size_of::<TxSegment>() + index
     }
 
     /// Gives back memory of a window that has become much smaller, at most once for each halving; and
@@ -178,12 +178,12 @@ impl Scoreboard {
 
     /// The segment pushed last held a byte that had been sent before: no round trip can be read from
     /// its ACK (Karn).
-    pub(crate) fn doubt_last(&mut self) {
+    pub(crate) fn mark_ambiguous(&mut self) {
         if let Some(last) = self.sent.back_mut() {
             last.flags |= AMBIGUOUS;
-            self.doubt_edge = self.doubt_edge.max(last.end());
-            let sending = last.sending();
-            self.note_sent_again(sending);
+            self.ambiguous_edge = self.ambiguous_edge.max(last.end());
+            let sending = last.send_order();
+            self.note_retransmission(sending);
         }
     }
 
@@ -222,12 +222,12 @@ impl Scoreboard {
     }
 
     /// The segment that ends at SND.NXT.
-    pub(crate) fn last(&self) -> Option<Sent> {
+    pub(crate) fn last(&self) -> Option<TxSegment> {
         self.sent.back().copied()
     }
 
     /// Nothing but one segment is in flight.
-    pub(crate) fn is_lone(&self) -> bool {
+    pub(crate) fn has_one_segment(&self) -> bool {
         self.sent.len() == 1
     }
 
@@ -249,7 +249,7 @@ impl Scoreboard {
                 part.len = head;
                 front.start = una;
                 front.len -= head;
-                self.forget(&part);
+                self.uncount(&part);
                 let segments = out.delivered_segments;
                 Self::count_acked(&part, out);
                 // Its last byte is still missing: as a segment it has not been delivered.
@@ -258,28 +258,28 @@ impl Scoreboard {
             }
             let whole = *front;
             self.sent.pop_front();
-            self.forget(&whole);
+            self.uncount(&whole);
             self.sacked_segments -= u32::from(whole.has(SACKED));
             Self::count_acked(&whole, out);
             out.acked_segments += 1;
         }
         if let Some(index) = &mut self.index {
             index.sacked.cut_below(una);
-            index.waiting.cut_below(una);
+            index.to_retransmit.cut_below(una);
             self.release_index();
         }
     }
 
-    fn count_acked(part: &Sent, out: &mut Acked) {
+    fn count_acked(part: &TxSegment, out: &mut Acked) {
         out.acked_bytes += u64::from(part.len);
         if !part.has(SACKED) {
             out.deliver(part);
-            out.waited |= part.has(AMBIGUOUS);
+            out.filled_hole |= part.has(AMBIGUOUS);
         }
     }
 
     /// Takes a segment (or a part) out of the counters.
-    fn forget(&mut self, sent: &Sent) {
+    fn uncount(&mut self, sent: &TxSegment) {
         let len = u64::from(sent.len);
         self.out_bytes -= len;
         if sent.has(SACKED) {
@@ -302,7 +302,7 @@ impl Scoreboard {
                 self.retransmitted_bytes -= u64::from(front.len);
             }
             let (start, end) = (front.start, front.end());
-            self.index().waiting.insert(start, end);
+            self.index().to_retransmit.insert(start, end);
         }
         self.mark_lost(0, end)
     }
@@ -334,12 +334,12 @@ impl Scoreboard {
             let (start, end) = (first.start, last.end());
             self.high_rxt = start;
             self.loss_edge = end;
-            self.index().waiting.insert(start, end);
+            self.index().to_retransmit.insert(start, end);
         }
     }
 
     /// Nothing was lost after all: what was not SACKed is in flight, once.
-    pub(crate) fn nothing_lost(&mut self) {
+    pub(crate) fn undo_losses(&mut self) {
         for sent in &mut self.sent {
             sent.flags &= !(LOST | RETRANSMITTED);
         }
@@ -347,7 +347,7 @@ impl Scoreboard {
         self.retransmitted_bytes = 0;
         self.loss_edge = self.sent.front().map_or(self.loss_edge, |s| s.start);
         if let Some(index) = &mut self.index {
-            index.waiting.clear();
+            index.to_retransmit.clear();
             // What was overtaken counts again.
             index.times = None;
         }
@@ -356,10 +356,10 @@ impl Scoreboard {
     fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
         let (mut bytes, mut segments) = (0, 0);
         if from < to {
-            let waiting = &mut self.index.get_or_insert_with(Box::default).waiting;
+            let waiting = &mut self.index.get_or_insert_with(Box::default).to_retransmit;
             let mut run = (0, 0);
             for sent in self.sent.range_mut(from..to) {
-                step();
+                count_visit();
                 if sent.flags & (SACKED | LOST) == 0 {
                     sent.flags |= LOST;
                     bytes += u64::from(sent.len);
@@ -378,15 +378,15 @@ impl Scoreboard {
     }
 
     /// The lowest lost segment that was not sent again yet (RFC 6675 NextSeg rule 1).
-    pub(crate) fn next_lost(&mut self) -> Option<Sent> {
+    pub(crate) fn next_lost(&mut self) -> Option<TxSegment> {
         if self.lost_bytes == 0 {
             return None;
         }
-        let waiting = &mut self.index.as_mut()?.waiting;
+        let waiting = &mut self.index.as_mut()?.to_retransmit;
         while let Some((start, end)) = waiting.first() {
             let from = self.sent.partition_point(|s| s.end() <= start);
             let inside = self.sent.range(from..).take_while(|s| s.start < end);
-            let found = inside.inspect(|_| step()).find(|s| s.waits()).copied();
+            let found = inside.inspect(|_| count_visit()).find(|s| s.needs_retransmit()).copied();
             waiting.cut_below(found.map_or(end, |s| s.start));
             if found.is_some() {
                 return found;
@@ -408,9 +408,9 @@ impl Scoreboard {
             }
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
-            let sending = sent.sending();
-            self.doubt_edge = self.doubt_edge.max(sending.end);
-            self.note_sent_again(sending);
+            let sending = sent.send_order();
+            self.ambiguous_edge = self.ambiguous_edge.max(sending.end);
+            self.note_retransmission(sending);
         }
     }
 
@@ -431,8 +431,8 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
+mod index_equivalence;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod walks;

@@ -5,7 +5,7 @@ use lowtide_units::Duration;
 use super::field::{
     Names, name_of, names, number, set_bool, set_count, set_duration, set_name, span,
 };
-use super::{Side, Switch, later};
+use super::{Side, Switch, unavailable};
 use crate::config::EcnNegotiation;
 use crate::value::{Value, ValueKind};
 
@@ -102,6 +102,6 @@ pub(super) const CONNECTION: [Switch; 11] = [
         get: |c| Value::Duration(c.time_wait),
         set: |c, v| set_duration(&mut c.time_wait, v),
     },
-    later::ACCECN_OPTION,
-    later::BUFFER_TUNING,
+    unavailable::ACCECN_OPTION,
+    unavailable::BUFFER_TUNING,
 ];

@@ -27,36 +27,36 @@ pub(super) fn set_name<T: Copy>(
     value: &Value,
 ) -> Result<(), ValueError> {
     let found = value.name().and_then(|wanted| table.iter().find(|(name, _)| *name == wanted));
-    put(slot, found.map(|(_, variant)| *variant), value)
+    assign(slot, found.map(|(_, variant)| *variant), value)
 }
 
 /// Sets a flag.
 pub(super) fn set_bool(slot: &mut bool, value: &Value) -> Result<(), ValueError> {
-    put(slot, if let Value::Bool(b) = value { Some(*b) } else { None }, value)
+    assign(slot, if let Value::Bool(b) = value { Some(*b) } else { None }, value)
 }
 
 /// Sets a number.
 pub(super) fn set_count(slot: &mut u32, value: &Value) -> Result<(), ValueError> {
     let n = if let Value::Count(n) = value { u32::try_from(*n).ok() } else { None };
-    put(slot, n, value)
+    assign(slot, n, value)
 }
 
 /// Sets a size.
 pub(super) fn set_bytes(slot: &mut Bytes, value: &Value) -> Result<(), ValueError> {
-    put(slot, if let Value::Bytes(b) = value { Some(*b) } else { None }, value)
+    assign(slot, if let Value::Bytes(b) = value { Some(*b) } else { None }, value)
 }
 
 /// Sets a span of time.
 pub(super) fn set_duration(slot: &mut Duration, value: &Value) -> Result<(), ValueError> {
-    put(slot, if let Value::Duration(d) = value { Some(*d) } else { None }, value)
+    assign(slot, if let Value::Duration(d) = value { Some(*d) } else { None }, value)
 }
 
 /// Sets the name of a registered file.
 pub(super) fn set_registered(slot: &mut &'static str, value: &Value) -> Result<(), ValueError> {
-    put(slot, value.name(), value)
+    assign(slot, value.name(), value)
 }
 
-fn put<T>(slot: &mut T, new: Option<T>, value: &Value) -> Result<(), ValueError> {
+fn assign<T>(slot: &mut T, new: Option<T>, value: &Value) -> Result<(), ValueError> {
     let Some(new) = new else {
         return Err(ValueError::new(alloc::format!("{value} is of the wrong kind")));
     };

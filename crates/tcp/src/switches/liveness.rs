@@ -3,7 +3,7 @@
 use lowtide_units::Duration;
 
 use super::field::{number, set_bool, set_count, set_duration, span};
-use super::{Side, Switch, later};
+use super::{Side, Switch, unavailable};
 use crate::value::{Value, ValueKind};
 
 /// The longest idle time and timeout, a week.
@@ -47,7 +47,7 @@ pub(super) const LIVENESS: [Switch; 7] = [
         get: |c| Value::Count(u64::from(c.keep_alive_count)),
         set: |c, v| set_count(&mut c.keep_alive_count, v),
     },
-    later::KEEP_ALIVE_PROBE,
+    unavailable::KEEP_ALIVE_PROBE,
     Switch {
         name: "user-timeout",
         side: Side::Connection,
@@ -58,5 +58,5 @@ pub(super) const LIVENESS: [Switch; 7] = [
         get: |c| Value::Duration(c.user_timeout),
         set: |c, v| set_duration(&mut c.user_timeout, v),
     },
-    later::USER_TIMEOUT_OPTION,
+    unavailable::USER_TIMEOUT_OPTION,
 ];

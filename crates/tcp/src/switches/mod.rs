@@ -9,13 +9,13 @@ mod connection;
 mod defence;
 mod delay;
 mod field;
-mod later;
 mod liveness;
 mod nearest;
 mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod unavailable;
 
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -144,7 +144,7 @@ fn features_of_a_later_version_are_refused_by_name() {
 }
 
 #[test]
-fn an_unknown_name_comes_with_the_nearest_ones() {
+fn an_unknown_name_suggests_the_nearest_ones() {
     let mut config = Config::default();
     let error = set_text(&mut config, "window_flor", "1").unwrap_err();
     assert_eq!(

@@ -34,7 +34,7 @@ fn syn(port: u16, seq: u32) -> Segment {
 }
 
 /// A server whose only place for a half-open connection is taken.
-fn full(config: &Config) -> Endpoint {
+fn server_with_full_backlog(config: &Config) -> Endpoint {
     let mut server = Endpoint::new(3);
     server.listen(PORT, Arc::new(config.clone()), 1).unwrap();
     assert!(matches!(arrive(&mut server, at(0), &syn(1, 1)), Arrival::Opened(_)));
@@ -56,7 +56,7 @@ fn sent(endpoint: &mut Endpoint, now: Instant, id: ConnId) -> Vec<Segment> {
 
 /// A client's connection through a cookie: the client, the server, and the name of the connection at both.
 fn opened(client: &Config, server: &Config) -> (Endpoint, Endpoint, ConnId, ConnId) {
-    let (mut there, mut here) = (Endpoint::new(5), full(server));
+    let (mut there, mut here) = (Endpoint::new(5), server_with_full_backlog(server));
     let id = there.connect(at(10), CLIENT, 0, SERVER, PORT, Arc::new(client.clone())).unwrap();
     let [first] = sent(&mut there, at(10), id)[..] else { panic!("one SYN") };
     assert_eq!(arrive(&mut here, at(20), &first), Arrival::Cookie);
@@ -111,7 +111,7 @@ fn accurate_ecn_falls_back_to_classic() {
 }
 
 #[test]
-fn drawn_timestamp_offsets_come_out_again() {
+fn random_timestamp_offsets_are_reproduced() {
     let drawn = Config { timestamp_offset: TimestampOffset::Random, ..config() };
     let (mut there, mut here, id, own) = opened(&config(), &drawn);
     // What the server sends next is no old duplicate for the client (PAWS).
@@ -167,7 +167,7 @@ fn a_cookie_is_good_for_one_period_and_the_next() {
     for (sent_ms, back_ms, good) in
         [(0, 100, true), (63_000, 65_000, true), (63_000, 127_999, true), (63_000, 128_000, false)]
     {
-        let mut server = full(&config());
+        let mut server = server_with_full_backlog(&config());
         let ack = handshake(&mut server, at(sent_ms), &syn(9, 77));
         // Something keeps the listener sending cookies.
         handshake(&mut server, at(back_ms), &syn(10, 77));
@@ -181,8 +181,8 @@ fn a_cookie_is_good_for_one_period_and_the_next() {
 
 /// Every part of a cookie counts: ends, both numbers, options.
 #[test]
-fn an_ack_that_was_made_up_opens_nothing_and_is_reset() {
-    let mut server = full(&Config { timestamps: true, ..config() });
+fn a_forged_ack_opens_nothing_and_is_reset() {
+    let mut server = server_with_full_backlog(&Config { timestamps: true, ..config() });
     let mut first = syn(9, 77);
     first.options.timestamps = Some(Timestamps { value: 5, echo: 0 });
     let ack = handshake(&mut server, at(1), &first);
@@ -208,7 +208,7 @@ fn an_ack_that_was_made_up_opens_nothing_and_is_reset() {
 
 #[test]
 fn guesses_at_the_number_do_not_open_connections() {
-    let mut server = full(&config());
+    let mut server = server_with_full_backlog(&config());
     let ack = handshake(&mut server, at(1), &syn(9, 77));
     let mut state = 1_u64;
     for _ in 0..200_000 {
@@ -223,13 +223,13 @@ fn guesses_at_the_number_do_not_open_connections() {
 /// A stranger who has a cookie of another time cannot open a connection while nothing is full.
 #[test]
 fn without_a_flood_no_ack_opens_a_connection() {
-    let mut server = full(&config());
+    let mut server = server_with_full_backlog(&config());
     let ack = handshake(&mut server, at(1), &syn(9, 77));
     server.unlisten(PORT);
     server.listen(PORT, Arc::new(config()), 1).unwrap();
     assert_eq!(arrive(&mut server, at(2), &ack), Arrival::Stray);
     assert_eq!(reply(&mut server).flags, Flags::RST);
-    let mut off = full(&Config::default());
+    let mut off = server_with_full_backlog(&Config::default());
     assert_eq!(arrive(&mut off, at(1), &syn(9, 77)), Arrival::BacklogFull);
     assert_eq!(off.poll_reply(), None);
 }
@@ -237,7 +237,7 @@ fn without_a_flood_no_ack_opens_a_connection() {
 /// The ACK is lost and data comes first: it has the same numbers, and is taken.
 #[test]
 fn data_may_bring_the_cookie_back() {
-    let mut server = full(&config());
+    let mut server = server_with_full_backlog(&config());
     let mut ack = handshake(&mut server, at(1), &syn(9, 77));
     ack.payload_len = 100;
     let Arrival::Completed(id, accepted) = arrive(&mut server, at(2), &ack) else { panic!() };

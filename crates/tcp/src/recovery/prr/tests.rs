@@ -79,7 +79,7 @@ impl Bulk {
             return out;
         };
         let safe = self.una > before && !lost_now;
-        prr.on_ack(&Step { delivered: 1, in_flight, target: self.target, safe, mss: 1 });
+        prr.on_ack(&PrrAck { delivered: 1, in_flight, target: self.target, safe, mss: 1 });
         while prr.budget() > 0 {
             let next = (self.una..self.arrived.len())
                 .find(|n| self.lost[*n] && !self.resent[*n] && !self.arrived[*n]);
@@ -109,7 +109,7 @@ fn a_single_loss_sends_on_every_other_ack() {
 }
 
 #[test]
-fn a_burst_of_losses_is_repaired_by_the_clock_of_the_acks() {
+fn a_burst_of_losses_is_repaired_by_the_ack_clock() {
     // RFC 6937 §3.1: the first 15 of 20 are lost. No ACK is safe, so each lets one segment go.
     let mut bulk = Bulk::new(20, 10);
     let sent: Vec<String> = (15..20).map(|n| bulk.ack(n)).collect();
@@ -123,23 +123,23 @@ fn a_burst_of_losses_is_repaired_by_the_clock_of_the_acks() {
     assert_eq!(bulk.pipe(), 10);
 }
 
-fn step(delivered: u64, in_flight: u64) -> Step {
-    Step { delivered, in_flight, target: 10_000, safe: false, mss: 1000 }
+fn step(delivered: u64, in_flight: u64) -> PrrAck {
+    PrrAck { delivered, in_flight, target: 10_000, safe: false, mss: 1000 }
 }
 
 #[test]
-fn the_first_segment_goes_even_when_the_formula_gives_nothing() {
+fn the_first_segment_is_sent_even_when_the_formula_gives_zero() {
     let mut prr = Prr::begin(20_000, None);
     assert_eq!(prr.budget(), 0);
-    prr.on_ack(&Step { target: 0, ..step(1000, 20_000) });
+    prr.on_ack(&PrrAck { target: 0, ..step(1000, 20_000) });
     assert_eq!(prr.budget(), 1000);
     prr.on_sent(1000);
-    prr.on_ack(&Step { target: 0, ..step(1000, 19_000) });
+    prr.on_ack(&PrrAck { target: 0, ..step(1000, 19_000) });
     assert_eq!(prr.budget(), 0, "once");
 }
 
 #[test]
-fn shares_are_rounded_up_to_segments_and_what_was_sent_counts() {
+fn shares_are_rounded_up_to_segments_and_sent_bytes_count() {
     let mut prr = Prr::begin(20_000, None);
     prr.on_ack(&step(1, 20_000));
     assert_eq!(prr.budget(), 1000, "half a byte is the first segment");
@@ -167,7 +167,7 @@ fn below_the_target_a_safe_ack_adds_a_segment_and_the_target_bounds() {
     {
         let mut prr = Prr::begin(20_000, None);
         prr.on_sent(1);
-        prr.on_ack(&Step { safe, ..step(1000, in_flight) });
+        prr.on_ack(&PrrAck { safe, ..step(1000, in_flight) });
         assert_eq!(prr.budget(), budget, "{safe} {in_flight}");
     }
     // What was delivered before and not used may be caught up with.
@@ -195,61 +195,61 @@ fn a_cut_for_ecn_ends_with_its_window_and_a_loss_with_recovery() {
     let prr = Prr::begin(1, Some(5000));
     assert!(!prr.is_over(4999));
     assert!(prr.is_over(5000));
-    assert!(!prr.again(1, 7000, 1000).is_over(5000));
+    assert!(!prr.restart(1, 7000, 1000).is_over(5000));
     assert!(!Prr::begin(1, None).is_over(u64::MAX));
 }
 
 #[test]
-fn a_cut_for_each_ack_sends_what_the_targets_allow_and_keeps_no_bank() {
+fn a_cut_per_ack_sends_what_the_targets_allow_and_saves_no_budget() {
     // Ten segments in flight, each ACK delivers one and is marked: the target halves each time.
     let mut prr = Prr::begin(10_000, Some(10_000));
     let mut sent = 0;
     for target in [5000, 2500, 1250, 1000, 1000] {
-        prr.on_ack(&Step { target, ..step(1000, 9000) });
+        prr.on_ack(&PrrAck { target, ..step(1000, 9000) });
         if prr.budget() > 0 {
             sent += 1;
             prr.on_sent(1000);
         }
-        prr = prr.again(10_000, 10_000, 1000);
+        prr = prr.restart(10_000, 10_000, 1000);
     }
     // 0.5 + 0.25 + 0.125 + 0.1 + 0.1 segments: one, and by rounding a second.
     assert_eq!(sent, 2);
     // What the wide target granted and was not used is gone with the narrow one.
     let mut prr = Prr::begin(10_000, Some(10_000));
-    prr.on_ack(&Step { target: 5000, ..step(8000, 9000) });
+    prr.on_ack(&PrrAck { target: 5000, ..step(8000, 9000) });
     assert_eq!(prr.budget(), 4000);
-    prr = prr.again(9000, 10_000, 1000);
-    prr.on_ack(&Step { target: 1000, ..step(1000, 8000) });
+    prr = prr.restart(9000, 10_000, 1000);
+    prr.on_ack(&PrrAck { target: 1000, ..step(1000, 8000) });
     assert_eq!(prr.budget(), 1000);
 }
 
 #[test]
-fn what_went_out_below_the_target_is_not_owed_by_the_next_cut() {
+fn bytes_sent_below_the_target_are_no_debt_of_the_next_cut() {
     let mut prr = Prr::begin(10_000, Some(10_000));
     prr.on_sent(3000);
-    prr.on_ack(&Step { target: 5000, ..step(1000, 5000) });
-    prr = prr.again(10_000, 10_000, 1000);
-    prr.on_ack(&Step { target: 5000, ..step(1000, 9000) });
+    prr.on_ack(&PrrAck { target: 5000, ..step(1000, 5000) });
+    prr = prr.restart(10_000, 10_000, 1000);
+    prr.on_ack(&PrrAck { target: 5000, ..step(1000, 9000) });
     assert_eq!(prr.budget(), 1000, "half a segment of share is the first segment");
 }
 
 #[test]
 fn without_sack_a_duplicate_counts_a_segment_and_an_advance_what_is_left() {
-    let mut prr = Prr::begin(10_000, None).by_counting(2000);
-    assert_eq!(prr.count(0, true, 10_000, 1000), 1000);
-    assert_eq!(prr.duplicated(), 3000);
-    assert_eq!(prr.count(0, false, 10_000, 1000), 0);
+    let mut prr = Prr::begin(10_000, None).with_dupacks(2000);
+    assert_eq!(prr.delivered_without_sack(0, true, 10_000, 1000), 1000);
+    assert_eq!(prr.dupack_delivered(), 3000);
+    assert_eq!(prr.delivered_without_sack(0, false, 10_000, 1000), 0);
     // The hole and two of the three duplicates.
-    assert_eq!(prr.count(3000, false, 7000, 1000), 1000);
-    assert_eq!(prr.duplicated(), 1000);
-    assert_eq!(prr.count(5000, false, 2000, 1000), 4000);
-    assert_eq!(prr.duplicated(), 0);
+    assert_eq!(prr.delivered_without_sack(3000, false, 7000, 1000), 1000);
+    assert_eq!(prr.dupack_delivered(), 1000);
+    assert_eq!(prr.delivered_without_sack(5000, false, 2000, 1000), 4000);
+    assert_eq!(prr.dupack_delivered(), 0);
     // More duplicates than segments in flight are not counted.
-    let counted: u64 = (0..10).map(|_| prr.count(0, true, 4000, 1000)).sum();
+    let counted: u64 = (0..10).map(|_| prr.delivered_without_sack(0, true, 4000, 1000)).sum();
     assert_eq!(counted, 3000);
     // Nor is one that would leave no room for the missing one.
     let mut prr = Prr::begin(10_000, None);
-    let counted: u64 = (0..10).map(|_| prr.count(0, true, 4500, 1000)).sum();
+    let counted: u64 = (0..10).map(|_| prr.delivered_without_sack(0, true, 4500, 1000)).sum();
     assert_eq!(counted, 3000);
 }
 
@@ -266,7 +266,7 @@ proptest! {
         let (mut delivered, mut out) = (0_u64, 0_u64);
         for (news, in_flight, safe, used) in acks {
             let before = prr.budget();
-            prr.on_ack(&Step { delivered: news, in_flight, target, safe, mss: 1 });
+            prr.on_ack(&PrrAck { delivered: news, in_flight, target, safe, mss: 1 });
             delivered += news;
             let budget = prr.budget();
             if news == 0 {

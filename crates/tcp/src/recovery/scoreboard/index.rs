@@ -6,31 +6,31 @@
 
 use alloc::boxed::Box;
 
+use super::overdue::SendOrderIndex;
 use super::ranges::Ranges;
-use super::timed::Times;
-use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     /// SACKed segments, exactly.
     pub(super) sacked: Ranges,
     /// All segments that are lost and wait for their retransmission, and maybe others.
-    pub(super) waiting: Ranges,
+    pub(super) to_retransmit: Ranges,
     /// The order of sending; only where loss is judged by time.
-    pub(super) times: Option<Times>,
+    pub(super) times: Option<SendOrderIndex>,
 }
 
 impl Index {
     /// Bytes held, this struct included.
     pub(super) fn heap(&self) -> usize {
-        let times = self.times.as_ref().map_or(0, Times::heap);
-        size_of::<Self>() + self.sacked.heap() + self.waiting.heap() + times
+        let times = self.times.as_ref().map_or(0, SendOrderIndex::heap);
+        size_of::<Self>() + self.sacked.heap() + self.to_retransmit.heap() + times
     }
 }
 
-impl Sent {
+impl TxSegment {
     /// Lost, and not sent again since.
-    pub(super) const fn waits(&self) -> bool {
+    pub(super) const fn needs_retransmit(&self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 }
@@ -41,7 +41,7 @@ impl Scoreboard {
     }
 
     /// The position of the first segment behind the SACKed run that begins at or before `sent`.
-    pub(super) fn behind_run(&self, position: usize, sent: &Sent) -> usize {
+    pub(super) fn after_sacked_run(&self, position: usize, sent: &TxSegment) -> usize {
         let end = self.index.as_ref().and_then(|index| index.sacked.end_at(sent.start));
         // Every SACKed segment is in the index.
         end.map_or(position + 1, |end| self.sent.partition_point(|s| s.start < end))
@@ -53,7 +53,7 @@ impl Scoreboard {
         if !self.is_plain(una) {
             return;
         }
-        let done = |index: &Index| index.times.as_ref().is_none_or(Times::is_done);
+        let done = |index: &Index| index.times.as_ref().is_none_or(SendOrderIndex::is_done);
         if self.index.as_deref().is_some_and(done) {
             self.index = None;
         }

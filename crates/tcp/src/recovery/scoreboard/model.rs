@@ -39,14 +39,14 @@ struct Model {
 
 /// What one ACK delivered, recounted.
 #[derive(Default, PartialEq, Eq, Debug)]
-struct News {
+struct Delivered {
     acked: (u64, u32),
     sacked: (u64, u32),
     delivered: (u64, u32),
     newest: Option<u64>,
 }
 
-impl News {
+impl Delivered {
     fn of(acked: &Acked) -> Self {
         Self {
             acked: (acked.acked_bytes, acked.acked_segments),
@@ -65,7 +65,7 @@ impl News {
 }
 
 impl Model {
-    fn ack(&mut self, una: u64, news: &mut News) {
+    fn ack(&mut self, una: u64, news: &mut Delivered) {
         let mut left = Vec::new();
         for seg in self.segs.drain(..) {
             if seg.start >= una {
@@ -89,7 +89,7 @@ impl Model {
         self.una = una;
     }
 
-    fn sack(&mut self, start: u64, end: u64, news: &mut News) {
+    fn sack(&mut self, start: u64, end: u64, news: &mut Delivered) {
         for seg in &mut self.segs {
             if start <= seg.start && seg.end <= end && !seg.sacked {
                 news.deliver(seg);
@@ -153,7 +153,7 @@ impl Model {
         }
     }
 
-    fn time_out(&mut self) {
+    fn on_rto(&mut self) {
         // RFC 2018 §8: who SACKed the first segment and did not acknowledge it took that back.
         if self.segs.first().is_some_and(|s| s.sacked) {
             for seg in &mut self.segs {
@@ -200,14 +200,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>, at: Instant) {
+fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<TxSegment>, at: Instant) {
     if let Some(s) = sent {
         b.on_retransmit(s.start, s.end(), at);
         m.resend(s.start, at.as_ps());
     }
 }
 
-fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>) {
+fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<TxSegment>) {
     if let Some(s) = sent {
         b.move_high_rxt(s.end());
         m.high_rxt = m.high_rxt.max(s.end());
@@ -216,11 +216,11 @@ fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>) {
 
 /// The block is sent to both; what is SACKed is judged as a connection would have it.
 fn sack_both(b: &mut Scoreboard, m: &mut Model, start: u64, end: u64) -> Result<(), TestCaseError> {
-    let (mut acked, mut news) = (Acked::default(), News::default());
+    let (mut acked, mut news) = (Acked::default(), Delivered::default());
     let said = b.sack(start, end, &mut acked);
     m.sack(start, end, &mut news);
     prop_assert_eq!(said, news.sacked.1 > 0);
-    prop_assert_eq!(News::of(&acked), news);
+    prop_assert_eq!(Delivered::of(&acked), news);
     prop_assert_eq!(b.detect_losses(MSS), m.detect());
     Ok(())
 }
@@ -245,10 +245,10 @@ proptest! {
                 }
                 Step::Ack(n) => {
                     let una = share(&m, n);
-                    let (mut acked, mut news) = (Acked::default(), News::default());
+                    let (mut acked, mut news) = (Acked::default(), Delivered::default());
                     b.ack(una, &mut acked);
                     m.ack(una, &mut news);
-                    prop_assert_eq!(News::of(&acked), news);
+                    prop_assert_eq!(Delivered::of(&acked), news);
                 }
                 Step::Sack(from, to) => {
                     let (start, end) = (share(&m, from), share(&m, to));
@@ -296,7 +296,7 @@ proptest! {
                 }
                 Step::Timeout => {
                     b.mark_all_lost();
-                    m.time_out();
+                    m.on_rto();
                 }
             }
             prop_assert_eq!(b.pipe(), m.pipe());

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::steps::step;
+use super::visits::count_visit;
 
 /// Bytes of a node of the tree for each range, at most: nodes are at least five elevenths full.
 const NODE_BYTES: usize = 48;
@@ -29,7 +29,7 @@ impl Ranges {
             start = before;
         }
         while let Some((&inner, &until)) = self.ends.range(start..=end).next() {
-            step();
+            count_visit();
             self.ends.remove(&inner);
             end = end.max(until);
         }
@@ -42,7 +42,7 @@ impl Ranges {
             if start >= offset {
                 return;
             }
-            step();
+            count_visit();
             self.ends.pop_first();
             if end > offset {
                 self.ends.insert(offset, end);

@@ -5,8 +5,8 @@
 
 use alloc::boxed::Box;
 
-use super::steps::step;
-use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+use super::visits::count_visit;
+use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
     /// The peer holds `[start, end)` beyond SND.UNA. Returns true when any of it was news.
@@ -15,10 +15,10 @@ impl Scoreboard {
         let Some(from) = self.sent.get(at).map(|s| s.start) else { return false };
         let (mut upto, mut news) = (from, false);
         while let Some(sent) = self.sent.get(at).filter(|s| s.end() <= end) {
-            step();
+            count_visit();
             upto = sent.end();
             if sent.has(SACKED) {
-                at = self.behind_run(at, sent);
+                at = self.after_sacked_run(at, sent);
                 continue;
             }
             let len = u64::from(sent.len);
@@ -51,7 +51,7 @@ impl Scoreboard {
         let Some(index) = &self.index else { return (0, 0) };
         let (mut bytes, mut runs, mut edge) = (0, 0, None);
         for (start, end) in index.sacked.descending() {
-            step();
+            count_visit();
             bytes += end - start;
             runs += 1;
             if runs >= 3 || bytes > 2 * u64::from(mss) {
@@ -71,12 +71,12 @@ impl Scoreboard {
     }
 
     /// A hole below the highest SACK that is not judged lost yet (NextSeg rule 3).
-    pub(crate) fn next_hole(&self) -> Option<Sent> {
+    pub(crate) fn next_hole(&self) -> Option<TxSegment> {
         let mut at = self.sent.partition_point(|s| s.start < self.high_rxt);
         while let Some(sent) = self.sent.get(at).filter(|s| s.end() <= self.high_sacked) {
-            step();
+            count_visit();
             if sent.has(SACKED) {
-                at = self.behind_run(at, sent);
+                at = self.after_sacked_run(at, sent);
             } else if sent.flags & (RETRANSMITTED | LOST) == 0 {
                 return Some(*sent);
             } else {
@@ -87,7 +87,7 @@ impl Scoreboard {
     }
 
     /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
-    pub(crate) fn last_unsacked(&self) -> Option<Sent> {
+    pub(crate) fn last_unsacked(&self) -> Option<TxSegment> {
         let mut last = self.sent.back()?;
         if last.has(SACKED) {
             let (run, _) = self.index.as_ref()?.sacked.descending().next()?;

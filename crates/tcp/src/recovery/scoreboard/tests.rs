@@ -32,7 +32,7 @@ fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
     board.ack(99_000, &mut Acked::default());
     board.trim();
     let small = board.heap();
-    assert!(small <= 32 * size_of::<Sent>(), "{small}");
+    assert!(small <= 32 * size_of::<TxSegment>(), "{small}");
     // The next halving, and growth again: nothing to give back.
     board.ack(99_500, &mut Acked::default());
     board.trim();

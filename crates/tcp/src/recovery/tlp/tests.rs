@@ -5,7 +5,7 @@ const END: u64 = 5000;
 fn probing(again: bool) -> Tlp {
     let mut tlp = Tlp::default();
     assert!(tlp.may_probe());
-    tlp.sent(END, again, 3000);
+    tlp.on_sent(END, again, 3000);
     tlp
 }
 
@@ -18,9 +18,9 @@ fn one_probe_at_a_time_and_one_per_measured_round_trip() {
     let mut tlp = probing(false);
     assert!(!tlp.may_probe(), "one is in flight");
     assert_eq!(tlp.on_ack(&ack(END)), None);
-    assert_eq!(tlp.end(), None);
+    assert_eq!(tlp.end_seq(), None);
     assert!(!tlp.may_probe(), "the path was not measured since");
-    tlp.measured();
+    tlp.on_rtt_sample();
     assert!(tlp.may_probe());
 }
 
@@ -46,7 +46,7 @@ fn what_the_ack_of_a_probe_means() {
         let mut tlp = probing(again);
         let answer = tlp.on_ack(&ack);
         assert_eq!(answer, lost.then_some(3000), "{again} {ack:?}");
-        assert_eq!(tlp.end().is_none(), decided, "{again} {ack:?}");
+        assert_eq!(tlp.end_seq().is_none(), decided, "{again} {ack:?}");
     }
 }
 
@@ -55,6 +55,6 @@ fn recovery_makes_the_probe_irrelevant() {
     let mut tlp = probing(true);
     tlp.due = true;
     tlp.reset();
-    assert_eq!((tlp.end(), tlp.due), (None, false));
+    assert_eq!((tlp.end_seq(), tlp.due), (None, false));
     assert_eq!(tlp.on_ack(&ack(END + 1)), None);
 }

@@ -7,7 +7,7 @@ use crate::value::{Value, ValueError, ValueKind};
 use super::{Side, Switch};
 
 /// A switch whose only accepted value is `$only`.
-macro_rules! later {
+macro_rules! unavailable {
     ($name:literal, $side:expr, $only:literal, $refused:expr, $doc:literal, $source:literal) => {
         Switch {
             name: $name,
@@ -27,7 +27,7 @@ fn accept(_: &mut Config, _: &Value) -> Result<(), ValueError> {
     Ok(())
 }
 
-pub(super) const KEEP_ALIVE_PROBE: Switch = later!(
+pub(super) const KEEP_ALIVE_PROBE: Switch = unavailable!(
     "keep-alive-probe",
     Side::Connection,
     "empty",
@@ -39,7 +39,7 @@ pub(super) const KEEP_ALIVE_PROBE: Switch = later!(
     "RFC 9293 §3.8.4 (SHLD-12, MAY-6)"
 );
 
-pub(super) const USER_TIMEOUT_OPTION: Switch = later!(
+pub(super) const USER_TIMEOUT_OPTION: Switch = unavailable!(
     "user-timeout-option",
     Side::Connection,
     "off",
@@ -48,7 +48,7 @@ pub(super) const USER_TIMEOUT_OPTION: Switch = later!(
     "RFC 5482 §3"
 );
 
-pub(super) const ACCECN_OPTION: Switch = later!(
+pub(super) const ACCECN_OPTION: Switch = unavailable!(
     "accecn-option",
     Side::Connection,
     "off",
@@ -60,7 +60,7 @@ pub(super) const ACCECN_OPTION: Switch = later!(
     "RFC 9768 §3.2.3"
 );
 
-pub(super) const BUFFER_TUNING: Switch = later!(
+pub(super) const BUFFER_TUNING: Switch = unavailable!(
     "buffer-tuning",
     Side::Connection,
     "fixed",

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 
 use super::*;
-use crate::recovery::{Acked, Path, Rack};
+use crate::recovery::{Acked, Rack, ReoWndInput};
 
 const MSS: u32 = 1000;
 
@@ -23,22 +23,22 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) {
     b.sack(from * 1000, to * 1000, &mut Acked::default());
 }
 
-fn newest(us: u64, end: u64) -> Sending {
-    Sending { at: at(us), end: end * 1000 }
+fn newest(us: u64, end: u64) -> SendOrder {
+    SendOrder { at: at(us), end: end * 1000 }
 }
 
 const ALLOWED: Duration = Duration::from_us(100);
 
 #[test]
-fn what_was_sent_before_and_long_ago_is_lost_and_the_rest_waits() {
+fn overdue_segments_sent_before_the_newest_are_lost() {
     let mut b = board(&[0, 10, 10, 20, 20]);
     sack(&mut b, 3, 4);
-    let seen = b.lose_overdue(at(105), newest(20, 4), ALLOWED);
+    let seen = b.mark_overdue_lost(at(105), newest(20, 4), ALLOWED);
     assert_eq!((seen.bytes, seen.segments, seen.deadline), (1000, 1, at(110)));
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     assert_eq!(b.pipe(), 3000);
     // The last was sent with the newest, but has the higher end: nothing overtook it.
-    let seen = b.lose_overdue(at(200), newest(20, 4), ALLOWED);
+    let seen = b.mark_overdue_lost(at(200), newest(20, 4), ALLOWED);
     assert_eq!((seen.bytes, seen.segments, seen.deadline), (2000, 2, Instant::FAR_FUTURE));
     assert_eq!(b.pipe(), 1000);
     assert_eq!(seen.resent_at, None);
@@ -48,14 +48,14 @@ fn what_was_sent_before_and_long_ago_is_lost_and_the_rest_waits() {
 fn a_retransmission_is_judged_by_its_own_time() {
     let mut b = board(&[0, 0, 0]);
     sack(&mut b, 2, 3);
-    b.lose_overdue(at(100), newest(0, 3), ALLOWED);
+    b.mark_overdue_lost(at(100), newest(0, 3), ALLOWED);
     b.on_retransmit(0, 1000, at(100));
     b.on_retransmit(1000, 2000, at(101));
     assert_eq!(b.pipe(), 2000);
     sack(&mut b, 1, 2);
-    let seen = b.lose_overdue(at(199), newest(101, 2), ALLOWED);
+    let seen = b.mark_overdue_lost(at(199), newest(101, 2), ALLOWED);
     assert_eq!((seen.bytes, seen.deadline), (0, at(200)));
-    let seen = b.lose_overdue(at(200), newest(101, 2), ALLOWED);
+    let seen = b.mark_overdue_lost(at(200), newest(101, 2), ALLOWED);
     assert_eq!((seen.bytes, seen.segments, seen.resent_at), (1000, 1, Some(at(100))));
     assert_eq!(b.pipe(), 0);
     assert_eq!(b.next_lost().map(|s| s.start), Some(0), "it goes a third time");
@@ -65,10 +65,10 @@ fn a_retransmission_is_judged_by_its_own_time() {
 fn a_timeout_loses_the_first_segment_and_what_is_as_old() {
     let mut b = board(&[0, 10, 90, 95]);
     sack(&mut b, 1, 2);
-    b.lose_on_timeout(at(110), ALLOWED);
+    b.mark_lost_on_rto(at(110), ALLOWED);
     assert_eq!(b.pipe(), 2000, "what was sent a moment ago is still on its way");
     b.on_retransmit(0, 1000, at(110));
-    b.lose_on_timeout(at(190), ALLOWED);
+    b.mark_lost_on_rto(at(190), ALLOWED);
     assert_eq!(b.pipe(), 1000, "the first again, and the third");
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     b.on_retransmit(0, 1000, at(190));
@@ -79,7 +79,7 @@ fn a_timeout_loses_the_first_segment_and_what_is_as_old() {
 fn a_timeout_after_reneging_loses_everything() {
     let mut b = board(&[0, 10, 90]);
     sack(&mut b, 0, 2);
-    b.lose_on_timeout(at(100), ALLOWED);
+    b.mark_lost_on_rto(at(100), ALLOWED);
     assert_eq!((b.pipe(), b.sacked(), b.sacked_segments()), (0, 0, 0));
 }
 
@@ -246,8 +246,8 @@ proptest! {
         for (wait, event, repairing) in steps {
             now += wait;
             let nxt = m.segments.len() as u64 * 1000;
-            let path = |b: &Scoreboard| Path {
-                repairing,
+            let path = |b: &Scoreboard| ReoWndInput {
+                in_recovery: repairing,
                 segs_sacked: b.sacked_segments(),
                 min_rtt: Duration::from_us(MIN_RTT),
                 srtt: Duration::from_us(SRTT),
@@ -286,22 +286,22 @@ proptest! {
                         m.una += 1;
                     }
                     m.acked(now, &news, limit);
-                    let mut acked = Acked { arrivals: Some(rack.listen(at(limit))), ..Acked::default() };
+                    let mut acked = Acked { rack_sample: Some(rack.begin_sample(at(limit))), ..Acked::default() };
                     b.ack(m.una as u64 * 1000, &mut acked);
                     // The newest block first, as on the wire.
                     for n in news.iter().rev().filter(|n| **n >= m.una) {
                         m.segments[*n].sacked = true;
                         b.sack(*n as u64 * 1000, *n as u64 * 1000 + 1000, &mut acked);
                     }
-                    rack.on_arrivals(at(now), &acked.arrivals.unwrap());
+                    rack.on_sample(at(now), &acked.rack_sample.unwrap());
                     let recovered = repairing && m.una > before;
                     m.adapt(dsack, recovered);
-                    rack.adapt(m.una as u64 * 1000, nxt, dsack, recovered);
+                    rack.update_reo_wnd(m.una as u64 * 1000, nxt, dsack, recovered);
                 }
                 Event::Timer => {}
                 Event::Timeout => {
-                    let allowance = rack.allowance(&path(&b));
-                    b.lose_on_timeout(at(now), allowance);
+                    let allowance = rack.loss_delay(&path(&b));
+                    b.mark_lost_on_rto(at(now), allowance);
                     m.timeout(now, repairing);
                     prop_assert_eq!(b.pipe(), m.pipe());
                     continue;
@@ -311,8 +311,8 @@ proptest! {
             let timer = m.detect(now, repairing);
             let after = m.segments.iter().filter(|s| s.lost && s.xmit.is_none()).count();
             if let Some(newest) = rack.newest() {
-                let allowance = rack.allowance(&path(&b));
-                let seen = b.lose_overdue(at(now), newest, allowance);
+                let allowance = rack.loss_delay(&path(&b));
+                let seen = b.mark_overdue_lost(at(now), newest, allowance);
                 prop_assert_eq!(seen.segments as usize, after - before);
                 prop_assert_eq!(seen.deadline, timer.map_or(Instant::FAR_FUTURE, at));
             } else {

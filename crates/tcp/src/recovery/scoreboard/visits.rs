@@ -3,18 +3,18 @@
 
 #[cfg(test)]
 std::thread_local! {
-    static STEPS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+    static VISITS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
 }
 
 /// One more entry was visited.
 #[inline]
-pub(crate) fn step() {
+pub(crate) fn count_visit() {
     #[cfg(test)]
-    STEPS.with(|steps| steps.set(steps.get() + 1));
+    VISITS.with(|steps| steps.set(steps.get() + 1));
 }
 
 /// Entries visited since the last call, on this thread.
 #[cfg(test)]
-pub(crate) fn take_steps() -> u64 {
-    STEPS.with(core::cell::Cell::take)
+pub(crate) fn take_visits() -> u64 {
+    VISITS.with(core::cell::Cell::take)
 }
