@@ -60,8 +60,8 @@ impl Connection {
         }
         // Behind a window that the peer closed over it, data may wait as long as the peer answers
         // (RFC 9293 §3.8.6, SHLD-17): then unanswered timeouts count.
-        let vain = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
-        if vain >= self.config.retries {
+        let unanswered = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
+        if unanswered >= self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }
@@ -72,14 +72,14 @@ impl Connection {
         // of it may be more than cwnd: ssthresh would rise. Deviation, as in FreeBSD: no more than cwnd
         // counts then.
         let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
-        let spoilt = self.sack_ok && self.snd.episode.in_recovery();
-        let most = if spoilt { cwnd } else { u64::MAX };
-        let in_flight = self.snd.board.flight_size().min(most);
+        let counts_sacked = self.sack_ok && self.snd.episode.in_recovery();
+        let limit = if counts_sacked { cwnd } else { u64::MAX };
+        let in_flight = self.snd.board.flight_size().min(limit);
         let first = self.timeouts == 1;
         self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
         if self.loss_detector() == LossDetector::Rack {
-            let allowance = self.loss_delay();
-            self.snd.board.mark_lost_on_rto(now, allowance);
+            let loss_delay = self.loss_delay();
+            self.snd.board.mark_lost_on_rto(now, loss_delay);
         } else {
             self.snd.board.mark_all_lost();
         }

@@ -259,10 +259,10 @@ impl Connection {
         self.snd.snd_wscale =
             if self.window_scaling_agreed() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
-        let measures = self.wants_delay_option() && peer.delay;
-        self.delay = measures.then(|| Box::new(DelayState::new(&config)));
+        let uses_delay = self.wants_delay_option() && peer.delay;
+        self.delay = uses_delay.then(|| Box::new(DelayState::new(&config)));
         let option_bytes = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
-            + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };
+            + if uses_delay { DelayStamps::WIRE_LEN as u32 } else { 0 };
         // The peer must not choose how many segments a window has (CVE-2019-11479).
         let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
         let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers_len()));
@@ -278,9 +278,10 @@ impl Connection {
         // SYN or SYN-ACK lost more than once: one segment (RFC 5681 §3.1). Once may be a timeout of 1 s
         // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer). One that met CE is
         // (RFC 5562 §3.1; RFC 9768 §3.2.2.2 asks for a reaction and leaves open which).
-        let well = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
-        let initial_window = if well { config.initial_window.bytes(mss) } else { u64::from(mss) };
-        let path = CcSetup {
+        let full_window = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
+        let initial_window =
+            if full_window { config.initial_window.bytes(mss) } else { u64::from(mss) };
+        let cc_setup = CcSetup {
             mss,
             initial_window,
             floor: u64::from(config.window_floor) * u64::from(mss),
@@ -289,12 +290,12 @@ impl Connection {
             ecn: self.ecn.is_on(),
             now,
         };
-        let wished = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
+        let configured = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
         // A control that decides by delay is blind without the option.
-        let blind = wished.requires.host_stamps && !measures;
-        let control = if blind { &cc::newreno::ENTRY } else { wished };
+        let lacks_delay = configured.requires.host_stamps && !uses_delay;
+        let control = if lacks_delay { &cc::newreno::ENTRY } else { configured };
         self.cc_entry = Some(control);
-        self.cc = Some((control.build)(&config.params, &path));
+        self.cc = Some((control.build)(&config.params, &cc_setup));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {
             let decoder = feedback::find(name).unwrap_or(&feedback::rfc3168::ENTRY);
@@ -307,7 +308,7 @@ impl Connection {
             mss,
             ecn: self.ecn.must_echo(),
         };
-        self.receive_only = !measures
+        self.receive_only = !uses_delay
             && !self.ecn.is_accecn()
             && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));

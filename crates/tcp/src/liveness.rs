@@ -71,13 +71,13 @@ impl Connection {
             return;
         }
         let timeout = self.config.user_timeout;
-        let gone = if timeout == Duration::ZERO {
+        let timed_out = if timeout == Duration::ZERO {
             self.liveness.probes >= self.config.keep_alive_count
         } else {
             let silence = now.saturating_since(self.liveness.last_received_at);
             self.liveness.probes > 0 && silence >= timeout
         };
-        if gone {
+        if timed_out {
             self.pending_rst = Some(self.snd.seq(self.snd.nxt));
             self.end(CloseReason::KeepAlive);
             return;

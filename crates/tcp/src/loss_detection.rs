@@ -97,8 +97,8 @@ impl Connection {
             let of_probe =
                 summary.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
             let dsack = summary.dsack.is_some() && !of_probe;
-            if let (Some(ext), Some(arrivals)) = (&mut self.snd.recovery_ext, &acked.rack_sample) {
-                ext.rack.on_sample(now, arrivals);
+            if let (Some(ext), Some(sample)) = (&mut self.snd.recovery_ext, &acked.rack_sample) {
+                ext.rack.on_sample(now, sample);
                 ext.rack.update_reo_wnd(self.snd.una, self.snd.nxt, dsack, recovered);
             }
             return self.rack_detect_losses(now, acked.delivered_bytes);
@@ -112,7 +112,9 @@ impl Connection {
                     (0, 0)
                 }
             }
-            RecoveryPhase::FastRecovery { sack: false, .. } => self.newreno_recovery(acked, summary),
+            RecoveryPhase::FastRecovery { sack: false, .. } => {
+                self.newreno_recovery(acked, summary)
+            }
         }
     }
 
@@ -125,7 +127,7 @@ impl Connection {
             ext.prr = None;
         }
         match self.snd.episode.phase {
-            RecoveryPhase::FastRecovery { recovery_point: point, .. } if una >= point => {
+            RecoveryPhase::FastRecovery { recovery_point, .. } if una >= recovery_point => {
                 self.snd.episode.end();
                 // What PRR left in flight is what may be: no further bound (RFC 9937 §6.4).
                 let prr = self.snd.recovery_ext.as_mut().and_then(|ext| ext.prr.take());
@@ -133,7 +135,7 @@ impl Connection {
                 self.notify_cc(&CongestionEvent::Recovered { now, in_flight });
                 true
             }
-            RecoveryPhase::Timeout { recovery_point: point } if una >= point => {
+            RecoveryPhase::Timeout { recovery_point } if una >= recovery_point => {
                 self.snd.episode.end();
                 true
             }
@@ -229,8 +231,8 @@ impl Connection {
         self.timers.reorder = Instant::FAR_FUTURE;
         let newest = self.snd.recovery_ext.as_ref().and_then(|ext| ext.rack.newest());
         let Some(newest) = newest else { return (0, 0) };
-        let allowance = self.loss_delay();
-        let overdue = self.snd.board.mark_overdue_lost(now, newest, allowance);
+        let loss_delay = self.loss_delay();
+        let overdue = self.snd.board.mark_overdue_lost(now, newest, loss_delay);
         if overdue.deadline < Instant::FAR_FUTURE {
             let left = overdue.deadline.saturating_since(now) + self.config.loss_timer_slack;
             self.timers.reorder = now + left.round_up_to(self.config.loss_timer_granularity);
@@ -247,13 +249,13 @@ impl Connection {
 
     /// How long after it was sent a segment counts as lost.
     pub(crate) fn loss_delay(&self) -> Duration {
-        let path = ReoWndInput {
+        let input = ReoWndInput {
             in_recovery: self.snd.episode.in_recovery(),
             segs_sacked: self.snd.board.sacked_segments(),
             min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
         };
-        self.snd.recovery_ext.as_ref().map_or(Duration::ZERO, |ext| ext.rack.loss_delay(&path))
+        self.snd.recovery_ext.as_ref().map_or(Duration::ZERO, |ext| ext.rack.loss_delay(&input))
     }
 
     /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
@@ -332,7 +334,12 @@ impl Connection {
         let counting = !self.sack_ok
             && matches!(self.snd.episode.phase, RecoveryPhase::FastRecovery { sack: false, .. });
         let delivered = if counting {
-            prr.delivered_without_sack(acked.acked_bytes, summary.duplicate, board.flight_size(), mss)
+            prr.delivered_without_sack(
+                acked.acked_bytes,
+                summary.duplicate,
+                board.flight_size(),
+                mss,
+            )
         } else {
             acked.delivered_bytes
         };

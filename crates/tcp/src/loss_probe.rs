@@ -50,8 +50,8 @@ impl Connection {
     /// PTO of RFC 8985 §7.2.
     fn probe_timeout(&self, srtt: Duration) -> Duration {
         let config = &self.config;
-        let lone = self.snd.board.has_one_segment();
-        let more = if lone { config.max_ack_delay } else { config.loss_timer_slack };
+        let single = self.snd.board.has_one_segment();
+        let more = if single { config.max_ack_delay } else { config.loss_timer_slack };
         (srtt * 2 + more).round_up_to(config.loss_timer_granularity)
     }
 
@@ -105,7 +105,12 @@ impl Connection {
 
     /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
     #[inline(never)]
-    pub(crate) fn on_loss_probe_acked(&mut self, now: Instant, seg: &Segment, summary: &AckSummary) {
+    pub(crate) fn on_loss_probe_acked(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        summary: &AckSummary,
+    ) {
         let Some(ext) = self.snd.recovery_ext.as_mut().filter(|e| e.tlp.end_seq().is_some()) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! Loss recovery: what is lost, what to send again, and when an episode begins and ends.
+//! Loss recovery: detection of losses, retransmission, start and end of episodes.
 
 mod dsack;
 mod episode;

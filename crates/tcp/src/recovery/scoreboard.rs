@@ -1,11 +1,12 @@
-//! The scoreboard: every segment in flight, and what is known of it (RFC 6675 §3, §4).
+//! The scoreboard: all segments in flight and their state (RFC 6675 §3, §4).
 //!
-//! Pure bookkeeping: decides what is lost and how much is in the pipe. Does not send, does not time
-//! anything, does not touch cwnd. Offsets count sequence space from the first payload byte; all
-//! ranges are half open.
+//! Pure bookkeeping: decides which segments are lost and computes the pipe. Sends nothing, runs no
+//! timer and does not change cwnd. Offsets count sequence space from the first payload byte; ranges
+//! are half-open.
 //!
-//! Deviation from RFC 6675: it judges whole segments as they were sent, not single bytes. A SACK
-//! block that covers part of a segment does not count until it covers all of it.
+//! Deviation from RFC 6675: losses are decided for whole segments as they were sent, not for single
+//! bytes. A SACK block that covers part of a segment does not count until it covers the whole
+//! segment.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -29,15 +30,14 @@ mod visits;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
-/// A retransmission of it is in flight.
+/// A retransmission of the segment is in flight.
 const RETRANSMITTED: u8 = 4;
-/// It was sent more than once at some time (Karn).
+/// The segment was sent more than once (Karn).
 const AMBIGUOUS: u8 = 8;
-/// The sender had no more data when it sent this.
+/// The sender had no more data when it sent the segment.
 const APP_LIMITED: u8 = 16;
 
-/// Segments in flight from which on a scoreboard can be too large: with fewer the flow is about to end or to
-/// begin.
+/// Minimum of segments in flight for trimming: with fewer, the flow is starting or ending.
 const TRIM_FROM: usize = 4;
 
 /// One segment in flight.
@@ -48,11 +48,11 @@ pub(crate) struct TxSegment {
     /// Length in sequence space (a FIN counts one).
     pub(crate) len: u32,
     flags: u8,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub(crate) at: Instant,
-    /// Bytes delivered on the connection when it was sent.
+    /// Bytes delivered on the connection at that time.
     pub(crate) delivered: u64,
-    /// When the last of those was delivered.
+    /// Delivery time of the last of those bytes.
     pub(crate) delivered_at: Instant,
 }
 
@@ -83,14 +83,14 @@ pub(crate) struct Acked {
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
     pub(crate) newest: Option<NewestDelivered>,
-    /// When and in which order it was sent, for loss detection by time; `None` when nobody asks.
+    /// Send times and order for RACK; `None` for other loss detectors.
     pub(crate) rack_sample: Option<RackSample>,
-    /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
-    /// behind the hole, so that its time is no round trip.
+    /// A retransmitted segment filled a hole. Data acknowledged with it may have waited behind the
+    /// hole, so its delay is no RTT sample.
     pub(crate) filled_hole: bool,
 }
 
-/// The segment from which round trip and delivery rate are measured.
+/// The segment that gives the RTT and delivery-rate samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewestDelivered {
     pub(crate) at: Instant,
@@ -117,8 +117,8 @@ impl Acked {
         if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
             self.newest = Some(NewestDelivered::of(sent));
         }
-        if let Some(arrivals) = &mut self.rack_sample {
-            arrivals.on_delivered(SendOrder { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
+        if let Some(sample) = &mut self.rack_sample {
+            sample.on_delivered(SendOrder { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
         }
     }
 }
@@ -134,18 +134,18 @@ pub(crate) struct Scoreboard {
     retransmitted_bytes: u64,
     /// One past the highest offset that was SACKed.
     high_sacked: u64,
-    /// Everything below is either SACKed or judged lost.
+    /// All segments below this offset are SACKed or marked lost.
     loss_edge: u64,
     /// One past the highest offset retransmitted in this episode (HighRxt).
     high_rxt: u64,
-    /// Everything at or above this was sent once.
+    /// All segments at or above this offset were sent once.
     ambiguous_edge: u64,
-    /// Where to find what was SACKed, lost or overtaken; none while there is no such segment.
+    /// Index of the SACKed, lost and overtaken segments; `None` without such a segment.
     index: Option<Box<Index>>,
 }
 
 impl Scoreboard {
-    /// A new segment left. `start` must be the end of the last one.
+    /// Adds a segment that was sent. `start` must be the end of the last one.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -161,14 +161,14 @@ impl Scoreboard {
         self.out_bytes += u64::from(len);
     }
 
-    /// Bytes held outside of this struct.
+    /// Heap memory, bytes.
     pub(crate) fn heap(&self) -> usize {
         let index = self.index.as_ref().map_or(0, |index| index.heap());
         self.sent.capacity() * size_of::<TxSegment>() + index
     }
 
-    /// Gives back memory of a window that has become much smaller, at most once for each halving; and
-    /// segments follow each other in memory that was used not long ago. To be asked once a round trip.
+    /// Frees memory after the window has shrunk, at most once per halving. Also keeps the segments
+    /// in recently used memory. Call it once per round trip.
     pub(crate) fn trim(&mut self) {
         let len = self.sent.len();
         if len >= TRIM_FROM && self.sent.capacity() > 4 * len.next_power_of_two() {
@@ -176,14 +176,14 @@ impl Scoreboard {
         }
     }
 
-    /// The segment pushed last held a byte that had been sent before: no round trip can be read from
-    /// its ACK (Karn).
+    /// Marks the last segment as ambiguous: it contains a byte that had been sent before, so its
+    /// ACK gives no RTT sample (Karn).
     pub(crate) fn mark_ambiguous(&mut self) {
         if let Some(last) = self.sent.back_mut() {
             last.flags |= AMBIGUOUS;
             self.ambiguous_edge = self.ambiguous_edge.max(last.end());
-            let sending = last.send_order();
-            self.note_retransmission(sending);
+            let order = last.send_order();
+            self.note_retransmission(order);
         }
     }
 
@@ -201,22 +201,22 @@ impl Scoreboard {
         self.out_bytes
     }
 
-    /// Bytes of it that were SACKed.
+    /// Bytes in flight that were SACKed.
     pub(crate) const fn sacked(&self) -> u64 {
         self.sacked_bytes
     }
 
-    /// The same in segments.
+    /// Segments in flight that were SACKed.
     pub(crate) const fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
 
-    /// Something was judged lost and is not acknowledged yet, sent again or not.
+    /// Returns whether a segment is marked lost and not yet acknowledged, retransmitted or not.
     pub(crate) const fn has_lost(&self) -> bool {
         self.lost_bytes > 0
     }
 
-    /// When the segment at SND.UNA was sent, for the last time.
+    /// Time of the last transmission of the segment at SND.UNA.
     pub(crate) fn first_sent_at(&self) -> Option<Instant> {
         self.sent.front().map(|sent| sent.at)
     }
@@ -226,24 +226,24 @@ impl Scoreboard {
         self.sent.back().copied()
     }
 
-    /// Nothing but one segment is in flight.
+    /// Returns whether exactly one segment is in flight.
     pub(crate) fn has_one_segment(&self) -> bool {
         self.sent.len() == 1
     }
 
-    /// Bytes believed to be in the network (RFC 6675 SetPipe).
+    /// Bytes estimated to be in the network (RFC 6675 SetPipe).
     pub(crate) const fn pipe(&self) -> u64 {
         self.out_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
     }
 
-    /// The peer has everything below `una`.
+    /// Processes a cumulative ACK of all data below `una`.
     pub(crate) fn ack(&mut self, una: u64, out: &mut Acked) {
         while let Some(front) = self.sent.front_mut() {
             if front.start >= una {
                 break;
             }
             if front.end() > una {
-                // The peer acknowledged part of a segment: the rest stays as one of its own.
+                // The peer acknowledged part of a segment: the rest remains as a segment.
                 let head = (una - front.start) as u32;
                 let mut part = *front;
                 part.len = head;
@@ -252,15 +252,15 @@ impl Scoreboard {
                 self.uncount(&part);
                 let segments = out.delivered_segments;
                 Self::count_acked(&part, out);
-                // Its last byte is still missing: as a segment it has not been delivered.
+                // The last byte is still missing: the segment has not been delivered.
                 out.delivered_segments = segments;
                 break;
             }
-            let whole = *front;
+            let acked = *front;
             self.sent.pop_front();
-            self.uncount(&whole);
-            self.sacked_segments -= u32::from(whole.has(SACKED));
-            Self::count_acked(&whole, out);
+            self.uncount(&acked);
+            self.sacked_segments -= u32::from(acked.has(SACKED));
+            Self::count_acked(&acked, out);
             out.acked_segments += 1;
         }
         if let Some(index) = &mut self.index {
@@ -278,7 +278,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a segment (or a part) out of the counters.
+    /// Subtracts a segment, or a part of one, from the counters.
     fn uncount(&mut self, sent: &TxSegment) {
         let len = u64::from(sent.len);
         self.out_bytes -= len;
@@ -292,11 +292,12 @@ impl Scoreboard {
         }
     }
 
-    /// The oldest segment is lost (third duplicate ACK or partial ACK without SACK).
+    /// Marks the oldest segment lost (third duplicate ACK, or partial ACK without SACK). Returns
+    /// bytes and segments newly lost.
     pub(crate) fn mark_front_lost(&mut self) -> (u64, u32) {
         let end = self.sent.len().min(1);
         if let Some(front) = self.sent.front_mut() {
-            // A partial ACK says that this one never arrived, whatever was sent before.
+            // A partial ACK shows that this segment never arrived, retransmitted or not.
             if front.has(RETRANSMITTED) {
                 front.flags &= !RETRANSMITTED;
                 self.retransmitted_bytes -= u64::from(front.len);
@@ -307,10 +308,10 @@ impl Scoreboard {
         self.mark_lost(0, end)
     }
 
-    /// The retransmission timer fired: nothing that was not SACKed is in the network any more.
+    /// Marks all segments lost that were not SACKed: the retransmission timer fired.
     ///
-    /// SACK information is kept (RFC 6675 §5.1), unless the peer has reneged: the first segment can
-    /// only be SACKed when it took that back (RFC 2018 §8).
+    /// SACK information is kept (RFC 6675 §5.1), unless the peer has reneged: a SACKed first
+    /// segment shows that (RFC 2018 §8).
     pub(crate) fn mark_all_lost(&mut self) {
         if self.sent.front().is_some_and(|s| s.has(SACKED)) {
             self.sacked_bytes = 0;
@@ -338,7 +339,8 @@ impl Scoreboard {
         }
     }
 
-    /// Nothing was lost after all: what was not SACKed is in flight, once.
+    /// Clears all loss marks after a spurious recovery: each segment that was not SACKed is in
+    /// flight, once.
     pub(crate) fn undo_losses(&mut self) {
         for sent in &mut self.sent {
             sent.flags &= !(LOST | RETRANSMITTED);
@@ -348,7 +350,7 @@ impl Scoreboard {
         self.loss_edge = self.sent.front().map_or(self.loss_edge, |s| s.start);
         if let Some(index) = &mut self.index {
             index.to_retransmit.clear();
-            // What was overtaken counts again.
+            // The segments that were overtaken count again.
             index.times = None;
         }
     }
@@ -377,7 +379,7 @@ impl Scoreboard {
         (bytes, segments)
     }
 
-    /// The lowest lost segment that was not sent again yet (RFC 6675 NextSeg rule 1).
+    /// The lowest lost segment that was not retransmitted yet (RFC 6675 NextSeg rule 1).
     pub(crate) fn next_lost(&mut self) -> Option<TxSegment> {
         if self.lost_bytes == 0 {
             return None;
@@ -395,7 +397,7 @@ impl Scoreboard {
         None
     }
 
-    /// `[start, end)` was sent again.
+    /// `[start, end)` was retransmitted at `at`.
     pub(crate) fn on_retransmit(&mut self, start: u64, end: u64, at: Instant) {
         let from = self.sent.partition_point(|s| s.end() <= start);
         for position in from..self.sent.len() {
@@ -408,23 +410,23 @@ impl Scoreboard {
             }
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
-            let sending = sent.send_order();
-            self.ambiguous_edge = self.ambiguous_edge.max(sending.end);
-            self.note_retransmission(sending);
+            let order = sent.send_order();
+            self.ambiguous_edge = self.ambiguous_edge.max(order.end);
+            self.note_retransmission(order);
         }
     }
 
-    /// Everything below `end` that was to be sent again has been (HighRxt).
+    /// Raises HighRxt to `end`.
     pub(crate) fn move_high_rxt(&mut self, end: u64) {
         self.high_rxt = self.high_rxt.max(end);
     }
 
-    /// A new episode begins: HighRxt starts at SND.UNA.
+    /// Begins an episode: HighRxt starts at SND.UNA.
     pub(crate) fn begin_episode(&mut self, una: u64) {
         self.high_rxt = una;
     }
 
-    /// Something below the highest SACK is missing: RFC 6675 entry condition (2).
+    /// Returns whether the first segment is lost: RFC 6675 entry condition (2).
     pub(crate) fn front_is_lost(&self) -> bool {
         self.sent.front().is_some_and(|s| s.has(LOST) && !s.has(SACKED))
     }

@@ -1,48 +1,49 @@
-//! The Eifel detection of a spurious recovery by timestamps (RFC 3522), as a pure state machine.
+//! Eifel detection of a spurious recovery by timestamps (RFC 3522), as a pure state machine.
 //!
-//! Knows nothing of windows: it says whether the first ACK of new data after the first retransmission
-//! of an episode was sent for the original. Within one tick of the timestamp clock it says no, so in a
-//! data centre the tick must be shorter than a round trip.
+//! Does not know windows. Decides whether the first ACK of new data after the first retransmission
+//! of an episode acknowledges the original transmission. Within one tick of the timestamp clock the
+//! answer is no; in a data centre the tick must be shorter than an RTT.
 
-/// Segments in flight, summed over the reactions that are undone within one window of data: eight times the full
-/// segments that a send buffer of 4 MiB allows. Each undo may visit every one of them, and a peer that echoes old timestamps
-/// could have every other ACK undo a reaction.
+/// Bound on the segments in flight, summed over the reactions undone within one window of data:
+/// eight times the full segments in a send buffer of 4 MiB. Each undo may visit all of them, and a
+/// peer that echoes old timestamps could have every other ACK undo a reaction.
 ///
 /// Deviation from RFC 4015, which has no bound.
 pub(crate) const MAX_VISITED: usize = 65_536;
 
-/// The detector of one connection.
+/// The Eifel detector of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Eifel {
     armed: bool,
-    /// TSval of the first retransmission of the episode (RetransmitTS).
+    /// RetransmitTS: TSval of the first retransmission of the episode.
     retransmit_ts: Option<u32>,
-    /// The peer has reported a duplicate before (RFC 2883).
+    /// The peer has sent a DSACK before (RFC 2883).
     dsack_seen: bool,
-    /// Segments in flight at the reactions that were undone before SND.UNA reaches `round_end`.
+    /// Sum of segments in flight at the reactions undone since the last time SND.UNA reached
+    /// `round_end`.
     visited: usize,
     round_end: u64,
 }
 
-/// Fields of the ACK that advances SND.UNA first in an episode.
+/// Fields of the first ACK that advances SND.UNA in an episode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EifelAck {
     /// TSecr.
     pub(crate) echo: u32,
-    /// It carries a DSACK.
+    /// The ACK carries a DSACK.
     pub(crate) dsack: bool,
-    /// It acknowledges everything that was sent.
+    /// The ACK covers all data that was sent.
     pub(crate) acks_all: bool,
 }
 
 impl Eifel {
-    /// Recovery begins, and nothing was sent again yet (step 1).
+    /// Recovery begins; nothing was retransmitted yet (step 1).
     pub(crate) const fn arm(&mut self) {
         self.armed = true;
         self.retransmit_ts = None;
     }
 
-    /// A retransmission leaves with this TSval; only the first of an episode counts (step 2).
+    /// A retransmission with TSval `value` is sent; only the first of an episode counts (step 2).
     pub(crate) const fn on_retransmit(&mut self, value: u32) {
         if self.armed {
             self.armed = false;
@@ -50,12 +51,12 @@ impl Eifel {
         }
     }
 
-    /// A DSACK came (condition of step 5).
+    /// A DSACK arrived (condition of step 5).
     pub(crate) const fn on_dsack(&mut self) {
         self.dsack_seen = true;
     }
 
-    /// Whether one more reaction may be undone, with `segments` in flight.
+    /// Returns whether one more reaction may be undone, with `segments` in flight.
     pub(crate) const fn may_undo(&mut self, snd_una: u64, snd_nxt: u64, segments: usize) -> bool {
         if snd_una >= self.round_end {
             self.round_end = snd_nxt;
@@ -69,10 +70,11 @@ impl Eifel {
         allowed
     }
 
-    /// The first ACK of new data in the episode (steps 3 to 6): true when the original got through.
+    /// Checks the first ACK of new data in the episode (steps 3 to 6): true if the original
+    /// arrived.
     ///
-    /// An ACK of everything from a peer that never sent a DSACK may be the answer to the
-    /// retransmission after all the ACKs before it were lost: then it echoes the old time, too.
+    /// From a peer that never sent a DSACK, an ACK of all data may be the response to the
+    /// retransmission after all earlier ACKs were lost. It then echoes the old timestamp too.
     pub(crate) fn is_spurious(&mut self, ack: EifelAck) -> bool {
         let Some(first) = self.retransmit_ts.take() else { return false };
         let older = ack.echo.wrapping_sub(first).cast_signed() < 0;
@@ -102,7 +104,7 @@ mod tests {
         for echo in [10, 11, 110] {
             assert!(!sent_at(10).is_spurious(EifelAck { echo, ..ECHO }), "{echo}");
         }
-        assert!(!Eifel::default().is_spurious(ECHO), "nothing was sent again");
+        assert!(!Eifel::default().is_spurious(ECHO), "nothing was retransmitted");
     }
 
     #[test]

@@ -1,29 +1,30 @@
-//! The scoreboard while nothing is amiss, as it mostly is: what is in flight stands in the order in which
-//! it was sent, each segment once, so that an ACK takes away the first ones and nothing else.
+//! The fast path of the scoreboard. In most cases each segment in flight was sent once and in
+//! order, so an ACK only removes the first segments.
 //!
-//! Contract: what comes out is what [`Scoreboard::ack`] and [`Arrivals`](crate::recovery::Arrivals) make of
-//! it one by one.
+//! Contract: the results equal those of [`Scoreboard::ack`] and
+//! [`RackSample`](crate::recovery::RackSample) segment by segment.
 
 use super::{AMBIGUOUS, Acked, NewestDelivered, Scoreboard};
 use crate::recovery::SendOrder;
 
-/// What arrived in order.
+/// Segments that one ACK acknowledged in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InOrderAck {
     /// End of the first segment.
     pub(crate) first_end: u64,
-    /// The last one.
+    /// The last segment.
     pub(crate) last: SendOrder,
 }
 
 impl Scoreboard {
-    /// Nothing at or above `una`, SND.UNA, was SACKed, judged lost or sent more than once.
+    /// Returns whether no segment at or above `una`, SND.UNA, was SACKed, marked lost or sent more
+    /// than once.
     #[inline]
     pub(crate) const fn is_plain(&self, una: u64) -> bool {
         self.sacked_bytes == 0 && self.lost_bytes == 0 && self.ambiguous_edge <= una
     }
 
-    /// [`Self::ack`] of a plain scoreboard, into an `out` in which nothing stands yet.
+    /// [`Self::ack`] for a plain scoreboard; `out` must be empty.
     #[inline]
     pub(crate) fn ack_in_order(&mut self, una: u64, out: &mut Acked) -> Option<InOrderAck> {
         let mut arrived: Option<InOrderAck> = None;
@@ -47,7 +48,7 @@ impl Scoreboard {
             Some(front) if front.start < una => {
                 let last = SendOrder { at: front.at, end: una };
                 let first_end = arrived.map_or(una, |a| a.first_end);
-                // It acknowledges part of a segment.
+                // The ACK covers part of a segment.
                 self.ack(una, out);
                 Some(InOrderAck { first_end, last })
             }
@@ -55,13 +56,13 @@ impl Scoreboard {
         }
     }
 
-    /// Never plain again.
+    /// Makes the scoreboard never plain again.
     #[cfg(test)]
     pub(crate) const fn mark_all_ambiguous(&mut self) {
         self.ambiguous_edge = u64::MAX;
     }
 
-    /// What was sent first of all that is in flight, where that is known.
+    /// Send order of the first segment in flight, if it was sent only once.
     #[inline]
     pub(crate) fn first_send_order(&self) -> Option<SendOrder> {
         let front = self.sent.front().filter(|s| !s.has(AMBIGUOUS))?;
@@ -82,7 +83,7 @@ mod tests {
         Instant::ZERO + Duration::from_us(us)
     }
 
-    /// Ten segments of 100 B, two at a time.
+    /// Ten segments of 100 B, sent in pairs.
     fn flight() -> Scoreboard {
         let mut board = Scoreboard::default();
         for i in 0..10 {
@@ -96,19 +97,19 @@ mod tests {
         for first in (0..=1000).step_by(10) {
             for second in [first, first + 1, first + 99, first + 100, first + 250, 1000] {
                 let (mut fast, mut slow) = (flight(), flight());
-                let (mut quick, mut careful) = (Rack::new(), Rack::new());
+                let (mut fast_rack, mut slow_rack) = (Rack::new(), Rack::new());
                 for una in [first, second.min(1000)] {
                     assert!(fast.is_plain(una));
                     let (mut a, mut b) = (Acked::default(), Acked::default());
                     if let Some(arrived) = fast.ack_in_order(una, &mut a) {
-                        quick.on_in_order(at(50), &arrived);
+                        fast_rack.on_in_order(at(50), &arrived);
                     }
-                    b.rack_sample = Some(careful.begin_sample(at(0)));
+                    b.rack_sample = Some(slow_rack.begin_sample(at(0)));
                     slow.ack(una, &mut b);
-                    careful.on_sample(at(50), &b.rack_sample.take().unwrap());
+                    slow_rack.on_sample(at(50), &b.rack_sample.take().unwrap());
                     assert_eq!(format!("{a:?}"), format!("{b:?}"), "{first} {una}");
                     assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{first} {una}");
-                    assert_eq!(format!("{quick:?}"), format!("{careful:?}"), "{first} {una}");
+                    assert_eq!(format!("{fast_rack:?}"), format!("{slow_rack:?}"), "{first} {una}");
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! The index against walks over every segment in flight: whatever happened before, both find the same.
+//! Compares the index with walks over all segments in flight: both must find the same segments
+//! after any history.
 
 use std::vec;
 use std::vec::Vec;
@@ -17,12 +18,12 @@ fn at(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// RFC 8985 §6.2 step 5, one segment after the other. `b` is a copy.
+/// RFC 8985 §6.2 step 5, segment by segment. `b` is a copy.
 fn walk_overdue_lost(
     b: &mut Scoreboard,
     now: Instant,
     newest: SendOrder,
-    allowed: Duration,
+    loss_delay: Duration,
 ) -> OverdueLosses {
     let mut out =
         OverdueLosses { bytes: 0, segments: 0, resent_at: None, deadline: Instant::FAR_FUTURE };
@@ -32,7 +33,7 @@ fn walk_overdue_lost(
         if !overtaken || sent.has(SACKED) || sent.needs_retransmit() {
             continue;
         }
-        let due = sent.at + allowed;
+        let due = sent.at + loss_delay;
         if now < due {
             deadline = deadline.max(Some(due));
             continue;
@@ -95,7 +96,7 @@ fn walk_last_unsacked(b: &Scoreboard) -> Option<u64> {
     last.filter(|s| !s.has(RETRANSMITTED)).map(|s| s.start)
 }
 
-/// All that two copies must have in common.
+/// The state that both copies must share.
 fn facts(b: &Scoreboard) -> Vec<[u64; 4]> {
     let segment = |s: &TxSegment| [s.start, u64::from(s.len), u64::from(s.flags), s.at.as_ps()];
     let mut out: Vec<_> = b.sent.iter().map(segment).collect();
@@ -107,17 +108,17 @@ fn facts(b: &Scoreboard) -> Vec<[u64; 4]> {
 #[derive(Clone, Debug)]
 enum Step {
     Send(u32, usize),
-    /// In thousandths of what is outstanding.
+    /// In thousandths of the outstanding bytes.
     Ack(u64),
     Sack(u64, u64),
-    /// By segments: the blocks that honest receivers send.
+    /// Whole segments: the blocks that honest receivers send.
     SackWhole(usize, usize),
     Detect,
     Resend(usize),
     /// A tail loss probe.
     Last,
     Hole,
-    /// The last segment held a byte of a window probe.
+    /// The last segment contained a byte of a window probe.
     Ambiguous,
     Undo,
     Timeout(bool),
@@ -141,7 +142,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A scoreboard with what a connection knows beside it.
+/// A scoreboard with the surrounding state of a connection.
 struct TestSender {
     b: Scoreboard,
     rack: Rack,
@@ -183,8 +184,8 @@ impl TestSender {
             }
             Step::Ack(n) => {
                 let una = self.share(n);
-                let arrivals = Some(self.rack.begin_sample(at(self.now - MIN_RTT)));
-                let mut acked = Acked { rack_sample: arrivals, ..Acked::default() };
+                let sample = Some(self.rack.begin_sample(at(self.now - MIN_RTT)));
+                let mut acked = Acked { rack_sample: sample, ..Acked::default() };
                 self.b.ack(una, &mut acked);
                 self.una = una;
                 self.rack.on_sample(at(self.now), &acked.rack_sample.unwrap());
@@ -235,16 +236,16 @@ proptest! {
     ) {
         let b = Scoreboard::default();
         let mut w = TestSender { b, rack: Rack::new(), now: 1000, una: 0, nxt: 0 };
-        for (wait, step, allowed) in steps {
+        for (wait, step, loss_delay) in steps {
             w.now += wait;
             w.apply(&step);
             let mut walked = w.b.clone();
             if !by_time && matches!(step, Step::Detect | Step::Sack(..) | Step::SackWhole(..)) {
                 prop_assert_eq!(w.b.detect_losses(MSS), walk_detect_losses(&mut walked));
             } else if by_time && let Some(newest) = w.rack.newest() {
-                let allowed = Duration::from_us(allowed);
-                let found = w.b.mark_overdue_lost(at(w.now), newest, allowed);
-                let expected = walk_overdue_lost(&mut walked, at(w.now), newest, allowed);
+                let loss_delay = Duration::from_us(loss_delay);
+                let found = w.b.mark_overdue_lost(at(w.now), newest, loss_delay);
+                let expected = walk_overdue_lost(&mut walked, at(w.now), newest, loss_delay);
                 prop_assert_eq!(found, expected);
             }
             prop_assert_eq!(facts(&w.b), facts(&walked));
@@ -254,7 +255,7 @@ proptest! {
             let waits = w.b.sent.iter().find(|s| s.needs_retransmit()).map(|s| s.start);
             prop_assert_eq!(w.b.next_lost().map(|s| s.start), waits);
         }
-        // All is acknowledged: nothing is kept.
+        // All data is acknowledged: no index remains.
         w.apply(&Step::Ack(1000));
         w.b.release_index();
         let overtaken = w.b.index.as_ref().and_then(|i| i.times.as_ref()).filter(|t| !t.is_done());

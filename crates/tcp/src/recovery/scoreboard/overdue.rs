@@ -1,4 +1,4 @@
-//! Loss by time: the part of the scoreboard that RACK uses (RFC 8985 §6.2 step 5, §6.3).
+//! Time-based loss marking: the part of the scoreboard that RACK uses (RFC 8985 §6.2 step 5, §6.3).
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -13,17 +13,16 @@ use crate::recovery::SendOrder;
 /// Entries of [`Times::again`] below which none is looked for that is of no use any more.
 const COMPACT_FROM: usize = 16;
 
-/// What came out of looking at the clock.
+/// Result of [`Scoreboard::mark_overdue_lost`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OverdueLosses {
-    /// Newly judged lost, lost retransmissions included, bytes.
+    /// Newly marked lost, lost retransmissions included, bytes.
     pub(crate) bytes: u64,
-    /// The same in segments.
+    /// Newly marked lost, segments.
     pub(crate) segments: u32,
-    /// When the last sent of the retransmissions that are lost was sent.
+    /// Send time of the most recently sent retransmission that is lost.
     pub(crate) resent_at: Option<Instant>,
-    /// When everything that something has overtaken will be overdue; [`Instant::FAR_FUTURE`] when
-    /// there is nothing to wait for.
+    /// Time when all overtaken segments will be overdue; [`Instant::FAR_FUTURE`] if there are none.
     pub(crate) deadline: Instant,
 }
 
@@ -31,30 +30,33 @@ impl TxSegment {
     pub(super) const fn send_order(&self) -> SendOrder {
         SendOrder { at: self.at, end: self.end() }
     }
-    /// It may still arrive: neither SACKed nor lost without a retransmission on its way.
+    /// Returns whether the segment may still arrive: it is not SACKed, and if lost, it was
+    /// retransmitted.
     const fn is_in_flight(&self) -> bool {
         !self.has(SACKED) && self.flags & (LOST | RETRANSMITTED) != LOST
     }
 }
 
-/// Segments in the order of sending, as far as loss by time asks for it. An ACK visits the segments that it
-/// newly finds overtaken, lost or gone, and two more.
+/// Segments in the order of transmission, as far as RACK needs them. An ACK visits the segments
+/// that it newly finds overtaken, lost or delivered, and two more.
 #[derive(Clone, Debug)]
 pub(super) struct SendOrderIndex {
-    /// Segments below this that were sent once have been looked at: all were sent before
-    /// `RACK.segment`. Segments that were sent once are in the order of sending as they are.
+    /// Segments below this offset that were sent once have been visited: all were sent before
+    /// `RACK.segment`. Segments that were sent once are in the order of transmission.
     checked_upto: u64,
-    /// Segments that were sent more than once and not before `RACK.segment`, in the order of sending.
+    /// Segments that were sent more than once and not before `RACK.segment`, in the order of
+    /// transmission.
     retransmitted: VecDeque<SendOrder>,
-    /// Segments that were sent before `RACK.segment` and awaited when they came here, in the order of
-    /// sending.
+    /// Segments that were sent before `RACK.segment` and were in flight when they were added, in
+    /// the order of transmission.
     overtaken: VecDeque<SendOrder>,
 }
 
 impl SendOrderIndex {
-    /// Of a scoreboard in which every segment from `doubt_edge` on was sent once.
+    /// Builds the index of a scoreboard in which every segment from `ambiguous_edge` on was sent
+    /// once.
     fn new(sent: &VecDeque<TxSegment>, doubt_edge: u64) -> Self {
-        let doubtful = sent.iter().take_while(|s| s.start < doubt_edge).inspect(|_| count_visit());
+        let ambiguous = sent.iter().take_while(|s| s.start < doubt_edge).inspect(|_| count_visit());
         let mut again: Vec<SendOrder> = doubtful
             .filter(|s| s.has(AMBIGUOUS) && s.is_in_flight())
             .map(TxSegment::send_order)
@@ -63,34 +65,34 @@ impl SendOrderIndex {
         Self { checked_upto: 0, retransmitted: again.into(), overtaken: VecDeque::new() }
     }
 
-    /// Bytes held outside of this struct.
+    /// Heap memory, bytes.
     pub(super) fn heap(&self) -> usize {
         (self.retransmitted.capacity() + self.overtaken.capacity()) * size_of::<SendOrder>()
     }
 
-    /// Nothing overtaken is awaited.
+    /// Returns whether no overtaken segment is in flight.
     pub(super) fn is_done(&self) -> bool {
         self.overtaken.is_empty()
     }
 
-    pub(super) fn on_retransmit(&mut self, sending: SendOrder) {
-        insert_sorted(&mut self.retransmitted, sending);
+    pub(super) fn on_retransmit(&mut self, order: SendOrder) {
+        insert_sorted(&mut self.retransmitted, order);
     }
 
-    /// Finds the segments that were sent before `newest`, which has arrived.
+    /// Adds the segments that were sent before `newest`, which was delivered.
     fn overtake(&mut self, sent: &VecDeque<TxSegment>, newest: SendOrder) {
         let from = sent.partition_point(|s| s.start < self.checked_upto);
         for segment in sent.range(from..) {
             count_visit();
             if !segment.has(AMBIGUOUS) {
-                let sending = segment.send_order();
-                if newest <= sending {
-                    // Segments beyond it were sent later, those sent again later still.
+                let order = segment.send_order();
+                if newest <= order {
+                    // Segments beyond it were sent later, and retransmissions of them later still.
                     break;
                 }
-                self.move_retransmitted(sending);
+                self.move_retransmitted(order);
                 if segment.is_in_flight() {
-                    insert_sorted(&mut self.overtaken, sending);
+                    insert_sorted(&mut self.overtaken, order);
                 }
             }
             self.checked_upto = segment.end();
@@ -98,41 +100,42 @@ impl SendOrderIndex {
         self.move_retransmitted(newest);
     }
 
-    /// Moves what was sent again before `limit`.
+    /// Moves the retransmitted segments sent before `limit` to `overtaken`.
     fn move_retransmitted(&mut self, limit: SendOrder) {
-        while let Some(sending) = self.retransmitted.pop_front_if(|sending| *sending < limit) {
+        while let Some(order) = self.retransmitted.pop_front_if(|order| *order < limit) {
             count_visit();
-            insert_sorted(&mut self.overtaken, sending);
+            insert_sorted(&mut self.overtaken, order);
         }
     }
 }
 
-/// Adds to a queue in the order of sending; it belongs at the back, or near it.
-fn insert_sorted(queue: &mut VecDeque<SendOrder>, sending: SendOrder) {
+/// Inserts into a queue in the order of transmission, at or near the back.
+fn insert_sorted(queue: &mut VecDeque<SendOrder>, order: SendOrder) {
     let mut at = queue.len();
-    while at > 0 && queue[at - 1] > sending {
+    while at > 0 && queue[at - 1] > order {
         count_visit();
         at -= 1;
     }
-    queue.insert(at, sending);
+    queue.insert(at, order);
 }
 
-/// The position of the segment of which `sending` is the last transmission, while it is awaited. `hint` is
-/// looked at first.
-fn find_in_flight(sent: &VecDeque<TxSegment>, sending: SendOrder, hint: usize) -> Option<usize> {
-    let hinted = sent.get(hint).is_some_and(|s| s.end() == sending.end);
-    let at = if hinted { hint } else { sent.partition_point(|s| s.end() < sending.end) };
-    let same = |s: &&TxSegment| s.send_order() == sending && s.is_in_flight();
+/// Returns the position of the segment whose last transmission is `order`, if it is in flight.
+/// Tries `hint` first.
+fn find_in_flight(sent: &VecDeque<TxSegment>, order: SendOrder, hint: usize) -> Option<usize> {
+    let hinted = sent.get(hint).is_some_and(|s| s.end() == order.end);
+    let at = if hinted { hint } else { sent.partition_point(|s| s.end() < order.end) };
+    let same = |s: &&TxSegment| s.send_order() == order && s.is_in_flight();
     sent.get(at).filter(same).map(|_| at)
 }
 
 impl Scoreboard {
-    /// Judges as lost what was sent before `newest`, which has arrived, and at least `allowance` ago.
+    /// Marks segments lost that were sent before `newest`, which was delivered, and at least
+    /// `loss_delay` ago.
     pub(crate) fn mark_overdue_lost(
         &mut self,
         now: Instant,
         newest: SendOrder,
-        allowance: Duration,
+        loss_delay: Duration,
     ) -> OverdueLosses {
         let mut out =
             OverdueLosses { bytes: 0, segments: 0, resent_at: None, deadline: Instant::FAR_FUTURE };
@@ -141,7 +144,7 @@ impl Scoreboard {
             && self.ambiguous_edge <= front.start
             && newest <= front.send_order()
         {
-            // All were sent once and in order, and nothing overtook the first.
+            // All segments were sent once and in order, and none overtook the first.
             return out;
         }
         let index = self.index.get_or_insert_with(Box::default);
@@ -150,12 +153,12 @@ impl Scoreboard {
             .take()
             .unwrap_or_else(|| SendOrderIndex::new(&self.sent, self.ambiguous_edge));
         times.overtake(&self.sent, newest);
-        // Most follow each other.
+        // Most are adjacent.
         let (mut hint, mut run) = (0, (0, 0));
         while let Some(first) = times.overtaken.front().copied() {
             count_visit();
             let found = find_in_flight(&self.sent, first, hint);
-            if found.is_some() && now < first.at + allowance {
+            if found.is_some() && now < first.at + loss_delay {
                 break;
             }
             times.overtaken.pop_front();
@@ -181,11 +184,11 @@ impl Scoreboard {
             out.segments += 1;
         }
         index.to_retransmit.insert(run.0, run.1);
-        // The last of them is due last.
+        // The last of them has the latest deadline.
         while let Some(last) = times.overtaken.back().copied() {
             count_visit();
             if find_in_flight(&self.sent, last, 0).is_some() {
-                out.deadline = last.at + allowance;
+                out.deadline = last.at + loss_delay;
                 break;
             }
             times.overtaken.pop_back();
@@ -195,29 +198,29 @@ impl Scoreboard {
         out
     }
 
-    /// The segment that ends with `sending` was sent again.
-    pub(super) fn note_retransmission(&mut self, sending: SendOrder) {
-        let most = 2 * self.sent.len() + COMPACT_FROM;
+    /// The segment that ends at `order.end` was retransmitted.
+    pub(super) fn note_retransmission(&mut self, order: SendOrder) {
+        let limit = 2 * self.sent.len() + COMPACT_FROM;
         let Some(times) = self.index.as_mut().and_then(|index| index.times.as_mut()) else {
             return;
         };
-        times.on_retransmit(sending);
-        if times.retransmitted.len() > most {
-            // Most were sent once more since, or arrived.
-            times.retransmitted.retain(|sending| find_in_flight(&self.sent, *sending, 0).is_some());
+        times.on_retransmit(order);
+        if times.retransmitted.len() > limit {
+            // Most were retransmitted again since, or arrived.
+            times.retransmitted.retain(|order| find_in_flight(&self.sent, *order, 0).is_some());
         }
     }
 
-    /// The retransmission timer fired: the first segment is lost, and what was sent at least
-    /// `allowance` ago (RFC 8985 §6.3). A peer that reneged holds nothing for sure: then all is.
-    pub(crate) fn mark_lost_on_rto(&mut self, now: Instant, allowance: Duration) {
+    /// The retransmission timer fired: marks the first segment lost, and the segments sent at least
+    /// `loss_delay` ago (RFC 8985 §6.3). If the peer has reneged, marks all.
+    pub(crate) fn mark_lost_on_rto(&mut self, now: Instant, loss_delay: Duration) {
         if self.sent.front().is_some_and(|s| s.has(SACKED)) {
             self.mark_all_lost();
             return;
         }
         let waiting = &mut self.index.get_or_insert_with(Box::default).to_retransmit;
         for (index, sent) in self.sent.iter_mut().enumerate() {
-            if sent.has(SACKED) || (index > 0 && now < sent.at + allowance) {
+            if sent.has(SACKED) || (index > 0 && now < sent.at + loss_delay) {
                 continue;
             }
             let len = u64::from(sent.len);

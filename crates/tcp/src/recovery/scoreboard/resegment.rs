@@ -1,4 +1,4 @@
-//! Segments in flight that the path does not take.
+//! Resegmentation of data in flight after the path MTU shrank.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -6,9 +6,10 @@ use alloc::collections::VecDeque;
 use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
-    /// The path takes segments of at most `mss` bytes: longer ones are cut, and those of them that have not
-    /// arrived are lost. True when any is lost by that; `None`, and nothing is changed, when there would be
-    /// more than `most` segments. Every `Sent` keeps its time and what it knows.
+    /// Cuts segments longer than `mss` bytes, the maximum that the path accepts, and marks the
+    /// pieces lost that have not arrived. Returns whether any was marked lost. Returns `None` and
+    /// changes nothing if there would be more than `most` segments. Each piece keeps the send time
+    /// and state of its segment.
     #[cold]
     pub(crate) fn resegment(&mut self, mss: u32, most: usize) -> Option<bool> {
         let mss = mss.max(1);
@@ -22,7 +23,7 @@ impl Scoreboard {
         }
         let mut lost = false;
         let index = self.index.get_or_insert_with(Box::default);
-        // The pieces end elsewhere.
+        // The pieces have other ends.
         index.times = None;
         let mut cut = VecDeque::with_capacity(pieces);
         for sent in core::mem::take(&mut self.sent) {

@@ -1,12 +1,12 @@
-//! Counts, in tests, the entries of the scoreboard and of its index that an operation visits. Binary
-//! searches are not counted.
+//! Counts, in tests, the visited entries of the scoreboard and of its index. Binary searches are
+//! not counted.
 
 #[cfg(test)]
 std::thread_local! {
     static VISITS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
 }
 
-/// One more entry was visited.
+/// Counts one visited entry.
 #[inline]
 pub(crate) fn count_visit() {
     #[cfg(test)]
