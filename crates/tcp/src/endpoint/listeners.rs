@@ -1,4 +1,4 @@
-//! Who listens on which port, and how many connections of each listener are not established yet.
+//! The listeners of an endpoint, and the embryonic connections of each.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -8,7 +8,7 @@ use lowtide_units::Instant;
 use super::ListenError;
 use crate::config::{Config, SynCookies};
 
-/// Names a listener for as long as the endpoint lives, whatever listens on its port later.
+/// Identifies a listener for the endpoint's lifetime, even if its port is listened on again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ListenerId(u64);
 
@@ -18,7 +18,7 @@ struct Listener {
     config: Arc<Config>,
     backlog: usize,
     embryonic: usize,
-    /// Until when an ACK may bring back a SYN cookie of this listener.
+    /// Time until which an ACK may return a SYN cookie of this listener.
     cookies_until: Instant,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct Listeners {
     opened: u64,
 }
 
-/// What a listener makes of a SYN.
+/// A listener's decision on a SYN.
 #[derive(Debug)]
 pub(super) enum Admission {
-    /// It counts as one more embryonic connection now.
+    /// Admitted: it now counts as an embryonic connection.
     Admitted(ListenerId, Arc<Config>),
-    /// No room for one more.
+    /// The backlog is full.
     Full,
-    /// No room for one more, and the SYN is to be answered with a cookie.
+    /// The backlog is full, and the SYN must be answered with a cookie.
     Cookie(Arc<Config>),
     NoListener,
 }
@@ -63,14 +63,14 @@ impl Listeners {
         self.by_port.remove(&port);
     }
 
-    /// What connections to `port` get from now on.
+    /// Sets the configuration of future connections to `port`.
     pub(super) fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
         if let Some(listener) = self.by_port.get_mut(&port) {
             listener.config = config;
         }
     }
 
-    /// The settings of who listens on `port`.
+    /// The configuration of the listener on `port`.
     pub(super) fn config(&self, port: u16) -> Option<&Config> {
         self.by_port.get(&port).map(|l| &*l.config)
     }
@@ -89,21 +89,22 @@ impl Listeners {
         }
     }
 
-    /// The listener on `port` sent a cookie, which comes back before `until` or is too old.
+    /// Records that the listener on `port` sent a cookie, which is valid before `until`.
     pub(super) fn sent_cookie(&mut self, port: u16, until: Instant) {
         if let Some(l) = self.by_port.get_mut(&port) {
             l.cookies_until = until;
         }
     }
 
-    /// What a connection to `port` gets that an ACK opens, if there may be one.
+    /// The configuration of a connection to `port` that an ACK with a cookie opens, if cookies may
+    /// be outstanding.
     pub(super) fn cookie_config(&self, port: u16, now: Instant) -> Option<Arc<Config>> {
         let listener = self.by_port.get(&port).filter(|l| now < l.cookies_until)?;
         Some(Arc::clone(&listener.config))
     }
 
-    /// One embryonic connection that `id` admitted on `port` is none any more. Nothing to a later
-    /// listener on the same port.
+    /// Removes an embryonic connection that `id` admitted on `port`. Does not affect a later
+    /// listener on that port.
     pub(super) fn leave_backlog(&mut self, port: u16, id: ListenerId) {
         if let Some(l) = self.by_port.get_mut(&port).filter(|l| l.id == id) {
             l.embryonic = l.embryonic.saturating_sub(1);
@@ -139,7 +140,10 @@ mod tests {
         let second = admitted(&mut listeners).unwrap();
         assert_ne!(second, first);
         listeners.leave_backlog(80, first);
-        assert!(matches!(listeners.admit(80), Admission::Full), "another's does not count");
+        assert!(
+            matches!(listeners.admit(80), Admission::Full),
+            "another listener's connection does not count"
+        );
         listeners.leave_backlog(80, second);
         assert!(admitted(&mut listeners).is_some());
     }

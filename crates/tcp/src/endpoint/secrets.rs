@@ -1,5 +1,5 @@
-//! Numbers that a host without the secret cannot foretell: initial sequence numbers (RFC 6528),
-//! timestamp offsets (RFC 7323 §5.4), where the search for a port begins (RFC 6056 §3.3.3).
+//! Numbers that a host without the secret cannot predict: initial sequence numbers (RFC 6528),
+//! timestamp offsets (RFC 7323 §5.4), start of the port search (RFC 6056 §3.3.3).
 
 use core::hash::Hasher;
 use core::net::IpAddr;
@@ -14,28 +14,29 @@ use crate::config::{Config, IsnRule, TimestampOffset};
 /// A key of SipHash-2-4, 128 bits.
 pub(super) type SipKey = [u64; 2];
 
-/// The keys of one endpoint. All follow from the seed: they are as secret as the seed is.
+/// The keys of one endpoint. All depend on the seed: they are as secret as the seed.
 ///
-/// Every number that a peer may see is an output of SipHash under one of these keys. The outputs of
-/// splitmix64, which is invertible, are keys and nothing else: one of them would give the seed away.
+/// Every number visible to a peer is an output of SipHash under one of these keys. The outputs of
+/// splitmix64 serve as keys only: splitmix64 is invertible, so one of its outputs would reveal the
+/// seed.
 #[derive(Debug)]
 pub(super) struct Secrets {
     isn: SipKey,
     timestamp: SipKey,
     port: SipKey,
     random: SipKey,
-    /// Of SYN cookies.
+    /// Keys of SYN cookies.
     pub(super) cookie: [SipKey; 2],
     /// Numbers drawn so far.
     draws: u64,
-    /// Comes in place of the next drawn number.
+    /// Replaces the next drawn number.
     pub(super) next_draw: Option<u64>,
 }
 
 impl Secrets {
     pub(super) fn new(seed: u64) -> Self {
         let mut state = seed;
-        // In this order since recorded runs depend on it; new keys come last.
+        // Recorded runs depend on this order; add new keys at the end.
         let mut key = || [split_mix(&mut state), split_mix(&mut state)];
         let (isn, timestamp, port) = (key(), key(), key());
         Self {
@@ -49,8 +50,8 @@ impl Secrets {
         }
     }
 
-    /// A number that nobody without the key can tell from a random one, whatever numbers were seen:
-    /// SipHash-2-4 of a counter.
+    /// Draws a number: SipHash-2-4 of a counter. Without the key it is indistinguishable from a
+    /// random number, even after others were seen.
     fn draw(&mut self) -> u64 {
         if let Some(given) = self.next_draw.take() {
             return given;
@@ -61,7 +62,7 @@ impl Secrets {
         hasher.finish()
     }
 
-    /// Initial sequence number and timestamp offset of a connection that begins at `now`.
+    /// Returns the ISN and timestamp offset of a connection that begins at `now`.
     pub(super) fn initial_numbers(
         &mut self,
         now: Instant,
@@ -89,13 +90,13 @@ impl Secrets {
         (SeqNum::new(isn), offset)
     }
 
-    /// Where the search for a port towards the peer of `tuple` begins.
+    /// Start offset of the port search for the peer of `tuple`.
     pub(super) fn port_offset(&self, tuple: &FourTuple) -> u64 {
         f(self.port, tuple, HashScope::Destination)
     }
 }
 
-/// The next output of splitmix64. For keys only: its outputs are not secret from one another.
+/// Returns the next output of splitmix64. For keys only: its outputs reveal one another.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -109,7 +110,7 @@ fn ticks(now: Instant, tick: Duration) -> u32 {
     (now.as_ps() / tick.as_ps().max(1)) as u32
 }
 
-/// What F takes in.
+/// The inputs of F.
 #[derive(Clone, Copy)]
 enum HashScope {
     Connection,
@@ -117,7 +118,7 @@ enum HashScope {
     Destination,
 }
 
-/// F of RFC 6528: SipHash-2-4 under a key of 128 bits.
+/// F of RFC 6528: SipHash-2-4 under a 128-bit key.
 fn f(key: SipKey, tuple: &FourTuple, over: HashScope) -> u64 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
     write_address(&mut hasher, tuple.local);
@@ -131,7 +132,7 @@ fn f(key: SipKey, tuple: &FourTuple, over: HashScope) -> u64 {
     hasher.finish()
 }
 
-/// Both ends of a connection as hashed: addresses, then ports.
+/// Hashes a four-tuple: addresses, then ports.
 pub(super) fn hash_four_tuple(hasher: &mut SipHasher24, ends: &FourTuple) {
     write_address(hasher, ends.local);
     write_address(hasher, ends.remote);
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Gives back the state of splitmix64 before the step that produced `output`.
+    /// Returns the state of splitmix64 before the step that produced `output`.
     fn before(output: u64) -> u64 {
         fn unshift(y: u64, by: u32) -> u64 {
             let mut x = y;
@@ -195,7 +196,7 @@ mod tests {
         unshift(z, 30).wrapping_sub(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// One SYN-ACK shows both halves of one draw. It must not lead back to the seed.
+    /// One SYN-ACK shows both halves of one draw. It must not reveal the seed.
     #[test]
     fn drawn_numbers_do_not_reveal_the_seed() {
         let rule = config(IsnRule::Random, TimestampOffset::Random);
@@ -214,9 +215,9 @@ mod tests {
         }
     }
 
-    /// The default rule: recorded runs depend on these very numbers.
+    /// The default rule: recorded runs depend on these numbers.
     #[test]
-    fn the_numbers_of_rfc6528_are_those_of_earlier_versions() {
+    fn rfc6528_numbers_equal_those_of_earlier_versions() {
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let mut secrets = Secrets::new(7);
         let (isn, offset) = secrets.initial_numbers(Instant::ZERO, &TUPLE, &rule);
@@ -226,9 +227,9 @@ mod tests {
         );
     }
 
-    /// RFC 6528 §3: on one connection the numbers follow the clock, 4 us a step.
+    /// RFC 6528 §3: for one four-tuple the numbers follow the clock, one step per 4 us.
     #[test]
-    fn isns_of_the_same_ends_follow_the_clock() {
+    fn isns_of_one_four_tuple_follow_the_clock() {
         let mut secrets = Secrets::new(1);
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let at = |ns| Instant::ZERO + Duration::from_ns(ns);
@@ -244,9 +245,9 @@ mod tests {
         assert_eq!(secrets.initial_numbers(at(6_400), &TUPLE, &linux).0.diff(first), 100);
     }
 
-    /// Each part of the connection and of the secret goes into F.
+    /// F depends on each part of the four-tuple and on the secret.
     #[test]
-    fn other_ends_and_other_secrets_have_other_numbers() {
+    fn other_four_tuples_and_other_secrets_have_other_numbers() {
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
         let tuples = [

@@ -1,9 +1,9 @@
-//! Connections in TIME-WAIT, kept small: enough to acknowledge a repeated FIN, to refuse old
-//! duplicates, and to let a new SYN in (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
+//! Connections in TIME-WAIT, in compact form: enough to acknowledge a retransmitted FIN, to reject
+//! old duplicates, and to accept a new SYN (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
 //!
-//! Contract: at most [`LIMIT`] entries, unless the driver wants fewer. Where one more does not fit, the one whose wait would end
-//! first is forgotten; Linux forgets the new one. Every operation costs the logarithm of the table,
-//! and each entry is looked at once more, when its wait ends.
+//! Contract: at most [`LIMIT`] entries, unless the driver sets a lower limit. A new entry in a full
+//! table evicts the one that expires first; Linux drops the new one. Every operation is logarithmic
+//! in the table size, and each entry is visited once more, when it expires.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ use crate::connection::Connection;
 use crate::defence::{AckThrottle, ChallengeAckLimiter, TimeWaitReset};
 use crate::timestamps::TimestampState;
 
-/// Most entries of one endpoint: four per port of a host.
+/// Maximum number of entries of one endpoint: four per port of a host.
 pub(super) const LIMIT: usize = 1 << 18;
 
 #[derive(Debug)]
@@ -42,10 +42,10 @@ impl TimeWaitEntry {
         }
     }
 
-    /// A SYN that is provably newer may open a new incarnation (RFC 6191 §2). `stamp` is its
-    /// timestamp, where the new incarnation would use timestamps.
+    /// Checks whether a SYN is provably newer and may open a new incarnation (RFC 6191 §2). `stamp`
+    /// is its timestamp, if the new incarnation would use timestamps.
     ///
-    /// Some: what its initial sequence number must be beyond (RFC 9293 §3.6.1, MAY-2).
+    /// Returns the sequence number that the new ISN must exceed (RFC 9293 §3.6.1, MAY-2).
     pub(super) fn reopens(&self, syn: SeqNum, stamp: Option<u32>) -> Option<SeqNum> {
         let beyond = !syn.before(self.rcv_nxt);
         let newer = match (&self.ts, stamp) {
@@ -56,7 +56,7 @@ impl TimeWaitEntry {
         newer.then_some(self.snd_nxt)
     }
 
-    /// The challenge-ACK limit has room for an answer to `seg`.
+    /// Returns whether the challenge-ACK limit allows a reply to `seg`.
     fn may_reply(&mut self, now: Instant, seg: &Segment) -> bool {
         let counts = seg.flags.contains(Flags::SYN)
             || self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0;
@@ -69,10 +69,10 @@ impl TimeWaitEntry {
 #[derive(Debug)]
 pub(super) struct TimeWaits {
     entries: BTreeMap<FourTuple, TimeWaitEntry>,
-    /// The same ones in the order in which their waits end.
+    /// The keys of `entries` in the order of expiry.
     queue: BTreeSet<(Instant, FourTuple)>,
     limit: usize,
-    /// Entries looked at to find those that are over.
+    /// Entries visited to find the expired ones.
     #[cfg(test)]
     pub(super) entries_visited: usize,
 }
@@ -137,8 +137,8 @@ impl TimeWaits {
         self.entries.len()
     }
 
-    /// The ACK in answer to a segment. None to a RST, and none to an ACK that is as it should be: two
-    /// ends in TIME-WAIT would answer each other for ever.
+    /// Returns the ACK in reply to a segment. A RST and an expected ACK get none: otherwise two
+    /// ends in TIME-WAIT would answer each other forever.
     pub(super) fn reply_to(
         &mut self,
         now: Instant,
@@ -166,7 +166,7 @@ impl TimeWaits {
             ..Segment::default()
         };
         if seg.flags.contains(Flags::FIN) && seg.seq_end() == entry.rcv_nxt {
-            // The peer's FIN again: our ACK of it was lost, and the wait begins anew.
+            // A retransmitted FIN: our ACK of it was lost, and the wait restarts.
             if let (Some(ts), Some(option)) = (entry.ts.as_mut(), seg.options.timestamps) {
                 ts.update(now, option.value);
             }
@@ -181,8 +181,8 @@ impl TimeWaits {
 }
 
 impl Endpoint {
-    /// At most `n` connections are kept in TIME-WAIT, in place of 262,144; to be said before there are
-    /// any. For one more the one whose wait would end first is forgotten.
+    /// Limits the TIME-WAIT table to `n` entries, in place of 262,144. Call it before there are
+    /// entries. A new entry in a full table evicts the one that expires first.
     pub const fn set_time_wait_limit(&mut self, n: usize) {
         self.time_waits.set_limit(n);
     }
@@ -228,7 +228,7 @@ mod tests {
         Segment { src_port: 80, dst_port: 1, seq: SeqNum::new(seq), flags, ..Segment::default() }
     }
 
-    /// The cases of RFC 6191 §2 in their order. 100 was the last timestamp.
+    /// The cases of RFC 6191 §2 in their order. The last timestamp was 100.
     #[test]
     fn rfc6191_2_a_syn_reopens_only_when_it_is_provably_newer() {
         for (recent, stamp, seq, reopens) in [
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(table.len(at(999)), 60);
         assert!(table.contains(at(999), &tuple(940)) && !table.contains(at(999), &tuple(939)));
         assert_eq!(table.len(at(2000)), 0);
-        // Each entry once as the first that waits, once as over.
+        // Each entry is visited once as the first that waits and once as expired.
         assert!(table.entries_visited <= 2 * 1000 + 2, "{}", table.entries_visited);
         assert!(table.queue.is_empty());
     }
@@ -273,7 +273,7 @@ mod tests {
         table.enter(at(2), tuple(3), entry(at(2), &Config::default(), None));
         assert_eq!([1, 2, 3].map(|p| table.contains(at(2), &tuple(p))), [true, false, true]);
         assert_eq!(table.len(at(2)), 2);
-        // The same connection again takes no second place.
+        // The same connection again takes no second entry.
         table.enter(at(3), tuple(3), entry(at(3), &Config::default(), None));
         assert_eq!([1, 3].map(|p| table.contains(at(3), &tuple(p))), [true, true]);
     }
@@ -284,7 +284,7 @@ mod tests {
         table.enter(at(0), tuple(1), entry(at(0), &Config::default(), Some(100)));
         let mut fin = segment(Flags::FIN | Flags::ACK, 998);
         assert!(table.reply_to(at(30), &tuple(1), &fin).is_some());
-        assert!(!table.contains(at(60), &tuple(1)), "that was some other FIN");
+        assert!(!table.contains(at(60), &tuple(1)), "that was another FIN");
         fin.seq = SeqNum::new(999);
         fin.options.timestamps = Some(Timestamps { value: 150, echo: 0 });
         let reply = table.reply_to(at(59), &tuple(1), &fin).unwrap();
@@ -301,7 +301,7 @@ mod tests {
         table.enter(at(0), tuple(1), entry(at(0), &Config::default(), None));
         assert_eq!(table.reply_to(at(1), &tuple(1), &segment(Flags::ACK, 1000)), None);
         assert!(table.reply_to(at(1), &tuple(1), &segment(Flags::ACK, 999)).is_some());
-        // RFC 1337 §3: a RST, however exact, does not end the wait.
+        // RFC 1337 §3: even a RST exactly at RCV.NXT does not end the wait.
         assert_eq!(table.reply_to(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
         assert!(table.contains(at(1), &tuple(1)));
     }
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(table.len(at(1)), 0);
     }
 
-    /// RFC 5961 §7 holds here too.
+    /// RFC 5961 §7 applies here too.
     #[test]
     fn answers_to_syns_are_limited() {
         for (throttle, empties) in [(AckThrottle::Challenges, 5), (AckThrottle::Empty, 2)] {

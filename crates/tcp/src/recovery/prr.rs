@@ -6,8 +6,8 @@
 //!
 //! Deviations from RFC 9937 §6.2: the bytes that may have been sent by now are rounded up to whole
 //! segments, as in the figures of RFC 6937 §3.1 and in Linux, which count segments. In bytes, the
-//! first half segment would wait for the second half. A new reduction can replace an unfinished
-//! one; see [`Prr::restart`].
+//! first half segment would wait for the second half. A reduction may begin before the last one has
+//! ended; see [`Prr::restart`].
 
 /// One reduction in progress.
 #[derive(Clone, Copy, Debug)]

@@ -65,7 +65,7 @@ impl TxSegment {
     }
 }
 
-/// What one ACK newly delivered.
+/// The data that one ACK newly delivered.
 #[expect(clippy::struct_field_names, reason = "the names of AckSample")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {

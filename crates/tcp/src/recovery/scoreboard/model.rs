@@ -100,8 +100,8 @@ impl Model {
         }
     }
 
-    /// RFC 6675 §4 IsLost over whole segments: three discontiguous SACKed sequences above, or more than
-    /// two segments' worth of SACKed bytes.
+    /// RFC 6675 §4 IsLost over whole segments: three discontiguous SACKed sequences above, or more
+    /// than two segments' worth of SACKed bytes.
     fn is_lost(&self, index: usize) -> bool {
         let above = &self.segs[index + 1..];
         let bytes: u64 = above.iter().filter(|s| s.sacked).map(Seg::len).sum();

@@ -10,7 +10,7 @@ use super::visits::count_visit;
 use super::{AMBIGUOUS, LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 use crate::recovery::SendOrder;
 
-/// Entries of [`Times::again`] below which none is looked for that is of no use any more.
+/// Entries of [`SendOrderIndex::retransmitted`] below which stale entries are not removed.
 const COMPACT_FROM: usize = 16;
 
 /// Result of [`Scoreboard::mark_overdue_lost`].
@@ -55,14 +55,15 @@ pub(super) struct SendOrderIndex {
 impl SendOrderIndex {
     /// Builds the index of a scoreboard in which every segment from `ambiguous_edge` on was sent
     /// once.
-    fn new(sent: &VecDeque<TxSegment>, doubt_edge: u64) -> Self {
-        let ambiguous = sent.iter().take_while(|s| s.start < doubt_edge).inspect(|_| count_visit());
-        let mut again: Vec<SendOrder> = doubtful
+    fn new(sent: &VecDeque<TxSegment>, ambiguous_edge: u64) -> Self {
+        let ambiguous =
+            sent.iter().take_while(|s| s.start < ambiguous_edge).inspect(|_| count_visit());
+        let mut retransmitted: Vec<SendOrder> = ambiguous
             .filter(|s| s.has(AMBIGUOUS) && s.is_in_flight())
             .map(TxSegment::send_order)
             .collect();
-        again.sort_unstable();
-        Self { checked_upto: 0, retransmitted: again.into(), overtaken: VecDeque::new() }
+        retransmitted.sort_unstable();
+        Self { checked_upto: 0, retransmitted: retransmitted.into(), overtaken: VecDeque::new() }
     }
 
     /// Heap memory, bytes.
