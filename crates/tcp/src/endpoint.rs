@@ -374,7 +374,7 @@ impl Endpoint {
             if let Some(arrival) = self.complete_cookie(now, tuple, seg) {
                 return arrival;
             }
-            // For a listener, only an unacceptable ACK is answered with a RST (RFC 9293 §3.10.7.2).
+            // A segment to a listener gets a RST only if ACK is set (RFC 9293 §3.10.7.2).
             if seg.flags.contains(Flags::ACK) || self.listeners.config(tuple.local_port).is_none() {
                 self.reply_with_rst(tuple, seg);
             }

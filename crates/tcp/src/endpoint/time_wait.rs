@@ -273,7 +273,7 @@ mod tests {
         table.enter(at(2), tuple(3), entry(at(2), &Config::default(), None));
         assert_eq!([1, 2, 3].map(|p| table.contains(at(2), &tuple(p))), [true, false, true]);
         assert_eq!(table.len(at(2)), 2);
-        // The same connection again takes no second entry.
+        // A second entry of one connection replaces the first.
         table.enter(at(3), tuple(3), entry(at(3), &Config::default(), None));
         assert_eq!([1, 3].map(|p| table.contains(at(3), &tuple(p))), [true, true]);
     }

@@ -1,4 +1,4 @@
-//! Handshakes without state, and what strangers make of them.
+//! SYN cookie handshakes, and attacks on them.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::vec::Vec;
@@ -33,7 +33,7 @@ fn syn(port: u16, seq: u32) -> Segment {
     }
 }
 
-/// A server whose only place for a half-open connection is taken.
+/// A server with a backlog of one, which is full.
 fn server_with_full_backlog(config: &Config) -> Endpoint {
     let mut server = Endpoint::new(3);
     server.listen(PORT, Arc::new(config.clone()), 1).unwrap();
@@ -46,7 +46,7 @@ fn arrive(server: &mut Endpoint, now: Instant, seg: &Segment) -> Arrival {
 }
 
 fn reply(server: &mut Endpoint) -> Segment {
-    server.poll_reply().expect("an answer").1
+    server.poll_reply().expect("a reply").1
 }
 
 fn sent(endpoint: &mut Endpoint, now: Instant, id: ConnId) -> Vec<Segment> {
@@ -54,7 +54,7 @@ fn sent(endpoint: &mut Endpoint, now: Instant, id: ConnId) -> Vec<Segment> {
     core::iter::from_fn(|| conn.poll_transmit(now)).map(|t| t.header).collect()
 }
 
-/// A client's connection through a cookie: the client, the server, and the name of the connection at both.
+/// A client's connection through a cookie: client, server, and the connection's ID at both.
 fn opened(client: &Config, server: &Config) -> (Endpoint, Endpoint, ConnId, ConnId) {
     let (mut there, mut here) = (Endpoint::new(5), server_with_full_backlog(server));
     let id = there.connect(at(10), CLIENT, 0, SERVER, PORT, Arc::new(client.clone())).unwrap();
@@ -72,7 +72,7 @@ fn opened(client: &Config, server: &Config) -> (Endpoint, Endpoint, ConnId, Conn
     (there, here, id, own)
 }
 
-/// Both ends agree on what they agreed on, whatever either wished: with timestamps everything is kept.
+/// Both ends agree on the options for any configuration: with timestamps all options survive.
 #[test]
 fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
     let mut seen = alloc::collections::BTreeSet::new();
@@ -95,13 +95,13 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
             assert_eq!(facts(server), (false, false, EcnMode::Off, 1460));
         }
         seen.insert((has(0), server.sack_ok, server.snd.snd_wscale > 0, server.ecn.is_on()));
-        // Nothing was measured, so the first timeout is the initial one.
+        // There is no RTT sample, so the first timeout is the initial RTO.
         assert_eq!(server.info().srtt, None);
     }
     assert_eq!(seen.iter().filter(|s| s.0).count(), 8, "every combination: {seen:?}");
 }
 
-/// RFC 9768 §3.1.2: who asked for AccECN takes classic ECN.
+/// RFC 9768 §3.1.2: a client that requested AccECN accepts classic ECN.
 #[test]
 fn accurate_ecn_falls_back_to_classic() {
     let wish = Config { ecn: EcnNegotiation::AccEcn, ..config() };
@@ -114,7 +114,7 @@ fn accurate_ecn_falls_back_to_classic() {
 fn random_timestamp_offsets_are_reproduced() {
     let drawn = Config { timestamp_offset: TimestampOffset::Random, ..config() };
     let (mut there, mut here, id, own) = opened(&config(), &drawn);
-    // What the server sends next is no old duplicate for the client (PAWS).
+    // The server's next segment must pass the client's PAWS check.
     here.conn(own).unwrap().send(100);
     let [data] = sent(&mut here, at(50), own)[..] else { panic!("one segment") };
     assert!(matches!(
@@ -143,7 +143,7 @@ fn an_mss_is_rounded_down_to_one_of_the_table() {
     assert!(MSS.is_sorted());
 }
 
-/// The SYN and the ACK that brings its cookie back.
+/// Sends a SYN and builds the ACK that returns its cookie.
 fn handshake(server: &mut Endpoint, now: Instant, first: &Segment) -> Segment {
     assert_eq!(arrive(server, now, first), Arrival::Cookie);
     let answer = reply(server);
@@ -169,7 +169,7 @@ fn a_cookie_is_good_for_one_period_and_the_next() {
     {
         let mut server = server_with_full_backlog(&config());
         let ack = handshake(&mut server, at(sent_ms), &syn(9, 77));
-        // Something keeps the listener sending cookies.
+        // Another SYN keeps the listener sending cookies.
         handshake(&mut server, at(back_ms), &syn(10, 77));
         let arrival = arrive(&mut server, at(back_ms), &ack);
         assert_eq!(matches!(arrival, Arrival::Completed(..)), good, "{sent_ms} {back_ms}");
@@ -179,7 +179,7 @@ fn a_cookie_is_good_for_one_period_and_the_next() {
     }
 }
 
-/// Every part of a cookie counts: ends, both numbers, options.
+/// A cookie depends on the four-tuple, both sequence numbers and the options.
 #[test]
 fn a_forged_ack_opens_nothing_and_is_reset() {
     let mut server = server_with_full_backlog(&Config { timestamps: true, ..config() });
@@ -220,7 +220,7 @@ fn guesses_at_the_number_do_not_open_connections() {
     assert_eq!(server.len(), 1);
 }
 
-/// A stranger who has a cookie of another time cannot open a connection while nothing is full.
+/// An attacker with an old cookie cannot open a connection while the backlog is not full.
 #[test]
 fn without_a_flood_no_ack_opens_a_connection() {
     let mut server = server_with_full_backlog(&config());
@@ -234,7 +234,7 @@ fn without_a_flood_no_ack_opens_a_connection() {
     assert_eq!(off.poll_reply(), None);
 }
 
-/// The ACK is lost and data comes first: it has the same numbers, and is taken.
+/// The ACK is lost and data arrives first: it has the same numbers and is accepted.
 #[test]
 fn data_may_bring_the_cookie_back() {
     let mut server = server_with_full_backlog(&config());
@@ -244,12 +244,12 @@ fn data_may_bring_the_cookie_back() {
     assert_eq!((accepted.stream, accepted.skip), (0..100, 0));
     let answers = sent(&mut server, at(2), id);
     assert!(answers.iter().all(|a| a.ack == SeqNum::new(178)), "{answers:?}");
-    // It is a connection like any other now, and the place of a half-open one is not its own.
+    // It is an ordinary connection now and does not occupy the backlog.
     assert_eq!(server.len(), 2);
     assert_eq!(arrive(&mut server, at(3), &syn(11, 1)), Arrival::Cookie);
 }
 
-/// Memory: 200,000 SYNs leave nothing but the connections that the bound allows.
+/// 200,000 SYNs leave no memory in use beyond the connections that the backlog allows.
 #[test]
 fn a_flood_leaves_no_state() {
     let mut server = Endpoint::new(3);
@@ -263,10 +263,10 @@ fn a_flood_leaves_no_state() {
             cookies += 1;
             numbers.insert(reply(&mut server).seq.raw());
         }
-        assert_eq!(server.poll_reply(), None, "one answer a SYN at most");
+        assert_eq!(server.poll_reply(), None, "at most one reply per SYN");
     }
     assert_eq!((server.len(), server.slots.len(), server.table.len()), (16, 16, 16));
     assert_eq!(cookies, 200_000 - 16);
-    // 24 bits of hash over 2^32 values of F: few coincide.
+    // 24 bits of hash over 2^32 values of F: few collide.
     assert!(numbers.len() > 199_900, "{}", numbers.len());
 }

@@ -8,8 +8,8 @@ use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 impl Scoreboard {
     /// Cuts segments longer than `mss` bytes, the maximum that the path accepts, and marks the
     /// pieces lost that have not arrived. Returns whether any was marked lost. Returns `None` and
-    /// changes nothing if there would be more than `max_segments` segments. Each piece keeps the send time
-    /// and state of its segment.
+    /// changes nothing if there would be more than `max_segments` segments. Each piece keeps the
+    /// send time and state of its segment.
     #[cold]
     pub(crate) fn resegment(&mut self, mss: u32, max_segments: usize) -> Option<bool> {
         let mss = mss.max(1);
