@@ -1,7 +1,8 @@
-//! Opening: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.3), and what the options agree.
+//! Connection establishment: active, passive and simultaneous open (RFC 9293 §3.5, §3.10.7.3), and
+//! option negotiation.
 //!
-//! Deviation: payload or FIN on a SYN or SYN-ACK is not taken; the peer sends it again (RFC 9293
-//! §3.10.7.2 allows queueing, most stacks do not either).
+//! Deviation: payload or FIN on a SYN or SYN-ACK is ignored, and the peer retransmits it. RFC 9293
+//! §3.10.7.2 allows queueing; most stacks do not queue either.
 
 pub(crate) mod state;
 
@@ -26,13 +27,13 @@ use crate::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
 use state::PeerOptions;
 
-/// Bytes of the timestamps option with its padding.
+/// Length of the timestamps option with padding, bytes.
 pub(crate) const TIMESTAMPS_LEN: u32 = 12;
 
 impl Connection {
-    /// Opens actively: the SYN comes out of [`Self::poll_transmit`].
+    /// Opens actively: [`Self::poll_transmit`] returns the SYN.
     ///
-    /// `isn` and `ts_base` are the driver's: initial sequence number and offset of TSval.
+    /// The driver chooses `isn`, the initial sequence number, and `ts_base`, the offset of TSval.
     pub fn connect(
         config: Arc<Config>,
         local_port: u16,
@@ -57,13 +58,14 @@ impl Connection {
         let mut c = Self::new(config, syn.dst_port, syn.src_port, isn, State::SynReceived);
         c.handshake.syn_due = true;
         c.handshake.ts_base = ts_base;
-        // The first SYN cannot contradict itself.
+        // The first SYN cannot contradict another.
         let _ = c.ecn.on_syn(syn.flags, syn.ecn);
         c.on_peer_syn(now, syn);
         c
     }
 
-    /// Nobody knows when the SYN-ACK went out (SYN cookies): its ACK gives no sample of the round trip.
+    /// Clears the SYN-ACK's send time, which is unknown with SYN cookies: its ACK gives no RTT
+    /// sample.
     pub(crate) const fn forget_syn_time(&mut self) {
         self.handshake.sent_at = None;
     }
@@ -89,23 +91,24 @@ impl Connection {
         self.snd.set_window(u64::from(syn.window), syn.seq, syn.ack);
     }
 
-    /// Window scaling is agreed; known from the peer's SYN on.
+    /// Returns whether window scaling is agreed; valid from the peer's SYN on.
     fn window_scaling_agreed(&self) -> bool {
         self.config.window_scaling && self.handshake.peer.window_scale.is_some()
     }
 
-    /// Delay stamps are wished, and packets have room for them, timestamps and a byte of payload.
+    /// Returns whether the delay option is configured and packets have room for it, timestamps and
+    /// a byte of payload.
     fn wants_delay_option(&self) -> bool {
         let room = self.config.mtu.saturating_sub(self.ip.headers_len());
         self.config.delay_option && room > TIMESTAMPS_LEN + DelayStamps::WIRE_LEN as u32
     }
 
-    /// The shift that we offer.
+    /// The window scale that we offer.
     fn own_window_scale(&self) -> u8 {
         Receiver::scale_for(self.config.receive_buffer.as_u64())
     }
 
-    /// The options of our SYN (everything that is wished) or SYN-ACK (what the peer offered too).
+    /// The options of our SYN (all configured) or SYN-ACK (those that the peer offered too).
     pub(crate) fn syn_options(&self, now: Instant) -> Options {
         let answering = self.state == State::SynReceived;
         let peer = &self.handshake.peer;
@@ -134,7 +137,7 @@ impl Connection {
         options
     }
 
-    /// Our SYN or SYN-ACK, when one is due.
+    /// Returns our SYN or SYN-ACK if one is due.
     #[cold]
     #[inline(never)]
     pub(crate) fn syn_segment(&mut self, now: Instant) -> Option<Transmit> {
@@ -168,7 +171,7 @@ impl Connection {
         Some(self.control_segment(header))
     }
 
-    /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
+    /// Processes a segment in SYN-SENT (RFC 9293 §3.10.7.3).
     #[cold]
     #[inline(never)]
     pub(crate) fn segment_in_syn_sent(
@@ -199,7 +202,7 @@ impl Connection {
             self.establish(now, seg);
             self.rcv.schedule_ack_now();
         } else {
-            // Simultaneous open: the peer's SYN is answered as a server would.
+            // Simultaneous open: the peer's SYN is answered as by a server.
             let _ = self.ecn.on_syn(seg.flags, seg.ecn);
             self.state = State::SynReceived;
             self.handshake.syn_due = true;
@@ -207,9 +210,9 @@ impl Connection {
         Ok(Accepted::default())
     }
 
-    /// The SYN-ACK of a simultaneous open. Its SYN and the options of it are known already, so what
-    /// counts is its ACK (RFC 9293 §3.5, figure 7, line 6); by its sequence number it is not acceptable
-    /// and thus answered (§3.10.7.4). As on every SYN, the window is not scaled and ECE is no
+    /// Processes the SYN-ACK of a simultaneous open. Its SYN and options are known already, so only
+    /// its ACK counts (RFC 9293 §3.5, figure 7, line 6). Its sequence number is not acceptable, so
+    /// it is answered (§3.10.7.4). As on every SYN, the window is not scaled and ECE is no
     /// congestion echo.
     #[cold]
     #[inline(never)]
@@ -232,7 +235,7 @@ impl Connection {
         Ok(Accepted::default())
     }
 
-    /// Round-trip time of the handshake, which `seg` completes.
+    /// RTT of the handshake, which `seg` completes.
     fn handshake_rtt(&self, now: Instant, seg: &Segment) -> Option<Duration> {
         let tick = self.config.rtt_granularity;
         let sent_once = self.handshake.retransmissions == 0 && !self.handshake.repeated;
@@ -249,13 +252,13 @@ impl Connection {
         }
     }
 
-    /// The peer acknowledged our SYN and we have the peer's: both sides are synchronised.
+    /// Completes the handshake: the peer acknowledged our SYN, and we have the peer's.
     #[cold]
     #[inline(never)]
     pub(crate) fn establish(&mut self, now: Instant, seg: &Segment) {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;
-        // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
+        // A window scale above 14 is the peer's error: use 14 (RFC 7323 §2.3).
         self.snd.snd_wscale =
             if self.window_scaling_agreed() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
@@ -263,7 +266,7 @@ impl Connection {
         self.delay = uses_delay.then(|| Box::new(DelayState::new(&config)));
         let option_bytes = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
             + if uses_delay { DelayStamps::WIRE_LEN as u32 } else { 0 };
-        // The peer must not choose how many segments a window has (CVE-2019-11479).
+        // The peer must not control the number of segments in a window (CVE-2019-11479).
         let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
         let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers_len()));
         self.snd.set_mss(segment.saturating_sub(option_bytes).max(1), &config);
@@ -275,9 +278,10 @@ impl Connection {
         }
 
         let mss = self.snd.mss;
-        // SYN or SYN-ACK lost more than once: one segment (RFC 5681 §3.1). Once may be a timeout of 1 s
-        // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer). One that met CE is
-        // (RFC 5562 §3.1; RFC 9768 §3.2.2.2 asks for a reaction and leaves open which).
+        // If SYN or SYN-ACK was lost more than once, the window is one segment (RFC 5681 §3.1). A
+        // single loss may be a timeout of 1 s that was too short, and does not count (RFC 6928 §2;
+        // Linux tcp_init_transfer). A CE mark on SYN or SYN-ACK does (RFC 5562 §3.1; RFC 9768
+        // §3.2.2.2 requires a reaction but leaves it open).
         let full_window = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
         let initial_window =
             if full_window { config.initial_window.bytes(mss) } else { u64::from(mss) };
@@ -291,7 +295,7 @@ impl Connection {
             now,
         };
         let configured = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
-        // A control that decides by delay is blind without the option.
+        // A delay-based congestion control cannot work without the delay option.
         let lacks_delay = configured.requires.host_stamps && !uses_delay;
         let control = if lacks_delay { &cc::newreno::ENTRY } else { configured };
         self.cc_entry = Some(control);

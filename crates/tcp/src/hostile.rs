@@ -1,5 +1,5 @@
-//! What one peer may cost: work, memory and segments sent for each segment that it sends, against the bounds
-//! that `docs/live.md` states.
+//! Costs that one peer can cause: work, memory and segments sent per received segment, against the
+//! bounds stated in `docs/live.md`.
 
 mod bounds;
 mod timing;
@@ -21,22 +21,22 @@ use crate::transmit::Transmit;
 const ISN: u32 = 1000;
 const IRS: u32 = 5000;
 
-/// Entries of the scoreboard that an ACK may visit beside those which it changes.
+/// Scoreboard entries that an ACK may visit in addition to those that it changes.
 const VISITS_PER_ACK: u64 = 16;
-/// Entries visited for each segment that was ever sent or sent again, all ACKs together.
+/// Entries visited per segment sent or retransmitted, over all ACKs.
 const VISITS_PER_SEGMENT: u64 = 8;
-/// Bytes of a connection for each segment that may be in flight.
+/// Memory of a connection per segment that may be in flight, bytes.
 const BYTES_PER_SEGMENT: usize = 200;
 
-/// A connection whose peer states an MSS of its choice and acknowledges as it likes.
+/// A connection whose peer chooses its MSS and its ACKs.
 struct HostilePeer {
     conn: Connection,
     now: Instant,
     timestamps: bool,
-    /// Segments that arrived, and segments that it sent.
+    /// Segments received and segments sent.
     acks: u64,
     sent: u64,
-    /// The most entries that one ACK visited, with what it let go.
+    /// Maximum of entries visited by one ACK and the segments that it released.
     max_visits_per_ack: u64,
     visits: u64,
 }
@@ -83,7 +83,7 @@ impl HostilePeer {
         u64::from(self.conn.info().mss)
     }
 
-    /// An ACK arrives and everything that follows is sent: how many segments.
+    /// Processes an ACK and returns all segments sent after it.
     fn ack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<Transmit> {
         self.ack_with_echo(ack, blocks, 1)
     }
@@ -125,8 +125,8 @@ impl HostilePeer {
         self.drain_transmits();
     }
 
-    /// Acknowledges segment by segment until `segments` are in flight, or the send buffer lets go no more;
-    /// what is acknowledged then.
+    /// Acknowledges segment by segment until `segments` are in flight, or the send buffer allows no
+    /// more. Returns the bytes acknowledged.
     fn fill(&mut self, segments: u64) -> u64 {
         self.conn.send(1 << 40);
         self.drain_transmits();
@@ -137,7 +137,7 @@ impl HostilePeer {
                 return acked;
             }
             before = flight;
-            // Half a window in a round trip keeps the window growing.
+            // Half a window per round trip keeps the window growing.
             for _ in 0..(flight / self.mss()).div_ceil(4).max(1) {
                 acked += (2 * self.mss()).min(flight);
                 self.ack(acked, &[]);
@@ -146,11 +146,16 @@ impl HostilePeer {
         }
     }
 
-    /// What it has visited since is not more than the ACKs since, and all segments ever sent, explain.
+    /// Checks that the number of ACKs, and of all segments ever sent, explains the entries visited
+    /// since the last reset.
     #[track_caller]
     fn check_bounds(&self, what: &str, acks: u64) {
-        let most = VISITS_PER_ACK * acks + VISITS_PER_SEGMENT * self.sent;
-        assert!(self.visits <= most, "{what}: {} entries visited, at most {most}", self.visits);
+        let max_visits = VISITS_PER_ACK * acks + VISITS_PER_SEGMENT * self.sent;
+        assert!(
+            self.visits <= max_visits,
+            "{what}: {} entries visited, at most {max_visits}",
+            self.visits
+        );
         let bytes = self.conn.memory();
         let allowed = 4096 + BYTES_PER_SEGMENT * 2 * Sender::max_segments(self.conn.config());
         assert!(bytes <= allowed, "{what}: {bytes} B of memory, at most {allowed}");

@@ -1,5 +1,5 @@
-//! What ACKs and the reordering timer say about losses: when recovery begins, how the window comes
-//! down, when it is over.
+//! Loss detection from ACKs and the reordering timer: start of recovery, reduction of the window,
+//! end of recovery.
 
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
@@ -9,21 +9,21 @@ use crate::config::{RecoveryRule, Reduction};
 use crate::connection::Connection;
 use crate::recovery::{Acked, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 
-/// Duplicate ACKs that make a loss (RFC 5681 §3.2).
+/// Duplicate ACKs that indicate a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;
 
-/// What tells losses on this connection.
+/// The loss detector of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LossDetector {
     /// Duplicate ACKs (RFC 5681, RFC 6582).
     DupAcks,
     /// The scoreboard (RFC 6675).
     Sack,
-    /// The time since it was sent (RFC 8985).
+    /// RACK: the time since a segment was sent (RFC 8985).
     Rack,
 }
 
-/// What an ACK brought beside what it delivered.
+/// Properties of an ACK other than the data that it delivered.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSummary {
@@ -33,7 +33,7 @@ pub(crate) struct AckSummary {
     pub(crate) duplicate: bool,
     /// The peer's window changed.
     pub(crate) window_changed: bool,
-    /// Its SACK blocks report something new.
+    /// Its SACK blocks newly cover data.
     pub(crate) sacked: bool,
     /// The range that arrived twice (RFC 2883).
     pub(crate) dsack: Option<(u64, u64)>,
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// Loss detection by time wants to know in which order things arrive; nobody else does.
+    /// Begins the RACK sample of an ACK; `None` with another loss detector.
     #[inline(never)]
     pub(crate) fn rack_sample(&self, now: Instant, seg: &Segment) -> Option<RackSample> {
         if self.loss_detector() != LossDetector::Rack {
@@ -65,7 +65,7 @@ impl Connection {
         Some(rack.begin_sample(by_echo.map_or(by_path, |limit| limit.min(by_path))))
     }
 
-    /// The range that a DSACK of this segment reports. Only looked for where it has a use.
+    /// Returns the range that a DSACK of this segment reports; `None` if it has no use here.
     #[inline(never)]
     pub(crate) fn dsack_of(&self, seg: &Segment) -> Option<(u64, u64)> {
         if self.loss_detector() != LossDetector::Rack && self.snd.loss_probe_end().is_none() {
@@ -78,7 +78,7 @@ impl Connection {
         sane.then_some((start as u64, end as u64))
     }
 
-    /// Moves loss recovery on; returns what was newly judged lost, in bytes and segments.
+    /// Updates loss recovery after an ACK. Returns bytes and segments newly marked lost.
     pub(crate) fn advance_recovery(
         &mut self,
         now: Instant,
@@ -118,7 +118,8 @@ impl Connection {
         }
     }
 
-    /// SND.UNA may have reached the end of the episode, or of the window of data that ECN cut for.
+    /// Ends the episode, or the ECN reduction, if SND.UNA has reached its end. Returns whether an
+    /// episode ended.
     fn end_recovery(&mut self, now: Instant) -> bool {
         let una = self.snd.una;
         if let Some(ext) = &mut self.snd.recovery_ext
@@ -129,7 +130,7 @@ impl Connection {
         match self.snd.episode.phase {
             RecoveryPhase::FastRecovery { recovery_point, .. } if una >= recovery_point => {
                 self.snd.episode.end();
-                // What PRR left in flight is what may be: no further bound (RFC 9937 §6.4).
+                // PRR has already set the amount in flight: no further bound (RFC 9937 §6.4).
                 let prr = self.snd.recovery_ext.as_mut().and_then(|ext| ext.prr.take());
                 let in_flight = if prr.is_some() { u64::MAX } else { self.snd.board.flight_size() };
                 self.notify_cc(&CongestionEvent::Recovered { now, in_flight });
@@ -150,7 +151,7 @@ impl Connection {
         let inflates = self.snd.prr().is_none();
         let episode = &mut self.snd.episode;
         if summary.advanced {
-            // Partial ACK: the next hole is lost too; deflate.
+            // Partial ACK: the next hole is lost too; deflate the window.
             episode.inflation = episode.inflation.saturating_sub(acked.acked_bytes);
             if acked.acked_bytes >= mss && inflates {
                 episode.inflation += mss;
@@ -158,7 +159,8 @@ impl Connection {
             episode.force_one = true;
             return self.snd.board.mark_front_lost();
         }
-        // Deviation from RFC 5681 §3.2 step 4, allowed there: forged duplicates let no more go than that.
+        // Deviation from RFC 5681 §3.2 step 4, allowed there: the bound keeps forged duplicates
+        // from releasing more data.
         if summary.duplicate && inflates && episode.inflation_left >= mss {
             episode.inflation_left -= mss;
             episode.inflation += mss;
@@ -193,7 +195,8 @@ impl Connection {
         lost
     }
 
-    /// Fast recovery begins; `delivered` is what the ACK brought that says so.
+    /// Begins fast recovery; `delivered` is the number of bytes delivered by the ACK that triggered
+    /// it.
     #[inline(never)]
     fn begin_recovery(&mut self, now: Instant, use_sack: bool, delivered: u64) {
         let already_reduced = self.ecn.in_reaction(self.snd.una);
@@ -212,7 +215,8 @@ impl Connection {
         if self.config.reduction == Reduction::OneStep {
             self.snd.episode.inflation = counted;
         }
-        // The duplicate that begins it is delivered in it. With SACK the scoreboard has counted them.
+        // The duplicate that begins recovery is delivered within it. With SACK the scoreboard has
+        // counted the duplicates.
         let before = if self.sack_ok { 0 } else { counted.saturating_sub(mss) };
         let known = self.snd.board.sacked() + before;
         if let Some(ext) = &mut self.snd.recovery_ext {
@@ -225,7 +229,8 @@ impl Connection {
         self.ecn.on_reduced(self.snd.nxt);
     }
 
-    /// RFC 8985 §6.2 step 5, and what follows from it.
+    /// Marks overdue segments lost (RFC 8985 §6.2 step 5), sets the reordering timer and begins
+    /// recovery. Returns bytes and segments newly marked lost.
     #[inline(never)]
     fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
         self.timers.reorder = Instant::FAR_FUTURE;
@@ -247,7 +252,7 @@ impl Connection {
         (overdue.bytes, overdue.segments)
     }
 
-    /// How long after it was sent a segment counts as lost.
+    /// Time after its transmission when a segment counts as lost.
     pub(crate) fn loss_delay(&self) -> Duration {
         let input = ReoWndInput {
             in_recovery: self.snd.episode.in_recovery(),
@@ -258,8 +263,8 @@ impl Connection {
         self.snd.recovery_ext.as_ref().map_or(Duration::ZERO, |ext| ext.rack.loss_delay(&input))
     }
 
-    /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
-    /// once per window; PRR holds back by itself (RFC 8985 §9.3).
+    /// Reacts to the loss of a retransmission, a second indication of congestion (RFC 5681 §4.3),
+    /// once per window. PRR needs no reaction: it already limits sending (RFC 8985 §9.3).
     #[cold]
     #[inline(never)]
     fn react_to_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
@@ -274,8 +279,8 @@ impl Connection {
         self.ecn.on_reduced(self.snd.nxt);
     }
 
-    /// The timers of RACK and of tail loss probes take the place of the retransmission timer while they
-    /// run (RFC 8985 §8).
+    /// Restarts the timers of RACK and of tail loss probes. While they run, they replace the
+    /// retransmission timer (RFC 8985 §8).
     pub(crate) fn rearm_loss_timers(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.reorder = Instant::FAR_FUTURE;
@@ -287,7 +292,7 @@ impl Connection {
         self.rearm_loss_probe(now, advanced);
     }
 
-    /// The reordering timer: what was overtaken did not come.
+    /// Handles the reordering timer: overtaken segments did not arrive.
     #[cold]
     #[inline(never)]
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
@@ -303,8 +308,8 @@ impl Connection {
         }
     }
 
-    /// ECN cut the window: with PRR it comes down over the round trip. After a timeout, and with
-    /// nothing in flight, there is nothing to spread.
+    /// Begins a PRR reduction after ECN reduced the window. After a timeout, and with nothing in
+    /// flight, there is nothing to spread.
     #[inline(never)]
     pub(crate) fn begin_ecn_reduction(&mut self, acked: &Acked) {
         let spreads = self.config.reduction == Reduction::Prr
@@ -324,13 +329,13 @@ impl Connection {
         }
     }
 
-    /// The step of PRR that belongs to this ACK.
+    /// Updates PRR for an ACK.
     #[inline(never)]
     pub(crate) fn update_prr(&mut self, acked: &Acked, summary: &AckSummary, no_more_lost: bool) {
         let Some(prr) = self.snd.recovery_ext.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
-        // NewReno's rule with SACK agreed has a scoreboard as well, which knows better.
+        // With SACK, NewReno recovery also has a scoreboard, whose count is more accurate.
         let counting = !self.sack_ok
             && matches!(self.snd.episode.phase, RecoveryPhase::FastRecovery { sack: false, .. });
         let delivered = if counting {
@@ -352,7 +357,7 @@ impl Connection {
         });
     }
 
-    /// The congestion window that counts now, bytes.
+    /// The current limit on bytes in flight.
     pub(crate) fn send_window(&self, in_flight: u64) -> u64 {
         match (self.snd.prr(), &self.cc) {
             (Some(prr), _) => in_flight + prr.budget(),

@@ -1,9 +1,9 @@
-//! Tail loss probes (RFC 8985 §7): when one is due, what it carries, and what is done about a loss
-//! that it repaired.
+//! Tail loss probes (RFC 8985 §7): their timer, their data, and the reaction to a loss that a probe
+//! repaired.
 //!
-//! Deviations from RFC 8985: only where SACK was agreed, as in Linux; no probe timer runs before the
-//! first round-trip sample. Without a sample no probe may be sent (§7.3), and a timer that sends nothing
-//! would only put off the retransmission timeout by 1 s.
+//! Deviations from RFC 8985: used only if SACK was agreed, as in Linux; no probe timer runs before
+//! the first RTT sample. Without a sample no probe may be sent (§7.3), and a timer that sends
+//! nothing would only delay the retransmission timeout by 1 s.
 
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
@@ -14,18 +14,18 @@ use crate::loss_detection::AckSummary;
 use crate::recovery::{ProbeAck, RecoveryPhase, TxSegment};
 use crate::transmit::Transmit;
 
-/// What a probe carries.
+/// The data of a probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LossProbe {
-    /// Data that was not sent yet.
+    /// Unsent data.
     NewData { len: u64, fin: bool },
-    /// The last segment once more.
+    /// Retransmission of the last segment.
     Retransmit(TxSegment),
 }
 
 impl Connection {
-    /// After new data was sent, or an ACK arrived: the probe timer starts again when SND.UNA or
-    /// SND.NXT moved, and stops where other means find the loss (RFC 8985 §7.2).
+    /// After new data was sent or an ACK arrived: restarts the probe timer if SND.UNA or SND.NXT
+    /// moved, and stops it if another mechanism detects the loss (RFC 8985 §7.2).
     pub(crate) fn rearm_loss_probe(&mut self, now: Instant, moved: bool) {
         if !self.config.tail_loss_probe {
             return;
@@ -42,7 +42,7 @@ impl Connection {
         if !useful {
             self.timers.loss_probe = Instant::FAR_FUTURE;
         } else if moved && let Some(srtt) = self.rtt.srtt() {
-            // Not later than the retransmission timer, which starts again when the probe is due.
+            // Not later than the retransmission timer, which restarts when the probe is due.
             self.timers.loss_probe = (now + self.probe_timeout(srtt)).min(self.timers.retransmit);
         }
     }
@@ -55,8 +55,8 @@ impl Connection {
         (srtt * 2 + more).round_up_to(config.loss_timer_granularity)
     }
 
-    /// The probe timer fired (RFC 8985 §7.3). Whether a probe goes or not, what comes next is the
-    /// retransmission timer.
+    /// Handles the probe timer (RFC 8985 §7.3). The retransmission timer runs next, with or without
+    /// a probe.
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
         self.timers.loss_probe = Instant::FAR_FUTURE;
         if let Some(ext) = &mut self.snd.recovery_ext {
@@ -65,8 +65,8 @@ impl Connection {
         self.timers.retransmit = now + self.rtt.rto();
     }
 
-    /// What the probe carries: new data if there is some and the peer has room for it, whatever cwnd
-    /// and Nagle say; else the last segment.
+    /// Chooses the data of the probe: new data if there is some and the peer's window has room,
+    /// regardless of cwnd and Nagle; otherwise the last segment.
     #[cold]
     #[inline(never)]
     pub(crate) fn plan_loss_probe(&self) -> Option<LossProbe> {
@@ -103,7 +103,7 @@ impl Connection {
         transmit
     }
 
-    /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
+    /// Reacts to a loss that the probe repaired as fast recovery does (RFC 8985 §7.4.2).
     #[inline(never)]
     pub(crate) fn on_loss_probe_acked(
         &mut self,
@@ -124,7 +124,7 @@ impl Connection {
         ext.last_reaction_at = now;
         let already_reduced = self.ecn.in_reaction(self.snd.una);
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
-        // There is no episode: it is over as it begins.
+        // There is no episode: recovery ends as it begins.
         self.notify_cc(&CongestionEvent::Recovered { now, in_flight: u64::MAX });
         self.counters.loss_probe_recoveries += 1;
         self.ecn.on_reduced(self.snd.nxt);

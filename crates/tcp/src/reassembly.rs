@@ -1,50 +1,51 @@
-//! Reassembly: which byte ranges have arrived, in order and beyond (RFC 9293 §3.10.7.4, RFC 2018).
+//! Reassembly: the byte ranges that have arrived, in order and beyond (RFC 9293 §3.10.7.4, RFC
+//! 2018).
 //!
-//! Ranges of offsets only, no bytes. The number of ranges is bounded by the window and, against an
-//! adversary that sends every second byte, by [`MAX_RANGES`].
+//! Holds ranges of offsets, no bytes. The window bounds the number of ranges; [`MAX_RANGES`] bounds
+//! it against an adversary that sends every second byte.
 
 use alloc::vec::Vec;
 
-/// Most separate ranges kept; further ones are dropped as if they had not arrived.
+/// Maximum number of ranges; a segment that needs another is dropped as if it had not arrived.
 pub(crate) const MAX_RANGES: usize = 1024;
 
-/// Ranges that are found in one look over all of them: more than a SACK option has room for.
+/// Ranges found in one scan over all of them: more than a SACK option has room for.
 const BLOCKS_PER_SCAN: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Held {
     start: u64,
     end: u64,
-    /// Greater means touched later: SACK reports the latest first (RFC 2018 §4).
+    /// Logical time of the last update: SACK reports the latest range first (RFC 2018 §4).
     touched: u64,
 }
 
-/// What became of an arriving range.
+/// Result of inserting a range.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one arrival")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InsertOutcome {
-    /// It moved the in-order edge.
+    /// It advanced the in-order edge.
     pub(crate) advanced: bool,
-    /// It filled a gap, all or part of one, below data already held.
+    /// It filled a gap or part of one, below data already held.
     pub(crate) filled: bool,
-    /// All of it was there before.
+    /// All of it was held before.
     pub(crate) duplicate: bool,
-    /// It was refused for want of room for another range.
+    /// It was rejected because there is no room for another range.
     pub(crate) refused: bool,
 }
 
-/// Arrived ranges.
+/// The ranges that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     held: Vec<Held>,
     clock: u64,
-    /// Ranges that were looked at to find the latest.
+    /// Ranges visited to find the latest.
     #[cfg(test)]
     scanned: core::cell::Cell<usize>,
 }
 
 impl Reassembly {
-    /// Bytes held outside of this struct.
+    /// Heap memory, bytes.
     pub(crate) const fn heap(&self) -> usize {
         self.held.capacity() * size_of::<Held>()
     }
@@ -53,7 +54,8 @@ impl Reassembly {
         !self.held.is_empty()
     }
 
-    /// `[start, end)` arrived with `start >= *edge`; moves the in-order `edge` as far as it goes.
+    /// Adds `[start, end)`, with `start >= *edge`, and advances the in-order `edge` as far as
+    /// possible.
     pub(crate) fn insert(&mut self, edge: &mut u64, start: u64, end: u64) -> InsertOutcome {
         let mut placed =
             InsertOutcome { advanced: false, filled: false, duplicate: false, refused: false };
@@ -63,7 +65,7 @@ impl Reassembly {
             placed.advanced = true;
             return placed;
         }
-        // Those that touch or overlap [start, end) are folded into one.
+        // Ranges that touch or overlap [start, end) are merged.
         let first = self.held.partition_point(|h| h.end < start);
         let last = self.held.partition_point(|h| h.start <= end);
         let overlapped = self.held.get(first..last).unwrap_or(&[]);
@@ -92,25 +94,25 @@ impl Reassembly {
         placed
     }
 
-    /// The first part of `[start, end)` that is held, when there is one.
+    /// Returns the first part of `[start, end)` that is held.
     pub(crate) fn first_held(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let first = self.held.partition_point(|h| h.end <= start);
         let part = self.held.get(first).map(|h| (h.start.max(start), h.end.min(end)));
         part.filter(|(from, to)| from < to)
     }
 
-    /// The range that holds `offset`, when there is one.
+    /// Returns the range that contains `offset`.
     pub(crate) fn covering(&self, offset: u64) -> Option<(u64, u64)> {
         let first = self.held.partition_point(|h| h.end <= offset);
         self.held.get(first).filter(|h| h.start <= offset).map(|h| (h.start, h.end))
     }
 
-    /// Up to `room` ranges beyond the edge, the one touched last first. Every range is looked at once
-    /// for each [`AT_ONCE`] of them.
+    /// Passes up to `room` ranges beyond the edge to `take`, the latest first. Visits every range
+    /// once per [`BLOCKS_PER_SCAN`] of them.
     pub(crate) fn blocks(&self, room: usize, mut take: impl FnMut(u64, u64)) {
         let (mut below, mut left) = (u64::MAX, room);
         while left > 0 {
-            // The latest so far, the latest first; a place that is not in use was touched at zero.
+            // The latest ranges so far, latest first; an unused slot has `touched` 0.
             let mut latest = [Held { start: 0, end: 0, touched: 0 }; BLOCKS_PER_SCAN];
             let most = left.min(BLOCKS_PER_SCAN);
             for held in self.held.iter().filter(|h| h.touched < below) {
@@ -132,12 +134,12 @@ impl Reassembly {
         }
     }
 
-    /// Forgets every range.
+    /// Discards all ranges.
     pub(crate) fn clear(&mut self) {
         self.held = Vec::new();
     }
 
-    /// The highest offset held, plus one.
+    /// One past the highest offset held.
     pub(crate) fn top(&self) -> Option<u64> {
         self.held.last().map(|h| h.end)
     }
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_comb_is_bounded() {
+    fn a_hostile_comb_of_ranges_is_bounded() {
         let mut edge = 0;
         let mut r = Reassembly::default();
         for i in 0..5_000_u64 {
@@ -195,7 +197,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map of single bytes.
+        /// Compares with a map of single bytes.
         #[test]
         fn agrees_with_a_byte_map(pieces in prop::collection::vec((0_u64..200, 1_u64..40), 1..60)) {
             let mut map = vec![false; 300];

@@ -102,9 +102,9 @@ fn period(now: Instant) -> u32 {
 }
 
 /// The 24-bit hash of a cookie. It binds a cookie to its four-tuple, SYN, time and options.
-fn hash(key: SipKey, ends: &FourTuple, seq: SeqNum, period: u32, options: Option<u32>) -> u32 {
+fn hash(key: SipKey, tuple: &FourTuple, seq: SeqNum, period: u32, options: Option<u32>) -> u32 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
-    hash_four_tuple(&mut hasher, ends);
+    hash_four_tuple(&mut hasher, tuple);
     hasher.write(&seq.raw().to_be_bytes());
     hasher.write(&period.to_be_bytes());
     hasher.write(&options.map_or(u32::MAX, |o| o & TS_BITS).to_be_bytes());
@@ -112,50 +112,50 @@ fn hash(key: SipKey, ends: &FourTuple, seq: SeqNum, period: u32, options: Option
 }
 
 /// F of RFC 6528 under a separate key.
-fn connection_hash(key: SipKey, ends: &FourTuple) -> u32 {
+fn connection_hash(key: SipKey, tuple: &FourTuple) -> u32 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
-    hash_four_tuple(&mut hasher, ends);
+    hash_four_tuple(&mut hasher, tuple);
     hasher.finish() as u32
 }
 
 fn encode_cookie(
     secrets: &Secrets,
     now: Instant,
-    ends: &FourTuple,
+    tuple: &FourTuple,
     seq: SeqNum,
     kept: SynOptions,
 ) -> SeqNum {
     let [by_ends, by_time] = secrets.cookie;
     let period = period(now);
-    let low = hash(by_time, ends, seq, period, kept.options).wrapping_add(kept.mss) & HASH;
-    SeqNum::new(connection_hash(by_ends, ends).wrapping_add(period << 24).wrapping_add(low))
+    let low = hash(by_time, tuple, seq, period, kept.options).wrapping_add(kept.mss) & HASH;
+    SeqNum::new(connection_hash(by_ends, tuple).wrapping_add(period << 24).wrapping_add(low))
 }
 
 /// Returns the options in `cookie` if it is a valid cookie of this endpoint.
 fn decode_cookie(
     secrets: &Secrets,
     now: Instant,
-    ends: &FourTuple,
+    tuple: &FourTuple,
     seq: SeqNum,
     (cookie, options): (SeqNum, Option<u32>),
 ) -> Option<SynOptions> {
     let [by_ends, by_time] = secrets.cookie;
-    let value = cookie.raw().wrapping_sub(connection_hash(by_ends, ends));
+    let value = cookie.raw().wrapping_sub(connection_hash(by_ends, tuple));
     let now = period(now);
     let age = now.wrapping_sub(value >> 24) & 0xff;
     let sent = now.checked_sub(age).filter(|_| age < PERIODS)?;
-    let mss = value.wrapping_sub(hash(by_time, ends, seq, sent, options)) & HASH;
+    let mss = value.wrapping_sub(hash(by_time, tuple, seq, sent, options)) & HASH;
     ((mss as usize) < MSS.len()).then_some(SynOptions { mss, options })
 }
 
 impl Endpoint {
     /// TSval offset of a cookie connection. `random` is replaced by a keyed hash, because the ACK
     /// must reproduce it.
-    fn cookie_ts_base(&mut self, now: Instant, ends: &FourTuple, config: &Config) -> u32 {
+    fn cookie_ts_base(&mut self, now: Instant, tuple: &FourTuple, config: &Config) -> u32 {
         if config.timestamp_offset == TimestampOffset::Random {
-            return connection_hash(self.secrets.cookie[1], ends);
+            return connection_hash(self.secrets.cookie[1], tuple);
         }
-        self.secrets.initial_numbers(now, ends, config).1
+        self.secrets.initial_numbers(now, tuple, config).1
     }
 
     /// Answers a SYN with a cookie because its listener's backlog is full.
@@ -164,14 +164,14 @@ impl Endpoint {
     pub(super) fn send_cookie(
         &mut self,
         now: Instant,
-        ends: FourTuple,
+        tuple: FourTuple,
         seg: &Segment,
         config: Arc<Config>,
     ) -> Arrival {
-        let ip = ends.ip_version();
+        let ip = tuple.ip_version();
         let kept = SynOptions::of(seg, &config, ip.default_mss());
-        let isn = encode_cookie(&self.secrets, now, &ends, seg.seq, kept);
-        let ts_base = self.cookie_ts_base(now, &ends, &config);
+        let isn = encode_cookie(&self.secrets, now, &tuple, seg.seq, kept);
+        let ts_base = self.cookie_ts_base(now, &tuple, &config);
         let syn = kept.syn(seg, seg.seq);
         // The SYN-ACK of a connection that is discarded at once.
         let mut conn = Connection::accept(config, now, &syn, isn, ts_base).with_ip_version(ip);
@@ -185,8 +185,8 @@ impl Endpoint {
             let ahead = value.wrapping_sub(stamps.value).cast_signed() > 0;
             stamps.value = if ahead { value.wrapping_sub(TS_BITS + 1) } else { value };
         }
-        self.listeners.sent_cookie(ends.local_port, now + PERIOD * u64::from(PERIODS));
-        self.replies.push_back((ends, reply));
+        self.listeners.sent_cookie(tuple.local_port, now + PERIOD * u64::from(PERIODS));
+        self.replies.push_back((tuple, reply));
         Arrival::Cookie
     }
 
@@ -197,21 +197,21 @@ impl Endpoint {
     pub(super) fn complete_cookie(
         &mut self,
         now: Instant,
-        ends: FourTuple,
+        tuple: FourTuple,
         seg: &Segment,
     ) -> Option<Arrival> {
-        let config = self.listeners.cookie_config(ends.local_port, now)?;
+        let config = self.listeners.cookie_config(tuple.local_port, now)?;
         if seg.flags.intersects(Flags::SYN | Flags::RST) || !seg.flags.contains(Flags::ACK) {
             return None;
         }
         let stamps = seg.options.timestamps.filter(|_| config.timestamps);
         let options = stamps.map(|t| t.echo & TS_BITS);
         let (isn, seq) = (seg.ack.add(u64::from(u32::MAX)), seg.seq.add(u64::from(u32::MAX)));
-        let kept = decode_cookie(&self.secrets, now, &ends, seq, (isn, options))?;
-        let ts_base = self.cookie_ts_base(now, &ends, &config);
+        let kept = decode_cookie(&self.secrets, now, &tuple, seq, (isn, options))?;
+        let ts_base = self.cookie_ts_base(now, &tuple, &config);
         let syn = kept.syn(seg, seq);
         let mut conn =
-            Connection::accept(config, now, &syn, isn, ts_base).with_ip_version(ends.ip_version());
+            Connection::accept(config, now, &syn, isn, ts_base).with_ip_version(tuple.ip_version());
         // The SYN-ACK was sent at an unknown time.
         conn.poll_transmit(now)?;
         conn.forget_syn_time();
@@ -219,7 +219,7 @@ impl Endpoint {
         if matches!(conn.state(), State::SynReceived | State::Closed) {
             return None;
         }
-        let id = self.insert(ends, conn, None);
+        let id = self.insert(tuple, conn, None);
         Some(Arrival::Completed(id, accepted))
     }
 }

@@ -133,11 +133,11 @@ fn f(key: SipKey, tuple: &FourTuple, over: HashScope) -> u64 {
 }
 
 /// Hashes a four-tuple: addresses, then ports.
-pub(super) fn hash_four_tuple(hasher: &mut SipHasher24, ends: &FourTuple) {
-    write_address(hasher, ends.local);
-    write_address(hasher, ends.remote);
-    hasher.write(&ends.local_port.to_be_bytes());
-    hasher.write(&ends.remote_port.to_be_bytes());
+pub(super) fn hash_four_tuple(hasher: &mut SipHasher24, tuple: &FourTuple) {
+    write_address(hasher, tuple.local);
+    write_address(hasher, tuple.remote);
+    hasher.write(&tuple.local_port.to_be_bytes());
+    hasher.write(&tuple.remote_port.to_be_bytes());
 }
 
 fn write_address(hasher: &mut SipHasher24, address: IpAddr) {

@@ -1,4 +1,4 @@
-//! Segments, memory and transmissions that a peer can bring about.
+//! Bounds on the segments, memory and transmissions that a peer can cause.
 
 use lowtide_units::{Bytes, Duration};
 use lowtide_wire::SeqNum;
@@ -25,7 +25,7 @@ fn the_peer_cannot_make_segments_shorter_than_min_mss() {
         let peer = HostilePeer::open(profile(name), mss);
         assert_eq!(peer.mss(), payload, "{name}, MSS {mss}");
     }
-    // Our own MTU is no wish of the peer's.
+    // Our own MTU is not the peer's choice.
     let own = Config { mtu: 68, ..profile("linux") };
     assert_eq!(HostilePeer::open(own, 1).mss(), 16);
 }
@@ -40,30 +40,30 @@ fn path_mtu_reports_respect_min_mss_and_max_segments() {
     assert!(peer.conn.handle_icmp_report(peer.now, SeqNum::new(ISN + 1), report));
     assert_eq!(peer.mss(), 988);
 
-    // One byte less with each report: pieces of a byte remain of every segment.
+    // Each report reduces the MTU by one byte: every segment is cut and leaves a piece of one byte.
     let config = Config { send_buffer: Bytes::new(400_000), ..profile("linux") };
     let mut peer = HostilePeer::open(config, 1460);
     let una = peer.fill(200);
     let most = 2 * Sender::max_segments(peer.conn.config());
-    let mut believed = 0;
+    let mut accepted = 0;
     for mtu in (552..1500).rev() {
         let report = IcmpReport::TooBig { mtu };
         let seq = SeqNum::new(ISN + 1).add(una);
-        believed += u32::from(peer.conn.handle_icmp_report(peer.now, seq, report));
+        accepted += u32::from(peer.conn.handle_icmp_report(peer.now, seq, report));
         assert!(peer.conn.snd.board.len() <= most, "{} at {mtu}", peer.conn.snd.board.len());
     }
-    assert!((2..64).contains(&believed), "{believed}");
+    assert!((2..64).contains(&accepted), "{accepted}");
     let info = peer.conn.info();
-    assert_eq!(peer.conn.config().mtu, info.mss + 52, "what is refused changes nothing");
-    // With little in flight only their number counts.
+    assert_eq!(peer.conn.config().mtu, info.mss + 52, "a rejected report changes nothing");
+    // With little data in flight only the number of reports counts.
     let mut peer = HostilePeer::open(profile("linux"), 1460);
     peer.conn.send(1000);
     peer.drain_transmits();
-    let believed = (552..1500).rev().filter(|mtu| {
+    let accepted = (552..1500).rev().filter(|mtu| {
         let report = IcmpReport::TooBig { mtu: *mtu };
         peer.conn.handle_icmp_report(peer.now, SeqNum::new(ISN + 1), report)
     });
-    assert_eq!(believed.count(), 64);
+    assert_eq!(accepted.count(), 64);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn short_segments_in_flight_are_bounded_by_the_send_buffer() {
     let mut peer = HostilePeer::open(config, 1460);
     let most = Sender::max_segments(peer.conn.config());
     assert_eq!(most, 1954);
-    // The window is open for far more.
+    // The window would allow far more.
     let una = peer.fill(500);
     peer.conn.discard_unsent();
     let mut una = una;
@@ -84,7 +84,7 @@ fn short_segments_in_flight_are_bounded_by_the_send_buffer() {
         peer.conn.send(10);
         peer.drain_transmits();
     }
-    // What waits goes as soon as it is a full segment.
+    // Waiting data is sent as soon as it fills a segment.
     let full = 3 * most * 10 / peer.mss() as usize;
     assert!(
         (most..=most + full).contains(&peer.conn.snd.board.len()),
@@ -92,7 +92,7 @@ fn short_segments_in_flight_are_bounded_by_the_send_buffer() {
         peer.conn.snd.board.len()
     );
     peer.check_bounds("short segments", peer.acks);
-    // What a short MSS takes of the buffer is not there to be written to either.
+    // The share of the buffer that a short MSS takes cannot be written to either.
     let mut peer = HostilePeer::open(profile("linux"), 1);
     assert_eq!(peer.conn.send_space(), 8192 * 36);
     let mut peer = HostilePeer::open(profile("linux"), 536);
@@ -109,7 +109,8 @@ fn duplicate_acks_release_at_most_the_flight_at_the_start_of_recovery() {
             let una = peer.fill(100);
             let flight = (peer.conn.sent_upto() - una) / peer.mss();
             let mut sent = 0;
-            // With SACK agreed only news begin recovery; duplicates without any count from then on.
+            // With SACK, only newly SACKed data begins recovery; duplicates without SACK blocks
+            // count from then on.
             for n in (1..=4).filter(|_| sack) {
                 let start = una + 2 * n * peer.mss();
                 sent += peer.ack(una, &[(start, start + peer.mss())]).len() as u64;

@@ -1,5 +1,5 @@
-//! Times of hostile ACKs, printed on demand:
-//! `cargo test --release -p lowtide-tcp --lib times_of -- --ignored --nocapture`.
+//! Processing times of hostile ACKs, printed on demand: `cargo test --release -p lowtide-tcp --lib
+//! times_of -- --ignored --nocapture`.
 
 use alloc::vec::Vec;
 use std::println;

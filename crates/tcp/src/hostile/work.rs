@@ -1,4 +1,4 @@
-//! Entries of the scoreboard that hostile ACKs make a connection visit.
+//! Scoreboard entries that hostile ACKs make a connection visit.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::{HostilePeer, VISITS_PER_ACK, profile};
 use crate::config::{Config, RecoveryRule, Reduction};
 use crate::recovery::MAX_VISITED;
 
-/// Finders of losses, each with what a hostile peer can do most with.
+/// Loss detectors, each in the configuration that a hostile peer can exploit most.
 fn loss_detectors() -> Vec<(&'static str, Config)> {
     let rfc = profile("rfc");
     let newreno = Config { recovery: RecoveryRule::NewReno, ..rfc.clone() };
@@ -22,15 +22,15 @@ fn loss_detectors() -> Vec<(&'static str, Config)> {
         ("newreno", newreno),
         ("rack", rack),
     ];
-    // Small buffers fill soon; the bounds are the same.
+    // Small buffers fill soon; the bounds are unchanged.
     all.map(|(name, c)| (name, Config { send_buffer: Bytes::new(400_000), ..c })).to_vec()
 }
 
 /// Segments in flight in the tests of work.
 const FLIGHT: u64 = 600;
 
-/// Runs `attack` on a connection with [`FLIGHT`] segments of the least size in flight for each finder; the
-/// arguments are SND.UNA and the end of what is in flight.
+/// Runs `attack` on a connection with [`FLIGHT`] segments of minimum size in flight, for each loss
+/// detector. The arguments are SND.UNA and the end of the data in flight.
 fn run_attack(what: &str, mut attack: impl FnMut(&mut HostilePeer, u64, u64)) {
     for (name, config) in loss_detectors() {
         let mut peer = HostilePeer::open(config, 1);
@@ -53,7 +53,7 @@ fn repeated_broad_sack_blocks_are_not_walked_again() {
             peer.advance(Duration::from_us(10));
             peer.ack(una, &blocks);
             if round == 3 {
-                // From here on nothing is news: each ACK by itself keeps to the bound.
+                // From here on nothing is newly SACKed: each ACK alone meets the bound.
                 peer.max_visits_per_ack = 0;
             }
         }
@@ -72,7 +72,7 @@ fn every_other_segment_sacked_alone_from_below_above_and_the_middle() {
             let middle = (count / 4 + n / 2) | 1;
             peer.ack(una, &[block(n), block((count - n) | 1), block(middle)]);
         }
-        // Then everything at once, again and again.
+        // Then everything at once, repeatedly.
         for _ in 0..500 {
             peer.advance(Duration::from_us(3));
             peer.ack(una, &[(una + mss, end), (una + 2 * mss, end), (una + 3 * mss, end)]);
@@ -85,7 +85,7 @@ fn the_last_segment_sacked_and_then_repeated() {
     run_attack("overtaken segments", |peer, una, end| {
         let last = (end - peer.mss(), end);
         for _ in 0..2000 {
-            // Within the reordering window none of those that were overtaken is lost yet.
+            // Within the reordering window no overtaken segment is lost yet.
             peer.advance(Duration::from_ns(10));
             peer.ack(una, &[last]);
         }
@@ -107,7 +107,7 @@ fn sacked_retransmissions_that_make_earlier_ones_lost_again() {
             let sent = peer.ack(una, &blocks);
             let again = sent.iter().filter(|t| t.stream.start < end && t.stream.start > una);
             resent.extend(again.map(|t| (t.stream.start, t.stream.end)));
-            // One that was sent later arrives, so that one before it is lost once more.
+            // A later retransmission arrives, so that an earlier one is lost again.
             blocks = match resent.len() {
                 0 => alloc::vec![(end - mss, end)],
                 n if round % 2 == 0 => alloc::vec![resent.remove(n - 1)],
@@ -130,7 +130,7 @@ fn a_reneging_peer_costs_one_walk_per_timeout() {
             peer.fire_timer();
             walks += (end - una) / mss;
         }
-        // A timeout is no ACK: it may visit each segment a few times.
+        // A timeout is no ACK: it may visit each segment several times.
         peer.visits = peer.visits.saturating_sub(4 * walks);
     });
 }

@@ -1,10 +1,11 @@
-//! FreeBSD 15 by its sources and sysctls, set up for DCTCP: `cc` is CUBIC and `ecn` passive as it comes.
+//! FreeBSD 15 by its sources and sysctls, set up for DCTCP; its defaults are CUBIC for `cc` and
+//! passive for `ecn`.
 //!
-//! A scheme over it replaces what the scheme states: with `dctcp` the ECT of every packet, with `ecn`
-//! or `sack` another control. What the switches cannot say: a fixed slop is added to the timeout (here
-//! it is the least variance term), fast recovery comes down by PRR and an ECN cut in one step (here
-//! both in one step), a spurious timeout is undone by timestamps, buffers are tuned (the values here
-//! are where tuning ends).
+//! A scheme on top of it replaces the switches that the scheme sets: `dctcp` replaces the ECT of
+//! every packet, `ecn` or `sack` the congestion control. The switches cannot express: a fixed slop
+//! added to the timeout (here the minimum variance term); fast recovery by PRR with ECN cuts in one
+//! step (here both in one step); undo of a spurious timeout by timestamps; buffer tuning (here the
+//! final values).
 
 use super::{Assignment, Profile, set};
 

@@ -1,4 +1,4 @@
-//! What the standards say, and where they leave it open the choice and why.
+//! The values of the standards, and our choice with its reason if they leave one open.
 
 use super::{Profile, set};
 

@@ -1,7 +1,7 @@
-//! DCTCP as its paper describes it (SIGCOMM 2010, §3), to the letter: no CWR.
+//! DCTCP exactly as in its paper (SIGCOMM 2010, §3): no CWR.
 //!
-//! What the paper leaves open is as in `rfc`. Its sender never says CWR, so against a receiver of
-//! RFC 3168 the echo never ends and the window sits at its floor (ODCTCP §5.1.1).
+//! Values that the paper leaves open are those of `rfc`. The sender never sets CWR, so against an
+//! RFC 3168 receiver the echo never ends and the window stays at its floor (ODCTCP §5.1.1).
 
 use super::{Assignment, Profile, set};
 

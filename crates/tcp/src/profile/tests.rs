@@ -12,7 +12,7 @@ fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
         let text = switches::get_text(&Config::default(), a.switch).unwrap();
         assert_eq!(text, a.value, "{}", a.switch);
     }
-    // Whatever a profile sets, `rfc` sets back: it states every field but the pacing.
+    // `rfc` resets everything that a profile sets: it sets every field except pacing.
     for profile in PROFILES {
         let mut config = profile.config().unwrap();
         rfc.apply(&mut config).unwrap();

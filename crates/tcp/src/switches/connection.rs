@@ -1,4 +1,4 @@
-//! Switches that belong to the connection as a whole.
+//! Switches of the whole connection.
 
 use lowtide_units::Duration;
 

@@ -1,4 +1,4 @@
-//! Switches against blind attackers: numbers that strangers cannot guess, and what strangers may send.
+//! Switches against off-path attackers: unpredictable numbers, and validation of RST, SYN and ACK.
 
 use lowtide_units::Duration;
 

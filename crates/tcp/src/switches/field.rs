@@ -1,4 +1,5 @@
-//! How switches read and write fields of [`Config`](crate::Config): one shape per kind of field.
+//! Reading and writing of [`Config`](crate::Config) fields by switches, with one pair of functions
+//! per kind of field.
 
 use alloc::vec::Vec;
 
@@ -16,7 +17,7 @@ pub(super) fn names<T>(table: Names<T>) -> Vec<&'static str> {
 
 /// A variant as a value.
 pub(super) fn name_of<T: Copy + PartialEq>(table: Names<T>, variant: T) -> Value {
-    // Every variant is in its table: the test that walks all names holds that.
+    // Every variant is in its table: a test checks all names.
     Value::Name(table.iter().find(|(_, t)| *t == variant).map_or("", |(name, _)| name))
 }
 

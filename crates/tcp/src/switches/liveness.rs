@@ -1,4 +1,4 @@
-//! Switches about a peer that may be gone.
+//! Switches for the detection of a dead peer.
 
 use lowtide_units::Duration;
 
@@ -6,7 +6,7 @@ use super::field::{number, set_bool, set_count, set_duration, span};
 use super::{Side, Switch, unavailable};
 use crate::value::{Value, ValueKind};
 
-/// The longest idle time and timeout, a week.
+/// The maximum idle time and timeout: one week.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 pub(super) const LIVENESS: [Switch; 7] = [

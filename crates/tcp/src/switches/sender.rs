@@ -44,7 +44,7 @@ const INITIAL_WINDOW: Names<InitialWindow> =
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
     &[("timeout", RtoMinApplies::Timeout), ("variance", RtoMinApplies::Variance)];
 
-/// The limit that counts every acknowledged byte.
+/// The value without a limit: every acknowledged byte counts.
 const NO_LIMIT: &str = "none";
 
 pub(super) const SENDER: [Switch; 34] = [

@@ -6,8 +6,8 @@ use std::vec::Vec;
 
 use super::*;
 
-/// Every field of `Config` by the name its switch must have. The exhaustive pattern makes a new
-/// field a compile error here.
+/// Every field of `Config` under the name of its switch. The exhaustive pattern makes a new field a
+/// compile error here.
 fn fields(config: &Config) -> BTreeMap<&'static str, String> {
     macro_rules! table {
         ($($field:ident = $name:literal),* $(,)?) => {{

@@ -1,5 +1,5 @@
-//! Switches of features that this version does not have: one value works, the others are refused
-//! by name with the reason, so that nobody takes an absent feature for a present one.
+//! Switches of features that this version lacks. One value is accepted; the others are rejected by
+//! name with the reason, so that an absent feature cannot be mistaken for a present one.
 
 use crate::config::Config;
 use crate::value::{Value, ValueError, ValueKind};
@@ -21,7 +21,7 @@ macro_rules! unavailable {
     };
 }
 
-/// The kind has refused everything but the only value.
+/// The kind has rejected all values but the only one.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every switch")]
 fn accept(_: &mut Config, _: &Value) -> Result<(), ValueError> {
     Ok(())

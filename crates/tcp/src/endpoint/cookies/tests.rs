@@ -56,20 +56,20 @@ fn sent(endpoint: &mut Endpoint, now: Instant, id: ConnId) -> Vec<Segment> {
 
 /// A client's connection through a cookie: client, server, and the connection's ID at both.
 fn opened(client: &Config, server: &Config) -> (Endpoint, Endpoint, ConnId, ConnId) {
-    let (mut there, mut here) = (Endpoint::new(5), server_with_full_backlog(server));
-    let id = there.connect(at(10), CLIENT, 0, SERVER, PORT, Arc::new(client.clone())).unwrap();
-    let [first] = sent(&mut there, at(10), id)[..] else { panic!("one SYN") };
-    assert_eq!(arrive(&mut here, at(20), &first), Arrival::Cookie);
-    let answer = reply(&mut here);
+    let (mut client_end, mut server_end) = (Endpoint::new(5), server_with_full_backlog(server));
+    let id = client_end.connect(at(10), CLIENT, 0, SERVER, PORT, Arc::new(client.clone())).unwrap();
+    let [first] = sent(&mut client_end, at(10), id)[..] else { panic!("one SYN") };
+    assert_eq!(arrive(&mut server_end, at(20), &first), Arrival::Cookie);
+    let answer = reply(&mut server_end);
     assert!(answer.flags.contains(Flags::SYN | Flags::ACK));
-    there.handle_segment(at(30), CLIENT, SERVER, &answer, None);
-    let [last] = sent(&mut there, at(30), id)[..] else { panic!("one ACK") };
-    let Arrival::Completed(own, _) = arrive(&mut here, at(40), &last) else {
-        panic!("{:?}", reply(&mut here))
+    client_end.handle_segment(at(30), CLIENT, SERVER, &answer, None);
+    let [last] = sent(&mut client_end, at(30), id)[..] else { panic!("one ACK") };
+    let Arrival::Completed(own, _) = arrive(&mut server_end, at(40), &last) else {
+        panic!("{:?}", reply(&mut server_end))
     };
-    assert_eq!(here.conn(own).unwrap().state(), State::Established);
-    assert_eq!(there.conn(id).unwrap().state(), State::Established);
-    (there, here, id, own)
+    assert_eq!(server_end.conn(own).unwrap().state(), State::Established);
+    assert_eq!(client_end.conn(id).unwrap().state(), State::Established);
+    (client_end, server_end, id, own)
 }
 
 /// Both ends agree on the options for any configuration: with timestamps all options survive.
@@ -86,8 +86,8 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
             receive_buffer: Bytes::new(4_000_000),
             ..config()
         };
-        let (mut there, mut here, id, own) = opened(&side(0), &side(2));
-        let (client, server) = (there.conn(id).unwrap(), here.conn(own).unwrap());
+        let (mut client_end, mut server_end, id, own) = opened(&side(0), &side(2));
+        let (client, server) = (client_end.conn(id).unwrap(), server_end.conn(own).unwrap());
         let facts = |c: &Connection| (c.ts.is_some(), c.sack_ok, c.ecn.mode(), c.snd.mss);
         assert_eq!(facts(client), facts(server), "{bits:b}");
         assert_eq!(client.snd.snd_wscale > 0, server.snd.snd_wscale > 0, "{bits:b}");
@@ -105,20 +105,20 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
 #[test]
 fn accurate_ecn_falls_back_to_classic() {
     let wish = Config { ecn: EcnNegotiation::AccEcn, ..config() };
-    let (mut there, mut here, id, own) = opened(&wish, &wish);
-    assert_eq!(there.conn(id).unwrap().ecn.mode(), EcnMode::Classic);
-    assert_eq!(here.conn(own).unwrap().ecn.mode(), EcnMode::Classic);
+    let (mut client_end, mut server_end, id, own) = opened(&wish, &wish);
+    assert_eq!(client_end.conn(id).unwrap().ecn.mode(), EcnMode::Classic);
+    assert_eq!(server_end.conn(own).unwrap().ecn.mode(), EcnMode::Classic);
 }
 
 #[test]
 fn random_timestamp_offsets_are_reproduced() {
     let drawn = Config { timestamp_offset: TimestampOffset::Random, ..config() };
-    let (mut there, mut here, id, own) = opened(&config(), &drawn);
+    let (mut client_end, mut server_end, id, own) = opened(&config(), &drawn);
     // The server's next segment must pass the client's PAWS check.
-    here.conn(own).unwrap().send(100);
-    let [data] = sent(&mut here, at(50), own)[..] else { panic!("one segment") };
+    server_end.conn(own).unwrap().send(100);
+    let [data] = sent(&mut server_end, at(50), own)[..] else { panic!("one segment") };
     assert!(matches!(
-        there.handle_segment(at(60), CLIENT, SERVER, &data, None),
+        client_end.handle_segment(at(60), CLIENT, SERVER, &data, None),
         Arrival::Taken(to, _) if to == id
     ));
 }
