@@ -171,7 +171,8 @@ impl Setting {
     }
 }
 
-/// Every setting: all switches, then the parameters of every registered control, decoder and policy.
+/// Returns every setting: all switches, then the parameters of every registered congestion control,
+/// decoder and policy.
 pub fn all() -> Vec<Setting> {
     let mut out: Vec<Setting> = SWITCHES.iter().map(Setting::Switch).collect();
     let mut add = |owner, side, params: &'static [Param]| {

@@ -46,8 +46,8 @@ fn rfc8985_7_4_2_the_ack_of_a_probe() {
     ] {
         let mut tlp = probing(is_retrans);
         let flight_size = tlp.on_ack(&ack);
-        assert_eq!(flight_size, lost.then_some(3000), "{again} {ack:?}");
-        assert_eq!(tlp.end_seq().is_none(), decided, "{again} {ack:?}");
+        assert_eq!(flight_size, lost.then_some(3000), "{is_retrans} {ack:?}");
+        assert_eq!(tlp.end_seq().is_none(), decided, "{is_retrans} {ack:?}");
     }
 }
 
