@@ -13,8 +13,8 @@ pub(super) static PROFILE: Profile =
     Profile { name: "freebsd", summary: "FreeBSD 15, set up for DCTCP", settings: SETTINGS };
 
 const SETTINGS: &[Assignment] = &[
-    set("cc", "dctcp", "cc_dctcp.ko; net.inet.tcp.cc.algorithm is cubic as it comes"),
-    set("ecn", "rfc3168", "net.inet.tcp.ecn.enable = 1; 2 (passive) as it comes"),
+    set("cc", "dctcp", "cc_dctcp.ko; net.inet.tcp.cc.algorithm is cubic by default"),
+    set("ecn", "rfc3168", "net.inet.tcp.ecn.enable = 1; 2 (passive) by default"),
     set("feedback", "freebsd", "dctcp_ack_received: one MSS less at a flip"),
     set("ect", "data", "tcp_ecn_output_established"),
     set("cwr", "after-reduction", "TF2_ECN_SND_CWR"),

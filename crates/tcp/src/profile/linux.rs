@@ -15,7 +15,7 @@ use super::{Profile, set};
 
 pub(super) static PROFILE: Profile = Profile {
     name: "linux",
-    summary: "Linux 6.18 as it comes",
+    summary: "Linux 6.18 with default settings",
     settings: &[
         set("cc", "cubic", "Kconfig DEFAULT_TCP_CONG"),
         set("feedback", "rfc3168", "tcp_input.c, ECE in CA_CWR"),
@@ -85,7 +85,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("dctcp.order", "estimate-first", "tcp_ack: in_ack_event before tcp_fastretrans_alert"),
         set("dctcp.after-idle", "keep", "tcp_dctcp.c: nothing on CA_EVENT_TX_START"),
         set("dctcp.loss-from", "cwnd", "dctcp_react_to_loss: max(cwnd / 2, 2)"),
-        set("dctcp.loss-after-cut", "again", "dctcp_react_to_loss: cwnd as it then is"),
+        set("dctcp.loss-after-cut", "again", "dctcp_react_to_loss: the current cwnd"),
         set("dctcp.slow-start-end", "exact", "tcp_slow_start: min(cwnd + acked, ssthresh)"),
         set("dctcp.flip", "split", "dctcp_ece_ack_update: the old ACK first"),
         set("dctcp.cwr-ack", "at-once", "tcp_ecn_accept_cwr: ICSK_ACK_NOW"),

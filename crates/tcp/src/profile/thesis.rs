@@ -13,7 +13,7 @@ use super::{Assignment, Profile, set};
 
 pub(super) static ORIGINAL: Profile = Profile {
     name: "thesis-original",
-    summary: "ODCTCP thesis: \"Linux DCTCP\", congestion recovery kept, no CWR",
+    summary: "ODCTCP thesis: \"Linux DCTCP\", with congestion recovery, no CWR",
     settings: &join(&[
         set("cwr", "never", "ODCTCP §4.2.1, §5.1.1: DCTCP does not use the CWR flag"),
         set("freeze-growth", "round", "ODCTCP §4.2.1: the congestion recovery mode is kept"),

@@ -33,9 +33,9 @@ pub(super) const KEEP_ALIVE_PROBE: Switch = unavailable!(
     "empty",
     &[(
         "one-byte",
-        "a probe with a garbage byte has no place here: payload is the driver's stream"
+        "a probe with a garbage byte is not supported: payload comes from the driver's stream"
     )],
-    "What a keep-alive probe carries.",
+    "The payload of a keep-alive probe.",
     "RFC 9293 §3.8.4 (SHLD-12, MAY-6)"
 );
 
@@ -43,8 +43,12 @@ pub(super) const USER_TIMEOUT_OPTION: Switch = unavailable!(
     "user-timeout-option",
     Side::Connection,
     "off",
-    &[("on", "the user timeout option (RFC 5482 §3) comes later; `user-timeout` works without it")],
-    "Whether the user timeout is told to the peer.",
+    &[(
+        "on",
+        "the user timeout option (RFC 5482 §3) is not implemented; `user-timeout` works \
+              without it"
+    )],
+    "Send the user timeout to the peer.",
     "RFC 5482 §3"
 );
 
@@ -54,9 +58,10 @@ pub(super) const ACCECN_OPTION: Switch = unavailable!(
     "off",
     &[(
         "on",
-        "the options with byte counters (kinds 172 and 174) come later; AccECN counts packets without"
+        "the options with byte counters (kinds 172 and 174) are not implemented; AccECN counts \
+         packets without them"
     )],
-    "Whether Accurate ECN also counts bytes, in an option.",
+    "AccECN also counts bytes, in an option.",
     "RFC 9768 §3.2.3"
 );
 
@@ -64,7 +69,7 @@ pub(super) const BUFFER_TUNING: Switch = unavailable!(
     "buffer-tuning",
     Side::Connection,
     "fixed",
-    &[("auto", "automatic tuning of send and receive buffers comes later; set their sizes")],
-    "Whether buffers keep the size that was set.",
+    &[("auto", "automatic tuning of send and receive buffers is not implemented; set their sizes")],
+    "Keep the configured buffer sizes.",
     "RFC 9293 §3.8.6"
 );
