@@ -131,7 +131,7 @@ impl Receiver {
         self.rcv_wscale = shift;
     }
 
-    /// The handshake is over.
+    /// Sets the MSS and the ACK policy at the end of the handshake.
     pub(crate) fn establish(&mut self, mss: u32, policy: Box<dyn AckPolicy>) {
         self.mss = mss;
         self.policy = Some(policy);
@@ -371,7 +371,7 @@ impl Receiver {
         self.split = None;
     }
 
-    /// The peer's FIN and all data before it have arrived.
+    /// Returns whether the peer's FIN and all data before it have arrived.
     pub(crate) fn finished(&self) -> bool {
         self.fin_at.is_some_and(|f| self.nxt > f)
     }
@@ -381,8 +381,8 @@ impl Receiver {
         if self.finished() { self.nxt - 1 } else { self.nxt }
     }
 
-    /// The application read `n` bytes. Returns true if the window opened enough for a window
-    /// update.
+    /// Records that the application read `n` bytes. Returns whether the window opened enough for a
+    /// window update.
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
         let gain = self.target().saturating_sub(self.right_edge);
@@ -396,8 +396,8 @@ impl Receiver {
         self.readable_upto().saturating_sub(self.consumed)
     }
 
-    /// A segment with `ce` CE packets was accepted under AccECN. Returns true if the policy
-    /// requests an immediate ACK.
+    /// Passes the CE packets of an accepted segment to the policy (AccECN). Returns whether the
+    /// policy requests an immediate ACK.
     pub(crate) fn on_ce_packets(&mut self, ce: u32, data: bool) -> bool {
         self.window_unchanged = None;
         let marks = CeSample { ce, data, ack_pending: self.ack_pending };
@@ -425,7 +425,7 @@ impl Receiver {
         self.ack_deadline
     }
 
-    /// The delayed-ACK timer fired.
+    /// Handles the delayed-ACK timer.
     pub(crate) fn on_ack_timer(&mut self, now: Instant) {
         if self.ack_pending && self.ack_deadline <= now {
             if !self.ack_now {

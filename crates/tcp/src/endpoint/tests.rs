@@ -104,7 +104,7 @@ fn connection_work(connections: u64) -> (usize, usize) {
         open_and_close(at(4 * n), &mut client, &mut server, &config);
     }
     assert!(client.is_empty() && server.is_empty());
-    assert!(client.slots.len() == 1 && server.slots.len() == 1, "slots are used again");
+    assert!(client.slots.len() == 1 && server.slots.len() == 1, "slots are reused");
     assert_eq!(client.time_waits(at(4 * (connections - 1))), 15_000.min(connections as usize));
     (client.ports_tried, client.time_waits.entries_visited)
 }
@@ -344,7 +344,7 @@ fn a_newer_syn_does_not_end_time_wait_while_the_backlog_is_full() {
 
 /// The ISN follows the clock, so a client may reuse a port.
 #[test]
-fn rfc6528_3_the_same_ends_again_are_newer_by_clock_alone() {
+fn rfc6528_3_a_reused_four_tuple_is_newer_by_clock_alone() {
     let config =
         Config { timestamps: false, time_wait: Duration::from_secs(1), ..Config::default() };
     let mut client = Endpoint::new(1);
@@ -361,7 +361,7 @@ fn rfc6528_3_the_same_ends_again_are_newer_by_clock_alone() {
 
 /// RFC 1337 in the table as in a connection: `time-wait-reset` decides.
 #[test]
-fn rfc1337_3_a_reset_in_time_wait_is_the_same_for_held_and_released() {
+fn rfc1337_3_a_rst_in_time_wait_has_the_same_effect_held_and_released() {
     for (rule, ends) in [(TimeWaitReset::Ignore, false), (TimeWaitReset::End, true)] {
         for released in [false, true] {
             let config = Config { time_wait_reset: rule, ..Config::default() };
@@ -410,7 +410,7 @@ fn the_challenge_ack_limit_is_per_connection() {
 
 /// Events reach the driver through the endpoint when the peer is silent.
 #[test]
-fn a_connection_that_keep_alive_gives_up_is_released_without_time_wait() {
+fn a_connection_closed_by_keep_alive_is_released_without_time_wait() {
     let config = Config {
         keep_alive: true,
         keep_alive_idle: Duration::from_secs(1),

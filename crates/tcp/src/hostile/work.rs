@@ -26,7 +26,7 @@ fn loss_detectors() -> Vec<(&'static str, Config)> {
     all.map(|(name, c)| (name, Config { send_buffer: Bytes::new(400_000), ..c })).to_vec()
 }
 
-/// Segments in flight in the tests of work.
+/// Segments in flight at the start of each attack.
 const FLIGHT: u64 = 600;
 
 /// Runs `attack` on a connection with [`FLIGHT`] segments of minimum size in flight, for each loss

@@ -29,7 +29,7 @@ impl Liveness {
         una: 0,
     };
 
-    /// An acceptable segment arrived.
+    /// Records an acceptable segment.
     pub(crate) const fn on_segment(&mut self, now: Instant) {
         self.last_received_at = now;
         self.probes = 0;

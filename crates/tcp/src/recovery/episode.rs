@@ -68,7 +68,7 @@ impl Episode {
         self.rescued = false;
         self.inflation = 0;
     }
-    /// The retransmission timer fired with SND.NXT at `recovery_point`.
+    /// Begins recovery after a retransmission timeout with SND.NXT at `recovery_point`.
     pub(crate) fn on_rto(&mut self, recovery_point: u64) {
         self.phase = RecoveryPhase::Timeout { recovery_point };
         self.recover = Some(recovery_point);

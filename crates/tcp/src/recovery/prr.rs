@@ -64,7 +64,7 @@ impl Prr {
         }
     }
 
-    /// For recovery without SACK: `bytes` of duplicates have arrived when it begins.
+    /// Sets the bytes of duplicate ACKs that began recovery without SACK.
     pub(crate) const fn with_dupacks(mut self, bytes: u64) -> Self {
         self.dupack_delivered = bytes;
         self
@@ -154,8 +154,7 @@ impl Prr {
         }
     }
 
-    /// A timer, not an ACK, detected losses: one of the segments may be sent if the target has
-    /// room.
+    /// Allows one segment after a timer detected losses, if the target has room.
     pub(crate) fn on_timer(&mut self, in_flight: u64, target: u64, mss: u64) {
         if in_flight.saturating_add(mss) <= target {
             self.budget = self.budget.max(mss);
@@ -163,7 +162,7 @@ impl Prr {
         self.force(mss);
     }
 
-    /// Data was sent or retransmitted.
+    /// Records bytes sent or retransmitted.
     pub(crate) const fn on_sent(&mut self, bytes: u64) {
         self.sent = true;
         self.out = self.out.saturating_add(bytes);

@@ -13,7 +13,7 @@ use super::InOrderAck;
 
 /// SACKed segments that indicate a loss while no reordering was seen (RFC 8985 §6.2 step 4).
 const DUP_THRESH: u32 = 3;
-/// Recoveries after which a widened reordering window shrinks again (RFC 8985 §6.2 step 4).
+/// Recoveries after which a widened reordering window is reset (RFC 8985 §6.2 step 4).
 const PERSIST: u32 = 16;
 
 /// The order of transmission: send time, then end offset as the tie-breaker (`RACK_sent_after`).

@@ -397,7 +397,7 @@ impl Scoreboard {
         None
     }
 
-    /// `[start, end)` was retransmitted at `at`.
+    /// Records the retransmission of `[start, end)` at `at`.
     pub(crate) fn on_retransmit(&mut self, start: u64, end: u64, at: Instant) {
         let from = self.sent.partition_point(|s| s.end() <= start);
         for position in from..self.sent.len() {

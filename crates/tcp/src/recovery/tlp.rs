@@ -35,7 +35,7 @@ impl Tlp {
         self.end_seq.is_none() && !self.unmeasured
     }
 
-    /// A probe was sent, up to SND.NXT; `flight_size` bytes were in flight before it.
+    /// Records a probe sent up to SND.NXT; `flight_size` bytes were in flight before it.
     pub(crate) const fn on_sent(&mut self, snd_nxt: u64, is_retrans: bool, flight_size: u64) {
         self.end_seq = Some(snd_nxt);
         self.flight_size = flight_size;
@@ -43,7 +43,7 @@ impl Tlp {
         self.unmeasured = true;
     }
 
-    /// The RTT was measured.
+    /// Records an RTT measurement.
     pub(crate) const fn on_rtt_sample(&mut self) {
         self.unmeasured = false;
     }

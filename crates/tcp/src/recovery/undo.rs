@@ -37,13 +37,13 @@ pub(crate) struct EifelAck {
 }
 
 impl Eifel {
-    /// Recovery begins; nothing was retransmitted yet (step 1).
+    /// Arms the detector: recovery begins, and nothing was retransmitted yet (step 1).
     pub(crate) const fn arm(&mut self) {
         self.armed = true;
         self.retransmit_ts = None;
     }
 
-    /// A retransmission with TSval `value` is sent; only the first of an episode counts (step 2).
+    /// Records the TSval of a retransmission; only the first of an episode counts (step 2).
     pub(crate) const fn on_retransmit(&mut self, value: u32) {
         if self.armed {
             self.armed = false;
@@ -51,7 +51,7 @@ impl Eifel {
         }
     }
 
-    /// A DSACK arrived (condition of step 5).
+    /// Records a DSACK (condition of step 5).
     pub(crate) const fn on_dsack(&mut self) {
         self.dsack_seen = true;
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_acks_are_told_from_late_data() {
+    fn lost_acks_are_distinguished_from_late_data() {
         assert!(!sent_at(10).is_spurious(EifelAck { dsack: true, ..ECHO }));
         assert!(!sent_at(10).is_spurious(EifelAck { acks_all: true, ..ECHO }));
         let mut eifel = sent_at(10);

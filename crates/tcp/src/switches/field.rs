@@ -10,7 +10,7 @@ use crate::value::{Value, ValueError, ValueKind};
 /// The names of the variants of one enum.
 pub(super) type Names<T> = &'static [(&'static str, T)];
 
-/// The names alone, for [`Kind::Name`].
+/// The names alone, for [`ValueKind::Name`].
 pub(super) fn names<T>(table: Names<T>) -> Vec<&'static str> {
     table.iter().map(|(name, _)| *name).collect()
 }
@@ -47,7 +47,7 @@ pub(super) fn set_bytes(slot: &mut Bytes, value: &Value) -> Result<(), ValueErro
     assign(slot, if let Value::Bytes(b) = value { Some(*b) } else { None }, value)
 }
 
-/// Sets a span of time.
+/// Sets a duration.
 pub(super) fn set_duration(slot: &mut Duration, value: &Value) -> Result<(), ValueError> {
     assign(slot, if let Value::Duration(d) = value { Some(*d) } else { None }, value)
 }
@@ -65,12 +65,12 @@ fn assign<T>(slot: &mut T, new: Option<T>, value: &Value) -> Result<(), ValueErr
     Ok(())
 }
 
-/// A span from `min` to `max`.
+/// The kind of a duration from `min` to `max`.
 pub(super) const fn span(min: Duration, max: Duration) -> ValueKind {
     ValueKind::Duration { min, max }
 }
 
-/// A number from `min` to `max`.
+/// The kind of a count from `min` to `max`.
 pub(super) const fn number(min: u64, max: u64) -> ValueKind {
     ValueKind::Count { min, max }
 }

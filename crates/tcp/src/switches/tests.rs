@@ -63,7 +63,7 @@ fn samples(kind: ValueKind) -> Vec<Value> {
 }
 
 #[test]
-fn every_field_has_exactly_one_switch_and_every_switch_moves_its_field_alone() {
+fn every_field_has_exactly_one_switch_and_every_switch_changes_only_its_field() {
     let default = Config::default();
     let before = fields(&default);
     for name in before.keys() {
@@ -127,7 +127,7 @@ fn every_default_of_a_parameter_is_accepted_and_documented() {
 }
 
 #[test]
-fn features_of_a_later_version_are_refused_by_name() {
+fn unavailable_features_are_rejected_by_name() {
     for (name, text) in [
         ("keep-alive-probe", "one-byte"),
         ("user-timeout-option", "on"),

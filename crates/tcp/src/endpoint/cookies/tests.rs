@@ -163,7 +163,7 @@ fn handshake(server: &mut Endpoint, now: Instant, first: &Segment) -> Segment {
 }
 
 #[test]
-fn a_cookie_is_good_for_one_period_and_the_next() {
+fn a_cookie_is_valid_in_its_period_and_the_next() {
     for (sent_ms, back_ms, good) in
         [(0, 100, true), (63_000, 65_000, true), (63_000, 127_999, true), (63_000, 128_000, false)]
     {
@@ -207,7 +207,7 @@ fn a_forged_ack_opens_nothing_and_is_reset() {
 }
 
 #[test]
-fn guesses_at_the_number_do_not_open_connections() {
+fn guessed_cookies_do_not_open_connections() {
     let mut server = server_with_full_backlog(&config());
     let ack = handshake(&mut server, at(1), &syn(9, 77));
     let mut state = 1_u64;
@@ -236,7 +236,7 @@ fn without_a_flood_no_ack_opens_a_connection() {
 
 /// The ACK is lost and data arrives first: it has the same numbers and is accepted.
 #[test]
-fn data_may_bring_the_cookie_back() {
+fn data_may_return_the_cookie() {
     let mut server = server_with_full_backlog(&config());
     let mut ack = handshake(&mut server, at(1), &syn(9, 77));
     ack.payload_len = 100;

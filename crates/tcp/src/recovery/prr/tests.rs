@@ -162,7 +162,7 @@ fn an_ack_that_delivers_nothing_changes_nothing() {
 }
 
 #[test]
-fn below_the_target_a_safe_ack_adds_a_segment_and_the_target_bounds() {
+fn below_the_target_a_safe_ack_adds_a_segment_and_the_target_limits() {
     for (safe, in_flight, budget) in
         [(false, 5000, 1000), (true, 5000, 2000), (true, 8500, 1500), (true, 10_000, 0)]
     {

@@ -199,7 +199,7 @@ impl Scoreboard {
         out
     }
 
-    /// The segment that ends at `order.end` was retransmitted.
+    /// Records the retransmission of the segment that ends at `order.end`.
     pub(super) fn note_retransmission(&mut self, order: SendOrder) {
         let limit = 2 * self.sent.len() + COMPACT_FROM;
         let Some(times) = self.index.as_mut().and_then(|index| index.times.as_mut()) else {
@@ -212,7 +212,7 @@ impl Scoreboard {
         }
     }
 
-    /// The retransmission timer fired: marks the first segment lost, and the segments sent at least
+    /// Marks segments lost after a retransmission timeout: the first, and those sent at least
     /// `loss_delay` ago (RFC 8985 §6.3). If the peer has reneged, marks all.
     pub(crate) fn mark_lost_on_rto(&mut self, now: Instant, loss_delay: Duration) {
         if self.sent.front().is_some_and(|s| s.has(SACKED)) {

@@ -10,7 +10,7 @@ use super::visits::count_visit;
 use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
-    /// The peer SACKed `[start, end)` beyond SND.UNA. Returns true if any segment was newly SACKed.
+    /// Marks `[start, end)` beyond SND.UNA as SACKed. Returns whether any segment was newly SACKed.
     pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Acked) -> bool {
         let mut at = self.sent.partition_point(|s| s.start < start);
         let Some(from) = self.sent.get(at).map(|s| s.start) else { return false };

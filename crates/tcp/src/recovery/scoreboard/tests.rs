@@ -18,7 +18,7 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) -> bool {
 }
 
 #[test]
-fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
+fn a_much_smaller_window_frees_memory_once() {
     let mut board = Scoreboard::default();
     let push = |board: &mut Scoreboard, i: u64| {
         board.push(100 * i, 100, Instant::ZERO, 0, Instant::ZERO, false);
@@ -99,7 +99,7 @@ fn a_retransmission_is_in_the_pipe_until_it_is_sacked() {
 }
 
 #[test]
-fn timeout_forgets_retransmissions_and_keeps_sacks() {
+fn a_timeout_clears_retransmissions_and_keeps_sacks() {
     let mut b = board(5);
     sack(&mut b, 1, 4);
     b.detect_losses(MSS);

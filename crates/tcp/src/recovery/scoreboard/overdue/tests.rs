@@ -45,7 +45,7 @@ fn overdue_segments_sent_before_the_newest_are_lost() {
 }
 
 #[test]
-fn a_retransmission_is_judged_by_its_own_time() {
+fn a_retransmission_is_overdue_by_its_own_send_time() {
     let mut b = board(&[0, 0, 0]);
     sack(&mut b, 2, 3);
     b.mark_overdue_lost(at(100), newest(0, 3), LOSS_DELAY);
@@ -62,7 +62,7 @@ fn a_retransmission_is_judged_by_its_own_time() {
 }
 
 #[test]
-fn a_timeout_loses_the_first_segment_and_what_is_as_old() {
+fn a_timeout_marks_the_first_segment_and_equally_old_ones_lost() {
     let mut b = board(&[0, 10, 90, 95]);
     sack(&mut b, 1, 2);
     b.mark_lost_on_rto(at(110), LOSS_DELAY);
