@@ -60,8 +60,8 @@ impl Connection {
         }
         // After the peer closed the window over data in flight, retransmissions may go on as long
         // as the peer answers (RFC 9293 §3.8.6, SHLD-17): then only unanswered timeouts count.
-        let unanswered = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
-        if unanswered >= self.config.retries {
+        let attempts = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
+        if attempts >= self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }

@@ -57,8 +57,8 @@ impl Connection {
         if self.loss_detector() != LossDetector::Rack {
             return None;
         }
-        let least = self.rtt.min().unwrap_or(Duration::ZERO);
-        let by_path = Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()));
+        let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
+        let by_path = Instant::from_ps(now.as_ps().saturating_sub(min_rtt.as_ps()));
         let echo = self.ts.as_ref().zip(seg.options.timestamps);
         let by_echo = echo.and_then(|(ts, option)| ts.latest_send_time(now, option.echo));
         let rack = &self.snd.recovery_ext.as_ref()?.rack;

@@ -114,7 +114,7 @@ impl Reassembly {
         while left > 0 {
             // The latest ranges so far, latest first; an unused slot has `touched` 0.
             let mut latest = [Held { start: 0, end: 0, touched: 0 }; BLOCKS_PER_SCAN];
-            let most = left.min(BLOCKS_PER_SCAN);
+            let limit = left.min(BLOCKS_PER_SCAN);
             for held in self.held.iter().filter(|h| h.touched < below) {
                 #[cfg(test)]
                 self.scanned.set(self.scanned.get() + 1);
@@ -124,13 +124,13 @@ impl Reassembly {
                     latest[place..].rotate_right(1);
                 }
             }
-            let found = latest.iter().take(most).take_while(|h| h.touched > 0);
+            let found = latest.iter().take(limit).take_while(|h| h.touched > 0);
             let mut n = 0;
             for held in found {
                 take(held.start, held.end);
                 (below, n) = (held.touched, n + 1);
             }
-            left = if n < most { 0 } else { left - n };
+            left = if n < limit { 0 } else { left - n };
         }
     }
 

@@ -386,10 +386,10 @@ impl Receiver {
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
         let gain = self.target().saturating_sub(self.right_edge);
-        let least = u64::from(self.mss).min(self.buffer / 2);
+        let threshold = u64::from(self.mss).min(self.buffer / 2);
         gain > 0
             && (gain >= self.buffer.min(self.max_window()) / 2
-                || (gain >= least && self.window() < least))
+                || (gain >= threshold && self.window() < threshold))
     }
 
     pub(crate) fn unread(&self) -> u64 {
