@@ -17,7 +17,7 @@ const PIECE: usize = 16 << 10;
 /// A stream that can be aborted.
 pub trait AbortableStream: ByteStream {
     /// Aborts the connection with RST, at the latest when the stream is dropped. Unlike
-    /// [`Pipe::abort`], it sends no FIN before.
+    /// [`ByteStream::abort`], it sends no FIN before.
     fn reset(&self);
 }
 

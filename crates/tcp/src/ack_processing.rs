@@ -10,8 +10,8 @@ use crate::config::UndoRule;
 use crate::connection::Connection;
 use crate::event::{EventKind, SegmentError};
 use crate::feedback::{AckView, CeFeedback};
-use crate::losses::{Finder, News};
-use crate::recovery::{Acked, Answer, is_dsack};
+use crate::loss_detection::{AckSummary, LossDetector};
+use crate::recovery::{Acked, EifelAck, is_dsack};
 use crate::rtt::{elapsed_ticks, round_to_ticks};
 use crate::sender::{LimitedBy, RecoveryExt};
 
@@ -32,7 +32,7 @@ impl Connection {
         }
         if ack > self.snd.nxt as i64 {
             cold_path();
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
             return Err(SegmentError::AckOfUnsent);
         }
         if ack < self.snd.una as i64 {
@@ -79,7 +79,7 @@ impl Connection {
         let feedback = self.decode_feedback(seg, &acked, advanced || newer_timestamp);
         if !plain
             && self.ts.is_some()
-            && (!seg.options.sack.is_empty() || self.snd.episode.repairing())
+            && (!seg.options.sack.is_empty() || self.snd.episode.in_recovery())
         {
             self.undo_spurious(now, seg, advanced, feedback.congested);
         }
@@ -108,10 +108,16 @@ impl Connection {
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
         let dsack = if has_ext && !plain { self.dsack_of(seg) } else { None };
-        let news = News { advanced, duplicate, window_moved, sacked: sack_news, dsack };
+        let news = AckSummary {
+            advanced,
+            duplicate,
+            window_changed: window_moved,
+            sacked: sack_news,
+            dsack,
+        };
         // With nothing in flight nothing can be lost, and on the fast path nothing is.
         let (lost_bytes, lost_segments) = if !plain && (has_ext || prior_flight_size > 0) {
-            self.recover(now, &acked, &news)
+            self.advance_recovery(now, &acked, &news)
         } else {
             (0, 0)
         };
@@ -168,7 +174,7 @@ impl Connection {
         if reaction == Reaction::Reduced && sample.ece {
             self.counters.ecn_reductions += 1;
             self.ecn.on_cut(self.snd.nxt);
-            self.reduce_for_ecn(&acked);
+            self.begin_ecn_reduction(&acked);
         } else if reaction == Reaction::Reduced {
             // A delay-based control computes its window in one step and owes no CWR.
             self.counters.delay_reductions += 1;
@@ -176,13 +182,13 @@ impl Connection {
         self.rearm_rto(now, advanced);
         if has_ext {
             if self.snd.prr().is_some() {
-                self.reduce_on(&acked, &news, lost_bytes == 0);
+                self.update_prr(&acked, &news, lost_bytes == 0);
             }
             if plain {
-                self.restart_loss_probe(now, true);
+                self.rearm_loss_probe(now, true);
             } else {
-                self.judge_loss_probe(now, seg, &news);
-                self.restart_loss_timers(now, advanced);
+                self.on_loss_probe_acked(now, seg, &news);
+                self.rearm_loss_timers(now, advanced);
             }
         }
     }
@@ -191,13 +197,14 @@ impl Connection {
     /// SND.UNA only acknowledges data.
     #[inline]
     fn on_fast_path(&self) -> bool {
-        let first = self.snd.board.first_sending();
+        let first = self.snd.board.first_send_order();
         // After SACK reneging, a segment sent later has already arrived.
         let quiet = |ext: &RecoveryExt| {
-            ext.tlp.end().is_none() && first.is_some_and(|first| !ext.rack.is_ahead_of(first))
+            ext.tlp.end_seq().is_none()
+                && first.is_some_and(|first| !ext.rack.newest_sent_after(first))
         };
         self.snd.board.is_plain(self.snd.una)
-            && !self.snd.episode.repairing()
+            && !self.snd.episode.in_recovery()
             && self.timers.reorder == Instant::FAR_FUTURE
             && self.snd.recovery_ext.as_deref().is_none_or(quiet)
     }
@@ -208,7 +215,7 @@ impl Connection {
         let arrived = self.snd.board.ack_in_order(ack, acked);
         self.snd.episode.dup_acks = 0;
         self.snd.limited_transmit_bytes = 0;
-        let by_time = self.finder() == Finder::Time;
+        let by_time = self.loss_detector() == LossDetector::Rack;
         let Some(ext) = &mut self.snd.recovery_ext else { return };
         if ext.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
             ext.prr = None;
@@ -222,7 +229,7 @@ impl Connection {
     #[inline(never)]
     fn ack_slow_path(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
         if self.snd.recovery_ext.is_some() {
-            acked.arrivals = self.listen_for_order(now, seg);
+            acked.rack_sample = self.rack_sample(now, seg);
         }
         self.snd.board.ack(ack, acked);
         self.snd.una = ack;
@@ -236,7 +243,7 @@ impl Connection {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
             let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
             self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
-            self.snd.board.doubt_last();
+            self.snd.board.mark_ambiguous();
             self.snd.nxt = end;
             self.snd.window_probe_end = None;
         }
@@ -297,18 +304,18 @@ impl Connection {
         if dsack {
             self.snd.eifel.on_dsack();
         }
-        if !advanced || !self.snd.episode.repairing() {
+        if !advanced || !self.snd.episode.in_recovery() {
             return;
         }
-        let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
+        let answer = EifelAck { echo: option.echo, dsack, acks_all: self.snd.board.is_empty() };
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }
         let in_flight = self.snd.board.len();
-        if !self.snd.eifel.allows(self.snd.una, self.snd.nxt, in_flight) {
+        if !self.snd.eifel.may_undo(self.snd.una, self.snd.nxt, in_flight) {
             return;
         }
-        self.snd.board.nothing_lost();
+        self.snd.board.undo_losses();
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.prr = None;
         }
@@ -336,7 +343,7 @@ impl Connection {
         acked: &Acked,
         advanced: bool,
     ) -> Option<Duration> {
-        let clean = acked.newest.as_ref().filter(|_| !acked.waited);
+        let clean = acked.newest.as_ref().filter(|_| !acked.filled_hole);
         let sample = match (clean, &self.ts, seg.options.timestamps) {
             (Some(newest), _, _) => {
                 Some(elapsed_ticks(newest.at, now, self.config.rtt_granularity))
@@ -351,7 +358,7 @@ impl Connection {
             Some(rtt) => {
                 self.rtt.sample(&self.config, rtt);
                 if let Some(ext) = &mut self.snd.recovery_ext {
-                    ext.tlp.measured();
+                    ext.tlp.on_rtt_sample();
                 }
             }
             None if advanced => self.rtt.reset_backoff(),

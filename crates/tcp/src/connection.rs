@@ -153,7 +153,7 @@ impl Connection {
         if result.is_err() {
             self.counters.rejected += 1;
         }
-        self.note_waiting(now);
+        self.track_unacked(now);
         result
     }
 
@@ -161,7 +161,7 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.snd.quota = SendQuota::UNKNOWN;
         self.expire(now);
-        self.note_waiting(now);
+        self.track_unacked(now);
     }
 
     /// The next segments to send; `None` if there is nothing to send now.
@@ -175,7 +175,7 @@ impl Connection {
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
         let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, out);
-        self.note_waiting(now);
+        self.track_unacked(now);
         sends
     }
 
@@ -212,7 +212,7 @@ impl Connection {
     #[inline(always)]
     pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
-        if self.minds_liveness() {
+        if self.tracks_liveness() {
             cold_path();
             at = at.min(self.liveness_deadline());
         }
@@ -278,7 +278,7 @@ impl Connection {
     #[inline]
     pub fn read(&mut self, n: u64) {
         if self.rcv.read(n) && self.state.can_receive() {
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         }
     }
 
@@ -355,7 +355,7 @@ impl Connection {
             && self.timeouts == 0
             && self.unanswered == 0
             && self.config.retries >= 2
-            && !self.minds_liveness()
+            && !self.tracks_liveness()
     }
 
     /// The counters so far.
@@ -400,7 +400,7 @@ impl Connection {
             mss: self.snd.mss,
             limited_by: self.snd.limited_by,
             pacing_rate: self.pacing_rate(),
-            in_recovery: self.snd.episode.repairing(),
+            in_recovery: self.snd.episode.in_recovery(),
             after_rto: self.snd.episode.after_timeout(),
             last_progress: self.snd.last_sent_at.unwrap_or_default().max(self.snd.delivered_at),
             last_departure: self.last_departure,
@@ -463,7 +463,7 @@ impl Connection {
         }
         self.state = State::Closed;
         self.timers = Timers::OFF;
-        self.rcv.owe_nothing();
+        self.rcv.clear_pending_ack();
         self.snd.pacing_blocked = false;
     }
 }

@@ -80,8 +80,8 @@ impl Pair {
         if let Some(conn) = self.ends[side].as_mut().filter(|_| self.slow_path_only) {
             conn.receive_only = false;
             conn.snd.quota = SendQuota::UNKNOWN;
-            conn.snd.board.doubt_everything();
-            conn.rcv.look_again();
+            conn.snd.board.mark_all_ambiguous();
+            conn.rcv.force_slow_path();
         }
     }
 
@@ -164,7 +164,7 @@ impl Pair {
                 } else {
                     conn.poll_transmit_into(now, &mut out)
                 };
-                conn.note_waiting(now);
+                conn.track_unacked(now);
                 if !sends {
                     break;
                 }
@@ -178,7 +178,7 @@ impl Pair {
             if conn.snd.nxt > 0 {
                 conn.probe(&mut shown);
             }
-            seen.push(format!("{:?} {:?}", conn.allowance(), shown));
+            seen.push(format!("{:?} {:?}", conn.loss_delay(), shown));
         }
         seen
     }

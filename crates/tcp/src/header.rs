@@ -110,7 +110,7 @@ impl Connection {
         if let Some(ace) = self.ecn.take_ack_without_sack() {
             header.flags = header.flags.with_ace(ace);
             if blocks {
-                self.rcv.owe_ack_now();
+                self.rcv.schedule_ack_now();
             }
         }
         self.control_segment(header)
@@ -127,7 +127,7 @@ impl Connection {
             seq: self.snd.seq(self.snd.nxt),
             ack: self.rcv.seq(upto),
             flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
-            window: self.rcv.offer_from(upto, false),
+            window: self.rcv.advertise_window_from(upto, false),
             ecn: self.ecn.codepoint(PacketClass::Control),
             options: Options { timestamps, ..EMPTY_HEADER.options },
             ..EMPTY_HEADER

@@ -20,7 +20,7 @@ use lowtide_wire::{DelayStamps, SeqNum};
 
 use crate::connection::Connection;
 use crate::event::CloseReason;
-use crate::handshake::TIMESTAMPS;
+use crate::handshake::TIMESTAMPS_LEN;
 use crate::sender::{SendQuota, Sender};
 use crate::state::State;
 
@@ -80,12 +80,13 @@ impl Connection {
             return false;
         }
         self.snd.pmtu_reductions += 1;
-        let options = if self.ts.is_some() { TIMESTAMPS } else { 0 }
+        let options = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
             + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
         let floor = self.config.min_mss.saturating_sub(options).max(1);
         let mss = mtu.saturating_sub(self.ip.headers_len() + options).max(floor);
         let most = 2 * Sender::max_segments(&self.config);
-        let cut = if mss < self.snd.mss { self.snd.board.cut_to(mss, most) } else { Some(false) };
+        let cut =
+            if mss < self.snd.mss { self.snd.board.resegment(mss, most) } else { Some(false) };
         let Some(lost) = cut else { return false };
         Arc::make_mut(&mut self.config).mtu = mtu;
         if mss >= self.snd.mss {
@@ -93,13 +94,13 @@ impl Connection {
         }
         self.snd.set_mss(mss, &self.config);
         self.snd.quota = SendQuota::UNKNOWN;
-        if lost && !self.snd.episode.repairing() {
+        if lost && !self.snd.episode.in_recovery() {
             self.snd.board.begin_episode(self.snd.una);
-            // The state after a timeout, without its congestion-control reaction: lost segments are
-            // retransmitted as the window permits, with no further effect.
-            self.snd.episode.time_out(self.snd.nxt);
+            // The state after a timeout, without what congestion control makes of one: what is lost goes again
+            // as the window lets it, and nothing follows from it in the end.
+            self.snd.episode.on_rto(self.snd.nxt);
         }
-        self.note_waiting(now);
+        self.track_unacked(now);
         true
     }
 }

@@ -28,7 +28,7 @@ impl Connection {
             && self.snd.nxt == 0
             && self.snd.window_probe_end.is_none()
             && self.state.can_receive()
-            && self.rcv.expects(seg);
+            && self.rcv.is_next_in_order(seg);
         if !plain || !receives {
             return None;
         }
@@ -43,10 +43,10 @@ impl Connection {
         }
         self.update_window(seg, false);
         self.snd.last_ece = false;
-        self.liveness.hear(now);
+        self.liveness.on_segment(now);
         self.pending.note(EventKind::Readable);
-        let accepted = self.rcv.on_expected(now, seg);
-        self.note_waiting(now);
+        let accepted = self.rcv.on_in_order(now, seg);
+        self.track_unacked(now);
         Some(accepted)
     }
 
@@ -89,7 +89,7 @@ impl Connection {
         let handshake = self.snd.una == 0 || self.handshake.repeated;
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
-        self.liveness.hear(now);
+        self.liveness.on_segment(now);
         self.on_fin_acked(now);
         let accepted = self.accept_payload(now, seg);
         if self.ecn.is_accecn() {
@@ -111,7 +111,7 @@ impl Connection {
         }
         if self.state == State::SynReceived && self.rcv.offset(seg.seq) == -1 {
             if seg.flags.contains(Flags::ACK) {
-                return Some(self.crossing_syn_ack_arrives(now, seg));
+                return Some(self.simultaneous_syn_ack_arrives(now, seg));
             }
             // A retransmitted SYN of the peer: our SYN-ACK was lost.
             if self.ecn.on_syn(seg.flags, seg.ecn) {
@@ -176,15 +176,15 @@ impl Connection {
         };
         self.ecn.on_ce_packets(marks);
         let data = seg.payload_len > 0;
-        let owed = self.rcv.owes_ack();
-        // The answer to a pure ACK must not look like a duplicate ACK (RFC 9768 §3.2.2.5.1). With
-        // SACK, an ACK without new SACK information does not.
+        let owed = self.rcv.ack_pending();
+        // An answer to nothing but ACKs may not look like a duplicate ACK (RFC 9768 §3.2.2.5.1); where
+        // SACK was agreed, one without news of SACK does not.
         let may_answer = owed || data || (self.sack_ok && self.state.is_synchronised());
-        if self.rcv.on_marks(marks, data) && may_answer && self.state != State::TimeWait {
+        if self.rcv.on_ce_packets(marks, data) && may_answer && self.state != State::TimeWait {
             if !owed {
                 self.ecn.schedule_ack_without_sack();
             }
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         }
     }
 
@@ -257,7 +257,7 @@ impl Connection {
             && self.check_ack(seg).is_ok();
         if ack_counts {
             self.process_ack(now, seg, false)?;
-            self.liveness.hear(now);
+            self.liveness.on_segment(now);
             self.on_fin_acked(now);
         }
         Err(SegmentError::OutOfWindow)
@@ -330,7 +330,7 @@ impl Connection {
             (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
         if self.challenge_ack_limiter.allows(now, limit, interval) {
             self.counters.challenge_acks += 1;
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         } else {
             self.counters.throttled_acks += 1;
         }
@@ -343,7 +343,7 @@ impl Connection {
         if self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0 {
             self.send_challenge_ack(now);
         } else {
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         }
     }
 

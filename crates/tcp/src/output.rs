@@ -9,9 +9,9 @@ use lowtide_wire::Flags;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
-use crate::loss_probe::Tail;
-use crate::losses::Finder;
-use crate::recovery::{Phase, Sent};
+use crate::loss_detection::LossDetector;
+use crate::loss_probe::LossProbe;
+use crate::recovery::{RecoveryPhase, TxSegment};
 use crate::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
 use crate::state::State;
 use crate::transmit::Transmit;
@@ -22,13 +22,13 @@ use crate::tso_defer::SendOpportunity;
 enum Plan {
     /// New payload (`len` bytes in `segments` segments), with or without FIN.
     New { len: u64, segments: u32, fin: bool },
-    /// A retransmission.
-    Retransmit(Sent),
-    /// A tail loss probe.
-    TailLossProbe(Tail),
-    /// The last segment again without evidence of its loss (RFC 6675 NextSeg rule 4).
-    Rescue(Sent),
-    /// One byte beyond a closed window, or an empty segment that elicits an ACK.
+    /// A segment that was sent before.
+    Retransmit(TxSegment),
+    /// A probe for the tail of a flight.
+    TailLossProbe(LossProbe),
+    /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
+    Rescue(TxSegment),
+    /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     WindowProbe,
 }
 
@@ -125,7 +125,7 @@ impl Connection {
                 self.snd.episode.rescued = true;
                 self.retransmission(now, sent)
             }
-            Plan::TailLossProbe(tail) => self.send_tail(now, tail),
+            Plan::TailLossProbe(tail) => self.send_loss_probe(now, tail),
             Plan::WindowProbe => self.window_probe(now),
         }
     }
@@ -142,11 +142,11 @@ impl Connection {
         if !self.snd.board.is_empty()
             && let Some(ext) = &mut self.snd.recovery_ext
             && core::mem::take(&mut ext.tlp.due)
-            && let Some(tail) = self.plan_tail()
+            && let Some(tail) = self.plan_loss_probe()
         {
             return Some(Plan::TailLossProbe(tail));
         }
-        if !self.snd.has_unsent() && !self.snd.episode.repairing() {
+        if !self.snd.has_unsent() && !self.snd.episode.in_recovery() {
             self.set_app_limited();
             return None;
         }
@@ -161,12 +161,15 @@ impl Connection {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
         } else {
             let inflated = self.snd.prr().is_none()
-                && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+                && matches!(
+                    self.snd.episode.phase,
+                    RecoveryPhase::FastRecovery { sack: false, .. }
+                );
             let board = &self.snd.board;
             let in_flight = if inflated { board.flight_size() } else { board.pipe() };
             (self.send_window(in_flight), in_flight)
         };
-        if self.snd.episode.repairing()
+        if self.snd.episode.in_recovery()
             && let Some(lost) = self.snd.board.next_lost()
         {
             if self.snd.episode.force_one || in_flight + u64::from(lost.len) <= cwnd {
@@ -179,7 +182,7 @@ impl Connection {
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
-            && self.finder() == Finder::Sack
+            && self.loss_detector() == LossDetector::Sack
         {
             return self.plan_hole(cwnd, in_flight);
         }
@@ -192,7 +195,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
-        let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
+        let fits = |s: &TxSegment| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
             return Some(Plan::Retransmit(hole));
         }
@@ -290,13 +293,15 @@ impl Connection {
     /// No loss is suspected or being repaired and no reduction is in progress: the congestion
     /// window is that of the congestion control.
     fn in_ca_open(&self) -> bool {
-        !self.snd.episode.repairing() && self.snd.episode.dup_acks == 0 && self.snd.prr().is_none()
+        !self.snd.episode.in_recovery()
+            && self.snd.episode.dup_acks == 0
+            && self.snd.prr().is_none()
     }
 
     /// Bytes of new data that the congestion window permits.
     fn cwnd_room(&self, cwnd: u64, in_flight: u64, flight_size: u64) -> u64 {
         let duplicates = self.snd.episode.dup_acks;
-        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.repairing() {
+        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.in_recovery() {
             (cwnd, in_flight)
         } else if !self.config.limited_transmit {
             (cwnd, flight_size)
@@ -393,7 +398,7 @@ impl Connection {
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
-        if self.snd.episode.dup_acks > 0 && !self.snd.episode.repairing() {
+        if self.snd.episode.dup_acks > 0 && !self.snd.episode.in_recovery() {
             cold_path();
             self.snd.limited_transmit_bytes += len;
         }
@@ -401,7 +406,7 @@ impl Connection {
         self.snd.window_probes = 0;
         self.sent_data(now, len as u32);
         if self.snd.recovery_ext.is_some() {
-            self.restart_loss_probe(now, true);
+            self.rearm_loss_probe(now, true);
         }
         self.complete(start..end, segments, out);
     }
@@ -418,7 +423,7 @@ impl Connection {
         self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
-            self.snd.board.doubt_last();
+            self.snd.board.mark_ambiguous();
         }
         self.counters.data_segs_out += 1;
     }
@@ -440,7 +445,7 @@ impl Connection {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
+    pub(crate) fn retransmission(&mut self, now: Instant, sent: &TxSegment) -> Transmit {
         let payload_end = sent.end().min(self.snd.write_seq);
         let len = payload_end.saturating_sub(sent.start);
         let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);

@@ -239,7 +239,7 @@ impl Sender {
 
     /// End of a tail loss probe whose outcome is not yet known.
     pub(crate) fn loss_probe_end(&self) -> Option<u64> {
-        self.recovery_ext.as_ref()?.tlp.end()
+        self.recovery_ext.as_ref()?.tlp.end_seq()
     }
 
     /// Heap bytes held outside this struct.

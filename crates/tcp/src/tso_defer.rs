@@ -13,7 +13,7 @@
 use lowtide_units::Instant;
 
 use crate::connection::Connection;
-use crate::recovery::Phase;
+use crate::recovery::RecoveryPhase;
 
 /// New data that may be sent now.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,8 @@ impl Connection {
     pub(crate) fn tso_should_defer(&self, now: Instant, opportunity: SendOpportunity) -> bool {
         let burst = u64::from(self.config.tso_segments) * u64::from(self.snd.mss);
         let share = opportunity.cwnd / u64::from(self.config.tso_defer.max(1));
-        let repairing = self.snd.episode.phase != Phase::Open || self.snd.episode.dup_acks > 0;
+        let repairing =
+            self.snd.episode.phase != RecoveryPhase::Open || self.snd.episode.dup_acks > 0;
         opportunity.room < opportunity.available
             && opportunity.room < burst.min(share)
             && self.config.tso_segments > 1

@@ -74,7 +74,7 @@ pub(crate) fn run(
     let run_state = Arc::new(RunState::begin(sizes(setup)));
     let lead = bottleneck.now().since_start();
     let lost = &mut |_| bottleneck.failed_device().is_some();
-    let (ended, reason) = run_flows(setup, &hosts, &course, watch, lost);
+    let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, lost);
     let report = bottleneck.report();
     let finished = finish(hosts)?;
     drop(bottleneck);
