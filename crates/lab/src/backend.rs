@@ -1,7 +1,7 @@
-//! Who makes the runs of a plan: the simulator, or something that moves real packets.
+//! Backends that execute the runs of a plan: the simulator, or one that sends real packets.
 //!
-//! Contract: whoever makes a run leaves the same tables. What it cannot know is null in them. Where and how it
-//! was made is in the manifest, so that results of one backend are never taken for those of another.
+//! Contract: all backends write the same tables, with null for what they cannot know. The manifest
+//! names the backend, so results of different backends are never confused.
 
 use lowtide_host::{Outcome, Setup};
 use lowtide_record::{Backend as Entry, RunTables, TimingReport};
@@ -13,20 +13,20 @@ use crate::ideal::with_ideals;
 
 /// Runs a setup on real packets.
 pub trait Backend: Sync {
-    /// What the manifest says of it.
+    /// Its entry in the manifest.
     fn entry(&self) -> Entry;
 
-    /// Whether this run can be made here at all, asked before any run begins.
+    /// Checks that this run can be made on this machine, before any run begins.
     ///
     /// # Errors
-    /// What is in the way, and what to do about it.
+    /// The obstacle, and the remedy.
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup>;
 
-    /// Makes a run, in real time. `watch` is told of the time of the run now and then, and says when to stop;
-    /// what was stopped leaves nothing.
+    /// Makes a run, in real time. `watch` is called with the time of the run now and then, and
+    /// decides when to stop; a stopped run leaves nothing.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The cause of the failure.
     fn run(
         &self,
         setup: &Setup,
@@ -34,23 +34,23 @@ pub trait Backend: Sync {
     ) -> Result<Option<CompletedRun>, String>;
 }
 
-/// Why a backend does not take a run.
+/// Reason why a backend rejects a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnsupportedSetup {
-    /// What is in the way.
+    /// The obstacle.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 
-/// What was made of a run.
+/// Results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CompletedRun {
     /// All its rows.
     pub tables: RunTables,
-    /// How it went, on real packets.
+    /// Timing accuracy, on real packets.
     pub measured: Option<TimingReport>,
-    /// Threads that it took, where it was simulated.
+    /// Threads that it used, if it was simulated.
     pub threads: Option<u32>,
 }
 
@@ -60,13 +60,13 @@ impl CompletedRun {
         Self { tables, measured: None, threads: Some(threads as u32) }
     }
 
-    /// What real packets made of `setup`.
+    /// Results of a run of `setup` on real packets.
     pub fn measured(setup: &Setup, tables: RunTables, measured: TimingReport) -> Self {
         Self { tables: with_ideals(tables, setup), measured: Some(measured), threads: None }
     }
 }
 
-/// Whether every run of `plan` can be made by `backend`; seeds of one case are alike.
+/// Checks that `backend` can make every run of `plan`; the seeds of one case need one check.
 pub(crate) fn check(plan: &RunPlan, backend: Option<&dyn Backend>) -> Result<(), LabError> {
     let Some(backend) = backend else { return Ok(()) };
     let mut before = None;

@@ -1,20 +1,21 @@
-//! Whether the runs of a plan fit into memory and onto the disk, before the first one starts.
+//! Checks that the runs of a plan fit into memory and onto the disk, before the first one starts.
 //!
-//! Contract: a run that is estimated to need more than the limit is refused with the key that makes it so.
-//! Runs that go side by side are as few as fit together. An estimate may be wrong by a factor of a few, so a
-//! run that does pass the limit ends as an error, too, before the system ends the process.
+//! Contract: a run whose estimate exceeds the limit is rejected, and the error names the key that
+//! causes it. Concurrent runs are limited to those that fit together. Estimates may be wrong
+//! severalfold, so a run that exceeds the limit ends with an error before the system kills the
+//! process.
 
 use lowtide_scenario::{CostCause, Estimate, RunPlan};
 use lowtide_units::Bytes;
 
-/// What runs may take. Without a limit nothing is refused.
+/// Limits for runs. Without a limit nothing is rejected.
 #[derive(Clone, Copy, Default)]
 pub struct ResourceLimits<'a> {
-    /// Bytes of memory for all runs that go side by side.
+    /// Bytes of memory for all concurrent runs.
     pub memory: Option<u64>,
-    /// Bytes that are free on the disk of the run directory.
+    /// Free bytes on the disk of the run directory.
     pub disk: Option<u64>,
-    /// Bytes of memory that this process takes now, where the system tells.
+    /// Resident memory of this process in bytes, if the system reports it.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
 }
 
@@ -22,18 +23,18 @@ pub struct ResourceLimits<'a> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}; {help}")]
 pub struct TooLarge {
-    /// The key that makes it so, or the table that has it.
+    /// The key that causes it, or the table that contains it.
     pub key: String,
-    /// What is too large, and what the limit is.
+    /// The resource and its limit.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
-/// Refuses a plan that does not fit, and gives its estimate.
+/// Rejects a plan that does not fit; returns its estimate otherwise.
 ///
 /// # Errors
-/// A run does not fit into memory, or all of them not onto the disk.
+/// A run does not fit into memory, or all runs together do not fit onto the disk.
 pub fn admit(plan: &RunPlan, limits: &ResourceLimits<'_>) -> Result<Estimate, TooLarge> {
     let cost = plan.estimate();
     let beyond = |need: Bytes, limit: Option<u64>| limit.filter(|limit| need.as_u64() > *limit);
@@ -66,14 +67,14 @@ pub fn admit(plan: &RunPlan, limits: &ResourceLimits<'_>) -> Result<Estimate, To
     Ok(cost)
 }
 
-/// How many of `jobs` runs go side by side so that together they fit.
+/// Number of the `jobs` runs that fit into memory together.
 pub(crate) fn concurrent_jobs(jobs: usize, cost: &Estimate, limits: &ResourceLimits<'_>) -> usize {
     let Some(limit) = limits.memory else { return jobs };
     let fit = limit / cost.memory.as_u64().max(1);
     jobs.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
 }
 
-/// The memory of this process, if it is beyond the limit.
+/// Memory of this process and the limit, if it exceeds the limit.
 pub(crate) fn overrun(limits: &ResourceLimits<'_>) -> Option<(u64, u64)> {
     let limit = limits.memory?;
     let resident = limits.resident?()?;
@@ -84,14 +85,14 @@ fn named(cause: CostCause) -> &'static str {
     match cause {
         CostCause::Connections(_) => "connections",
         CostCause::Hosts => "hosts",
-        CostCause::InFlight => "packets under way",
+        CostCause::InFlight => "packets in flight",
         CostCause::Samples => "samples",
         CostCause::Trace => "traced packets",
         CostCause::Runs => "the number of runs",
     }
 }
 
-/// As `1.5 GB`, in powers of 1000.
+/// Formats bytes as `1.5 GB`, in powers of 1000.
 pub fn format_bytes(n: u64) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut value = n as f64;
@@ -122,7 +123,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     #[test]
-    fn what_cannot_fit_is_refused_with_the_key_that_makes_it_so() {
+    fn plans_that_do_not_fit_are_rejected_with_the_key_that_causes_it() {
         let memory = ResourceLimits { memory: Some(8 * GIB), ..ResourceLimits::default() };
         assert!(admit(&plan(&[]), &memory).is_ok());
         let sampled = refused(&[("probes.interval", "1 ps")], &memory);
@@ -130,7 +131,8 @@ mod tests {
         assert!(sampled.message.contains("TB of memory, most of it for samples"), "{sampled:?}");
         assert!(sampled.message.contains("the limit is 8.6 GB"), "{sampled:?}");
         assert!(sampled.help.contains("`probes.interval`, or raise the limit with --memory"));
-        // Samples may fit into memory, one run after the other, and the tables of all not on the disk.
+        // Samples may fit into memory run by run while the tables of all runs do not fit onto the
+        // disk.
         let many = [("probes.interval", "100 ns"), ("run.seeds", "2000")];
         assert!(admit(&plan(&many), &memory).is_ok());
         let disk = ResourceLimits { disk: Some(2 * GIB), ..memory };
@@ -142,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn as_many_runs_go_side_by_side_as_fit() {
+    fn concurrent_runs_are_limited_to_those_that_fit() {
         let cost = Estimate { memory: Bytes::new(3 * GIB), ..Estimate::default() };
         let limited =
             |gib: u64| ResourceLimits { memory: Some(gib * GIB), ..ResourceLimits::default() };
         assert_eq!(concurrent_jobs(8, &cost, &limited(10)), 3);
         assert_eq!(concurrent_jobs(2, &cost, &limited(10)), 2);
-        assert_eq!(concurrent_jobs(8, &cost, &limited(1)), 1, "what is admitted runs");
+        assert_eq!(concurrent_jobs(8, &cost, &limited(1)), 1, "an admitted plan runs");
         assert_eq!(concurrent_jobs(8, &cost, &ResourceLimits::default()), 8);
         let resident = || Some(2 * GIB);
         let now = |gib| ResourceLimits { resident: Some(&resident), ..limited(gib) };

@@ -1,4 +1,4 @@
-//! Why an experiment did not come to its results.
+//! Errors of experiments.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use lowtide_scenario::ScenarioErrors;
 use crate::budget::{TooLarge, format_bytes};
 use crate::claims::ClaimError;
 
-/// What stopped an experiment, or the making of its report.
+/// An error of an experiment or of its report.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A file could not be written or read.
@@ -22,23 +22,23 @@ pub enum LabError {
     /// A run could not be set up.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
-    /// A file of claims is wrong, or does not fit the results.
+    /// A file of claims is invalid, or does not fit the results.
     #[error(transparent)]
     Claim(#[from] ClaimError),
     /// A run failed.
     #[error("the run {key} failed: {error}")]
     Run {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// Why.
+        /// The cause.
         error: RunError,
     },
     /// A run on real packets failed.
     #[error("the run {key} failed: {reason}")]
     Backend {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// The caller asked to stop. The finished runs are kept.
@@ -58,63 +58,63 @@ pub enum LabError {
     /// The runs do not fit into memory or onto the disk.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
-    /// A run took more memory than estimated, and more than the limit. The finished runs are kept.
+    /// A run exceeded its memory estimate and the limit. The finished runs are kept.
     #[error(
         "the run {key} took the process to {} of memory; the limit is {}: fewer jobs (-j), another `{cause}`, \
          or a higher limit (--memory); finished runs are kept",
         format_bytes(*.resident), format_bytes(*.limit)
     )]
     Memory {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// What the run needs most of its memory for: a key of the scenario.
+        /// Scenario key that causes most of the run's memory.
         cause: String,
-        /// Bytes that the process took.
+        /// Bytes of memory of the process.
         resident: u64,
-        /// Bytes that it may take.
+        /// Memory limit in bytes.
         limit: u64,
     },
     /// The threads for the runs could not be started.
     #[error("cannot start {jobs} threads: {reason}")]
     Threads {
-        /// How many were wanted.
+        /// Number of threads requested.
         jobs: usize,
-        /// What the system said.
+        /// Error of the system.
         reason: String,
     },
     /// A figure or the report could not be drawn.
     #[error("cannot draw {what}: {reason}")]
     Draw {
-        /// Which part.
+        /// The part.
         what: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
-    /// A question to the matrix cannot be asked like this.
+    /// The matrix request is invalid.
     #[error("{message}")]
     InvalidRequest {
-        /// What is wrong.
+        /// The error.
         message: String,
-        /// What would be right.
+        /// A valid alternative.
         help: Option<String>,
     },
-    /// There is no such run or flow in a directory.
+    /// A directory has no such run or flow.
     #[error("{message}")]
     NotFound {
-        /// What there is not.
+        /// The missing item.
         message: String,
-        /// What there is.
+        /// The existing ones.
         help: Option<String>,
     },
-    /// A run of a directory cannot be made again to look at it.
+    /// A run of a directory cannot be executed again for inspection.
     #[error(
         "the run {key} cannot be made again: {reason} (the directory was written by lowtide {version}); \
          write it anew with `{command}`, or record the flow with `--trace FLOW` there"
     )]
     NotReproducible {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
-        /// Why.
+        /// The cause.
         reason: String,
         /// Version that wrote the directory.
         version: String,
@@ -127,7 +127,7 @@ pub enum LabError {
          lowtide-HOST tcpdump -ni eth0 -w FILE` takes a capture, which `lowtide analyze` reads)"
     )]
     Measured {
-        /// Which.
+        /// The run.
         key: Box<RunKey>,
     },
     /// A benchmark's scenario has no runs.
@@ -141,7 +141,7 @@ pub enum LabError {
         "benchmark {benchmark}: two runs of one seed gave different digests; please report this"
     )]
     Nondeterministic {
-        /// Which.
+        /// The benchmark.
         benchmark: String,
     },
 }

@@ -1,6 +1,6 @@
-//! What one run says: per traffic group and per queue, computed from its tables alone.
+//! Statistics of one run per traffic group and per queue, computed from its tables alone.
 //!
-//! Contract: a flow that did not end never leaves a statistic in silence ([`crate::Times`]).
+//! Contract: a flow that did not complete is never dropped silently ([`crate::Times`]).
 
 use std::collections::BTreeMap;
 
@@ -17,26 +17,26 @@ use crate::transports::TransportFacts;
 /// One run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFacts {
-    /// Which.
+    /// The run.
     #[serde(flatten)]
     pub key: RunKey,
     /// Digest of its physics.
     pub digest: String,
-    /// Why it ended: `time`, `done` or `idle`.
+    /// Cause of its end: `time`, `done` or `idle`.
     pub reason: String,
-    /// When it ended, in milliseconds of virtual time.
+    /// End of the run, in milliseconds of virtual time.
     pub ended_ms: f64,
-    /// The traffic groups, in the order in which they have their first flow.
+    /// The traffic groups, in the order of their first flows.
     pub groups: Vec<GroupFacts>,
-    /// The queries of traffic groups that ask, after the warm-up.
+    /// The queries of traffic groups with query clients, after the warm-up.
     pub queries: Vec<QueryFacts>,
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
-    /// The memories that queues of a switch share; empty where none do.
+    /// The shared buffer pools of switches; empty if there are none.
     pub memories: Vec<BufferPoolFacts>,
-    /// Packets lost with links that failed, after the warm-up.
+    /// Packets lost on failed links, after the warm-up.
     pub cut: u64,
-    /// Packets dropped after the warm-up because a switch had no way to their host.
+    /// Packets dropped after the warm-up because a switch had no route to their host.
     pub unrouted: u64,
     /// Packets serialised by any output queue.
     #[serde(skip)]
@@ -48,45 +48,45 @@ pub struct RunFacts {
 pub struct GroupFacts {
     /// Its name.
     pub name: String,
-    /// Its flows.
+    /// Number of flows.
     pub flows: usize,
-    /// Their size, when all have the same.
+    /// Flow size, if all have the same.
     pub size_bytes: Option<u64>,
-    /// Flows with a size that the end of the run cut off.
+    /// Finite flows that are right-censored by the end of the run.
     pub unfinished: usize,
-    /// What these waited for, and how many of them: the column `stopped` of the table `flows`, `unknown`
-    /// where nobody knows.
+    /// Number of unfinished flows by their state, the column `stopped` of the table `flows`;
+    /// `unknown` if it is not recorded.
     pub stopped: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
-    /// Completion times, from the application's open to its last byte delivered.
+    /// Completion times, from the application's open to the delivery of the last byte.
     pub fct_ms: CompletionTimes,
-    /// Completion times over the ideal ones.
+    /// Completion times divided by the ideal ones.
     pub slowdown: Slowdown,
-    /// The same by the size of the flows, where their sizes differ; only classes that have flows.
+    /// Statistics by flow size, if sizes differ; only non-empty classes.
     pub classes: Vec<SizeClassFacts>,
-    /// Bytes delivered after the warm-up, over the time from the first open (or the warm-up) to the
-    /// last delivery (or the end of the run).
+    /// Bytes delivered after the warm-up, divided by the time from the first open (or the warm-up)
+    /// to the last delivery (or the end of the run).
     pub goodput_mbps: Option<f64>,
-    /// Jain's index over the goodput of the flows; with two flows or more.
+    /// Jain's index over the goodput of the flows; for at least two flows.
     pub jain: Option<f64>,
-    /// Smoothed round-trip times at the end of the flows, as their hosts show them.
+    /// Smoothed RTTs at the end of the flows, as their hosts report them.
     pub srtt_ms: Srtt,
-    /// Retransmission timeouts; `None` where a sender did not count them.
+    /// Retransmission timeouts; `None` if a sender did not count them.
     pub rto_count: Option<u64>,
-    /// Payload bytes sent more than once; `None` where a sender did not count them.
+    /// Retransmitted payload bytes; `None` if a sender did not count them.
     pub retx_bytes: Option<u64>,
-    /// Share of the arriving payload bytes that carried CE.
+    /// Fraction of the arriving payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
-    /// Congestion controls and modes of ECN that its flows asked for and ran, with counts.
+    /// Congestion controls and ECN modes that its flows requested and used, with counts.
     pub transports: Vec<TransportFacts>,
-    /// What its senders said and heard of congestion; `None` where an end did not count it.
+    /// Congestion signals of its senders; `None` if an endpoint did not count them.
     pub signals: Option<SignalFacts>,
 }
 
 impl RunFacts {
-    /// What the tables of the run say; flows by their size in ranges that end at `size_classes` (bytes,
-    /// ascending, each end included).
+    /// Evaluates the tables of the run, with flows in size classes that end at `size_classes`
+    /// (bytes, ascending, inclusive).
     pub fn new(key: &RunKey, tables: &RunTables, size_classes: &[u64]) -> Self {
         let run = &tables.run;
         let mut names: Vec<&str> = Vec::new();
@@ -130,14 +130,14 @@ impl RunFacts {
         self.queues.iter().find(|q| q.name == name)
     }
 
-    /// The facts of a memory, by its name.
+    /// The facts of a buffer pool, by its name.
     pub fn buffer_pool(&self, name: &str) -> Option<&BufferPoolFacts> {
         self.memories.iter().find(|m| m.name == name)
     }
 }
 
 impl GroupFacts {
-    /// The flows in one range of sizes, by its name.
+    /// The flows of one size class, by its name.
     pub fn class(&self, name: &str) -> Option<&SizeClassFacts> {
         self.classes.iter().find(|c| c.name() == name)
     }
@@ -173,7 +173,7 @@ impl GroupFacts {
     }
 }
 
-/// What the flows with a size that the end of the run cut off waited for.
+/// States of the finite flows that are right-censored.
 fn stopped(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for flow in flows.iter().filter(|f| f.status == "unfinished" && f.size_bytes.is_some()) {
@@ -187,13 +187,13 @@ const fn ms(ps: u64) -> f64 {
     ps as f64 / 1e9
 }
 
-/// From when to when a flow could deliver what counts; `None` if that was never.
+/// Interval in which a flow's deliveries count; `None` if it is empty.
 fn span(flow: &FlowRow, warmup_ps: u64, ended_ps: u64) -> Option<(u64, u64)> {
     let (from, to) = (flow.start_ps.max(warmup_ps), flow.delivered_ps.unwrap_or(ended_ps));
     (from < to).then_some((from, to))
 }
 
-/// Bytes over picoseconds as Mbit/s.
+/// Bytes per picoseconds as Mbit/s.
 fn mbps(bytes: u64, ps: u64) -> f64 {
     bytes as f64 * 8e6 / ps as f64
 }
@@ -205,7 +205,7 @@ fn goodput_mbps(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64
     Some(mbps(flows.iter().map(|f| f.delivered_after_warmup_bytes).sum(), to - from))
 }
 
-/// Jain, Chiu and Hawe 1984: the squared sum over n times the sum of squares.
+/// Jain, Chiu and Hawe 1984: the squared sum divided by n times the sum of squares.
 fn jain(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64> {
     let rates: Vec<f64> = flows
         .iter()
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_were_cut_off_say_what_they_waited_for() {
+    fn censored_flows_are_counted_by_their_state() {
         let cut = |stopped: Option<&str>| FlowRow {
             stopped: stopped.map(str::to_owned),
             ..flow(0, None, "unfinished")

@@ -1,7 +1,7 @@
-//! What a reader of results must know before the numbers: flows that did not complete, and markers that
-//! never acted.
+//! Warnings that precede the numbers: flows that did not complete, and markers that never acted.
 //!
-//! Contract: everything follows from the facts of the runs. One finding covers all seeds of a scheme at a point.
+//! Contract: everything follows from the facts of the runs. One finding covers all seeds of a
+//! scheme at a point.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::facts::RunFacts;
 use crate::queues::QueueFacts;
 
-/// Kind: flows or queries that the end of the run cut off (right-censored).
+/// Kind: right-censored flows or queries.
 pub const UNFINISHED: &str = "unfinished";
 /// Kind: a queue that dropped packets and marked none.
 pub const NEVER_MARKED: &str = "never-marked";
@@ -25,24 +25,24 @@ pub struct RunFinding {
     pub scheme: String,
     /// The point of the sweep.
     pub point: SweepPoint,
-    /// The traffic group; `None` where it is about a queue.
+    /// The traffic group; `None` for a queue.
     pub group: Option<String>,
-    /// The queue; `None` where it is about a group.
+    /// The queue; `None` for a group.
     pub queue: Option<String>,
-    /// The class of the queue; `None` of one without.
+    /// The class of the queue; `None` without classes.
     pub class: Option<String>,
-    /// Seeds of which it is true.
+    /// Number of seeds that have the finding.
     pub seeds: usize,
     /// All seeds of the scheme at the point.
     pub of_seeds: usize,
-    /// Flows that were cut off, or packets dropped, in all these seeds.
+    /// Censored flows, or dropped packets, in all these seeds.
     pub count: u64,
-    /// The finding in a sentence, without scheme and point.
+    /// The finding in one sentence, without scheme and point.
     pub says: String,
 }
 
 impl RunFinding {
-    /// The sentence with its scheme and point, and the seeds where it is not true of all.
+    /// The sentence with its scheme and point, and the number of seeds unless all have the finding.
     pub fn sentence(&self) -> String {
         let mut of = vec![self.scheme.clone()];
         of.extend((!self.point.is_empty()).then(|| self.point.to_string()));
@@ -53,7 +53,7 @@ impl RunFinding {
     }
 }
 
-/// The findings of runs in the order of the plan.
+/// The findings of runs in plan order.
 pub(crate) fn findings(runs: &[RunFacts]) -> Vec<RunFinding> {
     let same =
         |a: &RunFacts, b: &RunFacts| a.key.scheme == b.key.scheme && a.key.point == b.key.point;
@@ -118,7 +118,7 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
     groups.chain(queries).collect()
 }
 
-/// A value of the column `stopped`, in words.
+/// Text of a value of the column `stopped`.
 fn stop_reason(what: &str) -> &str {
     match what {
         "not-started" => "not started",
@@ -160,7 +160,7 @@ fn never_marked(seeds: &[RunFacts]) -> Vec<RunFinding> {
     found.into_values().map(|(finding, _)| finding).collect()
 }
 
-/// The queue, or its classes, that never marked: class, marker, drops, longest.
+/// The queue, or its classes, that never marked: class, marker, drops, maximum length.
 fn silent(queue: &QueueFacts) -> impl Iterator<Item = (Option<&str>, &str, u64, Option<u32>)> {
     let whole = queue.never_marked.then_some((None, &queue.marker, queue.drops, queue.max_packets));
     let classes = queue.classes.iter().filter(|class| class.never_marked);

@@ -1,15 +1,15 @@
-//! The ideal time of a flow: the least that the network allows it from its open to its last byte delivered.
+//! Ideal completion time of a flow: the minimum from its open to the delivery of its last byte.
 //!
-//! Contract: a lower bound for a flow that is written at once, whatever it meets. The handshake takes a SYN
-//! there and a SYN-ACK back, with the options that their hosts send. The data are packets of the agreed MSS,
-//! with the options that both ends agreed on, back to back, with no window in the way. Serialisation is exact
-//! to the picosecond of each line.
+//! Contract: a lower bound for a flow whose data are written at once, under any traffic. The
+//! handshake takes a SYN and a SYN-ACK with the options of their hosts. The data are back-to-back
+//! packets of the agreed MSS with the agreed options, without a window limit. Serialization is
+//! exact to the picosecond on each link.
 //!
-//! `single` has one path. With `ecmp` the minimum over all equally short paths counts, for each direction
-//! by itself, as the hash may choose any of them. With `spray` packets of one flow overtake one another and
-//! use all lines of a hop at once: one packet takes the fastest line, all together the sum of the rates. A
-//! pair of hosts with more than [`MOST`] paths that differ has the best rate, delay and framing of each
-//! hop. Links that fail during the run count as whole.
+//! `single` has one path. With `ecmp`, the minimum over all shortest paths counts, separately for
+//! each direction, as the hash may select any of them. With `spray`, packets of one flow overtake
+//! one another and use all links of a hop in parallel: one packet takes the fastest link, all
+//! together the sum of the rates. A pair of hosts with more than [`MAX_PATHS`] distinct paths gets
+//! the best rate, delay and framing of each hop. Links that fail during the run count as up.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,45 +21,45 @@ use lowtide_tcp::Config;
 use lowtide_units::{Bytes, Duration, Rate};
 use lowtide_wire::{DelayStamps, Options, Segment, Timestamps};
 
-/// Paths of one pair of hosts that are told apart.
+/// Maximum number of distinct paths of a pair of hosts.
 const MAX_PATHS: usize = 32;
-/// A packet has room for the delay option if the MTU is above this: headers, timestamps, the option.
+/// A packet has room for the delay option if the MTU exceeds this: headers, timestamps, the option.
 const MTU_WITHOUT_DELAY_OPTION: u32 = 40 + 12 + DelayStamps::WIRE_LEN as u32;
 
-/// The lines at one hop of a path: one, or all that a packet may take there.
+/// The link at one hop of a path, or all parallel links of the hop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct IdealHop {
-    /// The fastest.
+    /// The fastest rate.
     rate: Rate,
     /// The least delay.
     delay: Duration,
     /// The least framing, bytes per packet.
     overhead: u64,
-    /// The rates of all that one flow can use at a time, bits per second.
+    /// Sum of the rates that one flow can use in parallel, bits per second.
     total_rate: u128,
 }
 
-/// IP bytes of the packets of a flow, and how many carry data.
+/// Packet sizes of a flow in IP bytes, and the number of data packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Packets {
     syn: u64,
     syn_ack: u64,
-    /// Each packet with data but the last.
+    /// Each data packet except the last.
     full: u64,
     last: u64,
     count: u64,
 }
 
-/// A step from a switch: the port, and which of the paths behind it.
+/// A step from a switch: the port, and the index of the path behind it.
 type PathStep = (u32, usize);
 
-/// The paths of a network, found as they are asked for.
+/// The paths of a network, computed on demand.
 struct IdealPaths<'a> {
     routes: ShortestPaths<'a>,
     sprays: bool,
-    /// By switch and rack: the paths that differ, or nothing where they are too many.
+    /// By switch and rack: the distinct paths, or `None` if there are too many.
     paths: BTreeMap<(u32, u32), Option<Vec<PathStep>>>,
-    /// By switch and rack, hop by hop.
+    /// By switch and rack: the best links hop by hop.
     hops: BTreeMap<(u32, u32), Rc<[IdealHop]>>,
 }
 
@@ -71,7 +71,7 @@ impl IdealHop {
         Self { rate: line.rate, delay: line.delay, overhead, total_rate: together }
     }
 
-    /// The best of each; `sprays` if a flow uses both.
+    /// The best of each attribute; `sprays` if a flow uses both links.
     fn combine(self, other: Self, sprays: bool) -> Self {
         Self {
             rate: self.rate.max(other.rate),
@@ -85,7 +85,7 @@ impl IdealHop {
         }
     }
 
-    /// No packet is sooner over the other.
+    /// Whether no packet is faster over `other`.
     fn dominates(&self, other: &Self) -> bool {
         self.rate >= other.rate && self.delay <= other.delay && self.overhead <= other.overhead
     }
@@ -94,7 +94,7 @@ impl IdealHop {
         self.rate.serialization(Bytes::new(bytes.saturating_add(self.overhead)))
     }
 
-    /// How long it sends all packets with data.
+    /// Time to serialise all data packets.
     fn train_time(&self, packets: &Packets) -> Duration {
         let &Packets { full, last, count, .. } = packets;
         if self.total_rate == u128::from(self.rate.as_bps()) {
@@ -108,18 +108,19 @@ impl IdealHop {
     }
 }
 
-/// How long a packet takes over a path.
+/// Time of a packet over a path.
 fn path_time(path: &[IdealHop], bytes: u64) -> Duration {
     path.iter().fold(Duration::ZERO, |sum, line| {
         sum.saturating_add(line.delay).saturating_add(line.serialization_time(bytes))
     })
 }
 
-/// How long the data take over a path.
+/// Time of the data over a path.
 ///
-/// Packets of one size, the last one smaller, in a row of lines: the longest of the ways on which the first
-/// crosses the lines before one, all cross that one, and the last crosses the rest. Where packets `overtake`,
-/// the last may be the first from the second line on.
+/// Packets of one size, the last one smaller, cross a chain of links. The time is the maximum over
+/// the links: the first packet crosses the links before it, all packets cross the link, and the
+/// last packet crosses the rest. If packets `overtake`, the last may be the first from the second
+/// link on.
 fn transfer(path: &[IdealHop], packets: &Packets, overtake: bool) -> Duration {
     let flight = path.iter().fold(Duration::ZERO, |sum, line| sum.saturating_add(line.delay));
     let first = if packets.count > 1 { packets.full } else { packets.last };
@@ -138,7 +139,7 @@ fn transfer(path: &[IdealHop], packets: &Packets, overtake: bool) -> Duration {
 }
 
 impl<'a> IdealPaths<'a> {
-    /// `None` where the blueprint is no network.
+    /// `None` if the blueprint is not a valid network.
     fn new(plan: &'a Blueprint) -> Option<Self> {
         let ways = ShortestPaths::find(plan).ok()?;
         let sprays = plan.routing == Routing::Spray;
@@ -149,7 +150,7 @@ impl<'a> IdealPaths<'a> {
         self.routes.link(port).map(IdealHop::of)
     }
 
-    /// The paths from one host to another that differ; none when there is none.
+    /// The distinct paths from one host to another; `None` if there is no path.
     fn between(&mut self, src: u32, dst: u32) -> Option<Vec<Vec<IdealHop>>> {
         let (src, dst) = (HostId(src), HostId(dst));
         let (first, last) = (self.routes.nic(src)?, self.routes.nic(dst)? ^ 1);
@@ -182,7 +183,7 @@ impl<'a> IdealPaths<'a> {
         Some(vec![whole(&hops)])
     }
 
-    /// The lines from a step on.
+    /// The links of the path from a step on.
     fn follow(&self, (mut port, mut which): PathStep, rack: u32) -> Vec<IdealHop> {
         let mut lines = Vec::new();
         while let Some(line) = self.line(port) {
@@ -195,7 +196,7 @@ impl<'a> IdealPaths<'a> {
         lines
     }
 
-    /// Finds the paths from a switch to `rack`, where `host` is.
+    /// Finds the paths from a switch to `rack`, where `host` is attached.
     fn find(&mut self, from: u32, rack: u32, host: HostId) {
         let mut open = vec![from];
         while let Some(&at) = open.last() {
@@ -228,8 +229,8 @@ impl<'a> IdealPaths<'a> {
         }
     }
 
-    /// Of these the steps that lead to paths of which none is as good as another at every hop; nothing if
-    /// they are too many.
+    /// The steps with Pareto-optimal paths: none is as good as another at every hop. `None` if
+    /// there are too many.
     fn non_dominated(&self, steps: &[PathStep], rack: u32) -> Option<Vec<PathStep>> {
         if let [only] = steps {
             return Some(vec![*only]);
@@ -250,7 +251,7 @@ impl<'a> IdealPaths<'a> {
         Some(kept.into_iter().map(|(step, _)| step).collect())
     }
 
-    /// The lines at each hop from a switch to `rack`, where `host` is: the best of each, together.
+    /// The best links at each hop from a switch to `rack`, where `host` is attached, combined.
     fn hop_by_hop(&mut self, from: u32, rack: u32, host: HostId) -> Option<Rc<[IdealHop]>> {
         if let Some(known) = self.hops.get(&(from, rack)) {
             return Some(Rc::clone(known));
@@ -278,12 +279,12 @@ impl<'a> IdealPaths<'a> {
         Some(hops)
     }
 
-    /// The ideal time of a flow with these packets; `None` where nothing joins its hosts.
+    /// The ideal time of a flow with these packets; `None` if its hosts are not connected.
     fn ideal(&mut self, src: u32, dst: u32, packets: &Packets) -> Option<Duration> {
         let back = self.between(dst, src)?;
         let back = back.iter().map(|path| path_time(path, packets.syn_ack)).min()?;
         let forth = self.between(src, dst)?;
-        // All packets of a connection take one path, but where they are sprayed.
+        // All packets of a connection take one path, unless packets are sprayed.
         let forth = forth.iter().map(|path| {
             path_time(path, packets.syn).saturating_add(transfer(path, packets, self.sprays))
         });
@@ -296,7 +297,7 @@ fn ip_bytes(options: Options) -> u64 {
     u64::from(Segment { options, ..Segment::default() }.ipv4_len())
 }
 
-/// The options that a SYN or a SYN-ACK has where all of `hosts` wish for them.
+/// The options of a SYN or a SYN-ACK that all of `hosts` enable.
 fn syn_options(hosts: &[&Config]) -> Options {
     let all = |wish: fn(&Config) -> bool| hosts.iter().all(|config| wish(config));
     let mut options = Options {
@@ -312,7 +313,7 @@ fn syn_options(hosts: &[&Config]) -> Options {
     options
 }
 
-/// The packets of a flow; `None` for one without a size, or that never opened.
+/// The packets of a flow; `None` for an unlimited flow or one that never opened.
 fn packets(setup: &Setup, (src, dst): (u32, u32), row: &FlowRow) -> Option<Packets> {
     let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
     let (client, server) = (config(src)?, config(dst)?);
@@ -334,7 +335,7 @@ fn packets(setup: &Setup, (src, dst): (u32, u32), row: &FlowRow) -> Option<Packe
     })
 }
 
-/// The tables of a run with the ideal time of every flow that has a size and came to be.
+/// Adds the ideal time of every finite flow that opened to the tables of a run.
 pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
     let Some(mut network) = IdealPaths::new(&setup.network) else { return tables };
     for row in &mut tables.flows {

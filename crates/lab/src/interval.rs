@@ -1,9 +1,8 @@
-//! One number per seed becomes one number with its uncertainty.
+//! Mean and confidence interval over seeds.
 //!
-//! Contract: the interval is Student's t at 95 %, over seeds, which are independent runs. Where all
-//! seeds agree exactly there is nothing to estimate, and the value says `seed-independent` instead of
-//! an interval of width zero. If one seed has no value there is no mean: leaving it out would be a
-//! selection.
+//! Contract: the interval is Student's t at 95 % over seeds, which are independent runs. If all
+//! seeds agree exactly, the value is `seed-independent` instead of an interval of width zero. If
+//! one seed has no value there is no mean: omitting it would bias the selection.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -23,7 +22,7 @@ pub struct OverSeeds {
 }
 
 impl OverSeeds {
-    /// From one value per seed.
+    /// Summarises one value per seed.
     pub fn new(values: &[Option<f64>]) -> Self {
         let present: Vec<f64> = values.iter().copied().flatten().collect();
         let (seeds, found) = (values.len(), present.len());
@@ -50,7 +49,7 @@ impl OverSeeds {
     }
 }
 
-/// The two-sided 95 % point of Student's t.
+/// The two-sided 95 % quantile of Student's t.
 fn t95(freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
 }

@@ -1,8 +1,8 @@
 //! Runs scenarios, computes statistics, writes figures and the report.
 //!
-//! Contract: a plan goes in, a run directory comes out. Everything that is reported follows from the
-//! tables in that directory; the number of threads changes nothing. An interval needs several seeds,
-//! and a flow that did not complete never leaves a statistic in silence.
+//! Contract: a plan is executed into a run directory. All reported results follow from the tables
+//! in that directory and do not depend on the number of threads. An interval needs several seeds,
+//! and a flow that did not complete is never dropped silently.
 
 pub mod advice;
 mod backend;

@@ -1,8 +1,8 @@
-//! The prediction beside a short simulation.
+//! Compares the prediction with a short simulation.
 //!
-//! Contract: the simulated network is the one of the analysis and of the question: one line, N endless
-//! DCTCP flows, one-step reductions, an ACK for each segment. Hosts send no bursts. Statistics start
-//! after the flows have converged. Queues are those that arriving packets find.
+//! Contract: the simulated network meets the assumptions of the analysis: one link, N endless DCTCP
+//! flows, one-step reductions, one ACK per segment. Hosts send no bursts. Statistics start after
+//! the flows have converged. Queue lengths are those that arriving packets find.
 
 use lowtide_scenario::{RunPlan, Scenario};
 use lowtide_units::Duration;
@@ -16,45 +16,45 @@ use crate::queues::QueueFacts;
 use crate::session::simulate;
 
 const TEMPLATE: &str = include_str!("check.toml");
-/// Bytes of an ACK on the line.
+/// Bytes of an ACK on the wire.
 const ACK_WIRE_BYTES: u64 = 52 + FRAMING_BYTES as u64;
-/// The queue of the line in question.
+/// The bottleneck queue.
 const BOTTLENECK: &str = "switch0->switch1";
-/// Round trips and periods of the sawtooth before statistics start, and over which they run.
+/// RTTs and sawtooth periods of the warm-up, and of the measurement.
 const WARMUP: (f64, f64) = (400.0, 20.0);
 const MEASURED: (f64, f64) = (800.0, 60.0);
-/// Times may differ by this share, or by this many packets, and still count as foretold.
+/// Tolerance of a prediction: this share, or this many packets.
 const TOLERANCE: (f64, f64) = (0.15, 2.0);
-/// The line may be used less by this share.
+/// Tolerance of the utilisation, which may only be lower by this much.
 const UTILISATION_TOLERANCE: f64 = 0.01;
-/// Packets that one check may send in one run; beyond, it takes minutes.
+/// Packets that one run of a check may send; more take minutes.
 const MAX_PACKETS: f64 = 30e6;
 
-/// A simulation beside the prediction.
+/// A simulation compared with the prediction.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SimulationCheck {
     /// Seeds that were run.
     pub seeds: usize,
-    /// How long each run was measured, in milliseconds of its own time.
+    /// Measured interval of each run, in milliseconds of simulated time.
     pub measured_ms: f64,
     /// Every quantity.
     pub rows: Vec<CheckedQuantity>,
     /// Packets dropped, all runs together.
     pub drops: u64,
-    /// Where the two differ, and why where the numbers show it.
+    /// Differences, with their cause if the numbers show it.
     pub remarks: Vec<String>,
 }
 
 /// One quantity.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CheckedQuantity {
-    /// What: `queue_max`, `queue_min`, `amplitude`, `queue_mean` or `utilisation`.
+    /// `queue_max`, `queue_min`, `amplitude`, `queue_mean` or `utilisation`.
     pub quantity: &'static str,
-    /// How it is measured.
+    /// The statistic that is measured.
     pub measured_as: &'static str,
     /// The unit; empty for a share.
     pub unit: &'static str,
-    /// By the analysis; null where that says nothing.
+    /// Value by the analysis; null if it makes no prediction.
     pub predicted: Option<f64>,
     /// Mean over seeds.
     pub measured: Option<f64>,
@@ -67,10 +67,10 @@ pub struct CheckedQuantity {
 /// The scenario of the check.
 ///
 /// # Errors
-/// The round trip is shorter than its own serialisations, or the simulation would be endless.
+/// The RTT is shorter than its own serialization times, or the simulation would take too long.
 pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenario, LabError> {
     let rate = question.rate;
-    // Several senders meet in the switch at the rate of the line; a single one must be faster than it.
+    // Several senders share the switch at link rate; a single one must be faster than the link.
     let host_rate =
         if question.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
     let sending =
@@ -88,7 +88,7 @@ pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenari
         help: Some("give a longer --rtt, or --no-check for the analysis alone".to_owned()),
     })?;
     let period = advice.predicted.map_or(1.0, |p| p.period_rtts);
-    // A standing queue makes round trips longer.
+    // A steady-state queue makes RTTs longer.
     let queue = (advice.k_packets as f64 + f64::from(question.flows)) / advice.path_packets;
     let rtts = |(least, periods): (f64, f64)| (periods * period).max(least) * (1.0 + queue);
     let (warmup, measured) = (rtts(WARMUP), rtts(MEASURED));
@@ -122,7 +122,7 @@ pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenari
     Ok(keys.iter().try_fold(template, |s, (key, value)| s.with_override(key, value))?)
 }
 
-/// Runs the check and lays it beside the advice.
+/// Runs the check and compares it with the prediction.
 ///
 /// # Errors
 /// A run failed.
@@ -147,12 +147,12 @@ fn plan_warmup(plan: &RunPlan) -> Duration {
     run.map_or(Duration::ZERO, |s| s.warmup)
 }
 
-/// The queue in question in every run.
+/// The bottleneck queue of every run.
 fn bottlenecks(runs: &[RunFacts]) -> impl Iterator<Item = Option<&QueueFacts>> {
     runs.iter().map(|r| r.queue(BOTTLENECK))
 }
 
-/// How a quantity is read off a queue.
+/// Reads a quantity from a queue.
 type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
 
 fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
@@ -207,7 +207,7 @@ fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
     ]
 }
 
-/// The swing that shows: a queue is never below zero.
+/// Amplitude with the minimum clamped at zero, as a queue is never negative.
 fn clamped_amplitude(p: &super::SteadyState) -> f64 {
     p.queue_max_packets - p.queue_min_packets.max(0.0)
 }

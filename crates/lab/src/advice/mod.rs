@@ -1,8 +1,8 @@
-//! Which K, which g, how much buffer: the answer of the analysis, and a simulation beside it.
+//! Recommends K, g and the buffer size by the DCTCP analysis, and checks them by simulation.
 //!
-//! Contract: the advice follows from [`crate::theory::dctcp`] alone and takes no time; the check is a
-//! scenario like any other, so that whoever doubts it can run it with other settings. Where the two
-//! differ the answer says so, and why where the reason can be read off the numbers.
+//! Contract: the recommendation follows from [`crate::theory::dctcp`] alone and takes no time. The
+//! check is an ordinary scenario that users can run with other settings. Differences are reported,
+//! with their cause if the numbers show it.
 
 mod check;
 
@@ -15,58 +15,58 @@ use crate::error::LabError;
 use crate::theory::dctcp::{self, Sawtooth};
 use crate::theory::{DomainError, bdp_packets};
 
-/// Bytes of a packet on an Ethernet line beside its own: preamble, header, check sequence, gap.
+/// Ethernet overhead of a packet in bytes: preamble, header, FCS, inter-packet gap.
 const FRAMING_BYTES: u32 = 38;
-/// Segments that the window of a Linux sender keeps at least.
+/// Minimum window of a Linux sender, in segments.
 const WINDOW_FLOOR: f64 = 2.0;
-/// The greatest shift of g that the control takes (`dctcp.shift-g`).
+/// Largest shift of g that the congestion control accepts (`dctcp.shift-g`).
 const MAX_SHIFT_G: u32 = 10;
 
-/// A line and who shares it.
+/// A bottleneck link and its flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SizingInput {
     /// C.
     pub rate: Rate,
-    /// The round trip of a full segment over empty queues.
+    /// RTT of a full segment over empty queues.
     pub rtt: Duration,
     /// N.
     pub flows: u32,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
-    /// How many packets a host sends back to back (DCTCP §3.5: 30 to 40 at 10 Gbit/s).
+    /// Packets that a host sends back to back (DCTCP §3.5: 30 to 40 at 10 Gbit/s).
     pub burst_packets: u32,
-    /// The threshold in packets, where it is given and not wanted.
+    /// The threshold in packets, if it is given.
     pub k: Option<u64>,
-    /// g as 2^-shift, where it is given and not wanted.
+    /// g as 2^-shift, if it is given.
     pub shift_g: Option<u32>,
 }
 
-/// What the analysis says. Packets are full ones; all of it is reported as floats.
+/// Result of the analysis. Packets are full-sized; all values are reported as floats.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sizing {
-    /// C x RTT, framing counted.
+    /// C x RTT, including framing.
     pub path_packets: f64,
-    /// K must be greater for a queue that never runs empty, whatever the number of flows (eq. 13).
+    /// Lower bound of K for a queue that never runs empty, for any number of flows (eq. 13).
     pub k_above_packets: f64,
-    /// The same for this number of flows (eq. 12).
+    /// Lower bound of K for this number of flows (eq. 12).
     pub k_above_for_flows_packets: f64,
-    /// What K allows for bursts of hosts (DCTCP §3.5).
+    /// Margin in K for bursts of hosts (DCTCP §3.5).
     pub burst_packets: u32,
-    /// K: what was given, or the least whole number above eq. 13 and the bursts.
+    /// K: as given, or the least integer above eq. 13 plus the bursts.
     pub k_packets: u64,
-    /// g must be smaller (eq. 15).
+    /// Upper bound of g (eq. 15).
     pub g_below: f64,
-    /// g: what was given, or the greatest power of two below eq. 15.
+    /// g: as given, or the greatest power of two below eq. 15.
     pub g: f64,
-    /// The same as `dctcp.shift-g`.
+    /// `g` as `dctcp.shift-g`.
     pub shift_g: u32,
-    /// The steady state; null where the analysis does not hold.
+    /// The steady state; null if the analysis does not hold.
     pub predicted: Option<SteadyState>,
-    /// Packets that the port should be able to hold: the longest queue and one burst.
+    /// Packets that the port should be able to buffer: the longest queue and one burst.
     pub buffer_packets: u64,
-    /// The same in bytes of IP packets.
+    /// `buffer_packets` in bytes of IP packets.
     pub buffer_bytes: u64,
-    /// What must be known to read this.
+    /// Caveats for the reader.
     pub notes: Vec<String>,
 }
 
@@ -79,22 +79,22 @@ pub struct SteadyState {
     pub alpha: f64,
     /// The longest queue (eq. 10).
     pub queue_max_packets: f64,
-    /// The shortest queue (eq. 12); below zero the line stands idle for a while.
+    /// The shortest queue (eq. 12); below zero the link is idle for part of the period.
     pub queue_min_packets: f64,
-    /// The swing between them (eq. 8, closed form).
+    /// Amplitude of the queue (eq. 8, closed form).
     pub amplitude_packets: f64,
-    /// The swing with alpha by eq. 6.
+    /// Amplitude with alpha by eq. 6.
     pub amplitude_exact_packets: f64,
-    /// The period in round trips (eq. 9).
+    /// Period in RTTs (eq. 9).
     pub period_rtts: f64,
-    /// The same in microseconds of the round trip without queues.
+    /// Period in microseconds, at the RTT without queues.
     pub period_us: f64,
-    /// The share of the line that is used.
+    /// Utilisation of the link, 0 to 1.
     pub utilisation: f64,
 }
 
 impl SizingInput {
-    /// Bytes of a full packet on the line.
+    /// Bytes of a full packet on the wire.
     const fn wire_bytes(&self) -> u32 {
         self.mtu + FRAMING_BYTES
     }
@@ -105,10 +105,10 @@ impl SizingInput {
     }
 }
 
-/// What the analysis says to a question.
+/// Applies the analysis to `question`.
 ///
 /// # Errors
-/// The question is outside of what the analysis is about: no rate, no round trip, no flow.
+/// The input is outside of the domain of the analysis: no rate, no RTT or no flow.
 pub fn recommend(question: &SizingInput) -> Result<Sizing, LabError> {
     let path = question.bdp_packets();
     let flows = f64::from(question.flows);

@@ -1,7 +1,7 @@
-//! `docs/reproduction.md`: what is recorded of every claim, as text.
+//! `docs/reproduction.md`: the recorded result of every claim, as text.
 //!
-//! Contract: it follows from the files of claims alone, so that it changes only where somebody looked at a
-//! full run and wrote down what it came to.
+//! Contract: it follows from the files of claims alone, so it changes only when the result of a
+//! full run was reviewed and recorded.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::verdict::ClaimVerdict;
 use super::{Claim, ClaimError, ExperimentClaims, Kind, VarySpec, experiments};
 use crate::figure::number;
 
-/// Experiments of more packet-hops are named for it.
+/// Experiments with more packet-hops are listed by name.
 const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;
 
 const HEAD: &str = "\
@@ -95,7 +95,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
     Ok(out)
 }
 
-/// How long all of it takes.
+/// Cost of running all experiments.
 fn cost() -> Result<String, ClaimError> {
     let mut all: Vec<(u64, String)> = Vec::new();
     for row in experiments() {
@@ -122,7 +122,7 @@ fn cost() -> Result<String, ClaimError> {
     ))
 }
 
-/// What came of varying what the paper leaves open.
+/// Results of varying what the paper leaves open.
 fn variation_table(vary: &VarySpec) -> String {
     let mut out = format!("\n{}: `{}`", vary.says, vary.key);
     if vary.recorded.is_empty() {
@@ -148,7 +148,7 @@ const KINDS: [(Kind, &str); 6] = [
     (Kind::Difference, "difference"),
 ];
 
-/// The reason of a claim that is recorded as anything but reproduced.
+/// The reason of a claim whose recorded verdict is not `reproduced`.
 fn failure_reason(claim: &Claim) -> Option<&str> {
     let not = claim.recorded.is_some_and(|r| r.verdict != ClaimVerdict::Reproduced);
     claim.reason.as_deref().filter(|_| not)

@@ -1,4 +1,4 @@
-//! What a claim is held against: the runs of a directory and its tables.
+//! Data that claims are evaluated on: the runs of a directory and their tables.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use lowtide_record::RunDir;
 
 use crate::facts::RunFacts;
 
-/// What a run directory says.
+/// Contents of a run directory.
 #[derive(Clone, Copy)]
 pub(crate) struct RunData<'a> {
     pub(crate) dir: &'a RunDir,
@@ -15,7 +15,7 @@ pub(crate) struct RunData<'a> {
 }
 
 impl<'a> RunData<'a> {
-    /// The run of each seed of one scheme at one point; `what` needs them.
+    /// Returns the run of each seed of one scheme at one point; `what` names the measure in errors.
     pub(crate) fn run_of_each_seed(
         self,
         what: &str,

@@ -1,14 +1,14 @@
-//! A first difference in words.
+//! A first difference, as text.
 
 use std::fmt::Write as _;
 
 use super::{EntityAction, FirstDivergence, RunDivergence};
 
-/// Names of other entities that are listed.
+/// Maximum number of other entities that are listed.
 const MAX_OTHERS: usize = 6;
 
 impl RunDivergence {
-    /// Some lines: when, where, and what each of the two does there.
+    /// Several lines: time, entity, and the action of each run.
     pub fn text(&self) -> String {
         let runs = if self.a.to_string() == self.b.to_string() {
             self.a.to_string()
@@ -62,7 +62,7 @@ fn action_text(seen: Option<&EntityAction>, at_ps: u64) -> String {
     }
 }
 
-/// A time in full, in the largest unit of which it is more than one: `1.234567 ms`.
+/// An exact time, in the largest unit that it exceeds: `1.234567 ms`.
 fn time(ps: u64) -> String {
     const UNITS: [(u64, &str); 5] = [
         (1_000_000_000_000, "s"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_or_came_before_says_so() {
+    fn later_and_earlier_actions_have_their_time() {
         let seen = |at_ps| EntityAction {
             at_ps,
             what: "marks",

@@ -1,5 +1,5 @@
-//! The heat maps of a matrix: verdict, goodput, queue, fairness and retransmissions, of pairs alone and
-//! next to each neighbour.
+//! The heat maps of a matrix: verdict, goodput, queue, fairness and retransmissions, for pairs
+//! alone and next to each neighbour.
 
 use std::fmt::Write as _;
 
@@ -17,16 +17,16 @@ struct HeatMapMetric {
     scale: ColourScale,
 }
 
-/// How its values become colours.
+/// The mapping of its values to colours.
 enum ColourScale {
     Verdict,
-    /// More is better.
+    /// Higher is better.
     HigherIsBetter,
-    /// More is worse.
+    /// Lower is better.
     LowerIsBetter,
-    /// A share of one, with an even one in the middle.
+    /// A fraction, with one half in the middle.
     Balance,
-    /// An index between zero and one.
+    /// An index from zero to one.
     Index,
 }
 
@@ -52,13 +52,13 @@ const METRICS: [HeatMapMetric; 5] = [
     },
     HeatMapMetric {
         id: "retransmissions",
-        title: "Bytes that the pair sent again (%)",
+        title: "Bytes that the pair retransmitted (%)",
         read: |p| p.pair.retransmitted.map(|r| r * 100.0),
         scale: ColourScale::LowerIsBetter,
     },
 ];
 
-/// Next to a neighbour, fairness is between the two.
+/// Next to a neighbour, fairness is between the pair and the neighbour.
 const SHARE: HeatMapMetric = HeatMapMetric {
     id: "share",
     title: "The pair's share of the goodput (%); 50 is fair",
@@ -70,7 +70,7 @@ fn verdict(row: &PairRow) -> Option<f64> {
     Verdict::ALL.iter().position(|v| *v == row.verdict).map(|i| i as f64)
 }
 
-/// The colours of Okabe and Ito, light enough for dark letters.
+/// The colours of Okabe and Ito, light enough for dark text.
 fn verdict_colours() -> Vec<CellKind> {
     let look = |verdict: Verdict| match verdict {
         Verdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
