@@ -1,4 +1,4 @@
-//! Everything in a run directory that follows from its tables: `summary.json`, the figures as SVG and
+//! Files of a run directory that follow from its tables: `summary.json`, the figures as SVG and
 //! CSV, and the report.
 
 use lowtide_record::{Manifest, RunDir};
@@ -29,7 +29,7 @@ pub(crate) fn write(
     json.push('\n');
     write("summary.json".to_owned(), &json)?;
     let transports = Transports::new(manifest, results);
-    // People read labels; keys stay in the tables, in summary.json and in names of files.
+    // Figures show labels; tables, summary.json and file names keep the keys.
     let (labelled, shown) = transports.relabelled(manifest, results);
     let source = PlotInput { manifest: &labelled, results: &shown };
     let mut figures = Vec::new();

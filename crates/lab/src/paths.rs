@@ -1,10 +1,10 @@
-//! The way between two hosts, and how long packets take over it when nothing waits.
+//! The path between two hosts, and the delay of packets over it with empty queues.
 //!
-//! Contract: integers, exact to the picosecond of each line. The way is one that the routes of the network
-//! have: with `single` the one that packets take; with `ecmp` and `spray`, of all equally short ones, the one
-//! whose slowest line is fastest, then the one over which a full packet goes soonest, then the first in the
-//! order of the links. Links that fail during the run count as whole; the way back is taken to be the same.
-//! The ideal time of a flow, which no path may beat, is in `ideal`.
+//! Contract: integers, exact to the picosecond on each link. With `single`, the path is that of the
+//! packets. With `ecmp` and `spray`, it is the shortest path with the fastest bottleneck, then the
+//! lowest delay of a full packet, then the first in link order. Links that fail during the run
+//! count as up; the reverse path is taken to be the same. `ideal` computes the ideal time of a
+//! flow, a lower bound over all paths.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ use lowtide_units::{Bytes, Duration, Rate};
 
 /// Bytes of a pure ACK: IP and TCP headers, timestamps.
 const ACK_BYTES: u64 = 52;
-/// Bytes of the packet by which equally short ways are compared.
+/// Bytes of the packet by which equally short paths are compared.
 const FULL_BYTES: u64 = 1500;
 
-/// The ways of a network, found as they are asked for.
+/// The paths of a network, computed on demand.
 pub(crate) struct PathFinder<'a> {
-    /// None where the blueprint is no network.
+    /// `None` if the blueprint is not a valid network.
     routes: Option<ShortestPaths<'a>>,
-    /// The best way on from a switch, by the switch and the port to the rack of the other host.
+    /// The best next hop from a switch, by the switch and the port to the rack of the other host.
     best: BTreeMap<(u32, u32), BestNextHop>,
 }
 
-/// What is best from a switch on: the rate of the slowest line, how long a full packet takes, and the port.
+/// Rate of the slowest link, delay of a full packet, and the port.
 type BestNextHop = Option<(Rate, Reverse<Duration>, Reverse<u32>)>;
 
 /// A link of a path, and whether it is crossed from its end `b`.
@@ -58,13 +58,14 @@ impl<'a> PathFinder<'a> {
         Self { routes: ShortestPaths::find(network).ok(), best: BTreeMap::new() }
     }
 
-    /// The path from one host to another; `None` when there is none.
+    /// The path from one host to another; `None` if there is none.
     pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<HostPath<'a>> {
         let Self { routes: ways, best } = self;
         let ways = ways.as_ref()?;
         let dst = HostId(dst);
         let hop = |port| ways.link(port).map(|(link, back)| Hop { link, reversed: back });
-        // The port to the other host's rack is that host's own: what is known of a rack holds for all in it.
+        // The port to the other host is its own; all other hops are shared by the hosts of its
+        // rack.
         let last = ways.nic(dst)? ^ 1;
         let rack = match ways.far_end(last ^ 1)? {
             NodeId::Switch(rack) => rack,
@@ -83,7 +84,7 @@ impl<'a> PathFinder<'a> {
     }
 }
 
-/// The port of `from` on the best way to `rack`, where `host` is.
+/// The port of `from` on the best path to `rack`, where `host` is attached.
 fn best_next_hop(
     ways: &ShortestPaths<'_>,
     best: &mut BTreeMap<(u32, u32), BestNextHop>,
@@ -128,7 +129,7 @@ fn best_next_hop(
 }
 
 impl HostPath<'_> {
-    /// From the first bit of a packet of `mtu` bytes to the last bit of its ACK.
+    /// Time from the first bit of a packet of `mtu` bytes to the last bit of its ACK.
     pub(crate) fn round_trip(&self, mtu: u64) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, hop| {
             let back = hop.traversal_time(true, ACK_BYTES);
@@ -176,8 +177,8 @@ mod tests {
         assert!(whole.between(0, 0).is_none() && whole.between(0, last + 1).is_none());
     }
 
-    /// Two racks with a host each, joined over three spines; the lines up to and down from them run at
-    /// these rates in Gbit/s.
+    /// Two racks with one host each, connected by three spines; the links to and from the spines
+    /// have these rates in Gbit/s.
     fn spines(routing: Routing, rates: [(u64, u64); 3]) -> Blueprint {
         let switch = |name: String| SwitchSpec { name, ..SwitchSpec::default() };
         let link = |a, b, gbps| {
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equally_short_ways_ecmp_counts_the_best_and_single_the_one_that_is_taken() {
+    fn ecmp_selects_the_best_shortest_path_and_single_the_path_taken() {
         let rates = |routing, each| {
             let plan = spines(routing, each);
             let path = PathFinder::new(&plan).between(0, 1).unwrap();

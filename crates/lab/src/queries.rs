@@ -1,8 +1,8 @@
-//! What queries came to: completion times, deadlines, timeouts, per traffic group.
+//! Statistics of queries: completion times, deadlines, timeouts, per traffic group.
 //!
-//! Contract: queries that began before the warm-up was over do not count. One that the end of the run cut
-//! off, or that failed, never leaves a statistic in silence: see [`Times`]. A share of queries with a
-//! timeout counts all queries, finished or not.
+//! Contract: queries that began during the warm-up are ignored. Censored or failed queries are
+//! never dropped silently: see [`CompletionTimes`]. The fraction with a timeout is over all
+//! queries, finished or not.
 
 use lowtide_record::QueryRow;
 use serde::Serialize;
@@ -16,25 +16,25 @@ pub struct QueryFacts {
     pub name: String,
     /// Queries that began after the warm-up.
     pub queries: usize,
-    /// Of these, queries that the end of the run cut off.
+    /// Of these, queries that are right-censored.
     pub unfinished: usize,
     /// Of these, queries that failed.
     pub failed: usize,
-    /// From the client's asking to the last byte of the last answer.
+    /// Time from the client's request to the last byte of the last answer.
     pub qct_ms: CompletionTimes,
-    /// Queries that met a retransmission timeout at either end.
+    /// Queries with a retransmission timeout at either endpoint.
     pub with_timeout: usize,
-    /// Their share.
+    /// Fraction of queries with a timeout.
     pub timeout_fraction: Option<f64>,
-    /// Queries whose answers were all there in time; null without deadlines.
+    /// Queries whose answers all arrived before the deadline; null without deadlines.
     pub deadlines_met: Option<usize>,
-    /// Their share of those whose deadline came before the end of the run.
+    /// Fraction of met deadlines, among those before the end of the run.
     pub deadline_fraction: Option<f64>,
-    /// Payload bytes that their connections sent more than once.
+    /// Payload bytes that their connections retransmitted.
     pub retx_bytes: u64,
 }
 
-/// The queries of every group that has some.
+/// The queries of every group that has any.
 pub(crate) fn facts(rows: &[QueryRow], ended_ps: u64) -> Vec<QueryFacts> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn without_deadlines_there_is_no_share_of_them() {
+    fn without_deadlines_there_is_no_deadline_fraction() {
         let found = facts(&[query(Some(1), 0, None)], 1);
         assert_eq!((found[0].deadlines_met, found[0].deadline_fraction), (None, None));
         assert!(facts(&[], 1).is_empty());

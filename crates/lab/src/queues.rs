@@ -1,6 +1,6 @@
-//! What queues at switches came to, by port and by class, and the memories that they share.
+//! Statistics of switch queues, by port and by class, and of shared buffer pools.
 //!
-//! Contract: everything is of the time after the warm-up, and as the tables have it.
+//! Contract: all values come from the tables and cover the time after the warm-up.
 
 use std::collections::BTreeMap;
 
@@ -20,32 +20,32 @@ pub struct QueueFacts {
     pub p99_packets: Option<u32>,
     /// 99.9th percentile over time.
     pub p999_packets: Option<u32>,
-    /// The longest.
+    /// Maximum length.
     pub max_packets: Option<u32>,
-    /// What arriving packets found.
+    /// Queue length on packet arrival.
     pub seen: ArrivalQueueStats,
-    /// Its marker, if that sets CE; null with classes, which have their own.
+    /// Its marker, if that sets CE; null with classes, which have their own markers.
     pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped for want of memory.
+    /// Packets dropped for lack of buffer.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
-    /// It had a marker and flows that agreed on ECN, dropped packets, and marked none: the threshold is
-    /// out of reach, or none of these flows came here.
+    /// Whether it had a marker and ECN flows, dropped packets, and marked none. The threshold is
+    /// out of reach, or none of these flows passed.
     pub never_marked: bool,
-    /// Packets lost at random before they met it.
+    /// Packets lost at random before the queue.
     pub lost: u64,
     /// Packets lost because its link failed.
     pub cut: u64,
-    /// Share of the time that its line was busy.
+    /// Fraction of the time that its link was busy.
     pub utilisation: Option<f64>,
-    /// Its classes, in the order of the switch's list; empty where there are none.
+    /// Its classes, in the order of the switch's list; empty if there are none.
     pub classes: Vec<QueueClassFacts>,
 }
 
-/// The length of a queue that arriving packets found.
+/// Queue length found by arriving packets.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct ArrivalQueueStats {
     /// Mean.
@@ -73,13 +73,13 @@ pub struct QueueClassFacts {
     pub mean_packets: Option<f64>,
     /// 99th percentile over time.
     pub p99_packets: Option<u32>,
-    /// The longest.
+    /// Maximum length.
     pub max_packets: Option<u32>,
     /// Its marker, if that sets CE.
     pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped for want of memory.
+    /// Packets dropped for lack of buffer.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
@@ -87,20 +87,20 @@ pub struct QueueClassFacts {
     pub never_marked: bool,
 }
 
-/// A memory that queues of a switch share.
+/// A buffer pool that queues of a switch share.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct BufferPoolFacts {
-    /// The switch and the number of the memory: `switch0.0`.
+    /// The switch and the index of the pool: `switch0.0`.
     pub name: String,
     /// Its size.
     pub size_bytes: u64,
-    /// What of it is reserved for single queues.
+    /// Bytes reserved for single queues.
     pub reserved_bytes: u64,
-    /// The most that queues held of it.
+    /// Peak occupancy of the pool, in bytes.
     pub peak_bytes: u64,
 }
 
-/// The queues at switches of a run.
+/// The switch queues of a run.
 pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
     let ecn = tables.flows.iter().any(|f| f.ecn);
     let links: BTreeMap<u32, Option<f64>> =
@@ -172,7 +172,7 @@ impl BufferPoolFacts {
         }
     }
 
-    /// The most that was held, as a share of its size.
+    /// Peak occupancy as a fraction of the size.
     pub fn peak_fraction(&self) -> Option<f64> {
         (self.size_bytes > 0).then(|| self.peak_bytes as f64 / self.size_bytes as f64)
     }

@@ -1,8 +1,8 @@
-//! Throughput over time: how fast flows converge, and how evenly they go on.
+//! Throughput over time: convergence time and variation of flows.
 //!
-//! Contract: everything follows from samples of a counter of bytes per flow. The rate of a flow is the
-//! difference of two samples over the time between them; a time at which not every flow has a sample does
-//! not count. Shares are equal: the mean rate of the flows at that time.
+//! Contract: everything follows from samples of a byte counter per flow. The rate of a flow is the
+//! difference of two samples divided by the time between them. Times at which a flow has no sample
+//! are ignored. The fair share is the mean rate of the flows at that time.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// From samples of (time in picoseconds, flow, bytes so far), between `from` and `to`, at whole
-    /// multiples of `every`.
+    /// Computes rates from samples of (time in picoseconds, flow, bytes so far), between `from` and
+    /// `to`, at multiples of `every`.
     pub(crate) fn new(
         samples: impl Iterator<Item = (u64, u64, f64)>,
         every: u64,
@@ -46,28 +46,30 @@ impl Rates {
         }
     }
 
-    /// How long after `from` every flow has come within `share` of the mean rate and stays there until the
-    /// last interval, in picoseconds; counted to the end of the first such interval. `None` when they do
-    /// not, or there are fewer than two flows.
+    /// Time from `from` until every flow is within `share` of the mean rate and remains so until
+    /// the last interval, in picoseconds. It ends with the first such interval. `None` if they do
+    /// not converge, or for fewer than two flows.
     pub(crate) fn convergence_time(&self, from: u64, share: f64) -> Option<u64> {
         let stays = (0..self.ends.len()).rev().take_while(|i| self.is_fair(*i, share)).last()?;
         self.ends.get(stays).map(|end| end.saturating_sub(from))
     }
 
-    /// The same for the first interval in which they are, whether they stay or not.
+    /// Time from `from` to the end of the first interval in which every flow is within `share`.
     pub(crate) fn first_fair_time(&self, from: u64, share: f64) -> Option<u64> {
         let first = (0..self.ends.len()).find(|i| self.is_fair(*i, share))?;
         self.ends.get(first).map(|end| end.saturating_sub(from))
     }
 
-    /// In that interval every flow is within `share` of the mean rate, and there are at least two.
+    /// Whether in that interval every flow is within `share` of the mean rate, of at least two
+    /// flows.
     fn is_fair(&self, interval: usize, share: f64) -> bool {
         let rates = || self.flows.iter().filter_map(|f| f.get(interval).copied());
         let mean = rates().sum::<f64>() / self.flows.len() as f64;
         self.flows.len() > 1 && mean > 0.0 && rates().all(|r| (r - mean).abs() <= share * mean)
     }
 
-    /// Standard deviation (n - 1) of each flow's rate over the intervals, mean over the flows, in Mbit/s.
+    /// Standard deviation (n - 1) of each flow's rate over the intervals, averaged over the flows,
+    /// in Mbit/s.
     pub(crate) fn rate_stddev(&self) -> Option<f64> {
         self.mean_over_flows(|rates| {
             let n = rates.len() as f64;
@@ -84,7 +86,7 @@ impl Rates {
         })
     }
 
-    /// Jain's index in each interval, mean over the intervals; `None` for fewer than two flows.
+    /// Jain's index in each interval, averaged over the intervals; `None` for fewer than two flows.
     pub(crate) fn jain(&self) -> Option<f64> {
         let index = |i: usize| {
             let rates = || self.flows.iter().filter_map(|f| f.get(i).copied());
@@ -110,7 +112,7 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// Flows whose counters grow by these bytes each millisecond, the first sample at zero.
+    /// Flows whose counters grow by these bytes each millisecond, with the first sample at zero.
     fn rates(flows: &[&[u32]]) -> Rates {
         let mut samples = Vec::new();
         for (flow, steps) in flows.iter().enumerate() {
@@ -125,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn convergence_is_from_when_on_all_stay_near_their_share() {
-        // Near at 2 ms, apart at 3 ms, near for good from 4 ms on.
+    fn convergence_is_the_time_after_which_all_stay_near_their_share() {
+        // Within the share at 2 ms, outside at 3 ms, within it from 4 ms on.
         let found = rates(&[&[900, 510, 900, 520, 490, 505], &[100, 490, 100, 480, 510, 495]]);
         assert_eq!(found.convergence_time(0, 0.05), Some(4 * MS));
         assert_eq!(found.convergence_time(3 * MS, 0.05), Some(MS));
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!(
             rates(&[&[1, 1, 1]]).convergence_time(0, 0.5),
             None,
-            "one flow shares with nobody"
+            "a single flow has no fair share"
         );
         assert_eq!(rates(&[&[1, 1, 1]]).first_fair_time(0, 0.5), None);
         assert_eq!(found.first_fair_time(0, 0.001), None);

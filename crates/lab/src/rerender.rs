@@ -1,4 +1,4 @@
-//! A report made again: from a complete run directory, whatever it answers.
+//! Rebuilds the report of a complete run directory, of any kind.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::stored::{self, CompletedExperiment};
 use crate::{matrix, outputs};
 
-/// Makes everything in a complete run directory that follows from its tables again: `summary.json`,
+/// Rebuilds everything in a complete run directory that follows from its tables: `summary.json`,
 /// the figures, the report.
 pub fn rerender_report(root: &Path) -> Result<CompletedExperiment, LabError> {
     let (dir, manifest) = RunDir::open(root)?;

@@ -1,4 +1,4 @@
-//! What an experiment came to: facts of every run, summary over seeds, one digest.
+//! Results of an experiment: facts of every run, summary over seeds, one digest.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub struct Results {
     pub runs: Vec<RunFacts>,
     /// Every metric over seeds.
     pub summary: Vec<SummaryRow>,
-    /// What a reader must know before these.
+    /// Warnings that precede the numbers.
     pub findings: Vec<RunFinding>,
     /// One digest for all runs, in the order of the plan.
     pub digest: String,
 }
 
-/// The answer of `--json`, and the content of `summary.json`; described in `docs/json.md`.
+/// The output of `--json`, and the content of `summary.json`; described in `docs/json.md`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResultsJson<'a> {
     /// `lowtide.run/1`.
@@ -36,26 +36,26 @@ pub struct ResultsJson<'a> {
     pub scenario_hash: &'a str,
     /// One digest for all runs.
     pub digest: &'a str,
-    /// The label of each scheme: its name, and what ran otherwise.
+    /// The label of each scheme: its name, and the settings that differ from it.
     pub labels: BTreeMap<String, String>,
-    /// Everything that ran otherwise than its name or its settings say.
+    /// Everything that differs from the scheme's name or settings.
     pub mismatches: Vec<Mismatch>,
     /// Every run, in the order of the plan.
     pub runs: &'a [RunFacts],
     /// Every metric over seeds.
     pub summary: &'a [SummaryRow],
-    /// What a reader must know before these.
+    /// Warnings that precede the numbers.
     pub findings: &'a [RunFinding],
 }
 
 impl Results {
-    /// From the facts of all runs, in the order of the plan.
+    /// Builds the results from the facts of all runs, in the order of the plan.
     pub fn new(runs: Vec<RunFacts>) -> Self {
         let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
         Self { summary: summarise(&runs), findings: findings(&runs), runs, digest }
     }
 
-    /// With what identifies it.
+    /// Adds the identifying fields.
     pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> ResultsJson<'a> {
         let transports = Transports::new(manifest, self);
         ResultsJson {
@@ -72,7 +72,7 @@ impl Results {
         }
     }
 
-    /// Flows with a size that the end of their run cut off.
+    /// Finite flows that are right-censored.
     pub fn unfinished(&self) -> usize {
         self.runs.iter().flat_map(|r| &r.groups).map(|g| g.unfinished).sum()
     }

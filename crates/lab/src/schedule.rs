@@ -1,7 +1,7 @@
-//! Runs side by side, started in the order of the plan, returned in the order of the plan.
+//! Concurrent execution of runs, started and returned in plan order.
 //!
-//! Contract: the number of threads changes how long it takes and nothing else. A run is a pure
-//! function of its specification; nothing is shared between runs.
+//! Contract: the number of threads affects only the wall-clock time. A run is a pure function of
+//! its specification; runs share nothing.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use crate::backend::{Backend, CompletedRun};
 use crate::budget::{ResourceLimits, overrun};
 use crate::error::LabError;
 
-/// What happens while runs go on; told from the threads that do them.
+/// Progress of the runs, reported from the threads that execute them.
 #[derive(Clone, Copy)]
 pub enum RunProgress<'a> {
     /// Before the first run.
@@ -29,22 +29,22 @@ pub enum RunProgress<'a> {
     },
     /// A run starts.
     Started(&'a RunKey),
-    /// A run has come to this virtual time.
+    /// A run has reached this virtual time.
     Running {
-        /// Which.
+        /// The run.
         key: &'a RunKey,
-        /// How far.
+        /// Current virtual time.
         now: Instant,
-        /// When it ends at the latest.
+        /// Latest end of the run.
         end: Instant,
     },
-    /// A run took so many threads.
+    /// Number of threads of a run.
     Threads {
-        /// Which.
+        /// The run.
         key: &'a RunKey,
-        /// How many.
+        /// Number of threads.
         threads: usize,
-        /// Why not as many as it might have.
+        /// Reason if it has fewer threads than available.
         why: Option<&'a dyn fmt::Display>,
     },
     /// A run is finished.
@@ -64,30 +64,30 @@ pub(crate) fn keys(plan: &RunPlan) -> Vec<RunKey> {
     plan.runs.iter().enumerate().map(key).collect()
 }
 
-/// What is done with a run: the place in the list, the setup, what was made of it and the wall time.
+/// Consumes a finished run: index in the list, setup, results and wall-clock time.
 pub(crate) type Finish<'a, T> =
     dyn Fn(usize, &Setup, CompletedRun, Duration) -> Result<T, LabError> + Sync + 'a;
 
-/// How runs are done.
+/// Options of the execution.
 pub(crate) struct Schedule<'a> {
-    /// Runs at a time, at least one.
+    /// Concurrent runs, at least one.
     pub(crate) jobs: usize,
-    /// Threads of each; `None` for the jobs that are left.
+    /// Threads of each run; `None` to divide the jobs among the runs.
     pub(crate) threads: Option<usize>,
     /// Set by the caller to stop.
     pub(crate) stop: &'a AtomicBool,
-    /// Whom to tell.
+    /// Receives progress reports.
     pub(crate) progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
-    /// Who makes the runs; the simulator where it is `None`.
+    /// The backend; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
-    /// What the runs may take.
+    /// Resource limits of the runs.
     pub(crate) limits: ResourceLimits<'a>,
 }
 
 impl Schedule<'_> {
-    /// Does `todo` and hands each outcome to `finish` on the thread that made it. What `finish`
-    /// returned comes back in the order of `todo`; `None` where the caller's stop came first. After a
-    /// failure no run is started any more; the first one in the order of `todo` is returned.
+    /// Executes `todo` and passes each outcome to `finish` on the thread that made it. Returns the
+    /// results of `finish` in the order of `todo`, with `None` for runs skipped after a stop. After
+    /// a failure no more runs are started; the first error in the order of `todo` is returned.
     pub(crate) fn run<T: Send>(
         &self,
         todo: &[(&RunKey, &RunSpec)],
@@ -95,7 +95,7 @@ impl Schedule<'_> {
         finish: &Finish<'_, T>,
     ) -> Result<Vec<Option<T>>, LabError> {
         let jobs = self.jobs.clamp(1, todo.len().max(1));
-        // Real packets share the machine's processors: one run at a time.
+        // Real packets share the CPUs of the machine: one run at a time.
         let jobs = if self.backend.is_some() { 1 } else { jobs };
         let threads = Threads::up_to(self.threads.unwrap_or(self.jobs / jobs).max(1));
         let pool = rayon::ThreadPoolBuilder::new()
@@ -118,7 +118,7 @@ impl Schedule<'_> {
                 if result.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
-                // A poisoned lock would mean a panic in the assignment below.
+                // Only a panic in the assignment below could poison the lock.
                 if let Ok(mut slot) = done[i].lock() {
                     *slot = Some(result);
                 }

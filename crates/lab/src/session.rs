@@ -1,8 +1,8 @@
-//! From a plan to a complete run directory, over several sessions if need be.
+//! Executes a plan into a complete run directory, over several sessions if needed.
 //!
-//! Contract: a finished run is on disk before the next one starts on its thread. Interrupted, the
-//! directory says so, and the same plan continues where it stopped. Complete, everything in it follows
-//! from its tables, so that the report can be made again without running anything.
+//! Contract: a finished run is on disk before the next one starts on its thread. An interrupted
+//! directory is marked as such, and the same plan resumes it. Everything in a complete directory
+//! follows from its tables, so the report can be rebuilt without running anything.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,29 +25,29 @@ use crate::settings::settings;
 use crate::stored::{CompletedExperiment, OutputWriter, load_results, verify_and_load};
 use crate::transports::manifest_entry;
 
-/// How a plan is executed.
+/// Options of the execution of a plan.
 pub struct ExecuteOptions<'a> {
-    /// The run directory; [`default_dir`] is where it belongs.
+    /// The run directory; [`default_dir`] is the default.
     pub dir: PathBuf,
-    /// Runs at a time, at least one.
+    /// Concurrent runs, at least one.
     pub jobs: usize,
-    /// Threads of each run, as far as they pay; `None` for `jobs` shared out where there are fewer runs.
+    /// Maximum number of threads of each run; `None` to divide `jobs` among fewer runs.
     pub threads: Option<usize>,
-    /// Forget what is in the directory instead of continuing.
+    /// Discard the existing content of the directory instead of resuming.
     pub discard_existing: bool,
     /// The text of the scenario file, kept beside the results.
     pub source: &'a str,
-    /// The command that makes these results again, for the report.
+    /// The command that reproduces these results, for the report.
     pub command: &'a str,
-    /// Wall time since some fixed moment; it is only reported.
+    /// Wall-clock time since an arbitrary epoch; it is only reported.
     pub clock: &'a (dyn Fn() -> Duration + Sync),
-    /// Set it to stop.
+    /// Set by the caller to stop.
     pub stop: &'a AtomicBool,
-    /// Whom to tell how far it is.
+    /// Receives progress reports.
     pub progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
-    /// Who makes the runs; `None` for the simulator.
+    /// The backend; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
-    /// What the runs may take; a plan that does not fit is refused before its first run.
+    /// Resource limits; a plan that exceeds them is rejected before its first run.
     pub limits: ResourceLimits<'a>,
 }
 
@@ -57,7 +57,7 @@ pub fn default_dir(plan: &RunPlan) -> PathBuf {
     Path::new("runs").join(&plan.name).join(short)
 }
 
-/// The same for the runs of a backend: its name follows.
+/// As [`default_dir`] for the runs of a backend, whose name is appended.
 pub fn default_dir_for_backend(plan: &RunPlan, backend: Option<&dyn Backend>) -> PathBuf {
     let dir = default_dir(plan);
     let Some(backend) = backend else { return dir };
@@ -69,7 +69,7 @@ pub fn default_dir_for_backend(plan: &RunPlan, backend: Option<&dyn Backend>) ->
     dir.with_file_name(name)
 }
 
-/// Runs what of `plan` is not in the directory yet, and completes the directory.
+/// Executes the runs of `plan` that are missing in the directory, and completes the directory.
 pub fn execute(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
@@ -77,32 +77,31 @@ pub fn execute(
     execute_as(plan, options, &outputs::write)
 }
 
-/// One task of a job array: it does the runs of the plan whose number leaves `index` when divided by
-/// `of`.
+/// One task of a job array: it executes the runs of the plan whose index modulo `count` is `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// From zero.
+    /// Index from zero.
     pub index: usize,
-    /// How many tasks there are; more than `index`.
+    /// Number of tasks; greater than `index`.
     pub count: usize,
 }
 
-/// What a task leaves behind.
+/// Outcome of a task.
 #[derive(Debug)]
 pub enum TaskOutcome {
-    /// It found all runs finished, and completed the directory.
+    /// All runs were finished, and it completed the directory.
     Complete(Box<CompletedExperiment>),
-    /// Other tasks are not done yet; the last one completes the directory.
+    /// Other tasks are unfinished; the last one completes the directory.
     Waiting {
-        /// Runs that are finished, whoever did them.
+        /// Finished runs of all tasks.
         finished: usize,
         /// Runs of the plan.
         total: usize,
     },
 }
 
-/// Does one task's runs of `plan`. Tasks may run at the same time, in processes and on machines of their
-/// own, into one directory.
+/// Executes one task's runs of `plan`. Tasks may run concurrently, in separate processes and on
+/// separate machines, into one directory.
 pub fn execute_task(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
@@ -135,14 +134,14 @@ fn do_task(
     if finished < total {
         return Ok(TaskOutcome::Waiting { finished, total });
     }
-    // Among the others' runs one may be damaged: whoever completes the directory makes it again.
+    // A run of another task may be damaged: the process that completes the directory repeats it.
     let mut runs = kept_runs(dir, plan, keys);
     run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
     let finished = complete(session, dir, runs, &outputs::write)?;
     Ok(TaskOutcome::Complete(Box::new(finished)))
 }
 
-/// Of complete results of fewer or other seeds, those runs that are in the plan, too, are kept.
+/// Keeps runs of complete results with fewer or other seeds that are also in the plan.
 fn keep_matching_runs(
     dir: &RunDir,
     before: Option<&Manifest>,
@@ -168,7 +167,7 @@ fn keep_matching_runs(
     Ok(())
 }
 
-/// The runs of the plan that are there already.
+/// The runs of the plan that are already finished.
 fn kept_runs(
     dir: &RunDir,
     plan: &RunPlan,
@@ -182,8 +181,8 @@ fn kept_runs(
     keys.iter().zip(&plan.runs).map(kept).collect()
 }
 
-/// Does `todo` and keeps each run as soon as it is finished; in the same order, `None` where the caller
-/// stopped.
+/// Executes `todo` and keeps each run as soon as it is finished. Results are in the same order,
+/// with `None` for runs skipped after a stop.
 fn run_and_keep(
     dir: &RunDir,
     todo: &[(&RunKey, &RunSpec)],
@@ -208,7 +207,7 @@ fn run_and_keep(
     })
 }
 
-/// Does those of the plan's runs that are `None`.
+/// Executes the runs of the plan that are `None`.
 fn run_missing(
     dir: &RunDir,
     plan: &RunPlan,
@@ -226,7 +225,7 @@ fn run_missing(
     Ok(())
 }
 
-/// A plan on its way into a directory.
+/// Execution of a plan into a directory.
 struct Session<'a> {
     plan: &'a RunPlan,
     options: &'a ExecuteOptions<'a>,
@@ -234,7 +233,7 @@ struct Session<'a> {
     planned: Manifest,
 }
 
-/// How often a session begins again when another process takes away what it was reading or writing.
+/// Number of attempts if another process removes files that this one reads or writes.
 const ATTEMPTS: usize = 4;
 
 impl<'a> Session<'a> {
@@ -247,11 +246,12 @@ impl<'a> Session<'a> {
         holds(manifest, self.plan, &self.keys)
     }
 
-    /// Opens the directory and does `work` in it, so many runs at a time, unless it holds the whole plan.
+    /// Opens the directory and runs `work` in it with this number of jobs, unless it holds the
+    /// whole plan.
     ///
-    /// Another process may complete the directory meanwhile, and remove what this one is reading or writing:
-    /// then nothing that this one has done is needed. Or it may begin the directory afresh, or remove runs
-    /// that its own plan has not: those are made again.
+    /// Another process may complete the directory meanwhile and remove files that this one reads or
+    /// writes: then its own results are not needed. It may also begin the directory afresh, or
+    /// remove runs that are not in its plan: those are repeated.
     fn attempt<T: From<CompletedExperiment>>(
         &self,
         mut afresh: bool,
@@ -260,7 +260,7 @@ impl<'a> Session<'a> {
     ) -> Result<T, LabError> {
         let Self { plan, options, keys, planned } = self;
         let mut left = ATTEMPTS;
-        // What does not fit leaves no directory behind; what is complete needs to fit nowhere.
+        // A plan that does not fit creates no directory; complete results need no resources.
         let mut cost = None;
         if !RunDir::is_begun(&options.dir) {
             cost = Some(admit(plan, &options.limits)?);
@@ -298,7 +298,7 @@ impl From<CompletedExperiment> for TaskOutcome {
     }
 }
 
-/// As [`execute`], with a report of another kind.
+/// As [`execute`], with another kind of report.
 pub(crate) fn execute_as(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
@@ -315,7 +315,7 @@ pub(crate) fn execute_as(
     })
 }
 
-/// Merges the runs, which must all be there, and writes everything that follows from them.
+/// Merges the runs, which must be complete, and writes everything that follows from them.
 fn complete(
     session: &Session<'_>,
     dir: &RunDir,
@@ -333,7 +333,7 @@ fn complete(
         });
     }
 
-    // Two that complete one directory do so one after the other.
+    // Processes that complete the same directory do so one after the other.
     let alone = dir.lock_exclusive();
     if let Some(complete) = dir.manifest().ok().filter(|m| session.holds(m)) {
         dir.tidy()?;
@@ -368,7 +368,7 @@ fn complete(
     Ok(CompletedExperiment { dir: options.dir.clone(), manifest, results })
 }
 
-/// Runs a plan and keeps nothing on disk: for claims and tests.
+/// Executes a plan without writing to disk: for claims and tests.
 pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
@@ -407,7 +407,7 @@ fn resolved(plan: &RunPlan) -> impl Iterator<Item = (&str, &RunSpec)> {
     })
 }
 
-/// What the scenario says about itself.
+/// Description in the scenario.
 fn description(plan: &RunPlan) -> Option<String> {
     let table: toml::Table = plan.runs.first()?.resolved_toml().parse().ok()?;
     table.get("description")?.as_str().map(str::to_owned)

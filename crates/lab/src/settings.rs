@@ -1,5 +1,5 @@
-//! What decides the results, as the report shows it: every key of the resolved scenario, side by side
-//! for the compared schemes, and the base round-trip time that follows from it.
+//! Settings in the report: every key of the resolved scenario, side by side for the compared
+//! schemes, and the base RTT that follows from it.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use toml::{Table, Value};
 use crate::error::LabError;
 use crate::paths::PathFinder;
 
-/// Section of what is not a key but follows from keys.
+/// Section of values derived from keys.
 pub(crate) const DERIVED: &str = "derived";
 
-/// The settings of the schemes of `plan` at the point that is shown, with the first seed.
+/// The settings of the schemes of `plan` at the reported point, with the first seed.
 pub(crate) fn settings(plan: &RunPlan) -> Result<Vec<ReportedSetting>, LabError> {
     let point = plan.points.last().cloned().unwrap_or_default();
     let runs: Vec<&RunSpec> = plan
@@ -25,7 +25,7 @@ pub(crate) fn settings(plan: &RunPlan) -> Result<Vec<ReportedSetting>, LabError>
         .collect();
     let mut rows: Vec<ReportedSetting> = Vec::new();
     for (i, run) in runs.iter().enumerate() {
-        // What `resolved_toml` writes is TOML; a text that were not would leave the columns empty.
+        // `resolved_toml` writes valid TOML; anything else would leave the columns empty.
         let table: Table = run.resolved_toml().parse().unwrap_or_default();
         flatten("", &table, &mut |section, name, value| {
             let place = rows.iter().position(|r| r.section == section && r.name == name);
@@ -55,7 +55,7 @@ pub(crate) fn settings(plan: &RunPlan) -> Result<Vec<ReportedSetting>, LabError>
     Ok(rows)
 }
 
-/// Keys that are no setting of an experiment, or stand elsewhere in the report.
+/// Keys that are not settings of an experiment, or are elsewhere in the report.
 const OMITTED_KEYS: [(&str, &str); 5] =
     [("", "schema"), ("", "title"), ("", "description"), ("run", "seeds"), ("run", "first-seed")];
 
@@ -81,11 +81,11 @@ fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
     }
 }
 
-/// The shortest and the longest time from the first bit of a full segment to its ACK, over all pairs
-/// of hosts that a flow or a query joins, with empty queues and no delayed ACK.
+/// The shortest and the longest time from the first bit of a full segment to its ACK, over all
+/// pairs of hosts with a flow or a query. Queues are empty and ACKs are not delayed.
 fn base_rtt(setup: &Setup) -> Option<String> {
     let flows = setup.flows.iter().map(|f| (f.src, f.dst));
-    // Answers are what fills a line.
+    // Answers are the bulk of the traffic of queries.
     let answers = setup.query_clients.iter().flat_map(|a| a.servers.iter().map(|s| (*s, a.client)));
     let pairs: BTreeSet<(u32, u32)> = flows.chain(answers).collect();
     let mut paths = PathFinder::new(&setup.network);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_schemes_share_is_said_once() {
+    fn settings_common_to_all_schemes_have_one_value() {
         let rows = of("queue-buildup");
         assert_eq!(find(&rows, "switch.mark", "k").values, ["20 pkt"]);
         assert_eq!(find(&rows, "traffic.short", "size").values, ["800 kB"], "the last point");

@@ -1,23 +1,23 @@
-//! What the senders of a traffic group said and heard of congestion, summed over its flows.
+//! Congestion signals of the senders of a traffic group, summed over its flows.
 
 use lowtide_record::FlowRow;
 use lowtide_tcp::EcnMode;
 use serde::Serialize;
 
-/// What the senders of a group said and heard of congestion, all flows together: segments after the
-/// warm-up, bytes and reductions over the whole run.
+/// Congestion signals of the senders of a group, all flows together: segments after the warm-up,
+/// bytes and reductions over the whole run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct SignalFacts {
-    /// Congestion control that the senders asked for, when all have the same.
+    /// Congestion control that the senders requested, if all have the same.
     pub cc: Option<String>,
-    /// Congestion control that governed, when it is the same for all.
+    /// Congestion control in use, if all have the same.
     pub cc_used: Option<String>,
-    /// Payload bytes of a full segment, when all flows have the same.
+    /// Payload bytes of a full segment, if all flows have the same.
     pub mss_bytes: Option<u32>,
-    /// Flows that agreed on ECN.
+    /// Flows that negotiated ECN.
     pub ecn_flows: usize,
-    /// Of these, flows that agreed on Accurate ECN: there ECE and CWR are bits of a counter (RFC 9768
-    /// §3.2.2), and no count of them says what RFC 3168 means by them.
+    /// Of these, flows that negotiated Accurate ECN. Their ECE and CWR are bits of a counter (RFC
+    /// 9768 §3.2.2) and do not have the meaning of RFC 3168.
     pub accecn_flows: usize,
     /// Data segments sent, retransmissions included.
     pub data_segments: u64,
@@ -37,7 +37,7 @@ pub struct SignalFacts {
     pub received_bytes: u64,
     /// Of these, bytes with CE.
     pub marked_bytes: u64,
-    /// Payload bytes that the senders' decoders took for marked.
+    /// Payload bytes that the senders' decoders counted as marked.
     pub heard_ce_bytes: u64,
     /// Window reductions because of ECN.
     pub ecn_reductions: u64,
@@ -46,7 +46,7 @@ pub struct SignalFacts {
 }
 
 impl SignalFacts {
-    /// `None` where an end of a flow did not count all of it.
+    /// `None` if an endpoint of a flow did not count all signals.
     pub(crate) fn new(flows: &[&FlowRow]) -> Option<Self> {
         let sum =
             |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
@@ -76,7 +76,7 @@ impl SignalFacts {
         })
     }
 
-    /// These and those of another seed; the first of all is `default`.
+    /// Merges the signals of another seed; the initial value is `default`.
     pub(crate) fn merge(self, other: &Self) -> Self {
         let first = self == Self::default();
         Self {

@@ -1,17 +1,17 @@
-//! Smoothed round-trip times as hosts show them, over the flows of a group.
+//! Smoothed RTTs as reported by hosts, over the flows of a group.
 //!
-//! Contract: one value per flow, at its end (the column `srtt_shown_ns`). A flow that never measured one
-//! leaves no statistic in silence: without it there is no mean and no deviation.
+//! Contract: one value per flow, at its end (the column `srtt_shown_ns`). A flow without a
+//! measurement is never dropped silently: it leaves no mean and no deviation.
 
 use lowtide_record::FlowRow;
 use serde::Serialize;
 
-/// Smoothed round-trip times of flows, in milliseconds.
+/// Smoothed RTTs of flows, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Srtt {
-    /// Mean; only when every flow has one.
+    /// Mean; only if every flow has a value.
     pub mean: Option<f64>,
-    /// Standard deviation of the sample (n - 1), with two flows or more; only when every flow has one.
+    /// Sample standard deviation (n - 1) of at least two flows; only if every flow has a value.
     pub deviation: Option<f64>,
 }
 

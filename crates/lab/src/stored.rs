@@ -1,7 +1,7 @@
-//! A complete run directory: loaded, checked, and what follows from its tables made again.
+//! Loads and checks complete run directories, and rebuilds what follows from their tables.
 //!
-//! Contract: nothing is read whose content is not what was written. A damaged table or scenario is an error
-//! that names the file; a damaged figure or report is made again.
+//! Contract: every file that is read matches its hash. A damaged table or scenario is an error that
+//! names the file; a damaged figure or report is rebuilt.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::facts::RunFacts;
 use crate::results::Results;
 use crate::transports::Transports;
 
-/// A complete run directory and what it says.
+/// A complete run directory and its results.
 #[derive(Debug)]
 pub struct CompletedExperiment {
-    /// Where it is.
+    /// Path of the directory.
     pub dir: PathBuf,
     /// Its manifest.
     pub manifest: Manifest,
@@ -24,17 +24,17 @@ pub struct CompletedExperiment {
 }
 
 impl CompletedExperiment {
-    /// What ran, with the labels that say so.
+    /// The effective transports, with the labels of the schemes.
     pub fn transports(&self) -> Transports {
         Transports::new(&self.manifest, &self.results)
     }
 }
 
-/// Writes what people look at into a directory whose tables are complete, and names its files.
+/// Writes the outputs for readers into a directory with complete tables, and returns their names.
 pub(crate) type OutputWriter<'a> =
     dyn Fn(&RunDir, &Manifest, &Results) -> Result<Vec<String>, LabError> + 'a;
 
-/// The results of a complete run directory, all of whose tables are as they were written.
+/// Loads the results of a complete run directory, after verifying its tables.
 ///
 /// # Errors
 /// The directory is not complete, or a table is damaged.
@@ -42,7 +42,7 @@ pub fn load(root: &Path) -> Result<CompletedExperiment, LabError> {
     load_open(root).map(|(_, finished)| finished)
 }
 
-/// As [`load`], with the directory, whose tables are not checked again.
+/// As [`load`], also returning the directory, whose tables need no further check.
 pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     dir.verify(|path| path.ends_with(".parquet"))?;
@@ -50,7 +50,7 @@ pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), La
     Ok((dir, finished))
 }
 
-/// Checks every file of a complete run directory: how many there are, and what is wrong with which.
+/// Checks every file of a complete run directory; returns the number of files and the damaged ones.
 ///
 /// # Errors
 /// The directory is not complete.
@@ -59,8 +59,8 @@ pub fn verify(root: &Path) -> Result<(usize, Vec<RecordError>), LabError> {
     Ok((manifest.files.len(), dir.damage()))
 }
 
-/// Makes everything in a complete run directory that follows from its tables again, with the report that
-/// is wanted.
+/// Rebuilds everything in a complete run directory that follows from its tables, with the given
+/// report.
 pub(crate) fn rerender(
     root: &Path,
     present: &OutputWriter<'_>,
@@ -82,15 +82,15 @@ fn rerender_in(
     Ok(CompletedExperiment { dir: dir.root().to_path_buf(), manifest, results })
 }
 
-/// The results of a directory that is complete. Every file of it is checked. Those that follow from the
-/// tables are made again if need be.
+/// Loads the results of a complete directory. Every file is checked. Damaged files that follow from
+/// the tables are rebuilt.
 pub(crate) fn verify_and_load(
     dir: &RunDir,
     complete: &Manifest,
     present: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     dir.verify(is_source)?;
-    // A process that was killed as it completed the directory left its parts behind.
+    // A process killed while it completed the directory left partial results.
     dir.tidy()?;
     if dir.verify(|path| !is_source(path)).is_err() {
         return rerender_in(dir, complete, present);
@@ -98,12 +98,12 @@ pub(crate) fn verify_and_load(
     load_results(dir, complete.clone())
 }
 
-/// Whether a file of a complete directory cannot be made from the others.
+/// Whether a file of a complete directory cannot be rebuilt from the others.
 fn is_source(path: &str) -> bool {
     path.ends_with(".parquet") || is_scenario(path)
 }
 
-/// Whether a file says what was run.
+/// Whether a file belongs to the specification of the runs.
 fn is_scenario(path: &str) -> bool {
     path == "scenario.toml" || path.starts_with("resolved/")
 }

@@ -1,4 +1,4 @@
-//! Over seeds: every metric of every scheme at every point, with its interval.
+//! Summary over seeds: every metric of every scheme at every point, with its interval.
 
 use lowtide_record::RunKey;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::times::SizeClassFacts;
 /// One metric of one scheme at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SummaryRow {
-    /// What it is about.
+    /// Subject of the metric.
     #[serde(flatten)]
     pub subject: MetricSubject,
     /// Seeds that were run.
@@ -28,24 +28,24 @@ pub struct SummaryRow {
     pub seed_independent: bool,
 }
 
-/// Which way a metric gets worse.
+/// Direction in which a metric gets worse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Worse {
-    /// When it grows.
+    /// Higher is worse.
     More,
-    /// When it shrinks.
+    /// Lower is worse.
     Less,
-    /// It says how, not how well: any change may be unwelcome.
+    /// Neutral: any change may be unwelcome.
     Either,
 }
 
-/// A metric and how it is read off one run.
+/// A metric and its accessor.
 pub(crate) struct Metric<F> {
-    /// Its path inside the facts.
+    /// Its path in the facts.
     pub(crate) name: &'static str,
     /// Its unit.
     pub(crate) unit: &'static str,
-    /// Which way is worse.
+    /// Direction in which it gets worse.
     pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
 }
@@ -63,7 +63,7 @@ macro_rules! metrics {
     };
 }
 
-/// What there is of a traffic group.
+/// Metrics of a traffic group.
 pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
     "fct_ms.mean", "ms", More, |g| g.fct_ms.mean;
     "fct_ms.mean_at_least", "ms", More, |g| g.fct_ms.mean_at_least;
@@ -90,7 +90,7 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
     "failed", "flows", More, |g| Some(g.failed as f64);
 };
 
-/// What there is of the flows of a group in one range of sizes.
+/// Metrics of a size class of a group.
 pub(crate) const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
     "flows", "flows", Either, |c| Some(c.flows as f64);
     "fct_ms.mean", "ms", More, |c| c.fct_ms.mean;
@@ -111,7 +111,7 @@ pub(crate) const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
     "failed", "flows", More, |c| Some(c.failed as f64);
 };
 
-/// What there is of the queries of a group.
+/// Metrics of the queries of a group.
 pub(crate) const QUERY: &[Metric<QueryFacts>] = metrics! {
     "qct_ms.mean", "ms", More, |q| q.qct_ms.mean;
     "qct_ms.mean_at_least", "ms", More, |q| q.qct_ms.mean_at_least;
@@ -137,7 +137,7 @@ pub(crate) fn group_metrics() -> Vec<&'static str> {
     names
 }
 
-/// The names of all metrics of queues, of their classes, of memories and of whole runs, each once.
+/// The names of all metrics of queues, queue classes, buffer pools and whole runs, each once.
 pub(crate) fn other_metrics() -> Vec<&'static str> {
     let mut names: Vec<&str> = QUEUE.iter().map(|m| m.name).collect();
     let classes = QUEUE_CLASS.iter().map(|m| m.name);
@@ -150,7 +150,7 @@ pub(crate) fn other_metrics() -> Vec<&'static str> {
     names
 }
 
-/// What there is of a queue.
+/// Metrics of a queue.
 pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "mean_packets", "packets", More, |q| q.mean_packets;
     "p50_packets", "packets", More, |q| q.p50_packets.map(f64::from);
@@ -169,13 +169,13 @@ pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "utilisation", "", Less, |q| q.utilisation;
 };
 
-/// Of these, counts that have rows only where any queue of any run has one.
+/// Counts that have rows only if they are non-zero in any queue of any run.
 const RARE: [&str; 3] = ["aqm_drops", "lost", "cut"];
 
-/// Beside means, of flows and queries that not all completed.
+/// Suffix of the lower bounds of means, if flows or queries did not complete.
 const AT_LEAST: &str = ".mean_at_least";
 
-/// What there is of a class of a queue.
+/// Metrics of a queue class.
 pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
     "packets", "packets", Either, |c| Some(c.packets as f64);
     "bytes", "bytes", Either, |c| Some(c.bytes as f64);
@@ -187,19 +187,19 @@ pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
     "aqm_drops", "packets", More, |c| Some(c.aqm_drops as f64);
 };
 
-/// What there is of a memory that queues share.
+/// Metrics of a shared buffer pool.
 pub(crate) const BUFFER_POOL: &[Metric<BufferPoolFacts>] = metrics! {
     "peak_bytes", "bytes", More, |m| Some(m.peak_bytes as f64);
     "peak_fraction", "", More, BufferPoolFacts::peak_fraction;
 };
 
-/// What there is of a whole run.
+/// Metrics of a whole run.
 pub(crate) const RUN: &[Metric<RunFacts>] = metrics! {
     "cut", "packets", More, |r| Some(r.cut as f64);
     "unrouted", "packets", More, |r| Some(r.unrouted as f64);
 };
 
-/// Groups `runs`, which are in the order of the plan, by scheme and point, and summarises each.
+/// Groups `runs`, which are in plan order, by scheme and point, and summarises each.
 pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
     let same = |a: &RunKey, b: &RunKey| a.scheme == b.scheme && a.point == b.point;
     let seen = |metric: &str| {
@@ -257,13 +257,13 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
     rows
 }
 
-/// The row with more said of what it is about.
+/// Extends the subject of a row.
 fn with_subject(mut row: SummaryRow, more: impl FnOnce(&mut MetricSubject)) -> SummaryRow {
     more(&mut row.subject);
     row
 }
 
-/// The classes of sizes that any run has flows of, in their order.
+/// The size classes with flows in any run, in order.
 pub(crate) fn class_names<'a>(
     runs: impl IntoIterator<Item = &'a RunFacts>,
     group: &str,

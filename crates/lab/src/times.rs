@@ -1,20 +1,20 @@
-//! How long flows took: completion times and slowdown, of all flows and by their size.
+//! Completion times and slowdown, of all flows and by flow size.
 //!
-//! Contract: times are right-censored by the end of the run, and no flow leaves a statistic in silence. A mean
-//! and a maximum exist only when every flow with a size completed; a quantile exists only when the missing
-//! flows cannot move it, whatever their times would have been. A flow that began late was there for a short
-//! time only, so each one is censored at its own. Beside the mean stands a lower bound of it.
+//! Contract: times are right-censored by the end of the run, and no flow is dropped silently. A
+//! mean and a maximum exist only if every finite flow completed. A quantile exists only if the
+//! censored flows cannot change it. Each flow is censored at its own age, which is short for a late
+//! flow. The mean has a lower bound beside it.
 
 use lowtide_record::{FlowRow, Quantile};
 use serde::Serialize;
 
-/// Times of flows, in milliseconds.
+/// Completion times of flows, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct CompletionTimes {
-    /// Mean; only when every flow completed.
+    /// Mean; only if every flow completed.
     pub mean: Option<f64>,
-    /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
-    /// was there. The mean itself where every flow completed; `None` where one failed.
+    /// Lower bound of the mean: a censored flow takes at least its age at the end of the run.
+    /// Equals the mean if every flow completed; `None` if one failed.
     pub mean_at_least: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -24,18 +24,18 @@ pub struct CompletionTimes {
     pub p99: Option<f64>,
     /// 99.9th percentile.
     pub p999: Option<f64>,
-    /// The longest; only when every flow completed.
+    /// Maximum; only if every flow completed.
     pub max: Option<f64>,
 }
 
-/// Completion times over the time that each flow would have taken alone: a handshake, then its packets
-/// back to back over the slowest line of its path, none waiting for a window. A number from 1 on.
+/// Completion times divided by the flow's ideal time: a handshake, then its packets back to back
+/// over the slowest link of its path, without a window limit. At least 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Slowdown {
-    /// Mean; only when every flow completed.
+    /// Mean; only if every flow completed.
     pub mean: Option<f64>,
-    /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
-    /// was there. The mean itself where every flow completed; `None` where one failed.
+    /// Lower bound of the mean: a censored flow takes at least its age at the end of the run.
+    /// Equals the mean if every flow completed; `None` if one failed.
     pub mean_at_least: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -45,31 +45,31 @@ pub struct Slowdown {
     pub p99: Option<f64>,
     /// 99.9th percentile.
     pub p999: Option<f64>,
-    /// The greatest; only when every flow completed.
+    /// Maximum; only if every flow completed.
     pub max: Option<f64>,
 }
 
-/// The flows of a group whose size lies in one range.
+/// The flows of a group in one size class.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SizeClassFacts {
-    /// Its flows are longer than this.
+    /// Lower end, exclusive.
     pub above_bytes: u64,
-    /// And at most this long; null for the longest ones.
+    /// Upper end, inclusive; null for the last class.
     pub up_to_bytes: Option<u64>,
-    /// How many they are.
+    /// Number of flows.
     pub flows: usize,
-    /// Of these, flows that the end of the run cut off.
+    /// Of these, flows that are right-censored.
     pub unfinished: usize,
     /// Of these, flows whose connection failed.
     pub failed: usize,
     /// Completion times.
     pub fct_ms: CompletionTimes,
-    /// Completion times over the ideal ones.
+    /// Completion times divided by the ideal ones.
     pub slowdown: Slowdown,
 }
 
 impl SizeClassFacts {
-    /// As `10 kB-100 kB`, `10 MB-`: what a summary row calls it.
+    /// Its name in summary rows: `10 kB-100 kB`, `10 MB-`.
     pub fn name(&self) -> String {
         let from = if self.above_bytes == 0 { "0 B".to_owned() } else { bytes(self.above_bytes) };
         format!("{from}-{}", self.up_to_bytes.map_or_else(String::new, bytes))
@@ -84,8 +84,8 @@ fn bytes(n: u64) -> String {
     }
 }
 
-/// The classes of `flows` that are not empty; none when all flows have one size. `ends` are their upper
-/// ends in bytes, ascending, the end included; the last class has none.
+/// The non-empty classes of `flows`; none if all flows have one size. `ends` are their upper ends
+/// in bytes, ascending, inclusive; the last class has none.
 pub(crate) fn by_size_class(
     flows: &[&FlowRow],
     ended_ps: u64,
@@ -121,14 +121,14 @@ pub(crate) fn by_size_class(
     above.zip(up_to).filter_map(class).collect()
 }
 
-/// Something that takes time.
+/// A possibly censored time.
 #[derive(Clone, Copy)]
 pub(crate) struct CensoredTime {
-    /// How long it took, if it ended.
+    /// Its duration, if it ended.
     pub(crate) took_ps: Option<u64>,
-    /// How long it had been going on at the end of the run.
+    /// Its age at the end of the run.
     pub(crate) elapsed_ps: u64,
-    /// It never will.
+    /// Whether it failed and will never end.
     pub(crate) failed: bool,
 }
 
@@ -142,15 +142,15 @@ impl CensoredTime {
     }
 }
 
-/// For each of many the least and the greatest that its value can be.
+/// Bounds of possibly censored values, each in ascending order.
 struct CensoredBounds {
     least: Vec<u64>,
     most: Vec<u64>,
 }
 
 impl CensoredBounds {
-    /// `scaled` makes a value of a time, none of which is below `floor`. What did not end takes at least
-    /// as long as it was there, and what failed takes for ever.
+    /// `scaled` converts a time to a value, of at least `floor`. A censored time is at least its
+    /// age; a failed one is infinite.
     fn new<T>(
         all: impl Iterator<Item = (T, CensoredTime)>,
         floor: u64,
@@ -192,13 +192,13 @@ impl CensoredBounds {
     }
 }
 
-/// The mean of values in ascending order; `None` where one has no bound.
+/// The mean of values in ascending order; `None` if one is unbounded.
 fn mean(values: &[u64]) -> Option<f64> {
     let sum: u128 = values.iter().map(|t| u128::from(*t)).sum();
     values.last().filter(|last| **last != u64::MAX).map(|_| sum as f64 / values.len() as f64)
 }
 
-/// The flows that have a size.
+/// The finite flows.
 fn sized<'a>(
     flows: &'a [&FlowRow],
     ended_ps: u64,
@@ -207,7 +207,7 @@ fn sized<'a>(
     with.map(move |flow| (flow, CensoredTime::of_flow(flow, ended_ps)))
 }
 
-/// Parts of one in which slowdown is counted.
+/// Resolution of a slowdown, in parts of one.
 const SLOWDOWN_SCALE: u64 = 1_000_000;
 
 impl CompletionTimes {
@@ -338,12 +338,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_unfinished_flow_takes_the_mean_away_but_not_what_it_cannot_move() {
+    fn an_unfinished_flow_leaves_no_mean_but_quantiles_that_it_cannot_change() {
         let mut flows = complete(1..=9);
         flows.push(flow(50, None, "unfinished"));
         let t = times(&flows, 100);
         assert_eq!((t.mean, t.max), (None, None));
-        assert_eq!(t.p50, Some(5.0), "it took 50 ms at least");
+        assert_eq!(t.p50, Some(5.0), "it took at least 50 ms");
         assert_eq!(t.mean_at_least, Some(9.5), "45 ms and 50 ms of ten flows");
         flows[9] = flow(98, None, "unfinished");
         assert_eq!(times(&flows, 100).p50, None, "it could have been one of the fast ones");
@@ -375,7 +375,7 @@ pub(crate) mod tests {
         let unknown = [FlowRow { ideal_ps: None, ..sized(1, 2, 1) }];
         let unknown: Vec<&FlowRow> = unknown.iter().collect();
         assert_eq!(Slowdown::new(&unknown, 1), Slowdown::default());
-        // 4 ms of an ideal 2 ms, and one that never opened: not below 1.
+        // 4 ms of an ideal 2 ms, and one that never opened: at least 1.
         let ps = |ms: u64| ms * 1_000_000_000;
         let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, "unfinished") };
         let cut = [sized(1, 3, 1), open, flow(10, None, "unfinished")];

@@ -1,8 +1,9 @@
 //! Requested and effective transport of each flow.
 //!
-//! Contract: every result is labelled by what ran. A scheme keeps its name as its key; its label adds
-//! each switch that settings replace ([`Replaced`]), and each congestion control and mode of ECN that
-//! flows fell back to. Only flows whose handshake was completed count: others agreed on nothing.
+//! Contract: every result is labelled by the transport that ran. A scheme keeps its name as its
+//! key. Its label adds each switch that settings replace ([`SchemeOverride`]), and each congestion
+//! control and ECN mode that flows fell back to. Only flows with a completed handshake count, as
+//! others negotiated nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,62 +14,63 @@ use serde::Serialize;
 use crate::facts::RunFacts;
 use crate::results::Results;
 
-/// How many flows of a traffic group asked for the same and ran the same.
+/// Number of flows of a traffic group with the same requested and effective transport.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct TransportFacts {
-    /// Congestion control that the sender asked for.
+    /// Congestion control that the sender requested.
     pub cc: String,
-    /// Congestion control that governed.
+    /// Congestion control in use.
     pub cc_used: String,
-    /// The switch `ecn` of the end that opened the connection.
+    /// The switch `ecn` of the client.
     pub ecn_wish: String,
-    /// Mode of ECN that was agreed: `off`, `rfc3168` or `accecn`; `unknown` where an end does not say.
+    /// Negotiated ECN mode: `off`, `rfc3168` or `accecn`; `unknown` if an endpoint does not report
+    /// it.
     pub ecn_mode: String,
-    /// Whether the delay option was agreed.
+    /// Whether the delay option was negotiated.
     pub delay_option: bool,
-    /// Flows.
+    /// Number of flows.
     pub flows: usize,
 }
 
-/// Something that ran otherwise than its name or its settings say.
+/// A difference between a scheme's name or settings and what ran.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Mismatch {
-    /// `settings`: settings replace a switch of the scheme; `cc`: flows fell back to another
-    /// congestion control; `ecn`: they asked for ECN and agreed on another mode, or on none.
+    /// `settings`: settings replace a switch of the scheme. `cc`: flows fell back to another
+    /// congestion control. `ecn`: flows requested ECN and negotiated another mode or none.
     pub kind: &'static str,
     /// The scheme.
     pub scheme: String,
-    /// The switch that it is about.
+    /// The switch.
     pub switch: String,
-    /// Its value by the scheme, or what was asked for.
+    /// Its value by the scheme, or the requested one.
     pub asked: String,
-    /// Its value in the runs, or what governed the flows.
+    /// Its value in the runs, or the one in use.
     pub used: String,
-    /// Host groups where; empty for all. Only of `settings`.
+    /// Affected host groups; empty for all. Only for `settings`.
     pub hosts: Vec<String>,
-    /// Flows concerned, over all runs of the scheme; all of them for `settings`.
+    /// Affected flows, over all runs of the scheme; all flows for `settings`.
     pub flows: usize,
     /// Flows of all runs of the scheme.
     pub of: usize,
-    /// Points of the sweep where it happened; empty for all.
+    /// Affected sweep points; empty for all.
     pub points: Vec<SweepPoint>,
-    /// All of it in one sentence.
+    /// The mismatch in one sentence.
     pub text: String,
 }
 
-/// What ran under the names of the schemes.
+/// Effective transports of the schemes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Transports {
     /// One label per scheme, in the order of the manifest.
     labels: Vec<(String, String)>,
-    /// Everything that ran otherwise than asked.
+    /// All differences between requested and effective transports.
     pub mismatches: Vec<Mismatch>,
-    /// Per scheme, what ran: `dctcp, ECN rfc3168`.
+    /// Effective transport per scheme: `dctcp, ECN rfc3168`.
     ran: Vec<String>,
 }
 
 impl TransportFacts {
-    /// What the flows of a group ran, in the order of their first flow.
+    /// The transports of the flows of a group, in the order of their first flow.
     pub(crate) fn of(flows: &[&FlowRow]) -> Vec<Self> {
         let mut out: Vec<Self> = Vec::new();
         for flow in flows.iter().filter(|f| f.established_ps.is_some()) {
@@ -90,14 +92,14 @@ impl TransportFacts {
         out
     }
 
-    /// Whether another congestion control governed than was asked for.
+    /// Whether another congestion control than the requested one was in use.
     fn fell_back(&self) -> bool {
         // Linux calls this cwnd algorithm `reno`.
         let own = |name: &str| if name == "reno" { "newreno".to_owned() } else { name.to_owned() };
         !self.cc_used.is_empty() && own(&self.cc) != own(&self.cc_used)
     }
 
-    /// Why, where the registry knows.
+    /// The reason of the fallback, if the registry implies one.
     fn reason(&self) -> &'static str {
         match cc::find(&self.cc).map(|entry| entry.requires) {
             Some(wants) if wants.host_stamps && !self.delay_option => {
@@ -110,7 +112,7 @@ impl TransportFacts {
         }
     }
 
-    /// Whether ECN was asked for, and none or another mode was agreed.
+    /// Whether ECN was requested, and another mode or none was negotiated.
     fn ecn_downgraded(&self) -> bool {
         let (classic, accurate) = (EcnMode::Classic.name(), EcnMode::AccEcn.name());
         let asks = [classic, accurate].contains(&self.ecn_wish.as_str());
@@ -127,7 +129,7 @@ struct Fallback {
     reason: &'static str,
 }
 
-/// By what was asked for and what ran.
+/// Fallbacks by requested and effective transport.
 type Fallbacks<'a> = BTreeMap<(&'a str, &'a str), Fallback>;
 
 fn count<'a>(
@@ -150,7 +152,7 @@ fn count<'a>(
 }
 
 impl Transports {
-    /// Of results and the manifest that names their schemes.
+    /// Evaluates results, with the manifest that names their schemes.
     pub fn new(manifest: &Manifest, results: &Results) -> Self {
         let mut out = Self::default();
         for scheme in &manifest.schemes {
@@ -213,7 +215,7 @@ impl Transports {
                     text,
                 ));
             }
-            // A fallback says what came of a mode that was not agreed; the mismatches say why.
+            // A fallback shows the result of a failed negotiation; the mismatches explain it.
             let ran_says =
                 |r: &&SchemeOverride| ["ecn", "delay-option"].contains(&r.switch.as_str());
             let fell_back = !parts.is_empty();
@@ -235,19 +237,19 @@ impl Transports {
         self.labels.iter().cloned().collect()
     }
 
-    /// Each scheme with the congestion controls and modes of ECN that its flows ran.
+    /// Each scheme with the congestion controls and ECN modes that its flows used.
     pub fn ran(&self) -> impl Iterator<Item = (&str, &str)> {
         self.labels.iter().map(|(s, _)| s.as_str()).zip(self.ran.iter().map(String::as_str))
     }
 
-    /// The title with the labels that it does not cover.
+    /// Appends the labels that the title does not contain.
     pub(crate) fn title(&self, title: &str) -> String {
         let other: Vec<&str> =
             self.labels.iter().filter(|(s, l)| s != l).map(|(_, l)| l.as_str()).collect();
         if other.is_empty() { title.to_owned() } else { format!("{title}: {}", other.join(", ")) }
     }
 
-    /// Manifest and results as they are shown to people: under labels, not keys.
+    /// Manifest and results with labels instead of keys.
     pub(crate) fn relabelled(&self, manifest: &Manifest, results: &Results) -> (Manifest, Results) {
         let (mut manifest, mut results) = (manifest.clone(), results.clone());
         let rename = |scheme: &mut String| *scheme = self.label(scheme).to_owned();
@@ -261,7 +263,7 @@ impl Transports {
     }
 }
 
-/// `cc=cubic`, and where if not everywhere.
+/// `cc=cubic`, with the host groups unless it applies to all.
 fn part(replaced: &SchemeOverride) -> String {
     let SchemeOverride { switch, value, hosts, .. } = replaced;
     if hosts.is_empty() {
@@ -271,7 +273,7 @@ fn part(replaced: &SchemeOverride) -> String {
     }
 }
 
-/// The label of a scheme as its settings alone give it, before anything ran.
+/// The label of a scheme by its settings alone, before any run.
 pub fn planned_label(scheme: &str, replaced: &[lowtide_scenario::ReplacedSwitch]) -> String {
     let of = replaced.iter().filter(|r| r.scheme == scheme);
     let parts: Vec<String> = of.map(|r| part(&manifest_entry(r))).collect();
@@ -282,7 +284,7 @@ fn labelled(scheme: &str, parts: &[String]) -> String {
     if parts.is_empty() { scheme.to_owned() } else { format!("{scheme} ({})", parts.join(", ")) }
 }
 
-/// A replaced switch as the manifest has it.
+/// Converts a replaced switch for the manifest.
 pub(crate) fn manifest_entry(of: &lowtide_scenario::ReplacedSwitch) -> SchemeOverride {
     SchemeOverride {
         scheme: of.scheme.clone(),
@@ -333,7 +335,7 @@ fn mismatch(
     }
 }
 
-/// Points that a sentence names.
+/// Maximum number of points named in a sentence.
 const MAX_POINTS: usize = 3;
 
 fn at(points: &[SweepPoint]) -> String {
@@ -347,7 +349,7 @@ fn at(points: &[SweepPoint]) -> String {
     }
 }
 
-/// Congestion control and mode of ECN that governed a flow: `dctcp, ECN rfc3168`.
+/// Congestion control and ECN mode of a flow: `dctcp, ECN rfc3168`.
 pub(crate) fn transport_of(flow: &FlowRow) -> String {
     if flow.established_ps.is_none() {
         return NEVER_OPENED.to_owned();
@@ -362,7 +364,7 @@ fn kind(cc_used: &str, ecn_mode: &str) -> String {
     format!("{cc}, ECN {mode}")
 }
 
-/// What flows ran, with counts where they ran several things.
+/// Effective transports of flows, with counts if they differ.
 fn ran<'a>(all: impl Iterator<Item = &'a TransportFacts>) -> String {
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for facts in all {
@@ -399,12 +401,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fallback_is_another_control_under_any_of_its_names() {
+    fn a_fallback_is_another_congestion_control_under_any_of_its_names() {
         for (cc, falls_back) in [
             (["dx", "newreno"], true),
             (["newreno", "reno"], false),
             (["dctcp", "dctcp"], false),
-            // A kernel that does not tell.
+            // A kernel that does not report it.
             (["dctcp", ""], false),
         ] {
             assert_eq!(facts(cc, ["off", "off"]).fell_back(), falls_back, "{cc:?}");
@@ -414,14 +416,14 @@ mod tests {
     }
 
     #[test]
-    fn ecn_is_lost_where_it_was_asked_for() {
+    fn ecn_is_downgraded_only_if_it_was_requested() {
         for (ecn, lost) in [
             (["rfc3168", "off"], true),
             (["accecn", "rfc3168"], true),
             (["accecn", "off"], true),
             (["accecn", "accecn"], false),
             (["rfc3168", "rfc3168"], false),
-            // Only accepted, never asked for.
+            // Only accepted, never requested.
             (["passive", "off"], false),
             (["off", "off"], false),
             (["accecn", "unknown"], false),
@@ -431,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_without_a_handshake_agreed_on_nothing() {
+    fn flows_without_a_handshake_negotiated_nothing() {
         use crate::times::tests::flow;
         let asked = FlowRow { cc: "dx".into(), cc_used: "dx".into(), ..flow(0, None, "failed") };
         let opened =

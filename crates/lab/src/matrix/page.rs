@@ -1,4 +1,4 @@
-//! `report.html` of a matrix: one file that needs nothing else, in the style of every other report.
+//! `report.html` of a matrix: one self-contained file in the style of the other reports.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::error::LabError;
 use crate::figure::HeatMap;
 use crate::results::Results;
 
-/// Cells that a finding names; the tables name all of them.
+/// Maximum number of cells that a finding names; the tables name all of them.
 const MAX_NAMED: usize = 8;
 
 /// Judges the tables and writes `matrix.json`, the figures and the report.
@@ -90,18 +90,18 @@ fn drawn(maps: &[HeatMap]) -> Result<Vec<PageFigure>, LabError> {
         .collect()
 }
 
-/// What was left out because something else stands for it.
+/// Sentences that name the omitted schemes and their equivalents.
 fn equivalent_schemes(answer: &MatrixResult) -> Vec<String> {
     let line = |side: &str, same: &[EquivalentScheme]| {
         let named: Vec<String> = same.iter().map(|s| format!("{} as {}", s.name, s.as_)).collect();
-        (!same.is_empty()).then(|| format!("The same as {side}: {}.", named.join(", ")))
+        (!same.is_empty()).then(|| format!("Equivalent as {side}: {}.", named.join(", ")))
     };
     let lines = [line("senders", &answer.same_senders), line("receivers", &answer.same_receivers)];
     lines.into_iter().flatten().collect()
 }
 
-/// Verdicts and mechanisms with the cells that they were found in, the most frequent first; then the
-/// cells whose sender ran another congestion control than it asked for.
+/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells whose sender
+/// ran another congestion control than the requested one.
 pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     let mut found: Vec<(Verdict, &'static str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -139,7 +139,7 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     verdicts.chain(ran).collect()
 }
 
-/// The names of cells do not break at the end of a line.
+/// Prevents line breaks within the names of cells.
 fn with_nbsp(mut finding: [String; 4]) -> [String; 4] {
     let [.., which] = &mut finding;
     for sign in [" > ", " | "] {
@@ -154,7 +154,7 @@ fn cell_name(row: &PairRow) -> String {
     format!("{} > {}{beside}", row.sender, row.receiver)
 }
 
-/// Every pair alone, or every pair next to a neighbour that is not healthy.
+/// All pairs alone, or the unhealthy pairs next to a neighbour.
 fn table(answer: &MatrixResult, beside: bool) -> PageTable {
     let wanted = |row: &&PairRow| {
         row.neighbour.is_some() == beside && (!beside || row.verdict != Verdict::Healthy)

@@ -1,4 +1,4 @@
-//! The answer of a complete directory, made again.
+//! Rebuilds the results of a complete directory.
 
 use lowtide_record::{Manifest, RunDir};
 
@@ -8,7 +8,7 @@ use super::share;
 use crate::error::LabError;
 use crate::stored::{self, CompletedExperiment};
 
-/// Makes what follows from the tables again, if they answer a question of this kind.
+/// Rebuilds everything that follows from the tables, if they belong to a request of this kind.
 pub(crate) fn rerender(
     dir: &RunDir,
     manifest: &Manifest,

@@ -1,4 +1,4 @@
-//! The answer as a table, as figures and as `report.html`.
+//! The result by share as a table, as figures and as `report.html`.
 
 use lowtide_record::{Manifest, RunDir};
 
@@ -48,7 +48,7 @@ pub(crate) fn write_outputs(
     Ok((files, answer))
 }
 
-/// Head of the table of an answer.
+/// Column heads of the table.
 pub fn table_head(answer: &ShareResult) -> Vec<String> {
     let (from, to) = (&answer.from, &answer.to);
     vec![
@@ -63,7 +63,7 @@ pub fn table_head(answer: &ShareResult) -> Vec<String> {
     ]
 }
 
-/// One line per number of hosts moved, for the text and the page.
+/// One row per number of hosts moved, for the text and the page.
 pub fn table_rows(answer: &ShareResult) -> Vec<Vec<String>> {
     let goodput =
         |c: &Option<ShareClass>| format_number(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
@@ -103,7 +103,7 @@ fn table(answer: &ShareResult) -> PageTable {
     }
 }
 
-/// One value of a point, by class.
+/// Reads one value of a class.
 type Read = fn(&ShareClass) -> Option<f64>;
 
 fn figures(answer: &ShareResult) -> Vec<Figure> {
@@ -163,10 +163,10 @@ fn caption(seeds: usize, series: &[PlotSeries], points: usize) -> String {
         1 => "One seed.".to_owned(),
         n => format!("Mean over {n} seeds."),
     };
-    // A class has no hosts at one of the ends.
+    // At each end of the range one class has no hosts.
     if series.iter().any(|s| s.points.len() + 1 < points) {
         text.push_str(
-            " Where a point is missing, flows that did not complete leave no such value.",
+            " Missing points have no such value because some flows did not complete.",
         );
     }
     text
