@@ -1,6 +1,6 @@
 //! Statistics of one run per traffic group and per queue, computed from its tables alone.
 //!
-//! Contract: a flow that did not complete is never dropped silently ([`crate::Times`]).
+//! Contract: a flow that did not complete is never dropped silently ([`crate::CompletionTimes`]).
 
 use std::collections::BTreeMap;
 

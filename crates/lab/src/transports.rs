@@ -203,7 +203,7 @@ impl Transports {
                     format!("ran ECN {used}")
                 };
                 let text = format!(
-                    "{scheme}: {flows} of {of} flows {ran}, asked for was {asked}{}",
+                    "{scheme}: {flows} of {of} flows {ran}, requested was {asked}{}",
                     at(&points)
                 );
                 out.mismatches.push(mismatch(

@@ -149,7 +149,9 @@ impl PaperFigure {
         if self.kind == Kind::Classes {
             let alone = curve.measure.is_none() && curve.across.is_none() && curve.theory.is_none();
             return match curve.measures.iter().try_for_each(|measure| names.measure(measure)) {
-                Ok(()) if !alone => Err("`measures` stand alone".to_owned()),
+                Ok(()) if !alone => {
+                    Err("`measures` excludes `measure`, `across` and `theory`".to_owned())
+                }
                 said => said,
             };
         }
@@ -384,7 +386,7 @@ mod tests {
         for (axis, measures, beside, says) in [
             ("", ROWS, "", "as many `measures`"),
             ("", &format!("{ROWS}, {wrong}"), "", "cwnd_apples"),
-            ("", &both, &format!("measure = {ROWS}"), "stand alone"),
+            ("", &both, &format!("measure = {ROWS}"), "excludes `measure`"),
             (", log = true", &both, "", "no ends and no scale"),
         ] {
             let error = classes_error(axis, measures, beside).unwrap_err();

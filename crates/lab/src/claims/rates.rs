@@ -32,8 +32,8 @@ pub struct RatesMeasure {
     /// such as 0.1.
     #[serde(default)]
     pub within: Option<f64>,
-    /// The scheme; may be left out where there is one.
-    # The scheme; optional if there is only one.
+    /// The scheme; optional if there is only one.
+    #[serde(default)]
     pub scheme: Option<String>,
     /// Values of swept keys.
     #[serde(default)]

@@ -29,8 +29,8 @@ pub struct MetricMeasure {
     /// the run.
     #[serde(default)]
     pub memory: Option<String>,
-    /// The scheme; may be left out where there is one.
-    # The scheme; optional if there is only one.
+    /// The scheme; optional if there is only one.
+    #[serde(default)]
     pub scheme: Option<String>,
     /// Values of swept keys.
     #[serde(default)]

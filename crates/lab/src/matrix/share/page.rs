@@ -165,9 +165,7 @@ fn caption(seeds: usize, series: &[PlotSeries], points: usize) -> String {
     };
     // At each end of the range one class has no hosts.
     if series.iter().any(|s| s.points.len() + 1 < points) {
-        text.push_str(
-            " Missing points have no such value because some flows did not complete.",
-        );
+        text.push_str(" Missing points have no such value because some flows did not complete.");
     }
     text
 }
