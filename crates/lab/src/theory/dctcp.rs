@@ -85,7 +85,7 @@ impl Sawtooth {
     pub fn alpha(&self) -> f64 {
         let w = self.critical_window();
         let wanted = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
-        // The left side grows from 0 to 3/4 on [0, 1]; the right side is at most 3/4 from W* = 1 on.
+        // The left side grows from 0 to 3/4 on [0, 1]; the right side is at most 3/4 for W* >= 1.
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
