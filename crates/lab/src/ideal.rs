@@ -141,9 +141,9 @@ fn transfer(path: &[IdealHop], packets: &Packets, overtake: bool) -> Duration {
 impl<'a> IdealPaths<'a> {
     /// `None` if the blueprint is not a valid network.
     fn new(plan: &'a Blueprint) -> Option<Self> {
-        let ways = ShortestPaths::find(plan).ok()?;
+        let routes = ShortestPaths::find(plan).ok()?;
         let sprays = plan.routing == Routing::Spray;
-        Some(Self { routes: ways, sprays, paths: BTreeMap::new(), hops: BTreeMap::new() })
+        Some(Self { routes, sprays, paths: BTreeMap::new(), hops: BTreeMap::new() })
     }
 
     fn line(&self, port: u32) -> Option<IdealHop> {

@@ -39,17 +39,17 @@ struct Hop<'a> {
 pub(crate) struct HostPath<'a>(Vec<Hop<'a>>);
 
 impl Hop<'_> {
-    fn line(&self, answer: bool) -> &LineSpec {
-        self.link.line(self.reversed != answer)
+    fn line(&self, reverse: bool) -> &LineSpec {
+        self.link.line(self.reversed != reverse)
     }
 
-    fn serialization_time(&self, answer: bool, bytes: u64) -> Duration {
+    fn serialization_time(&self, reverse: bool, bytes: u64) -> Duration {
         let framed = bytes.saturating_add(self.link.framing.overhead());
-        self.line(answer).rate.serialization(Bytes::new(framed))
+        self.line(reverse).rate.serialization(Bytes::new(framed))
     }
 
-    fn traversal_time(&self, answer: bool, bytes: u64) -> Duration {
-        self.line(answer).delay.saturating_add(self.serialization_time(answer, bytes))
+    fn traversal_time(&self, reverse: bool, bytes: u64) -> Duration {
+        self.line(reverse).delay.saturating_add(self.serialization_time(reverse, bytes))
     }
 }
 
@@ -60,25 +60,25 @@ impl<'a> PathFinder<'a> {
 
     /// The path from one host to another; `None` if there is none.
     pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<HostPath<'a>> {
-        let Self { routes: ways, best } = self;
-        let ways = ways.as_ref()?;
+        let Self { routes, best } = self;
+        let routes = routes.as_ref()?;
         let dst = HostId(dst);
-        let hop = |port| ways.link(port).map(|(link, back)| Hop { link, reversed: back });
+        let hop = |port| routes.link(port).map(|(link, back)| Hop { link, reversed: back });
         // The port to the other host is its own; all other hops are shared by the hosts of its
         // rack.
-        let last = ways.nic(dst)? ^ 1;
-        let rack = match ways.far_end(last ^ 1)? {
+        let last = routes.nic(dst)? ^ 1;
+        let rack = match routes.far_end(last ^ 1)? {
             NodeId::Switch(rack) => rack,
             NodeId::Host(_) => u32::MAX,
         };
-        let mut port = ways.nic(HostId(src)).filter(|_| src != dst.0)?;
+        let mut port = routes.nic(HostId(src)).filter(|_| src != dst.0)?;
         let mut hops = vec![hop(port)?];
         loop {
-            let at = match ways.far_end(port)? {
+            let at = match routes.far_end(port)? {
                 NodeId::Host(host) => return (host == dst).then_some(HostPath(hops)),
                 NodeId::Switch(at) => at,
             };
-            port = if at == rack { last } else { best_next_hop(ways, best, at, rack, dst)? };
+            port = if at == rack { last } else { best_next_hop(routes, best, at, rack, dst)? };
             hops.push(hop(port)?);
         }
     }
@@ -86,7 +86,7 @@ impl<'a> PathFinder<'a> {
 
 /// The port of `from` on the best path to `rack`, where `host` is attached.
 fn best_next_hop(
-    ways: &ShortestPaths<'_>,
+    routes: &ShortestPaths<'_>,
     best: &mut BTreeMap<(u32, u32), BestNextHop>,
     from: u32,
     rack: u32,
@@ -98,8 +98,8 @@ fn best_next_hop(
             open.pop();
             continue;
         }
-        let ports = ways.next_ports(at, host);
-        let next = |port: &u32| match ways.far_end(*port) {
+        let ports = routes.next_ports(at, host);
+        let next = |port: &u32| match routes.far_end(*port) {
             Some(NodeId::Switch(next)) if next != rack => Some(next),
             _ => None,
         };
@@ -110,7 +110,7 @@ fn best_next_hop(
             continue;
         }
         let way = |port: &u32| {
-            let (link, back) = ways.link(*port)?;
+            let (link, back) = routes.link(*port)?;
             let hop = Hop { link, reversed: back };
             let (rate, after) = match next(port) {
                 Some(next) => {

@@ -159,11 +159,11 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
     let number = written.number();
     let unit = written.unit;
     if let Some(prefix) = bits_or_bytes(unit) {
-        let advice =
+        let hint =
             format!("may be bits or bytes; a size is in bytes: write \"{number} {prefix}B\"");
-        return Err(error(text, &advice));
+        return Err(error(text, &hint));
     }
-    let advice = match unit {
+    let hint = match unit {
         "KB" => format!(
             "has the unit `KB`; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
         ),
@@ -173,7 +173,7 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
         "M" | "G" => format!("does not say of what; write \"{number} {unit}B\""),
         _ => return written.value().map(Bytes::new),
     };
-    Err(error(text, &advice))
+    Err(error(text, &hint))
 }
 
 /// Parses a rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s` and the spellings `Gbps`, `gbit`.
@@ -187,21 +187,21 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
     let stem = written.unit.strip_suffix("/s").or(written.unit.strip_suffix("ps"));
     let stem = stem.unwrap_or(written.unit);
     if let Some((_, scale)) = BYTE_RATES.iter().find(|(name, _)| *name == stem) {
-        let advice = match written.scaled(*scale).ok().and_then(Rate::from_bps) {
+        let hint = match written.scaled(*scale).ok().and_then(Rate::from_bps) {
             Some(rate) => format!("is in bytes; a rate is in bits per second: write \"{rate}\""),
             None => "is in bytes; a rate is in bits per second".to_string(),
         };
-        return Err(error(text, &advice));
+        return Err(error(text, &hint));
     }
     // "bps" is conventionally bits and accepted; "Gb" and "Gb/s" are ambiguous.
     if let Some(prefix) = bits_or_bytes(stem).filter(|_| !written.is_known()) {
-        let advice = format!("may be bits or bytes; write \"{number} {prefix}bit/s\"");
-        return Err(error(text, &advice));
+        let hint = format!("may be bits or bytes; write \"{number} {prefix}bit/s\"");
+        return Err(error(text, &hint));
     }
     if matches!(written.unit, "k" | "K" | "M" | "G" | "T") {
         let prefix = written.unit.replace('K', "k");
-        let advice = format!("does not say of what; write \"{number} {prefix}bit/s\"");
-        return Err(error(text, &advice));
+        let hint = format!("does not say of what; write \"{number} {prefix}bit/s\"");
+        return Err(error(text, &hint));
     }
     Rate::from_bps(written.value()?)
         .ok_or_else(|| error(text, "is no rate: it must be above zero, for instance \"10 Gbit/s\""))
@@ -251,17 +251,17 @@ impl<'a> ParsedQuantity<'a> {
         let trimmed = text.trim();
         let example = measure.example;
         if trimmed.is_empty() {
-            let advice = format!("is empty; write for instance \"10 {example}\"");
-            return Err(error(text, &advice));
+            let hint = format!("is empty; write for instance \"10 {example}\"");
+            return Err(error(text, &hint));
         }
         let (whole, rest) = digits(trimmed);
         if whole.is_empty() {
-            let advice = if trimmed.starts_with('-') {
+            let hint = if trimmed.starts_with('-') {
                 format!("is negative; {} starts at zero", measure.what)
             } else {
                 format!("is not {}; write a number and a unit, \"10 {example}\"", measure.what)
             };
-            return Err(error(text, &advice));
+            return Err(error(text, &hint));
         }
         let (fraction, rest) = match rest.strip_prefix('.') {
             None => ("", rest),
@@ -276,8 +276,8 @@ impl<'a> ParsedQuantity<'a> {
         let unit = rest.trim_start();
         if unit.is_empty() {
             let written = Self { text, measure, whole, fraction, unit };
-            let advice = format!("has no unit; write for instance \"{}\"", written.with_unit());
-            return Err(error(text, &advice));
+            let hint = format!("has no unit; write for instance \"{}\"", written.with_unit());
+            return Err(error(text, &hint));
         }
         if rest.starts_with([',', '_', '\'']) {
             return Err(error(
@@ -334,8 +334,8 @@ impl<'a> ParsedQuantity<'a> {
     fn scaled(&self, scale: u64) -> Result<u64, ParseUnitError> {
         let scale = u128::from(scale);
         let inexact = || {
-            let advice = format!("is not a whole number of {}", self.measure.base);
-            error(self.text, &advice)
+            let hint = format!("is not a whole number of {}", self.measure.base);
+            error(self.text, &hint)
         };
         // A fraction with more digits than 10^38 is finer than any base unit.
         let places = u32::try_from(self.fraction.len()).map_err(|_| inexact())?;
@@ -354,14 +354,14 @@ impl<'a> ParsedQuantity<'a> {
         let whole = self.whole.parse::<u128>().ok().and_then(|n| n.checked_mul(scale));
         whole.and_then(|n| n.checked_add(part)).and_then(|n| u64::try_from(n).ok()).ok_or_else(
             || {
-                let advice = if self.measure.base == TIME.base {
+                let hint = if self.measure.base == TIME.base {
                     format!(
                         "is longer than the 213 days that fit; the longest span is \"{LONGEST_S} s\""
                     )
                 } else {
                     format!("is more than {} {}, the most that fits", u64::MAX, self.measure.base)
                 };
-                ParseUnitError { too_large: true, ..error(self.text, &advice) }
+                ParseUnitError { too_large: true, ..error(self.text, &hint) }
             },
         )
     }
@@ -369,13 +369,13 @@ impl<'a> ParsedQuantity<'a> {
     fn unknown_unit(&self) -> ParseUnitError {
         let Dimension { what, units, list, .. } = self.measure;
         let same = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(self.unit));
-        let advice = match same {
+        let hint = match same {
             Some((name, _)) => {
                 format!("has its unit in the wrong case; write \"{} {name}\"", self.number())
             }
             None => format!("is not {what}: the unit is one of {list}"),
         };
-        error(self.text, &advice)
+        error(self.text, &hint)
     }
 }
 
@@ -404,11 +404,11 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 /// An error about `text`, which is quoted, shortened, and escaped.
-fn error(text: &str, advice: &str) -> ParseUnitError {
+fn error(text: &str, hint: &str) -> ParseUnitError {
     const SHOWN: usize = 40;
     let mut shown: String = text.trim().chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.trim().chars().nth(SHOWN).is_some() {
         shown.push_str("...");
     }
-    ParseUnitError { message: format!("`{shown}` {advice}"), too_large: false }
+    ParseUnitError { message: format!("`{shown}` {hint}"), too_large: false }
 }

@@ -68,31 +68,30 @@ pub struct CheckedQuantity {
 ///
 /// # Errors
 /// The RTT is shorter than its own serialization times, or the simulation would take too long.
-pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenario, LabError> {
-    let rate = question.rate;
+pub fn check_scenario(input: &SizingInput, sizing: &Sizing) -> Result<Scenario, LabError> {
+    let rate = input.rate;
     // Several senders share the switch at link rate; a single one must be faster than the link.
-    let host_rate =
-        if question.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
+    let host_rate = if input.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
     let sending =
         |bytes: u64, bps: u64| u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(bps);
     let one_way = |bytes: u64| sending(bytes, host_rate) * 2 + sending(bytes, rate.as_bps());
-    let fixed = one_way(u64::from(question.wire_bytes())) + one_way(ACK_WIRE_BYTES);
-    let rest = u128::from(question.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
+    let fixed = one_way(u64::from(input.wire_bytes())) + one_way(ACK_WIRE_BYTES);
+    let rest = u128::from(input.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
     let delay = rest.and_then(|r| u64::try_from(r / 6).ok()).ok_or_else(|| LabError::InvalidRequest {
         message: format!(
             "a round trip of {} leaves no time on the wire: three lines serialise a segment and its ACK \
              in {:.1} us",
-            question.rtt,
+            input.rtt,
             fixed as f64 / 1e6
         ),
         help: Some("give a longer --rtt, or --no-check for the analysis alone".to_owned()),
     })?;
-    let period = advice.predicted.map_or(1.0, |p| p.period_rtts);
+    let period = sizing.predicted.map_or(1.0, |p| p.period_rtts);
     // A steady-state queue makes RTTs longer.
-    let queue = (advice.k_packets as f64 + f64::from(question.flows)) / advice.path_packets;
+    let queue = (sizing.k_packets as f64 + f64::from(input.flows)) / sizing.path_packets;
     let rtts = |(least, periods): (f64, f64)| (periods * period).max(least) * (1.0 + queue);
     let (warmup, measured) = (rtts(WARMUP), rtts(MEASURED));
-    let packets = (warmup + measured) * advice.path_packets;
+    let packets = (warmup + measured) * sizing.path_packets;
     if packets > MAX_PACKETS {
         return Err(LabError::InvalidRequest {
             message: format!("the check would send {:.0} million packets a run", packets / 1e6),
@@ -100,7 +99,7 @@ pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenari
         });
     }
     let span = |rtts: f64| {
-        let ps = rtts * question.rtt.as_ps() as f64;
+        let ps = rtts * input.rtt.as_ps() as f64;
         format!("{} ns", (ps / 1e3).ceil() as u64)
     };
     let bps = |bps: u64| format!("{bps} bit/s");
@@ -111,12 +110,12 @@ pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenari
         ("topology.link-delay", format!("{delay} ps")),
         ("topology.bottleneck-rate", bps(rate.as_bps())),
         ("topology.bottleneck-delay", format!("{delay} ps")),
-        ("topology.mtu", format!("{} B", question.mtu.max(9000))),
-        ("switch.mark.k", format!("{} pkt", advice.k_packets)),
-        ("transport.connection.mtu", question.mtu.to_string()),
-        ("transport.sender.dctcp.shift-g", advice.shift_g.to_string()),
-        ("hosts.senders.count", question.flows.to_string()),
-        ("traffic.flows.count", question.flows.to_string()),
+        ("topology.mtu", format!("{} B", input.mtu.max(9000))),
+        ("switch.mark.k", format!("{} pkt", sizing.k_packets)),
+        ("transport.connection.mtu", input.mtu.to_string()),
+        ("transport.sender.dctcp.shift-g", sizing.shift_g.to_string()),
+        ("hosts.senders.count", input.flows.to_string()),
+        ("traffic.flows.count", input.flows.to_string()),
     ];
     let template = Scenario::parse(TEMPLATE, "plan-check.toml")?;
     Ok(keys.iter().try_fold(template, |s, (key, value)| s.with_override(key, value))?)
@@ -127,15 +126,15 @@ pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenari
 /// # Errors
 /// A run failed.
 pub fn run_check(
-    question: &SizingInput,
-    advice: &Sizing,
+    input: &SizingInput,
+    sizing: &Sizing,
     plan: &RunPlan,
     jobs: usize,
 ) -> Result<SimulationCheck, LabError> {
     let results = simulate(plan, jobs)?;
     let runs = &results.runs;
-    let rows = rows(advice, runs);
-    let remarks = remarks(question, advice, &rows);
+    let rows = rows(sizing, runs);
+    let remarks = remarks(input, sizing, &rows);
     let drops = bottlenecks(runs).flatten().map(|q| q.drops).sum();
     let warmup = Duration::as_ps(plan_warmup(plan)) as f64 / 1e9;
     let measured_ms = runs.first().map_or(0.0, |r| r.ended_ms - warmup);
@@ -155,8 +154,8 @@ fn bottlenecks(runs: &[RunFacts]) -> impl Iterator<Item = Option<&QueueFacts>> {
 /// Reads a quantity from a queue.
 type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
 
-fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
-    let p = advice.predicted.as_ref();
+fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
+    let p = sizing.predicted.as_ref();
     let number = |v: Option<u32>| v.map(f64::from);
     let row =
         |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
@@ -216,14 +215,14 @@ fn clamped_mean(p: &super::SteadyState) -> f64 {
     f64::midpoint(p.queue_max_packets, p.queue_min_packets.max(0.0))
 }
 
-fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) -> Vec<String> {
+fn remarks(input: &SizingInput, sizing: &Sizing, rows: &[CheckedQuantity]) -> Vec<String> {
     let mut out = Vec::new();
     let of = |quantity: &str| rows.iter().find(|r| r.quantity == quantity);
     let both = |quantity: &str| {
         of(quantity).filter(|r| r.differs).and_then(|r| r.predicted.zip(r.measured))
     };
     if let Some((p, m)) = both("amplitude") {
-        let few = advice.predicted.map(|p| p.critical_window_packets).filter(|w| *w < 4.0);
+        let few = sizing.predicted.map(|p| p.critical_window_packets).filter(|w| *w < 4.0);
         let few = few.map_or_else(String::new, |w| {
             format!("; windows of about {w:.1} segments cannot be cut below 2 either")
         });
@@ -231,7 +230,7 @@ fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) ->
             format!(
                 "the queue swings {m:.0} packets, not {p:.0}: the analysis has all flows in phase, and \
                  {} flows fall out of step (DCTCP §3.3 says so of its N = 40){few}",
-                question.flows
+                input.flows
             )
         } else {
             format!(
@@ -242,8 +241,7 @@ fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) ->
         });
     }
     if let Some((p, m)) = both("queue_max") {
-        let crowded =
-            2.0 * f64::from(question.flows) > advice.path_packets + advice.k_packets as f64;
+        let crowded = 2.0 * f64::from(input.flows) > sizing.path_packets + sizing.k_packets as f64;
         out.push(if m > p && crowded {
             format!(
                 "the queue reaches {m:.0} packets, not {p:.0}: windows do not fall below 2 segments"
@@ -262,7 +260,7 @@ fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) ->
             p * 100.0
         ));
     }
-    if question.burst_packets > 0 {
+    if input.burst_packets > 0 {
         out.push(
             "the simulated hosts send no bursts: the allowance for them shows as queue, not as need"
                 .to_owned(),

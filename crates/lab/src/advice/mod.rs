@@ -105,29 +105,29 @@ impl SizingInput {
     }
 }
 
-/// Applies the analysis to `question`.
+/// Applies the analysis to `input`.
 ///
 /// # Errors
 /// The input is outside of the domain of the analysis: no rate, no RTT or no flow.
-pub fn recommend(question: &SizingInput) -> Result<Sizing, LabError> {
-    let path = question.bdp_packets();
-    let flows = f64::from(question.flows);
+pub fn recommend(input: &SizingInput) -> Result<Sizing, LabError> {
+    let path = input.bdp_packets();
+    let flows = f64::from(input.flows);
     let wrong = |e: DomainError| LabError::InvalidRequest { message: e.to_string(), help: None };
     let k_above = dctcp::min_k(path).map_err(wrong)?;
     let k_above_for_flows = dctcp::min_k_for_flows(path, flows).map_err(wrong)?;
-    let k = question.k.unwrap_or(k_above as u64 + 1 + u64::from(question.burst_packets));
+    let k = input.k.unwrap_or(k_above as u64 + 1 + u64::from(input.burst_packets));
     let g_below = dctcp::max_g(path, k as f64).map_err(wrong)?;
-    let shift_g = question.shift_g.unwrap_or_else(|| shift_below(g_below));
+    let shift_g = input.shift_g.unwrap_or_else(|| shift_below(g_below));
     let mut notes = Vec::new();
     let predicted = match Sawtooth::new(path, k as f64, flows) {
-        Ok(sawtooth) => Some(SteadyState::new(&sawtooth, question.rtt)),
+        Ok(sawtooth) => Some(SteadyState::new(&sawtooth, input.rtt)),
         Err(e) => {
             notes.push(format!("no steady state is predicted: {e}"));
             None
         }
     };
     let floor = WINDOW_FLOOR * flows - path;
-    notes_on(question, k as f64, k_above, floor, predicted.as_ref(), &mut notes);
+    notes_on(input, k as f64, k_above, floor, predicted.as_ref(), &mut notes);
     let g = gain(shift_g);
     if g >= g_below {
         notes.push(format!(
@@ -135,25 +135,25 @@ pub fn recommend(question: &SizingInput) -> Result<Sizing, LabError> {
         ));
     }
     let longest = (k as f64 + flows).max(floor);
-    let buffer_packets = longest.ceil() as u64 + u64::from(question.burst_packets);
+    let buffer_packets = longest.ceil() as u64 + u64::from(input.burst_packets);
     Ok(Sizing {
         path_packets: path,
         k_above_packets: k_above,
         k_above_for_flows_packets: k_above_for_flows,
-        burst_packets: question.burst_packets,
+        burst_packets: input.burst_packets,
         k_packets: k,
         g_below,
         g,
         shift_g,
         predicted,
         buffer_packets,
-        buffer_bytes: buffer_packets * u64::from(question.mtu),
+        buffer_bytes: buffer_packets * u64::from(input.mtu),
         notes,
     })
 }
 
 fn notes_on(
-    question: &SizingInput,
+    input: &SizingInput,
     k: f64,
     k_above: f64,
     floor: f64,
@@ -169,7 +169,7 @@ fn notes_on(
         notes.push(format!(
             "a window keeps {WINDOW_FLOOR} segments at least, so {} flows leave {floor:.0} packets \
              waiting, more than K: marks cannot shorten this queue",
-            question.flows
+            input.flows
         ));
     } else if predicted.is_some_and(|p| p.critical_window_packets < 2.0 * WINDOW_FLOOR) {
         notes.push(
@@ -178,7 +178,7 @@ fn notes_on(
                 .to_owned(),
         );
     }
-    if question.burst_packets == 0 {
+    if input.burst_packets == 0 {
         notes.push(
             "hosts that send bursts (segmentation offload, interrupt moderation) need K larger by the \
              burst: --bursts (DCTCP §3.5)"
@@ -222,7 +222,7 @@ impl SteadyState {
 mod tests {
     use super::*;
 
-    fn question(flows: u32) -> SizingInput {
+    fn input(flows: u32) -> SizingInput {
         SizingInput {
             rate: Rate::from_gbps(10),
             rtt: Duration::from_us(100),
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_burst_of_forty_packets_needs_the_papers_k_of_65_at_10_gbits() {
         // DCTCP §3.5: 20 packets by eq. 13, over 60 with bursts of 30 to 40; §4.1 takes 65.
-        let wide = SizingInput { rtt: Duration::from_us(170), ..question(2) };
+        let wide = SizingInput { rtt: Duration::from_us(170), ..input(2) };
         assert_eq!(recommend(&wide).unwrap().k_packets, 20);
         let k = recommend(&SizingInput { burst_packets: 40, ..wide }).unwrap().k_packets;
         assert!((60..=65).contains(&k), "{k}");
@@ -245,31 +245,31 @@ mod tests {
 
     #[test]
     fn the_advice_keeps_its_own_bounds() {
-        let advice = recommend(&question(10)).unwrap();
-        assert!((advice.path_packets - 81.27).abs() < 0.01, "{}", advice.path_packets);
-        assert_eq!((advice.k_packets, advice.shift_g), (12, 4));
-        assert!(advice.k_packets as f64 > advice.k_above_packets && advice.g < advice.g_below);
-        let predicted = advice.predicted.unwrap();
+        let sizing = recommend(&input(10)).unwrap();
+        assert!((sizing.path_packets - 81.27).abs() < 0.01, "{}", sizing.path_packets);
+        assert_eq!((sizing.k_packets, sizing.shift_g), (12, 4));
+        assert!(sizing.k_packets as f64 > sizing.k_above_packets && sizing.g < sizing.g_below);
+        let predicted = sizing.predicted.unwrap();
         assert!((predicted.queue_max_packets - 22.0).abs() < 1e-9, "K + N");
         assert!((predicted.utilisation - 1.0).abs() < 1e-9);
-        assert_eq!((advice.buffer_packets, advice.buffer_bytes), (22, 33_000));
+        assert_eq!((sizing.buffer_packets, sizing.buffer_bytes), (22, 33_000));
     }
 
     #[test]
     fn a_given_k_and_g_are_taken_and_judged() {
-        let given = SizingInput { k: Some(5), shift_g: Some(1), ..question(10) };
-        let advice = recommend(&given).unwrap();
-        assert_eq!((advice.k_packets, advice.g), (5, 0.5));
-        let says = |part: &str| advice.notes.iter().any(|n| n.contains(part));
-        assert!(says("eq. 13") && says("eq. 15"), "{:?}", advice.notes);
+        let given = SizingInput { k: Some(5), shift_g: Some(1), ..input(10) };
+        let sizing = recommend(&given).unwrap();
+        assert_eq!((sizing.k_packets, sizing.g), (5, 0.5));
+        let says = |part: &str| sizing.notes.iter().any(|n| n.contains(part));
+        assert!(says("eq. 13") && says("eq. 15"), "{:?}", sizing.notes);
     }
 
     #[test]
     fn too_many_flows_get_advice_and_no_prediction() {
-        let advice = recommend(&question(200)).unwrap();
-        assert_eq!(advice.predicted, None);
-        assert!(advice.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", advice.notes);
-        assert!(advice.buffer_packets as f64 >= 400.0 - advice.path_packets);
-        assert!(recommend(&question(0)).is_err());
+        let sizing = recommend(&input(200)).unwrap();
+        assert_eq!(sizing.predicted, None);
+        assert!(sizing.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", sizing.notes);
+        assert!(sizing.buffer_packets as f64 >= 400.0 - sizing.path_packets);
+        assert!(recommend(&input(0)).is_err());
     }
 }

@@ -152,7 +152,7 @@ impl PaperFigure {
                 Ok(()) if !alone => {
                     Err("`measures` excludes `measure`, `across` and `theory`".to_owned())
                 }
-                said => said,
+                checked => checked,
             };
         }
         let measure = match (&curve.measure, &curve.theory) {

@@ -150,7 +150,7 @@ impl WindowsMeasure {
                 passages.iter().filter(|p| p.end > start && p.end <= end).collect();
             if let (Some(first), Some(last), true) = (own.first(), own.last(), began >= from) {
                 let n = own.len() as f64;
-                let heard = match self.feedback {
+                let observed = match self.feedback {
                     Feedback::Marked => {
                         Some(own.iter().filter(|p| p.marked).count() as f64 / n * 100.0)
                     }
@@ -160,8 +160,8 @@ impl WindowsMeasure {
                         Some(waited / packet / self.full * 100.0)
                     }
                 };
-                let truth = mean_between(lengths, first.arrived, last.arrived);
-                out.extend(heard.zip(truth.map(|packets| packets / self.full * 100.0)));
+                let actual = mean_between(lengths, first.arrived, last.arrived);
+                out.extend(observed.zip(actual.map(|packets| packets / self.full * 100.0)));
             }
             (began, start, end) = (*time, *acked, acked + flight);
         }

@@ -105,6 +105,6 @@ pub(crate) fn format_number(value: Option<f64>) -> String {
 /// Pretty-printed JSON with a final newline.
 pub(crate) fn json(value: &impl Serialize) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(value)
-        .map_err(|e| LabError::Draw { what: "the answer".to_owned(), reason: e.to_string() })?;
+        .map_err(|e| LabError::Draw { what: "the result".to_owned(), reason: e.to_string() })?;
     Ok(text + "\n")
 }

@@ -105,7 +105,7 @@ impl PairMatrix {
         Ok(plan)
     }
 
-    fn question(&self, plan: &RunPlan) -> PairsRequest {
+    fn request(&self, plan: &RunPlan) -> PairsRequest {
         let names = |ends: &[EndpointStack]| ends.iter().map(|e| e.name.clone()).collect();
         PairsRequest {
             senders: names(&self.senders),
@@ -171,8 +171,8 @@ pub fn execute(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
 ) -> Result<(CompletedExperiment, MatrixResult), LabError> {
-    let question = pairs.question(plan);
-    run_and_report(&Question::Pairs(question.clone()), plan, options, |dir, manifest, results| {
-        page::write_outputs(&question, dir, manifest, results)
+    let request = pairs.request(plan);
+    run_and_report(&Question::Pairs(request.clone()), plan, options, |dir, manifest, results| {
+        page::write_outputs(&request, dir, manifest, results)
     })
 }

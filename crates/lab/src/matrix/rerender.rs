@@ -13,13 +13,13 @@ pub(crate) fn rerender(
     dir: &RunDir,
     manifest: &Manifest,
 ) -> Result<Option<CompletedExperiment>, LabError> {
-    let Some(question) = read_request(dir, manifest)? else { return Ok(None) };
+    let Some(request) = read_request(dir, manifest)? else { return Ok(None) };
     let write = |dir: &RunDir, manifest: &_, results: &_| {
-        let files = match &question {
+        let files = match &request {
             Question::Pairs(pairs) => page::write_outputs(pairs, dir, manifest, results)?.0,
             Question::Share(share) => share::write_outputs(share, dir, manifest, results)?.0,
         };
-        question.write(dir, files)
+        request.write(dir, files)
     };
     stored::rerender(dir.root(), &write).map(Some)
 }

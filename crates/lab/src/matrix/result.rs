@@ -121,7 +121,7 @@ fn warmup_ps(manifest: &Manifest) -> u64 {
 
 /// Judges the tables of a directory.
 pub(crate) fn judge_cells(
-    question: &PairsRequest,
+    request: &PairsRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
@@ -137,7 +137,7 @@ pub(crate) fn judge_cells(
         let runs: Vec<&RunFacts> = runs.iter().collect();
         let place = [first.key.scheme.as_str(), of("receiver")];
         let cell = MatrixCell::new(place, neighbour, &runs, &windows);
-        rows.push(PairRow::new(cell, question.k, &question.thresholds));
+        rows.push(PairRow::new(cell, request.k, &request.thresholds));
     }
     Ok(MatrixResult {
         schema: "lowtide.matrix/1",
@@ -145,14 +145,14 @@ pub(crate) fn judge_cells(
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),
         digest: results.digest.clone(),
-        senders: question.senders.clone(),
-        receivers: question.receivers.clone(),
-        neighbours: question.neighbours.clone(),
-        same_senders: question.same_senders.clone(),
-        same_receivers: question.same_receivers.clone(),
+        senders: request.senders.clone(),
+        receivers: request.receivers.clone(),
+        neighbours: request.neighbours.clone(),
+        same_senders: request.same_senders.clone(),
+        same_receivers: request.same_receivers.clone(),
         seeds: manifest.seeds.len(),
-        k_packets: question.k,
-        thresholds: question.thresholds,
+        k_packets: request.k,
+        thresholds: request.thresholds,
         pairs: rows,
     })
 }

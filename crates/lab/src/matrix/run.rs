@@ -26,23 +26,23 @@ pub(crate) fn single_point_plan(scenario: &Scenario) -> Result<RunPlan, LabError
 /// Runs a plan with the report that `present` writes, or rebuilds that report from complete
 /// results. `present` returns the result and names its files; the request is kept beside them.
 pub(crate) fn run_and_report<A>(
-    question: &Question,
+    request: &Question,
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
     present: impl Fn(&RunDir, &Manifest, &Results) -> Result<(Vec<String>, A), LabError>,
 ) -> Result<(CompletedExperiment, A), LabError> {
-    let answer = RefCell::new(None);
+    let result = RefCell::new(None);
     let write = |dir: &RunDir, manifest: &_, results: &_| {
         let (files, found) = present(dir, manifest, results)?;
-        *answer.borrow_mut() = Some(found);
-        question.write(dir, files)
+        *result.borrow_mut() = Some(found);
+        request.write(dir, files)
     };
     let mut finished = session::execute_as(plan, options, &write)?;
-    if answer.borrow().is_none() {
+    if result.borrow().is_none() {
         // No run was missing: only the thresholds may have changed.
         finished = stored::rerender(&options.dir, &write)?;
     }
-    let found = answer.into_inner().ok_or_else(|| LabError::InvalidRequest {
+    let found = result.into_inner().ok_or_else(|| LabError::InvalidRequest {
         message: "the directory was not judged".to_owned(),
         help: Some("give another --out, or --afresh".to_owned()),
     })?;

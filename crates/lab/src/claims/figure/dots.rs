@@ -104,7 +104,7 @@ pub(super) fn plane(
 /// The observed signal of each window over the true one.
 pub(super) fn scatter(windows: &WindowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
     let pairs = windows.all(first_seed(of))?.into_iter().next().unwrap_or_default();
-    Ok(subsample(pairs.into_iter().map(|(heard, truth)| Dot::new(truth, heard)).collect()))
+    Ok(subsample(pairs.into_iter().map(|(observed, actual)| Dot::new(actual, observed)).collect()))
 }
 
 /// Evenly picks at most [`MAX_POINTS`] points.

@@ -84,7 +84,7 @@ impl PartialDeployment {
         Ok(RunPlan::concat(self.scenario.name(), &title, parts))
     }
 
-    fn question(&self) -> ShareRequest {
+    fn request(&self) -> ShareRequest {
         ShareRequest {
             stayed: self.ends[0].name.clone(),
             moved: self.ends[1].name.clone(),
@@ -165,8 +165,8 @@ pub fn execute(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
 ) -> Result<(CompletedExperiment, ShareResult), LabError> {
-    let question = share.question();
-    run_and_report(&Question::Share(question.clone()), plan, options, |dir, manifest, results| {
-        write_outputs(&question, dir, manifest, results)
+    let request = share.request();
+    run_and_report(&Question::Share(request.clone()), plan, options, |dir, manifest, results| {
+        write_outputs(&request, dir, manifest, results)
     })
 }

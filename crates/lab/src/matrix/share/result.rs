@@ -106,7 +106,7 @@ impl ShareClass {
 }
 
 pub(crate) fn share_result(
-    question: &ShareRequest,
+    request: &ShareRequest,
     manifest: &Manifest,
     results: &Results,
 ) -> ShareResult {
@@ -117,7 +117,7 @@ pub(crate) fn share_result(
         let runs: Vec<&RunFacts> = runs.iter().collect();
         points.push(SharePoint {
             moved_hosts: moved,
-            stayed: ShareClass::new(CLASSES[0], question.hosts.saturating_sub(moved), &runs),
+            stayed: ShareClass::new(CLASSES[0], request.hosts.saturating_sub(moved), &runs),
             moved: ShareClass::new(CLASSES[1], moved, &runs),
             queue: BottleneckStats::new(&runs),
         });
@@ -128,10 +128,10 @@ pub(crate) fn share_result(
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),
         digest: results.digest.clone(),
-        from: question.stayed.clone(),
-        to: question.moved.clone(),
-        moves: question.moves,
-        hosts: question.hosts,
+        from: request.stayed.clone(),
+        to: request.moved.clone(),
+        moves: request.moves,
+        hosts: request.hosts,
         seeds: manifest.seeds.len(),
         points,
     }
