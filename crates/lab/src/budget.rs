@@ -113,7 +113,7 @@ mod tests {
     fn plan(set: &[(&str, &str)]) -> RunPlan {
         let load = Scenario::load("first-light").expect("an embedded scenario");
         let set = set.iter().fold(load, |s, (k, v)| s.with_override(k, v).expect("a key"));
-        set.expand().expect("a right scenario")
+        set.expand().expect("a valid scenario")
     }
 
     fn refused(set: &[(&str, &str)], limits: &ResourceLimits<'_>) -> TooLarge {

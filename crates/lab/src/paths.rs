@@ -1,10 +1,10 @@
 //! The path between two hosts, and the delay of packets over it with empty queues.
 //!
 //! Contract: integers, exact to the picosecond on each link. With `single`, the path is that of the
-//! packets. With `ecmp` and `spray`, it is the shortest path with the fastest bottleneck, then the
-//! lowest delay of a full packet, then the first in link order. Links that fail during the run
-//! count as up; the reverse path is taken to be the same. `ideal` computes the ideal time of a
-//! flow, a lower bound over all paths.
+//! packets. With `ecmp` and `spray`, it is the shortest path with the fastest bottleneck. Ties are
+//! broken by the delay of a full packet, then by link order. Links that fail during the run count
+//! as up; the reverse path is taken to be the same. `ideal` computes the ideal time of a flow, a
+//! lower bound over all paths.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -81,8 +81,8 @@ fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
     }
 }
 
-/// The shortest and the longest time from the first bit of a full segment to its ACK, over all
-/// pairs of hosts with a flow or a query. Queues are empty and ACKs are not delayed.
+/// The minimum and maximum RTT of a full segment, over all pairs of hosts with a flow or a query.
+/// It runs from the first bit to the ACK. Queues are empty and ACKs are not delayed.
 fn base_rtt(setup: &Setup) -> Option<String> {
     let flows = setup.flows.iter().map(|f| (f.src, f.dst));
     // Answers are the bulk of the traffic of queries.

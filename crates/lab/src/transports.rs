@@ -103,10 +103,10 @@ impl TransportFacts {
     fn reason(&self) -> &'static str {
         match cc::find(&self.cc).map(|entry| entry.requires) {
             Some(wants) if wants.host_stamps && !self.delay_option => {
-                ": the delay option was not agreed"
+                ": the delay option was not negotiated"
             }
             Some(wants) if wants.ecn && self.ecn_mode == EcnMode::Off.name() => {
-                ": ECN was not agreed"
+                ": ECN was not negotiated"
             }
             _ => "",
         }
@@ -411,7 +411,10 @@ mod tests {
         ] {
             assert_eq!(facts(cc, ["off", "off"]).fell_back(), falls_back, "{cc:?}");
         }
-        assert_eq!(facts(["dctcp", "newreno"], ["off", "off"]).reason(), ": ECN was not agreed");
+        assert_eq!(
+            facts(["dctcp", "newreno"], ["off", "off"]).reason(),
+            ": ECN was not negotiated"
+        );
         assert_eq!(facts(["mine", "newreno"], ["off", "off"]).reason(), "");
     }
 

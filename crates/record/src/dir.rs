@@ -393,7 +393,7 @@ impl RunDir {
         let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
         let seal = content_hash::verify(&content);
         if seal == HashCheck::Mismatch {
-            return Err(damaged("its content is not what was written".to_owned()));
+            return Err(damaged("its content does not match its hash".to_owned()));
         }
         let manifest: Manifest =
             serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
@@ -479,7 +479,7 @@ fn read_hashed<T: serde::de::DeserializeOwned>(
 ) -> Result<T, RecordError> {
     let content = fs::read(path).map_err(RecordError::io("read", path))?;
     if content_hash::verify(&content) != HashCheck::Valid {
-        return Err(RecordError::damaged(path, "its content is not what was written", remedy));
+        return Err(RecordError::damaged(path, "its content does not match its hash", remedy));
     }
     serde_json::from_slice(&content).map_err(|e| RecordError::json(path, &e))
 }

@@ -1,9 +1,9 @@
 //! Fuzz targets for `wire`, `tcp` and `scenario`, with their invariants.
 //!
 //! Contract: a target is a function of bytes that panics on a fault and is otherwise silent. It is
-//! deterministic. The fuzzers of `fuzz/` call these functions, and the test of this crate calls
-//! them with every file of `fuzz/corpus/`, so every finding becomes a regression test. No other
-//! crate links this one.
+//! deterministic. The fuzzers of `fuzz/` call these functions. The test of this crate calls them
+//! with every file of `fuzz/corpus/`, so every finding becomes a regression test. No other crate
+//! links this one.
 
 mod fuzz_input;
 pub mod scenario;

@@ -168,9 +168,9 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
             "has the unit `KB`; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
         ),
         "k" | "K" => format!(
-            "does not say of what; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
+            "lacks the base unit; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
         ),
-        "M" | "G" => format!("does not say of what; write \"{number} {unit}B\""),
+        "M" | "G" => format!("lacks the base unit; write \"{number} {unit}B\""),
         _ => return written.value().map(Bytes::new),
     };
     Err(error(text, &hint))
@@ -200,11 +200,12 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
     }
     if matches!(written.unit, "k" | "K" | "M" | "G" | "T") {
         let prefix = written.unit.replace('K', "k");
-        let hint = format!("does not say of what; write \"{number} {prefix}bit/s\"");
+        let hint = format!("lacks the base unit; write \"{number} {prefix}bit/s\"");
         return Err(error(text, &hint));
     }
-    Rate::from_bps(written.value()?)
-        .ok_or_else(|| error(text, "is no rate: it must be above zero, for instance \"10 Gbit/s\""))
+    Rate::from_bps(written.value()?).ok_or_else(|| {
+        error(text, "is not a rate: it must be above zero, for instance \"10 Gbit/s\"")
+    })
 }
 
 /// Parses a number of packets: `"20 pkt"`, `"20 packets"`.

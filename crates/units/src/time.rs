@@ -1,7 +1,7 @@
 //! Virtual and real time in picoseconds.
 //!
-//! One bit at 1 Tbit/s lasts one picosecond, and one byte lasts a whole number of picoseconds at
-//! every Ethernet rate up to 1.6 Tbit/s, so serialization times are exact. A `u64` spans 213 days.
+//! One bit at 1 Tbit/s lasts one picosecond. One byte lasts a whole number of picoseconds at every
+//! Ethernet rate up to 1.6 Tbit/s, so serialization times are exact. A `u64` spans 213 days.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};

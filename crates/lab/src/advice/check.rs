@@ -79,12 +79,12 @@ pub fn check_scenario(input: &SizingInput, sizing: &Sizing) -> Result<Scenario, 
     let rest = u128::from(input.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
     let delay = rest.and_then(|r| u64::try_from(r / 6).ok()).ok_or_else(|| LabError::InvalidRequest {
         message: format!(
-            "a round trip of {} leaves no time on the wire: three lines serialise a segment and its ACK \
+            "a round trip of {} leaves no time on the wire: three links serialise a segment and its ACK \
              in {:.1} us",
             input.rtt,
             fixed as f64 / 1e6
         ),
-        help: Some("give a longer --rtt, or --no-check for the analysis alone".to_owned()),
+        help: Some("use a longer --rtt, or --no-check for the analysis alone".to_owned()),
     })?;
     let period = sizing.predicted.map_or(1.0, |p| p.period_rtts);
     // A steady-state queue makes RTTs longer.
@@ -95,7 +95,7 @@ pub fn check_scenario(input: &SizingInput, sizing: &Sizing) -> Result<Scenario, 
     if packets > MAX_PACKETS {
         return Err(LabError::InvalidRequest {
             message: format!("the check would send {:.0} million packets a run", packets / 1e6),
-            help: Some("--no-check gives the analysis alone".to_owned()),
+            help: Some("use --no-check for the analysis alone".to_owned()),
         });
     }
     let span = |rtts: f64| {
@@ -184,14 +184,14 @@ fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
     vec![
         row(
             "queue_max",
-            "99 % of what packets find",
+            "99th percentile on packet arrival",
             "packets",
             p.map(|p| p.queue_max_packets),
             &high,
         ),
         row(
             "queue_min",
-            "1 % of what packets find",
+            "1st percentile on packet arrival",
             "packets",
             p.map(|p| p.queue_min_packets.max(0.0)),
             &low,
@@ -199,10 +199,12 @@ fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
         row("amplitude", "99 % less 1 %", "packets", p.map(clamped_amplitude), &|q| {
             Some(high(q)? - low(q)?)
         }),
-        row("queue_mean", "mean of what packets find", "packets", p.map(clamped_mean), &|q| {
+        row("queue_mean", "mean on packet arrival", "packets", p.map(clamped_mean), &|q| {
             q.seen.mean_packets
         }),
-        row("utilisation", "share of the time", "", p.map(|p| p.utilisation), &|q| q.utilisation),
+        row("utilisation", "fraction of the time", "", p.map(|p| p.utilisation), &|q| {
+            q.utilisation
+        }),
     ]
 }
 
@@ -255,14 +257,14 @@ fn remarks(input: &SizingInput, sizing: &Sizing, rows: &[CheckedQuantity]) -> Ve
     }
     if let Some((p, m)) = both("utilisation") {
         out.push(format!(
-            "the line is used for {:.1} % of the time, not {:.1} %",
+            "the link is used for {:.1} % of the time, not {:.1} %",
             m * 100.0,
             p * 100.0
         ));
     }
     if input.burst_packets > 0 {
         out.push(
-            "the simulated hosts send no bursts: the allowance for them shows as queue, not as need"
+            "the simulated hosts send no bursts: the margin for bursts only makes the queue longer"
                 .to_owned(),
         );
     }

@@ -1,9 +1,9 @@
 //! Speed of the simulator on fixed scenarios.
 //!
 //! A packet-hop is one packet serialised by one output queue, including ports of hosts and ACKs.
-//! Times are CPU seconds of this thread, or of all threads of a parallel run including their waits,
-//! so other jobs on the machine have little influence. The median of several runs is reported with
-//! the extremes. A run includes building the network and producing the rows.
+//! Times are CPU seconds of this thread, or of all threads of a parallel run including their waits.
+//! Other jobs on the machine thus have little influence. The median of several runs is reported
+//! with the extremes. A run includes building the network and producing the rows.
 
 mod suite;
 

@@ -258,9 +258,9 @@ fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
                 // Alpha and other fractions.
                 "2^-20" if counted => Ok(()),
                 _ if by(1.0) => only(own),
-                _ => {
-                    Err(format!("the column is in `{own}`, and `per` does not make `{unit}` of it"))
-                }
+                _ => Err(format!(
+                    "the column is in `{own}`, and `per` does not convert it to `{unit}`"
+                )),
             }
         }
     }

@@ -97,7 +97,7 @@ fn claim_result(
     {
         verdict = ClaimVerdict::Undecided;
         let known = claim.reason.as_deref().unwrap_or_default();
-        reason = Some(format!("the full form came to `{}`: {known}", full.name()));
+        reason = Some(format!("the verdict of the full form is `{}`: {known}", full.name()));
     }
     let lost = recorded == Some(ClaimVerdict::Reproduced)
         && verdict != ClaimVerdict::Reproduced

@@ -56,7 +56,7 @@ fn from_table(mut table: Table) -> Result<ClaimMeasure, String> {
         let Value::Array(items) = value else { return Err("expected a list of measures".into()) };
         let part = |item| match item {
             Value::Table(table) => from_table(table),
-            _ => Err("a part of a measure is a table".to_owned()),
+            _ => Err("each element of the list must be a table".to_owned()),
         };
         items.into_iter().map(part).collect()
     };

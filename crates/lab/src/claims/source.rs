@@ -31,7 +31,7 @@ impl<'a> RunData<'a> {
             let mut found = runs.iter().filter(|r| r.key.seed == *seed);
             match (found.next(), found.next()) {
                 (Some(run), None) => Ok(*run),
-                (None, _) => Err(format!("no run is what {what} is of")),
+                (None, _) => Err(format!("no run matches {what}")),
                 _ => Err(format!("{what} needs a scheme and a point")),
             }
         };

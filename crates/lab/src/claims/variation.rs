@@ -165,7 +165,7 @@ impl VarySpec {
             id: format!("vary-{}", self.id),
             title: format!("Varied: {}", self.key),
             caption: format!(
-                "{}. The paper does not state this parameter; no verdict follows from here.",
+                "{}. The paper does not state this parameter, so no verdict follows.",
                 self.says
             ),
             legend: Vec::new(),

@@ -162,7 +162,7 @@ fn explain_utilisation(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
         && b < a - MIN_UTILISATION_DROP
     {
         out.push(format!(
-            "the busiest line was sending {:.1} % of the time, against {:.1} %: the hosts did not fill it",
+            "the busiest link was used {:.1} % of the time, against {:.1} %: the hosts did not fill it",
             b * 100.0,
             a * 100.0
         ));

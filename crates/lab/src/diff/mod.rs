@@ -98,7 +98,7 @@ fn compare(a: &Setup, b: &Setup) -> Result<Divergence, lowtide_host::RunError> {
         let first = FirstDivergence {
             at_ps: 0,
             kind: "network",
-            entity: format!("{name_a} in the one, {name_b} in the other"),
+            entity: format!("{name_a} in the first, {name_b} in the second"),
             a: None,
             b: None,
             others: Vec::new(),

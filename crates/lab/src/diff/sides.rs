@@ -108,8 +108,11 @@ pub(super) fn pairs<'s>(
         let names = |runs: &[&SideRun]| -> String {
             runs.iter().map(|r| r.key.scheme.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let message =
-            format!("no scheme of the one ({}) is in the other ({})", names(&left), names(&right));
+        let message = format!(
+            "the sides have no scheme in common: ({}) and ({})",
+            names(&left),
+            names(&right)
+        );
         let help = Some("name one of each: `--scheme dctcp,sack`".to_owned());
         return Err(LabError::NotFound { message, help });
     }

@@ -46,7 +46,7 @@ impl FirstDivergence {
 
 fn action_text(seen: Option<&EntityAction>, at_ps: u64) -> String {
     let Some(seen) = seen else {
-        return "does nothing more there to the end of its run".to_owned();
+        return "has no further action there".to_owned();
     };
     let mut text = seen.what.to_owned();
     if let Some(packet) = &seen.packet {
@@ -56,8 +56,8 @@ fn action_text(seen: Option<&EntityAction>, at_ps: u64) -> String {
         let _ = write!(text, ", which found {queue} packets");
     }
     match seen.at_ps {
-        at if at > at_ps => format!("does nothing there yet; at {} it {text}", time(at)),
-        at if at < at_ps => format!("{text}; it came at {}", time(at)),
+        at if at > at_ps => format!("has no action there yet; at {} it {text}", time(at)),
+        at if at < at_ps => format!("{text}; it arrived at {}", time(at)),
         _ => text,
     }
 }
@@ -104,11 +104,11 @@ mod tests {
         assert_eq!(action_text(Some(&seen(5)), 5), "marks p, which found 3 packets");
         assert_eq!(
             action_text(Some(&seen(7_000)), 5),
-            "does nothing there yet; at 7 ns it marks p, which found 3 packets"
+            "has no action there yet; at 7 ns it marks p, which found 3 packets"
         );
         assert_eq!(
             action_text(Some(&seen(4)), 5),
-            "marks p, which found 3 packets; it came at 4 ps"
+            "marks p, which found 3 packets; it arrived at 4 ps"
         );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Contract: a name is `scheme`, `profile` or `profile/scheme`, each followed by any number of
 //! `+switch=value`. If no scheme has the name, it selects the congestion control or the
-//! acknowledgement policy of that name, so new modules are usable before a scheme names them. An
+//! acknowledgement policy of that name. New modules are thus usable before a scheme names them. An
 //! endpoint is a whole host. Its sender-side switches apply where it sends, its receiver-side ones
 //! where it receives; each endpoint requests connection features for itself.
 
@@ -90,7 +90,7 @@ impl EndpointStack {
             switches::set_text(&mut probe, switch, value).map_err(|e| {
                 LabError::InvalidRequest {
                     message: format!("`{name}`: {e}"),
-                    help: Some(format!("`lowtide explain {switch}` says what it takes")),
+                    help: Some(format!("`lowtide explain {switch}` lists its values")),
                 }
             })?;
             let side = switches::find(switch).map_or(Side::Sender, |s| s.side());

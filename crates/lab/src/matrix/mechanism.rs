@@ -85,11 +85,9 @@ impl Mechanism {
             }
             Self::CutsLess => "the same marks, cut less: one side's reductions are smaller",
             Self::DroppedNotMarked => "no ECT on the starved side: the marker drops its packets",
-            Self::MarkedMore => "one side meets more marks than the other",
-            Self::OutgrowsAfterLoss => {
-                "both fill the buffer: one takes more of it back after a loss"
-            }
-            Self::Unexplained => "no mechanism of those known here",
+            Self::MarkedMore => "one side is marked more often than the other",
+            Self::OutgrowsAfterLoss => "both fill the buffer: one regains more of it after a loss",
+            Self::Unexplained => "none of the known mechanisms",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Mixed deployment: endpoints of a connection, or its neighbours, with different stacks.
 //!
 //! Contract: a request becomes one plan of ordinary runs, which are scheduled, kept and resumed as
-//! any other. All results follow from the tables in the directory and from the thresholds, so the
-//! same runs can be judged again by other thresholds without running anything.
+//! any other. All results follow from the tables in the directory and from the thresholds. Other
+//! thresholds can thus judge existing runs without running anything.
 
 mod cell;
 mod endpoint_stack;

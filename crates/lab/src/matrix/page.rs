@@ -164,7 +164,7 @@ fn table(result: &MatrixResult, beside: bool) -> PageTable {
     let head =
         ["Pair", "Verdict", "Mechanism", "Goodput", "Share", "Queue", "p99", "cwnd", "CE", "Again"];
     let title = if beside {
-        format!("{} cells that are not healthy", rows.len())
+        format!("{} unhealthy cells", rows.len())
     } else {
         "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
          share of bytes with CE; share of bytes sent again"

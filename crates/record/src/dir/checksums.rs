@@ -82,7 +82,7 @@ impl Checksums {
         }
         let content = files::hash_file(&mut file).map_err(RecordError::io("read", &path))?;
         if content.into_entry(relative) != entry {
-            return Err(damaged("its content is not what was written".to_owned()));
+            return Err(damaged("its content does not match its hash".to_owned()));
         }
         file.rewind().map_err(RecordError::io("read", &path))?;
         if let Some(known) = self.known().get_mut(relative) {

@@ -30,7 +30,7 @@ pub(super) const PARTIAL: &str = "partial";
 pub(super) const RUN_FILE: &str = "run.json";
 
 /// Remedy for a damaged partial run.
-const REMEDY: &str = "the command that wrote it makes this run again";
+const REMEDY: &str = "the command that wrote it repeats this run";
 
 /// `run.json`.
 #[derive(Serialize, Deserialize)]
@@ -113,7 +113,7 @@ impl RunDir {
         let PartialRun { run, files } = read_hashed(&path, REMEDY)?;
         let listed = |t: &str| files.iter().any(|f| f.path.strip_suffix(".parquet") == Some(t));
         if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
-            return Err(RecordError::damaged(&path, "it is of another run", REMEDY));
+            return Err(RecordError::damaged(&path, "it belongs to another run", REMEDY));
         }
         Ok((run, Self { root, checksums: Checksums::of(&files, REMEDY.to_owned()) }))
     }

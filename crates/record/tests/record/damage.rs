@@ -47,7 +47,7 @@ fn a_flipped_bit_is_noticed_wherever_its_table_is_read() {
             flip(&path, bit);
             let (dir, _) = RunDir::open(temp.path()).unwrap();
             let said = damaged(dir.text_table(name));
-            let file = format!("{name}.parquet is damaged: its content is not what was written");
+            let file = format!("{name}.parquet is damaged: its content does not match its hash");
             assert!(said.contains(&file), "{said}");
             assert!(said.contains("--afresh` makes the results again"), "{said}");
             damaged(dir.frame(name, &["run"]));

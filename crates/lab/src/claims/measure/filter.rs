@@ -70,7 +70,7 @@ impl Filter {
             return Ok(ResolvedFilter { range: n..=n, before_end: None });
         };
         if before_end.is_some() && unit != "ps" {
-            return Err("`before-end` goes with moments of a run, in `ps`".to_owned());
+            return Err("`before-end` needs a column of points in time, in `ps`".to_owned());
         }
         let end = |end: &Option<Box<Self>>| end.as_ref().map(|e| e.number(unit)).transpose();
         let from = end(from)?.unwrap_or(f64::NEG_INFINITY);
@@ -82,7 +82,7 @@ impl Filter {
         match self {
             Self::Number(n) => Ok(*n),
             Self::Flag(yes) => Ok(f64::from(u8::from(*yes))),
-            Self::Range(_) => Err("a range within a range".to_owned()),
+            Self::Range(_) => Err("a range cannot contain a range".to_owned()),
             Self::Text(text) => {
                 let read = match unit {
                     "ps" => parse_duration(text).map(|d| d.as_ps() as f64).ok(),

@@ -285,7 +285,7 @@ fn before_end_needs_a_column_of_times() {
                 where = { size_bytes = { before-end = \"1 s\" } } }";
     let (frame, ends) = with_one_censored(0.0, "unfinished", Some(1.0));
     let error = rows(text).of_frame(&frame, &ends, &[1]).unwrap_err();
-    assert!(error.contains("`before-end` goes with moments"), "{error}");
+    assert!(error.contains("`before-end` needs a column"), "{error}");
     // A misspelt range end is an error, not an unbounded range.
     assert!(measure(&text.replace("before-end", "before")).is_err());
 }

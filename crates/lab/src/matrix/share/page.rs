@@ -25,7 +25,7 @@ pub(crate) fn write_outputs(
         .map(|f| Ok(PageFigure { svg: to_svg(&f)?, csv: f.to_csv(), id: f.id, caption: f.caption }))
         .collect::<Result<_, LabError>>()?;
     let section = Section {
-        title: "What each class gains and loses".to_owned(),
+        title: "Effect on each class".to_owned(),
         text: String::new(),
         figures,
         tables: vec![table(&result)],
