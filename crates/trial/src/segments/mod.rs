@@ -2,7 +2,7 @@
 //!
 //! The input selects the switches, then a sequence of operations: forged segments (near the values
 //! that an observer knows, or arbitrary), time, and application calls. The invariants of
-//! [`invariants`] are checked after each. At the end the peer either becomes silent, and every
+//! `invariants` are checked after each. At the end the peer either becomes silent, and every
 //! connection must become idle, or honest, and all data must arrive.
 
 mod board;
