@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_round_trip_is_every_line_and_every_bit() {
+    fn the_rtt_includes_every_link_and_every_bit() {
         // 4 x 20 us, 2 x 1538 B and 2 x 90 B at 1 Gbit/s.
         let expected = 80_000_000 + 2 * (1538 + 90) * 8000;
         assert_eq!(path(&setup()).round_trip(1500).as_ps(), expected);

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_without_one_leaves_none() {
+    fn a_flow_without_srtt_leaves_no_mean() {
         assert_eq!(of(&[Some(1), None]), Srtt::default());
         assert_eq!(of(&[]), Srtt::default());
     }

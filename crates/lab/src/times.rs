@@ -330,7 +330,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn completion_times_have_a_mean_and_the_quantiles_they_hold() {
+    fn completion_times_have_a_mean_and_the_defined_quantiles() {
         let t = times(&complete(1..=10), 100);
         assert_eq!((t.mean, t.p50, t.p99, t.max), (Some(5.5), Some(5.0), None, Some(10.0)));
         assert_eq!(times(&complete(1..=100), 100).p99, Some(99.0));

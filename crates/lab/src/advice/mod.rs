@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_keeps_its_own_bounds() {
+    fn the_sizing_respects_its_bounds() {
         let sizing = recommend(&input(10)).unwrap();
         assert!((sizing.path_packets - 81.27).abs() < 0.01, "{}", sizing.path_packets);
         assert_eq!((sizing.k_packets, sizing.shift_g), (12, 4));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_k_and_g_are_taken_and_judged() {
+    fn a_given_k_and_g_are_used_and_judged() {
         let given = SizingInput { k: Some(5), shift_g: Some(1), ..input(10) };
         let sizing = recommend(&given).unwrap();
         assert_eq!((sizing.k_packets, sizing.g), (5, 0.5));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_flows_get_advice_and_no_prediction() {
+    fn too_many_flows_get_a_sizing_without_prediction() {
         let sizing = recommend(&input(200)).unwrap();
         assert_eq!(sizing.predicted, None);
         assert!(sizing.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", sizing.notes);

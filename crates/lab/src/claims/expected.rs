@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_contradicts_its_kind_is_refused() {
+    fn a_claim_that_contradicts_its_kind_is_rejected() {
         for (rest, says) in [
             ("kind = \"ordering\"", "needs `at-least`"),
             ("kind = \"ratio\"", "needs what the paper reports"),

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reduced_form_never_says_the_opposite_of_the_full_one() {
+    fn a_reduced_form_never_contradicts_the_full_one() {
         let zero = claim(
             "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"not-reproduced\" }",
         );

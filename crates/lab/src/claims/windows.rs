@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_what_was_outstanding() {
+    fn a_window_is_the_outstanding_data() {
         // Two packets, then two more; each ACK is of one packet of 100 B.
         let alpha = |a: f64| Some(a * f64::from(1 << 20));
         let states = [

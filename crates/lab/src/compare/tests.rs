@@ -81,7 +81,7 @@ fn pairing_reveals_a_difference_that_the_spread_over_seeds_hides() {
 }
 
 #[test]
-fn getting_better_never_fails() {
+fn improvements_never_fail() {
     let (few, many) = ([10.0, 11.0, 12.0], [100.0, 101.0, 102.2]);
     let queue = one(&many, &few, "mean_packets");
     assert_eq!((queue.verdict, queue.fails), (DifferenceVerdict::Lower, false), "a shorter queue");

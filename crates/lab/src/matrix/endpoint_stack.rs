@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_no_scheme_runs_is_a_sender() {
+    fn a_congestion_control_without_scheme_is_a_sender() {
         let end = parse("cubic").unwrap();
         assert_eq!((end.scheme.as_deref(), end.settings.len()), (None, 1));
         let config = end.config(PROFILES[0]);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_state_a_part() {
+    fn a_file_may_state_a_subset() {
         let all = Thresholds::built_in().unwrap();
         let part = Thresholds::parse("[collapsed-window]\nwindow = 3\n", "my.toml").unwrap();
         let collapsed = CollapseThresholds { window: 3.0, ..all.collapsed_window };

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_window_on_a_full_line_is_no_collapse() {
+    fn a_small_window_on_a_full_link_is_no_collapse() {
         let pair = FlowStats { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
         assert_eq!(found(&cell(pair, None, 10.0)), (Verdict::Healthy, None));
     }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_the_neighbour_keeps_down_is_not_the_pairs_fault() {
+    fn a_window_limited_by_the_neighbour_is_not_a_collapse() {
         let victim = FlowStats {
             goodput_share: Some(0.02),
             of_fair: Some(0.04),

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_v_are_one_where_shares_are_fair() {
+    fn both_forms_of_v_agree_for_fair_shares() {
         for n in [1.0, 2.0, 7.0, 40.0] {
             let window = steady_window(FIG8, n).unwrap();
             close(coefficient(window).unwrap(), coefficient_of_flows(FIG8, n).unwrap());

@@ -37,7 +37,7 @@ fn damaged<T>(read: Result<T, RecordError>) -> String {
 }
 
 #[test]
-fn a_flipped_bit_is_noticed_wherever_its_table_is_read() {
+fn a_flipped_bit_is_detected_by_every_reader() {
     let temp = tempfile::tempdir().unwrap();
     complete(temp.path());
     for name in TABLES {

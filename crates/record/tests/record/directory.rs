@@ -31,7 +31,7 @@ fn partial(root: &Path, number: u32) -> PathBuf {
 }
 
 #[test]
-fn rows_come_back_as_they_were_in_the_order_of_the_plan() {
+fn rows_round_trip_in_plan_order() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(&temp.path().join("out"));
     dir.merge(&runs()).unwrap();
@@ -49,7 +49,7 @@ fn rows_come_back_as_they_were_in_the_order_of_the_plan() {
 }
 
 #[test]
-fn series_of_chosen_runs_are_found() {
+fn series_of_selected_runs_are_found() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(temp.path());
     dir.merge(&runs()).unwrap();
@@ -128,7 +128,7 @@ fn a_late_process_leaves_a_complete_directory_unchanged() {
 }
 
 #[test]
-fn finished_runs_are_kept_and_broken_ones_run_again() {
+fn finished_runs_are_kept_and_damaged_ones_repeated() {
     let temp = tempfile::tempdir().unwrap();
     filled(temp.path());
     let (dir, before) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
@@ -225,7 +225,7 @@ fn any_table_reads_as_text_with_units() {
 }
 
 #[test]
-fn every_column_says_what_it_holds() {
+fn every_column_has_a_description() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(temp.path());
     dir.merge(&runs()).unwrap();

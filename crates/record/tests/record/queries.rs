@@ -48,7 +48,7 @@ fn tables(seed: u64) -> RunTables {
 }
 
 #[test]
-fn queries_come_back_as_they_were_and_runs_without_any_have_none() {
+fn queries_round_trip_and_runs_without_queries_have_none() {
     let temp = tempfile::tempdir().unwrap();
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
     for run in runs() {

@@ -224,7 +224,7 @@ fn shares() {
 }
 
 #[test]
-fn hostile_texts_are_quoted_short_and_harmless() {
+fn hostile_texts_are_truncated_and_escaped() {
     let message =
         parse_duration(&format!("\u{1b}[31m{}", "x".repeat(5000))).unwrap_err().to_string();
     assert!(!message.contains('\u{1b}') && message.len() < 200, "{message:?}");

@@ -34,7 +34,7 @@ fn measure(text: &str) -> Result<ClaimMeasure, String> {
 }
 
 #[test]
-fn rows_are_picked_by_text_value_and_range() {
+fn rows_are_selected_by_text_value_and_range() {
     let of = |filter: &str, reduce: &str| {
         let text = format!(
             "{{ table = \"probes\", column = \"cwnd\", reduce = \"{reduce}\", where = {{ {filter} }} }}"
