@@ -65,8 +65,8 @@ pub struct GroupFacts {
     pub slowdown: Slowdown,
     /// Statistics by flow size, if sizes differ; only non-empty classes.
     pub classes: Vec<SizeClassFacts>,
-    /// Bytes delivered after the warm-up, divided by the time. It runs from the first open (or the
-    /// warm-up) to the last delivery (or the end of the run).
+    /// Bytes delivered after the warm-up per time, from the first open (or the warm-up) to the last
+    /// delivery (or the end of the run).
     pub goodput_mbps: Option<f64>,
     /// Jain's index over the goodput of the flows; for at least two flows.
     pub jain: Option<f64>,

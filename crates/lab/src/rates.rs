@@ -46,9 +46,9 @@ impl Rates {
         }
     }
 
-    /// Time from `from` until every flow is within `share` of the mean rate and remains so until
-    /// the last interval, in picoseconds. It ends with the first such interval. `None` if they do
-    /// not converge, or for fewer than two flows.
+    /// Time from `from` to the end of the first interval from which every flow stays within `share`
+    /// of the mean rate, in picoseconds. `None` if they do not converge, or for fewer than two
+    /// flows.
     pub(crate) fn convergence_time(&self, from: u64, share: f64) -> Option<u64> {
         let stays = (0..self.ends.len()).rev().take_while(|i| self.is_fair(*i, share)).last()?;
         self.ends.get(stays).map(|end| end.saturating_sub(from))

@@ -59,7 +59,7 @@ pub struct ShareClass {
     pub jain: Option<f64>,
     /// Mean completion time of their finite flows; null unless all completed.
     pub fct_ms_mean: Option<f64>,
-    /// Median completion time; a censored flow counts as longer than all others.
+    /// Median completion time; null if a censored flow could change it.
     pub fct_ms_p50: Option<f64>,
     /// 99th percentile of the completion time.
     pub fct_ms_p99: Option<f64>,
