@@ -181,8 +181,7 @@ impl PreparedBottleneck {
     /// # Errors
     /// The thread cannot be started.
     pub fn start(self) -> Result<Bottleneck, BottleneckError> {
-        let Self { mut forwarder, names, devices, thread_config, spin, unprivileged } =
-            self;
+        let Self { mut forwarder, names, devices, thread_config, spin, unprivileged } = self;
         let captures = forwarder.ports.iter_mut().filter_map(|s| s.capture.as_mut());
         captures.map(Capture::start).fold(Ok(()), Result::and)?;
         let system = |what| move |error: std::io::Error| BottleneckError::System { what, error };
@@ -277,7 +276,8 @@ impl Bottleneck {
             tolerance,
             no_device_drops: 0,
         };
-        let thread_config = ThreadConfig { priority: settings.priority, cpu_core: settings.cpu_core };
+        let thread_config =
+            ThreadConfig { priority: settings.priority, cpu_core: settings.cpu_core };
         let (spin, unprivileged) = (settings.spin, settings.unprivileged);
         Ok(PreparedBottleneck {
             forwarder,
@@ -305,7 +305,7 @@ impl Bottleneck {
         state.forwarder.ports.iter().find_map(|s| Some((s.host, s.device_error.clone()?)))
     }
 
-    /// Whether the thread has ended by itself because every device failed.
+    /// Whether the thread has ended because every device failed.
     pub fn has_ended(&self) -> bool {
         self.shared.ended.load(Ordering::Acquire)
     }
@@ -377,7 +377,9 @@ fn run(
     while !shared.stop.load(Ordering::Acquire) {
         let began = shared.clock.now();
         let mut state = shared.lock();
-        state.forwarder.run_iteration(devices, &poll_set.ready, &mut buffers, &mut || shared.clock.now());
+        state
+            .forwarder
+            .run_iteration(devices, &poll_set.ready, &mut buffers, &mut || shared.clock.now());
         let next = state.forwarder.engine.next();
         if iterations.is_multiple_of(CPU_READ_INTERVAL) {
             state.update_thread_stats(devices);

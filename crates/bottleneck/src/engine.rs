@@ -175,7 +175,8 @@ impl Engine {
         }
         let mut ecn = header.ecn;
         let mut outcome = crate::faults::FaultOutcome::default();
-        if let Some(injector) = self.fault_injectors.get_mut(from.0 as usize).and_then(Option::as_mut)
+        if let Some(injector) =
+            self.fault_injectors.get_mut(from.0 as usize).and_then(Option::as_mut)
         {
             let buffer = self.slab.get(key);
             let ip = buffer.get_mut(..header.len).unwrap_or_default();

@@ -60,7 +60,9 @@ pub enum LiveError {
     )]
     ForwardingEnabled(String),
     /// Address with invalid syntax.
-    #[error("`{0}` is not an address with a prefix: write for example `10.77.0.2/24` or `fd77::2/64`")]
+    #[error(
+        "`{0}` is not an address with a prefix: write for example `10.77.0.2/24` or `fd77::2/64`"
+    )]
     Address(String),
     /// The kernel's address and ours are equal or in different networks.
     #[error("{ours} and {kernels} must be two addresses of one network of {prefix} bits")]
@@ -82,9 +84,7 @@ pub enum LiveError {
     #[error("`{0}` is not a user to run as: write NAME, UID or UID:GID of a user other than root")]
     User(String),
     /// Permission is missing.
-    #[error(
-        "cannot {0}: that takes root (CAP_NET_ADMIN; CAP_SYS_ADMIN for a new namespace)"
-    )]
+    #[error("cannot {0}: that takes root (CAP_NET_ADMIN; CAP_SYS_ADMIN for a new namespace)")]
     PermissionDenied(String),
     /// No TUN devices in this kernel or container.
     #[error("there is no /dev/net/tun: load the module `tun`, or give the container that device")]

@@ -154,18 +154,9 @@ mod tests {
         let ids = |text: &str| User::parse(text).map(|u| (u.uid.as_raw(), u.gid.as_raw()));
         assert_eq!(ids("54321").unwrap(), (54_321, 54_321));
         assert_eq!(ids("54321:7").unwrap(), (54_321, 7));
-        for bad in [
-            "0",
-            "root",
-            "0:5",
-            "no-such-user",
-            "",
-            ":",
-            "5:",
-            "-1",
-            "4294967295",
-            "5:4294967295",
-        ] {
+        for bad in
+            ["0", "root", "0:5", "no-such-user", "", ":", "5:", "-1", "4294967295", "5:4294967295"]
+        {
             let error = User::parse(bad).unwrap_err();
             assert!(matches!(error, LiveError::User(_)), "{bad}: {error}");
         }

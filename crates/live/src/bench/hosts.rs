@@ -91,7 +91,8 @@ fn tun(run: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
     let network = networks()?[ours];
     let name = NAMES[ours].to_owned();
     let offload = run.link == LinkKind::TunOffload;
-    let plan = DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, networks: vec![network], offload };
+    let plan =
+        DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, networks: vec![network], offload };
     let lowtide = namespace.run(|| {
         netns::set_sysctl("ipv4.tcp_congestion_control", run.kernel_cc)?;
         start(run, ours, &plan)

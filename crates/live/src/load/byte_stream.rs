@@ -134,7 +134,8 @@ impl Accept for Listener {
 /// Whether the listener can continue after an error of accept(2): the connection is gone, or the
 /// system lacks descriptors or memory.
 fn is_transient(error: &io::Error) -> bool {
-    let transient = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::ECONNABORTED];
+    let transient =
+        [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::ECONNABORTED];
     error.raw_os_error().is_some_and(|e| transient.contains(&Errno::from_raw(e)))
 }
 

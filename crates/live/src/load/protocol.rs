@@ -71,8 +71,7 @@ impl TransferRequest {
             _ => return None,
         };
         let write_size = write_size.clamp(1, 1 << 24);
-        let request =
-            Self { direction, amount, seed: u64::from_be_bytes(*seed), write_size };
+        let request = Self { direction, amount, seed: u64::from_be_bytes(*seed), write_size };
         (head[..8] == MAGIC).then_some(request)
     }
 }

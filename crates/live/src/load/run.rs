@@ -286,7 +286,8 @@ fn monitor_flows(
             return;
         }
         if stop.load(Ordering::Relaxed) {
-            let grace_over = clock.now().saturating_since(*stopped.get_or_insert(clock.now())) > GRACE;
+            let grace_over =
+                clock.now().saturating_since(*stopped.get_or_insert(clock.now())) > GRACE;
             for handle in handles {
                 handle.progress.stop.store(true, Ordering::Relaxed);
                 if let Some(stream) = handle.stream.get().filter(|_| grace_over) {

@@ -46,12 +46,7 @@ impl Default for ServeLimits {
     fn default() -> Self {
         let timeouts =
             ServerTimeouts { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
-        Self {
-            max_connections: 512,
-            timeouts,
-            grace: Duration::from_millis(100),
-            ..Self::TRUSTED
-        }
+        Self { max_connections: 512, timeouts, grace: Duration::from_millis(100), ..Self::TRUSTED }
     }
 }
 
@@ -108,8 +103,7 @@ fn serve_on(
 ) -> io::Result<u64> {
     let clock = Clock::start();
     let open = OpenConnections::default();
-    let ServeLimits { max_connections, evict_after_idle, timeouts, grace } =
-        plan.limits;
+    let ServeLimits { max_connections, evict_after_idle, timeouts, grace } = plan.limits;
     std::thread::scope(|scope| {
         let (mut accepted, mut shed) = (0, 0);
         let result = loop {
@@ -146,7 +140,9 @@ fn serve_on(
                 std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
             };
             let mut started = start();
-            if !started && let Some(evicted) = open.evict_idle(clock.now(), evict_after_idle, Some(number)) {
+            if !started
+                && let Some(evicted) = open.evict_idle(clock.now(), evict_after_idle, Some(number))
+            {
                 evicted.abort();
                 shed += 1;
                 started = (0..RETRIES).any(|_| {
@@ -195,12 +191,8 @@ impl OpenConnections {
     fn insert(&self, now: Instant, number: usize, stream: &Arc<dyn ByteStream>) -> Arc<Progress> {
         let progress = Arc::new(Progress::default());
         let stream = Arc::clone(stream);
-        let served = ServedConnection {
-            stream,
-            progress: Arc::clone(&progress),
-            bytes: 0,
-            since: now,
-        };
+        let served =
+            ServedConnection { stream, progress: Arc::clone(&progress), bytes: 0, since: now };
         self.lock().insert(number, served);
         progress
     }
@@ -425,11 +417,13 @@ mod tests {
             };
             let plan = ServePlan { connections: None, stop: &stop, on_accept: &|_| {}, limits };
             let reports = Mutex::new(Vec::new());
-            let shed = serve_on(&listener, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
+            let shed =
+                serve_on(&listener, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
             sender.send((reports.into_inner().unwrap(), shed)).unwrap();
         };
         let thread = std::thread::Builder::new().spawn(work).unwrap();
-        let result = receiver.recv_timeout(Duration::from_mins(1)).expect("the server does not end");
+        let result =
+            receiver.recv_timeout(Duration::from_mins(1)).expect("the server does not end");
         thread.join().unwrap();
         result
     }

@@ -14,7 +14,8 @@ pub(super) fn write(config: &Config) -> String {
 pub(super) fn read(text: &str) -> Result<Config, String> {
     let mut config = Config::default();
     for row in text.split(SEPARATOR).filter(|row| !row.is_empty()) {
-        let (name, value) = row.split_once('=').ok_or_else(|| format!("`{row}` is not a switch"))?;
+        let (name, value) =
+            row.split_once('=').ok_or_else(|| format!("`{row}` is not a switch"))?;
         switches::set_text(&mut config, name, value).map_err(|e| e.to_string())?;
     }
     Ok(config)

@@ -123,7 +123,8 @@ impl RelayedConnection {
         if failed(to_target, source) || failed(from_target, target) {
             return NextStep::End(RelayEndReason::Reset);
         }
-        let more_pending = outbound == ForwardResult::MorePending || inbound == ForwardResult::MorePending;
+        let more_pending =
+            outbound == ForwardResult::MorePending || inbound == ForwardResult::MorePending;
         if more_pending { NextStep::Reschedule } else { NextStep::Wait }
     }
 

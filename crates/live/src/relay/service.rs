@@ -298,7 +298,9 @@ impl<'a> Relay<'a> {
     }
 
     fn close(&mut self, index: usize, reason: RelayEndReason) {
-        let Some(connection) = self.connections.get_mut(index).and_then(Option::take) else { return };
+        let Some(connection) = self.connections.get_mut(index).and_then(Option::take) else {
+            return;
+        };
         self.free.push(index);
         self.stats.open -= 1;
         self.stats.buffered_bytes -= connection.buffered_bytes();

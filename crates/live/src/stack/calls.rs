@@ -88,8 +88,10 @@ impl Stack {
     ) -> io::Result<ConnKey> {
         self.check()?;
         if !self.addresses.is_host(remote.ip()) {
-            let message =
-                format!("{} is not a unicast host address: connect to the address of a host", remote.ip());
+            let message = format!(
+                "{} is not a unicast host address: connect to the address of a host",
+                remote.ip()
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let family = |a: &IpAddr| a.is_ipv4() == remote.is_ipv4();

@@ -57,7 +57,7 @@ impl Stack {
     }
 
     fn poll_conn(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
-        let Self { boundary, conns, counters, gso: gso, orphans, budget, .. } = self;
+        let Self { boundary, conns, counters, gso, orphans, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());

@@ -181,7 +181,8 @@ pub(crate) fn a_refusing_or_silent_target_resets_the_client() {
         |fixture| {
             for front in [fronts(8002), fronts(8003)].concat() {
                 // The reset may arrive before connect(2) returns.
-                let error_kind = TcpStream::connect(front).map(|stream| error(&with_timeouts(stream)));
+                let error_kind =
+                    TcpStream::connect(front).map(|stream| error(&with_timeouts(stream)));
                 let error_kind = error_kind.unwrap_or_else(|e| e.kind());
                 assert_eq!(error_kind, ErrorKind::ConnectionReset, "{front}");
             }
@@ -211,7 +212,11 @@ pub(crate) fn a_reset_of_one_side_resets_the_other() {
                             fill(&resets);
                         }
                         reset(resets);
-                        assert_eq!(error(&receives), ErrorKind::ConnectionReset, "{front} {blocked}");
+                        assert_eq!(
+                            error(&receives),
+                            ErrorKind::ConnectionReset,
+                            "{front} {blocked}"
+                        );
                         done += 1;
                         fixture.until("it is over", |s| s.reset == done && s.open == 0);
                     }

@@ -10,12 +10,7 @@ use lowtide_units::Duration;
 use crate::world::{World, assert_good, in_namespace, settings};
 
 fn flow(ms: u64, direction: TransferDirection, n: u64) -> LoadFlow {
-    LoadFlow {
-        start: Duration::from_ms(ms),
-        direction,
-        amount: Amount::Bytes(n),
-        write_size: 1000,
-    }
+    LoadFlow { start: Duration::from_ms(ms), direction, amount: Amount::Bytes(n), write_size: 1000 }
 }
 
 pub(crate) fn flows_start_on_schedule_in_their_direction() {

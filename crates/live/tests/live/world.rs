@@ -165,7 +165,11 @@ impl World {
         let ours = Device::open(&plan("tun:lt0", &[])).unwrap();
         let theirs = kernels.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
         let live = Live::start(&plan("packet:lt0", &[V4, V6]), LiveSettings::default()).unwrap();
-        Self { live, kernels: Some(kernels), _forwarder: Some(PacketForwarder::start(ours, theirs)) }
+        Self {
+            live,
+            kernels: Some(kernels),
+            _forwarder: Some(PacketForwarder::start(ours, theirs)),
+        }
     }
 
     /// Runs `f` in the namespace of the kernel's sockets.
@@ -227,8 +231,7 @@ pub(crate) fn bytes(direction: TransferDirection, n: u64) -> LoadPlan {
 /// A plan of several connections with `n` bytes each.
 pub(crate) fn flows_of(connections: usize, direction: TransferDirection, n: u64) -> LoadPlan {
     let zero = lowtide_units::Duration::ZERO;
-    let flow =
-        LoadFlow { start: zero, direction, amount: Amount::Bytes(n), write_size: 64 << 10 };
+    let flow = LoadFlow { start: zero, direction, amount: Amount::Bytes(n), write_size: 64 << 10 };
     LoadPlan { flows: vec![flow; connections], interval: zero, seed: 42 }
 }
 

@@ -125,24 +125,25 @@ impl Socket {
                 let none: [ControlMessage<'_>; 0] = [];
                 let fd = self.0.as_raw_fd();
                 let flags = MsgFlags::MSG_DONTWAIT;
-                let sent = match socket::sendmmsg(fd, &mut headers, remaining, addresses, none, flags) {
-                    Ok(sent) => sent.count(),
-                    Err(Errno::EINTR) => 0,
-                    // The interface has no room or rejects the frame: it is lost.
-                    Err(
-                        Errno::EAGAIN
-                        | Errno::ENOBUFS
-                        | Errno::ENOMEM
-                        | Errno::ENETDOWN
-                        | Errno::EMSGSIZE
-                        | Errno::EINVAL
-                        | Errno::EIO,
-                    ) => {
-                        lost += 1;
-                        1
-                    }
-                    Err(e) => return Err(e.into()),
-                };
+                let sent =
+                    match socket::sendmmsg(fd, &mut headers, remaining, addresses, none, flags) {
+                        Ok(sent) => sent.count(),
+                        Err(Errno::EINTR) => 0,
+                        // The interface has no room or rejects the frame: it is lost.
+                        Err(
+                            Errno::EAGAIN
+                            | Errno::ENOBUFS
+                            | Errno::ENOMEM
+                            | Errno::ENETDOWN
+                            | Errno::EMSGSIZE
+                            | Errno::EINVAL
+                            | Errno::EIO,
+                        ) => {
+                            lost += 1;
+                            1
+                        }
+                        Err(e) => return Err(e.into()),
+                    };
                 remaining = remaining.get(sent..).unwrap_or(&[]);
             }
         }

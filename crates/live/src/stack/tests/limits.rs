@@ -44,7 +44,10 @@ fn a_byte_at_the_right_edge_of_the_window_takes_a_few_hundred_bytes() {
     });
     // A contiguous buffer would take 16 MiB per connection.
     assert!(held <= 60 * 800 && held <= charged, "{held} bytes, {charged} charged");
-    assert!(stack.conns.iter().flatten().all(|c| c.receive.memory() > 2 * 128), "both bytes are held");
+    assert!(
+        stack.conns.iter().flatten().all(|c| c.receive.memory() > 2 * 128),
+        "both bytes are held"
+    );
     let wire = all.iter().map(|a| a.wire).sum::<usize>() - wire;
     assert_eq!(wire, 60 * 2 * (HEADERS + 1));
 }
