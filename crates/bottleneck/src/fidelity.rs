@@ -44,7 +44,7 @@ pub struct Fidelity {
     /// Packets that devices did not take.
     pub device_drops: u64,
     /// Packets with a partial checksum or several segments, from hosts whose interface has offloads
-    /// on. Their segments had no ECN mark or arrival time of their own.
+    /// on. Their segments had no individual ECN mark or arrival time.
     pub checksum_partial: u64,
     /// Packets dropped for lack of a buffer ([`crate::IngressDrops::no_buffer`]).
     pub no_buffer: u64,

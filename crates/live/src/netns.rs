@@ -35,7 +35,6 @@ fn inode(path: &str) -> Option<u64> {
 ///
 /// # Errors
 /// CAP_SYS_ADMIN is missing.
-/// Without CAP_SYS_ADMIN.
 pub fn enter_new() -> Result<(), LiveError> {
     unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|e| LiveError::system("create a network namespace", e.into()))?;

@@ -33,7 +33,6 @@ impl User {
     ///
     /// # Errors
     /// [`LiveError::User`]: no such account or group, or root.
-    /// [`LiveError::User`]: no such account or group, or root.
     pub fn parse(text: &str) -> Result<Self, LiveError> {
         let bad = || LiveError::User(text.to_owned());
         let (user, group) = match text.split_once(':') {

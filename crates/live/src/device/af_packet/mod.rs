@@ -4,8 +4,8 @@
 //! Contract: lowtide has addresses on it that the kernel has not, so the kernel ignores their
 //! packets. On Ethernet this module answers ARP and neighbour discovery and resolves its
 //! neighbours; on a TUN interface packets are plain IP. Packets with a partial checksum or several
-//! segments come from a host on this machine. They are completed here and counted, because such a
-//! segment had no ECN mark or arrival time of its own.
+//! segments come from a host on this machine. They are completed here and counted, because such
+//! segments have no individual ECN mark or arrival time.
 
 mod frame;
 mod neighbours;
