@@ -215,14 +215,14 @@ mod tests {
     #[test]
     fn faults_parse() {
         let got = faults(&["loss=1%", "reorder=2%/3ms", "bleach=100 %"]);
-        let want = Faults {
+        let expected = Faults {
             loss: Fraction::from_percent(1),
             reorder: Fraction::from_percent(2),
             reorder_delay: Duration::from_ms(3),
             bleach: Fraction::from_percent(100),
             ..Faults::default()
         };
-        assert_eq!(got, want);
+        assert_eq!(got, expected);
         for bad in [
             "loss",
             "loss=2",

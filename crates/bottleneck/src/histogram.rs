@@ -96,9 +96,9 @@ mod tests {
         assert_eq!((all.mean(), all.percentile(50), all.max()), (0, 0, 0));
         (0..=1_000).for_each(|v| all.add(v * 100));
         assert_eq!((all.count(), all.mean(), all.max()), (1_001, 50_000, 100_000));
-        for (percent, want) in [(0, 0), (50, 50_000), (99, 99_000), (100, 100_000)] {
+        for (percent, expected) in [(0, 0), (50, 50_000), (99, 99_000), (100, 100_000)] {
             let got = all.percentile(percent);
-            assert!(got >= want && got <= want + want / 31, "{percent}: {got}");
+            assert!(got >= expected && got <= expected + expected / 31, "{percent}: {got}");
         }
     }
 }

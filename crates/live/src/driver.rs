@@ -53,7 +53,7 @@ impl State {
 impl Shared {
     pub(crate) fn new(stack: Stack, clock: Clock) -> Result<Arc<Self>, LiveError> {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
-            .map_err(|e| LiveError::system("make an event descriptor", e.into()))?;
+            .map_err(|e| LiveError::system("create an event descriptor", e.into()))?;
         let state = State { stack, asleep: false, stopping: false, cpu_ns: 0 };
         Ok(Arc::new(Self { state: Mutex::new(state), clock, wake }))
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes of memory charged per chunk beside its payload: its share of the B-tree (at least 5 of 11
-/// slots of a node are in use) and the allocator's overhead.
+/// Bytes of memory charged per chunk beside its payload: its share of the B-tree and the
+/// allocator's overhead. At least 5 of 11 slots of a node are in use.
 pub(crate) const CHUNK_OVERHEAD: usize = 128;
 /// Bytes charged for the first node of the tree.
 const NODE: usize = 384;

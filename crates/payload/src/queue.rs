@@ -113,8 +113,8 @@ impl ByteQueue {
             }
             let n = bytes.len().min(chunk.len() - at);
             let (these, rest) = bytes.split_at(n);
-            if let Some(place) = chunk.get_mut(at..at + n) {
-                place.copy_from_slice(these);
+            if let Some(target) = chunk.get_mut(at..at + n) {
+                target.copy_from_slice(these);
             }
             (at, bytes) = (0, rest);
             if bytes.is_empty() {

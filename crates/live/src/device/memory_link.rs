@@ -36,7 +36,7 @@ impl MemoryLink {
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match recv(self.0.as_raw_fd(), buffer, MsgFlags::empty()) {
-                Ok(0) => return Err(gone()),
+                Ok(0) => return Err(closed()),
                 Ok(n) => return Ok(Some(n)),
                 Err(Errno::EAGAIN) => return Ok(None),
                 Err(Errno::EINTR) => {}
@@ -55,7 +55,7 @@ impl MemoryLink {
                 Ok(_) => return Ok(true),
                 Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::EMSGSIZE) => return Ok(false),
                 Err(Errno::EINTR) => {}
-                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(gone()),
+                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(closed()),
                 Err(e) => return Err(e.into()),
             }
         }
@@ -66,7 +66,7 @@ impl MemoryLink {
     }
 }
 
-fn gone() -> io::Error {
+fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the other end of the link was closed")
 }
 

@@ -133,14 +133,14 @@ impl HeaderLayout {
     /// Rewrites copied headers for segment `number`, whose payload begins at offset `at`.
     fn rewrite_headers(self, bytes: &mut [u8], number: usize, at: usize, last: bool) {
         let tcp_len = bytes.len() - self.tcp;
-        let add16 = |bytes: &mut [u8], place: usize, n: u16| {
-            if let Some(field) = bytes.get_mut(place..place + 2) {
+        let add16 = |bytes: &mut [u8], offset: usize, n: u16| {
+            if let Some(field) = bytes.get_mut(offset..offset + 2) {
                 let old = u16::from_be_bytes([field[0], field[1]]);
                 field.copy_from_slice(&old.wrapping_add(n).to_be_bytes());
             }
         };
-        let put = |bytes: &mut [u8], place: usize, n: u16| {
-            if let Some(field) = bytes.get_mut(place..place + 2) {
+        let put = |bytes: &mut [u8], offset: usize, n: u16| {
+            if let Some(field) = bytes.get_mut(offset..offset + 2) {
                 field.copy_from_slice(&n.to_be_bytes());
             }
         };
@@ -211,8 +211,8 @@ mod tests {
             let mut got = Vec::new();
             for (number, piece) in pieces.iter().enumerate() {
                 let (_, segment, range) = packet::parse(piece).unwrap();
-                let want = SeqNum::new((u32::MAX - 1000).wrapping_add(got.len() as u32));
-                assert_eq!(segment.seq, want, "v6 {v6}, {number}");
+                let expected = SeqNum::new((u32::MAX - 1000).wrapping_add(got.len() as u32));
+                assert_eq!(segment.seq, expected, "v6 {v6}, {number}");
                 let last = number == 2;
                 assert_eq!(segment.flags.contains(Flags::FIN | Flags::PSH), last);
                 assert_eq!(segment.flags.contains(Flags::CWR), number == 0);

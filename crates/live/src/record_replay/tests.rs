@@ -83,7 +83,7 @@ fn a_differing_result_is_shown() {
     let fine = format!("{head}0 {listen} > ok\n0 {listen} > no\n7 unlisten 80 > -\n9 unlis");
     let summary = replay(&mut fine.as_bytes()).unwrap();
     assert_eq!((summary.calls, summary.end.as_ps()), (3, 7), "the incomplete line does not count");
-    let wrong = format!("{head}0 {listen} > no\n");
-    let error = replay(&mut wrong.as_bytes()).unwrap_err().to_string();
+    let differing = format!("{head}0 {listen} > no\n");
+    let error = replay(&mut differing.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("line 3") && error.contains("then: no\n  now:  ok"), "{error}");
 }

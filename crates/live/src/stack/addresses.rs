@@ -1,10 +1,10 @@
 //! Validates the addresses of arriving packets.
 //!
-//! Contract: RFC 9293 §3.10.7.2 (MUST-63: TCP or IP ignores a segment with an invalid source) and
-//! §3.9.2.3 (MUST-57: a SYN to a broadcast or multicast address is ignored), with the invalid
-//! addresses of RFC 1122 §3.2.1.3. A source that is one of our own addresses is invalid as well,
-//! for any port. No device of this crate loops packets back, so such a source is forged. LAND
-//! (CVE-1999-0016) is the case in which the ports are equal too.
+//! Contract: segments with an invalid source are ignored (RFC 9293 §3.10.7.2, MUST-63), as are SYNs
+//! to a broadcast or multicast address (§3.9.2.3, MUST-57). RFC 1122 §3.2.1.3 lists the invalid
+//! addresses. A source that is one of our own addresses is invalid as well, for any port. No device
+//! of this crate loops packets back, so such a source is forged. LAND (CVE-1999-0016) is the case
+//! in which the ports are equal too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

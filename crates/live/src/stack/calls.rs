@@ -11,7 +11,7 @@ use super::{Conn, ConnInfo, ConnKey, ListenState, Readiness, Stack, WaitQueue};
 /// Most bytes that one call copies, so that applications and the driver alternate.
 const MAX_COPY: usize = 64 << 10;
 
-fn gone() -> io::Error {
+fn not_connected() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the connection is gone")
 }
 
@@ -30,7 +30,7 @@ impl Stack {
 
     fn conn(&mut self, key: ConnKey) -> io::Result<&mut Conn> {
         self.check()?;
-        self.get(key).ok_or_else(gone)
+        self.get(key).ok_or_else(not_connected)
     }
 
     /// Listens on `port` with at most `half_open` connections in the handshake and `ready` that
@@ -70,7 +70,7 @@ impl Stack {
     /// Returns the oldest established connection of a listener.
     pub(crate) fn accept(&mut self, port: u16) -> io::Result<ConnKey> {
         self.check()?;
-        let listener = self.listeners.get_mut(&port).ok_or_else(gone)?;
+        let listener = self.listeners.get_mut(&port).ok_or_else(not_connected)?;
         listener.accept_queue.pop_front().ok_or_else(would_block)
     }
 
@@ -120,7 +120,7 @@ impl Stack {
         }
         match (conn.error(), conn.close_reason) {
             (Some(error), _) => Err(error),
-            (None, Some(_)) => Err(gone()),
+            (None, Some(_)) => Err(not_connected()),
             (None, None) => Err(would_block()),
         }
     }
@@ -130,7 +130,8 @@ impl Stack {
     pub(crate) fn read(&mut self, now: Instant, key: ConnKey, out: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         let Self { conns, pool, .. } = self;
-        let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(gone)?;
+        let conn =
+            conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(not_connected)?;
         let most = out.len().min(MAX_COPY);
         let n = conn.receive.read(&mut out[..most], pool);
         if n > 0 || most == 0 {
@@ -287,7 +288,7 @@ impl Stack {
     pub(crate) fn error(&mut self, key: ConnKey) -> Option<io::Error> {
         match self.conn(key) {
             Ok(conn) => conn.error(),
-            Err(gone) => Some(gone),
+            Err(error) => Some(error),
         }
     }
 

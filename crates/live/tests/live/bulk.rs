@@ -42,7 +42,7 @@ pub(crate) fn every_pair_of_ecn_settings() {
         let world = World::new();
         // Kernel setting (0 off, 1 on, 2 passive), our setting, ECN modes with us as client and as
         // server.
-        for (kernels, ours, want) in [
+        for (kernel, ours, expected) in [
             ("0", "off", [Off, Off]),
             ("0", "rfc3168", [Off, Off]),
             ("1", "off", [Off, Off]),
@@ -52,10 +52,10 @@ pub(crate) fn every_pair_of_ecn_settings() {
             ("2", "passive", [Off, Off]),
             ("1", "accecn", [Classic, Classic]),
         ] {
-            set_sysctl("ipv4.tcp_ecn", kernels).unwrap();
+            set_sysctl("ipv4.tcp_ecn", kernel).unwrap();
             let got =
-                all_directions(&world, &format!("{kernels} {ours}"), &settings(&[("ecn", ours)]));
-            assert_eq!(got, want, "kernel {kernels}, ours {ours}");
+                all_directions(&world, &format!("{kernel} {ours}"), &settings(&[("ecn", ours)]));
+            assert_eq!(got, expected, "kernel {kernel}, ours {ours}");
         }
     });
 }
@@ -72,13 +72,13 @@ pub(crate) fn both_ends_agree_on_accurate_ecn() {
 pub(crate) fn every_option_on_and_off_at_either_end() {
     in_namespace(|| {
         let world = World::new();
-        for (kernels, ours) in [
+        for (kernel, ours) in [
             ("tcp_timestamps", "timestamps"),
             ("tcp_sack", "sack"),
             ("tcp_window_scaling", "window-scaling"),
         ] {
             for (kernel_has, we_have) in [(false, true), (true, false), (false, false)] {
-                let sysctl = format!("ipv4.{kernels}");
+                let sysctl = format!("ipv4.{kernel}");
                 set_sysctl(&sysctl, if kernel_has { "1" } else { "0" }).unwrap();
                 let config = settings(&[(ours, if we_have { "true" } else { "false" })]);
                 all_directions(&world, &format!("{ours} {kernel_has} {we_have}"), &config);

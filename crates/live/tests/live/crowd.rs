@@ -60,7 +60,7 @@ pub(crate) fn many_connections_open_echo_and_close() {
         // The kernel opens half of them, we open the other half.
         let config = settings(&[]);
         let listener = world.live.listen(PORT, &config).unwrap();
-        let kernels = TcpListener::bind((kernel_at(false), PORT)).unwrap();
+        let kernel_listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
         let (to_us, to_kernel) = (ours_at(false), kernel_at(false));
         let mut pairs: Vec<(Stream, TcpStream)> = Vec::new();
         for number in 0..n {
@@ -69,7 +69,7 @@ pub(crate) fn many_connections_open_echo_and_close() {
                 (listener.accept_within(Duration::from_secs(20)).unwrap().0, theirs)
             } else {
                 let ours = world.live.connect(SocketAddr::new(to_kernel, PORT), &config).unwrap();
-                (ours, kernels.accept().unwrap().0)
+                (ours, kernel_listener.accept().unwrap().0)
             });
         }
         say("open");

@@ -97,8 +97,8 @@ pub(crate) fn off_link_packets_go_via_the_gateway() {
 
 pub(crate) fn setup_errors_name_their_cause() {
     in_namespace(|| {
-        let start = |device: &str, side: &str| {
-            let plan = plan(device, &[side]);
+        let start = |device: &str, network: &str| {
+            let plan = plan(device, &[network]);
             Live::start(&plan, LiveSettings::default()).unwrap_err().to_string()
         };
         assert!(start("packet:no0", V4).contains("no interface `no0`"));
@@ -108,8 +108,8 @@ pub(crate) fn setup_errors_name_their_cause() {
         links.set_link_up("lo", true).unwrap();
         assert!(start("packet:lo", V4).contains("neither Ethernet nor TUN"));
         links.add_address("lt0", "10.77.5.9".parse().unwrap(), 24).unwrap();
-        let kernels = start("packet:lt0", "10.77.5.9/24");
-        assert!(kernels.contains("the kernel has the address 10.77.5.9"), "{kernels}");
+        let in_use = start("packet:lt0", "10.77.5.9/24");
+        assert!(in_use.contains("the kernel has the address 10.77.5.9"), "{in_use}");
         set_sysctl("ipv4.conf.lt0.forwarding", "1").unwrap();
         let forwards = start("packet:lt0", V4);
         assert!(forwards.contains("net.ipv4.conf.lt0.forwarding to 0"), "{forwards}");

@@ -57,7 +57,7 @@ impl RelayFixture<'_> {
         (client, self.accept())
     }
 
-    /// Waits until the relay's counters satisfy `so`.
+    /// Waits until the relay's counters satisfy `holds`.
     fn until(&self, what: &str, holds: impl Fn(&RelayStats) -> bool) -> RelayStats {
         for _ in 0..1500 {
             let stats = *self.stats.lock().unwrap();

@@ -48,14 +48,14 @@ pub(crate) fn an_interface_that_is_down_for_a_while_only_loses_packets() {
         let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
         let to = SocketAddr::new(kernel_at(false), PORT);
         let mut ours = world.live.connect(to, &settings(&[])).unwrap();
-        let (mut kernels, _) = listener.accept().unwrap();
+        let (mut kernel, _) = listener.accept().unwrap();
         ip(&["link", "set", "lt0", "down"]);
         ours.write_all(&[7; 15_000]).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(100));
         assert_eq!(ours.unacknowledged(), 15_000);
         ip(&["link", "set", "lt0", "up"]);
         let mut got = [0; 15_000];
-        kernels.read_exact(&mut got).unwrap();
+        kernel.read_exact(&mut got).unwrap();
         assert_eq!(got, [7; 15_000]);
         assert!(world.live.stats().packets.unsent > 0);
     });
@@ -67,7 +67,7 @@ pub(crate) fn an_interface_that_goes_away_ends_everything_with_an_error() {
         let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
         let to = SocketAddr::new(kernel_at(false), PORT);
         let mut ours = world.live.connect(to, &settings(&[])).unwrap();
-        let (_kernels, _) = listener.accept().unwrap();
+        let (_kernel, _) = listener.accept().unwrap();
         ip(&["link", "delete", "lt0"]);
         let error = loop {
             if let Err(error) = ours.write_all(&[7; 10_000]) {

@@ -27,7 +27,7 @@ pub(crate) const PORT: u16 = 5201;
 pub(crate) struct World {
     pub(crate) live: Live,
     /// Namespace of the kernel's sockets; `None` for that of the test.
-    kernels: Option<Namespace>,
+    kernel_namespace: Option<Namespace>,
     /// Forwards packets between two TUN interfaces.
     _forwarder: Option<PacketForwarder>,
 }
@@ -117,7 +117,7 @@ impl World {
 
     pub(crate) fn with(settings: LiveSettings) -> Self {
         let live = Live::start(&plan("tun:lt0", &[V4, V6]), settings).unwrap();
-        Self { live, kernels: None, _forwarder: None }
+        Self { live, kernel_namespace: None, _forwarder: None }
     }
 
     /// A setup over a TUN interface with offload.
@@ -125,15 +125,15 @@ impl World {
         let plan = DevicePlan { offload: true, ..plan("tun:lt0", &[V4, V6]) };
         netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap();
         let live = Live::start(&plan, LiveSettings::default()).unwrap();
-        Self { live, kernels: None, _forwarder: None }
+        Self { live, kernel_namespace: None, _forwarder: None }
     }
 
     /// A setup over a veth pair `lt0` and `k0`, with the kernel in another namespace. `offloads`:
     /// whether the kernel's end has its offloads. `offload`: whether we accept GSO packets.
     pub(crate) fn veth(offloads: bool, offload: bool) -> Self {
-        let kernels = other_namespace();
+        let kernel_namespace = other_namespace();
         let ours = VethEnd { name: "lt0", namespace: None };
-        let theirs = VethEnd { name: "k0", namespace: Some(&kernels) };
+        let theirs = VethEnd { name: "k0", namespace: Some(&kernel_namespace) };
         let mut links = Links::open().unwrap();
         links.add_veth(&ours, &theirs, 1500).unwrap();
         links.disable_offloads("lt0").unwrap();
@@ -152,29 +152,30 @@ impl World {
             let link = links.get("k0").unwrap();
             assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
         };
-        kernels.run(set_up).unwrap();
+        kernel_namespace.run(set_up).unwrap();
         let plan = DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) };
         let live = Live::start(&plan, LiveSettings::default()).unwrap();
-        Self { live, kernels: Some(kernels), _forwarder: None }
+        Self { live, kernel_namespace: Some(kernel_namespace), _forwarder: None }
     }
 
     /// A setup on an existing TUN interface `lt0`, whose packets are forwarded to the kernel's in
     /// another namespace.
     pub(crate) fn tuns() -> Self {
-        let kernels = other_namespace();
+        let kernel_namespace = other_namespace();
         let ours = Device::open(&plan("tun:lt0", &[])).unwrap();
-        let theirs = kernels.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
+        let theirs =
+            kernel_namespace.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
         let live = Live::start(&plan("packet:lt0", &[V4, V6]), LiveSettings::default()).unwrap();
         Self {
             live,
-            kernels: Some(kernels),
+            kernel_namespace: Some(kernel_namespace),
             _forwarder: Some(PacketForwarder::start(ours, theirs)),
         }
     }
 
     /// Runs `f` in the namespace of the kernel's sockets.
     pub(crate) fn in_kernel_namespace<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
-        match &self.kernels {
+        match &self.kernel_namespace {
             None => f(),
             Some(namespace) => namespace.run(f).unwrap(),
         }

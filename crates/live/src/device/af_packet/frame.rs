@@ -235,15 +235,16 @@ mod tests {
     fn solicitations_and_advertisements_round_trip() {
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("fd77::1", "fd77::2")] {
             let (a, b): (IpAddr, IpAddr) = (a.parse().unwrap(), b.parse().unwrap());
-            let asked = solicitation(b, a, A).unwrap();
-            let want = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
-            assert_eq!(parse(&asked, B), FrameKind::Neighbour(want));
-            let want = FrameKind::Neighbour(NeighbourMessage::Advertisement { address: b, mac: B });
-            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), want);
-            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), want, "broadcast");
+            let request = solicitation(b, a, A).unwrap();
+            let expected = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
+            assert_eq!(parse(&request, B), FrameKind::Neighbour(expected));
+            let expected =
+                FrameKind::Neighbour(NeighbourMessage::Advertisement { address: b, mac: B });
+            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), expected);
+            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), expected, "broadcast");
             // Not for us: the destination is another host.
             assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), B), FrameKind::Other);
-            let mut broken = asked;
+            let mut broken = request;
             let last = broken.len() - 1;
             broken.truncate(last);
             assert_eq!(parse(&broken, B), FrameKind::Other);

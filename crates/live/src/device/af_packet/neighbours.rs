@@ -330,9 +330,9 @@ mod tests {
             let mut n = neighbours();
             let (asker, us) = (asker.parse().unwrap(), ours.parse().unwrap());
             n.receive(at(0), &frame::solicitation(us, asker, THEIRS).unwrap());
-            let want =
+            let expected =
                 FrameKind::Neighbour(NeighbourMessage::Advertisement { address: us, mac: OURS });
-            assert_eq!(frame::parse(&n.take_frames()[0], THEIRS), want);
+            assert_eq!(frame::parse(&n.take_frames()[0], THEIRS), expected);
             assert!(n.hosts.contains_key(&asker), "the asker is resolved");
             let other = if us.is_ipv4() { "10.77.0.3" } else { "fd77::3" };
             n.receive(at(0), &frame::solicitation(other.parse().unwrap(), asker, THEIRS).unwrap());
