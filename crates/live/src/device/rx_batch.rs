@@ -11,7 +11,7 @@ use super::offload::VirtioNetHeader;
 /// Most packets per batch.
 const MAX_PACKETS: usize = 64;
 /// Distance of slots, bytes: the largest frame with its virtio-net header. It is not a multiple of
-/// the cache's set stride, so the first bytes of slots do not share one cache set.
+/// the cache way size, so that the first bytes of slots do not share one cache set.
 const SLOT_STRIDE: usize = 65_536 + 2 * 64;
 
 /// A packet in a batch.

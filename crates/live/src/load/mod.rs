@@ -2,8 +2,8 @@
 //! with a checksum that both ends compare.
 //!
 //! Contract: one protocol for both TCPs. On each connection the client sends a [`TransferRequest`].
-//! At the end, the receiver of the data (or, for downloads, the server) reports a [`DataDigest`],
-//! and the client compares it.
+//! At the end the server reports a [`DataDigest`] of the data, and the client compares it with its
+//! own.
 
 mod byte_stream;
 mod digest;
