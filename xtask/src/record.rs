@@ -1,4 +1,4 @@
-//! Writes the output of `lowtide reproduce --json` into the files of claims, next to the claims.
+//! Writes the output of `lowtide papers reproduce --json` into the files of claims, next to the claims.
 //!
 //! Contract: only `recorded` is changed, and only for claims in the output. A recorded claim keeps
 //! its record unless `--again` is given. A claim that was not reproduced is recorded only if its
@@ -60,7 +60,7 @@ impl RecordTask {
         let file = a
             .word
             .clone()
-            .ok_or("record needs a file with the output of `lowtide reproduce --json`")?;
+            .ok_or("record needs a file with the output of `lowtide papers reproduce --json`")?;
         Ok(Self { file, again: a.has("--again") })
     }
 
@@ -89,7 +89,9 @@ impl RecordTask {
         let answer: ReproduceOutput = serde_json::from_str(&text)
             .ok()
             .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/1")
-            .ok_or_else(|| format!("{} is not output of `lowtide reproduce --json`", self.file))?;
+            .ok_or_else(|| {
+                format!("{} is not output of `lowtide papers reproduce --json`", self.file)
+            })?;
         if answer.quick && answer.varied.is_empty() {
             return Err("results of a quick run are not recorded: run it in full".to_owned());
         }

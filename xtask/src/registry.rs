@@ -229,7 +229,7 @@ pub fn find() {}
                 let text = read(&path.with_file_name(format!("{name}.rs"))).unwrap();
                 let headings: Vec<&str> =
                     text.lines().filter(|l| l.starts_with("//! ## ")).collect();
-                let expected = ["What it does", "Spec", "Deviations", "Kernel twin"];
+                let expected = ["Algorithm", "Spec", "Deviations", "Kernel twin"];
                 assert_eq!(headings, expected.map(|h| format!("//! ## {h}")), "{name}");
                 checked += 1;
             }

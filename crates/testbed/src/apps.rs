@@ -152,7 +152,7 @@ impl Apps {
             for what in events.drain(..) {
                 match what {
                     SocketEvent::Accepted(conn, peer) => {
-                        self.accepted(conn, peer, sockets, run_state)
+                        self.accepted(conn, peer, sockets, run_state);
                     }
                     SocketEvent::Ready(conn) => match self.roles.get(conn).copied() {
                         Some(ConnRole::Client(i)) => self.serve_client(i, sockets, run_state),

@@ -21,7 +21,7 @@ use nix::unistd::{Pid, sync};
 
 use crate::error::UmlError;
 use crate::job::{
-    Answer, BOOTED, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
+    BOOTED, INTERRUPT, JOB, Job, JobOutcome, OUTCOME, STDERR, STDOUT, read_json, write_json,
 };
 
 /// Path of this program that no mount can hide.
@@ -42,7 +42,7 @@ pub fn is_inside() -> bool {
 pub fn main(folder: &Path) -> ! {
     if std::process::id() == 1 {
         let done = prepare(folder).and_then(|job| work(&job, folder));
-        let answer = done.unwrap_or_else(|e| Answer::Failed(e.to_string()));
+        let answer = done.unwrap_or_else(|e| JobOutcome::Failed(e.to_string()));
         if let Err(e) = write_json(folder, OUTCOME, &answer) {
             eprintln!("lowtide: {e}");
         }
@@ -115,7 +115,7 @@ fn allow_all_controls() -> Result<(), UmlError> {
         .map_err(|e| UmlError::system("allow all congestion controls", e))
 }
 
-fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
+fn work(job: &Job, folder: &Path) -> Result<JobOutcome, UmlError> {
     for module in &job.modules {
         load(module)?;
     }
@@ -149,10 +149,10 @@ fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
         // Process 1 also reaps orphans.
         match waitpid(None, None) {
             Ok(WaitStatus::Exited(pid, status)) if pid == child => {
-                return Ok(Answer::Exited(status));
+                return Ok(JobOutcome::Exited(status));
             }
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => {
-                return Ok(Answer::Signalled(signal as i32));
+                return Ok(JobOutcome::Signalled(signal as i32));
             }
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(UmlError::system("wait for the command", e)),

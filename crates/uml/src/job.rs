@@ -27,7 +27,7 @@ pub(crate) struct Job {
 /// Result of a job.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
+pub(crate) enum JobOutcome {
     /// The command exited with this status.
     Exited(i32),
     /// A signal terminated the command.
@@ -93,11 +93,13 @@ mod tests {
         assert_eq!(read_json::<Job>(folder.path(), JOB).unwrap(), None);
         write_json(folder.path(), JOB, &job).unwrap();
         assert_eq!(read_json::<Job>(folder.path(), JOB).unwrap(), Some(job));
-        for answer in [Answer::Exited(3), Answer::Signalled(9), Answer::Failed("x".to_owned())] {
+        for answer in
+            [JobOutcome::Exited(3), JobOutcome::Signalled(9), JobOutcome::Failed("x".to_owned())]
+        {
             write_json(folder.path(), OUTCOME, &answer).unwrap();
             assert_eq!(read_json(folder.path(), OUTCOME).unwrap(), Some(answer));
         }
         fs::write(folder.path().join(OUTCOME), "{").unwrap();
-        assert!(read_json::<Answer>(folder.path(), OUTCOME).is_err());
+        assert!(read_json::<JobOutcome>(folder.path(), OUTCOME).is_err());
     }
 }

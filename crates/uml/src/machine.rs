@@ -14,7 +14,8 @@ use nix::unistd::Pid;
 use crate::error::UmlError;
 use crate::follow::{FileFollower, tail, to};
 use crate::job::{
-    Answer, BOOTED, CONSOLE, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
+    BOOTED, CONSOLE, INTERRUPT, JOB, Job, JobOutcome, OUTCOME, STDERR, STDOUT, read_json,
+    write_json,
 };
 use crate::job_dir::JobDir;
 use crate::kernel::Kernel;
@@ -211,11 +212,11 @@ impl Running {
             }
             self.forward_output()?;
             if let Some(ended) = ended {
-                let answer: Option<Answer> = read_json(self.job_dir.path(), OUTCOME)?;
+                let answer: Option<JobOutcome> = read_json(self.job_dir.path(), OUTCOME)?;
                 let status = match answer {
-                    Some(Answer::Exited(status)) => u8::try_from(status).unwrap_or(1),
-                    Some(Answer::Signalled(n)) => u8::try_from(128 + n).unwrap_or(255),
-                    Some(Answer::Failed(why)) => return Err(UmlError::Guest(why)),
+                    Some(JobOutcome::Exited(status)) => u8::try_from(status).unwrap_or(1),
+                    Some(JobOutcome::Signalled(n)) => u8::try_from(128 + n).unwrap_or(255),
+                    Some(JobOutcome::Failed(why)) => return Err(UmlError::Guest(why)),
                     None => {
                         let status = match (ended.code(), ended.signal()) {
                             (Some(code), _) => format!("status {code}"),

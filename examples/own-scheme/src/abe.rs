@@ -1,6 +1,6 @@
 //! ABE: a mark reduces the window less than a loss.
 //!
-//! ## What it does
+//! ## Algorithm
 //! NewReno, except for the first mark of a window of data, which reduces the window to `keep`
 //! instead of half. A mark comes from a short queue, a loss from a full one: after a mark the link
 //! has less to drain before it runs empty.

@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode, Stdio};
 use serde::Deserialize;
 
 use callgrind::Costs;
-use record::{Counted, Record};
+use record::{BenchmarkCounts, Record};
 
 /// Benchmarks of `lowtide bench` to count.
 const BENCHMARKS: [&str; 2] = ["instructions-fat-tree", "instructions-dumbbell"];
@@ -104,7 +104,7 @@ impl InstructionsTask {
 
 /// Runs once to warm up and once to count, both under callgrind: instructions per packet-hop of
 /// both.
-fn count(root: &Path, program: &Path, name: &str) -> Result<Counted, String> {
+fn count(root: &Path, program: &Path, name: &str) -> Result<BenchmarkCounts, String> {
     let file = root.join("target").join(format!("{name}.callgrind"));
     let mut out_file = std::ffi::OsString::from("--callgrind-out-file=");
     out_file.push(&file);
@@ -127,7 +127,7 @@ fn count(root: &Path, program: &Path, name: &str) -> Result<Counted, String> {
         .and_then(|text| Costs::read(&text))?;
     // The file is large and no longer needed.
     let _ = std::fs::remove_file(&file);
-    Ok(Counted::new(&costs, row.hops * (row.runs + 1)))
+    Ok(BenchmarkCounts::new(&costs, row.hops * (row.runs + 1)))
 }
 
 /// Version of the compiler, `rustc 1.95.0`.

@@ -25,13 +25,13 @@ const HEAD: &str = "\
 pub(super) struct Record {
     /// Version of the compiler.
     pub(super) rustc: String,
-    pub(super) benchmarks: BTreeMap<String, Counted>,
+    pub(super) benchmarks: BTreeMap<String, BenchmarkCounts>,
 }
 
 /// Counts of one benchmark, in instructions per packet-hop.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Counted {
+pub(super) struct BenchmarkCounts {
     /// Counted packet-hops.
     pub(super) hops: u64,
     /// Total.
@@ -42,7 +42,7 @@ pub(super) struct Counted {
     pub(super) functions: BTreeMap<String, f64>,
 }
 
-impl Counted {
+impl BenchmarkCounts {
     pub(super) fn new(costs: &Costs, hops: u64) -> Self {
         let per_hop = |cost: u64| (10.0 * cost as f64 / hops as f64).round() / 10.0;
         let least = costs.total as f64 * MIN_SHARE / 100.0;
@@ -125,7 +125,7 @@ mod tests {
 
     fn record(per_hop: f64, port: f64) -> Record {
         let one = |name: &str, cost| BTreeMap::from([(name.to_owned(), cost)]);
-        let counted = Counted {
+        let counted = BenchmarkCounts {
             hops: 1_000,
             per_hop,
             crates: one("net", port),
@@ -157,7 +157,7 @@ mod tests {
         }
         costs.crates.insert("net".to_owned(), 9_950);
         costs.crates.insert("cli".to_owned(), 50);
-        let counted = Counted::new(&costs, 30);
+        let counted = BenchmarkCounts::new(&costs, 30);
         assert!((counted.per_hop - 333.3).abs() < 1e-9);
         assert_eq!(counted.crates, BTreeMap::from([("net".to_owned(), 331.7)]));
         assert_eq!(counted.functions.len(), FUNCTIONS);

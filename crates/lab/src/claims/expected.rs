@@ -12,7 +12,7 @@ use super::{ClaimError, QuickConfig};
 /// Kind of a claim, which determines its band.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ClaimKind {
     /// An order, or zero against many: within the bounds of the claim.
     Ordering,
     /// A factor between two values: 25 % around the reported value.
@@ -37,7 +37,7 @@ pub struct Claim {
     /// The paper's statement, in one sentence.
     pub says: String,
     /// Its kind, which determines the band.
-    pub kind: Kind,
+    pub kind: ClaimKind,
     /// Place in the paper.
     pub source: String,
     /// The unit of the reported and the measured value.
@@ -192,7 +192,7 @@ impl Claim {
     /// Returns the contradiction with the kind of the claim, if any.
     fn inconsistency(&self) -> Option<&'static str> {
         let bounds = self.at_least.is_some() || self.at_most.is_some();
-        let ordering = self.kind == Kind::Ordering;
+        let ordering = self.kind == ClaimKind::Ordering;
         if ordering && !bounds {
             Some("an ordering needs `at-least` or `at-most`")
         } else if !ordering && bounds {
@@ -201,9 +201,9 @@ impl Claim {
             )
         } else if !ordering && self.reported.is_none() {
             Some("it needs what the paper reports, `reported`")
-        } else if (self.kind == Kind::Rate) != self.trials.is_some() {
+        } else if (self.kind == ClaimKind::Rate) != self.trials.is_some() {
             Some("`trials` belongs to a rate, and a rate needs it")
-        } else if (self.kind == Kind::Difference) != self.band.is_some() {
+        } else if (self.kind == ClaimKind::Difference) != self.band.is_some() {
             Some("`band` belongs to a difference, and a difference needs it")
         } else if ordering && self.direction.is_some() {
             Some("an ordering has no `direction`")
@@ -224,14 +224,14 @@ impl Claim {
             [reported - width, reported + width]
         };
         match self.kind {
-            Kind::Ordering => {
+            ClaimKind::Ordering => {
                 [self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY)]
             }
-            Kind::Ratio => around(0.25),
-            Kind::Simulation => around(0.15),
-            Kind::Testbed => around(0.30),
-            Kind::Rate => [reported / 3.0, reported * 3.0],
-            Kind::Difference => {
+            ClaimKind::Ratio => around(0.25),
+            ClaimKind::Simulation => around(0.15),
+            ClaimKind::Testbed => around(0.30),
+            ClaimKind::Rate => [reported / 3.0, reported * 3.0],
+            ClaimKind::Difference => {
                 let half = self.band.unwrap_or_default();
                 [reported - half, reported + half]
             }
@@ -242,14 +242,14 @@ impl Claim {
     pub fn direction(&self) -> Option<[f64; 2]> {
         let reported = self.reported?;
         match (self.kind, self.direction) {
-            (Kind::Ordering, _) => None,
+            (ClaimKind::Ordering, _) => None,
             (_, Some(b)) => {
                 Some([b.at_least.unwrap_or(f64::NEG_INFINITY), b.at_most.unwrap_or(f64::INFINITY)])
             }
-            (Kind::Ratio, None) if reported > 1.0 => Some([1.0, f64::INFINITY]),
-            (Kind::Ratio, None) if reported < 1.0 => Some([0.0, 1.0]),
-            (Kind::Difference, None) if reported > 0.0 => Some([0.0, f64::INFINITY]),
-            (Kind::Difference, None) if reported < 0.0 => Some([f64::NEG_INFINITY, 0.0]),
+            (ClaimKind::Ratio, None) if reported > 1.0 => Some([1.0, f64::INFINITY]),
+            (ClaimKind::Ratio, None) if reported < 1.0 => Some([0.0, 1.0]),
+            (ClaimKind::Difference, None) if reported > 0.0 => Some([0.0, f64::INFINITY]),
+            (ClaimKind::Difference, None) if reported < 0.0 => Some([f64::NEG_INFINITY, 0.0]),
             _ => None,
         }
     }

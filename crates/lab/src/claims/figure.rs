@@ -26,7 +26,7 @@ pub struct PaperFigure {
     /// Its caption.
     #[serde(default)]
     caption: String,
-    kind: Kind,
+    kind: FigureKind,
     /// For `over`: the swept key of the horizontal axis.
     #[serde(default)]
     key: Option<String>,
@@ -44,7 +44,7 @@ pub struct PaperFigure {
 /// Quantity on the horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(super) enum FigureKind {
     /// A measure over a swept key.
     Over,
     /// Cumulative distribution of values.
@@ -60,7 +60,7 @@ pub(super) enum Kind {
     Cloud,
 }
 
-impl Kind {
+impl FigureKind {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Over => "over",
@@ -120,17 +120,19 @@ struct ReferenceLineSpec {
 impl PaperFigure {
     /// Returns the errors of the figure, in an experiment that has `names`.
     pub(super) fn check(&self, names: &ExperimentSchema<'_>) -> Result<(), String> {
-        let misplaced = self.y.per.is_some() || (self.kind != Kind::Over && self.x.per.is_some());
+        let misplaced =
+            self.y.per.is_some() || (self.kind != FigureKind::Over && self.x.per.is_some());
         if misplaced || self.x.per.is_some_and(|per| per <= 0.0) {
             return Err("`per` goes with the horizontal axis of `kind = \"over\"`".to_owned());
         }
-        if (self.kind == Kind::Over) != self.key.is_some() {
+        if (self.kind == FigureKind::Over) != self.key.is_some() {
             return Err("`key` goes with `kind = \"over\"`, which needs it".to_owned());
         }
-        if (self.kind == Kind::Classes) == self.classes.is_empty() {
+        if (self.kind == FigureKind::Classes) == self.classes.is_empty() {
             return Err("`classes` goes with `kind = \"classes\"`, which needs it".to_owned());
         }
-        if self.kind == Kind::Classes && (self.x.log || self.x.low.or(self.x.high).is_some()) {
+        if self.kind == FigureKind::Classes && (self.x.log || self.x.low.or(self.x.high).is_some())
+        {
             return Err("an axis of classes has no ends and no scale".to_owned());
         }
         if self.curve.iter().all(|curve| curve.theory.is_some()) {
@@ -146,7 +148,7 @@ impl PaperFigure {
         if curve.measures.len() != self.classes.len() {
             return Err("it takes as many `measures` as there are `classes`".to_owned());
         }
-        if self.kind == Kind::Classes {
+        if self.kind == FigureKind::Classes {
             let alone = curve.measure.is_none() && curve.across.is_none() && curve.theory.is_none();
             return match curve.measures.iter().try_for_each(|measure| names.measure(measure)) {
                 Ok(()) if !alone => {
@@ -163,7 +165,7 @@ impl PaperFigure {
             (None, Some(theory)) if curve.across.is_none() => return theory.check(self.kind),
             _ => return Err("it takes either a `measure` or a `theory`".to_owned()),
         };
-        if (self.kind == Kind::Plane) != curve.across.is_some() {
+        if (self.kind == FigureKind::Plane) != curve.across.is_some() {
             return Err("`across` goes with `kind = \"plane\"`, which needs it".to_owned());
         }
         if let Some(key) = &self.key {
@@ -171,7 +173,7 @@ impl PaperFigure {
             let value = value.ok_or_else(|| format!("`{key}` is not swept"))?;
             return names.measure(&measure.with(key, value));
         }
-        if self.kind == Kind::Cloud {
+        if self.kind == FigureKind::Cloud {
             return match measure {
                 ClaimMeasure::Windows(_) => names.measure(measure),
                 _ => Err("a cloud takes `windows`".to_owned()),
@@ -209,7 +211,7 @@ impl PaperFigure {
         let rules = |upright| self.mark.iter().filter(move |m| m.upright == upright).map(|m| m.at);
         let panel = Panel {
             title: String::new(),
-            x: if self.kind == Kind::Classes {
+            x: if self.kind == FigureKind::Classes {
                 Axis::categorical(&self.x.label, "class", &self.classes)
             } else {
                 self.x.axis("x", &xs.chain(rules(true)).collect::<Vec<_>>())
@@ -238,7 +240,7 @@ impl PaperFigure {
         of: RunData<'_>,
         points: &[SweepPoint],
     ) -> Result<Option<(SeriesKind, Vec<Dot>)>, String> {
-        if self.kind == Kind::Classes {
+        if self.kind == FigureKind::Classes {
             return Ok(Some((SeriesKind::Dots, dots::classes(&curve.measures, of, points)?)));
         }
         let Some(measure) = &curve.measure else { return Ok(None) };
@@ -250,18 +252,18 @@ impl PaperFigure {
             return Ok(None);
         }
         Ok(match (self.kind, measure, &curve.across) {
-            (Kind::Plane, ClaimMeasure::Rows(rows), Some(ClaimMeasure::Rows(across))) => {
+            (FigureKind::Plane, ClaimMeasure::Rows(rows), Some(ClaimMeasure::Rows(across))) => {
                 let mut dots = dots::plane(across, rows, of)?;
                 dots.retain(|dot| self.x.contains(dot.x) && self.y.contains(dot.y));
                 Some((SeriesKind::Trace, dots))
             }
-            (Kind::Cloud, ClaimMeasure::Windows(windows), None) => {
+            (FigureKind::Cloud, ClaimMeasure::Windows(windows), None) => {
                 Some((SeriesKind::Cloud, dots::scatter(windows, of)?))
             }
-            (Kind::Trace, ClaimMeasure::Rows(rows), None) => {
+            (FigureKind::Trace, ClaimMeasure::Rows(rows), None) => {
                 Some((SeriesKind::Trace, dots::trace(rows, of)?))
             }
-            (Kind::Cdf, ClaimMeasure::Rows(rows), None) => {
+            (FigureKind::Cdf, ClaimMeasure::Rows(rows), None) => {
                 Some((SeriesKind::Steps, dots::distribution(rows, of)?))
             }
             _ => None,
@@ -276,7 +278,7 @@ impl PaperFigure {
         places.dedup();
         let ends = [places.first(), places.last()].map(|x| x.copied().unwrap_or_default());
         let mut axis = [self.x.low.unwrap_or(ends[0]), self.x.high.unwrap_or(ends[1])];
-        if self.kind == Kind::Plane {
+        if self.kind == FigureKind::Plane {
             axis[1] = axis[1].min(self.y.high.unwrap_or(f64::INFINITY));
         }
         let mut series = Vec::new();

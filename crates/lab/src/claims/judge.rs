@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use super::expected::{Claim, Kind};
+use super::expected::{Claim, ClaimKind};
 use super::verdict::ClaimVerdict;
 use crate::figure::number;
 use crate::interval::OverSeeds;
@@ -16,7 +16,7 @@ pub struct ClaimResult {
     /// The paper's statement.
     pub says: String,
     /// The kind of the claim.
-    pub kind: Kind,
+    pub kind: ClaimKind,
     /// The paper's value.
     pub reported: Option<f64>,
     /// Place in the paper.
@@ -134,7 +134,7 @@ struct Evaluation {
 
 fn evaluate_value(claim: &Claim, over: &OverSeeds) -> Evaluation {
     let mut band = claim.band();
-    if let (Kind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
+    if let (ClaimKind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
         let (middle, half) = (f64::midpoint(band[0], band[1]), (high - low) / 2.0);
         band = [band[0].min(middle - half), band[1].max(middle + half)];
     }

@@ -25,7 +25,7 @@ mod verdict;
 mod windows;
 
 pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
-pub use expected::{Claim, ClaimRange, ExperimentClaims, Kind, RecordedResult};
+pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
 pub use figure::PaperFigure;
 pub use judge::ClaimResult;
 pub use page::{REPRODUCTION_PAGE, write_page};

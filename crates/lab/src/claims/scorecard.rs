@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
 use super::verdict::ClaimVerdict;
-use super::{Claim, ClaimError, ExperimentClaims, Kind, VarySpec, experiments};
+use super::{Claim, ClaimError, ClaimKind, ExperimentClaims, VarySpec, experiments};
 use crate::figure::number;
 
 /// Experiments with more packet-hops are listed by name.
@@ -18,7 +18,7 @@ const HEAD: &str = "\
 # Reproduction of the papers' results
 Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test lab scorecard`.
 
-`lowtide reproduce` runs every experiment with the paper's parameters, `lowtide reproduce dctcp-fig18` one of them, and
+`lowtide papers reproduce` runs every experiment with the paper's parameters, `lowtide papers reproduce dctcp-fig18` one of them, and
 `--quick` a reduced form. It prints a line per claim and writes one page, `runs/papers/reproduction.html`, with the
 paper's figures redrawn. Finished runs are kept: the same command resumes an interrupted run, and more `--seeds` run only
 the new ones. Exit status 3: a claim that is recorded here as reproduced no longer is.
@@ -141,13 +141,13 @@ fn variation_table(vary: &VarySpec) -> String {
     out
 }
 
-const KINDS: [(Kind, &str); 6] = [
-    (Kind::Ordering, "ordering"),
-    (Kind::Ratio, "ratio"),
-    (Kind::Simulation, "simulation"),
-    (Kind::Testbed, "testbed"),
-    (Kind::Rate, "rate"),
-    (Kind::Difference, "difference"),
+const KINDS: [(ClaimKind, &str); 6] = [
+    (ClaimKind::Ordering, "ordering"),
+    (ClaimKind::Ratio, "ratio"),
+    (ClaimKind::Simulation, "simulation"),
+    (ClaimKind::Testbed, "testbed"),
+    (ClaimKind::Rate, "rate"),
+    (ClaimKind::Difference, "difference"),
 ];
 
 /// The reason of a claim whose recorded verdict is not `reproduced`.

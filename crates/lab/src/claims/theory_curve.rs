@@ -6,7 +6,7 @@
 use lowtide_units::{parse_bytes, parse_duration, parse_rate};
 use serde::Deserialize;
 
-use super::figure::Kind;
+use super::figure::FigureKind;
 use crate::figure::Dot;
 use crate::theory::dctcp::Sawtooth;
 use crate::theory::{DomainError, bdp_packets, dx};
@@ -51,12 +51,14 @@ const DECISIONS: usize = 4_000;
 
 impl TheoryCurve {
     /// Returns the error of the curve in a figure of that kind.
-    pub(super) fn check(&self, kind: Kind) -> Result<(), String> {
+    pub(super) fn check(&self, kind: FigureKind) -> Result<(), String> {
         let fits = match self {
-            Self::DctcpQueue { .. } => Kind::Trace,
-            Self::DxIdeal { .. } | Self::DxSteady { .. } => Kind::Over,
-            Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => Kind::Plane,
-            Self::Truth {} => Kind::Cloud,
+            Self::DctcpQueue { .. } => FigureKind::Trace,
+            Self::DxIdeal { .. } | Self::DxSteady { .. } => FigureKind::Over,
+            Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => {
+                FigureKind::Plane
+            }
+            Self::Truth {} => FigureKind::Cloud,
         };
         if fits != kind {
             return Err(format!("this analysis goes with `kind = \"{}\"`", fits.name()));
@@ -157,17 +159,21 @@ mod tests {
         let error = toml::from_str::<TheoryCurve>("is = \"dx-ideal\"").unwrap_err();
         assert!(error.to_string().contains("missing field `on`"), "{error}");
         for (text, kind, says) in [
-            ("is = \"dx-ideal\"", Kind::Trace, "goes with `kind = \"over\"`"),
-            ("is = \"dx-converge\"\nstart = [164.0, 1.0]", Kind::Plane, "more than one packet"),
-            ("is = \"dctcp-queue\"\nk = -1\nflows = 2", Kind::Trace, "K must be zero"),
+            ("is = \"dx-ideal\"", FigureKind::Trace, "goes with `kind = \"over\"`"),
+            (
+                "is = \"dx-converge\"\nstart = [164.0, 1.0]",
+                FigureKind::Plane,
+                "more than one packet",
+            ),
+            ("is = \"dctcp-queue\"\nk = -1\nflows = 2", FigureKind::Trace, "K must be zero"),
         ] {
             let error = theory(text).check(kind).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
         }
         let converge = theory("is = \"dx-converge\"\nstart = [164.0, 2.0]");
-        assert_eq!(converge.check(Kind::Plane), Ok(()));
+        assert_eq!(converge.check(FigureKind::Plane), Ok(()));
         let rate = ON.replace("10 Gbit/s", "10 kB");
         let slow: TheoryCurve = toml::from_str(&format!("is = \"efficiency\"\n{rate}")).unwrap();
-        assert!(slow.check(Kind::Plane).is_err());
+        assert!(slow.check(FigureKind::Plane).is_err());
     }
 }

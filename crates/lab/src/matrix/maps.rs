@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use plotters::style::RGBColor;
 
 use super::result::{MatrixResult, PairRow};
-use super::verdict::Verdict;
+use super::verdict::PairVerdict;
 use crate::figure::{CellKind, ColorScale, HeatGrid, HeatMap};
 
 /// One measure of a pair.
@@ -67,23 +67,23 @@ const SHARE: HeatMapMetric = HeatMapMetric {
 };
 
 fn verdict(row: &PairRow) -> Option<f64> {
-    Verdict::ALL.iter().position(|v| *v == row.verdict).map(|i| i as f64)
+    PairVerdict::ALL.iter().position(|v| *v == row.verdict).map(|i| i as f64)
 }
 
 /// The colours of Okabe and Ito, light enough for dark text.
 fn verdict_colours() -> Vec<CellKind> {
-    let look = |verdict: Verdict| match verdict {
-        Verdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
-        Verdict::CollapsedWindow => ("co", RGBColor(0xd5, 0x5e, 0x00)),
-        Verdict::BlindToCongestion => ("bl", RGBColor(0xf0, 0xc2, 0x4b)),
-        Verdict::StarvesNeighbour => ("st", RGBColor(0x8b, 0x3f, 0x73)),
-        Verdict::StarvedByNeighbour => ("sd", RGBColor(0xdd, 0xaf, 0xcb)),
+    let look = |verdict: PairVerdict| match verdict {
+        PairVerdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
+        PairVerdict::CollapsedWindow => ("co", RGBColor(0xd5, 0x5e, 0x00)),
+        PairVerdict::BlindToCongestion => ("bl", RGBColor(0xf0, 0xc2, 0x4b)),
+        PairVerdict::StarvesNeighbour => ("st", RGBColor(0x8b, 0x3f, 0x73)),
+        PairVerdict::StarvedByNeighbour => ("sd", RGBColor(0xdd, 0xaf, 0xcb)),
     };
-    let kind = |verdict: &Verdict| {
+    let kind = |verdict: &PairVerdict| {
         let (code, color) = look(*verdict);
         CellKind { name: verdict.name(), short: verdict.short(), code, color }
     };
-    Verdict::ALL.iter().map(kind).collect()
+    PairVerdict::ALL.iter().map(kind).collect()
 }
 
 fn scale(look: &ColourScale, values: impl Iterator<Item = f64>) -> ColorScale {

@@ -27,4 +27,4 @@ pub use pairs::{PairMatrix, execute};
 pub(crate) use rerender::rerender;
 pub use result::{MatrixResult, PairRow};
 pub use thresholds::{BUILT_IN_THRESHOLDS, Thresholds};
-pub use verdict::{PairFinding, Verdict, judge};
+pub use verdict::{PairFinding, PairVerdict, judge};

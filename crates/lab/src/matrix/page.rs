@@ -10,7 +10,7 @@ use super::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_nu
 use super::maps;
 use super::request::PairsRequest;
 use super::result::{MatrixResult, PairRow, judge_cells};
-use super::verdict::Verdict;
+use super::verdict::PairVerdict;
 use crate::error::LabError;
 use crate::figure::HeatMap;
 use crate::results::Results;
@@ -103,7 +103,7 @@ fn equivalent_schemes(result: &MatrixResult) -> Vec<String> {
 /// Verdicts and mechanisms with their cells, the most frequent first. Then the cells whose sender
 /// ran another congestion control than the requested one.
 pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
-    let mut found: Vec<(Verdict, &'static str, Vec<String>)> = Vec::new();
+    let mut found: Vec<(PairVerdict, &'static str, Vec<String>)> = Vec::new();
     for row in rows {
         let why = row.mechanism.unwrap_or("\u{2013}");
         let name = cell_name(row);
@@ -157,7 +157,7 @@ fn cell_name(row: &PairRow) -> String {
 /// All pairs alone, or the unhealthy pairs next to a neighbour.
 fn table(result: &MatrixResult, beside: bool) -> PageTable {
     let wanted = |row: &&PairRow| {
-        row.neighbour.is_some() == beside && (!beside || row.verdict != Verdict::Healthy)
+        row.neighbour.is_some() == beside && (!beside || row.verdict != PairVerdict::Healthy)
     };
     let rows: Vec<Vec<String>> =
         result.pairs.iter().filter(wanted).map(|row| line(row, beside)).collect();

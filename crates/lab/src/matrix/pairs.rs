@@ -7,7 +7,7 @@ use lowtide_units::parse_packets;
 use super::cell::{NEIGHBOUR, PAIR};
 use super::endpoint_stack::{self, EndpointStack, EquivalentScheme};
 use super::page;
-use super::request::{ALONE, PairsRequest, Question};
+use super::request::{ALONE, MatrixRequest, PairsRequest};
 use super::result::MatrixResult;
 use super::run::{run_and_report, single_point_plan};
 use super::thresholds::Thresholds;
@@ -172,7 +172,10 @@ pub fn execute(
     options: &ExecuteOptions<'_>,
 ) -> Result<(CompletedExperiment, MatrixResult), LabError> {
     let request = pairs.request(plan);
-    run_and_report(&Question::Pairs(request.clone()), plan, options, |dir, manifest, results| {
-        page::write_outputs(&request, dir, manifest, results)
-    })
+    run_and_report(
+        &MatrixRequest::Pairs(request.clone()),
+        plan,
+        options,
+        |dir, manifest, results| page::write_outputs(&request, dir, manifest, results),
+    )
 }

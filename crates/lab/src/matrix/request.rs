@@ -24,7 +24,7 @@ pub(crate) const REQUEST_FILE: &str = "question.toml";
 /// A request.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Question {
+pub(crate) enum MatrixRequest {
     /// Every pair, alone and next to every neighbour.
     Pairs(PairsRequest),
     /// k of n hosts moved.
@@ -68,7 +68,7 @@ pub(crate) struct ShareRequest {
     pub(crate) moves: MovedEnds,
 }
 
-impl Question {
+impl MatrixRequest {
     /// Writes the request beside the `files` of its results and returns all their names.
     pub(crate) fn write(
         &self,
@@ -87,7 +87,7 @@ impl Question {
 pub(crate) fn read_request(
     dir: &RunDir,
     manifest: &Manifest,
-) -> Result<Option<Question>, LabError> {
+) -> Result<Option<MatrixRequest>, LabError> {
     if manifest.files.iter().all(|f| f.path != REQUEST_FILE) {
         return Ok(None);
     }

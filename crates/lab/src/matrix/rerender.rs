@@ -3,7 +3,7 @@
 use lowtide_record::{Manifest, RunDir};
 
 use super::page;
-use super::request::{Question, read_request};
+use super::request::{MatrixRequest, read_request};
 use super::share;
 use crate::error::LabError;
 use crate::stored::{self, CompletedExperiment};
@@ -16,8 +16,8 @@ pub(crate) fn rerender(
     let Some(request) = read_request(dir, manifest)? else { return Ok(None) };
     let write = |dir: &RunDir, manifest: &_, results: &_| {
         let files = match &request {
-            Question::Pairs(pairs) => page::write_outputs(pairs, dir, manifest, results)?.0,
-            Question::Share(share) => share::write_outputs(share, dir, manifest, results)?.0,
+            MatrixRequest::Pairs(pairs) => page::write_outputs(pairs, dir, manifest, results)?.0,
+            MatrixRequest::Share(share) => share::write_outputs(share, dir, manifest, results)?.0,
         };
         request.write(dir, files)
     };

@@ -11,7 +11,7 @@ use super::endpoint_stack::EquivalentScheme;
 use super::mechanism::{Mechanism, VerdictEvidence};
 use super::request::{ALONE, PairsRequest};
 use super::thresholds::Thresholds;
-use super::verdict::{Verdict, judge};
+use super::verdict::{PairVerdict, judge};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::results::Results;
@@ -60,7 +60,7 @@ pub struct PairRow {
     /// is none.
     pub neighbour: Option<String>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: PairVerdict,
     /// Cause as text; null for a healthy pair.
     pub mechanism: Option<&'static str>,
     /// Cause as a stable identifier.

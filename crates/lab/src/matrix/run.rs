@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use lowtide_record::{Manifest, RunDir};
 use lowtide_scenario::{RunPlan, Scenario};
 
-use super::request::{Question, REQUEST_FILE};
+use super::request::{MatrixRequest, REQUEST_FILE};
 use crate::error::LabError;
 use crate::results::Results;
 use crate::session::{self, ExecuteOptions};
@@ -26,7 +26,7 @@ pub(crate) fn single_point_plan(scenario: &Scenario) -> Result<RunPlan, LabError
 /// Runs a plan with the report that `present` writes, or rebuilds that report from complete
 /// results. `present` returns the result and names its files; the request is kept beside them.
 pub(crate) fn run_and_report<A>(
-    request: &Question,
+    request: &MatrixRequest,
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
     present: impl Fn(&RunDir, &Manifest, &Results) -> Result<(Vec<String>, A), LabError>,

@@ -12,7 +12,7 @@ use super::thresholds::Thresholds;
 /// A verdict.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum PairVerdict {
     /// None of the others.
     Healthy,
     /// The window is at its minimum, and the link is therefore not full.
@@ -25,7 +25,7 @@ pub enum Verdict {
     StarvedByNeighbour,
 }
 
-impl Verdict {
+impl PairVerdict {
     /// All verdicts, in the order of legends.
     pub const ALL: [Self; 5] = [
         Self::Healthy,
@@ -62,7 +62,7 @@ impl Verdict {
 #[derive(Clone, PartialEq, Debug)]
 pub struct PairFinding {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: PairVerdict,
     /// The cause; `None` for a healthy pair.
     pub mechanism: Option<Mechanism>,
     /// The numbers that decided.
@@ -81,7 +81,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
         // Next to a neighbour, the neighbour may cause a small window.
         let own = [Mechanism::EceNeverCleared, Mechanism::EceLatched];
         if cell.neighbour_flows.is_none() || own.contains(&why.0) {
-            return found(Verdict::CollapsedWindow, why);
+            return found(PairVerdict::CollapsedWindow, why);
         }
     }
     if let Some(beside) = &cell.neighbour_flows {
@@ -90,11 +90,11 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
         let is_starved = |share: Option<f64>| share.is_some_and(|s| s < starved);
         if is_starved(beside.goodput_share) {
             let why = mechanism::explain_starvation(cell, &cell.pair, beside, t);
-            return found(Verdict::StarvesNeighbour, why);
+            return found(PairVerdict::StarvesNeighbour, why);
         }
         if is_starved(cell.pair.goodput_share) {
             let why = mechanism::explain_starvation(cell, beside, &cell.pair, t);
-            return found(Verdict::StarvedByNeighbour, why);
+            return found(PairVerdict::StarvedByNeighbour, why);
         }
     }
     let high =
@@ -102,7 +102,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
     if k.is_some_and(high)
         && let Some(why) = mechanism::explain_blindness(cell, t)
     {
-        return found(Verdict::BlindToCongestion, why);
+        return found(PairVerdict::BlindToCongestion, why);
     }
     let mut evidence = VerdictEvidence::new();
     let numbers = [
@@ -112,7 +112,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
         ("marked_share", cell.pair.marked),
     ];
     evidence.extend(numbers.into_iter().filter_map(|(name, v)| Some((name, v?))));
-    PairFinding { verdict: Verdict::Healthy, mechanism: None, evidence }
+    PairFinding { verdict: PairVerdict::Healthy, mechanism: None, evidence }
 }
 
 fn collapsed(cell: &MatrixCell, t: &Thresholds) -> bool {
@@ -166,9 +166,9 @@ mod tests {
         }
     }
 
-    fn found(cell: &MatrixCell) -> (Verdict, Option<Mechanism>) {
+    fn found(cell: &MatrixCell) -> (PairVerdict, Option<Mechanism>) {
         let finding = judge(cell, Some(20.0), &Thresholds::built_in().unwrap());
-        assert_eq!(finding.mechanism.is_none(), finding.verdict == Verdict::Healthy);
+        assert_eq!(finding.mechanism.is_none(), finding.verdict == PairVerdict::Healthy);
         assert!(!finding.evidence.is_empty() && finding.evidence.iter().all(|e| e.1.is_finite()));
         (finding.verdict, finding.mechanism)
     }
@@ -183,7 +183,7 @@ mod tests {
         pair.signals.ece_acks = 300_000;
         change(&mut pair);
         let (verdict, why) = found(&cell(pair, None, 0.0));
-        assert_eq!(verdict, Verdict::CollapsedWindow);
+        assert_eq!(verdict, PairVerdict::CollapsedWindow);
         why.unwrap()
     }
 
@@ -203,14 +203,14 @@ mod tests {
     #[test]
     fn a_small_window_on_a_full_link_is_no_collapse() {
         let pair = FlowStats { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
-        assert_eq!(found(&cell(pair, None, 10.0)), (Verdict::Healthy, None));
+        assert_eq!(found(&cell(pair, None, 10.0)), (PairVerdict::Healthy, None));
     }
 
     fn blind(change: fn(&mut FlowStats)) -> Option<Mechanism> {
         let mut pair = FlowStats { goodput_share: Some(1.0), ..class() };
         change(&mut pair);
         let (verdict, why) = found(&cell(pair, None, 190.0));
-        assert_eq!(verdict == Verdict::BlindToCongestion, why.is_some());
+        assert_eq!(verdict == PairVerdict::BlindToCongestion, why.is_some());
         why
     }
 
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(blind(|_| {}), None, "it receives marks and reduces: others build the queue");
         let low =
             cell(FlowStats { ect: Some(0.0), goodput_share: Some(1.0), ..class() }, None, 30.0);
-        assert_eq!(found(&low).0, Verdict::Healthy, "no ECT and a short queue: delay, perhaps");
+        assert_eq!(found(&low).0, PairVerdict::Healthy, "no ECT and a short queue: delay, perhaps");
     }
 
     /// The mechanism for a pair with 90 % of the goodput, checked from both sides.
@@ -233,9 +233,9 @@ mod tests {
         let mut loser = FlowStats { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
         change(&mut winner, &mut loser);
         let (verdict, why) = found(&cell(winner.clone(), Some(loser.clone()), 100.0));
-        assert_eq!(verdict, Verdict::StarvesNeighbour);
+        assert_eq!(verdict, PairVerdict::StarvesNeighbour);
         let (mirrored, same) = found(&cell(loser, Some(winner), 100.0));
-        assert_eq!((mirrored, same), (Verdict::StarvedByNeighbour, why));
+        assert_eq!((mirrored, same), (PairVerdict::StarvedByNeighbour, why));
         why.unwrap()
     }
 
@@ -335,11 +335,14 @@ mod tests {
         let (verdict, why) = found(&cell(victim.clone(), Some(sack.clone()), 190.0));
         assert_eq!(
             (verdict, why),
-            (Verdict::StarvedByNeighbour, Some(Mechanism::UnmarkedHoldsQueue))
+            (PairVerdict::StarvedByNeighbour, Some(Mechanism::UnmarkedHoldsQueue))
         );
         let mut own = victim;
         own.signals.cwr_segments = 0;
         let (verdict, why) = found(&cell(own, Some(sack), 190.0));
-        assert_eq!((verdict, why), (Verdict::CollapsedWindow, Some(Mechanism::EceNeverCleared)));
+        assert_eq!(
+            (verdict, why),
+            (PairVerdict::CollapsedWindow, Some(Mechanism::EceNeverCleared))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The Accurate ECN receiver: no latched echo, only ACKs often enough for the counter.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Every segment carries the count of CE packets (`ecn`); this policy decides when one must be
 //! sent. A data packet with CE after a packet without is acknowledged at once, and so is each
 //! `marks-per-ack`-th CE packet. Every third pure ACK with CE is also answered: the peer may have

@@ -1,6 +1,6 @@
 //! The DCTCP receiver: an echo that changes with the marks, exact to the segment.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Keeps one bit, the CE state of the last ECN-capable data segment, and echoes it. If the bit
 //! changes while an ACK is delayed, the delayed segments are acknowledged first, with the old echo,
 //! then all with the new one. With no ACK pending the change is acknowledged at once. Otherwise

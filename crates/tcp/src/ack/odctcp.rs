@@ -1,6 +1,6 @@
 //! The one-sided DCTCP receiver: a DCTCP receiver that delays ACKs as usual for CWR segments.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Echoes the mark of the last segment as a DCTCP receiver does and acknowledges a change at once.
 //! The exception is a segment with CWR: its ACK is delayed as usual and carries the state at that
 //! time.

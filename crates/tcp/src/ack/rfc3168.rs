@@ -1,6 +1,6 @@
 //! The standard ECN receiver: echoes CE until the sender sets CWR.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Sets ECE on every ACK from the first CE until a segment with CWR arrives; delays ACKs as usual.
 //!
 //! ## Spec

@@ -1,6 +1,6 @@
 //! The TDCTCP receiver: DCTCP's echo, and a delayed-ACK timer that adapts to the arrival rate.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Echoes and acknowledges as `dctcp`. Only the delayed-ACK timer differs. It is `factor` times the
 //! 99th percentile of the gap between packets that arrive at random at the measured rate. It is at
 //! least the clock granularity and at most the switch `delack-timer`. A fast flow waits briefly for

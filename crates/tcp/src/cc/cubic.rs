@@ -1,6 +1,6 @@
 //! CUBIC: the window follows a cubic function of the time since the last reduction.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Grows fast after a reduction, slowly near the window at which it happened, then fast again, and
 //! at least as fast as Reno. A loss or the first mark of a window of data reduces the window to 70
 //! %.

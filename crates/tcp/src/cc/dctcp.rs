@@ -1,6 +1,6 @@
 //! DCTCP: reduces the window in proportion to the share of marked data.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Maintains alpha, the smoothed share of bytes with CE, updated once per observation window (about
 //! a round trip). The first mark of a window of data reduces cwnd by the factor `alpha / 2`. Growth
 //! and the reaction to loss are NewReno's; without ECN it is NewReno.

@@ -1,6 +1,6 @@
 //! DX: adjusts the window once per round trip to the mean queueing delay.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Takes the mean `Q` of the one-way queueing delays of a round trip ([`crate::delay`]). Without a
 //! queue the window grows by one segment. With a queue it is reduced by `Q / V`, which drains the
 //! queue if all flows do so. `V` depends on the minimum round trip `R` and the window alone: a flow

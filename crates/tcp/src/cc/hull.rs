@@ -1,6 +1,6 @@
 //! HULL at the host: DCTCP with a pacer whose rate follows the traffic.
 //!
-//! ## What it does
+//! ## Algorithm
 //! The window is DCTCP's. HULL marks early (a phantom queue in the switch drains slightly below the
 //! line rate), so bursts must be small or they look like congestion. The pacer is a token bucket
 //! with rate R. Every interval T_r, `R = (1 - eta) R + eta M / T_r + beta Q`. M is the data that

@@ -1,6 +1,6 @@
 //! NewReno: the standard control, and the fallback of the others.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Slow start; additive increase of one segment per round trip. A loss or the first mark of a
 //! window of data halves the window; a timeout reduces it to one segment.
 //!

@@ -1,7 +1,7 @@
 //! TDCTCP: DCTCP that grows faster while alpha is low, and resets alpha after a delayed-ACK
 //! timeout.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Three changes to DCTCP. In congestion avoidance the window grows by
 //! `MSS (1 + 1 / (1 + alpha / 2))` per round trip: two segments with no marks, 1.67 if all are
 //! marked. After the receiver's delayed-ACK timer released an ACK, alpha is reset to zero and

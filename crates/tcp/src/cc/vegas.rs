@@ -1,6 +1,6 @@
 //! Vegas: compares the actual with the expected rate, and keeps a few segments queued.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Once per round trip it estimates how many segments of its window are queued: bytes in flight
 //! times `(RTT - base RTT) / RTT`. Below `alpha` segments the window grows by one over the next
 //! round trip; above `beta` it shrinks by one; between them it is unchanged. Slow start doubles

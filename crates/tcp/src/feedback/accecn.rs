@@ -1,6 +1,6 @@
 //! Accurate ECN decoder: counts CE packets from a three-bit field.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each ACK reports by how much the peer's count of CE packets has increased since its last report,
 //! modulo 8. If an ACK delivers more packets than that, the counter may have wrapped while ACKs
 //! were lost; `wrap` selects the assumption. Bytes are an estimate: the mean size of the delivered

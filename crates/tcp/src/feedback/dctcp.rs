@@ -1,6 +1,6 @@
 //! The DCTCP echo: each ACK reports whether its segments carried CE.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Counts all data delivered by an ACK with ECE as marked, and by an ACK without as clean.
 //!
 //! ## Spec

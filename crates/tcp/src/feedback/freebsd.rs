@@ -1,7 +1,7 @@
 //! DCTCP decoder for a receiver that does not split its ACKs: corrects one segment at each change
 //! of the echo.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Such a receiver acknowledges a change of CE at once with the new echo. The segment that was
 //! waiting is covered by that ACK, under the wrong bit. Therefore the first ACK with ECE after
 //! clean ones counts all its delivered bytes but one MSS as marked. The first clean ACK after ECE

@@ -1,6 +1,6 @@
 //! The one-sided DCTCP sender: an estimate from the latched echo of a standard receiver.
 //!
-//! ## What it does
+//! ## Algorithm
 //! An RFC 3168 receiver sets ECE from the first mark until CWR reaches it, about a round trip for
 //! any number of marks. `count` selects which data counts as marked:
 //! - `latched`: all data delivered by ACKs with ECE. Alpha approaches the share of rounds with a

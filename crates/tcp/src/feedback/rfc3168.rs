@@ -1,6 +1,6 @@
 //! The standard ECN echo: one bit that stays on until CWR reaches the receiver.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Reports congestion for every ACK with ECE and counts all its delivered data as marked. The latch
 //! hides the number of CE packets, so this is an upper bound.
 //!

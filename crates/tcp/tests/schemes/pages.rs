@@ -88,7 +88,7 @@ fn scheme(s: &Scheme) -> String {
         [("cc", "The sender"), ("feedback", "Its decoder"), ("ack", "The receiver")]
     {
         let Some(name) = chosen(room) else { continue };
-        let text = Module::of(room, name).first("What it does").to_owned();
+        let text = Module::of(room, name).first("Algorithm").to_owned();
         let _ = write!(out, "## {title}: [`{name}`]({room}/{name}.md)\n{text}\n\n");
     }
     out += "## What it sets\nEverything else is the profile's.\n\n";
@@ -135,7 +135,7 @@ fn control(e: &cc::CcEntry) -> String {
         says += " An ECN cut is proportional to the marked share.";
     }
     if e.requires.ecn {
-        says += " It needs ECN; *What it does* covers its behaviour without ECN.";
+        says += " It needs ECN; *Algorithm* covers its behaviour without ECN.";
     }
     if e.requires.host_stamps {
         says += " It needs the delay option on the wire.";
@@ -164,7 +164,7 @@ fn registered(room: &str, name: &str, params: &[Param], module: &Module, says: &
         _ => "Feedback decoder",
     };
     let mut out = format!("# {what} `{name}`\n{}\n\n", module.title);
-    for heading in ["What it does", "Spec", "Deviations", "Kernel twin"] {
+    for heading in ["Algorithm", "Spec", "Deviations", "Kernel twin"] {
         let shown = if heading == "Spec" { "Specification" } else { heading };
         let _ = write!(out, "## {shown}\n{}\n\n", module.section(heading));
     }

@@ -9,7 +9,7 @@ use lowtide_live::netns::Namespace;
 use lowtide_record::{Backend as Entry, TimingReport};
 use lowtide_units::Instant;
 
-use super::snapshot::{Shot, network};
+use super::snapshot::{Snapshot, network};
 use super::{PersistentError, TestbedPaths, netns_names};
 use crate::backend::kernel;
 use crate::error::TestbedError;
@@ -69,7 +69,7 @@ impl PersistentBackend {
         let mut failed = None;
         let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, &mut |now| {
             if before.is_none() && now >= warm {
-                match Shot::fetch(&self.paths) {
+                match Snapshot::fetch(&self.paths) {
                     Ok(shot) => before = Some(shot),
                     Err(error) => failed = Some(error),
                 }
@@ -80,7 +80,7 @@ impl PersistentBackend {
         if let Some(error) = failed {
             return Err(error);
         }
-        let after = Shot::fetch(&self.paths)?;
+        let after = Snapshot::fetch(&self.paths)?;
         if reason == EndReason::Interrupted {
             return Ok(None);
         }
@@ -125,7 +125,7 @@ impl Backend for PersistentBackend {
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
         plan::hosts(setup, &self.choice)?;
         let refusal = |e: PersistentError| UnsupportedSetup { message: e.to_string(), help: None };
-        let shot = Shot::fetch(&self.paths).map_err(refusal)?;
+        let shot = Snapshot::fetch(&self.paths).map_err(refusal)?;
         if shot.network == network(setup) {
             return Ok(());
         }

@@ -18,7 +18,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Network counters since the testbed is up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Shot {
+pub(super) struct Snapshot {
     /// Digest of the network configuration.
     pub(super) network: u64,
     /// Scenario of the testbed.
@@ -67,7 +67,7 @@ pub(super) fn socket(paths: &TestbedPaths) -> PathBuf {
     paths.state_dir.join("testbed.sock")
 }
 
-impl Shot {
+impl Snapshot {
     pub(super) fn of(report: &BottleneckReport, network: u64, scenario: &str) -> Self {
         let port = |p: &lowtide_bottleneck::PortReport| {
             let stats = &p.stats;

@@ -14,7 +14,7 @@ use lowtide_net::HostId;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::snapshot::{Shot, network, socket};
+use super::snapshot::{Snapshot, network, socket};
 use super::state::{NetnsName, TestbedState, lock};
 use super::{PersistentError, TestbedPaths, netns_names};
 use crate::error::TestbedError;
@@ -116,8 +116,8 @@ impl PersistentTestbed {
                 let name = self.hosts.get(host.0 as usize).map_or("?", |(name, ..)| name);
                 return Some(format!("the interface of host `{name}` is gone: {why}"));
             }
-            let shot = || Shot::of(&bottleneck.report(), self.network, &self.state.scenario);
-            if let Err(error) = Shot::serve(&self.listener, &shot) {
+            let shot = || Snapshot::of(&bottleneck.report(), self.network, &self.state.scenario);
+            if let Err(error) = Snapshot::serve(&self.listener, &shot) {
                 return Some(format!("its socket: {error}"));
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -1,6 +1,6 @@
 //! The measured mix of DCTCP: queries, short messages and updates of a rack.
 //!
-//! ## What it does
+//! ## Algorithm
 //! DCTCP §4.3, with the distributions of §2.2. Each server of `from` queries all the others, with
 //! measured gaps. It starts background flows with measured gaps and sizes, drawn independently
 //! (footnote 11). With probability `inter-rack` a background flow is between the server and a host

@@ -1,6 +1,6 @@
 //! Queries of an aggregator to its workers: closed loop, Poisson, or with measured gaps.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each client of `from` queries `fan-out` servers of `to`, drawn for each query, or all if it is
 //! off. They respond with `answer-each` bytes each or with equal parts of `answer-total`, rounded
 //! up to a whole byte. Queries start when the previous one is complete (`closed`), as a Poisson

@@ -1,6 +1,6 @@
 //! Requests and responses between pairs, in a closed loop.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Client `i` (the `i`-th of `from`) queries one server (the `i`-th of `to`, round robin, never
 //! itself), receives a response, thinks, and queries again. DCTCP §4.2.2: 20 KB a thousand times
 //! over a persistent connection while two long flows keep the queue full.

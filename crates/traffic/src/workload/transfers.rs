@@ -1,6 +1,6 @@
 //! A fixed number of transfers of one size, round robin over the hosts.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Every application writes all its bytes when it opens the connection; with `duration` it writes
 //! until that time has passed. Flow `i` goes from source `i mod S` to destination `i mod D`, and
 //! never from a host to itself.

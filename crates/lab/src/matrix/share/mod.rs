@@ -12,7 +12,7 @@ use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_units::{Duration, parse_duration};
 
 use super::endpoint_stack::EndpointStack;
-use super::request::{CLASSES, MOVED_KEY, Question, ShareRequest};
+use super::request::{CLASSES, MOVED_KEY, MatrixRequest, ShareRequest};
 use super::run::{run_and_report, single_point_plan};
 use crate::error::LabError;
 use crate::session::ExecuteOptions;
@@ -166,7 +166,10 @@ pub fn execute(
     options: &ExecuteOptions<'_>,
 ) -> Result<(CompletedExperiment, ShareResult), LabError> {
     let request = share.request();
-    run_and_report(&Question::Share(request.clone()), plan, options, |dir, manifest, results| {
-        write_outputs(&request, dir, manifest, results)
-    })
+    run_and_report(
+        &MatrixRequest::Share(request.clone()),
+        plan,
+        options,
+        |dir, manifest, results| write_outputs(&request, dir, manifest, results),
+    )
 }
