@@ -6,7 +6,7 @@
 //! 1. `tun`: its TUN interface exists. It waits for the line `go`, after which the interface is up.
 //! 2. `ready`: it listens. A program that connects does so right after `go`, without this line.
 //! 3. One line of JSON: the [`EndpointReport`]. Its stack keeps running, so that it can retransmit
-//!   and acknowledge.
+//!    and acknowledge.
 //! 4. It exits when standard input ends, in any state.
 //!
 //! The bytes are those of [`Pattern`], so that the receiver's checksum identifies them.

@@ -16,22 +16,48 @@ const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;
 
 const HEAD: &str = "\
 # Reproduction of the papers' results
-Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test lab scorecard`.
+Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test
+lab scorecard`.
 
-`lowtide papers reproduce` runs every experiment with the paper's parameters, `lowtide papers reproduce dctcp-fig18` one of them, and
-`--quick` a reduced form. It prints a line per claim and writes one page, `runs/papers/reproduction.html`, with the
-paper's figures redrawn. Finished runs are kept: the same command resumes an interrupted run, and more `--seeds` run only
-the new ones. Exit status 3: a claim that is recorded here as reproduced no longer is.
+`lowtide papers reproduce` runs every experiment with the paper's parameters, `lowtide papers
+reproduce dctcp-fig18` one of them, and `--quick` a reduced form. It prints a line per claim and
+writes one page, `runs/papers/reproduction.html`, with the paper's figures redrawn. Finished runs
+are kept: the same command resumes an interrupted run, and more `--seeds` run only the new ones.
+Exit status 3: a claim that is recorded here as reproduced no longer is.
 
-**Verdicts.** `reproduced`: our 95 % interval is inside the band. `direction`: outside, in the paper's order. `undecided`:
-the interval straddles the edge of the band, or one seed has no value. `not-reproduced`: neither. `open`: no full run is
-recorded yet. `--vary` varies parameters that a paper leaves open; the tables below list the results.
+**Verdicts.** `reproduced`: our 95 % interval is inside the band. `direction`: outside, in the
+paper's order. `undecided`: the interval straddles the edge of the band, or one seed has no value.
+`not-reproduced`: neither. `open`: no full run is recorded yet. `--vary` varies parameters that a
+paper leaves open; the tables below list the results.
 
-The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %, an absolute value of a
-simulation 15 %, of a testbed 30 %. A rate is reproduced if the paper's value is in our binomial interval, or within a
-factor of 3; a difference has the stated band. Values that were chosen after a look at a result are marked and do not
-count.
+The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
+an absolute value of a simulation 15 %, of a testbed 30 %. A rate is reproduced if the paper's value
+is in our binomial interval, or within a factor of 3; a difference has the stated band. Values that
+were chosen after a look at a result are marked and do not count.
 ";
+
+/// Longest line of prose on the page, columns.
+const COLUMNS: usize = 100;
+
+/// Breaks long lines of prose; table rows stay, items are indented.
+fn wrapped(page: &str) -> String {
+    let mut out = String::new();
+    for line in page.lines() {
+        if line.chars().count() <= COLUMNS || line.starts_with('|') {
+            out.push_str(line);
+        } else {
+            let indent = if line.starts_with("- ") { "  " } else { "" };
+            let options = textwrap::Options::new(COLUMNS)
+                .subsequent_indent(indent)
+                .break_words(false)
+                .word_separator(textwrap::WordSeparator::AsciiSpace)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation);
+            out.push_str(&textwrap::fill(line, options));
+        }
+        out.push('\n');
+    }
+    out
+}
 
 /// The whole page.
 ///
@@ -94,7 +120,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
             }
         }
     }
-    Ok(out)
+    Ok(wrapped(&out))
 }
 
 /// Cost of running all experiments.

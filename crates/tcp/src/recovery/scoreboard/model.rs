@@ -42,7 +42,7 @@ struct Model {
 struct Delivered {
     acked: (u64, u32),
     sacked: (u64, u32),
-    delivered: (u64, u32),
+    total: (u64, u32),
     newest: Option<u64>,
 }
 
