@@ -51,13 +51,13 @@ impl Delivered {
         Self {
             acked: (acked.acked_bytes, acked.acked_segments),
             sacked: (acked.sacked_bytes, acked.sacked_segments),
-            delivered: (acked.delivered_bytes, acked.delivered_segments),
+            total: (acked.delivered_bytes, acked.delivered_segments),
             newest: acked.newest.map(|n| n.at.as_ps()),
         }
     }
     fn deliver(&mut self, seg: &Seg) {
-        self.delivered.0 += seg.len();
-        self.delivered.1 += 1;
+        self.total.0 += seg.len();
+        self.total.1 += 1;
         if !seg.again {
             self.newest = self.newest.max(Some(seg.at));
         }
@@ -79,7 +79,7 @@ impl Model {
             }
             if seg.end > una {
                 // A part is no segment: its last byte is missing.
-                report.delivered.1 -= u32::from(!seg.sacked);
+                report.total.1 -= u32::from(!seg.sacked);
                 left.push(Seg { start: una, ..seg });
             } else {
                 report.acked.1 += 1;
