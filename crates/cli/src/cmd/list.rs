@@ -1,4 +1,4 @@
-//! `lowtide list`: everything that has a name.
+//! `lowtide list`: all named items.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ struct Listing {
 }
 
 pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandError> {
-    // Switches are many: without a kind they are left to `lowtide list switches`.
+    // There are too many switches to list them without being asked.
     let kinds = kind.map_or_else(
         || catalogue::KINDS.into_iter().filter(|k| out.json || *k != ListKind::Switches).collect(),
         |k| vec![k],

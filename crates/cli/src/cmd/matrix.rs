@@ -58,7 +58,7 @@ fn thresholds(args: &MatrixArgs) -> Result<Thresholds, CommandError> {
     let Some(path) = &args.thresholds else { return Ok(Thresholds::built_in()?) };
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|e| {
-        let help = "`lowtide matrix --print thresholds` prints one to start from".to_owned();
+        let help = "`lowtide matrix --print thresholds` prints a template".to_owned();
         CommandError::Usage(format!("cannot read `{file}`: {e}"), Some(help))
     })?;
     Ok(Thresholds::parse(&text, &file)?)
@@ -99,7 +99,7 @@ fn by_share(
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
     let [from, to] = names else {
-        let message = format!("--share takes two schemes, and here are {}", names.len());
+        let message = format!("--share takes two schemes, not {}", names.len());
         return Err(CommandError::Usage(
             message,
             Some("for instance `--share sack,dctcp`".to_owned()),
@@ -153,14 +153,14 @@ fn show(answer: &MatrixResult, out: Output) -> Result<(), CommandError> {
     out.text("")
 }
 
-/// A value as a bar of its height among the others, so that a table shows where it is high.
+/// Bar character for a value relative to the maximum `most`.
 fn bar(value: f64, most: f64) -> char {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let share = if most > 0.0 { value / most } else { 0.0 };
     BARS[((share * 7.0).round().clamp(0.0, 7.0)) as usize]
 }
 
-/// The verdict of a cell, where it is worth a word.
+/// Verdict of a cell; empty if healthy.
 fn word(row: &PairRow) -> String {
     match row.verdict {
         Verdict::Healthy => String::new(),

@@ -1,4 +1,4 @@
-//! `lowtide plan`: DCTCP's analysis of a line, and a simulation beside it.
+//! `lowtide plan`: DCTCP's analysis of a link, and a simulation to check it.
 
 use lowtide_lab::advice::{
     CheckedQuantity, SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,

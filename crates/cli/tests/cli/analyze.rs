@@ -98,7 +98,7 @@ fn invalid_input_is_rejected_with_help() {
         ),
         (&["analyze", folder], 2, "is a directory, not a capture"),
         (&["analyze", "no-such-file.pcap"], 2, "cannot open no-such-file.pcap: "),
-        (&["analyze", "-", "-o", folder], 2, "plots need a second look at the capture"),
+        (&["analyze", "-", "-o", folder], 2, "plots read the capture twice"),
         (&["analyze", file, "--gain", "1.5"], 2, "expected a number above 0 and at most 1"),
     ] {
         let refused = lowtide(args);
