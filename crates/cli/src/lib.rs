@@ -3,8 +3,8 @@
 //! It is a library so that another crate can add a congestion control to the command: register it
 //! ([`lowtide_tcp::cc::register`]), then call [`main`].
 //!
-//! stdout is data, stderr is progress and errors. Exit status: 0 success, 1 a run failed or two runs
-//! differ, 2 invalid usage or scenario, 3 a requested bound does not hold, 130 interrupted.
+//! stdout is data, stderr is progress and errors. Exit status: 0 success, 1 a run failed or two
+//! runs differ, 2 invalid usage or scenario, 3 a requested bound does not hold, 130 interrupted.
 
 mod args;
 mod catalogue;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// Memory limit of runs without `--memory`, bytes: 90 % of the available memory. `None` if the system
-/// reports none.
+/// Memory limit of runs without `--memory`, bytes: 90 % of the available memory. `None` if the
+/// system reports none.
 pub(crate) fn memory() -> Option<u64> {
     available(Path::new("/")).map(|bytes| bytes / 10 * 9)
 }
@@ -28,8 +28,8 @@ pub(crate) fn free_disk(_: &Path) -> Option<u64> {
     None
 }
 
-/// Minimum of available memory without swapping, remaining memory of the control groups, and the limit
-/// on address space, bytes. `root` is `/` except in tests.
+/// Minimum of available memory without swapping, remaining memory of the control groups, and the
+/// limit on address space, bytes. `root` is `/` except in tests.
 fn available(root: &Path) -> Option<u64> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     let free = read("proc/meminfo").and_then(|text| parse_kib(&text, "MemAvailable:"));

@@ -1,5 +1,5 @@
-//! Progress on stderr: finished runs, simulated time, time left. Silent if stderr is no terminal, and
-//! with `--quiet`.
+//! Progress on stderr: finished runs, simulated time, time left. Silent if stderr is no terminal,
+//! and with `--quiet`.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

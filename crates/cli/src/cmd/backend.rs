@@ -5,7 +5,7 @@ use lowtide_lab::Backend;
 use crate::args::{BackendArg, RealArgs};
 use crate::error::CommandError;
 
-/// `None` for the simulator.
+/// Returns the selected backend; `None` is the simulator.
 pub(crate) fn backend(
     arg: BackendArg,
     real: &RealArgs,

@@ -12,7 +12,7 @@ use crate::cmd::split;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Events that are shown without `--all`.
+/// Most events printed without `--all`.
 const MAX_EVENTS: usize = 40;
 
 #[derive(Serialize)]

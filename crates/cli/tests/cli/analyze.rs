@@ -1,4 +1,4 @@
-//! `lowtide analyze` from outside: what it reads and writes, and its exit status.
+//! `lowtide analyze` as a process: input, output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An empty folder of this test.
+/// Creates an empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -22,7 +22,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// A capture of a run, at its sender.
+/// Writes a capture of a run at its sender.
 fn capture(folder: &Path) -> PathBuf {
     let (run, file) = (folder.join("run"), folder.join("flow.pcapng"));
     let (dir, path) = (run.to_str().expect("a path"), file.to_str().expect("a path"));
@@ -77,7 +77,7 @@ fn a_capture_is_reported_as_text_json_and_page() {
     fs::write(&cut, &bytes[..bytes.len() / 2]).expect("it is written");
     let told = lowtide(&["analyze", cut.to_str().expect("a path")]);
     assert_eq!(told.status.code(), Some(1));
-    assert!(text(&told.stdout).contains("flow 0: "), "what came before is told");
+    assert!(text(&told.stdout).contains("flow 0: "), "packets before the damage are reported");
     assert!(
         text(&told.stderr)
             .contains("was not read to its end: the file is cut short: the block at offset")
@@ -107,7 +107,7 @@ fn invalid_input_is_rejected_with_help() {
     }
 }
 
-/// A classic file of raw IP with one packet of data of each of so many connections.
+/// A classic pcap file of raw IP with one data packet of each connection.
 fn many_connections(connections: u32) -> Vec<u8> {
     let mut out = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
     for i in 0..connections {
@@ -128,7 +128,7 @@ fn memory_is_bounded_by_the_size_of_the_capture() {
     let file = folder.join("many.pcap");
     let bytes = many_connections(40_000);
     fs::write(&file, &bytes).expect("it is written");
-    // docs/analyze.md: 128 times the file, beside what the program itself maps.
+    // docs/analyze.md: 128 times the file size, plus the program's own mappings.
     let kib = 128 * 1024 + 128 * bytes.len() / 1024;
     for json in ["", "--json"] {
         let command = format!("ulimit -v {kib}; exec \"$0\" {json} analyze \"$1\"");

@@ -1,4 +1,4 @@
-//! `lowtide diff` and `lowtide bench` from outside: what they say, and their exit status.
+//! `lowtide diff`, `bench`, `check` and `run` as processes: output and exit status.
 
 use std::process::{Command, Output};
 
@@ -21,7 +21,7 @@ fn json(output: &Output) -> Value {
 }
 
 #[test]
-fn runs_that_differ_end_with_one_and_say_where() {
+fn runs_that_differ_exit_with_1_and_the_first_difference() {
     let k = ["diff", "first-light", "-s", "switch.mark.k=10 pkt", "--first-divergence"];
     let differs = lowtide(&k);
     assert_eq!(differs.status.code(), Some(1), "{differs:?}");
@@ -51,7 +51,7 @@ fn runs_that_differ_end_with_one_and_say_where() {
         (&"lowtide.divergence/1".into(), &false.into())
     );
     let first = &answer["runs"][0]["first"];
-    // The SYN that asks for ECN is the first thing that is another one.
+    // The first difference is the SYN, which asks for ECN in B.
     assert_eq!(first["kind"], "port");
     assert!(first["b"]["packet"].as_str().is_some_and(|p| p.contains("[SEW]")), "{answer}");
 }
@@ -73,7 +73,7 @@ fn invalid_comparisons_are_rejected_with_help() {
 }
 
 #[test]
-fn benchmarks_run_apart_and_on_threads() {
+fn benchmarks_run_in_processes_and_on_threads() {
     let two = lowtide(&["--json", "--quiet", "bench", "instructions-*", "-n", "1"]);
     assert_eq!(two.status.code(), Some(0), "{two:?}");
     let answer = json(&two);

@@ -32,9 +32,9 @@ use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 use setup::LiveHost;
 
-/// How long connections may take to end when all is done.
+/// Most time for connections to close at the end.
 const LINGER: Duration = Duration::from_secs(2);
-/// Time that connections get after a signal; the command ends within a second, whatever peers do.
+/// As [`LINGER`], after a signal: the command ends within a second even if peers do not answer.
 const LINGER_STOPPED: Duration = Duration::from_millis(50);
 
 pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> {
@@ -44,11 +44,11 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> 
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
-        LiveCommand::Replay { tape } => replay_tape(tape, out),
+        LiveCommand::Replay { tape } => replay_recording(tape, out),
     }
 }
 
-/// An error of a socket call, in words.
+/// Names the failed operation in an error.
 fn failed(what: &str) -> impl Fn(io::Error) -> CommandError {
     move |e| CommandError::Run(format!("{what}: {e}"))
 }
@@ -58,8 +58,7 @@ type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
 fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     if args.server.is_none() && args.host.peer == PeerArg::Any {
-        let help =
-            "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
+        let help = "`--peer kernel` starts one: the kernel's TCP in a new namespace".to_owned();
         return Err(CommandError::Usage(
             "a client needs the address of its server".into(),
             Some(help),
@@ -109,10 +108,10 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
     let connections = args.one_off.then_some(1);
     let plan = ServePlan { connections, stop: &STOP, on_accept: &|_| {}, limits: limits(args) };
-    let complaint = Mutex::new(None);
+    let write_error = Mutex::new(None);
     let shed = serve(&listener, plan, &|report| {
         if let Err(failure) = stream_report::served(&report, out) {
-            *complaint.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            *write_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             STOP.store(true, Ordering::Relaxed);
         }
     })
@@ -120,7 +119,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     if shed > 0 {
         let most = args.most;
         out.note(&format!(
-            "{shed} connections were reset for want of a place (--most {most}) or thread"
+            "{shed} connections were reset: more than --most {most}, or no thread for them"
         ));
     }
     drop(listener);
@@ -128,7 +127,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let stats = end(live)?;
     stream_report::dropped(&stats, out);
     note_memory(&stats, out);
-    complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    write_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 fn limits(args: &LiveServerArgs) -> ServeLimits {
@@ -142,12 +141,12 @@ fn limits(args: &LiveServerArgs) -> ServeLimits {
     }
 }
 
-/// The client's work, its server somewhere else.
+/// Runs a client whose server is elsewhere.
 fn run_client(open: &Connector<'_>, load: &LoadPlan, out: Output) -> LoadReport {
     run(load, open, &STOP, &mut |interval| stream_report::interval(interval, false, out))
 }
 
-/// A server of this command: its connections, and what became of them.
+/// Connections of a server in this process, and their reports.
 #[derive(Default)]
 struct ServedStreams {
     pipes: Mutex<Vec<Arc<dyn ByteStream>>>,
@@ -155,7 +154,8 @@ struct ServedStreams {
 }
 
 impl ServedStreams {
-    /// Where the client is the kernel's, our end of its connections says what it cannot.
+    /// Adds the state of our end to samples of the kernel's client, which has none. Returns whether
+    /// it did.
     fn fill_missing_info(&self, interval: &mut LoadInterval) -> bool {
         let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ours = false;
@@ -169,7 +169,7 @@ impl ServedStreams {
     }
 }
 
-/// The client's work, and its server.
+/// Runs a client and its server.
 fn run_with_server(
     listener: &dyn Accept,
     open: &Connector<'_>,
@@ -202,7 +202,7 @@ fn run_with_server(
     })
 }
 
-/// Lets connections end while their packets still have a way.
+/// Waits until connections have closed, while the network still forwards their packets.
 fn wait_for_quiet(live: &Live) {
     let step = Duration::from_millis(2);
     let mut waited = Duration::ZERO;
@@ -212,16 +212,16 @@ fn wait_for_quiet(live: &Live) {
     }
 }
 
-/// Ends the host in good order.
+/// Shuts the host down.
 fn end(live: Live) -> Result<LiveStats, CommandError> {
     let linger = if STOP.load(Ordering::Relaxed) { LINGER_STOPPED } else { LINGER };
-    live.shutdown(linger).map_err(failed("the tape"))
+    live.shutdown(linger).map_err(failed("the recording"))
 }
 
-/// Connections that were held to a share of the memory may have been slower for it.
+/// Notes memory pressure, which may have slowed connections.
 fn note_memory(stats: &LiveStats, out: Output) {
     if stats.packets.memory_pressures > 0 {
-        out.note("more than half of --memory was in use: connections were held to their shares");
+        out.note("more than half of --memory was in use: connections were limited to fair shares");
     }
 }
 
@@ -234,7 +234,7 @@ fn finish(
     out: Output,
 ) -> Result<(), CommandError> {
     let between = match between {
-        // Before our host ends, which would be taken for a device that is gone.
+        // Stopped first: the end of our host would be reported as a lost device.
         Some(network) => {
             wait_for_quiet(&live);
             Some(link_report::rows(&network.stop().map_err(link::bottleneck_error)?))
@@ -245,7 +245,7 @@ fn finish(
     note_memory(&stats, out);
     stream_report::report(host, load, (report, served), &stats, between, out)?;
     if STOP.load(Ordering::Relaxed) {
-        return Err(CommandError::Interrupted("what was sent until then is above".into()));
+        return Err(CommandError::Interrupted("the results until then are above".into()));
     }
     if report.all_verified() {
         return Ok(());
@@ -266,9 +266,9 @@ struct ReplayOutput {
     seconds: f64,
 }
 
-fn replay_tape(tape: &Path, out: Output) -> Result<(), CommandError> {
-    let file = File::open(tape)
-        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", tape.display()), None))?;
+fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
+    let file = File::open(path)
+        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))?;
     let seen = replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
     let seconds = seen.end.as_secs_f64();
     if out.json {
@@ -282,7 +282,7 @@ fn replay_tape(tape: &Path, out: Output) -> Result<(), CommandError> {
         });
     }
     out.text(&format!(
-        "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: every answer is the same",
+        "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: all results are equal",
         seen.calls, seen.segments, seen.transmissions
     ))
 }
