@@ -1,4 +1,4 @@
-//! `lowtide plan`, `lowtide compare` and `lowtide run --index` as processes: output and exit status.
+//! `lowtide plan`, `compare` and `run --index` as processes: output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};

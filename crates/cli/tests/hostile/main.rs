@@ -2,8 +2,8 @@
 //! honest client.
 //!
 //! Each attack sends `LOWTIDE_HOSTILE_PACKETS` packets (default: 2,000). Bounds on memory and on
-//! failures of the honest client always apply. Bounds on time apply with 200,000 packets or more, on
-//! an otherwise idle machine.
+//! failures of the honest client always apply. Bounds on time apply with 200,000 packets or more,
+//! on an otherwise idle machine.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "it measures a server in real time")]

@@ -1,9 +1,9 @@
 //! Damaged result directories: the process is killed, bits flip, files are truncated, the disk is
 //! full. All damage is detected or harmless: the tables equal those of an undisturbed run.
 //!
-//! `LOWTIDE_DAMAGE_TRIALS` is the number of trials of all kinds; `LOWTIDE_DAMAGE_SEED` is the seed of
-//! times and positions. `cargo test -p lowtide --test privileged damage -- --nocapture` prints the
-//! counts.
+//! `LOWTIDE_DAMAGE_TRIALS` is the number of trials of all kinds; `LOWTIDE_DAMAGE_SEED` is the seed
+//! of times and positions. `cargo test -p lowtide --test privileged damage -- --nocapture` prints
+//! the counts.
 
 mod trial;
 

@@ -204,7 +204,7 @@ pub(crate) fn a_host_that_was_killed_can_come_back_at_once() {
     test.join().unwrap();
 }
 
-/// Clients begin a request and stop: one of them is reset for the next, and SIGTERM ends the server.
+/// Silent clients in the middle of a request: one is reset for the next; SIGTERM ends the server.
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
 pub(crate) fn silent_clients_are_reset_for_new_ones_and_do_not_block_sigterm() {
     let test = std::thread::spawn(|| {

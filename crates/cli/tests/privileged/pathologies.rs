@@ -14,8 +14,8 @@ struct AnalyzedRun {
     findings: Vec<String>,
 }
 
-/// Runs a transfer through a line of 20 Mbit/s and 4 ms round trip that marks from 10 packets on. The
-/// kernel has RFC 3168 ECN.
+/// Runs a transfer through a line of 20 Mbit/s and 4 ms round trip that marks from 10 packets on.
+/// The kernel has RFC 3168 ECN.
 fn run(name: &str, args: &[&str]) -> AnalyzedRun {
     let file = format!("lowtide-{name}-{}.pcapng", std::process::id());
     let capture = std::env::temp_dir().join(file);
@@ -103,8 +103,8 @@ pub(crate) fn a_one_sided_sender_keeps_its_window() {
     assert!(seen.direction["marks"]["ece_acks"].as_u64().unwrap() > 50);
 }
 
-/// §5.2: the kernel sends with RFC 3168 ECN. A DCTCP receiver sends an immediate ACK for the segment
-/// with CWR; a one-sided one acknowledges it with the next segment. Neither latches ECE.
+/// §5.2: the kernel sends with RFC 3168 ECN. A DCTCP receiver sends an immediate ACK for the
+/// segment with CWR; a one-sided one acknowledges it with the next segment. Neither latches ECE.
 pub(crate) fn dctcp_receivers_ack_cwr_at_once_and_one_sided_ones_do_not() {
     let receive = |name, scheme| {
         let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "5M"]);

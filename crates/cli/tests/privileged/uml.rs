@@ -47,8 +47,8 @@ pub(crate) fn without_a_kernel_it_says_where_to_get_one() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Our DCTCP and that of Linux interoperate in both directions. The kernel accepts ECN on a SYN with
-/// ECT, as only DCTCP does.
+/// Our DCTCP and that of Linux interoperate in both directions. The kernel accepts ECN on a SYN
+/// with ECT, as only DCTCP does.
 pub(crate) fn our_dctcp_and_the_kernels_interoperate() {
     for role in ["client", "server"] {
         let mut args = vec!["--", "live", role, "--peer", "kernel", "-n", "500K", "-i", "0", "-J"];
@@ -121,7 +121,8 @@ pub(crate) fn a_machine_ends_with_its_parent_process() {
     assert_eq!(fs::read_dir(parent).unwrap().count(), 0, "both folders are removed");
 }
 
-/// Both ends have the DCTCP of User Mode Linux, which the host's kernel may lack; the network is ours.
+/// Both ends have the DCTCP of User Mode Linux, which the host's kernel may lack. The network is
+/// ours.
 const TWO_FLOWS: &str = r#"
 schema = 1
 title = "Two DCTCP flows on a slow line"

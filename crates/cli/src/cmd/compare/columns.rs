@@ -75,7 +75,7 @@ pub(super) fn compare(
     show(&all, &found, out)
 }
 
-/// Runs the scenario by each backend, without the schemes that the backend refuses, and reports those.
+/// Runs the scenario by each backend, without the schemes that it refuses; reports those.
 fn by_backends(
     args: &CompareArgs,
     out: Output,
