@@ -32,11 +32,11 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         return Err(CommandError::Usage(message, Some(help)));
     }
     let rto_min_ns = args.rto_min.as_ps() / 1_000;
-    let question = AnalysisOptions { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
+    let options = AnalysisOptions { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
     let analysis = if from_stdin {
-        Analysis::of("stdin", std::io::stdin().lock(), &question)
+        Analysis::of("stdin", std::io::stdin().lock(), &options)
     } else {
-        Analysis::of(&name, open(&args.file)?, &question)
+        Analysis::of(&name, open(&args.file)?, &options)
     };
     let analysis = analysis.map_err(|e| failure(e, &name))?;
     let files = match &args.out {

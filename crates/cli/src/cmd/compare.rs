@@ -130,7 +130,7 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = scenario.expand()?;
-    let how = PlanRunner {
+    let runner = PlanRunner {
         out: None,
         jobs: args.jobs,
         threads: ThreadCount::Auto,
@@ -138,8 +138,8 @@ fn results(
         backend: None,
         memory: MemoryArg::default(),
     };
-    out.note(&format!("{name}: {}", how.dir(&plan).display()));
-    how.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+    out.note(&format!("{name}: {}", runner.dir(&plan).display()));
+    runner.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }
 
 fn show(

@@ -27,7 +27,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
-    let how = PlanRunner {
+    let runner = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: ThreadCount::Auto,
@@ -36,8 +36,8 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         memory: args.memory,
     };
     let finished = match &args.share {
-        Some(names) => by_share(args, names, scenario, &how, out)?,
-        None => pairs(args, scenario, &how, out)?,
+        Some(names) => by_share(args, names, scenario, &runner, out)?,
+        None => pairs(args, scenario, &runner, out)?,
     };
     check_failed_flows(&finished)
 }
@@ -67,21 +67,22 @@ fn thresholds(args: &MatrixArgs) -> Result<Thresholds, CommandError> {
 fn pairs(
     args: &MatrixArgs,
     scenario: Scenario,
-    how: &PlanRunner<'_>,
+    runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
     let neighbours = args.neighbours.as_deref().map(|n| if n == ["none"] { &[] } else { n });
-    let question = PairMatrix::new(
+    let experiment = PairMatrix::new(
         scenario,
         args.senders.as_deref(),
         args.receivers.as_deref(),
         neighbours,
         thresholds(args)?,
     )?;
-    let plan = question.plan()?;
-    let (finished, answer) = how.run_plan(&plan, question.scenario.text(), out, &|options| {
-        matrix::execute(&question, &plan, options)
-    })?;
+    let plan = experiment.plan()?;
+    let (finished, answer) =
+        runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
+            matrix::execute(&experiment, &plan, options)
+        })?;
     if out.json {
         out.json(&answer)?;
     } else {
@@ -95,7 +96,7 @@ fn by_share(
     args: &MatrixArgs,
     names: &[String],
     scenario: Scenario,
-    how: &PlanRunner<'_>,
+    runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
     let [from, to] = names else {
@@ -110,12 +111,13 @@ fn by_share(
         MoveArg::Senders => MovedEnds::Senders,
         MoveArg::Receivers => MovedEnds::Receivers,
     };
-    let question =
+    let experiment =
         PartialDeployment::new(scenario, [from.as_str(), to.as_str()], args.hosts, which)?;
-    let plan = question.plan()?;
-    let (finished, answer) = how.run_plan(&plan, question.scenario.text(), out, &|options| {
-        share::execute(&question, &plan, options)
-    })?;
+    let plan = experiment.plan()?;
+    let (finished, answer) =
+        runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
+            share::execute(&experiment, &plan, options)
+        })?;
     if out.json {
         out.json(&answer)?;
     } else {

@@ -41,7 +41,7 @@ pub(super) fn run_by(
     if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
         return super::uml::rerun_inside(args.out.as_deref(), out);
     }
-    let how = PlanRunner {
+    let runner = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: args.threads,
@@ -50,16 +50,16 @@ pub(super) fn run_by(
         memory: args.memory,
     };
     let finished = match args.index.zip(args.of) {
-        None => how
+        None => runner
             .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
             .map_err(|failure| failure.located_in(&scenario))?,
-        Some((index, of)) => match how
+        Some((index, of)) => match runner
             .run_task(&plan, scenario.text(), out, Task { index, count: of })
             .map_err(|failure| failure.located_in(&scenario))?
         {
             TaskOutcome::Complete(finished) => *finished,
             TaskOutcome::Waiting { finished, total } => {
-                return print_task(index, [finished, total], &how.dir(&plan), out);
+                return print_task(index, [finished, total], &runner.dir(&plan), out);
             }
         },
     };

@@ -105,7 +105,7 @@ fn by_backends(
         };
         let backend = backend(*which, &real)?;
         let (plan, source) = without_refused_schemes(&scenario, backend.as_deref(), out)?;
-        let how = PlanRunner {
+        let runner = PlanRunner {
             out: None,
             jobs: args.jobs,
             threads: ThreadCount::Auto,
@@ -114,9 +114,9 @@ fn by_backends(
             memory: MemoryArg::default(),
         };
         let name = name(*which);
-        out.note(&format!("{name}: {}", how.dir(&plan).display()));
+        out.note(&format!("{name}: {}", runner.dir(&plan).display()));
         let finished =
-            how.run_plan(&plan, source.text(), out, &|options| execute(&plan, options))?;
+            runner.run_plan(&plan, source.text(), out, &|options| execute(&plan, options))?;
         all.push((name.to_owned(), finished));
     }
     Ok(all)

@@ -68,7 +68,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let load = setup::load(&args.load);
     let address = args.server.unwrap_or(host.plan.networks[0].peer);
     let to = SocketAddr::new(address, args.host.port);
-    let (live, between) =
+    let (live, bottleneck) =
         through::start(&host, args.host.peer, &args.through, &[RetainedCapability::LowPorts])?;
     let listener = match args.host.peer {
         PeerArg::Any => None,
@@ -82,14 +82,14 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
         None => run_client(&open, &load, out),
         Some(listener) => run_with_server(&listener, &open, &load, out, &ServedStreams::default())?,
     };
-    finish(&host, (live, between), &load, &report, &[], out)
+    finish(&host, (live, bottleneck), &load, &report, &[], out)
 }
 
 fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     let host = LiveHost::make(&args.host)?;
     let load = setup::load(&args.load);
-    let (live, between) = through::start(&host, args.host.peer, &args.through, &[])?;
+    let (live, bottleneck) = through::start(&host, args.host.peer, &args.through, &[])?;
     setup::drop_privileges()?;
     watch_for_interrupt()?;
     let port = args.host.port;
@@ -102,7 +102,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
         let report = run_with_server(&listener, &open, &load, out, &served)?;
         drop(listener);
         let served = served.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        return finish(&host, (live, between), &load, &report, &served, out);
+        return finish(&host, (live, bottleneck), &load, &report, &served, out);
     }
     let ours: Vec<String> = host.plan.networks.iter().map(|s| s.local.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
@@ -123,7 +123,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
         ));
     }
     drop(listener);
-    drop(between);
+    drop(bottleneck);
     let stats = end(live)?;
     stream_report::dropped(&stats, out);
     note_memory(&stats, out);
@@ -227,13 +227,13 @@ fn note_memory(stats: &LiveStats, out: Output) {
 
 fn finish(
     host: &LiveHost,
-    (live, between): (Live, Option<Bottleneck>),
+    (live, bottleneck): (Live, Option<Bottleneck>),
     load: &LoadPlan,
     report: &LoadReport,
     served: &[StreamReport],
     out: Output,
 ) -> Result<(), CommandError> {
-    let between = match between {
+    let bottleneck = match bottleneck {
         // Stopped first: the end of our host would be reported as a lost device.
         Some(network) => {
             wait_for_quiet(&live);
@@ -243,7 +243,7 @@ fn finish(
     };
     let stats = end(live)?;
     note_memory(&stats, out);
-    stream_report::report(host, load, (report, served), &stats, between, out)?;
+    stream_report::report(host, load, (report, served), &stats, bottleneck, out)?;
     if STOP.load(Ordering::Relaxed) {
         return Err(CommandError::Interrupted("the results until then are above".into()));
     }

@@ -311,7 +311,7 @@ pub(super) fn report(
     load: &LoadPlan,
     (report, served): (&LoadReport, &[StreamReport]),
     stats: &LiveStats,
-    between: Option<Rows>,
+    network: Option<Rows>,
     out: Output,
 ) -> Result<(), CommandError> {
     let (bytes, packets) = (report.bytes(), &stats.packets);
@@ -351,7 +351,7 @@ pub(super) fn report(
                 cpu_seconds: cpu,
                 cpu_seconds_per_gb: per_gb,
             },
-            network: between,
+            network,
         });
     }
     out.text("total")?;
@@ -373,5 +373,5 @@ pub(super) fn report(
         ));
     }
     out.text(&format!("driver: {cpu:.3} s of CPU, {per_gb:.2} s per GB"))?;
-    between.map_or(Ok(()), |rows| link_report::text(&rows, out))
+    network.map_or(Ok(()), |rows| link_report::text(&rows, out))
 }
