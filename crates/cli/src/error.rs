@@ -81,7 +81,7 @@ impl CommandError {
 }
 
 impl CommandError {
-    /// Attaches the line of `scenario` that is too large.
+    /// Points a [`Self::TooLarge`] error to its key in `scenario`.
     pub(crate) fn located_in(self, scenario: &Scenario) -> Self {
         match self {
             Self::TooLarge(TooLarge { key, message, help }) => {

@@ -15,7 +15,7 @@ Examples:
   lowtide compare before.toml after.toml --fail-above 5% --metric fct_ms.p99
   lowtide compare queue-buildup-100m --backends sim,live,kernel       one scenario, three columns";
 
-/// Sets of results and the way to compare them.
+/// Results to compare.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     /// Run directory, scenario file, or name of an embedded scenario
@@ -40,7 +40,7 @@ pub(crate) struct CompareArgs {
     /// Number of seeds of scenarios that are run; default: that of the scenario
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Metrics of `summary.json` to compare, as `fct_ms.p99`, or `all`
+    /// Metrics of `summary.json` to compare, as `fct_ms.p99`, or `all`; default: the main metrics
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
     /// Queues to compare; default: the longest of A on average
@@ -52,7 +52,8 @@ pub(crate) struct CompareArgs {
     /// Pair a scheme of A with a scheme of B; default: by name
     #[arg(long = "pair", value_name = "A=B")]
     pub(crate) pair: Vec<String>,
-    /// Exit with status 3 if the whole interval of a metric is worse by more than this share
+    /// Exit with status 3 if the whole interval of a metric is worse by more than this share;
+    /// default: no limit
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_above: Option<f64>,
     /// Largest share for the verdict `same`: the whole interval of the difference is within it

@@ -44,7 +44,7 @@ pub(crate) struct LinkArgs {
     /// Marker of the line's queue (`lowtide list markers`); default: none
     #[arg(long, value_name = "KIND")]
     pub(crate) mark: Option<String>,
-    /// K of the marker, packets or a size
+    /// K of the marker, packets or a size (`20`, `20pkt`, `30kB`)
     #[arg(long, value_name = "K")]
     pub(crate) k: Option<String>,
     /// Set a key of the network's scenario
@@ -57,7 +57,7 @@ pub(crate) struct LinkArgs {
     /// Seed of all random draws
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Time before each event in which the thread spins instead of sleeping
+    /// Time before each event during which the thread spins instead of sleeping
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0us")]
     pub(crate) spin: Duration,
     /// Real-time priority of the thread (SCHED_FIFO); 0 for none

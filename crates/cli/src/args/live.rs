@@ -258,7 +258,7 @@ pub(crate) struct LiveServerArgs {
     #[arg(long, value_name = "N", default_value_t = 512,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: u32,
-    /// Idle timeout of a connection, seconds; it is then reset. Its request must arrive in 10 s
+    /// Idle timeout of a connection, seconds; it is then reset. Its request must arrive within 10 s
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) idle: Duration,
     // Load of the kernel's client, with `--peer kernel`.

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-/// Interval of checks for its end.
+/// Polling interval for signals and lost devices.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), CommandError> {

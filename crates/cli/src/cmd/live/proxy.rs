@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-/// Interval of checks for the end of an interval or of the relay.
+/// Polling interval of the reporting thread.
 const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 fn std(d: Duration) -> std::time::Duration {
