@@ -137,7 +137,7 @@ pub(crate) enum Command {
     /// List and run the papers' experiments, and judge which of their claims reproduce
     Papers {
         #[command(subcommand)]
-        what: PapersCommand,
+        command: PapersCommand,
     },
     /// Former name of `papers reproduce`
     #[command(hide = true)]
@@ -159,13 +159,13 @@ pub(crate) enum Command {
     #[command(after_long_help = live::EXAMPLES)]
     Live {
         #[command(subcommand)]
-        what: Box<LiveCommand>,
+        command: Box<LiveCommand>,
     },
     /// Run Linux hosts in network namespaces, connected by our switch model
     #[cfg(target_os = "linux")]
     Testbed {
         #[command(subcommand)]
-        what: TestbedCommand,
+        command: TestbedCommand,
     },
     /// Print the completion script of a shell
     Completions {

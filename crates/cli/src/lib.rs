@@ -44,10 +44,10 @@ pub fn main() -> ExitCode {
         Command::Schema => cmd::new::schema(out),
         Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
         Command::Report { dir } => cmd::report::report(dir, out),
-        Command::Papers { what: PapersCommand::List } => {
+        Command::Papers { command: PapersCommand::List } => {
             cmd::list::list(Some(ListKind::Experiments), out)
         }
-        Command::Papers { what: PapersCommand::Reproduce(args) } => {
+        Command::Papers { command: PapersCommand::Reproduce(args) } => {
             cmd::reproduce::reproduce(args, out)
         }
         Command::Reproduce(args) => {
@@ -60,9 +60,9 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         #[cfg(target_os = "linux")]
-        Command::Live { what } => cmd::live::live(what, out),
+        Command::Live { command } => cmd::live::live(command, out),
         #[cfg(target_os = "linux")]
-        Command::Testbed { what } => cmd::testbed::testbed(what, out),
+        Command::Testbed { command } => cmd::testbed::testbed(command, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };
     match result {

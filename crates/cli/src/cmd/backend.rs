@@ -10,8 +10,8 @@ pub(crate) fn backend(
     arg: BackendArg,
     real: &RealArgs,
 ) -> Result<Option<Box<dyn Backend>>, CommandError> {
-    let needs = |what: &str, backend: &str| {
-        CommandError::Usage(format!("`{what}` needs `--backend {backend}`"), None)
+    let needs = |option: &str, backend: &str| {
+        CommandError::Usage(format!("`{option}` needs `--backend {backend}`"), None)
     };
     if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
         return Err(needs("--kernel-hosts", "live"));

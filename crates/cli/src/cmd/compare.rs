@@ -113,8 +113,8 @@ fn results(
     if path.is_dir() {
         if !with.is_empty() || !args.set.is_empty() || args.seeds.is_some() {
             return Err(CommandError::Usage(
-                format!("`{name}` is a directory of results: nothing in it can be set any more"),
-                Some("name its scenario instead; what has been run is not run again".to_owned()),
+                format!("`{name}` is a directory of results, whose keys cannot be set"),
+                Some("name its scenario instead; finished runs are reused".to_owned()),
             ));
         }
         if !path.join(MANIFEST).exists() {

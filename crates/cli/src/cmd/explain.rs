@@ -161,11 +161,11 @@ pub(crate) fn diff(names: &[String], out: Output) -> Result<(), CommandError> {
 /// Names that an error lists; more are left to `lowtide list`.
 const MAX_NAMES: usize = 32;
 
-pub(crate) fn unknown(what: &str, name: &str, known: &[String]) -> CommandError {
+pub(crate) fn unknown(kind: &str, name: &str, known: &[String]) -> CommandError {
     let help = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.len() <= MAX_NAMES => format!("it is one of {}", known.join(", ")),
         None => "no similar name; `lowtide list` shows all".to_string(),
     };
-    CommandError::Usage(format!("there is no {what} `{name}`"), Some(help))
+    CommandError::Usage(format!("there is no {kind} `{name}`"), Some(help))
 }

@@ -30,7 +30,7 @@ pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandErr
     }
     let rows: Vec<Vec<String>> =
         items.into_iter().map(|i| vec![i.kind.into(), i.name, i.summary]).collect();
-    out.table(&["kind", "name", "what it is"], &[], &rows)?;
+    out.table(&["kind", "name", "summary"], &[], &rows)?;
     if kind.is_none() {
         out.note("more: lowtide list switches, lowtide explain NAME");
     }

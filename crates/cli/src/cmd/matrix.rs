@@ -18,8 +18,8 @@ const SETUP: &str = "matrix";
 const SHARE_SETUP: &str = "share";
 
 pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError> {
-    if let Some(what) = args.print {
-        return print(what);
+    if let Some(file) = args.print {
+        return print(file);
     }
     let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
     let scenario = Scenario::load(args.scenario.as_deref().unwrap_or(name))?;
@@ -42,12 +42,12 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
     check_failed_flows(&finished)
 }
 
-fn print(what: PrintArg) -> Result<(), CommandError> {
+fn print(file: PrintArg) -> Result<(), CommandError> {
     let setup = |name: &str| {
         let found = lowtide_scenario::embedded_scenarios().iter().find(|e| e.name == name);
         found.map_or("", |e| e.text)
     };
-    Output::raw(match what {
+    Output::raw(match file {
         PrintArg::Setup => setup(SETUP),
         PrintArg::ShareSetup => setup(SHARE_SETUP),
         PrintArg::Thresholds => BUILT_IN_THRESHOLDS,

@@ -222,7 +222,7 @@ impl PlanRunner<'_> {
 pub(crate) fn check_failed_flows(finished: &CompletedExperiment) -> Result<(), CommandError> {
     match finished.results.failed() {
         0 => Ok(()),
-        bad => Err(CommandError::Run(format!("{bad} flows failed; the report says which"))),
+        bad => Err(CommandError::Run(format!("{bad} flows failed; the report lists them"))),
     }
 }
 

@@ -19,8 +19,8 @@ use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), CommandError> {
-    match what {
+pub(crate) fn testbed(command: &TestbedCommand, out: Output) -> Result<(), CommandError> {
+    match command {
         TestbedCommand::Up(args) => up(args, out),
         TestbedCommand::Run(args) => run(args, out),
         TestbedCommand::Down(args) => take_down(args, out),

@@ -38,13 +38,13 @@ fn a_capture_is_reported_as_text_json_and_page() {
     let folder = folder("analyze-told");
     let file = capture(&folder);
     let (path, out) = (file.to_str().expect("a path"), folder.join("told"));
-    let told = lowtide(&["analyze", path]);
-    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
-    let said = text(&told.stdout);
+    let output = lowtide(&["analyze", path]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = text(&output.stdout);
     for part in ["1 connection; raw IP", "flow 0: ", "ECN             agreed, RFC 3168", "DCTCP"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(report.contains(part), "{part}: {report}");
     }
-    assert!(said.lines().all(|l| l.chars().count() <= 100 || l.starts_with(path)), "{said}");
+    assert!(report.lines().all(|l| l.chars().count() <= 100 || l.starts_with(path)), "{report}");
 
     let json =
         lowtide(&["--json", "analyze", path, "--flow", "0", "-o", out.to_str().expect("a path")]);
@@ -70,16 +70,16 @@ fn a_capture_is_reported_as_text_json_and_page() {
         .stdin(Stdio::from(fs::File::open(&file).expect("the capture")))
         .output()
         .expect("it runs");
-    assert_eq!(text(&piped.stdout).replacen("stdin", path, 1), said);
+    assert_eq!(text(&piped.stdout).replacen("stdin", path, 1), report);
 
     let bytes = fs::read(&file).expect("the capture");
     let cut = folder.join("cut.pcapng");
     fs::write(&cut, &bytes[..bytes.len() / 2]).expect("it is written");
-    let told = lowtide(&["analyze", cut.to_str().expect("a path")]);
-    assert_eq!(told.status.code(), Some(1));
-    assert!(text(&told.stdout).contains("flow 0: "), "packets before the damage are reported");
+    let output = lowtide(&["analyze", cut.to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("flow 0: "), "packets before the damage are reported");
     assert!(
-        text(&told.stderr)
+        text(&output.stderr)
             .contains("was not read to its end: the file is cut short: the block at offset")
     );
 }
@@ -90,7 +90,7 @@ fn invalid_input_is_rejected_with_help() {
     let file = folder.join("text.pcap");
     fs::write(&file, "no capture").expect("it is written");
     let (file, folder) = (file.to_str().expect("a path"), folder.to_str().expect("a path"));
-    for (args, status, said) in [
+    for (args, status, message) in [
         (
             &["analyze", file][..],
             1,
@@ -103,7 +103,7 @@ fn invalid_input_is_rejected_with_help() {
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(status), "{args:?}");
-        assert!(text(&refused.stderr).contains(said), "{args:?}: {}", text(&refused.stderr));
+        assert!(text(&refused.stderr).contains(message), "{args:?}: {}", text(&refused.stderr));
     }
 }
 
@@ -133,14 +133,15 @@ fn memory_is_bounded_by_the_size_of_the_capture() {
     for json in ["", "--json"] {
         let command = format!("ulimit -v {kib}; exec \"$0\" {json} analyze \"$1\"");
         let program = env!("CARGO_BIN_EXE_lowtide");
-        let told = Command::new("sh")
+        let output = Command::new("sh")
             .args(["-c", &command, program, file.to_str().expect("a path")])
             .output()
             .expect("it runs");
-        assert_eq!(told.status.code(), Some(0), "within {kib} KiB: {}", text(&told.stderr));
-        let said = text(&told.stdout);
+        assert_eq!(output.status.code(), Some(0), "within {kib} KiB: {}", text(&output.stderr));
+        let report = text(&output.stdout);
         assert!(
-            said.contains("40\u{202f}000 connections") || said.contains("\"connections\": 40000")
+            report.contains("40\u{202f}000 connections")
+                || report.contains("\"connections\": 40000")
         );
     }
 }

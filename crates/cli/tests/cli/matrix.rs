@@ -72,9 +72,9 @@ fn invalid_requests_are_status_2_with_help() {
     let (bad, none) = (bad.display().to_string(), dir.join("none.toml").display().to_string());
     let refused = |args: &[&str], wanted: &str| {
         let output = lowtide(&[&["matrix"], args].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.contains(wanted), "{args:?}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(message.contains(wanted), "{args:?}: {message}");
         assert!(output.stdout.is_empty());
     };
     refused(&["--thresholds", &bad], "there is no `windows` in [collapsed-window]");

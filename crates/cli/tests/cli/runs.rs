@@ -58,7 +58,7 @@ fn runs_that_differ_exit_with_1_and_the_first_difference() {
 
 #[test]
 fn invalid_comparisons_are_rejected_with_help() {
-    for (args, says) in [
+    for (args, message) in [
         (&["diff", "first-light"][..], "nothing to compare"),
         (&["diff", "first-light", "--seed", "1,2,3"], "one for A and one for B"),
         (&["diff", "first-light", "--seed", "1,9"], "no run has the seed 9"),
@@ -68,7 +68,7 @@ fn invalid_comparisons_are_rejected_with_help() {
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        assert!(stderr(&refused).contains(says), "{args:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains(message), "{args:?}: {}", stderr(&refused));
     }
 }
 
@@ -118,9 +118,9 @@ fn runs_that_do_not_fit_are_refused_before_they_start() {
     for command in ["check", "run"] {
         let refused = lowtide(&[&[command][..], &tiny].concat());
         assert_eq!(refused.status.code(), Some(2), "{command}: {refused:?}");
-        let said = stderr(&refused);
+        let message = stderr(&refused);
         for part in ["TB of memory", "samples", "8.0 GB", "probes.interval=1 ps", "--memory"] {
-            assert!(said.contains(part), "{command}: {part}: {said}");
+            assert!(message.contains(part), "{command}: {part}: {message}");
         }
         assert!(!std::path::Path::new(dir).exists(), "{command} leaves nothing");
     }

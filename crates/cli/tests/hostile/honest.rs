@@ -25,14 +25,14 @@ pub(crate) struct ClientStats {
 
 /// Makes transfers until `stop` is set, at least one.
 pub(crate) fn client(stop: &AtomicBool) -> ClientStats {
-    let mut served = ClientStats::default();
+    let mut stats = ClientStats::default();
     loop {
         match transfer() {
-            Ok(connect) => served.connects.push(connect),
-            Err(why) => served.failures.push(why.to_string()),
+            Ok(connect) => stats.connects.push(connect),
+            Err(why) => stats.failures.push(why.to_string()),
         }
         if stop.load(Ordering::Relaxed) {
-            return served;
+            return stats;
         }
         std::thread::sleep(PAUSE);
     }

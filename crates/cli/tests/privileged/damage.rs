@@ -115,16 +115,16 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
         let right = expected.entry(args.clone()).or_insert_with(|| {
             let undamaged = tempfile::tempdir().expect("a directory");
             place(undamaged.path());
-            let said = lowtide(&undamaged.path().join("at"), &args_now);
-            assert!(said.status.success(), "{args:?}: {}", stderr(&said));
-            said.stdout
+            let output = lowtide(&undamaged.path().join("at"), &args_now);
+            assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+            output.stdout
         });
         let done = corrupt(&at.join(OUT).join(name), &mut rng);
         let about = format!("trial {trial}: {done:?} of {name}, {args:?}");
         let noticed = |output: &std::process::Output| {
-            let said = stderr(output);
+            let message = stderr(output);
             let file = name.rsplit('/').next().unwrap_or(name);
-            !output.status.success() && said.contains("damaged") && said.contains(file)
+            !output.status.success() && message.contains("damaged") && message.contains(file)
         };
         let check = lowtide(&at, &["check", OUT]);
         assert!(noticed(&check), "{about}: {check:?}");
@@ -167,11 +167,11 @@ pub(crate) fn damaged_parts_are_run_again() {
             whole.assert_same_files(&temp.path().join(OUT), &about);
             tally.harmless += 1;
         } else {
-            let said = stderr(&output);
-            assert_eq!(name, "manifest.json", "{about}: {said}");
+            let message = stderr(&output);
+            assert_eq!(name, "manifest.json", "{about}: {message}");
             assert!(
-                said.contains("manifest.json is damaged") && said.contains("--afresh"),
-                "{said}"
+                message.contains("manifest.json is damaged") && message.contains("--afresh"),
+                "{message}"
             );
             output = lowtide(temp.path(), &[RUN, &["--afresh"]].concat());
             assert!(output.status.success(), "{about}: {output:?}");
@@ -211,7 +211,7 @@ pub(crate) fn files_that_cannot_grow_are_write_errors() {
 
 #[cfg(target_os = "linux")]
 fn write_error_or_success(
-    (success, said): (bool, String),
+    (success, message): (bool, String),
     reason: &str,
     about: &str,
     tally: &mut Tally,
@@ -219,11 +219,12 @@ fn write_error_or_success(
     if success {
         tally.harmless += 1;
     } else {
-        let refused = said.contains("on disk") && said.contains("are free");
-        let written =
-            said.contains("cannot ") && said.contains(reason) && said.contains("make room");
-        assert!(refused || written, "{about}: {said}");
-        assert!(!said.contains("not a readable table"), "{about}: {said}");
+        let refused = message.contains("on disk") && message.contains("are free");
+        let written = message.contains("cannot ")
+            && message.contains(reason)
+            && message.contains("make room");
+        assert!(refused || written, "{about}: {message}");
+        assert!(!message.contains("not a readable table"), "{about}: {message}");
         tally.note(if refused { "refused beforehand" } else { "write error" });
         tally.detected += 1;
     }

@@ -77,7 +77,7 @@ pub(crate) fn unknown_users_and_root_are_refused() {
     for user in ["root", "0", "no-such-user-here"] {
         let output = crate::live::lowtide(&["live", "client", "--peer", "kernel", "--user", user]);
         assert_eq!(output.status.code(), Some(2));
-        let said = crate::live::stderr(&output);
-        assert!(said.contains("write NAME, UID or UID:GID"), "{said}");
+        let message = crate::live::stderr(&output);
+        assert!(message.contains("write NAME, UID or UID:GID"), "{message}");
     }
 }

@@ -239,19 +239,19 @@ pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
             (h.refused, "dropped by its device"),
         ];
         let counts: Vec<String> =
-            faults.iter().filter(|f| f.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
+            faults.iter().filter(|f| f.0 > 0).map(|(n, fault)| format!("{n} {fault}")).collect();
         if !counts.is_empty() {
             out.text(&format!("{}: {} packets: {}", h.host, h.sent_packets, counts.join(", ")))?;
         }
     }
-    let strays = [
+    let drops = [
         (rows.malformed, "not an IP packet"),
         (rows.unknown, "unknown destination address"),
         (rows.nowhere, "host without a device"),
         (rows.unrouted, "no route"),
     ];
-    for (n, what) in strays.iter().filter(|s| s.0 > 0) {
-        out.text(&format!("{n} packets dropped: {what}"))?;
+    for (n, reason) in drops.iter().filter(|s| s.0 > 0) {
+        out.text(&format!("{n} packets dropped: {reason}"))?;
     }
     let t = &rows.timing;
     out.text(&format!(

@@ -37,8 +37,8 @@ const LINGER: Duration = Duration::from_secs(2);
 /// As [`LINGER`], after a signal: the command ends within a second even if peers do not answer.
 const LINGER_STOPPED: Duration = Duration::from_millis(50);
 
-pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> {
-    match what {
+pub(crate) fn live(command: &LiveCommand, out: Output) -> Result<(), CommandError> {
+    match command {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
@@ -49,8 +49,8 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> 
 }
 
 /// Names the failed operation in an error.
-fn failed(what: &str) -> impl Fn(io::Error) -> CommandError {
-    move |e| CommandError::Run(format!("{what}: {e}"))
+fn failed(operation: &str) -> impl Fn(io::Error) -> CommandError {
+    move |e| CommandError::Run(format!("{operation}: {e}"))
 }
 
 type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
@@ -269,20 +269,21 @@ struct ReplayOutput {
 fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
     let file = File::open(path)
         .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))?;
-    let seen = replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
-    let seconds = seen.end.as_secs_f64();
+    let replayed =
+        replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
+    let seconds = replayed.end.as_secs_f64();
     if out.json {
         return out.json(&ReplayOutput {
             schema: "lowtide.live-replay/1",
             version: env!("CARGO_PKG_VERSION"),
-            calls: seen.calls,
-            segments: seen.segments,
-            transmissions: seen.transmissions,
+            calls: replayed.calls,
+            segments: replayed.segments,
+            transmissions: replayed.transmissions,
             seconds,
         });
     }
     out.text(&format!(
         "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: all results are equal",
-        seen.calls, seen.segments, seen.transmissions
+        replayed.calls, replayed.segments, replayed.transmissions
     ))
 }

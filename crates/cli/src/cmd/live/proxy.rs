@@ -78,11 +78,11 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
         if args.routes.len() == 1 { "" } else { "s" },
         ours.join(", ")
     ));
-    let seen = relay.shared_stats();
+    let shared = relay.shared_stats();
     let over = AtomicBool::new(false);
     let relayed = std::thread::scope(|scope| {
         if args.interval > Duration::ZERO && !out.json {
-            scope.spawn(|| show(&seen, std(args.interval), &over));
+            scope.spawn(|| show(&shared, std(args.interval), &over));
         }
         let relayed = relay.run(&STOP);
         over.store(true, Ordering::Relaxed);
@@ -117,7 +117,7 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
 }
 
 /// Prints a line for each interval in which the counters changed.
-fn show(seen: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBool) {
+fn show(shared: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBool) {
     let (mut before, mut waited) = (RelayStats::default(), std::time::Duration::ZERO);
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(POLL_INTERVAL);
@@ -126,7 +126,7 @@ fn show(seen: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBo
             continue;
         }
         waited = std::time::Duration::ZERO;
-        let now = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = *shared.lock().unwrap_or_else(PoisonError::into_inner);
         if now != before && Output::raw(&format!("{}\n", line(&now))).is_err() {
             // The reader of stdout is gone.
             STOP.store(true, Ordering::Relaxed);

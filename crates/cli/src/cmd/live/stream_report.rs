@@ -300,8 +300,8 @@ pub(super) fn dropped(stats: &LiveStats, out: Output) {
         (p.backlog_full, "SYNs dropped beyond --half-open"),
         (p.cookies_sent, "SYNs beyond --half-open answered with cookies"),
     ];
-    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        out.note(&format!("{count} {what}"));
+    for (count, label) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        out.note(&format!("{count} {label}"));
     }
 }
 
