@@ -1,4 +1,4 @@
-//! Writes the output of `lowtide papers reproduce --json` into the files of claims, next to the claims.
+//! Writes the output of `lowtide papers reproduce --json` into the files of claims.
 //!
 //! Contract: only `recorded` is changed, and only for claims in the output. A recorded claim keeps
 //! its record unless `--again` is given. A claim that was not reproduced is recorded only if its

@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn an_old_key_of_an_override_is_accepted() {
-        let text = OLD.replace("small-queue", "tsq-limit").replace("standing", "persistent");
+        let text =
+            OLD.replace("small-queue", "tsq-limit").replace("\"standing\"", "\"persistent\"");
         let text = text.replace("lasts", "duration");
         let scenario = Scenario::parse(&text, "new.toml").unwrap();
         assert!(scenario.notes().is_empty(), "{:?}", scenario.notes());

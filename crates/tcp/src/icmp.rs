@@ -96,8 +96,8 @@ impl Connection {
         self.snd.quota = SendQuota::UNKNOWN;
         if lost && !self.snd.episode.in_recovery() {
             self.snd.board.begin_episode(self.snd.una);
-            // The state after a timeout, without what congestion control makes of one: what is lost goes again
-            // as the window lets it, and nothing follows from it in the end.
+            // The state after a timeout, without its congestion response: lost segments are
+            // retransmitted as the window allows, and cwnd stays.
             self.snd.episode.on_rto(self.snd.nxt);
         }
         self.track_unacked(now);

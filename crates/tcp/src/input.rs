@@ -177,8 +177,8 @@ impl Connection {
         self.ecn.on_ce_packets(marks);
         let data = seg.payload_len > 0;
         let owed = self.rcv.ack_pending();
-        // An answer to nothing but ACKs may not look like a duplicate ACK (RFC 9768 §3.2.2.5.1); where
-        // SACK was agreed, one without news of SACK does not.
+        // An ACK of pure ACKs must not look like a duplicate ACK (RFC 9768 §3.2.2.5.1). With SACK,
+        // an ACK without new SACK blocks does not.
         let may_answer = owed || data || (self.sack_ok && self.state.is_synchronised());
         if self.rcv.on_ce_packets(marks, data) && may_answer && self.state != State::TimeWait {
             if !owed {

@@ -130,7 +130,7 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = super::expand(&scenario, out)?;
-    let how = PlanRunner {
+    let runner = PlanRunner {
         out: None,
         jobs: args.jobs,
         threads: ThreadCount::Auto,

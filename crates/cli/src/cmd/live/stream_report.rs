@@ -311,7 +311,7 @@ pub(super) fn report(
     load: &LoadPlan,
     (report, served): (&LoadReport, &[StreamReport]),
     stats: &LiveStats,
-    between: Option<NetworkReport>,
+    network: Option<NetworkReport>,
     out: Output,
 ) -> Result<(), CommandError> {
     let (bytes, packets) = (report.bytes(), &stats.packets);
