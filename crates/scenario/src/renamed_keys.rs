@@ -124,7 +124,7 @@ mod tests {
         small-queue = "64 kB"
         [traffic.queries]
         kind = "requests"
-        connections = "standing"
+        connections = "fresh"
         [sweep]
         "traffic.long.lasts" = ["1 s", "2 s"]
     "#;
@@ -135,7 +135,7 @@ mod tests {
         let notes = scenario.notes().join("\n");
         for wanted in [
             "`hosts.servers.nic.small-queue` is now `hosts.servers.nic.tsq-limit`",
-            "`traffic.queries.connections = \"standing\"` is now `\"persistent\"`",
+            "`traffic.queries.connections = \"fresh\"` is now `\"per-request\"`",
             "`sweep.traffic.long.lasts` is now `sweep.traffic.long.duration`",
         ] {
             assert!(notes.contains(wanted), "{notes}");
@@ -144,8 +144,7 @@ mod tests {
 
     #[test]
     fn an_old_key_of_an_override_is_accepted() {
-        let text =
-            OLD.replace("small-queue", "tsq-limit").replace("\"standing\"", "\"persistent\"");
+        let text = OLD.replace("small-queue", "tsq-limit").replace("\"fresh\"", "\"per-request\"");
         let text = text.replace("lasts", "duration");
         let scenario = Scenario::parse(&text, "new.toml").unwrap();
         assert!(scenario.notes().is_empty(), "{:?}", scenario.notes());
