@@ -1,4 +1,4 @@
-"""Runs a command and says what it took."""
+"""Runs a command and measures its resource usage."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from model import PeerError
 
 
 @dataclass(frozen=True)
-class Taken:
+class ResourceUsage:
     stdout: str
     cpu_s: float
     wall_s: float
     peak_rss_mib: float
-    """Not below that of this Python when it started the command: Linux hands it on."""
+    """At least that of this Python process at the start: Linux inherits it."""
 
 
 def run(
     command: Sequence[str | Path],
     env: Mapping[str, str] | None = None,
     show_errors: bool = False,
-) -> Taken:
-    """Runs `command` to its end. If it fails: an error with the last lines of what it said."""
+) -> ResourceUsage:
+    """Runs `command` to its end. A failure raises an error with the last lines of its output."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         start = time.monotonic()
         try:
@@ -49,16 +49,16 @@ def run(
         child.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - start
         out.seek(0)
-        said = out.read()
+        output = out.read()
         if child.returncode != 0:
             errors.seek(0)
-            last = (said + errors.read()).strip().splitlines()[-12:]
+            last = (output + errors.read()).strip().splitlines()[-12:]
             shown = " ".join(str(c) for c in command)
             raise PeerError(
                 f"`{shown}` failed ({child.returncode}):\n  " + "\n  ".join(last)
             )
-    return Taken(
-        stdout=said,
+    return ResourceUsage(
+        stdout=output,
         cpu_s=usage.ru_utime + usage.ru_stime,
         wall_s=wall,
         peak_rss_mib=usage.ru_maxrss / 1024,

@@ -1,4 +1,4 @@
-"""What a scenario, a peer and a result are. A new peer or scenario needs nothing but this file."""
+"""Types of scenarios, peers and results. A new peer or scenario needs only this file."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any, Protocol
 
 
 class PeerError(Exception):
-    """Something is missing or went wrong; the text says what to do about it."""
+    """A dependency is missing or a step failed; the text says what to do."""
 
 
 @dataclass(frozen=True)
-class Bound:
-    """How far a peer may be from ours in one quantity (a field of `Row`) where the models agree."""
+class Tolerance:
+    """Maximum difference between a peer and lowtide in one quantity (a field of `Row`)."""
 
     quantity: str
     share: float | None = None
-    """Of ours."""
+    """As a share of lowtide's value."""
     absolute: float | None = None
     """In the unit of the quantity."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One of lowtide's scenario files, with what is set for a comparison."""
+    """One of lowtide's scenario files, with overrides for a comparison."""
 
     name: str
     title: str
     file: str
     """Path from the root of the repository."""
     full: Mapping[str, str]
-    """Keys to set, as with `lowtide run -s`."""
+    """Overrides, as of `lowtide run -s`."""
     quick: Mapping[str, str]
-    """The same for the quick mode."""
+    """Overrides of the quick mode."""
     queue: str | None
-    """The queue to look at, `switch0->switch1`; None: the mean over all ports of switches."""
-    bounds: Sequence[Bound]
+    """Queue to measure, `switch0->switch1`; None: the mean over all ports of switches."""
+    bounds: Sequence[Tolerance]
     remarks: Sequence[str] = ()
-    """What to know when reading the numbers."""
+    """Notes for readers of the numbers."""
 
     def settings(self, quick: bool) -> Mapping[str, str]:
         return self.quick if quick else self.full
@@ -47,7 +47,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Link:
-    """A link, both directions alike."""
+    """A link with equal directions."""
 
     a: str
     b: str
@@ -60,13 +60,13 @@ class Flow:
     source: str
     destination: str
     size_bytes: int | None
-    """None: without end."""
+    """None: unlimited."""
     start_ps: int
 
 
 @dataclass(frozen=True)
 class Job:
-    """A scenario spread out: what a peer has to build and run. Comes from our own run of it."""
+    """A scenario in full: a peer builds and runs it. Derived from lowtide's run."""
 
     scenario: Scenario
     resolved: Mapping[str, Any]
@@ -79,30 +79,30 @@ class Job:
 
 @dataclass(frozen=True)
 class Row:
-    """What one tool did with one scenario. Goodput, queues, marks and drops count after the warm-up."""
+    """Result of one tool for one scenario. Goodput, queues, marks and drops exclude the warm-up."""
 
     scenario: str
     tool: str
     version: str
     cpu_s: float
-    """Processor seconds, user and system, of the whole process: start, run, results."""
+    """CPU seconds, user and system, of the whole process: start, run, results."""
     peak_rss_mib: float
     simulated_s: float
     hops: int
-    """Packets fully serialised by one output queue, hosts' own and ACKs included, whole run."""
+    """Packets fully serialised by an output queue, hosts and ACKs included, in the whole run."""
     events: int
     goodput_gbps: float
     mean_queue_packets: float
-    """Over time, without the packet on the line."""
+    """Time average, without the packet in transmission."""
     max_queue_packets: int
     marks: int
     drops: int
     rtos: int
     fct_mean_ms: float | None = None
-    """From the application's open to the last byte delivered."""
+    """From the application's open to the delivery of the last byte."""
     fct_p99_ms: float | None = None
     runs: int = 1
-    """How often it ran; `cpu_s` is then the median and `cpu_s_range` the extremes."""
+    """Number of runs; `cpu_s` is their median and `cpu_s_range` the extremes."""
     cpu_s_range: tuple[float, float] | None = field(default=None)
 
     @property
@@ -111,19 +111,19 @@ class Row:
 
 
 class Peer(Protocol):
-    """Another simulator. A file in `peers/` with one of these as `PEER` is all it takes."""
+    """Another simulator: a file in `peers/` with an instance named `PEER`."""
 
     name: str
     differences: Sequence[str]
-    """Where its model is not ours, and what follows from it."""
-    alike: Mapping[str, str]
-    """Keys of lowtide that take what can be taken of these differences away; run beside, to see whether they
-    are the reason."""
+    """Differences between its model and lowtide's, and their effects."""
+    matched_settings: Mapping[str, str]
+    """Overrides of lowtide that remove these differences as far as possible. An extra run with them
+    shows whether they are the cause."""
     reported: Sequence[str]
-    """Figures that others measured; printed as such."""
+    """Results that others measured; printed as such."""
 
     def install(self, cache: Path) -> str:
-        """Gets it ready below `cache`, or finds it there; returns its version."""
+        """Installs it below `cache` if needed; returns its version."""
         ...
 
     def run(self, job: Job, work: Path) -> Row:

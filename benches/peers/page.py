@@ -1,4 +1,4 @@
-"""Rows to one page: the table, the ratios, whether the results agree."""
+"""Formats rows as one page: the table, the ratios, whether the results agree."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from model import Bound, Peer, PeerError, Row, Scenario
+from model import Peer, PeerError, Row, Scenario, Tolerance
 
 MEASURED = {"cpu_s", "peak_rss_mib", "runs", "cpu_s_range"}
-"""What may differ from run to run; all else is physics."""
+"""Fields that may differ between runs; all others are deterministic."""
 
 
 def median(rows: Sequence[Row]) -> Row:
-    """Runs of one tool on one scenario as one row: the median time, the most memory."""
+    """Merges runs of one tool on one scenario: median time, maximum memory."""
     first = rows[0]
     for other in rows[1:]:
         for key, value in asdict(first).items():
             if key not in MEASURED and getattr(other, key) != value:
                 raise PeerError(
-                    f"{first.tool} is not the same from run to run on {first.scenario}: "
+                    f"{first.tool} differs between runs of {first.scenario}: "
                     f"{key} was {value}, then {getattr(other, key)}"
                 )
     times = [r.cpu_s for r in rows]
@@ -35,10 +35,10 @@ def median(rows: Sequence[Row]) -> Row:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times ours a peer takes."""
+    """Cost of a peer as a multiple of lowtide's."""
 
     cpu: float
-    """Processor time of the whole scenario."""
+    """CPU time of the whole scenario."""
     cpu_per_hop: float
     memory: float
 
@@ -62,31 +62,31 @@ class Agreement:
     agrees: bool
 
 
-def agreement(bound: Bound, ours: Row, peer: Row) -> Agreement:
+def agreement(bound: Tolerance, ours: Row, peer: Row) -> Agreement:
     a, b = getattr(ours, bound.quantity), getattr(peer, bound.quantity)
     if bound.share is not None:
         allowed, text = bound.share * abs(a), f"{bound.share * 100:g} %"
     elif bound.absolute is not None:
         allowed, text = bound.absolute, f"{bound.absolute:g}"
     else:
-        raise PeerError(f"the bound of {bound.quantity} has no width")
+        raise PeerError(f"the tolerance of {bound.quantity} has no value")
     return Agreement(
         ours.scenario, peer.tool, bound.quantity, a, b, text, abs(b - a) <= allowed
     )
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One scenario, run by all."""
+class Comparison:
+    """Results of one scenario for all tools."""
 
     scenario: Scenario
     ours: Row
     peers: Sequence[Row]
-    alike: Sequence[Row] = ()
-    """Ours again, set like each peer; one run."""
+    matched_runs: Sequence[Row] = ()
+    """lowtide again, with each peer's matched settings; one run."""
 
     def rows(self) -> list[Row]:
-        return [self.ours, *self.peers, *self.alike]
+        return [self.ours, *self.peers, *self.matched_runs]
 
     def agreements(self) -> list[Agreement]:
         return [
@@ -97,7 +97,7 @@ class Compared:
 
 
 def markdown(
-    compared: Sequence[Compared], peers: Sequence[Peer], facts: Mapping[str, str]
+    compared: Sequence[Comparison], peers: Sequence[Peer], facts: Mapping[str, str]
 ) -> str:
     parts = [
         "# lowtide and its peers",
@@ -113,13 +113,15 @@ def markdown(
         agreements([a for c in compared for a in c.agreements()]),
     ]
     for peer in peers:
-        set_like = ", ".join(f"`{key} = {value}`" for key, value in peer.alike.items())
+        matched = ", ".join(
+            f"`{key} = {value}`" for key, value in peer.matched_settings.items()
+        )
         parts += [
-            f"## Where the model of {peer.name} is another",
+            f"## Differences in the model of {peer.name}",
             bullets(peer.differences),
         ]
-        if set_like:
-            parts.append(f"`{alike_name(peer.name)}` is our run with {set_like}.")
+        if matched:
+            parts.append(f"`{matched_name(peer.name)}` is our run with {matched}.")
         parts += [
             f"## Reported of {peer.name}, not measured here",
             bullets(peer.reported),
@@ -127,8 +129,8 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def alike_name(peer: str) -> str:
-    """What our run with a peer's settings is called."""
+def matched_name(peer: str) -> str:
+    """Returns the name of lowtide's run with a peer's matched settings."""
     return f"lowtide set like {peer}"
 
 
@@ -136,7 +138,7 @@ def bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines) or "- nothing"
 
 
-def results(c: Compared) -> str:
+def results(c: Comparison) -> str:
     header = [
         "",
         "CPU s (min to max)",
@@ -178,7 +180,7 @@ def results(c: Compared) -> str:
 def sentence(ours: Row, peer: Row) -> str:
     times = ratio(ours, peer)
     return (
-        f"{peer.tool} takes {times.cpu:.0f} times the processor time of {ours.tool} for this scenario, "
+        f"{peer.tool} takes {times.cpu:.0f} times the CPU time of {ours.tool} for this scenario, "
         f"{times.cpu_per_hop:.0f} times for each packet-hop, and {times.memory:.1f} times the memory."
     )
 
@@ -222,8 +224,8 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def answer(compared: Sequence[Compared], facts: Mapping[str, str]) -> dict[str, Any]:
-    """The same as an object for JSON."""
+def to_json(compared: Sequence[Comparison], facts: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the comparisons as an object for JSON."""
     rows = []
     for c in compared:
         for r in c.rows():

@@ -1,4 +1,4 @@
-"""What needs neither lowtide nor a peer: units, tables, ratios, agreement, what a peer is told."""
+"""Tests without lowtide and peers: units, tables, ratios, agreement, jobs for peers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 
 import compare
 import files
+import lowtide
 import measure
-import ours
 import page
 import peers
 import scenarios
-from model import Bound, Flow, Job, Link, PeerError, Row, Scenario
+from model import Flow, Job, Link, PeerError, Row, Scenario, Tolerance
 from peers import ns3
 from units import BYTES, PACKETS, TIME_PS, whole
 
 SCENARIO = Scenario(
-    "s", "Title", "s.toml", {}, {}, "a->b", [Bound("goodput_gbps", share=0.02)]
+    "s", "Title", "s.toml", {}, {}, "a->b", [Tolerance("goodput_gbps", share=0.02)]
 )
 ROW = Row(
     scenario="s",
@@ -43,7 +43,7 @@ ROW = Row(
 
 
 def resolved() -> dict[str, Any]:
-    """Of a resolved scenario, what is read."""
+    """Returns the part of a resolved scenario that is read."""
     sender = {
         "cc": "dctcp",
         "initial-window": 10,
@@ -101,7 +101,7 @@ class Units(unittest.TestCase):
         self.assertEqual(whole("4 MB", BYTES), 4_000_000)
         self.assertEqual(whole("65 pkt", PACKETS), 65)
 
-    def test_what_is_no_such_quantity_is_refused(self) -> None:
+    def test_invalid_quantities_are_refused(self) -> None:
         for value in ("16", "16 kB", "off", 16, None, "0.5 ps", "-1 s"):
             with self.assertRaises(PeerError, msg=repr(value)):
                 whole(value, TIME_PS)
@@ -131,8 +131,8 @@ class Ratios(unittest.TestCase):
 
     def test_agreement_within_a_share_and_within_a_width(self) -> None:
         share, width = (
-            Bound("goodput_gbps", share=0.02),
-            Bound("mean_queue_packets", absolute=2.0),
+            Tolerance("goodput_gbps", share=0.02),
+            Tolerance("mean_queue_packets", absolute=2.0),
         )
         self.assertTrue(
             page.agreement(share, ROW, replace(ROW, goodput_gbps=9.17)).agrees
@@ -149,14 +149,14 @@ class Ratios(unittest.TestCase):
 
     def test_a_bound_needs_a_width(self) -> None:
         with self.assertRaises(PeerError):
-            page.agreement(Bound("goodput_gbps"), ROW, ROW)
+            page.agreement(Tolerance("goodput_gbps"), ROW, ROW)
 
 
 class Page(unittest.TestCase):
     def setUp(self) -> None:
         peer = replace(ROW, tool="ns-3", version="3", cpu_s=200.0, goodput_gbps=8.0)
-        alike = replace(ROW, tool=page.alike_name("ns-3"))
-        self.compared = [page.Compared(SCENARIO, ROW, [peer], [alike])]
+        matched = replace(ROW, tool=page.matched_name("ns-3"))
+        self.compared = [page.Comparison(SCENARIO, ROW, [peer], [matched])]
 
     def test_every_row_of_a_table_has_as_many_cells_as_its_head(self) -> None:
         for sized in (False, True):
@@ -168,19 +168,19 @@ class Page(unittest.TestCase):
             self.assertEqual("FCT mean ms" in text, sized)
             self.assertEqual(len(text.splitlines()), 2 + 3)
 
-    def test_the_page_says_what_differs_and_what_is_only_reported(self) -> None:
+    def test_the_page_names_differences_and_reported_results(self) -> None:
         text = page.markdown(self.compared, [ns3.PEER], {"machine": "m"})
         self.assertIn(
             "| s | ns-3 | goodput_gbps | 9 | 8 | -1 (-11.11 %) | 2 % | **differs** |",
             text,
         )
-        self.assertIn("takes 100 times the processor time", text)
+        self.assertIn("takes 100 times the CPU time", text)
         self.assertIn("## Reported of ns-3, not measured here", text)
         self.assertIn("about 175,000 packet-hops", text)
         self.assertIn("`disturbance.host-jitter = 0 s`", text)
 
     def test_the_json_has_the_same_rows(self) -> None:
-        answer = json.loads(json.dumps(page.answer(self.compared, {})))
+        answer = json.loads(json.dumps(page.to_json(self.compared, {})))
         self.assertEqual(
             [r["tool"] for r in answer["rows"]],
             ["lowtide", "ns-3", "lowtide set like ns-3"],
@@ -191,38 +191,38 @@ class Page(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    """What is read from our own run."""
+    """Data read from lowtide's run."""
 
     def test_two_rows_are_one_link(self) -> None:
         rows = [
             {"name": n, "rate_bps": "10"} for n in ("x.0->s", "s->x.0", "s->t", "t->s")
         ]
         self.assertEqual(
-            ours.links(rows, 7), [Link("x.0", "s", 10, 7), Link("s", "t", 10, 7)]
+            lowtide.links(rows, 7), [Link("x.0", "s", 10, 7), Link("s", "t", 10, 7)]
         )
 
     def test_a_link_of_two_rates_is_refused(self) -> None:
         rows = [{"name": "x->s", "rate_bps": "10"}, {"name": "s->x", "rate_bps": "11"}]
         with self.assertRaises(PeerError):
-            ours.links(rows, 7)
+            lowtide.links(rows, 7)
 
-    def test_delays_must_be_one(self) -> None:
-        self.assertEqual(ours.link_delay_ps(resolved()["topology"]), 16_000_000)
+    def test_delays_must_be_equal(self) -> None:
+        self.assertEqual(lowtide.link_delay_ps(resolved()["topology"]), 16_000_000)
         with self.assertRaises(PeerError):
-            ours.link_delay_ps({"link-delay": "1 us", "core-delay": "2 us"})
+            lowtide.link_delay_ps({"link-delay": "1 us", "core-delay": "2 us"})
 
     def test_hosts_have_the_names_of_the_tables(self) -> None:
         self.assertEqual(
-            ours.host_names({"hosts": {"a": {"count": 2}, "b": {"count": 1}}}),
+            lowtide.host_names({"hosts": {"a": {"count": 2}, "b": {"count": 1}}}),
             ["a.0", "a.1", "b.0"],
         )
 
     def test_a_flow_without_end_has_no_size(self) -> None:
         row = {"src": "a", "dst": "b", "size_bytes": "", "start_ps": "5"}
-        self.assertEqual(ours.flow(row), Flow("a", "b", None, 5))
-        self.assertEqual(ours.flow({**row, "size_bytes": "9"}).size_bytes, 9)
+        self.assertEqual(lowtide.flow(row), Flow("a", "b", None, 5))
+        self.assertEqual(lowtide.flow({**row, "size_bytes": "9"}).size_bytes, 9)
 
-    def test_the_row_takes_the_queue_that_is_named_and_the_marks_of_all(self) -> None:
+    def test_the_row_has_the_named_queue_and_all_marks(self) -> None:
         def queue(name: str, mean: float, marks: int) -> dict[str, Any]:
             kept = {"max_packets": 9, "drops": 0, "aqm_drops": 0}
             return {"name": name, "mean_packets": mean, "marks": marks, **kept}
@@ -233,23 +233,23 @@ class Tables(unittest.TestCase):
             "groups": [{**group, "fct_ms": {"mean": None, "p99": None}}],
             "queues": [queue("a->b", 4.0, 3), queue("b->a", 0.0, 1)],
         }
-        taken = measure.Taken("", 1.0, 2.0, 10.0)
+        usage = measure.ResourceUsage("", 1.0, 2.0, 10.0)
         counts = {"hops": "100", "events": "101"}
-        row = ours.row(SCENARIO, "1", run, counts, taken)
+        row = lowtide.row(SCENARIO, "1", run, counts, usage)
         self.assertEqual(
             (row.mean_queue_packets, row.marks, row.goodput_gbps), (4.0, 4, 9.4)
         )
-        everywhere = ours.row(replace(SCENARIO, queue=None), "1", run, counts, taken)
+        everywhere = lowtide.row(replace(SCENARIO, queue=None), "1", run, counts, usage)
         self.assertEqual(everywhere.mean_queue_packets, 2.0)
         with self.assertRaises(PeerError):
-            ours.row(replace(SCENARIO, queue="c->d"), "1", run, counts, taken)
+            lowtide.row(replace(SCENARIO, queue="c->d"), "1", run, counts, usage)
         run["groups"][0]["unfinished"] = 1
         with self.assertRaises(PeerError):
-            ours.row(SCENARIO, "1", run, counts, taken)
+            lowtide.row(SCENARIO, "1", run, counts, usage)
 
 
 class Ns3(unittest.TestCase):
-    def test_a_job_has_all_that_the_program_asks_for(self) -> None:
+    def test_a_job_has_all_settings_of_the_program(self) -> None:
         lines = ns3.translate(job()).splitlines()
         for line in (
             "set k_packets 65",
@@ -262,17 +262,17 @@ class Ns3(unittest.TestCase):
             "flow left.0 right.0 0 3",
         ):
             self.assertIn(line, lines)
-        told = {line.split()[1] for line in lines if line.startswith("set ")}
+        given = {line.split()[1] for line in lines if line.startswith("set ")}
         program = "".join(p.read_text(encoding="utf-8") for p in ns3.SOURCES.iterdir())
-        asked = set(re.findall(r'\b(?:Whole|time|count)\("(\w+)"\)', program))
-        self.assertEqual(told, asked)
+        needed = set(re.findall(r'\b(?:Whole|time|count)\("(\w+)"\)', program))
+        self.assertEqual(given, needed)
 
     def test_without_a_queue_all_ports_of_switches_are_watched(self) -> None:
         everywhere = replace(job(), scenario=replace(SCENARIO, queue=None))
         watched = [("a", "left.0"), ("b", "right.0"), ("a", "b"), ("b", "a")]
         self.assertEqual(ns3.watched(everywhere), watched)
 
-    def test_what_it_cannot_do_like_us_is_refused(self) -> None:
+    def test_unsupported_settings_are_refused(self) -> None:
         for path, value in (
             ("switch.mark.kind", "red"),
             ("switch.count-in-service", True),
@@ -306,7 +306,7 @@ class Ns3(unittest.TestCase):
 
 
 class Running(unittest.TestCase):
-    def test_what_is_registered_is_found_by_name(self) -> None:
+    def test_registered_names_are_found(self) -> None:
         known = compare.registered(scenarios, "SCENARIO")
         self.assertEqual([s.name for s in known], ["dumbbell", "fat-tree"])
         self.assertEqual(compare.chosen(known, ["fat-tree"], "scenario"), known[1:])
@@ -319,23 +319,23 @@ class Running(unittest.TestCase):
 
     def test_a_missing_binary_says_what_to_do(self) -> None:
         with self.assertRaisesRegex(PeerError, "cargo build --release"):
-            ours.Lowtide.find(None, Path("/nowhere"))
+            lowtide.Lowtide.find(None, Path("/nowhere"))
 
-    def test_a_command_that_fails_shows_its_last_words(self) -> None:
+    def test_a_failed_command_shows_its_last_lines(self) -> None:
         with self.assertRaisesRegex(PeerError, r"(?s)failed \(3\).*no such thing"):
             measure.run(["sh", "-c", "echo no such thing >&2; exit 3"])
         with self.assertRaisesRegex(PeerError, "cannot run"):
             measure.run(["/nowhere/at/all"])
 
     def test_a_command_is_measured(self) -> None:
-        taken = measure.run(
+        usage = measure.run(
             ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done"]
         )
-        self.assertEqual(taken.stdout, "done\n")
-        self.assertGreater(taken.cpu_s, 0)
-        self.assertGreater(taken.peak_rss_mib, 0)
+        self.assertEqual(usage.stdout, "done\n")
+        self.assertGreater(usage.cpu_s, 0)
+        self.assertGreater(usage.peak_rss_mib, 0)
 
-    def test_a_file_is_there_whole_or_as_it_was(self) -> None:
+    def test_writes_are_atomic(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "new" / "file"
             files.write(path, "one")

@@ -21,7 +21,7 @@ PACKETS = {"pkt": 1}
 
 
 def whole(value: object, units: dict[str, int]) -> int:
-    """`value` in the smallest of `units`. Not a number of them: an error that names those it could be."""
+    """Converts `value` to the smallest of `units`. An invalid value raises an error."""
     match = (
         re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value)
         if isinstance(value, str)

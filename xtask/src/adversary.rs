@@ -1,4 +1,4 @@
-//! Many random connections: the fault test of `tcp`, built for speed, over a chosen range of seeds.
+//! Random connections: the fault test of `tcp` over a given range of seeds, optimised for speed.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::{Command, ExitCode};
 
 use crate::arguments::Arguments;
 
-/// The test runs in so many parts.
+/// Number of parallel parts of the test.
 const MAX_JOBS: u64 = 4;
 
-/// What to run.
+/// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct AdversaryTask {
     seeds: Range<u64>,
@@ -37,7 +37,7 @@ impl AdversaryTask {
         Ok(Self { seeds: first..last, jobs, long, trace })
     }
 
-    /// Runs it; failing seeds are printed with the command that runs one again.
+    /// Runs it; prints failing seeds with the command that repeats each.
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(root);
@@ -61,7 +61,7 @@ impl AdversaryTask {
             Ok(status) if status.success() => ExitCode::SUCCESS,
             Ok(_) => ExitCode::FAILURE,
             Err(error) => {
-                eprintln!("cargo does not run: {error}");
+                eprintln!("cannot run cargo: {error}");
                 ExitCode::FAILURE
             }
         }

@@ -1,6 +1,6 @@
-//! Options of a chore: `--name value` and `--flag`, and at most one plain word.
+//! Options of a chore: `--name value` and `--flag`, and at most one positional argument.
 
-/// What was written.
+/// Parsed arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) word: Option<String>,
@@ -8,7 +8,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads `arguments`; `valued` options take a value, `flags` take none.
+    /// Parses `arguments`; `valued` options take a value, `flags` take none.
     pub(crate) fn read(
         arguments: &[String],
         valued: &[&str],
@@ -31,14 +31,14 @@ impl Arguments {
         Ok(out)
     }
 
-    /// The number behind `name`, or `default`.
+    /// Number given for `name`, or `default`.
     pub(crate) fn number(&self, name: &str, default: u64) -> Result<u64, String> {
         let found = self.options.iter().rev().find(|(n, _)| n == name);
         let Some((_, Some(value))) = found else { return Ok(default) };
-        value.parse().map_err(|_| format!("`{name} {value}`: a whole number is wanted"))
+        value.parse().map_err(|_| format!("`{name} {value}`: a whole number is needed"))
     }
 
-    /// The option was written.
+    /// True if the option was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(n, _)| n == name)
     }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn wrong_arguments_are_named() {
         assert!(read("--cases").unwrap_err().contains("--cases"));
         assert!(read("--case 3").unwrap_err().contains("--case"));
         assert!(read("one two").unwrap_err().contains("two"));

@@ -1,18 +1,18 @@
-//! Writes the pages that are made of the code: `docs/schemes/`, the tables of `docs/deviations.md`, the
-//! reference in `docs/scenario.md`.
+//! Writes the pages generated from the code: `docs/schemes/`, the tables of `docs/deviations.md`,
+//! the reference in `docs/scenario.md`.
 //!
-//! The tests that hold these pages to the code also write them, when `LOWTIDE_WRITE_DOCS` is set.
+//! The tests that compare these pages with the code also write them if `LOWTIDE_WRITE_DOCS` is set.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// The tests that write, as cargo names them.
+/// Tests that write pages, as cargo names them.
 const WRITERS: [&[&str]; 2] = [
     &["-p", "lowtide-tcp", "--test", "deviations", "--test", "schemes"],
     &["-p", "lowtide-scenario", "--lib", "reference"],
 ];
 
-/// Writes them all.
+/// Writes all pages.
 pub(crate) fn write(root: &Path) -> ExitCode {
     for writer in WRITERS {
         let mut command = Command::new(env!("CARGO"));
@@ -21,7 +21,7 @@ pub(crate) fn write(root: &Path) -> ExitCode {
             Ok(status) if status.success() => {}
             Ok(_) => return ExitCode::FAILURE,
             Err(error) => {
-                eprintln!("cargo does not run: {error}");
+                eprintln!("cannot run cargo: {error}");
                 return ExitCode::FAILURE;
             }
         }

@@ -1,7 +1,7 @@
-//! Runs a fuzzer in slices until its time is over or nothing new turns up.
+//! Runs a fuzzer in slices until its time is over or it finds nothing new.
 //!
-//! What is found interesting goes to `fuzz/work/`, which is not kept; `--keep` takes the smallest set
-//! with the same edges over into `fuzz/corpus/`.
+//! Interesting inputs go to `fuzz/work/`, which is not kept; `--keep` copies the smallest set with
+//! the same edges to `fuzz/corpus/`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,13 +11,13 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::arguments::Arguments;
 
 const TARGETS: [&str; 3] = ["scenario", "segments", "wire"];
-/// Longer inputs say nothing new, and take long.
+/// Longer inputs find nothing new, and are slow.
 const MAX_INPUT_BYTES: u32 = 4_096;
-/// An input that takes longer is a finding.
+/// A slower input is a finding.
 const INPUT_TIMEOUT_S: u32 = 120;
 const RSS_LIMIT_MB: u32 = 4_096;
 
-/// What to run.
+/// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct FuzzTask {
     target: String,
@@ -35,7 +35,7 @@ impl FuzzTask {
         let a = Arguments::read(arguments, &options, &["--keep"])?;
         let target = a.word.clone().unwrap_or_default();
         if !TARGETS.contains(&target.as_str()) {
-            return Err(format!("fuzz what: {}?", TARGETS.join(", ")));
+            return Err(format!("fuzz needs a target: {}", TARGETS.join(", ")));
         }
         Ok(Self {
             target,
@@ -47,14 +47,14 @@ impl FuzzTask {
         })
     }
 
-    /// Runs it, and says how many edges were covered.
+    /// Runs it and prints the number of covered edges.
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
         let result = if self.minimize { self.minimize_corpus(root) } else { self.search(root) };
         match result {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(error) => {
-                eprintln!("cargo fuzz does not run ({error}): `cargo install cargo-fuzz`");
+                eprintln!("cannot run cargo fuzz ({error}): `cargo install cargo-fuzz`");
                 ExitCode::FAILURE
             }
         }
@@ -89,7 +89,7 @@ impl FuzzTask {
         Ok(true)
     }
 
-    /// The smallest set of inputs that reaches the same edges becomes the corpus.
+    /// Replaces the corpus by the smallest set of inputs with the same edges.
     fn minimize_corpus(&self, root: &Path) -> std::io::Result<bool> {
         let corpus = root.join("fuzz/corpus").join(&self.target);
         let old = root.join("fuzz/work").join(format!("{}-old", self.target));
@@ -101,21 +101,21 @@ impl FuzzTask {
         fs::create_dir_all(&corpus)?;
         let folder = |name: &str| format!("work/{}{name}", self.target);
         let folders = [format!("corpus/{}", self.target), folder("-old"), folder("")];
-        // Edges only, not how often each was taken: a corpus to replay, not to search from.
+        // Edges only, without hit counts: the corpus is for replay, not for search.
         let more = ["-set_cover_merge=1", "-use_counters=0"];
         let (_, clean) = self.fuzzer(root, &folders, &more)?;
         println!("{}: {} inputs kept", self.target, fs::read_dir(&corpus)?.count());
         Ok(clean)
     }
 
-    /// One run; the edges that it reached, and whether it ended without a finding.
+    /// One run; returns the covered edges, and whether it ended without a finding.
     fn fuzzer(
         &self,
         root: &Path,
         folders: &[String],
         more: &[&str],
     ) -> std::io::Result<(u64, bool)> {
-        // The fuzzer needs flags of the compiler that are not stable; the code under test does not.
+        // The fuzzer needs unstable compiler flags; the code under test does not.
         let mut child = Command::new(env!("CARGO"))
             .current_dir(root.join("fuzz"))
             .env("RUSTC_BOOTSTRAP", "1")
@@ -143,7 +143,7 @@ impl FuzzTask {
     }
 }
 
-/// `#1234 NEW cov: 99 ft: ...` says that 99 edges are covered.
+/// `#1234 NEW cov: 99 ft: ...` means that 99 edges are covered.
 fn edges_in(line: &str) -> Option<u64> {
     line.split_once("cov: ")?.1.split_whitespace().next()?.parse().ok()
 }

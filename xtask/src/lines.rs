@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::source;
 
-/// Most lines of product code in a crate.
+/// Maximum lines of product code in a crate.
 const LIMIT: usize = 12_000;
 
 /// Prints the lines of every crate; fails if one has more than [`LIMIT`].

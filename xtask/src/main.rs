@@ -1,10 +1,11 @@
 //! Repository chores.
 //!
-//! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
-//! `adversary` runs random connections, `fuzz` runs a fuzzer, `instructions` counts those of the hot path,
-//! `lines` counts product code, `words` checks the language of comments and pages,
-//! `performance` writes the figures of a page, `record` what came of claims into their files, `suite` runs long
-//! suites by name; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `registry` maintains the lists of registered files, `docs` the pages generated from the code.
+//! `adversary` runs random connections, `fuzz` a fuzzer, `suite` a long suite by name.
+//! `instructions` counts those of the hot path, `lines` counts product code, `words` checks the
+//! language of comments and pages. `performance` writes benchmark results into a page, `record`
+//! writes results of claims into their files. `docs/testing.md` and `docs/performance.md` say more.
+//! Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
@@ -38,16 +39,16 @@ usage: cargo xtask registry [--check]
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((chore, rest)) = arguments.split_first() else { return usage("what?") };
+    let Some((chore, rest)) = arguments.split_first() else { return usage("no chore is given") };
     match chore.as_str() {
         "registry" => match rest {
             [] => registry(false),
             [check] if check == "--check" => registry(true),
-            _ => usage("registry knows only --check"),
+            _ => usage("registry takes only --check"),
         },
         "docs" => match rest {
             [] => docs::write(root()),
-            _ => usage("docs takes nothing more"),
+            _ => usage("docs takes no arguments"),
         },
         "adversary" => match adversary::AdversaryTask::read(rest) {
             Ok(plan) => plan.run(root()),
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
         },
         "performance" => match rest {
             [file] => performance::run(root(), file),
-            _ => usage("performance takes what `lowtide bench --json` printed, in a file"),
+            _ => usage("performance takes a file with the output of `lowtide bench --json`"),
         },
         "record" => match record::RecordTask::read(rest) {
             Ok(plan) => plan.run(root()),
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         },
         "lines" => match rest {
             [] => lines::run(root()).unwrap_or_else(|why| failed(&why)),
-            _ => usage("lines takes nothing more"),
+            _ => usage("lines takes no arguments"),
         },
         "words" => words::run(root(), rest).unwrap_or_else(|why| failed(&why)),
         "suite" => match rest {
@@ -115,7 +116,7 @@ fn registry(check: bool) -> ExitCode {
     }
 }
 
-/// The folder of the workspace.
+/// Root folder of the workspace.
 fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)

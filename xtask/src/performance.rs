@@ -1,4 +1,4 @@
-//! Writes what `lowtide bench --json` printed into the table of `docs/performance.md`.
+//! Writes the output of `lowtide bench --json` into the table of `docs/performance.md`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ struct Row {
     peak_rss_mib: Option<f64>,
 }
 
-/// Puts the figures of `file` into the page.
+/// Writes the results of `file` into the page.
 pub(crate) fn run(root: &Path, file: &str) -> ExitCode {
     match write(&root.join(PAGE), file) {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,20 +47,20 @@ fn write(page: &Path, file: &str) -> Result<(), String> {
     let read =
         |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
     let printed: BenchOutput = serde_json::from_str(&read(Path::new(file))?)
-        .map_err(|e| format!("{file} is not what `lowtide bench --json` prints: {e}"))?;
-    // `model name` of Linux; elsewhere nobody knows.
+        .map_err(|e| format!("{file} is not output of `lowtide bench --json`: {e}"))?;
+    // Linux's `model name`; unknown on other systems.
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
-    let cpu = cpu.map_or("an unknown processor", |(_, name)| name);
+    let cpu = cpu.map_or("an unknown CPU", |(_, name)| name);
     let text = replaced(&read(page)?, &table(&printed, cpu))
-        .ok_or_else(|| format!("{PAGE} has lost the lines between which the figures stand"))?;
+        .ok_or_else(|| format!("{PAGE} lacks the lines that enclose the figures"))?;
     let growing = page.with_extension("md.tmp");
     std::fs::write(&growing, text)
         .and_then(|()| std::fs::rename(&growing, page))
         .map_err(|e| format!("{}: {e}", page.display()))
 }
 
-/// `page` with `figures` between the two marks.
+/// `page` with `figures` between the two markers.
 fn replaced(page: &str, figures: &str) -> Option<String> {
     let (before, rest) = page.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_take_the_place_of_older_ones() {
+    fn old_figures_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let (page, file) = (dir.path().join("page.md"), dir.path().join("bench.json"));
         std::fs::write(&page, format!("# A\n{BEGIN}old\n{END}end\n")).unwrap();

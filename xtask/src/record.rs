@@ -1,8 +1,8 @@
-//! Writes what `lowtide reproduce --json` answered into the files of claims, beside the claims.
+//! Writes the output of `lowtide papers reproduce --json` into the files of claims, next to the claims.
 //!
-//! Contract: only `recorded` is touched, and only of what the answer is about. A claim that has a record keeps it
-//! unless it is to be written again; one that did not come out as the paper has it is recorded when its file
-//! says why.
+//! Contract: only `recorded` is changed, and only for claims in the output. A recorded claim keeps
+//! its record unless `--again` is given. A claim that was not reproduced is recorded only if its
+//! file states the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use crate::arguments::Arguments;
 
-/// What to write.
+/// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct RecordTask {
     file: String,
@@ -45,7 +45,7 @@ struct Varied {
     claim: Claim,
 }
 
-/// What came of it.
+/// Result of the chore.
 #[derive(Default)]
 struct Summary {
     written: usize,
@@ -60,20 +60,20 @@ impl RecordTask {
         let file = a
             .word
             .clone()
-            .ok_or("record what `lowtide reproduce --json` printed, in which file?")?;
+            .ok_or("record needs a file with the output of `lowtide papers reproduce --json`")?;
         Ok(Self { file, again: a.has("--again") })
     }
 
-    /// Writes it, and says what was left.
+    /// Writes the records and prints the claims that were left out.
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
         match self.write(&root.join("papers")) {
             Ok(done) => {
                 println!("{} recorded", done.written);
                 for id in &done.kept {
-                    println!("kept {id}: it is recorded already (`--again` writes it anew)");
+                    println!("kept {id}: it is recorded already (`--again` overwrites it)");
                 }
                 for id in &done.unexplained {
-                    println!("left {id}: its file has to say why first (`reason`)");
+                    println!("left {id}: its file must say why first (`reason`)");
                 }
                 ExitCode::SUCCESS
             }
@@ -90,13 +90,13 @@ impl RecordTask {
             .ok()
             .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/1")
             .ok_or_else(|| {
-                format!("{} is not what `lowtide reproduce --json` prints", self.file)
+                format!("{} is not output of `lowtide papers reproduce --json`", self.file)
             })?;
         if answer.quick && answer.varied.is_empty() {
-            return Err("a reduced form is no record: run it in full".to_owned());
+            return Err("results of a quick run are not recorded: run it in full".to_owned());
         }
         let mut files: BTreeMap<PathBuf, (Vec<&Claim>, Vec<&Varied>)> = BTreeMap::new();
-        // What is varied is the same in both forms.
+        // Variations are identical in both forms.
         for claim in answer.claims.iter().filter(|_| !answer.quick) {
             files.entry(place(papers, &claim.id)?).or_default().0.push(claim);
         }
@@ -104,7 +104,7 @@ impl RecordTask {
             files.entry(place(papers, &varied.claim.id)?).or_default().1.push(varied);
         }
         let mut done = Summary::default();
-        // All is made before anything is written.
+        // All files are prepared before the first is written.
         let mut made = Vec::new();
         for (path, (claims, varied)) in files {
             let parsed = read(&path)?.parse::<DocumentMut>();
@@ -143,7 +143,7 @@ impl RecordTask {
         Ok(())
     }
 
-    /// All values of one variation at once, in the order of the answer.
+    /// Writes all values of one variation at once, in the order of the output.
     fn varied(
         &self,
         document: &mut DocumentMut,
@@ -190,10 +190,10 @@ fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The file of a claim: `dctcp-fig18/low` is in `dctcp/fig18.expected.toml`.
+/// File of a claim: `dctcp-fig18/low` is in `dctcp/fig18.expected.toml`.
 fn place(papers: &Path, id: &str) -> Result<PathBuf, String> {
     let row = id.rsplit_once('/').and_then(|(row, _)| row.split_once('-'));
-    let (paper, name) = row.ok_or_else(|| format!("`{id}` is no claim"))?;
+    let (paper, name) = row.ok_or_else(|| format!("`{id}` is not a claim"))?;
     Ok(papers.join(paper).join(format!("{name}.expected.toml")))
 }
 
@@ -205,7 +205,8 @@ fn id(table: &Table) -> &str {
     table.get("id").and_then(Item::as_str).unwrap_or_default()
 }
 
-/// The one of its kind; an answer that is about none, or about any of several, is of another state of the file.
+/// The single matching table; no match or several mean that the output is for another version of
+/// the file.
 fn named<'a>(
     document: &'a mut DocumentMut,
     kind: &str,
@@ -216,12 +217,12 @@ fn named<'a>(
         all.into_iter().flat_map(ArrayOfTables::iter_mut).filter(|t| is(t)).collect();
     match (fit.pop(), fit.is_empty()) {
         (Some(table), true) => Ok(table),
-        (Some(_), false) => Err(format!("several `[[{kind}]]` are what the answer is about")),
-        (None, _) => Err(format!("no `[[{kind}]]` is what the answer is about")),
+        (Some(_), false) => Err(format!("several `[[{kind}]]` match the answer")),
+        (None, _) => Err(format!("no `[[{kind}]]` matches the answer")),
     }
 }
 
-/// As many digits as anybody reads; whole numbers without a point.
+/// Rounds to readable precision; whole numbers without a decimal point.
 fn number(value: f64) -> Value {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
@@ -243,7 +244,7 @@ fn recorded(claim: &Claim) -> InlineTable {
     out
 }
 
-/// `recorded` before the key `before`, or last.
+/// Inserts `recorded` before the key `before`, or last.
 fn insert_before(table: &mut Table, before: &str, recorded: Value) {
     let place = |key: &str| table.iter().position(|(k, _)| k == key);
     let Some(at) = place(before).filter(|_| !table.contains_key("recorded")) else {
@@ -321,7 +322,7 @@ key = \"a.b\"
     }
 
     #[test]
-    fn a_record_is_written_again_where_it_stands_when_that_is_wished() {
+    fn again_overwrites_a_record_in_place() {
         let (dir, file, printed) = setup(false);
         RecordTask { file: printed, again: true }.write(dir.path()).unwrap();
         let text = read(&file).unwrap();

@@ -1,8 +1,8 @@
-//! The lists of registered files: which module files of a folder hold a `pub static ENTRY`.
+//! Lists of registered files: modules of a folder that have a `pub static ENTRY`.
 //!
-//! Every `mod.rs` below `crates/*/src` that has the four markers is kept: the `pub mod` lines between
-//! `begin` and `end`, the list between `list` and `list end`. What stands outside is never touched.
-//! The output is as rustfmt would leave it.
+//! Every `mod.rs` below `crates/*/src` with the four markers is maintained: the `pub mod` lines
+//! between `begin` and `end`, the list between `list` and `list end`. Text outside of the markers
+//! is never changed. The output is formatted as by rustfmt.
 
 use std::fmt;
 use std::fs;
@@ -13,17 +13,17 @@ const BEGIN: &str = "// lowtide:registry begin";
 const END: &str = "// lowtide:registry end";
 const LIST: &str = "// lowtide:registry list (";
 const LIST_END: &str = "// lowtide:registry list end";
-/// Longest line, as in `rustfmt.toml`.
+/// Maximum line length, as in `rustfmt.toml`.
 const WIDTH: usize = 100;
 
-/// Why the lists could not be kept.
+/// Error of updating the lists.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// Reading or writing failed.
     Io(PathBuf, io::Error),
-    /// The file has some of the markers, not all in order.
+    /// The file lacks some of the markers, or their order is wrong.
     Markers(PathBuf),
-    /// What stands between `list` and `list end` is not `... = &[...];`.
+    /// The text between `list` and `list end` is not `... = &[...];`.
     List(PathBuf),
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<Vec<PathBuf>, Error> {
     Ok(stale)
 }
 
-/// Every `mod.rs` with a marker, in order of path.
+/// All `mod.rs` files with a marker, sorted by path.
 fn registries(crates: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     let mut folders: Vec<PathBuf> =
@@ -110,7 +110,7 @@ fn rewritten(path: &Path, old: &str) -> Result<String, Error> {
     Ok(out.join("\n") + "\n")
 }
 
-/// The names of the modules beside `path` that hold an entry, sorted.
+/// Names of the modules beside `path` that have an entry, sorted.
 fn registered(path: &Path) -> Result<Vec<String>, Error> {
     let folder = path.parent().unwrap_or(path);
     let mut names = Vec::new();
@@ -130,7 +130,7 @@ fn registered(path: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// `head = &[...];` as rustfmt lays it out: in one line, on a line of its own, or one per line.
+/// `head = &[...];` in rustfmt's layout: on one line, on a separate line, or one name per line.
 fn declared(head: &str, names: &[String]) -> Vec<String> {
     let items: Vec<String> = names.iter().map(|name| format!("&{name}::ENTRY")).collect();
     let list = format!("&[{}];", items.join(", "));
@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|error| Error::Io(path.to_path_buf(), error))
 }
 
-/// Writes beside the file and renames, so that no half-written file is ever seen.
+/// Writes a temporary file and renames it, so that no reader sees a partial file.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     let fail = |error| Error::Io(path.to_path_buf(), error);
     let temporary = path.with_extension("rs.new");
@@ -191,7 +191,7 @@ pub static REGISTRY: &[&Entry] = &[&gone::ENTRY];
 pub fn find() {}
 ";
 
-    /// A workspace with one registry that holds `files`.
+    /// A workspace with one registry that contains `files`.
     fn tree(text: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("crates/net/src/aqm");
@@ -229,7 +229,7 @@ pub fn find() {}
                 let text = read(&path.with_file_name(format!("{name}.rs"))).unwrap();
                 let headings: Vec<&str> =
                     text.lines().filter(|l| l.starts_with("//! ## ")).collect();
-                let expected = ["What it does", "Spec", "Deviations", "Kernel twin"];
+                let expected = ["Algorithm", "Spec", "Deviations", "Kernel twin"];
                 assert_eq!(headings, expected.map(|h| format!("//! ## {h}")), "{name}");
                 checked += 1;
             }

@@ -1,6 +1,6 @@
-//! A Rust file as the chores read it: its tokens by line, its comments, its strings.
+//! Parses a Rust file for the chores: its tokens by line, its comments, its strings.
 //!
-//! A line of product code carries at least one token that is neither a comment nor below
+//! A line of product code has at least one token that is neither a comment nor below
 //! `#[cfg(test)]`.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) comments: Vec<(usize, String)>,
     /// String literals as written: first line and text, with the quotes.
     pub(crate) strings: Vec<(usize, String)>,
-    /// End of the last token of each line, characters; the text after it is a comment or blank.
+    /// Column after the last token of each line, in characters; a comment or blanks follow.
     ends: Vec<usize>,
 }
 
@@ -115,7 +115,7 @@ fn attribute(tokens: &[TokenTree], at: usize) -> Option<(proc_macro2::Group, boo
     }
 }
 
-/// A doc comment reaches us as the attribute `doc` with the span of the comment.
+/// The tokeniser passes a doc comment as the attribute `doc` with the comment's span.
 fn is_comment(attribute: &proc_macro2::Group, lines: &[&str]) -> bool {
     let start = attribute.span_open().start();
     let line = lines.get(start.line - 1).copied().unwrap_or("");
@@ -127,12 +127,12 @@ fn is_cfg_test(attribute: &TokenStream) -> bool {
     attribute.to_string().replace(' ', "") == "cfg(test)"
 }
 
-/// The index after the item that begins at `at`, attributes included.
+/// Index after the item that begins at `at`, attributes included.
 fn item_end(tokens: &[TokenTree], mut at: usize) -> usize {
     while let Some((_, _, next)) = attribute(tokens, at) {
         at = next;
     }
-    // The items that end with a semicolon may have braces before it.
+    // An item that ends with a semicolon may have braces before it.
     let ends_with_semicolon = tokens[at..]
         .iter()
         .take_while(|t| matches!(t, TokenTree::Ident(_) | TokenTree::Group(_)))
@@ -155,13 +155,13 @@ fn item_end(tokens: &[TokenTree], mut at: usize) -> usize {
     tokens.len()
 }
 
-/// `name` of `mod name;` at the begin of `tokens`.
+/// `name` of `mod name;` at the start of `tokens`.
 fn declared_module(tokens: &[TokenTree]) -> Option<String> {
     let mut words = tokens.iter().skip_while(|t| t.to_string() != "mod");
     words.next()?;
     let name = words.next()?.to_string();
     let end = words.next()?.to_string();
-    // Only when the item itself is the module, not one further down.
+    // Only if the item itself is the module, not a later one.
     let first = tokens.iter().position(|t| t.to_string() == "mod")?;
     (end == ";" && !tokens[..first].iter().any(|t| t.to_string() == ";")).then_some(name)
 }

@@ -1,4 +1,4 @@
-//! Suites that take too long for every change, by name.
+//! Suites that are too slow for every change, by name.
 //!
 //! A suite is a list of commands with their environment. Its output is that of its commands.
 
@@ -9,7 +9,7 @@ use std::time::Instant;
 /// A long suite.
 struct Suite {
     name: &'static str,
-    /// What it shows.
+    /// Purpose of the suite.
     about: &'static str,
     /// Typical duration on two cores, with the build, minutes.
     minutes: u64,
@@ -26,7 +26,7 @@ struct Step {
 const SUITES: &[Suite] = &[
     Suite {
         name: "adversary",
-        about: "random connections against bad links, liars and middleboxes",
+        about: "random connections over lossy links, with misbehaving peers and middleboxes",
         minutes: 8,
         steps: &[
             step(&["cargo", "xtask", "adversary", "--cases", "1000000", "-j", "2"]),
@@ -120,7 +120,7 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the suite `name`; every step, also after one that failed.
+/// Runs the suite `name`: every step, even after a failed one.
 #[expect(clippy::disallowed_methods, reason = "it reports its duration")]
 pub(crate) fn run(root: &Path, name: &str) -> Result<ExitCode, String> {
     let Some(suite) = SUITES.iter().find(|s| s.name == name) else {
@@ -158,7 +158,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<ExitCode, String> {
 }
 
 impl Step {
-    /// The command as a shell takes it.
+    /// The command in shell syntax.
     fn shown(&self) -> String {
         let env = self.env.iter().map(|(key, value)| format!("{key}={value} "));
         env.collect::<String>() + &self.command.join(" ")

@@ -1,7 +1,7 @@
-//! The language of comments, pages and messages: `xtask/words.toml` lists what it must not say.
+//! Checks the language of comments, pages and messages against `xtask/words.toml`.
 //!
 //! Comments of Rust, TOML and Python files and the pages are checked for openings, idioms and line
-//! length; string literals of Rust files for idioms; declarations for type names.
+//! length, string literals of Rust files for idioms, declarations for type names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,9 +16,9 @@ use crate::source;
 struct Rules {
     /// First words that a sentence must not have.
     openings: Vec<String>,
-    /// Most columns of a line of text.
+    /// Maximum columns of a line of text.
     columns: usize,
-    /// Phrase, and the plain words for it.
+    /// Phrase, and its plain replacement.
     idioms: BTreeMap<String, String>,
     /// Type name, and the standard one.
     names: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ struct Rules {
 /// A paragraph: its lines with their numbers.
 type Paragraph = Vec<(usize, String)>;
 
-/// Checks the files that git knows below `paths`, or all. Fails if a rule is broken.
+/// Checks the files in git below `paths`, or all. Fails if a rule is broken.
 pub(crate) fn run(root: &Path, paths: &[String]) -> Result<ExitCode, String> {
     let file = root.join("xtask/words.toml");
     let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -61,14 +61,14 @@ fn files(root: &Path, paths: &[String]) -> Result<Vec<String>, String> {
     Ok(String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter(|name| Path::new(name).extension().is_some_and(|e| known.iter().any(|k| e == *k)))
-        // The list itself names what it forbids.
+        // The list itself contains the forbidden phrases.
         .filter(|name| *name != "xtask/words.toml")
         .map(str::to_owned)
         .collect())
 }
 
 impl Rules {
-    /// Line and remark of each rule that `text` breaks.
+    /// Line and remark of each broken rule in `text`.
     fn check(&self, name: &str, text: &str) -> Result<Vec<(usize, String)>, String> {
         let mut remarks = Vec::new();
         match Path::new(name).extension().and_then(|e| e.to_str()) {
@@ -121,7 +121,7 @@ impl Rules {
         format!("more than {} columns", self.columns)
     }
 
-    /// Openings and idioms of a paragraph.
+    /// Checks the openings and idioms of a paragraph.
     fn sentences(&self, paragraph: &Paragraph, remarks: &mut Vec<(usize, String)>) {
         let mut begins = true;
         for (line, text) in paragraph {
@@ -131,7 +131,7 @@ impl Rules {
                 let end = sentence_end(rest);
                 if begins {
                     let found = self.openings.iter().find(|opening| opens(rest, opening));
-                    // A heading may ask.
+                    // A heading may be a question.
                     if let Some(opening) = found.filter(|_| !rest.ends_with('?')) {
                         remarks.push((*line, format!("a sentence opens with `{opening}`")));
                     }
@@ -143,7 +143,7 @@ impl Rules {
         self.idioms(paragraph, remarks);
     }
 
-    /// Idioms, also those that a line break divides.
+    /// Finds idioms, including those that a line break divides.
     fn idioms(&self, paragraph: &[(usize, String)], remarks: &mut Vec<(usize, String)>) {
         let mut words = Vec::new();
         let mut in_code = false;
@@ -169,7 +169,7 @@ impl Rules {
         }
     }
 
-    /// Declarations of types with a forbidden name.
+    /// Finds declarations of types with a forbidden name.
     fn names(&self, text: &str, remarks: &mut Vec<(usize, String)>) {
         for (at, line) in text.lines().enumerate() {
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -183,7 +183,7 @@ impl Rules {
     }
 }
 
-/// Index after the first sentence of `text`, unless it goes on in the next line.
+/// Index after the first sentence of `text`, unless the sentence continues on the next line.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut in_code = false;
     let bytes = text.as_bytes();
@@ -197,7 +197,7 @@ fn sentence_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether `text` begins with the words of `opening`.
+/// True if `text` begins with the words of `opening`.
 fn opens(text: &str, opening: &str) -> bool {
     text.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
@@ -211,7 +211,7 @@ fn is_unbreakable(text: &str) -> bool {
         || (text.contains("](") && text.split_whitespace().count() < 12)
 }
 
-/// The prose of a page: without code blocks and quotations.
+/// Text of a page without code blocks and quotations.
 fn page(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let mut fenced = false;
@@ -225,7 +225,8 @@ fn page(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Runs of adjacent lines with text; a list item, a table row and a heading begin a new one.
+/// Splits into paragraphs of adjacent lines; a list item, a table row and a heading begin a new
+/// one.
 fn paragraphs(lines: &[(usize, String)]) -> Vec<Paragraph> {
     let mut paragraphs: Vec<Paragraph> = Vec::new();
     let mut last = 0;
@@ -251,7 +252,7 @@ mod tests {
         Rules {
             openings: vec!["What".into(), "The same".into()],
             columns: 40,
-            idioms: [("hangs on".into(), "depends on".into())].into(),
+            idioms: [("goes for".into(), "depends on".into())].into(),
             names: [("Whose".into(), "Owner".into())].into(),
         }
     }
@@ -272,10 +273,10 @@ mod tests {
 
     #[test]
     fn idioms_are_found_across_lines_and_in_strings_but_not_in_code() {
-        assert_eq!(remarks("a.rs", "// It hangs\n// on K.\n").len(), 1);
-        assert_eq!(remarks("a.rs", "const A: &str = \"it hangs on K\";\n").len(), 1);
-        assert_eq!(remarks("a.md", "The key `hangs on` is not a phrase.\n"), []);
-        assert_eq!(remarks("a.toml", "a = 1\n# This hangs on K.\n").len(), 1);
+        assert_eq!(remarks("a.rs", "// It goes\n// for K.\n").len(), 1);
+        assert_eq!(remarks("a.rs", "const A: &str = \"it goes for K\";\n").len(), 1);
+        assert_eq!(remarks("a.md", "The key `goes for` is not a phrase.\n"), []);
+        assert_eq!(remarks("a.toml", "a = 1\n# This goes for K.\n").len(), 1);
     }
 
     #[test]

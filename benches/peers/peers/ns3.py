@@ -1,7 +1,7 @@
-"""ns-3, the package `ns3` of the Python registry: a C++ program (`ns3_cc/`) over its shared libraries.
+"""ns-3 from the Python package `ns3`: a C++ program (`ns3_cc/`) over its shared libraries.
 
-The package's Python bindings would compile themselves at every start and then cost a call into Python for
-each packet that is counted; C++ is how ns-3 is used where speed counts.
+The package's Python bindings compile themselves at every start, and counting packets would need a
+call into Python for each. Users who need speed use ns-3 from C++.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MODULES = [
     "internet",
     "point-to-point",
 ]
-# The libraries of the package are built with these, and classes have other members without them.
+# The package's libraries are built with these flags; without them class layouts differ.
 FLAGS = ["-std=c++20", "-O3", "-DNS3_LOG_ENABLE", "-DNS3_ASSERT_ENABLE"]
 ETHERNET_BYTES = 38
 
@@ -40,34 +40,35 @@ ETHERNET_BYTES = 38
 class Ns3:
     name = "ns-3"
     differences: Sequence[str] = (
-        "**Framing.** The point-to-point device adds 2 bytes of PPP; the gap between frames stands for the "
-        "other 36 of Ethernet, so a full segment takes a line as long as ours, 1538 bytes. Both have 1448 bytes "
-        "of payload under 52 of IP, TCP and timestamps, and ACKs of 52.",
-        "**Where it marks.** Three places hold packets at a port: the queue disc, which marks, a queue in "
-        "the device (set to one packet), and the line. The RED disc is used as a step (MinTh = MaxTh = K, no "
-        "average, not gentle): it marks what finds K or more *in the disc*. With the packet in the device that is "
-        "more than K waiting, which is our rule. The mean queue is disc and device together.",
-        "**The buffer** counts packets of 1500 bytes (the disc's thresholds are in the same unit as its "
-        "limit), ours bytes. It matters only where packets are dropped.",
-        "**The cut** is made at once, and the window grows again within the same round (a trace of cwnd shows "
-        "it); ours, as Linux, comes down by PRR over a round and does not grow in it. Ours with "
-        "`reduction = one-step` does as theirs, and has the longer queue too.",
-        "**Alpha** is a float, ours has Linux's 10 bits (`arithmetic = linux`). An ACK with ECE first cuts by the "
-        "alpha of the round before, then alpha is updated; ours (`order = estimate-first`, as Linux) updates "
-        "first. Both start with alpha = 1 and have g = 1/16.",
-        "**ACKs.** One for two segments, with our timer. When CE flips, ns-3 acknowledges what waits, with the "
-        "old echo, and delays the new one as usual (ours: `flip = when-waiting` comes close to it); Linux and we "
-        "send the new one at once too, and acknowledge a segment with CWR at once (`cwr-ack = at-once`). So ns-3 "
-        "has some percent fewer ACKs and hears of marks later: its queue is longer.",
+        "**Framing.** The point-to-point device adds 2 bytes of PPP; the interframe gap replaces the other "
+        "36 bytes of Ethernet, so a full segment occupies 1538 bytes on the link, as ours does. Both have "
+        "1448 bytes of payload after 52 bytes of IP, TCP and timestamps, and ACKs of 52 bytes.",
+        "**Marking point.** A port holds packets in three places: the queue disc, which marks, the device "
+        "queue (set to one packet), and the transmitter. The RED disc acts as a step (MinTh = MaxTh = K, no "
+        "average, not gentle): it marks packets that find K or more packets *in the disc*. With the one in "
+        "the device more than K wait, which is our rule. The mean queue includes disc and device.",
+        "**The buffer** counts packets of 1500 bytes (the disc's thresholds have the unit of its limit), ours "
+        "bytes. This matters only if packets are dropped.",
+        "**The window reduction** takes effect at once, and cwnd grows again within the same RTT (seen in a "
+        "trace of cwnd). Ours, as Linux, reduces cwnd by PRR over one RTT without growth. Ours with "
+        "`reduction = one-step` behaves as ns-3 does, and has the longer queue too.",
+        "**Alpha** is a float, ours has Linux's 10 bits (`arithmetic = linux`). On an ACK with ECE ns-3 reduces "
+        "cwnd by the alpha of the previous round, then updates alpha; ours (`order = estimate-first`, as "
+        "Linux) updates first. Both start with alpha = 1 and have g = 1/16.",
+        "**ACKs.** One for two segments, with our timer. When CE flips, ns-3 sends a pending ACK with the old "
+        "echo and delays the new one as usual (ours: `flip = when-waiting` is similar). Linux and lowtide send "
+        "the new one at once too, and acknowledge a segment with CWR at once (`cwr-ack = at-once`). So ns-3 has "
+        "several percent fewer ACKs and receives marks later: its queue is longer.",
         "**ECT** is on data, ACKs, SYNs and retransmissions; so is ours (`ect = all`).",
-        "**Loss.** In 3.44 DCTCP does not back off on loss, and there is neither RACK nor a tail loss probe. "
-        "Its RTO has the same least value and granularity. Nothing of this is reached without drops.",
-        "**No jitter.** Our hosts hold a segment for up to 1 us (`host-jitter`), theirs for no time. Flows start "
-        "at the same picosecond in both.",
-        "**Routes** are our own: a table by destination and a hash of the five-tuple. ns-3's global routing "
-        "knows one way, or another for each packet, and takes more time. Its bindings to Python are not used.",
+        "**Loss.** In 3.44 DCTCP does not back off on loss, and there is neither RACK nor TLP. Its RTO has "
+        "the same minimum and granularity. None of this matters without drops.",
+        "**No jitter.** Our hosts delay a segment by up to 1 us (`host-jitter`), theirs do not. Flows start at "
+        "the same picosecond in both.",
+        "**Routes** are computed by our program: a table by destination and a hash of the five-tuple. ns-3's "
+        "global routing has one path, or a random one for each packet, and is slower. Its Python bindings are "
+        "not used.",
     )
-    alike: Mapping[str, str] = {
+    matched_settings: Mapping[str, str] = {
         "disturbance.host-jitter": "0 s",
         "transport.sender.reduction": "one-step",
         "transport.sender.dctcp.arithmetic": "q20",
@@ -77,8 +78,8 @@ class Ns3:
     }
     reported: Sequence[str] = (
         "An optimised build from source (development tree after 3.48, `-O3 -march=native`, asserts and logs "
-        "off) did about 175,000 packet-hops per CPU second on such a dumbbell and about 115,000 on such a tree, "
-        "on another day. It was not measured here.",
+        "off) reached about 175,000 packet-hops per CPU second on a similar dumbbell and about 115,000 on a "
+        "similar tree, on another day. It was not measured here.",
     )
 
     def __init__(self) -> None:
@@ -92,11 +93,11 @@ class Ns3:
 
     def run(self, job: Job, work: Path) -> Row:
         if self.program is None:
-            raise PeerError("install comes before run")
-        asked = work / "job.txt"
-        files.write(asked, translate(job))
-        taken = measure.run([self.program, asked])
-        answer = json.loads(taken.stdout)
+            raise PeerError("call install before run")
+        job_file = work / "job.txt"
+        files.write(job_file, translate(job))
+        usage = measure.run([self.program, job_file])
+        answer = json.loads(usage.stdout)
         if answer.pop("unfinished"):
             raise PeerError(
                 f"{job.scenario.name}: flows of ns-3 did not complete; give the run more time"
@@ -105,14 +106,14 @@ class Ns3:
             scenario=job.scenario.name,
             tool=self.name,
             version=VERSION,
-            cpu_s=taken.cpu_s,
-            peak_rss_mib=taken.peak_rss_mib,
+            cpu_s=usage.cpu_s,
+            peak_rss_mib=usage.peak_rss_mib,
             **answer,
         )
 
 
 def installed(home: Path) -> Path:
-    """The package in an environment of its own; returns its folder."""
+    """Installs the package in a virtual environment; returns its folder."""
     environment, done = home / "venv", home / "installed"
     if not done.is_file():
         print(f"installing ns3 {VERSION} into {home} (70 MB, once)", file=sys.stderr)
@@ -131,7 +132,7 @@ def installed(home: Path) -> Path:
             "--disable-pip-version-check",
         ]
         try:
-            # Only its libraries and headers are used, so what its bindings need is left out.
+            # Only its libraries and headers are used, so dependencies of its bindings are omitted.
             measure.run(
                 [
                     *pip,
@@ -146,19 +147,19 @@ def installed(home: Path) -> Path:
         except PeerError as e:
             raise PeerError(
                 "ns3 could not be installed: is there a network, and is the registry reachable "
-                f"(PIP_INDEX_URL, PIP_PROXY)? It must have a wheel for this Python and machine, too.\n{e}"
+                f"(PIP_INDEX_URL, PIP_PROXY)? It must also have a wheel for this Python and machine.\n{e}"
             ) from e
         files.write(done, VERSION + "\n")
     found = sorted(environment.glob("lib/python3*/site-packages/ns3"))
     if not found:
         raise PeerError(
-            f"{environment} has no ns3 in it: delete {home} and start again"
+            f"{environment} contains no ns3: delete {home} and start again"
         )
     return found[0]
 
 
 def built(home: Path, package: Path) -> Path:
-    """`ns3_cc/` against the libraries of `package`; compiled again when anything of it changed."""
+    """Compiles `ns3_cc/` against the libraries of `package`, if sources or flags changed."""
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise PeerError("no C++ compiler: install g++, or name one in CXX")
@@ -195,10 +196,11 @@ def library(folder: Path, module: str) -> Path:
 
 
 def translate(job: Job) -> str:
-    """The file that `ns3_cc/job.h` reads. What it cannot do like us is refused."""
+    """Returns the file that `ns3_cc/job.h` reads. Unsupported settings are refused."""
     resolved = job.resolved
     sender, receiver, connection = (
-        alike(resolved["hosts"], t) for t in ("sender", "receiver", "connection")
+        common_settings(resolved["hosts"], t)
+        for t in ("sender", "receiver", "connection")
     )
     switch = resolved["switch"]
     mark = switch.get("mark", {})
@@ -248,8 +250,8 @@ def translate(job: Job) -> str:
     return "\n".join(lines) + "\n"
 
 
-def alike(hosts: Mapping[str, Any], table: str) -> Mapping[str, Any]:
-    """The settings that all groups of hosts have in common: ns-3's are set for all of them at once."""
+def common_settings(hosts: Mapping[str, Any], table: str) -> Mapping[str, Any]:
+    """Returns the settings of all host groups, which must be equal: ns-3's are global."""
     tables = [group[table] for group in hosts.values()]
     if any(t != tables[0] for t in tables):
         raise PeerError(
@@ -260,7 +262,7 @@ def alike(hosts: Mapping[str, Any], table: str) -> Mapping[str, Any]:
 
 
 def watched(job: Job) -> list[tuple[str, str]]:
-    """The ports whose queues are averaged, as node and next node."""
+    """Returns the ports whose queues are averaged, as node and next node."""
     if job.scenario.queue is not None:
         a, b = job.scenario.queue.split("->")
         return [(a, b)]

@@ -1,6 +1,6 @@
 """Ten DCTCP flows over a 10 Gbit/s dumbbell."""
 
-from model import Bound, Scenario
+from model import Scenario, Tolerance
 
 SCENARIO = Scenario(
     name="dumbbell",
@@ -10,8 +10,8 @@ SCENARIO = Scenario(
     quick={"run.duration": "200 ms", "run.warmup": "100 ms"},
     queue="switch0->switch1",
     bounds=[
-        Bound("goodput_gbps", share=0.02),
-        Bound("mean_queue_packets", absolute=2.0),
+        Tolerance("goodput_gbps", share=0.02),
+        Tolerance("mean_queue_packets", absolute=2.0),
     ],
-    remarks=["The queue is that of the bottleneck."],
+    remarks=["The queue is the bottleneck's."],
 )

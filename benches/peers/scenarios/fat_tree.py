@@ -1,9 +1,9 @@
 """Web-search traffic on the three tiers of DX."""
 
-from model import Bound, Scenario
+from model import Scenario, Tolerance
 
-# Of the file: 40 ms, more than its least RTO of 10 ms. A stack without tail loss probes (ns-3) then runs into
-# timeouts wherever a window ends on an odd segment, and the comparison is about nothing else.
+# The file has 40 ms, more than its minimum RTO of 10 ms. A stack without TLP (ns-3) then has an RTO
+# whenever a window ends on an odd segment, and these RTOs dominate the comparison.
 DELACK = {"transport.receiver.delack-timer": "1 ms"}
 
 SCENARIO = Scenario(
@@ -13,13 +13,13 @@ SCENARIO = Scenario(
     full={"traffic.web.flows": "1000", **DELACK},
     quick={"traffic.web.flows": "100", **DELACK},
     queue=None,
-    bounds=[Bound("hops", share=0.02)],
+    bounds=[Tolerance("hops", share=0.02)],
     remarks=[
-        "DX has 100,000 flows; here are as many as a slow peer bears (1000, quick: 100), so packet-hops per "
-        "processor second are the measure.",
-        "The flows are the same ones in every tool: who, when, how much. Which of the equal ways each of "
-        "them takes is a hash that differs, and with a thousand flows it decides which of the long ones meet: "
-        "goodput (until the last byte of the last flow), queues and completion times may differ by that.",
+        "DX has 100,000 flows. The comparison has fewer (1000, quick: 100) because peers are slow, so "
+        "compare packet-hops per CPU second.",
+        "Source, destination, start and size of all flows are equal in every tool. The ECMP hash differs, "
+        "and with a thousand flows it decides which long flows share a path: goodput (until the last byte "
+        "of the last flow), queues and completion times may differ for this reason.",
         "The queue is the mean over all ports of switches, from the start to the last byte.",
     ],
 )

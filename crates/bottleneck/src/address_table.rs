@@ -1,4 +1,4 @@
-//! Which host has which addresses.
+//! Map from addresses to hosts.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,11 +7,11 @@ use lowtide_net::HostId;
 
 use crate::error::BottleneckError;
 
-/// Networks by their length, the longest first; IPv4 as mapped into IPv6.
+/// Networks by prefix length, longest first; IPv4 addresses are mapped into IPv6.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressTable(Vec<(u8, BTreeMap<u128, HostId>)>);
 
-/// An address in 128 bits.
+/// The address in 128 bits; IPv4 mapped into IPv6.
 fn to_u128(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
@@ -24,10 +24,10 @@ fn network_of(address: u128, bits: u8) -> u128 {
 }
 
 impl AddressTable {
-    /// All addresses that share the first `bits` with `network` are at `host`.
+    /// Maps all addresses that share the first `bits` with `network` to `host`.
     ///
     /// # Errors
-    /// They are at another one, or `bits` are more than an address has.
+    /// They are mapped to another host, or `bits` exceeds the address length.
     pub(crate) fn add(
         &mut self,
         network: IpAddr,
@@ -39,18 +39,18 @@ impl AddressTable {
             return Err(BottleneckError::PrefixLength { network, bits, most });
         }
         let bits = bits + (128 - most);
-        let place = self.0.iter().position(|(have, _)| *have <= bits).unwrap_or(self.0.len());
-        if self.0.get(place).is_none_or(|(have, _)| *have != bits) {
-            self.0.insert(place, (bits, BTreeMap::new()));
+        let index = self.0.iter().position(|(have, _)| *have <= bits).unwrap_or(self.0.len());
+        if self.0.get(index).is_none_or(|(have, _)| *have != bits) {
+            self.0.insert(index, (bits, BTreeMap::new()));
         }
-        let before = self.0[place].1.insert(network_of(to_u128(network), bits), host);
+        let before = self.0[index].1.insert(network_of(to_u128(network), bits), host);
         match before {
             Some(other) if other != host => Err(BottleneckError::DuplicateAddress { network }),
             _ => Ok(()),
         }
     }
 
-    /// Where `address` is.
+    /// The host of `address`.
     pub(crate) fn find(&self, address: IpAddr) -> Option<HostId> {
         let address = to_u128(address);
         self.0.iter().find_map(|(bits, hosts)| hosts.get(&network_of(address, *bits)).copied())
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_network_counts() {
+    fn the_longest_prefix_wins() {
         let mut table = AddressTable::default();
         for (network, bits, host) in [
             ("10.77.0.0", 16, 0),
@@ -84,8 +84,8 @@ mod tests {
         ] {
             assert_eq!(table.find(address.parse().unwrap()), host.map(HostId), "{address}");
         }
-        let twice = table.add("10.77.3.9".parse().unwrap(), 24, HostId(5)).unwrap_err();
-        assert!(twice.to_string().contains("10.77.3.9"), "{twice}");
+        let duplicate = table.add("10.77.3.9".parse().unwrap(), 24, HostId(5)).unwrap_err();
+        assert!(duplicate.to_string().contains("10.77.3.9"), "{duplicate}");
         assert!(table.add("10.0.0.1".parse().unwrap(), 33, HostId(5)).is_err());
         table.add("0.0.0.0".parse().unwrap(), 0, HostId(6)).unwrap();
         assert_eq!(table.find("1.2.3.4".parse().unwrap()), Some(HostId(6)));

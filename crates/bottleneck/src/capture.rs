@@ -1,4 +1,4 @@
-//! What passes a host's device, as a capture file.
+//! Capture files of the packets of a host's device.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,37 +12,37 @@ use lowtide_wire::pcapng::{InterfaceId, PcapngWriter};
 
 use crate::error::BottleneckError;
 
-/// Bytes of each packet that are kept: all headers, whatever their options.
+/// Bytes kept per packet: all headers with any options.
 const SNAPLEN: usize = 128;
-/// Bytes that are written at a time.
+/// Bytes per write.
 const WRITE_SIZE: usize = 64 << 10;
 
-/// A capture that is being written, by a thread of its own: a disk must not hold up packets.
+/// A capture with a separate writer thread, so that the disk does not delay packets.
 #[derive(Debug)]
 pub(crate) struct Capture {
     writer: PcapngWriter,
     interface: InterfaceId,
-    /// Until its thread is started.
+    /// Set until the thread is started.
     file: Option<File>,
     pieces: Option<Sender<Vec<u8>>>,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     path: PathBuf,
     temp_path: PathBuf,
-    /// The process has given up privileges.
+    /// Whether the file is written in place, because the process drops privileges.
     in_place: bool,
 }
 
 impl Capture {
-    /// A capture at the host `name`. It is written under another name until [`Self::close`], unless `in_place`: to
-    /// rename it may take privileges that are gone by then.
+    /// Creates a capture for the host `name`. Unless `in_place`, it has a temporary name until
+    /// [`Self::close`]: renaming may need privileges that are dropped by then.
     pub(crate) fn create(path: &Path, name: &str, in_place: bool) -> Result<Self, BottleneckError> {
-        let mut part = path.as_os_str().to_owned();
+        let mut temp_path = path.as_os_str().to_owned();
         if !in_place {
-            part.push(".part");
+            temp_path.push(".part");
         }
-        let part = PathBuf::from(part);
-        let wrong = |error| BottleneckError::Capture { path: path.display().to_string(), error };
-        let file = Some(File::create(&part).map_err(wrong)?);
+        let temp_path = PathBuf::from(temp_path);
+        let failed = |error| BottleneckError::Capture { path: path.display().to_string(), error };
+        let file = Some(File::create(&temp_path).map_err(failed)?);
         let mut writer = PcapngWriter::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
         let interface = writer.interface(name);
         let (pieces, thread) = (None, None);
@@ -53,24 +53,24 @@ impl Capture {
             pieces,
             thread,
             path: path.to_owned(),
-            temp_path: part,
+            temp_path,
             in_place,
         })
     }
 
-    /// Starts its thread, which has the privileges that are left by now.
+    /// Starts the writer thread, with the current privileges.
     pub(crate) fn start(&mut self) -> Result<(), BottleneckError> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         let in_place = self.in_place;
-        let (pieces, waiting) = channel::<Vec<u8>>();
+        let (pieces, received) = channel::<Vec<u8>>();
         let thread = std::thread::Builder::new()
             .name("lowtide-capture".to_owned())
             .spawn(move || {
-                // It may have been started with what another thread still needs.
+                // The thread may have inherited capabilities that only another thread needs.
                 if in_place {
                     privileges::drop_all().map_err(std::io::Error::other)?;
                 }
-                waiting.iter().try_for_each(|piece| file.write_all(&piece))
+                received.iter().try_for_each(|piece| file.write_all(&piece))
             })
             .map_err(|error| BottleneckError::Capture {
                 path: self.path.display().to_string(),
@@ -80,7 +80,7 @@ impl Capture {
         Ok(())
     }
 
-    /// A packet passed at `at`.
+    /// Records a packet that passed at `at`.
     pub(crate) fn packet(&mut self, at: Instant, bytes: &[u8]) {
         let kept = &bytes[..bytes.len().min(SNAPLEN)];
         self.writer.packet(self.interface, at, kept, bytes.len() as u32, "");
@@ -92,12 +92,12 @@ impl Capture {
     fn flush(&mut self) {
         let piece = self.writer.take();
         if let Some(pieces) = &self.pieces {
-            // A writer that has failed says so at the end.
+            // A write error is returned by `close`.
             let _ = pieces.send(piece);
         }
     }
 
-    /// Everything is in the file.
+    /// Writes all pending packets and renames the file.
     pub(crate) fn close(mut self) -> Result<(), BottleneckError> {
         self.flush();
         self.pieces = None;
@@ -105,9 +105,9 @@ impl Capture {
             Some(Ok(written)) => written,
             _ => Err(std::io::Error::other("its thread panicked")),
         };
-        let name =
+        let rename =
             |()| if self.in_place { Ok(()) } else { std::fs::rename(&self.temp_path, &self.path) };
-        written.and_then(name).map_err(|error| BottleneckError::Capture {
+        written.and_then(rename).map_err(|error| BottleneckError::Capture {
             path: self.path.display().to_string(),
             error,
         })

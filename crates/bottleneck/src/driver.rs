@@ -1,4 +1,4 @@
-//! The thread that runs the network by the system's clock.
+//! The thread that runs the network in real time.
 
 use std::net::IpAddr;
 use std::os::fd::AsFd;
@@ -24,50 +24,52 @@ use crate::forwarder::{Forwarder, PortState, ReadBuffers};
 use crate::report::{BottleneckReport, ThreadStats};
 use crate::scheduling::{ThreadConfig, apply};
 
-/// Lateness that no figure notices.
+/// Default tolerance of lateness, too small to affect results.
 const TOLERANCE: Duration = Duration::from_us(100);
-/// IP bytes of a full packet.
-const FULL: u64 = 1500;
-/// Turns after which the processor time is read again.
+/// IP bytes of a full-size packet.
+const FULL_PACKET: u64 = 1500;
+/// Iterations between reads of the CPU time.
 const CPU_READ_INTERVAL: u32 = 1024;
 
-/// One host of the blueprint and what it is reached by.
+/// A host of the blueprint and its device.
 #[derive(Debug)]
 pub struct HostPort {
-    /// Which host.
+    /// The host.
     pub host: HostId,
-    /// Where its packets come from and go to.
+    /// Device for the host's packets.
     pub device: Device,
-    /// What is at it: networks, each as an address and how many of its bits count. Whole addresses have 32 or 128.
+    /// Networks of the host, each an address and a prefix length; 32 or 128 for single addresses.
     pub networks: Vec<(IpAddr, u8)>,
 }
 
-/// What a bottleneck is told beside its blueprint.
+/// Settings of a bottleneck beside its blueprint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BottleneckSettings {
-    /// Whatever is drawn follows from it: faults, loss, markers that mark at random, ECMP.
+    /// Seed of all random draws: faults, loss, random marking, ECMP.
     pub seed: u64,
-    /// The statistics of ports begin so long after the start.
+    /// Delay of the port statistics after the start.
     pub warmup: Duration,
-    /// What goes wrong with what hosts send; nothing by default.
+    /// Faults injected into packets from hosts; none by default.
     pub faults: Vec<(HostId, Faults)>,
-    /// So long before something is due the thread no longer sleeps; zero: it always sleeps.
+    /// Time before a deadline from which on the thread spins; zero: it always sleeps.
     pub spin: Duration,
-    /// The priority of SCHED_FIFO, 1 to 99; `None` for the normal one. A refusal is told in the report.
+    /// Priority of SCHED_FIFO, 1 to 99; `None` for normal scheduling. The report says if it was
+    /// refused.
     pub priority: Option<u8>,
-    /// The core that the thread is to stay on.
+    /// Core to which the thread is pinned.
     pub cpu_core: Option<usize>,
-    /// From when on lateness counts as falling behind; by default 100 us, or the time of a full packet on the
-    /// slowest line if that is longer.
+    /// Lateness that counts as falling behind. Default: 100 us, or the serialization time of a
+    /// full-size packet on the slowest link if that is longer.
     pub tolerance: Option<Duration>,
-    /// How often the queues of switches are looked at; zero for never.
+    /// Interval of sampling switch queues; zero for never.
     pub sample_interval: Duration,
-    /// The thread gives up all capabilities once it has its priority ([`lowtide_live::privileges`]). Captures are then
-    /// written in place, as nobody may have the right to rename them at the end.
+    /// Whether the thread drops all capabilities once it has its priority
+    /// ([`lowtide_live::privileges`]). Captures are then written in place, because renaming them
+    /// may not be permitted.
     pub unprivileged: bool,
-    /// Captures of what passes the devices of hosts.
+    /// Capture files of hosts' devices.
     pub captures: Vec<(HostId, PathBuf)>,
-    /// The most packets under way: what bounds the memory, whatever buffers say.
+    /// Most packets in transit: bounds the memory whatever the port buffers are.
     pub max_packets: usize,
 }
 
@@ -94,8 +96,8 @@ struct Shared {
     state: Mutex<State>,
     names: Vec<String>,
     clock: Clock,
-    /// When it started.
-    before: CpuTimes,
+    /// CPU times at the start.
+    cpu_at_start: CpuTimes,
     wake: EventFd,
     stop: AtomicBool,
     ended: AtomicBool,
@@ -109,24 +111,24 @@ struct State {
 }
 
 impl State {
-    /// Notes what only the thread knows.
+    /// Updates the statistics that only the thread can read.
     fn update_thread_stats(&mut self, devices: &[Device]) {
         self.cpu = thread_cpu_time();
-        for (seat, device) in self.forwarder.ports.iter_mut().zip(devices) {
-            seat.checksum_partial = device.checksum_partial();
+        for (port, device) in self.forwarder.ports.iter_mut().zip(devices) {
+            port.checksum_partial = device.checksum_partial();
         }
     }
 }
 
 impl Forwarder {
-    /// Lets devices look for their neighbours, and says in how long one of them is to do so next.
+    /// Runs due timers of devices. Returns the time until the next one.
     fn run_device_timers(&mut self, devices: &[Device]) -> Option<Duration> {
         let mut next = None;
-        for (seat, device) in devices.iter().enumerate() {
+        for (port, device) in devices.iter().enumerate() {
             let mut due = device.next_timeout();
             if due.is_some_and(|due| due.is_zero()) {
                 if let Err(error) = device.handle_timeout() {
-                    self.on_device_error(seat, &error);
+                    self.on_device_error(port, &error);
                 }
                 due = device.next_timeout();
             }
@@ -143,14 +145,14 @@ impl Shared {
 
     fn report(&self) -> BottleneckReport {
         let state = self.lock();
-        // What was due is the thread's to do: figures end where it was last.
+        // Pending events are left to the thread: statistics end at its last iteration.
         let now = self.clock.now();
-        let State { forwarder: core, scheduling, cpu } = &*state;
+        let State { forwarder, scheduling, cpu } = &*state;
         let after = CpuTimes::read().unwrap_or_default();
-        let stolen = after.steal.saturating_sub(self.before.steal).as_nanos();
-        let stolen = Duration::from_ns(u64::try_from(stolen).unwrap_or(u64::MAX));
-        let thread = ThreadStats { scheduling: scheduling.clone(), cpu: *cpu, steal: stolen };
-        core.report(now, &self.names, thread)
+        let steal = after.steal.saturating_sub(self.cpu_at_start.steal).as_nanos();
+        let steal = Duration::from_ns(u64::try_from(steal).unwrap_or(u64::MAX));
+        let thread = ThreadStats { scheduling: scheduling.clone(), cpu: *cpu, steal };
+        forwarder.report(now, &self.names, thread)
     }
 }
 
@@ -161,7 +163,8 @@ pub struct Bottleneck {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A network with its captures open, whose thread is not started yet: in between a program may give up privileges.
+/// A network whose captures are open and whose thread is not started, so that the program can drop
+/// privileges first.
 #[derive(Debug)]
 pub struct PreparedBottleneck {
     forwarder: Forwarder,
@@ -173,44 +176,42 @@ pub struct PreparedBottleneck {
 }
 
 impl PreparedBottleneck {
-    /// Runs it; its time begins now.
+    /// Starts the network; its time begins now.
     ///
     /// # Errors
-    /// No thread.
+    /// The thread cannot be started.
     pub fn start(self) -> Result<Bottleneck, BottleneckError> {
-        let Self { forwarder: mut core, names, devices, thread_config: wish, spin, unprivileged } =
-            self;
-        let captures = core.ports.iter_mut().filter_map(|s| s.capture.as_mut());
+        let Self { mut forwarder, names, devices, thread_config, spin, unprivileged } = self;
+        let captures = forwarder.ports.iter_mut().filter_map(|s| s.capture.as_mut());
         captures.map(Capture::start).fold(Ok(()), Result::and)?;
         let system = |what| move |error: std::io::Error| BottleneckError::System { what, error };
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
-            .map_err(|e| system("make an event descriptor")(e.into()))?;
-        let state = State { forwarder: core, scheduling: String::new(), cpu: Duration::ZERO };
+            .map_err(|e| system("create an event descriptor")(e.into()))?;
+        let state = State { forwarder, scheduling: String::new(), cpu: Duration::ZERO };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             names,
             clock: Clock::start(),
-            before: CpuTimes::read().unwrap_or_default(),
+            cpu_at_start: CpuTimes::read().unwrap_or_default(),
             wake,
             stop: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         });
-        let theirs = Arc::clone(&shared);
+        let for_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("lowtide-bottleneck".to_owned())
-            .spawn(move || run(&theirs, &devices, (wish, unprivileged), spin))
+            .spawn(move || run(&for_thread, &devices, (thread_config, unprivileged), spin))
             .map_err(system("start a thread"))?;
         Ok(Bottleneck { shared, thread: Some(thread) })
     }
 }
 
 impl Bottleneck {
-    /// Runs `blueprint` with these ports; its time begins now. Hosts without a port exist, but nothing reaches
-    /// them.
+    /// Runs `blueprint` with these ports; its time begins now. Hosts without a port exist but are
+    /// unreachable.
     ///
     /// # Errors
-    /// A network that cannot be, two ports for one host, an address at two hosts, a capture that cannot be written, no
-    /// thread.
+    /// Those of [`Self::prepare`], or the thread cannot be started.
     pub fn start(
         blueprint: &Blueprint,
         ports: Vec<HostPort>,
@@ -222,7 +223,8 @@ impl Bottleneck {
     /// Prepares the bottleneck without starting its thread.
     ///
     /// # Errors
-    /// A network that cannot be, two ports for one host, an address at two hosts, a capture that cannot be written.
+    /// An invalid network, two ports for one host, an address at two hosts, a capture that cannot
+    /// be created.
     pub fn prepare(
         blueprint: &Blueprint,
         ports: Vec<HostPort>,
@@ -231,24 +233,24 @@ impl Bottleneck {
         let hosts = blueprint.hosts.len();
         let mut table = AddressTable::default();
         let mut by_host = vec![None; hosts];
-        let (mut seats, mut devices) = (Vec::new(), Vec::new());
+        let (mut port_states, mut devices) = (Vec::new(), Vec::new());
         for port in ports {
             let host = port.host;
-            let Some(place) = by_host.get_mut(host.0 as usize) else {
+            let Some(slot) = by_host.get_mut(host.0 as usize) else {
                 return Err(BottleneckError::NoHost { host: host.0, hosts });
             };
             let name = blueprint.hosts[host.0 as usize].as_str();
-            if place.replace(seats.len()).is_some() {
+            if slot.replace(port_states.len()).is_some() {
                 return Err(BottleneckError::DuplicatePort(name.to_owned()));
             }
             for (network, bits) in port.networks {
                 table.add(network, bits, host)?;
             }
-            let wanted = settings.captures.iter().find(|(at, _)| *at == host);
-            let capture = wanted
+            let capture_path = settings.captures.iter().find(|(at, _)| *at == host);
+            let capture = capture_path
                 .map(|(_, path)| Capture::create(path, name, settings.unprivileged))
                 .transpose()?;
-            seats.push(PortState {
+            port_states.push(PortState {
                 host,
                 device_error: None,
                 device_drops: 0,
@@ -257,61 +259,61 @@ impl Bottleneck {
             });
             devices.push(port.device);
         }
-        let plan = EngineConfig {
+        let engine_config = EngineConfig {
             seed: settings.seed,
             warmup: settings.warmup,
             max_packets: settings.max_packets,
             sample_interval: settings.sample_interval,
             faults: settings.faults.clone(),
         };
-        let engine = Engine::new(blueprint, &plan, table)?;
+        let engine = Engine::new(blueprint, &engine_config, table)?;
         let tolerance = settings.tolerance.unwrap_or_else(|| tolerance(blueprint));
-        let (pace, nowhere) = (FidelityStats::default(), 0);
-        let core = Forwarder {
+        let forwarder = Forwarder {
             engine,
-            ports: seats,
+            ports: port_states,
             by_host,
-            fidelity: pace,
+            fidelity: FidelityStats::default(),
             tolerance,
-            no_device_drops: nowhere,
+            no_device_drops: 0,
         };
-        let wish = ThreadConfig { priority: settings.priority, cpu_core: settings.cpu_core };
+        let thread_config =
+            ThreadConfig { priority: settings.priority, cpu_core: settings.cpu_core };
         let (spin, unprivileged) = (settings.spin, settings.unprivileged);
         Ok(PreparedBottleneck {
-            forwarder: core,
+            forwarder,
             names: blueprint.hosts.clone(),
             devices,
-            thread_config: wish,
+            thread_config,
             spin,
             unprivileged,
         })
     }
 
-    /// Time since the start: instants of the report, of link failures and of captures count from there.
+    /// Time since the start; times in the report, of link failures and in captures refer to it.
     pub fn now(&self) -> Instant {
         self.shared.clock.now()
     }
 
-    /// How things stand.
+    /// A report of the current state.
     pub fn report(&self) -> BottleneckReport {
         self.shared.report()
     }
 
-    /// The first device that is gone, and why: an interface that was removed, a host that has ended.
+    /// The first failed device and its error: for example an interface that was removed.
     pub fn failed_device(&self) -> Option<(HostId, String)> {
         let state = self.shared.lock();
         state.forwarder.ports.iter().find_map(|s| Some((s.host, s.device_error.clone()?)))
     }
 
-    /// Whether the thread has ended by itself: every device is gone.
+    /// Whether the thread has ended because every device failed.
     pub fn has_ended(&self) -> bool {
         self.shared.ended.load(Ordering::Acquire)
     }
 
-    /// Ends it; what is under way is lost.
+    /// Stops the network; packets in transit are lost.
     ///
     /// # Errors
-    /// A capture could not be written to its end.
+    /// A capture could not be completed.
     pub fn stop(mut self) -> Result<BottleneckReport, BottleneckError> {
         self.end();
         let report = self.shared.report();
@@ -322,9 +324,9 @@ impl Bottleneck {
     fn end(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         self.shared.stop.store(true, Ordering::Release);
-        // Full means that it is awake already.
+        // If the counter is full, the thread is awake already.
         let _ = self.shared.wake.write(1);
-        // A panic has been printed; there is nothing more to say here.
+        // The panic message has been printed already.
         let _ = thread.join();
     }
 
@@ -338,30 +340,30 @@ impl Bottleneck {
 impl Drop for Bottleneck {
     fn drop(&mut self) {
         self.end();
-        // Whoever wants to know calls `stop`.
+        // Callers that need the error call `stop`.
         let _ = self.close();
     }
 }
 
-/// What the slowest line of a switch needs for a full packet, if that is longer than what no figure notices.
+/// Serialization time of a full-size packet on the slowest link, at least [`TOLERANCE`].
 fn tolerance(blueprint: &Blueprint) -> Duration {
-    let lines = blueprint.links.iter().flat_map(|link| {
-        let size = Bytes::new(FULL + link.framing.overhead());
+    let times = blueprint.links.iter().flat_map(|link| {
+        let size = Bytes::new(FULL_PACKET + link.framing.overhead());
         [link.from_a.rate, link.from_b.rate].map(|rate| rate.serialization(size))
     });
-    lines.max().unwrap_or(TOLERANCE).max(TOLERANCE)
+    times.max().unwrap_or(TOLERANCE).max(TOLERANCE)
 }
 
 fn run(
     shared: &Shared,
     devices: &[Device],
-    (wish, unprivileged): (ThreadConfig, bool),
+    (thread_config, unprivileged): (ThreadConfig, bool),
     spin: Duration,
 ) {
-    let _over = ExitGuard(shared);
-    shared.lock().scheduling = apply(wish);
+    let _guard = ExitGuard(shared);
+    shared.lock().scheduling = apply(thread_config);
     if unprivileged && let Err(error) = privileges::drop_all() {
-        // Nobody reads packets with more than was promised.
+        // Do not read packets with more privileges than promised.
         let mut state = shared.lock();
         return state
             .forwarder
@@ -369,36 +371,38 @@ fn run(
             .iter_mut()
             .for_each(|s| s.device_error = Some(error.to_string()));
     }
-    let mut room = ReadBuffers::default();
-    let mut eyes = PollSet::new(shared, devices);
-    let mut turns = 0_u32;
+    let mut buffers = ReadBuffers::default();
+    let mut poll_set = PollSet::new(shared, devices);
+    let mut iterations = 0_u32;
     while !shared.stop.load(Ordering::Acquire) {
         let began = shared.clock.now();
         let mut state = shared.lock();
-        state.forwarder.run_iteration(devices, &eyes.ready, &mut room, &mut || shared.clock.now());
+        state
+            .forwarder
+            .run_iteration(devices, &poll_set.ready, &mut buffers, &mut || shared.clock.now());
         let next = state.forwarder.engine.next();
-        if turns.is_multiple_of(CPU_READ_INTERVAL) {
+        if iterations.is_multiple_of(CPU_READ_INTERVAL) {
             state.update_thread_stats(devices);
         }
-        let talk = state.forwarder.run_device_timers(devices);
-        turns = turns.wrapping_add(1);
+        let device_timer = state.forwarder.run_device_timers(devices);
+        iterations = iterations.wrapping_add(1);
         let now = shared.clock.now();
         state.forwarder.fidelity.loop_iteration.add(now.saturating_since(began).as_ns());
-        let gone = state.forwarder.ports.iter().filter(|s| s.device_error.is_some()).count();
-        if gone > eyes.closed {
-            eyes.close(gone, &state.forwarder.ports);
+        let failed = state.forwarder.ports.iter().filter(|s| s.device_error.is_some()).count();
+        if failed > poll_set.closed {
+            poll_set.close(failed, &state.forwarder.ports);
         }
         drop(state);
-        if gone == devices.len() && gone > 0 {
+        if failed == devices.len() && failed > 0 {
             break;
         }
         let left = next.map(|at| at.saturating_since(now).saturating_sub(spin));
-        eyes.wait(left.into_iter().chain(talk).min());
+        poll_set.wait(left.into_iter().chain(device_timer).min());
     }
     shared.lock().update_thread_stats(devices);
 }
 
-/// Says so when the thread ends, even by a panic.
+/// Marks the thread as ended, even after a panic.
 struct ExitGuard<'a>(&'a Shared);
 
 impl Drop for ExitGuard<'_> {
@@ -407,61 +411,61 @@ impl Drop for ExitGuard<'_> {
     }
 }
 
-/// What the thread waits for.
+/// The descriptors that the thread polls.
 struct PollSet<'a> {
     shared: &'a Shared,
     devices: &'a [Device],
-    /// The call, then the devices that are not gone.
+    /// The eventfd, then the devices that have not failed.
     fds: Vec<PollFd<'a>>,
-    /// The device of each of them.
+    /// Device index of each of them.
     numbers: Vec<usize>,
-    /// By device: it may have something.
+    /// By device: whether it may be readable.
     ready: Vec<bool>,
-    /// Devices that are gone.
+    /// Number of failed devices.
     closed: usize,
 }
 
 impl<'a> PollSet<'a> {
     fn new(shared: &'a Shared, devices: &'a [Device]) -> Self {
         let ready = vec![true; devices.len()];
-        let mut eyes =
+        let mut poll_set =
             Self { shared, devices, fds: Vec::new(), numbers: Vec::new(), ready, closed: 0 };
-        eyes.close(0, &[]);
-        eyes
+        poll_set.close(0, &[]);
+        poll_set
     }
 
-    /// So many devices are gone.
-    fn close(&mut self, closed: usize, seats: &[PortState]) {
+    /// Rebuilds the set for `closed` failed devices.
+    fn close(&mut self, closed: usize, ports: &[PortState]) {
         self.closed = closed;
         self.fds.clear();
         self.numbers.clear();
         self.fds.push(PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN));
         for (i, device) in self.devices.iter().enumerate() {
-            if seats.get(i).is_none_or(|s| s.device_error.is_none()) {
+            if ports.get(i).is_none_or(|s| s.device_error.is_none()) {
                 self.fds.push(PollFd::new(device.as_fd(), PollFlags::POLLIN));
                 self.numbers.push(i);
             }
         }
     }
 
-    /// Until a packet comes, somebody calls, or `left` is over.
+    /// Waits for a packet, a stop, or the time `left`.
     fn wait(&mut self, left: Option<Duration>) {
         let timeout =
             left.map(|left| TimeSpec::nanoseconds(i64::try_from(left.as_ns()).unwrap_or(i64::MAX)));
-        // A signal is no reason to end; what went wrong with a device shows when it is read.
+        // A signal has no effect; errors of a device show when it is read.
         let _ = ppoll(&mut self.fds, timeout, None);
-        let mut has = self.fds.iter().map(|fd| fd.any().unwrap_or(false));
-        if has.next().unwrap_or(false) {
+        let mut readable = self.fds.iter().map(|fd| fd.any().unwrap_or(false));
+        if readable.next().unwrap_or(false) {
             let _ = self.shared.wake.read();
         }
         self.ready.fill(false);
-        for (number, has) in self.numbers.iter().zip(has) {
-            self.ready[*number] = has;
+        for (number, readable) in self.numbers.iter().zip(readable) {
+            self.ready[*number] = readable;
         }
     }
 }
 
-/// Processor time of this thread.
+/// CPU time of this thread.
 fn thread_cpu_time() -> Duration {
     let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
     let ns = nix::time::clock_gettime(clock).map_or(0, |t| t.num_nanoseconds());

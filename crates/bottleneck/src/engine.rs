@@ -1,9 +1,9 @@
-//! The network in its own time, with the bytes of its packets.
+//! The network in virtual time, with the bytes of its packets.
 //!
-//! Contract: no device, no clock. Packets come with [`Engine::arrive`] at an instant of the caller, never earlier than
-//! one before; [`Engine::advance`] lets everything happen up to and with an instant and hands over what has
-//! reached its host. How a port decides is `net`'s alone: the same calls at the same instants give what the simulator
-//! gives.
+//! Contract: no device, no clock. Packets enter through [`Engine::arrive`] at increasing instants.
+//! [`Engine::advance`] handles all events up to and including an instant and delivers packets that
+//! have reached their host. All port decisions are made by `net`: equal calls at equal instants
+//! give the simulator's results.
 
 use lowtide_net::{Blueprint, HostId, Network, Packet, PortView};
 use lowtide_sim::{Entity, Scheduler, Seed};
@@ -17,53 +17,53 @@ use crate::header::{parse_header, set_ecn};
 use crate::histogram::Histogram;
 use crate::slab::Slab;
 
-/// Events of packets that a fault holds back, by their key.
+/// Event kind: release of a packet delayed by a fault, by its key.
 const DELAYED_KIND: u8 = 1;
-/// The event of looking at the queues.
+/// Event kind: sampling of the queues.
 const SAMPLE_KIND: u8 = 2;
-/// What [`Scheduler::pop_before`] must be told for "up to and with".
+/// Makes the exclusive bound of [`Scheduler::pop_before`] inclusive.
 const NEXT: Duration = Duration::from_ps(1);
 
-/// What becomes of a packet that has reached its host.
+/// Receives packets that have reached their host.
 pub(crate) trait Deliver {
-    /// It was due at `due`.
+    /// Delivers a packet that was due at `due`.
     fn deliver(&mut self, host: HostId, due: Instant, bytes: &[u8]);
 }
 
-/// What the network is told beside its blueprint.
+/// Configuration of the engine beside its blueprint.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineConfig {
     pub(crate) seed: u64,
-    /// Statistics begin then.
+    /// Delay of the statistics after the start.
     pub(crate) warmup: Duration,
-    /// The most packets under way.
+    /// Most packets in transit.
     pub(crate) max_packets: usize,
-    /// How often queues are looked at; zero for never.
+    /// Interval of sampling queues; zero for never.
     pub(crate) sample_interval: Duration,
     pub(crate) faults: Vec<(HostId, Faults)>,
 }
 
-/// Packets that never met the network, and why.
+/// Packets dropped before they entered the network, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IngressDrops {
-    /// No IP packets.
+    /// Not IP packets.
     pub malformed: u64,
-    /// For addresses of no host.
+    /// To addresses of no host.
     pub unknown_destination: u64,
-    /// For a group, which nobody here joins: routers and neighbours that hosts look for.
+    /// To multicast addresses, which no host joins: router and neighbour discovery.
     pub multicast: u64,
-    /// For the host that sent them.
+    /// To the host that sent them.
     pub to_self: u64,
-    /// That found no room for their bytes: more were under way than [`crate::BottleneckSettings::max_packets`].
+    /// Without a buffer: more than [`crate::BottleneckSettings::max_packets`] were in transit.
     pub no_buffer: u64,
 }
 
-/// The queue of a port at an instant.
+/// A sample of a port's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortQueueSample {
-    /// Since the start.
+    /// Time since the start.
     pub at: Instant,
-    /// Number of the port, as [`Network::ports`] counts.
+    /// Index of the port in [`Network::ports`].
     pub port: u32,
     /// Packets, as the port counts them.
     pub packets: u32,
@@ -71,18 +71,18 @@ pub struct PortQueueSample {
     pub bytes: u64,
 }
 
-/// What one host has sent and got.
+/// Packets sent and received by a host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostCounters {
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) delivered: u64,
     pub(crate) delivered_bytes: u64,
-    /// Nanoseconds in queues of switches of each packet that it got.
+    /// Queueing delay in switches of each packet delivered to the host, ns.
     pub(crate) queueing_delay: Histogram,
 }
 
-/// See the module.
+/// The network and the bytes of its packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     network: Network,
@@ -92,9 +92,9 @@ pub(crate) struct Engine {
     fault_injectors: Vec<Option<Box<FaultInjector>>>,
     counters: Vec<HostCounters>,
     ingress_drops: IngressDrops,
-    /// Packets that a fault holds back, by key.
+    /// Packets delayed by a fault, by key.
     delayed: Vec<Option<Packet>>,
-    /// Ports whose queues are looked at.
+    /// Ports whose queues are sampled.
     sampled: Vec<u32>,
     sample_interval: Duration,
     samples: Vec<PortQueueSample>,
@@ -103,60 +103,60 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         blueprint: &Blueprint,
-        plan: &EngineConfig,
+        config: &EngineConfig,
         table: AddressTable,
     ) -> Result<Self, BottleneckError> {
         let mut blueprint = blueprint.clone();
         let hosts = blueprint.hosts.len();
-        let mut faulty: Vec<Option<Box<FaultInjector>>> = vec![None; hosts];
-        for (host, faults) in &plan.faults {
-            let Some(place) = faulty.get_mut(host.0 as usize) else {
+        let mut fault_injectors: Vec<Option<Box<FaultInjector>>> = vec![None; hosts];
+        for (host, faults) in &config.faults {
+            let Some(slot) = fault_injectors.get_mut(host.0 as usize) else {
                 return Err(BottleneckError::NoHost { host: host.0, hosts });
             };
-            *place = FaultInjector::new(faults, plan.seed, host.0);
+            *slot = FaultInjector::new(faults, config.seed, host.0);
             let lines = blueprint.links.iter_mut().flat_map(|link| {
                 let (a, b) = (link.a, link.b);
                 [(a, &mut link.from_a), (b, &mut link.from_b)]
             });
             let own = lines.filter(|(node, _)| *node == lowtide_net::NodeId::Host(*host));
-            // Without a word of faults a line keeps the loss of its scenario.
+            // Without a loss fault a link keeps the loss of its scenario.
             own.filter(|_| faults.loss.as_ppb() > 0).for_each(|(_, line)| line.loss = faults.loss);
         }
-        let mut network = Network::build(&blueprint, plan.seed, Duration::ZERO, plan.warmup)?;
+        let mut network = Network::build(&blueprint, config.seed, Duration::ZERO, config.warmup)?;
         network.record_drops();
         network.measure_queueing();
-        let mut sched = Scheduler::new(Seed::derive(plan.seed, "bottleneck", 0, "order"));
+        let mut sched = Scheduler::new(Seed::derive(config.seed, "bottleneck", 0, "order"));
         network.prime(&mut sched);
         let mut sampled = Vec::new();
-        if plan.sample_interval > Duration::ZERO {
+        if config.sample_interval > Duration::ZERO {
             let ports = network.ports().zip(0..);
             sampled.extend(ports.filter(|(port, _)| port.at_switch).map(|(_, i)| i));
-            sched.at(Instant::ZERO + plan.sample_interval, Entity::new(SAMPLE_KIND, 0));
+            sched.at(Instant::ZERO + config.sample_interval, Entity::new(SAMPLE_KIND, 0));
         }
         Ok(Self {
             network,
             sched,
-            slab: Slab::new(plan.max_packets),
+            slab: Slab::new(config.max_packets),
             table,
-            fault_injectors: faulty,
+            fault_injectors,
             counters: vec![HostCounters::default(); hosts],
             ingress_drops: IngressDrops::default(),
             delayed: Vec::new(),
             sampled,
-            sample_interval: plan.sample_interval,
+            sample_interval: config.sample_interval,
             samples: Vec::new(),
         })
     }
 
-    /// A packet comes from the device of `from`. Whatever was due before `now` must have been let happen.
+    /// Handles a packet from the device of `from`. All events before `now` must have been handled.
     pub(crate) fn arrive(&mut self, now: Instant, from: HostId, bytes: &[u8]) {
-        let Some(seen) = parse_header(bytes) else {
+        let Some(header) = parse_header(bytes) else {
             self.ingress_drops.malformed += 1;
             return;
         };
-        let Some(dst) = self.table.find(seen.dst).filter(|_| !seen.dst.is_multicast()) else {
-            let group = seen.dst.is_multicast();
-            let count = if group {
+        let Some(dst) = self.table.find(header.dst).filter(|_| !header.dst.is_multicast()) else {
+            let multicast = header.dst.is_multicast();
+            let count = if multicast {
                 &mut self.ingress_drops.multicast
             } else {
                 &mut self.ingress_drops.unknown_destination
@@ -169,39 +169,40 @@ impl Engine {
             return;
         }
         let Some(key) = self.store(bytes) else { return };
-        if let Some(tally) = self.counters.get_mut(from.0 as usize) {
-            tally.sent += 1;
-            tally.sent_bytes += seen.len as u64;
+        if let Some(counters) = self.counters.get_mut(from.0 as usize) {
+            counters.sent += 1;
+            counters.sent_bytes += header.len as u64;
         }
-        let mut ecn = seen.ecn;
-        let mut fate = crate::faults::FaultOutcome::default();
-        if let Some(faulty) = self.fault_injectors.get_mut(from.0 as usize).and_then(Option::as_mut)
+        let mut ecn = header.ecn;
+        let mut outcome = crate::faults::FaultOutcome::default();
+        if let Some(injector) =
+            self.fault_injectors.get_mut(from.0 as usize).and_then(Option::as_mut)
         {
-            let place = self.slab.get(key);
-            let ip = place.get_mut(..seen.len).unwrap_or_default();
-            (ecn, fate) = faulty.apply(ip, ecn);
+            let buffer = self.slab.get(key);
+            let ip = buffer.get_mut(..header.len).unwrap_or_default();
+            (ecn, outcome) = injector.apply(ip, ecn);
         }
         let packet = Packet {
             segment: Segment {
                 ecn,
-                src_port: seen.src_port,
-                dst_port: seen.dst_port,
+                src_port: header.src_port,
+                dst_port: header.dst_port,
                 ..Segment::default()
             },
             src: from,
             dst,
-            size: seen.len as u32,
+            size: header.len as u32,
             src_conn: key,
             dst_conn: 0,
-            class: seen.dscp,
+            class: header.dscp,
         };
-        if fate.duplicate {
-            let again = self.slab.get(key).to_vec();
-            if let Some(key) = self.store(&again) {
-                self.enter_network(now, &Packet { src_conn: key, ..packet }, fate.delay);
+        if outcome.duplicate {
+            let copy = self.slab.get(key).to_vec();
+            if let Some(key) = self.store(&copy) {
+                self.enter_network(now, &Packet { src_conn: key, ..packet }, outcome.delay);
             }
         }
-        self.enter_network(now, &packet, fate.delay);
+        self.enter_network(now, &packet, outcome.delay);
     }
 
     fn store(&mut self, bytes: &[u8]) -> Option<u32> {
@@ -210,19 +211,19 @@ impl Engine {
         key
     }
 
-    /// The packet meets its host's line, now or later.
+    /// Sends a packet into its host's link, now or after `late`.
     fn enter_network(&mut self, now: Instant, packet: &Packet, late: Option<Duration>) {
         let Some(late) = late else { return self.send(now, packet) };
-        let place = packet.src_conn as usize;
-        if place >= self.delayed.len() {
-            self.delayed.resize(place + 1, None);
+        let index = packet.src_conn as usize;
+        if index >= self.delayed.len() {
+            self.delayed.resize(index + 1, None);
         }
-        self.delayed[place] = Some(*packet);
+        self.delayed[index] = Some(*packet);
         self.sched.at(now + late, Entity::new(DELAYED_KIND, packet.src_conn));
     }
 
     fn send(&mut self, now: Instant, packet: &Packet) {
-        // Whether it was dropped is told with all the others.
+        // Drops are collected from the network below.
         let _ = self.network.send(now, packet, &mut self.sched);
         self.release_dropped();
     }
@@ -233,7 +234,7 @@ impl Engine {
         }
     }
 
-    /// Lets everything happen up to and with `now`.
+    /// Handles all events up to and including `now`.
     pub(crate) fn advance(&mut self, now: Instant, out: &mut impl Deliver) {
         while let Some((at, entity)) = self.sched.pop_before(now + NEXT) {
             match entity.kind() {
@@ -263,10 +264,10 @@ impl Engine {
         if packet.segment.ecn == Ecn::Ce {
             set_ecn(bytes, Ecn::Ce);
         }
-        if let Some(tally) = self.counters.get_mut(delivery.host.0 as usize) {
-            tally.delivered += 1;
-            tally.delivered_bytes += u64::from(packet.size);
-            tally.queueing_delay.add(delivery.queueing_delay.as_ns());
+        if let Some(counters) = self.counters.get_mut(delivery.host.0 as usize) {
+            counters.delivered += 1;
+            counters.delivered_bytes += u64::from(packet.size);
+            counters.queueing_delay.add(delivery.queueing_delay.as_ns());
         }
         out.deliver(delivery.host, due, bytes);
         self.slab.forget(packet.src_conn);
@@ -281,12 +282,12 @@ impl Engine {
         self.sched.at(at + self.sample_interval, Entity::new(SAMPLE_KIND, 0));
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.sched.peek_time()
     }
 
-    /// Packets whose bytes are kept: those under way.
+    /// Packets in transit, whose bytes are kept.
     pub(crate) fn in_transit(&self) -> usize {
         self.slab.len()
     }
@@ -309,7 +310,7 @@ impl Engine {
         &self.samples
     }
 
-    /// A copy of the network with its figures brought up to `at`, which nothing due is before.
+    /// A copy of the network with its statistics brought up to `at`; no event may be due before.
     pub(crate) fn snapshot(&self, at: Instant) -> NetworkSnapshot {
         let mut network = self.network.clone();
         network.finish(at);
@@ -317,7 +318,7 @@ impl Engine {
     }
 }
 
-/// What ports have seen up to an instant.
+/// Port statistics up to an instant.
 pub(crate) struct NetworkSnapshot(Network);
 
 impl NetworkSnapshot {

@@ -1,4 +1,4 @@
-//! Why there is no bottleneck, and what to do about it.
+//! Errors of the bottleneck, and what to do about them.
 
 use std::io;
 use std::net::IpAddr;
@@ -7,62 +7,62 @@ use lowtide_live::LiveError;
 use lowtide_net::BlueprintError;
 use thiserror::Error;
 
-/// Why a bottleneck could not be started.
+/// An error of starting a bottleneck.
 #[derive(Debug, Error)]
 pub enum BottleneckError {
-    /// A fault that is not written as this crate reads it.
+    /// Fault with invalid syntax.
     #[error(
-        "`{0}` is no fault: write KIND=SHARE with a share of 0 to 100 % and one of loss, duplicate, corrupt, ce, \
+        "`{0}` is not a fault: write KIND=SHARE with a share of 0 to 100 % and one of loss, duplicate, corrupt, ce, \
          bleach, as `loss=1%`, or `reorder=1%/2ms`"
     )]
     Fault(String),
-    /// Faults or a port of a host that there is not.
+    /// Faults or a port of an unknown host.
     #[error("there is no host of number {host}: the network has {hosts} hosts")]
     NoHost {
-        /// Its number.
+        /// Number of the host.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: usize,
     },
     /// Two ports for one host.
     #[error("host `{0}` has two ports: a host has one")]
     DuplicatePort(String),
     /// One address at two hosts.
-    #[error("{network} is at two hosts: each needs addresses of its own")]
+    #[error("{network} is at two hosts: each host needs its own addresses")]
     DuplicateAddress {
-        /// It.
+        /// The address.
         network: IpAddr,
     },
-    /// A network longer than its addresses.
-    #[error("{network}/{bits} is no network: an address has {most} bits")]
+    /// The prefix length exceeds the address length.
+    #[error("{network}/{bits} is not a network: an address has {most} bits")]
     PrefixLength {
-        /// Its address.
+        /// Address of the network.
         network: IpAddr,
-        /// What was said.
+        /// Its prefix length.
         bits: u8,
-        /// The most.
+        /// Length of the address, bits.
         most: u8,
     },
-    /// The network cannot be.
+    /// The network is invalid.
     #[error(transparent)]
     Blueprint(#[from] BlueprintError),
-    /// A device or a namespace.
+    /// An error of a device or a namespace.
     #[error(transparent)]
     Live(#[from] LiveError),
     /// A capture that cannot be written.
     #[error("cannot write the capture {path}: {error}")]
     Capture {
-        /// Where to.
+        /// Path of the file.
         path: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// Something that the system refused.
+    /// A system call failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }

@@ -1,9 +1,9 @@
-//! What goes wrong on the way from a host into the network, on purpose.
+//! Fault injection on packets from a host into the network.
 //!
-//! Contract: a fault meets a packet between its host's device and its host's line, before anything else; each kind
-//! of each host has a generator of its own, so that one share changes no other's draws. In this order: the ECN
-//! codepoint is bleached, CE is set, a bit is flipped, the packet is late, there is a second one. Loss is the
-//! line's own ([`lowtide_net::LineSpec::loss`]).
+//! Contract: faults apply between a host's device and its link. Each kind of fault of each host has
+//! its own random generator, so changing one probability does not change the draws of another.
+//! Order: the ECN codepoint is bleached, CE is set, a bit is flipped, the packet is delayed, it is
+//! duplicated. Loss is a property of the link ([`lowtide_net::LineSpec::loss`]).
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Fraction, parse_duration, parse_fraction};
@@ -12,34 +12,34 @@ use lowtide_wire::Ecn;
 use crate::error::BottleneckError;
 use crate::header::set_ecn;
 
-/// Shares of the packets that a host sends; all zero unless set.
+/// Probabilities of faults per packet from a host; zero by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Faults {
-    /// Lost on the line.
+    /// Loss on the link.
     pub loss: Fraction,
-    /// Held back, so that others overtake.
+    /// Delay, so that later packets overtake.
     pub reorder: Fraction,
-    /// For how long they are held back.
+    /// Delay of a reordered packet.
     pub reorder_delay: Duration,
-    /// Sent a second time, right behind the first.
+    /// Duplication, directly behind the original.
     pub duplicate: Fraction,
-    /// One bit of it is wrong, anywhere but where no checksum looks (the version; with IPv6 the first six bytes and
-    /// the hop limit).
+    /// Flip of one random bit. Excluded are bits that no checksum covers: the version; with IPv6
+    /// the first six bytes and the hop limit.
     pub corrupt: Fraction,
-    /// CE is set on those that are ECN-capable.
+    /// CE set on an ECN-capable packet.
     pub ce: Fraction,
-    /// Made not ECN-capable, CE included.
+    /// ECN codepoint cleared, also from CE.
     pub bleach: Fraction,
 }
 
 impl Default for Faults {
     fn default() -> Self {
         let none = Fraction::ZERO;
-        let late = Duration::from_ms(1);
+        let delay = Duration::from_ms(1);
         Self {
             loss: none,
             reorder: none,
-            reorder_delay: late,
+            reorder_delay: delay,
             duplicate: none,
             corrupt: none,
             ce: none,
@@ -49,53 +49,56 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Adds the fault `text`: `KIND=SHARE`, for instance `loss=1%`, or `reorder=1%/2ms` with the delay of those that
-    /// are late.
+    /// Sets the fault `text`: `KIND=SHARE`, for example `loss=1%`, or `reorder=1%/2ms` with the
+    /// delay of reordered packets.
     ///
     /// # Errors
-    /// Another kind, or no share from 0 to 100 %.
+    /// The kind is unknown, or the share is not from 0 to 100 %.
     pub fn set(&mut self, text: &str) -> Result<(), BottleneckError> {
-        let wrong = || BottleneckError::Fault(text.to_owned());
-        let (kind, value) = text.split_once('=').ok_or_else(wrong)?;
-        let (share, late) = match value.split_once('/') {
-            Some((share, late)) => (share, Some(parse_duration(late.trim()).map_err(|_| wrong())?)),
+        let invalid = || BottleneckError::Fault(text.to_owned());
+        let (kind, value) = text.split_once('=').ok_or_else(invalid)?;
+        let (share, delay) = match value.split_once('/') {
+            Some((share, delay)) => {
+                (share, Some(parse_duration(delay.trim()).map_err(|_| invalid())?))
+            }
             None => (value, None),
         };
-        let share = parse_fraction(share.trim()).map_err(|_| wrong())?;
-        if !(0..=1_000_000_000).contains(&share.as_ppb()) || (late.is_some() && kind != "reorder") {
-            return Err(wrong());
+        let share = parse_fraction(share.trim()).map_err(|_| invalid())?;
+        if !(0..=1_000_000_000).contains(&share.as_ppb()) || (delay.is_some() && kind != "reorder")
+        {
+            return Err(invalid());
         }
-        let place = match kind.trim() {
+        let field = match kind.trim() {
             "loss" => &mut self.loss,
             "reorder" => &mut self.reorder,
             "duplicate" => &mut self.duplicate,
             "corrupt" => &mut self.corrupt,
             "ce" => &mut self.ce,
             "bleach" => &mut self.bleach,
-            _ => return Err(wrong()),
+            _ => return Err(invalid()),
         };
-        *place = share;
-        self.reorder_delay = late.unwrap_or(self.reorder_delay);
+        *field = share;
+        self.reorder_delay = delay.unwrap_or(self.reorder_delay);
         Ok(())
     }
 }
 
-/// What went wrong so far, packets.
+/// Packets with injected faults so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultCounts {
-    /// Held back.
+    /// Delayed.
     pub reordered: u64,
-    /// Sent a second time.
+    /// Duplicated.
     pub duplicated: u64,
-    /// With a wrong bit.
+    /// With a flipped bit.
     pub corrupted: u64,
-    /// On which CE was set, by this and not by a marker.
+    /// On which CE was set by fault injection.
     pub ce: u64,
-    /// That were ECN-capable and are not any more.
+    /// ECN-capable packets whose codepoint was cleared.
     pub bleached: u64,
 }
 
-/// A share, and its draws.
+/// A probability and its random generator.
 #[derive(Clone, Debug)]
 struct FaultProbability {
     ppb: u64,
@@ -103,8 +106,8 @@ struct FaultProbability {
 }
 
 impl FaultProbability {
-    fn new(parts: Fraction, seed: u64, host: u32, purpose: &str) -> Self {
-        let ppb = u64::try_from(parts.as_ppb()).unwrap_or(0);
+    fn new(fraction: Fraction, seed: u64, host: u32, purpose: &str) -> Self {
+        let ppb = u64::try_from(fraction.as_ppb()).unwrap_or(0);
         Self { ppb, rng: Seed::derive(seed, "host", u64::from(host), purpose).rng() }
     }
 
@@ -113,7 +116,7 @@ impl FaultProbability {
     }
 }
 
-/// The faults of one host.
+/// Fault injection of one host.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultInjector {
     reorder_delay: Duration,
@@ -125,34 +128,34 @@ pub(crate) struct FaultInjector {
     pub(crate) counts: FaultCounts,
 }
 
-/// What becomes of a packet, beside what became of its bytes.
+/// Further handling of a packet after its bytes were changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FaultOutcome {
-    /// It is held back for so long.
+    /// Delay before it enters the network.
     pub(crate) delay: Option<Duration>,
-    /// There is a second one.
+    /// Whether it is duplicated.
     pub(crate) duplicate: bool,
 }
 
 impl FaultInjector {
-    /// `None` where nothing goes wrong but what the line does.
+    /// Creates an injector; `None` if there are no faults other than loss.
     pub(crate) fn new(faults: &Faults, seed: u64, host: u32) -> Option<Box<Self>> {
-        let share = |parts, purpose| FaultProbability::new(parts, seed, host, purpose);
-        let faulty = Self {
+        let probability = |fraction, purpose| FaultProbability::new(fraction, seed, host, purpose);
+        let injector = Self {
             reorder_delay: faults.reorder_delay,
-            reorder: share(faults.reorder, "fault-reorder"),
-            duplicate: share(faults.duplicate, "fault-duplicate"),
-            corrupt: share(faults.corrupt, "fault-corrupt"),
-            ce: share(faults.ce, "fault-ce"),
-            bleach: share(faults.bleach, "fault-bleach"),
+            reorder: probability(faults.reorder, "fault-reorder"),
+            duplicate: probability(faults.duplicate, "fault-duplicate"),
+            corrupt: probability(faults.corrupt, "fault-corrupt"),
+            ce: probability(faults.ce, "fault-ce"),
+            bleach: probability(faults.bleach, "fault-bleach"),
             counts: FaultCounts::default(),
         };
-        let Self { reorder, duplicate, corrupt, ce, bleach, .. } = &faulty;
+        let Self { reorder, duplicate, corrupt, ce, bleach, .. } = &injector;
         let any = [reorder, duplicate, corrupt, ce, bleach].into_iter().any(|s| s.ppb > 0);
-        any.then(|| Box::new(faulty))
+        any.then(|| Box::new(injector))
     }
 
-    /// A packet with this codepoint passes; the codepoint that it has then.
+    /// Applies faults to a packet with codepoint `ecn`. Returns its new codepoint.
     pub(crate) fn apply(&mut self, bytes: &mut [u8], mut ecn: Ecn) -> (Ecn, FaultOutcome) {
         if self.bleach.draw() && ecn != Ecn::NotEct {
             ecn = Ecn::NotEct;
@@ -168,15 +171,15 @@ impl FaultInjector {
             flip_bit(bytes, &mut self.corrupt.rng);
             self.counts.corrupted += 1;
         }
-        let late = self.reorder.draw().then_some(self.reorder_delay);
-        let twice = self.duplicate.draw();
-        self.counts.reordered += u64::from(late.is_some());
-        self.counts.duplicated += u64::from(twice);
-        (ecn, FaultOutcome { delay: late, duplicate: twice })
+        let delay = self.reorder.draw().then_some(self.reorder_delay);
+        let duplicate = self.duplicate.draw();
+        self.counts.reordered += u64::from(delay.is_some());
+        self.counts.duplicated += u64::from(duplicate);
+        (ecn, FaultOutcome { delay, duplicate })
     }
 }
 
-/// Flips one bit where a checksum must notice it.
+/// Flips one bit that a checksum covers.
 fn flip_bit(bytes: &mut [u8], rng: &mut Rng) {
     const V6_NEXT_HEADER: usize = 6;
     const V6_HOP_LIMIT: usize = 7;
@@ -201,25 +204,25 @@ mod tests {
 
     use super::*;
 
-    fn faults(all: &[&str]) -> Faults {
+    fn faults(specs: &[&str]) -> Faults {
         let mut faults = Faults::default();
-        for text in all {
+        for text in specs {
             faults.set(text).unwrap();
         }
         faults
     }
 
     #[test]
-    fn faults_are_read_as_they_are_written() {
+    fn faults_parse() {
         let got = faults(&["loss=1%", "reorder=2%/3ms", "bleach=100 %"]);
-        let want = Faults {
+        let expected = Faults {
             loss: Fraction::from_percent(1),
             reorder: Fraction::from_percent(2),
             reorder_delay: Duration::from_ms(3),
             bleach: Fraction::from_percent(100),
             ..Faults::default()
         };
-        assert_eq!(got, want);
+        assert_eq!(got, expected);
         for bad in [
             "loss",
             "loss=2",
@@ -247,27 +250,27 @@ mod tests {
     }
 
     #[test]
-    fn no_damaged_packet_passes_for_a_good_one() {
+    fn every_corrupted_packet_fails_a_check() {
         for v6 in [false, true] {
-            let mut faulty = FaultInjector::new(&faults(&["corrupt=100%"]), 3, 0).unwrap();
+            let mut injector = FaultInjector::new(&faults(&["corrupt=100%"]), 3, 0).unwrap();
             for i in 0..20_000 {
                 let mut packet = bytes(v6);
-                faulty.apply(&mut packet, Ecn::Ect0);
+                injector.apply(&mut packet, Ecn::Ect0);
                 assert_ne!(packet, bytes(v6), "{i}");
-                // A length that is shorter cuts the payload; what is left has a wrong sum.
+                // A shorter length truncates the payload; the checksum of the rest is wrong.
                 assert!(packet::parse(&packet).is_err(), "v6 {v6}: {i}");
             }
-            assert_eq!(faulty.counts.corrupted, 20_000);
+            assert_eq!(injector.counts.corrupted, 20_000);
         }
     }
 
     #[test]
-    fn shares_are_kept_and_counted_and_do_not_disturb_one_another() {
-        let run = |all: &[&str]| {
-            let mut faulty = FaultInjector::new(&faults(all), 7, 1).unwrap();
-            let fates: Vec<FaultOutcome> =
-                (0..100_000).map(|_| faulty.apply(&mut bytes(false), Ecn::Ect0).1).collect();
-            (fates, faulty.counts)
+    fn probabilities_are_kept_counted_and_independent() {
+        let run = |specs: &[&str]| {
+            let mut injector = FaultInjector::new(&faults(specs), 7, 1).unwrap();
+            let outcomes: Vec<FaultOutcome> =
+                (0..100_000).map(|_| injector.apply(&mut bytes(false), Ecn::Ect0).1).collect();
+            (outcomes, injector.counts)
         };
         let (alone, counts) = run(&["reorder=1%"]);
         assert!((850..1_150).contains(&counts.reordered), "{counts:?}");
@@ -276,14 +279,14 @@ mod tests {
         assert!(both.iter().zip(&alone).all(|(a, b)| a.delay == b.delay));
         assert!((9_500..10_500).contains(&counts.duplicated), "{counts:?}");
         assert!((49_000..51_000).contains(&counts.bleached), "{counts:?}");
-        assert!((24_000..26_000).contains(&counts.ce), "what was bleached has no CE: {counts:?}");
+        assert!((24_000..26_000).contains(&counts.ce), "a bleached packet gets no CE: {counts:?}");
     }
 
     #[test]
-    fn what_is_not_capable_is_not_marked() {
-        let mut faulty = FaultInjector::new(&faults(&["ce=100%"]), 7, 1).unwrap();
-        assert_eq!(faulty.apply(&mut bytes(false), Ecn::NotEct).0, Ecn::NotEct);
-        assert_eq!(faulty.apply(&mut bytes(false), Ecn::Ce).0, Ecn::Ce);
-        assert_eq!(faulty.counts.ce, 0);
+    fn packets_that_are_not_ecn_capable_are_not_marked() {
+        let mut injector = FaultInjector::new(&faults(&["ce=100%"]), 7, 1).unwrap();
+        assert_eq!(injector.apply(&mut bytes(false), Ecn::NotEct).0, Ecn::NotEct);
+        assert_eq!(injector.apply(&mut bytes(false), Ecn::Ce).0, Ecn::Ce);
+        assert_eq!(injector.counts.ce, 0);
     }
 }

@@ -1,24 +1,24 @@
-//! How well real time was kept.
+//! Timing accuracy of the bottleneck.
 
 use lowtide_units::{Duration, Instant};
 
 use crate::histogram::Histogram;
 
-/// What the driver notes of itself. Spans are in nanoseconds.
+/// Timing statistics of the driver. Times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FidelityStats {
-    /// From when a packet was due at its host until it was given to the device.
+    /// Time from the due time of a packet until it was passed to the device.
     pub(crate) lateness: Histogram,
-    /// Those that were later than the tolerance.
+    /// Packets later than the tolerance.
     pub(crate) late_packets: u64,
-    /// Packets that were read in one turn, of turns that read any.
+    /// Packets read per iteration, of iterations that read any.
     pub(crate) batch_size: Histogram,
-    /// From one look at the devices to the next, while there was something to do.
+    /// Time between two polls of the devices, without sleep.
     pub(crate) loop_iteration: Histogram,
 }
 
 impl FidelityStats {
-    /// A packet that was due at `due` was given to its device at `now`.
+    /// Records a packet due at `due` that was passed to its device at `now`.
     #[inline]
     pub(crate) fn record_delivery(&mut self, due: Instant, now: Instant, tolerance: Duration) {
         let late = now.saturating_since(due);
@@ -27,44 +27,44 @@ impl FidelityStats {
     }
 }
 
-/// How well the bottleneck kept time, and what it could not do. What it cannot see: how long a packet lay in its
-/// device before it was read; [`Self::turn`] bounds that while the thread runs.
+/// Timing accuracy and drops of the bottleneck. The time that a packet waits in its device before
+/// it is read is not measured; [`Self::loop_iteration`] bounds it while the thread runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fidelity {
-    /// Nanoseconds from when a packet was due at its host until it was given to the device: of each.
+    /// Time from the due time of each packet until it was passed to the device, ns.
     pub lateness: Histogram,
-    /// Lateness beyond this counts as having fallen behind.
+    /// Lateness that counts as falling behind.
     pub tolerance: Duration,
-    /// Packets that were later.
+    /// Packets later than the tolerance.
     pub late_packets: u64,
-    /// Packets that were read in one turn, of each turn that read any.
+    /// Packets read per iteration, of iterations that read any.
     pub batch_size: Histogram,
-    /// Nanoseconds from one look at the devices to the next, sleep not counted.
+    /// Time between two polls of the devices, without sleep, ns.
     pub loop_iteration: Histogram,
-    /// Packets that a device did not take.
+    /// Packets that devices did not take.
     pub device_drops: u64,
-    /// Packets that came unfinished from a host whose interface has offloads on: they had no mark and no time of their
-    /// own.
+    /// Packets with a partial checksum or several segments, from hosts whose interface has offloads
+    /// on. Their segments had no individual ECN mark or arrival time.
     pub checksum_partial: u64,
-    /// Packets for which there was no room ([`crate::IngressDrops::no_buffer`]).
+    /// Packets dropped for lack of a buffer ([`crate::IngressDrops::no_buffer`]).
     pub no_buffer: u64,
-    /// How the thread ran: real-time priority, core; what was refused.
+    /// Scheduling of the thread: real-time priority, core, refused settings.
     pub scheduling: String,
-    /// Processor time of the thread.
+    /// CPU time of the thread.
     pub cpu: Duration,
-    /// Processor time that whoever runs this virtual machine gave to others meanwhile, of all processors, in steps of
-    /// 10 ms; zero where nobody tells.
+    /// Steal time of all CPUs during the run: the hypervisor ran other guests. In steps of 10 ms;
+    /// zero if not reported.
     pub steal: Duration,
 }
 
 impl Fidelity {
-    /// Why what was seen here may not be what the network would have done; nothing where it kept up.
+    /// Reasons why the results may differ from those of the network; empty if the thread kept up.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
-        // One packet in a hundred is what a figure can bear.
+        // Results tolerate one late packet in a hundred.
         if self.late_packets * 100 > self.lateness.count() {
             all.push(format!(
-                "it fell behind: {} of {} packets came more than {} us late",
+                "it fell behind: {} of {} packets were more than {} us late",
                 self.late_packets,
                 self.lateness.count(),
                 self.tolerance.as_us()
@@ -75,12 +75,12 @@ impl Fidelity {
         }
         if self.checksum_partial > 0 {
             all.push(format!(
-                "{} packets came with offloads of their hosts' interfaces: `ethtool -K NAME tx off tso off gso off` there",
+                "{} packets came with offloads of their hosts' interfaces: run `ethtool -K NAME tx off tso off gso off` there",
                 self.checksum_partial
             ));
         }
         if self.no_buffer > 0 {
-            all.push(format!("{} packets found no room for their bytes", self.no_buffer));
+            all.push(format!("{} packets were dropped without a buffer", self.no_buffer));
         }
         all
     }

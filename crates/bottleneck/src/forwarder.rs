@@ -1,8 +1,8 @@
-//! One turn of the driver: what has arrived goes in, what is due goes out.
+//! One iteration of the driver: arrived packets enter the network, due packets leave it.
 //!
-//! Contract: devices and clock are arguments, so that it runs in virtual time in tests. Before a packet goes in,
-//! everything happens that was due before it was read; what is due goes out between two packets that are read,
-//! not only after the last.
+//! Contract: devices and clock are arguments, so that tests run in virtual time. Events due before
+//! a packet was read are handled before it enters. Due packets are sent between two reads, not only
+//! after the last.
 
 #[cfg(test)]
 mod tests;
@@ -17,13 +17,13 @@ use crate::capture::Capture;
 use crate::engine::{Deliver, Engine};
 use crate::fidelity::FidelityStats;
 
-/// Packets that are read from one device in a turn, before others have theirs.
+/// Packets read from one device per iteration, before other devices are read.
 const BURST: usize = 32;
 
-/// The longest packet.
-const LONGEST: usize = 65_536;
+/// Largest packet, bytes.
+const MAX_PACKET: usize = 65_536;
 
-/// Room for what is read.
+/// Buffers for packets that are read.
 #[derive(Debug)]
 pub(crate) struct ReadBuffers {
     one: Vec<u8>,
@@ -32,29 +32,29 @@ pub(crate) struct ReadBuffers {
 
 impl Default for ReadBuffers {
     fn default() -> Self {
-        Self { one: vec![0; LONGEST], many: RxBatch::default() }
+        Self { one: vec![0; MAX_PACKET], many: RxBatch::default() }
     }
 }
 
-/// Whatever packets come from and go to.
+/// A device, or a fake one in tests.
 pub(crate) trait PacketIo {
-    /// Reads what waits, some [`BURST`] packets at most, and gives each to `take`.
-    fn read(&self, room: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()>;
-    /// False when there is no room.
+    /// Reads waiting packets, about [`BURST`] at most, and passes each to `take`.
+    fn read(&self, buffers: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()>;
+    /// Sends a packet. Returns false if there is no room.
     fn send(&self, packet: &[u8]) -> io::Result<bool>;
 }
 
 impl PacketIo for Device {
-    fn read(&self, room: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    fn read(&self, buffers: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         if let Self::Packet(_) = self {
-            // Many in one call; and what a host left to be cut into segments is cut.
-            self.recv_many(&mut room.many, HostStamp::default)?;
-            room.many.packets().for_each(|(_, packet)| take(packet));
+            // One call reads many packets and segments GSO packets.
+            self.recv_many(&mut buffers.many, HostStamp::default)?;
+            buffers.many.packets().for_each(|(_, packet)| take(packet));
             return Ok(());
         }
         for _ in 0..BURST {
-            let Some(len) = self.recv(&mut room.one)? else { break };
-            take(room.one.get(..len).unwrap_or(&[]));
+            let Some(len) = self.recv(&mut buffers.one)? else { break };
+            take(buffers.one.get(..len).unwrap_or(&[]));
         }
         Ok(())
     }
@@ -63,24 +63,24 @@ impl PacketIo for Device {
     }
 }
 
-/// What is known of a device.
+/// State of a device.
 #[derive(Debug)]
 pub(crate) struct PortState {
     pub(crate) host: HostId,
-    /// Why there is nothing more to be had from it.
+    /// Set once the device has failed.
     pub(crate) device_error: Option<String>,
     pub(crate) device_drops: u64,
-    /// Packets that came with their checksum or their segments still to be made.
+    /// Packets with a partial checksum or several segments.
     pub(crate) checksum_partial: u64,
     pub(crate) capture: Option<Capture>,
 }
 
-/// The network, its devices' state, and how well it keeps time.
+/// The network, the state of its devices, and its timing accuracy.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
     pub(crate) engine: Engine,
     pub(crate) ports: Vec<PortState>,
-    /// The seat of each host.
+    /// Index of the port of each host.
     pub(crate) by_host: Vec<Option<usize>>,
     pub(crate) fidelity: FidelityStats,
     pub(crate) tolerance: Duration,
@@ -89,29 +89,29 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    /// One look at the devices that are `ready`. Packets that were read.
+    /// Runs one iteration over the devices that are `ready`. Returns the number of packets read.
     pub(crate) fn run_iteration<W: PacketIo>(
         &mut self,
-        wires: &[W],
+        devices: &[W],
         ready: &[bool],
-        room: &mut ReadBuffers,
+        buffers: &mut ReadBuffers,
         clock: &mut impl FnMut() -> Instant,
     ) -> usize {
         let mut read = 0;
-        for (i, wire) in wires.iter().enumerate() {
+        for (i, device) in devices.iter().enumerate() {
             if !ready.get(i).copied().unwrap_or(false) {
                 continue;
             }
-            let result = wire.read(room, &mut |packet| {
+            let result = device.read(buffers, &mut |packet| {
                 read += 1;
-                self.arrive(wires, i, packet, clock);
+                self.arrive(devices, i, packet, clock);
             });
             if let Err(error) = result {
                 self.on_device_error(i, &error);
             }
         }
         let now = clock();
-        self.advance(wires, now, clock);
+        self.advance(devices, now, clock);
         if read > 0 {
             self.fidelity.batch_size.add(read as u64);
         }
@@ -120,59 +120,45 @@ impl Forwarder {
 
     fn arrive<W: PacketIo>(
         &mut self,
-        wires: &[W],
-        seat: usize,
+        devices: &[W],
+        port: usize,
         packet: &[u8],
         clock: &mut impl FnMut() -> Instant,
     ) {
         let now = clock();
-        let Some(PortState { host, capture, .. }) = self.ports.get_mut(seat) else { return };
+        let Some(PortState { host, capture, .. }) = self.ports.get_mut(port) else { return };
         let host = *host;
         if let Some(capture) = capture {
             capture.packet(now, packet);
         }
-        self.advance(wires, now, clock);
+        self.advance(devices, now, clock);
         self.engine.arrive(now, host, packet);
     }
 
     fn advance<W: PacketIo>(
         &mut self,
-        wires: &[W],
+        devices: &[W],
         now: Instant,
         clock: &mut impl FnMut() -> Instant,
     ) {
-        let Self {
-            engine,
-            ports: seats,
-            by_host,
-            fidelity: pace,
-            tolerance,
-            no_device_drops: nowhere,
-        } = self;
+        let Self { engine, ports, by_host, fidelity, tolerance, no_device_drops } = self;
         let tolerance = *tolerance;
-        let mut out = DeviceSink {
-            wires,
-            clock,
-            ports: seats,
-            by_host,
-            fidelity: pace,
-            tolerance,
-            no_device_drops: nowhere,
-        };
+        let mut out =
+            DeviceSink { devices, clock, ports, by_host, fidelity, tolerance, no_device_drops };
         engine.advance(now, &mut out);
     }
 
-    /// There is nothing more to be had from the device of that seat.
-    pub(crate) fn on_device_error(&mut self, seat: usize, error: &io::Error) {
-        if let Some(seat) = self.ports.get_mut(seat) {
-            seat.device_error.get_or_insert_with(|| error.to_string());
+    /// Marks the device of a port as failed.
+    pub(crate) fn on_device_error(&mut self, port: usize, error: &io::Error) {
+        if let Some(port) = self.ports.get_mut(port) {
+            port.device_error.get_or_insert_with(|| error.to_string());
         }
     }
 }
 
-/// Where packets go that have reached their hosts.
+/// Sends delivered packets to the devices of their hosts.
 struct DeviceSink<'a, W, C> {
-    wires: &'a [W],
+    devices: &'a [W],
     clock: &'a mut C,
     ports: &'a mut [PortState],
     by_host: &'a [Option<usize>],
@@ -183,21 +169,21 @@ struct DeviceSink<'a, W, C> {
 
 impl<W: PacketIo, C: FnMut() -> Instant> Deliver for DeviceSink<'_, W, C> {
     fn deliver(&mut self, host: HostId, due: Instant, bytes: &[u8]) {
-        let seat = self.by_host.get(host.0 as usize).copied().flatten();
-        let place = seat.and_then(|i| Some((self.ports.get_mut(i)?, self.wires.get(i)?)));
-        let Some((seat, wire)) = place.filter(|(seat, _)| seat.device_error.is_none()) else {
+        let port = self.by_host.get(host.0 as usize).copied().flatten();
+        let found = port.and_then(|i| Some((self.ports.get_mut(i)?, self.devices.get(i)?)));
+        let Some((port, device)) = found.filter(|(port, _)| port.device_error.is_none()) else {
             *self.no_device_drops += 1;
             return;
         };
         let now = (self.clock)();
         self.fidelity.record_delivery(due, now, self.tolerance);
-        if let Some(capture) = &mut seat.capture {
+        if let Some(capture) = &mut port.capture {
             capture.packet(now, bytes);
         }
-        match wire.send(bytes) {
+        match device.send(bytes) {
             Ok(true) => {}
-            Ok(false) => seat.device_drops += 1,
-            Err(error) => seat.device_error = Some(error.to_string()),
+            Ok(false) => port.device_drops += 1,
+            Err(error) => port.device_error = Some(error.to_string()),
         }
     }
 }

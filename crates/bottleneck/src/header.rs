@@ -1,8 +1,9 @@
-//! As much of a packet as a switch looks at.
+//! The header fields that a switch reads.
 //!
-//! Contract: any IP packet is carried. What a port or a marker does not need is not judged: no checksum is verified,
-//! no option or extension header is walked; ports are those of TCP, UDP and SCTP right behind the IP header, else
-//! zero. Only what cannot be an IP packet is refused.
+//! Contract: any IP packet is accepted. Fields that ports and markers do not need are not checked:
+//! checksums, options and extension headers. Port numbers are read for TCP, UDP and SCTP directly
+//! behind the IP header; otherwise they are zero. Only bytes that cannot be an IP packet are
+//! rejected.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +12,7 @@ use lowtide_wire::Ecn;
 const V4_HEADER: usize = 20;
 const V6_HEADER: usize = 40;
 
-/// What a switch sees.
+/// Header fields that a switch reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PacketHeader {
     pub(crate) dst: IpAddr,
@@ -20,11 +21,11 @@ pub(crate) struct PacketHeader {
     pub(crate) dscp: u8,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
-    /// Length of the IP packet, bytes; what is behind it in the frame is padding.
+    /// Length of the IP packet, bytes; the rest of the frame is padding.
     pub(crate) len: usize,
 }
 
-/// The packet at the start of `bytes`; `None` for what is none.
+/// Parses the packet at the start of `bytes`; `None` if it is not IP.
 pub(crate) fn parse_header(bytes: &[u8]) -> Option<PacketHeader> {
     match bytes.first()? >> 4 {
         4 => v4(bytes),
@@ -60,7 +61,7 @@ fn v6(bytes: &[u8]) -> Option<PacketHeader> {
     }
     let ports = ports(fixed[6], bytes.get(V6_HEADER..len)?);
     let dst: [u8; 16] = *fixed.last_chunk()?;
-    // The traffic class lies across the first two bytes: vvvvTTTT TTTTffff.
+    // The traffic class spans the first two bytes: vvvvTTTT TTTTffff.
     Some(PacketHeader {
         dst: IpAddr::V6(Ipv6Addr::from_octets(dst)),
         ecn: Ecn::from_bits(fixed[1] >> 4),
@@ -83,8 +84,9 @@ fn ports(protocol: u8, rest: &[u8]) -> (u16, u16) {
     }
 }
 
-/// Writes the ECN codepoint into a packet at which [`look`] has looked. An IPv4 header keeps a right checksum right
-/// and a wrong one as wrong as it was (RFC 1624 eq. 3); IPv6 has none, and no checksum above covers these bits.
+/// Sets the ECN codepoint of a packet accepted by [`parse_header`]. The IPv4 checksum is updated
+/// incrementally (RFC 1624 eq. 3), so a wrong one stays wrong. IPv6 has none, and no upper-layer
+/// checksum covers these bits.
 pub(crate) fn set_ecn(bytes: &mut [u8], ecn: Ecn) {
     match bytes {
         [first, class, ..] if *first >> 4 == 6 => *class = *class & !0x30 | ecn.bits() << 4,
@@ -121,17 +123,17 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_sees_what_was_sent() {
+    fn header_fields_are_parsed() {
         for v6 in [false, true] {
             let mut packet = bytes(v6, Ecn::Ect0);
             let len = packet.len();
             // Padding of a short frame.
             packet.extend([0; 6]);
-            let seen = parse_header(&packet).unwrap();
+            let header = parse_header(&packet).unwrap();
             let dst: IpAddr = if v6 { "fd77::2" } else { "10.9.8.7" }.parse().unwrap();
-            let want =
+            let expected =
                 PacketHeader { dst, ecn: Ecn::Ect0, dscp: 0, src_port: 7, dst_port: 5201, len };
-            assert_eq!(seen, want);
+            assert_eq!(header, expected);
             for cut in 0..len {
                 assert_eq!(parse_header(&packet[..cut]), None, "{cut} of {len} bytes");
             }
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(parse_header(&[0x17; 60]), None);
     }
 
-    /// A class is what the DSCP says (RFC 2474 §3), wherever its bits lie.
+    /// The class is the DSCP (RFC 2474 §3).
     #[test]
     fn the_dscp_is_read_in_both_families() {
         for (v6, dscp) in [false, true].into_iter().flat_map(|v6| [0, 1, 46, 63].map(|d| (v6, d))) {
@@ -151,16 +153,16 @@ mod tests {
             } else {
                 packet[1] = class;
             }
-            let seen = parse_header(&packet).unwrap();
-            assert_eq!((seen.dscp, seen.ecn), (dscp, Ecn::Ect0), "v6 {v6}");
+            let header = parse_header(&packet).unwrap();
+            assert_eq!((header.dscp, header.ecn), (dscp, Ecn::Ect0), "v6 {v6}");
             set_ecn(&mut packet, Ecn::Ce);
-            let seen = parse_header(&packet).unwrap();
-            assert_eq!((seen.dscp, seen.ecn), (dscp, Ecn::Ce), "v6 {v6}");
+            let header = parse_header(&packet).unwrap();
+            assert_eq!((header.dscp, header.ecn), (dscp, Ecn::Ce), "v6 {v6}");
         }
     }
 
     #[test]
-    fn every_change_of_the_codepoint_leaves_a_right_packet() {
+    fn every_codepoint_change_keeps_the_checksum_valid() {
         let all = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
         for (v6, from, to) in [false, true]
             .into_iter()
@@ -172,9 +174,9 @@ mod tests {
         }
     }
 
-    /// Every value of the checksum, those at the edge of one's complement among them.
+    /// All checksum values, including the edge cases of one's complement.
     #[test]
-    fn the_checksum_is_right_whatever_it_was() {
+    fn the_checksum_stays_valid_for_every_value() {
         for identification in 0..=u16::MAX {
             let mut packet = bytes(false, Ecn::Ect0);
             let header = ipv4::Ipv4Header { identification, ..ipv4::parse(&packet).unwrap().0 };
@@ -184,7 +186,7 @@ mod tests {
             assert_eq!(ipv4::parse(&packet).unwrap().0.ecn, Ecn::Ce, "{identification}");
             packet[8] ^= 1;
             set_ecn(&mut packet, Ecn::NotEct);
-            assert!(ipv4::parse(&packet).is_err(), "a damaged header does not get well");
+            assert!(ipv4::parse(&packet).is_err(), "a damaged header stays invalid");
         }
     }
 }

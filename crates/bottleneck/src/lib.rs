@@ -1,21 +1,25 @@
 //! The network of the simulator, in real time, on real packets.
 //!
-//! Contract: a bottleneck *is* a [`lowtide_net::Network`] of any [`lowtide_net::Blueprint`]; queues, markers, buffers,
-//! routes, loss and failing links are its, and nothing of them is in here. Each host of the blueprint may have a
-//! [`HostPort`]: a device from which its packets come and to which those for it go. One thread ([`Bottleneck`]) moves
-//! the network's virtual time along with the system's monotonic clock.
+//! Contract: a bottleneck *is* a [`lowtide_net::Network`] of any [`lowtide_net::Blueprint`].
+//! Queues, markers, buffers, routes, loss and link failures are implemented there, not here. Each
+//! host of the blueprint may have a [`HostPort`]: a device that sends and receives its packets. One
+//! thread ([`Bottleneck`]) advances the network's virtual time with the system's monotonic clock.
 //!
-//! - **A host's line** is that of the blueprint, and so is the queue in front of it: devices take packets at once, so
-//!   nothing waits before it. For the rate of a host to be that of its machine, give its line a rate beyond.
-//! - **Time.** A packet arrives when it is read. Everything that was due by then happens first, at its own virtual
-//!   time: a thread that wakes up late moves packets late, but marks, drops and queues are those of the instants at
-//!   which packets came. [`Fidelity`] says how late they were; [`BottleneckReport::warnings`] says when that was too much.
-//! - **Bytes** are kept as they came, but for the ECN codepoint, whose change keeps the checksum of an IPv4 header, and
-//!   for [`Faults`]. Hop limits are left alone: switches, not routers.
+//! - **Host links** and the queues in front of them are those of the blueprint. Devices accept
+//!   packets at once, so nothing waits before that queue. To send at the machine's full rate, give
+//!   the host's link a higher rate.
+//! - **Time.** A packet arrives when it is read. All events due by then are handled first, at their
+//!   own virtual times. A thread that wakes up late delivers packets late, but marks, drops and
+//!   queues follow from the arrival times. [`Fidelity`] reports the lateness,
+//!   [`BottleneckReport::warnings`] excessive lateness.
+//! - **Bytes** are unchanged except for the ECN codepoint, with an update of the IPv4 checksum, and
+//!   for [`Faults`]. Hop limits are not decremented: the nodes are switches.
 //! - **Class** of a packet ([`lowtide_net::Packet::class`]) is its DSCP.
-//! - On an Ethernet ([`lowtide_live::Device::Packet`]) a port's device answers for the addresses of the other hosts: they
-//!   are the `ours` of its plan's sides, the host's is `kernels`.
-//! - Any IP packet is carried; what is for nobody is counted and dropped ([`IngressDrops`]).
+//! - On Ethernet ([`lowtide_live::Device::Packet`]) a port's device answers for the addresses of
+//!   the other hosts. They are the `local` addresses of its plan's networks; the host's own is
+//!   `peer`.
+//! - Any IP packet is carried. Packets without a destination are counted and dropped
+//!   ([`IngressDrops`]).
 //!
 //! ```no_run
 //! use lowtide_bottleneck::{Bottleneck, BottleneckSettings, HostPort};

@@ -1,4 +1,4 @@
-//! What a bottleneck tells of itself.
+//! Reports of a bottleneck.
 
 use lowtide_net::PortStats;
 use lowtide_units::{Duration, Rate};
@@ -9,46 +9,46 @@ use crate::fidelity::Fidelity;
 use crate::forwarder::Forwarder;
 use crate::histogram::Histogram;
 
-/// One host.
+/// Report of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostReport {
     /// Its name.
     pub name: String,
-    /// It has a device.
+    /// Whether it has a device.
     pub attached: bool,
-    /// Why its device is no more, if so.
+    /// Error of its device, if it failed.
     pub device_error: Option<String>,
-    /// Packets that came from its device for other hosts.
+    /// Packets from its device to other hosts.
     pub sent: u64,
     /// Their IP bytes.
     pub sent_bytes: u64,
-    /// Packets that reached it.
+    /// Packets delivered to it.
     pub delivered: u64,
     /// Their IP bytes.
     pub delivered_bytes: u64,
-    /// Of those, packets that its device did not take.
+    /// Packets delivered to it that its device did not take.
     pub device_drops: u64,
-    /// Nanoseconds that each packet that reached it had waited in queues of switches.
+    /// Queueing delay in switches of each packet delivered to it, ns.
     pub queueing_delay: Histogram,
-    /// What went wrong on purpose with packets that it sent, those lost on its line apart.
+    /// Faults injected into its packets, without loss on its link.
     pub faults: FaultCounts,
 }
 
-/// One output port.
+/// Report of an output port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortReport {
-    /// `switch0->b`, as the simulator calls it.
+    /// Name as in the simulator, for example `switch0->b`.
     pub name: String,
-    /// At a switch (else a host's own port).
+    /// Whether it belongs to a switch; otherwise to a host.
     pub at_switch: bool,
-    /// The rate of its line.
+    /// Rate of its link.
     pub rate: Rate,
-    /// What it has seen since the warm-up.
+    /// Statistics since the warm-up.
     pub stats: PortStats,
 }
 
 impl PortReport {
-    /// Mean length of the queue over time, packets.
+    /// Time-weighted mean queue length, packets.
     pub fn queue_mean(&self) -> f64 {
         let levels = &self.stats.levels;
         let time: u128 = levels.iter().map(|l| u128::from(l.time.as_ps())).sum();
@@ -56,57 +56,57 @@ impl PortReport {
         area.sum::<u128>() as f64 / (time.max(1) as f64)
     }
 
-    /// The longest that the queue was, packets.
+    /// Maximum queue length, packets.
     pub fn queue_max(&self) -> u32 {
         self.stats.levels.last().map_or(0, |l| l.packets)
     }
 }
 
-/// Everything.
+/// Report of a bottleneck.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BottleneckReport {
-    /// Since the start.
+    /// Time since the start.
     pub took: Duration,
-    /// By number.
+    /// Hosts by number.
     pub hosts: Vec<HostReport>,
-    /// By number.
+    /// Ports by number.
     pub ports: Vec<PortReport>,
-    /// Queues of switches at intervals, if they were wished for.
+    /// Samples of switch queues, if enabled.
     pub samples: Vec<PortQueueSample>,
-    /// Packets that never met the network.
+    /// Packets dropped before they entered the network.
     pub ingress_drops: IngressDrops,
-    /// Packets to hosts that have no device, or none any more.
+    /// Packets to hosts without a working device.
     pub no_device_drops: u64,
-    /// Packets to which a switch had no way.
+    /// Packets for which a switch had no route.
     pub no_route_drops: u64,
-    /// Packets under way at the end.
+    /// Packets in transit at the end.
     pub in_transit: u64,
-    /// How well time was kept.
+    /// Timing accuracy.
     pub fidelity: Fidelity,
 }
 
 impl BottleneckReport {
-    /// What went wrong that nobody asked for; nothing after a good run.
+    /// Unexpected problems; empty after a good run.
     pub fn warnings(&self) -> Vec<String> {
-        let gone = |h: &HostReport| {
+        let device_failure = |h: &HostReport| {
             let why = h.device_error.as_ref()?;
             Some(format!("the device of host `{}` is gone: {why}", h.name))
         };
-        self.hosts.iter().filter_map(gone).chain(self.fidelity.warnings()).collect()
+        self.hosts.iter().filter_map(device_failure).chain(self.fidelity.warnings()).collect()
     }
 
-    /// The port of that name.
+    /// The port with this name.
     pub fn port(&self, name: &str) -> Option<&PortReport> {
         self.ports.iter().find(|p| p.name == name)
     }
 
-    /// The host of that name.
+    /// The host with this name.
     pub fn host(&self, name: &str) -> Option<&HostReport> {
         self.hosts.iter().find(|h| h.name == name)
     }
 }
 
-/// What only the driver knows of the thread and the machine.
+/// Statistics of the thread and the machine, known to the driver only.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStats {
     pub(crate) scheduling: String,
@@ -115,7 +115,7 @@ pub(crate) struct ThreadStats {
 }
 
 impl Forwarder {
-    /// The report at `now`, up to which everything has happened.
+    /// Returns the report at `now`; all events up to then have been handled.
     pub(crate) fn report(
         &self,
         now: lowtide_units::Instant,
@@ -123,26 +123,28 @@ impl Forwarder {
         thread: ThreadStats,
     ) -> BottleneckReport {
         let engine = &self.engine;
-        let figures = engine.snapshot(now);
-        let tallies = engine.counters().iter().zip(engine.faults());
-        let host =
-            |((name, (tally, faults)), seat): ((&String, (&crate::engine::HostCounters, _)), _)| {
-                let seat = Option::and_then(seat, |i: usize| self.ports.get(i));
-                HostReport {
-                    name: name.clone(),
-                    attached: seat.is_some(),
-                    device_error: seat.and_then(|s| s.device_error.clone()),
-                    sent: tally.sent,
-                    sent_bytes: tally.sent_bytes,
-                    delivered: tally.delivered,
-                    delivered_bytes: tally.delivered_bytes,
-                    device_drops: seat.map_or(0, |s| s.device_drops),
-                    queueing_delay: tally.queueing_delay.clone(),
-                    faults,
-                }
-            };
-        let hosts = names.iter().zip(tallies).zip(self.by_host.iter().copied()).map(host);
-        let ports = figures.ports().map(|p| PortReport {
+        let snapshot = engine.snapshot(now);
+        let counters = engine.counters().iter().zip(engine.faults());
+        let host = |((name, (counters, faults)), port): (
+            (&String, (&crate::engine::HostCounters, _)),
+            _,
+        )| {
+            let port = Option::and_then(port, |i: usize| self.ports.get(i));
+            HostReport {
+                name: name.clone(),
+                attached: port.is_some(),
+                device_error: port.and_then(|s| s.device_error.clone()),
+                sent: counters.sent,
+                sent_bytes: counters.sent_bytes,
+                delivered: counters.delivered,
+                delivered_bytes: counters.delivered_bytes,
+                device_drops: port.map_or(0, |s| s.device_drops),
+                queueing_delay: counters.queueing_delay.clone(),
+                faults,
+            }
+        };
+        let hosts = names.iter().zip(counters).zip(self.by_host.iter().copied()).map(host);
+        let ports = snapshot.ports().map(|p| PortReport {
             name: p.name.to_owned(),
             at_switch: p.at_switch,
             rate: p.rate,
@@ -155,7 +157,7 @@ impl Forwarder {
             samples: engine.samples().to_vec(),
             ingress_drops: engine.ingress_drops(),
             no_device_drops: self.no_device_drops,
-            no_route_drops: figures.no_route_drops(),
+            no_route_drops: snapshot.no_route_drops(),
             in_transit: engine.in_transit() as u64,
             fidelity: Fidelity {
                 lateness: self.fidelity.lateness.clone(),

@@ -1,48 +1,48 @@
-//! The bytes of packets under way. Places, and their memory, are used again.
+//! Buffers for the bytes of packets in transit, which are reused.
 
-/// The bytes by key.
+/// Buffers by key.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab {
-    places: Vec<Vec<u8>>,
+    buffers: Vec<Vec<u8>>,
     free: Vec<u32>,
     max_packets: usize,
 }
 
 impl Slab {
-    /// Room for `most` packets.
+    /// A slab for at most `most` packets.
     pub(crate) fn new(most: usize) -> Self {
-        Self { places: Vec::new(), free: Vec::new(), max_packets: most }
+        Self { buffers: Vec::new(), free: Vec::new(), max_packets: most }
     }
 
-    /// Keeps a copy; `None` where there is no room.
+    /// Stores a copy of a packet. Returns its key, `None` if the slab is full.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Option<u32> {
         let key = match self.free.pop() {
             Some(key) => key,
-            None if self.places.len() < self.max_packets => {
-                self.places.push(Vec::new());
-                (self.places.len() - 1) as u32
+            None if self.buffers.len() < self.max_packets => {
+                self.buffers.push(Vec::new());
+                (self.buffers.len() - 1) as u32
             }
             None => return None,
         };
-        let place = self.places.get_mut(key as usize)?;
-        place.clear();
-        place.extend_from_slice(bytes);
+        let buffer = self.buffers.get_mut(key as usize)?;
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
         Some(key)
     }
 
-    /// The bytes of a packet that was put.
+    /// The bytes of a stored packet.
     pub(crate) fn get(&mut self, key: u32) -> &mut [u8] {
-        self.places.get_mut(key as usize).map_or(&mut [], Vec::as_mut_slice)
+        self.buffers.get_mut(key as usize).map_or(&mut [], Vec::as_mut_slice)
     }
 
-    /// Forgets a packet. Once for each that was put.
+    /// Frees a stored packet. To be called once per packet.
     pub(crate) fn forget(&mut self, key: u32) {
         self.free.push(key);
     }
 
-    /// Packets that are kept.
+    /// Number of stored packets.
     pub(crate) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.buffers.len() - self.free.len()
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_used_again_and_room_ends() {
+    fn buffers_are_reused_and_limited() {
         let mut slab = Slab::new(2);
         let (a, b) = (slab.put(b"one").unwrap(), slab.put(b"two").unwrap());
         assert_eq!((slab.put(b"three"), slab.len()), (None, 2));

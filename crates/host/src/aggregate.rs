@@ -1,16 +1,16 @@
-//! Receive aggregation: consecutive segments of a flow become one (LRO, GRO).
+//! Receive aggregation: consecutive segments of a flow are merged (LRO, GRO).
 //!
-//! Contract: what comes out is what came in, but for the number of segments: the same bytes in the same
-//! order, no packet later than `interval` after it came. Segments are put together only if they follow
-//! one another exactly and agree in codepoint, flags (but PSH), acknowledgement number, window and
-//! options (but timestamps), as in Linux's `tcp_gro_receive`; so never across a change of CE, ECE or CWR,
-//! and a segment with CWR, SYN, FIN, RST or URG goes alone. A segment with PSH, or shorter than the
-//! first, ends an aggregate; a pure ACK is never held.
+//! Contract: output equals input except for the number of segments: the same bytes in the same
+//! order, each delayed by at most `interval`. Segments are merged only if they are exactly
+//! consecutive. They must agree in codepoint, flags (except PSH), acknowledgement number, window
+//! and options (except timestamps), as in Linux's `tcp_gro_receive`. So an aggregate never spans a
+//! change of CE, ECE or CWR, and a segment with CWR, SYN, FIN, RST or URG is never merged. A
+//! segment with PSH, or shorter than the first, ends an aggregate; a pure ACK is never held.
 //!
-//! The aggregate carries the header of its first segment with its stamp (the mean where segments carry
-//! stamps of their own, DX §V-A) and its TSval, which is the one
-//! that a delayed ACK echoes (RFC 7323 §4.3), and the newest TSecr. Linux takes only equal timestamps,
-//! FreeBSD any that grow: so does this.
+//! The aggregate carries the header of its first segment with its timestamp (the mean if segments
+//! carry delay stamps, DX §V-A). It also carries the first TSval, which a delayed ACK echoes (RFC
+//! 7323 §4.3), and the newest TSecr. Linux merges only equal timestamps, FreeBSD any that increase;
+//! so does this.
 
 use lowtide_net::Packet;
 use lowtide_units::{Duration, HostStamp, Instant};
@@ -18,26 +18,26 @@ use lowtide_wire::{DelayStamps, Ecn, Flags, Segment};
 
 use crate::nic::AggregationSpec;
 
-/// Flags with which a segment goes alone.
+/// Flags that exclude a segment from merging.
 const ALONE: Flags = Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::URG).with(Flags::CWR);
 
-/// One flow's segments so far.
+/// The aggregate of one flow.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     packet: Packet,
-    /// When it is handed on at the latest.
+    /// Latest release time.
     until: Instant,
-    /// Payload of its first segment.
+    /// Payload of its first segment, in bytes.
     mss: u32,
 }
 
-/// What a host holds back. Flows are few at a time, so a list is searched.
+/// The held segments of a host. Few flows are held at a time, so a list is searched.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregator {
     interval: Duration,
     max_bytes: u64,
     held: Vec<Held>,
-    /// When its pending event comes; far future without one.
+    /// Time of the pending event; far future without one.
     armed: Instant,
 }
 
@@ -51,7 +51,7 @@ impl Aggregator {
         }
     }
 
-    /// Takes a packet. What is to be handed to TCP now, in order, is put into `out`.
+    /// Adds a packet. Packets to pass to TCP now are appended to `out`, in order.
     pub(crate) fn push(&mut self, now: Instant, packet: Packet, out: &mut Vec<Packet>) {
         let same = |h: &Held| {
             (h.packet.src, h.packet.dst_conn) == (packet.src, packet.dst_conn)
@@ -75,7 +75,7 @@ impl Aggregator {
                 }
                 return;
             }
-            // Order first: what is held goes before what cannot join it.
+            // Keep the order: the held segment precedes one that cannot be merged.
             out.push(self.held.remove(i).packet);
         }
         let seg = &packet.segment;
@@ -87,15 +87,15 @@ impl Aggregator {
         self.held.push(Held { packet, until, mss });
     }
 
-    /// Puts what has waited long enough into `out`, the oldest first.
+    /// Appends expired aggregates to `out`, the oldest first.
     pub(crate) fn flush(&mut self, now: Instant, out: &mut Vec<Packet>) {
         self.armed = Instant::FAR_FUTURE;
-        // Kept in the order in which they came, and each waits as long.
+        // The list is in arrival order, and each waits equally long.
         let due = self.held.iter().take_while(|h| h.until <= now).count();
         out.extend(self.held.drain(..due).map(|h| h.packet));
     }
 
-    /// When to flush, if that is sooner than was asked for last.
+    /// Returns the time to flush, if earlier than the pending event.
     pub(crate) fn arm(&mut self) -> Option<Instant> {
         let next = self.held.first()?.until;
         if next >= self.armed {
@@ -106,7 +106,7 @@ impl Aggregator {
     }
 }
 
-/// Whether `next` can be put behind `first`.
+/// Returns true if `next` can be appended to `first`.
 fn continues(first: &Segment, next: &Segment) -> bool {
     let bare = |segment: &Segment| {
         let mut options = segment.options;
@@ -118,7 +118,7 @@ fn continues(first: &Segment, next: &Segment) -> bool {
     };
     let grows = match (first.options.timestamps, next.options.timestamps) {
         (None, None) => true,
-        // In the arithmetic of 32 bits that wrap (RFC 7323 §5.2).
+        // In 32-bit wrapping arithmetic (RFC 7323 §5.2).
         (Some(a), Some(b)) => b.value.wrapping_sub(a.value) < 1 << 31,
         _ => false,
     };
@@ -133,7 +133,7 @@ fn continues(first: &Segment, next: &Segment) -> bool {
         && bare(first) == bare(next)
 }
 
-/// Puts `next` behind `first`.
+/// Appends `next` to `first`.
 fn merge(first: &mut Packet, next: &Packet) {
     let segment = &mut first.segment;
     let count = segment.segments() + next.segment.segments();
@@ -146,25 +146,25 @@ fn merge(first: &mut Packet, next: &Packet) {
         first.echo = next.echo;
     }
     segment.rx.coalesced = u16::try_from(count).unwrap_or(u16::MAX);
-    // They agree in codepoint.
+    // All segments have the same codepoint.
     segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segment.rx.coalesced } else { 0 };
     first.size = segment.ipv4_len();
 }
 
-/// The aggregate has the newest departure, and a stamp so far behind it as its segments were under way in
-/// the mean (DX §V-A, "LRO handling"). Where it is to be stamped only when TCP gets it, it has their mean
-/// departure, which leads to the same mean.
+/// Merges delay stamps. The aggregate gets the newest departure and the mean one-way time of its
+/// segments (DX §V-A, "LRO handling"). If it is to be stamped only when TCP receives it, it gets
+/// their mean departure, which gives the same mean.
 fn merge_delays(first: &mut Segment, next: &Segment) {
     let (Some(a), Some(b)) = (first.options.delay(), next.options.delay()) else { return };
     let (n, of_next) = (i64::from(first.segments()), i64::from(next.segments()));
     let (Some(at), Some(then)) = (first.rx.stamp, next.rx.stamp) else {
-        // Modulo 2^32, as the stamps on the wire.
+        // Modulo 2^32, like the stamps on the wire.
         let later = i64::from(b.left.wrapping_sub(a.left).cast_signed()) * of_next / (n + of_next);
         let left = a.left.wrapping_add_signed(later as i32);
         first.options.set_delay(DelayStamps { left, ..b });
         return;
     };
-    // Modulo 2^32, as the stamps on the wire.
+    // Modulo 2^32, like the stamps on the wire.
     let took = |at: HostStamp, left: u32| (at.0 as u32).wrapping_sub(left);
     let more = i64::from(took(at, a.left).wrapping_sub(took(then, b.left)).cast_signed());
     first.rx.stamp = Some(HostStamp(then.0.saturating_add_signed(more * n / (n + of_next))));
@@ -190,7 +190,7 @@ mod tests {
         Aggregator::new(&AggregationSpec { interval, max_bytes: most })
     }
 
-    /// Segment number `i` of flow `flow`.
+    /// Returns segment number `i` of flow `flow`.
     fn segment(flow: u32, i: u32) -> Packet {
         let timestamps = Some(Timestamps { value: 100 + i, echo: 50 + i });
         let mut segment = Segment {
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// What comes out of these that all come at once, and then of the flush.
+    /// Returns the output for packets that all arrive at once, followed by a flush.
     fn out(packets: &[Packet]) -> Vec<Packet> {
         let (mut aggregator, mut out) = (aggregator(), Vec::new());
         for packet in packets {
@@ -226,7 +226,7 @@ mod tests {
         out
     }
 
-    /// Segments of which aggregates consist, in the order in which they come out.
+    /// Returns the number of segments per aggregate, in output order.
     fn counts(packets: &[Packet]) -> Vec<u32> {
         let out = out(packets);
         let (had, has) = (packets.iter(), out.iter());
@@ -253,19 +253,19 @@ mod tests {
         assert_eq!(one.segments(), 3);
         assert_eq!(one.options.delay().unwrap().left, 102_000);
         assert_eq!(one.rx.stamp, Some(HostStamp((3_000_000 + 102 + 30) * 1_000)));
-        // Without stamps yet: their mean departure, so that one stamp for all says the mean.
+        // Not yet stamped: their mean departure, so that one stamp for all gives the mean.
         let mut bare = three;
         for p in &mut bare {
             p.segment.rx.stamp = None;
         }
         let one = out(&bare)[0].segment;
         assert_eq!((one.options.delay().unwrap().left, one.rx.stamp), (101_000, None));
-        // An acknowledgement that rides on data is not thrown away.
+        // An echo that is piggybacked on data is not lost.
         let echoes = [stamped(0, 100, 10, (1, 2)), stamped(1, 101, 20, (3, 4))];
         assert_eq!(counts(&echoes), [1, 1]);
     }
 
-    /// Three segments of a flow of which the second is changed.
+    /// Aggregates three segments of a flow, with the second one changed.
     fn changed(change: fn(&mut Segment)) -> Vec<u32> {
         let mut three = [segment(1, 0), segment(1, 1), segment(1, 2)];
         change(&mut three[1].segment);
@@ -306,12 +306,12 @@ mod tests {
         assert_eq!(changed(|s| s.options.timestamps = None), [1, 1, 1]);
         let older =
             |s: &mut Segment| s.options.timestamps = Some(Timestamps { value: 99, echo: 0 });
-        assert_eq!(changed(older), [1, 2], "the third follows the second again");
-        assert_eq!(changed(|s| s.seq = SeqNum::new(999)), [1, 1, 1], "not exactly behind");
+        assert_eq!(changed(older), [1, 2], "the third continues the second");
+        assert_eq!(changed(|s| s.seq = SeqNum::new(999)), [1, 1, 1], "not exactly consecutive");
     }
 
     #[test]
-    fn segments_with_cwr_go_alone_even_side_by_side() {
+    fn consecutive_segments_with_cwr_are_not_merged() {
         let mut four: Vec<Packet> = (0..4).map(|i| segment(1, i)).collect();
         four[1..3].iter_mut().for_each(|p| p.segment.flags = Flags::ACK.with(Flags::CWR));
         assert_eq!(counts(&four), [1, 1, 1, 1]);
@@ -324,7 +324,7 @@ mod tests {
         let push = |s: &mut Segment| s.flags = Flags::ACK.with(Flags::PSH);
         assert_eq!(changed(push), [2, 1]);
         let short = |s: &mut Segment| s.payload_len = 999;
-        assert_eq!(changed(short), [2, 1], "the third no longer follows, but would not be asked");
+        assert_eq!(changed(short), [2, 1], "the short segment ends the aggregate");
         let long = |s: &mut Segment| s.payload_len = 1_001;
         assert_eq!(changed(long), [1, 1, 1]);
     }
@@ -347,7 +347,7 @@ mod tests {
         aggregator.push(us(5), segment(1, 0), &mut out);
         assert_eq!(aggregator.arm(), Some(us(15)));
         aggregator.push(us(9), segment(2, 0), &mut out);
-        assert_eq!(aggregator.arm(), None, "the event that is pending comes first");
+        assert_eq!(aggregator.arm(), None, "the pending event is earlier");
         aggregator.push(us(14), segment(1, 1), &mut out);
         aggregator.flush(us(15), &mut out);
         assert_eq!(out.len(), 1);

@@ -1,4 +1,4 @@
-//! DCTCP's estimate of congestion, read from outside.
+//! DCTCP's congestion estimate, read through the probe interface.
 
 use lowtide_tcp::Connection;
 use lowtide_units::{Probe, Unit};
@@ -14,7 +14,7 @@ impl Probe for Alpha {
     }
 }
 
-/// DCTCP's alpha in units of 2^-20, where the control has one.
+/// Returns DCTCP's alpha in units of 2^-20, if the control has one.
 pub(crate) fn alpha(conn: &Connection) -> Option<u64> {
     let mut alpha = Alpha::default();
     conn.probe(&mut alpha);

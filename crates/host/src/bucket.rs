@@ -1,13 +1,12 @@
-//! Burst control: a token bucket in front of the NIC (DX §III, §V), which is also a pacer at a rate
-//! (HULL §3.2).
+//! Burst control: a token bucket in front of the NIC (DX §III, §V), also a pacer (HULL §3.2).
 //!
-//! Contract: packets leave in the order in which they came, and in any span `t` at most
-//! `burst + rate * t` bytes of them, framing counted as the line does. A packet larger than the burst
-//! needs a full bucket and empties it below zero, so the rate holds all the same. With a polling
-//! interval packets leave at its multiples only, as from a driver that polls.
+//! Contract: packets leave in order, and any span `t` carries at most `burst + rate * t` bytes,
+//! including framing. A packet larger than the burst needs a full bucket and makes it negative, so
+//! the rate still holds. With a polling interval packets leave only at its multiples, as with a
+//! polling driver.
 //!
-//! One queue for the host. DX keeps one per flow, so that flows do not wait for each other's bursts;
-//! with the bucket at the rate of the line they would wait for them in the NIC instead.
+//! One queue per host. DX has one per flow, so that flows do not wait for each other's bursts. With
+//! the bucket at line rate they would wait in the NIC instead.
 
 use std::collections::VecDeque;
 
@@ -18,22 +17,22 @@ use lowtide_units::{Bytes, Duration, Instant, Rate};
 /// A token bucket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BucketSpec {
-    /// The rate at which tokens come, framing counted.
+    /// The token rate, framing included.
     pub rate: Rate,
-    /// The most tokens that are kept, in bytes with framing.
+    /// Maximum tokens, in bytes with framing.
     pub burst: Bytes,
-    /// Packets leave at multiples of this only; zero is at any time.
+    /// Packets leave only at multiples of this; zero for any time.
     pub poll: Duration,
 }
 
-/// The bucket, by virtual scheduling: exact in picoseconds (ITU-T I.371, GCRA).
+/// The bucket, implemented by virtual scheduling: exact in picoseconds (ITU-T I.371, GCRA).
 #[derive(Clone, Debug)]
 pub(crate) struct TokenBucket {
     rate: Rate,
     poll: Duration,
-    /// The time in which an empty bucket fills.
+    /// The time to fill an empty bucket.
     fills_in: Duration,
-    /// When the bucket will be full.
+    /// The time when the bucket will be full.
     full_at: Instant,
 }
 
@@ -43,7 +42,7 @@ impl TokenBucket {
         Self { rate: spec.rate, poll: spec.poll, fills_in, full_at: Instant::ZERO }
     }
 
-    /// The first time from `now` on at which there are tokens for `bytes`.
+    /// Returns the earliest time from `now` on with tokens for `bytes`.
     pub(crate) fn ready(&self, now: Instant, bytes: u64) -> Instant {
         let cost = self.rate.serialization(Bytes::new(bytes));
         let slack = self.fills_in.saturating_sub(cost);
@@ -51,23 +50,23 @@ impl TokenBucket {
         Instant::ZERO + at.since_start().round_up_to(self.poll)
     }
 
-    /// Takes the tokens for `bytes`, which leave at `at`.
+    /// Takes the tokens for `bytes` that leave at `at`.
     pub(crate) fn take(&mut self, at: Instant, bytes: u64) {
         self.full_at = self.full_at.max(at) + self.rate.serialization(Bytes::new(bytes));
     }
 }
 
-/// A packet that waits for tokens.
+/// A packet waiting for tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayedPacket {
     pub(crate) packet: Packet,
-    /// When TCP made it.
+    /// The time when TCP created it.
     pub(crate) made: Instant,
-    /// The transmission of which it is the last packet.
+    /// The transmission whose last packet this is.
     pub(crate) completes: Option<TransmitId>,
 }
 
-/// A host's packets in front of its bucket.
+/// The queue of a host in front of its bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     bucket: TokenBucket,
@@ -81,19 +80,19 @@ impl Pacer {
         Self { bucket: TokenBucket::new(spec), framing, queue: VecDeque::new() }
     }
 
-    /// Adds a packet; when the host is to come back, if it is the first.
+    /// Adds a packet. Returns the time of the next event, if the queue was empty.
     pub(crate) fn push(&mut self, now: Instant, waiting: DelayedPacket) -> Option<Instant> {
         self.queue.push_back(waiting);
         if self.queue.len() == 1 { self.next(now) } else { None }
     }
 
-    /// When the first packet may leave.
+    /// Returns the departure time of the first packet.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         let first = self.queue.front()?;
         Some(self.bucket.ready(now, self.bytes(first)))
     }
 
-    /// Takes the first packet if it may leave at `now`.
+    /// Removes the first packet if it may leave at `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<DelayedPacket> {
         if self.next(now)? > now {
             return None;
@@ -112,7 +111,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// At 8 Gbit/s a byte takes a nanosecond.
+    /// At 8 Gbit/s a byte takes 1 ns.
     fn bucket(burst: u64, poll_ns: u64) -> TokenBucket {
         let poll = Duration::from_ns(poll_ns);
         TokenBucket::new(&BucketSpec { rate: Rate::from_gbps(8), burst: Bytes::new(burst), poll })
@@ -122,7 +121,7 @@ mod tests {
         Instant::ZERO + Duration::from_ns(ns)
     }
 
-    /// When packets of these sizes leave that all come at `now`, in nanoseconds.
+    /// Returns the departure times, in ns, of packets of these sizes that all arrive at `now`.
     fn leave(bucket: &mut TokenBucket, now: u64, sizes: &[u64]) -> Vec<u64> {
         let mut clock = at(now);
         let leave = sizes.iter().map(|&size| {
@@ -137,7 +136,7 @@ mod tests {
     fn a_bucket_of_one_packet_spaces_a_burst_by_the_time_of_a_packet() {
         let mut bucket = bucket(1_500, 0);
         assert_eq!(leave(&mut bucket, 100, &[1_500; 4]), [100, 1_600, 3_100, 4_600]);
-        // A small one waits for its own bytes alone: the bucket was empty at 4600.
+        // A small packet waits only for its own bytes: the bucket was empty at 4600.
         assert_eq!(leave(&mut bucket, 4_650, &[100, 100]), [4_700, 4_800]);
     }
 
@@ -146,7 +145,7 @@ mod tests {
         let mut bucket = bucket(4_500, 0);
         let times = leave(&mut bucket, 10_000, &[1_500; 6]);
         assert_eq!(times, [10_000, 10_000, 10_000, 11_500, 13_000, 14_500]);
-        // Idle for 3 us: tokens for two, and no more than the burst however long it idles.
+        // Idle for 3 us: tokens for two; a longer idle time gives no more than the burst.
         assert_eq!(leave(&mut bucket, 17_500, &[1_500; 3]), [17_500, 17_500, 19_000]);
         assert_eq!(leave(&mut bucket, 900_000, &[1_500; 4]), [900_000, 900_000, 900_000, 901_500]);
     }
@@ -159,7 +158,7 @@ mod tests {
         let mut left = Vec::new();
         let mut clock = at(0);
         for (i, &size) in sizes.iter().enumerate() {
-            // Pauses now and then, so that the bucket fills.
+            // Occasional pauses let the bucket fill.
             let now = clock.max(at(if i % 50 == 0 { i as u64 * 2_000 } else { 0 }));
             clock = bucket.ready(now, size);
             bucket.take(clock, size);
@@ -176,18 +175,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_the_burst_keeps_the_rate() {
+    fn packets_larger_than_the_burst_keep_the_rate() {
         let mut bucket = bucket(1_000, 0);
         assert_eq!(leave(&mut bucket, 0, &[1_500; 3]), [0, 1_500, 3_000]);
     }
 
     #[test]
     fn a_polling_driver_sends_what_is_due_at_each_poll() {
-        // Ten packets are what a poll of 12.3 us takes at 1.23 us each; here 4 us and 1 us.
+        // A poll interval of 12.3 us holds ten packets of 1.23 us; here 4 us and 1 us.
         let mut bucket = bucket(10_000, 4_000);
         let times = leave(&mut bucket, 1_000_001, &[1_000; 16]);
         assert_eq!(times[..10], [1_004_000; 10], "a full bucket at the next poll");
-        assert_eq!(times[10..14], [1_008_000; 4], "then what came in since");
+        assert_eq!(times[10..14], [1_008_000; 4], "then the tokens since then");
         assert_eq!(times[14..], [1_012_000; 2]);
     }
 }

@@ -1,11 +1,11 @@
-//! Calibration of the stamps of one NIC, where its clock asks for it.
+//! Calibration of the stamps of one NIC, if its clock requests it.
 
 use lowtide_tcp::delay::Spacing;
 use lowtide_units::{Duration, HostStamp};
 
 use crate::clock::ClockSpec;
 
-/// Puts stamps apart that are closer than the line allows, in each direction by itself; or does nothing.
+/// Separates stamps that are closer than the line allows, per direction; or does nothing.
 #[derive(Debug)]
 pub(crate) struct Calibration(Option<Box<Directions>>);
 
@@ -20,12 +20,12 @@ impl Calibration {
         Self(spec.calibrate.then(Box::default))
     }
 
-    /// It does nothing.
+    /// Returns true if calibration is off.
     pub(crate) const fn is_off(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The stamp of the next packet that is sent; `on_line` says how long it is on the line.
+    /// Corrects the stamp of the next sent packet; `on_line` returns its serialisation time.
     #[inline]
     pub(crate) fn sent(
         &mut self,
@@ -34,11 +34,11 @@ impl Calibration {
     ) -> HostStamp {
         match &mut self.0 {
             None => stamp,
-            Some(ways) => ways.sent.correct(stamp, on_line()),
+            Some(directions) => directions.sent.correct(stamp, on_line()),
         }
     }
 
-    /// The stamp of the next packet that is received.
+    /// Corrects the stamp of the next received packet.
     #[inline]
     pub(crate) fn received(
         &mut self,
@@ -47,7 +47,7 @@ impl Calibration {
     ) -> HostStamp {
         match &mut self.0 {
             None => stamp,
-            Some(ways) => ways.received.correct(stamp, on_line()),
+            Some(directions) => directions.received.correct(stamp, on_line()),
         }
     }
 }

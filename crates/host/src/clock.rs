@@ -1,21 +1,21 @@
-//! A host's own clock, and where on a packet's way through the host it is read.
+//! A host clock, and the points on a packet's path through the host where it is read.
 //!
-//! Contract: at virtual time `t` a clock stands at `t + offset + t * drift`, and a reading is that
-//! rounded down to the granularity. A stamp is a reading for one packet, taken at one of three
-//! [`TimestampPoint`]s and wrong by a [`crate::NoiseSpec`]. Stamps never decide anything but what a scheme does
-//! with them: probes and the digest run on virtual time, and so do timers, which may have a tick of their
-//! own (`timer_tick.rs`).
+//! Contract: at virtual time `t` a clock shows `t + offset + t * drift`, and a reading is rounded
+//! down to the granularity. A stamp is a reading for one packet, taken at one of three
+//! [`TimestampPoint`]s, with an error according to a [`crate::NoiseSpec`]. Stamps affect only what
+//! a scheme does with them. Probes and the digest use virtual time, and so do timers, which may
+//! have their own tick (`timer_tick.rs`).
 //!
-//! | place | sent | received |
+//! | point | sent | received |
 //! |---|---|---|
-//! | `hardware` | its last bit leaves the line | its last bit comes off the line |
-//! | `driver` | it is handed to the NIC, so that the packets of a burst have equal stamps | the host takes it off the NIC, after jitter and moderation |
-//! | `kernel` | TCP makes it, before burst control | TCP gets it, after aggregation |
+//! | `hardware` | its last bit leaves the line | its last bit arrives from the line |
+//! | `driver` | it is passed to the NIC, so that the packets of a burst have equal stamps | the host takes it from the NIC, after jitter and interrupt moderation |
+//! | `kernel` | TCP creates it, before burst control | TCP receives it, after aggregation |
 //!
-//! Kernel stamps of what is received are those of Linux, whose software stamps are taken in
-//! `netif_receive_skb`, behind GRO (`net/core/dev.c`, `net_timestamp_check`): an aggregate has one.
-//! Hardware stamps are those of IEEE 1588, at the wire. DX §III found NICs that stamp when their DMA
-//! is complete: that is the noise `dma`.
+//! Kernel receive stamps follow Linux, whose software stamps are taken in `netif_receive_skb`,
+//! after GRO (`net/core/dev.c`, `net_timestamp_check`): an aggregate has one. Hardware stamps are
+//! those of IEEE 1588, at the wire. DX §III found NICs that stamp at DMA completion: the noise
+//! model `dma`.
 
 use lowtide_sim::Seed;
 use lowtide_units::{Duration, Fraction, HostStamp, Instant};
@@ -26,28 +26,28 @@ pub use crate::timestamp_points::{RxTimes, TimestampPoint, TxTimes};
 /// The clock of a host. The default is perfect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockSpec {
-    /// How far it is ahead at the start of the run.
+    /// Offset from virtual time at the start of the run.
     pub offset: Duration,
-    /// Each host is ahead by up to this much more, uniformly, drawn from the seed.
+    /// Additional offset per host, uniform up to this, drawn from the seed.
     pub offset_spread: Duration,
-    /// How much faster it runs than virtual time.
+    /// Relative rate error to virtual time.
     pub drift: Fraction,
-    /// Each host's drift is up to this much more or less, uniformly, drawn from the seed.
+    /// Variation of each host's drift, uniform within plus or minus this, drawn from the seed.
     pub drift_spread: Fraction,
-    /// Its tick: readings are whole multiples. Stamps are in nanoseconds, so less than one is one.
+    /// Its tick: readings are multiples of it. Stamps are in ns, so the minimum is 1 ns.
     pub granularity: Duration,
-    /// Timers of TCP fire when a tick of this length ends (`timer_tick.rs`); zero fires them to the picosecond.
+    /// TCP timers fire at the end of a tick of this length (`timer_tick.rs`); zero means exact.
     pub timer_tick: Duration,
-    /// Where stamps are taken.
+    /// The timestamp point.
     pub timestamp_point: TimestampPoint,
-    /// By how much they are wrong.
+    /// The error of the stamps.
     pub noise: NoiseSpec,
-    /// Stamps that are closer than the line allows are put apart (DX §III, "Error calibration").
+    /// Stamps that are closer than the line allows are separated (DX §III, "Error calibration").
     pub calibrate: bool,
 }
 
 impl ClockSpec {
-    /// Virtual time itself, read at the line.
+    /// Virtual time, read at the line.
     pub const IDEAL: Self = Self {
         offset: Duration::ZERO,
         offset_spread: Duration::ZERO,
@@ -67,14 +67,14 @@ impl Default for ClockSpec {
     }
 }
 
-/// A clock that runs.
+/// A running clock.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// Shows virtual time: the shortest way to a reading.
+    /// Shows virtual time: fast path for readings.
     ideal: bool,
-    /// And its stamps are of the line and right: the shortest way to a stamp.
+    /// Stamps are ideal hardware stamps: fast path for stamps.
     exact: bool,
-    /// Ahead by this many picoseconds at the start.
+    /// Offset at the start, in ps.
     offset: u64,
     drift: Fraction,
     granularity: Duration,
@@ -83,7 +83,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of host number `host` in the run of that seed.
+    /// Returns the clock of host number `host` in the run with that seed.
     pub fn new(spec: &ClockSpec, run_seed: u64, host: u64) -> Self {
         let mut rng = Seed::derive(run_seed, "host", host, "clock").rng();
         let offset = spec.offset + rng.duration_below(spec.offset_spread);
@@ -105,17 +105,17 @@ impl Clock {
         }
     }
 
-    /// No generator moves with a stamp.
+    /// Returns true if stamps draw no random numbers.
     pub(crate) const fn is_exact(&self) -> bool {
         self.exact
     }
 
-    /// Whether what is received gets its stamp behind aggregation.
+    /// Returns true if received packets are stamped after aggregation.
     pub(crate) const fn stamps_aggregates(&self) -> bool {
         matches!(self.timestamp_point, TimestampPoint::Kernel)
     }
 
-    /// What the clock shows at `at`.
+    /// Returns the reading at `at`.
     #[inline]
     pub fn read(&self, at: Instant) -> HostStamp {
         if self.ideal {
@@ -129,13 +129,13 @@ impl Clock {
             Fraction::ZERO => 0,
             drift => (at * i128::from(drift.as_ppb())).div_euclid(1_000_000_000),
         };
-        // Nobody can read a clock before it has started.
+        // A clock does not show times before its start.
         let ps = u64::try_from((at + drifted + i128::from(self.offset)).max(0)).unwrap_or(u64::MAX);
         let tick = self.granularity.as_ps();
         HostStamp((ps - ps % tick) / 1_000)
     }
 
-    /// The stamp of a packet that is sent; ask once for each, in the order in which they leave.
+    /// Returns the stamp of a sent packet; call once per packet, in order of departure.
     #[inline]
     pub fn on_send(&mut self, sent: TxTimes) -> HostStamp {
         if self.exact { self.read(sent.hardware) } else { self.stamp_sent(sent) }
@@ -157,7 +157,7 @@ impl Clock {
         }
     }
 
-    /// The stamp of a packet that is received; ask once for each, in order.
+    /// Returns the stamp of a received packet; call once per packet, in order.
     #[inline]
     pub fn on_receive(&mut self, received: RxTimes) -> HostStamp {
         if self.exact { self.read(received.hardware) } else { self.stamp_received(received) }
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn two_clocks_drift_apart_by_the_difference() {
+    fn two_clocks_diverge_by_the_difference_of_drifts() {
         let (a, b) = (
             clock(|c| c.drift = Fraction::from_ppm(25)),
             clock(|c| c.drift = Fraction::from_ppm(-15)),
         );
-        let apart = |t| a.read(at(t)).0 - b.read(at(t)).0;
-        assert_eq!(apart(Duration::from_ms(1)), 40);
-        assert_eq!(apart(Duration::from_secs(1)), 40_000);
+        let difference = |t| a.read(at(t)).0 - b.read(at(t)).0;
+        assert_eq!(difference(Duration::from_ms(1)), 40);
+        assert_eq!(difference(Duration::from_secs(1)), 40_000);
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_a_group_differ_within_the_spreads_and_the_seed_moves_them() {
+    fn hosts_differ_within_the_spreads_and_depend_on_the_seed() {
         let spec = ClockSpec {
             offset: Duration::from_secs(1),
             offset_spread: Duration::from_secs(2),
@@ -247,7 +247,7 @@ mod tests {
         let clocks: Vec<Clock> = (0..100).map(|host| Clock::new(&spec, 7, host)).collect();
         let drifts: Vec<i64> = clocks.iter().map(|c| c.drift.as_ppb()).collect();
         assert!(drifts.iter().all(|d| (-30_000..=50_000).contains(d)));
-        // A hundred uniform draws leave less than a tenth of the range open at either end.
+        // A hundred uniform draws leave less than a tenth of the range at either end.
         assert!(drifts.iter().any(|d| *d < -22_000) && drifts.iter().any(|d| *d > 42_000));
         let second = 1_000_000_000_000;
         assert!(clocks.iter().all(|c| (second..3 * second).contains(&c.offset)));
@@ -256,18 +256,18 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_taken_where_it_says() {
+    fn a_stamp_is_taken_at_its_point() {
         let us = |n| at(Duration::from_us(n));
         let sent = TxTimes { kernel: us(10), driver: us(20), hardware: us(30) };
         let received = RxTimes { hardware: us(40), driver: us(50), kernel: us(60) };
-        for (place, out, inwards) in [
+        for (point, out, inwards) in [
             (TimestampPoint::Hardware, 30_000, 40_000),
             (TimestampPoint::Driver, 20_000, 50_000),
             (TimestampPoint::Kernel, 10_000, 60_000),
         ] {
-            let mut clock = clock(|c| c.timestamp_point = place);
-            assert_eq!(clock.on_send(sent), HostStamp(out), "{place:?}");
-            assert_eq!(clock.on_receive(received), HostStamp(inwards), "{place:?}");
+            let mut clock = clock(|c| c.timestamp_point = point);
+            assert_eq!(clock.on_send(sent), HostStamp(out), "{point:?}");
+            assert_eq!(clock.on_receive(received), HostStamp(inwards), "{point:?}");
         }
     }
 

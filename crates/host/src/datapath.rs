@@ -1,5 +1,5 @@
-//! The way of a packet through its host: from TCP to the line and from the line to TCP. What stands on
-//! it is in [`crate::nic`].
+//! The path of a packet through its host: from TCP to the line and back. [`crate::nic`] describes
+//! the stages.
 
 use std::hint::cold_path;
 use std::mem;
@@ -19,7 +19,7 @@ use crate::stack::DelayLine;
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {
-    /// Burst control of a host lets packets go.
+    /// Releases packets from burst control.
     #[inline(never)]
     pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         while let Some(node) = self.nodes.get_mut(host as usize) {
@@ -34,12 +34,12 @@ impl World<'_> {
         }
     }
 
-    /// Packets of a host have come through its stack on their way out.
+    /// Takes outgoing packets of a host from its stack.
     pub(crate) fn on_stack_out(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(way) = &mut node.stack_out else { return };
-            let Some(waiting) = way.pop(now) else {
-                if let Some(next) = way.next_exit() {
+            let Some(delay_line) = &mut node.stack_out else { return };
+            let Some(waiting) = delay_line.pop(now) else {
+                if let Some(next) = delay_line.next_exit() {
                     sched.at(next, Entity::new(STACK_OUT, node.number));
                 }
                 return;
@@ -48,7 +48,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet has come through the stack: burst control is next.
+    /// Passes a packet from the stack to burst control.
     pub(crate) fn pass_to_pacer(
         &mut self,
         now: Instant,
@@ -64,7 +64,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet that has waited goes to the NIC.
+    /// Passes a delayed packet to the NIC.
     fn pass_to_nic(
         &mut self,
         now: Instant,
@@ -89,12 +89,14 @@ impl World<'_> {
         }
     }
 
-    /// A packet has come off the line.
+    /// Handles a packet that arrived from the line.
     #[inline]
-    pub(crate) fn deliver(&mut self, now: Instant, landed: ArrivedPacket, sched: &mut Scheduler) {
-        let HostId(host) = landed.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return self.net.release(landed) };
-        let packet = self.net.arrived_packet(&landed);
+    pub(crate) fn deliver(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
+        let HostId(host) = arrived.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else {
+            return self.net.release(arrived);
+        };
+        let packet = self.net.arrived_packet(&arrived);
         node.note_delivery(now, &packet.segment);
         let side = ConnSide::from_index(packet.dst_conn);
         if now >= self.warmup_end
@@ -107,27 +109,27 @@ impl World<'_> {
         let seen = self.tracer.is_some() || self.delays.is_enabled();
         if node.stamps(&packet.segment) || !node.receives_directly() || seen {
             cold_path();
-            return self.receive_slow(now, landed, sched);
+            return self.receive_slow(now, arrived, sched);
         }
         self.counts.segments += 1;
         let arrival = on_segment(now, node, &self.handles, packet);
         if let Arrival::Taken(id, _) = arrival {
-            self.net.release(landed);
+            self.net.release(arrived);
             return self.drive_conn(now, side, id, sched);
         }
         cold_path();
-        let packet = self.net.take(landed).packet;
+        let packet = self.net.take(arrived).packet;
         self.handle_arrival(now, host, &packet, arrival, sched);
     }
 
-    /// A packet goes through what stands between the line and TCP.
+    /// Passes a packet through the stages between line and TCP.
     #[inline(never)]
-    fn receive_slow(&mut self, now: Instant, landed: ArrivedPacket, sched: &mut Scheduler) {
-        let mut delivery = self.net.take(landed);
+    fn receive_slow(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
+        let mut delivery = self.net.take(arrived);
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        if let Some(moderator) = &mut node.coalescer {
-            if let Some(at) = moderator.push(now, delivery) {
+        if let Some(coalescer) = &mut node.coalescer {
+            if let Some(at) = coalescer.push(now, delivery) {
                 sched.at(at, Entity::new(INTERRUPT, node.number));
             }
             return;
@@ -135,23 +137,23 @@ impl World<'_> {
         self.receive_from_nic(now, &mut delivery, sched);
     }
 
-    /// The interrupt of a host's NIC: it takes all that has come.
+    /// Handles an interrupt of a host's NIC, with all packets that have arrived.
     #[inline(never)]
     pub(crate) fn interrupt(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let Some(moderator) = &mut node.coalescer else { return };
-        let mut batch = mem::take(moderator.batch(now));
+        let Some(coalescer) = &mut node.coalescer else { return };
+        let mut batch = mem::take(coalescer.batch(now));
         for delivery in &mut batch {
             self.receive_from_nic(now, delivery, sched);
         }
         batch.clear();
         let node = self.nodes.get_mut(host as usize);
-        if let Some(moderator) = node.and_then(|n| n.coalescer.as_mut()) {
-            moderator.reuse(batch);
+        if let Some(coalescer) = node.and_then(|n| n.coalescer.as_mut()) {
+            coalescer.reuse(batch);
         }
     }
 
-    /// The host takes a packet off the NIC and stamps it.
+    /// Takes a packet from the NIC and stamps it.
     fn receive_from_nic(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
@@ -163,26 +165,26 @@ impl World<'_> {
         self.pass_to_aggregator(now, delivery, sched);
     }
 
-    /// The same where the packet then waits in the stack.
+    /// Takes a packet from the NIC as `receive_from_nic` does, and delays it in the stack.
     #[cold]
     fn delay_in_stack(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let Some(way) = &mut node.stack_in else { return };
-        let given = way.exit_time(now);
+        let Some(delay_line) = &mut node.stack_in else { return };
+        let given = delay_line.exit_time(now);
         stamp_arrival(&self.net, node, (now, given), delivery);
-        let Some(way) = &mut node.stack_in else { return };
-        if let Some(at) = way.push(*delivery) {
+        let Some(delay_line) = &mut node.stack_in else { return };
+        if let Some(at) = delay_line.push(*delivery) {
             sched.at(at, Entity::new(STACK_IN, node.number));
         }
     }
 
-    /// Packets of a host have come through its stack on their way in.
+    /// Takes incoming packets of a host from its stack.
     pub(crate) fn on_stack_in(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(way) = &mut node.stack_in else { return };
-            let Some(delivery) = way.pop(now) else {
-                if let Some(next) = way.next_exit() {
+            let Some(delay_line) = &mut node.stack_in else { return };
+            let Some(delivery) = delay_line.pop(now) else {
+                if let Some(next) = delay_line.next_exit() {
                     sched.at(next, Entity::new(STACK_IN, node.number));
                 }
                 return;
@@ -191,7 +193,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet has come through the stack, and is aggregated if the host does that.
+    /// Passes a packet from the stack to aggregation, if the host has it.
     pub(crate) fn pass_to_aggregator(
         &mut self,
         now: Instant,
@@ -221,7 +223,7 @@ impl World<'_> {
         self.pass_to_tcp_batch(now, host, ready, sched);
     }
 
-    /// Aggregates of a host have waited long enough.
+    /// Releases expired aggregates of a host.
     #[inline(never)]
     pub(crate) fn flush(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
@@ -260,7 +262,7 @@ impl World<'_> {
         self.ready = ready;
     }
 
-    /// TCP gets a segment.
+    /// Passes a segment to TCP.
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         self.counts.segments += 1;
@@ -268,9 +270,9 @@ impl World<'_> {
         self.handle_arrival(now, host, packet, arrival, sched);
     }
 
-    /// What follows from what TCP said of a packet.
+    /// Handles TCP's response to a packet.
     #[inline(never)]
-    #[expect(clippy::needless_pass_by_value, reason = "TCP says it once")]
+    #[expect(clippy::needless_pass_by_value, reason = "each arrival is handled once")]
     fn handle_arrival(
         &mut self,
         now: Instant,
@@ -313,7 +315,7 @@ impl World<'_> {
         }
     }
 
-    /// RST and TIME-WAIT ACKs go back where the packet came from.
+    /// Sends RSTs and TIME-WAIT ACKs to the source of the packet.
     #[cold]
     fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
         let own = self.flows.get(ConnSide::from_index(cause.dst_conn).flow()).and_then(|p| p.class);
@@ -324,8 +326,8 @@ impl World<'_> {
             reply.class = own.unwrap_or(node.class);
             if node.delays_output {
                 let waiting = DelayedPacket { packet: reply, made: now, completes: None };
-                let ways = (&mut node.stack_out, &mut node.pacer);
-                enqueue_delayed(now, node.number, ways, waiting, true, sched);
+                let queues = (&mut node.stack_out, &mut node.pacer);
+                enqueue_delayed(now, node.number, queues, waiting, true, sched);
             } else {
                 self.net.send(now, &reply, sched);
             }
@@ -333,7 +335,7 @@ impl World<'_> {
     }
 }
 
-/// The TCP of a host hears of a segment.
+/// Passes a segment to the TCP of a host.
 #[inline]
 fn on_segment(now: Instant, node: &mut Node, handles: &[ConnHandle], packet: &Packet) -> Arrival {
     let hint = handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
@@ -341,10 +343,11 @@ fn on_segment(now: Instant, node: &mut Node, handles: &[ConnHandle], packet: &Pa
     node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
 }
 
-/// What stands in a packet's way out of its host, where something does.
+/// The stages on a packet's path out of its host, if any.
 type OutputQueues<'a> = (&'a mut Option<Box<DelayLine<DelayedPacket>>>, &'a mut Option<Box<Pacer>>);
 
-/// A packet of the host of that number waits in the stack, or else for burst control; `fresh` for the first one of a burst.
+/// Queues an outgoing packet of that host in the stack, or else in burst control; `fresh` for the
+/// first one of a burst.
 #[cold]
 #[inline(never)]
 pub(crate) fn enqueue_delayed(
@@ -355,11 +358,11 @@ pub(crate) fn enqueue_delayed(
     fresh: bool,
     sched: &mut Scheduler,
 ) {
-    let (at, kind) = if let Some(way) = stack {
+    let (at, kind) = if let Some(delay_line) = stack {
         if fresh {
-            way.exit_time(now);
+            delay_line.exit_time(now);
         }
-        (way.push(waiting), STACK_OUT)
+        (delay_line.push(waiting), STACK_OUT)
     } else {
         (pacer.as_mut().and_then(|p| p.push(now, waiting)), SEND)
     };
@@ -368,9 +371,10 @@ pub(crate) fn enqueue_delayed(
     }
 }
 
-/// A packet that TCP made at `made` goes to the NIC at `now`. Returns its stamp, which it carries where
-/// it has a place for it (DX); `None` when the NIC had no room, or where nobody wants it.
-#[expect(clippy::inline_always, reason = "every packet comes this way")]
+/// Passes a packet that TCP created at `made` to the NIC at `now`. Returns its stamp, which the
+/// packet also carries if it has a field for it (DX). `None` if the NIC had no room, or if no one
+/// reads it.
+#[expect(clippy::inline_always, reason = "fast path of every packet")]
 #[inline(always)]
 pub(crate) fn send(
     net: &mut Network,
@@ -384,14 +388,14 @@ pub(crate) fn send(
     }
     let left = net.send_segment(now, segment, envelope, sched)?;
     let (clock, calibration) = &stamps;
-    // A stamp that nothing is drawn for and nobody reads.
+    // An unused stamp without random draws is skipped.
     if clock.is_exact() && calibration.is_off() {
         return None;
     }
     Some(stamp(net, stamps, TxTimes { kernel: made, driver: now, hardware: left }, envelope))
 }
 
-/// The stamp is in the packet, so it is taken before the packet is gone.
+/// Sends a packet that carries its stamp: the stamp is taken first.
 #[inline(never)]
 fn send_stamped(
     net: &mut Network,
@@ -423,8 +427,8 @@ fn stamp(
     calibration.sent(stamp, || net.serialization(src, size).unwrap_or_default())
 }
 
-/// A packet comes off the NIC at `taken` and will be given to TCP, or be aggregated, at `given`: it gets its
-/// stamp, unless that is taken behind aggregation.
+/// Stamps a packet that is taken from the NIC at `taken` and passed to aggregation or TCP at
+/// `given`, unless stamps are taken after aggregation.
 fn stamp_arrival(
     net: &Network,
     node: &mut Node,

@@ -1,7 +1,7 @@
-//! Queueing delays that senders compute, beside the true ones.
+//! Queueing delays as computed by senders, compared with the true ones.
 //!
-//! The truth comes from the network, which knows how long each packet waited; no host does. It reaches
-//! nobody but the results: a run that compares has the same digest as one that does not.
+//! The true delays come from the network, which knows how long each packet waited; hosts cannot
+//! know it. They appear only in the results: the digest does not depend on the comparison.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use lowtide_wire::{Segment, SeqNum};
 use crate::app::ConnSide;
 use crate::outcome::DelayRow;
 
-/// The flows that are compared.
+/// The compared flows.
 #[derive(Debug, Default)]
 pub(crate) struct DelayComparison {
     /// By flow number, ascending.
@@ -24,12 +24,13 @@ pub(crate) struct DelayComparison {
 #[derive(Debug)]
 struct ComparedFlow {
     sender: ConnSide,
-    /// Full segments that arrived and are not acknowledged at the sender: their end, how they waited.
+    /// Full segments that arrived and are not yet acknowledged at the sender: their end and their
+    /// queueing delay.
     waits: VecDeque<(SeqNum, Duration)>,
 }
 
 impl DelayComparison {
-    /// Compares the flows that these sides (ascending) send, or none.
+    /// Compares the flows of these sending sides (ascending), or none.
     pub(crate) fn new(on: bool, senders: &[ConnSide]) -> Self {
         let senders = if on { senders } else { &[] };
         let flows = senders.iter().map(|s| ComparedFlow { sender: *s, waits: VecDeque::new() });
@@ -42,19 +43,19 @@ impl DelayComparison {
         self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
     }
 
-    /// Any flow is compared.
+    /// Returns true if any flow is compared.
     #[inline]
     pub(crate) const fn is_enabled(&self) -> bool {
         !self.flows.is_empty()
     }
 
-    /// This connection belongs to a flow that is compared.
+    /// Returns true if this connection is compared.
     #[inline]
     pub(crate) fn tracks(&self, side: ConnSide) -> bool {
         self.is_enabled() && self.find(side).is_some()
     }
 
-    /// A segment has come to `conn`, the receiver of the data.
+    /// Records a segment that arrived at `conn`, the receiver of the data.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_data(
@@ -73,7 +74,7 @@ impl DelayComparison {
         }
     }
 
-    /// `conn`, the sender of the data, has taken `seg`.
+    /// Records that `conn`, the sender of the data, has processed `seg`.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_ack(
@@ -97,8 +98,8 @@ impl DelayComparison {
             n += 1;
             watched.waits.pop_front();
         }
-        let told = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
-        if let Some(computed) = conn.info().queueing_delay.filter(|_| told && n > 0) {
+        let echoed = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
+        if let Some(computed) = conn.info().queueing_delay.filter(|_| echoed && n > 0) {
             self.rows.push(DelayRow {
                 at: now,
                 flow: side.flow() as u32,

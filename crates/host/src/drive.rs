@@ -1,7 +1,6 @@
-//! Everything that follows a change of a connection, in one turn: its application hears what happened, what
-//! it has to send goes on its way, and its timer is set.
+//! Handling of a changed connection: events to its application, transmission, timer.
 //!
-//! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
+//! Every segment takes this path, so host, connection and driver state are looked up once.
 
 use std::hint::cold_path;
 
@@ -21,7 +20,7 @@ use crate::world::{TIMER, WRITE, World};
 use crate::writer::Writer;
 
 impl World<'_> {
-    /// The connection `id` of a side has changed.
+    /// Processes a change of connection `id` of a side.
     pub(crate) fn drive_conn(
         &mut self,
         now: Instant,
@@ -54,7 +53,7 @@ impl World<'_> {
         let sends = progress.sends(side) && now >= self.warmup_end;
         let outgoing = &mut self.outgoing;
         while conn.poll_transmit_into(now, outgoing) {
-            // What no wire says, for those who ask for it by name.
+            // Not on the wire; for schemes that request it explicitly.
             outgoing.header.rx.delack_timeout = Some(outgoing.delack_timeout);
             let mut stamp = None;
             let mut i = 0;
@@ -85,8 +84,8 @@ impl World<'_> {
                         made: now,
                         completes: ends,
                     };
-                    let ways = (&mut node.stack_out, &mut node.pacer);
-                    enqueue_delayed(now, node.number, ways, waiting, i == 0, sched);
+                    let queues = (&mut node.stack_out, &mut node.pacer);
+                    enqueue_delayed(now, node.number, queues, waiting, i == 0, sched);
                 } else {
                     let stamps = (&mut node.clock, &mut node.calibration);
                     let parts = (segment, envelope);
@@ -128,7 +127,7 @@ impl World<'_> {
     }
 }
 
-/// What goes stands in the queue of the host: enough of this connection may be there.
+/// Applies TSQ: the transmission is in the host's queue, which limits the data of a connection.
 #[cold]
 #[inline(never)]
 fn apply_tsq(
@@ -148,7 +147,7 @@ fn apply_tsq(
     }
 }
 
-/// A writer that waits for acknowledgements may have got them.
+/// Resumes a writer that waits for acknowledgements.
 #[cold]
 #[inline(never)]
 fn resume(
@@ -163,15 +162,15 @@ fn resume(
     }
 }
 
-/// Shows the connection to the tracer.
+/// Records the sender state of the connection.
 #[cold]
 #[inline(never)]
 fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connection) {
     tracer.on_sender_state(now, side, conn);
 }
 
-/// Keeps one pending event per connection; a deadline that moved later costs nothing now.
-#[expect(clippy::inline_always, reason = "every segment comes this way")]
+/// Keeps one pending event per connection; a deadline that moved later needs no action.
+#[expect(clippy::inline_always, reason = "fast path of every segment")]
 #[inline(always)]
 fn rearm(
     now: Instant,

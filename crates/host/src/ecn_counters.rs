@@ -1,11 +1,11 @@
-//! What the packets of a flow show of its ECN, as its two hosts see them on the wire.
+//! ECN counters of a flow's packets, as seen on the wire by its two hosts.
 //!
-//! Contract: raw bits of headers after the warm-up, whatever sender and receiver make of them. Where
-//! Accurate ECN was agreed the flags are a counter and mean something else.
+//! Contract: raw header bits after the warm-up, independent of sender and receiver logic. With
+//! Accurate ECN the flags are a counter and have another meaning.
 
 use lowtide_wire::{Ecn, Flags, Segment};
 
-/// Counts of one flow: segments on the wire, after segmentation offload.
+/// Counters of one flow: segments on the wire, after segmentation offload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnCounters {
     /// Data segments that left the sender.
@@ -25,7 +25,7 @@ pub struct EcnCounters {
 }
 
 impl EcnCounters {
-    /// Both together.
+    /// Returns the sum.
     pub(crate) const fn and(&self, more: &Self) -> Self {
         Self {
             data_segments: self.data_segments + more.data_segments,
@@ -38,7 +38,7 @@ impl EcnCounters {
         }
     }
 
-    /// The sender sends `segment`.
+    /// Counts a `segment` that the sender sends.
     pub(crate) fn on_data_sent(&mut self, segment: &Segment) {
         if segment.payload_len > 0 {
             self.data_segments += 1;
@@ -47,7 +47,7 @@ impl EcnCounters {
         }
     }
 
-    /// `segment` reaches the receiver.
+    /// Counts a `segment` that reaches the receiver.
     pub(crate) fn on_data_received(&mut self, segment: &Segment) {
         if segment.payload_len > 0 {
             self.arrived_segments += 1;
@@ -55,7 +55,7 @@ impl EcnCounters {
         }
     }
 
-    /// `segment` reaches the sender. A SYN-ACK is no ACK here: its flags negotiate.
+    /// Counts a `segment` that reaches the sender. A SYN-ACK is excluded: its flags negotiate.
     pub(crate) fn on_ack_received(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::SYN) {
             self.acks += 1;

@@ -1,16 +1,16 @@
-//! Why a run cannot start.
+//! Errors that prevent a run.
 
 use std::fmt;
 
 use lowtide_net::BlueprintError;
 
-/// Why a [`crate::Setup`] cannot be run.
+/// The reason why a [`crate::Setup`] cannot be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The network does not hold together.
+    /// The network is invalid.
     Network(BlueprintError),
-    /// The number of hosts differs between the network and their settings.
+    /// The number of hosts in the network differs from the number of host settings.
     HostCount {
         /// Hosts of the network.
         network: usize,
@@ -22,11 +22,11 @@ pub enum RunError {
         /// The flow.
         flow: usize,
     },
-    /// An asker cannot be run.
+    /// A query client is invalid.
     QueryClient {
-        /// The asker.
+        /// The query client.
         query_client: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
 }
@@ -38,8 +38,8 @@ impl fmt::Display for RunError {
             Self::HostCount { network, settings } => {
                 write!(f, "the network has {network} hosts, but {settings} have settings")
             }
-            Self::QueryClient { query_client: asker, problem } => {
-                write!(f, "asker {asker}: {problem}")
+            Self::QueryClient { query_client, problem } => {
+                write!(f, "query client {query_client}: {problem}")
             }
             Self::FlowHosts { flow } => {
                 write!(f, "flow {flow} must go from one host of the network to another")

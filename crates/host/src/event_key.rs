@@ -1,9 +1,9 @@
-//! When something happened, to the event: in a run that is cut, two parts may do things at the same picosecond.
+//! The time of an occurrence, to the event: with shards, two may act in the same picosecond.
 
 use lowtide_sim::Entity;
 use lowtide_units::Instant;
 
-/// An event, as far as others need to be put before or behind it.
+/// An event, as needed for ordering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EventKey {
     pub(crate) at: Instant,
@@ -11,6 +11,6 @@ pub(crate) struct EventKey {
 }
 
 impl EventKey {
-    /// Before everything.
+    /// Before all events.
     pub(crate) const START: Self = Self { at: Instant::ZERO, entity: Entity::new(0, 0) };
 }

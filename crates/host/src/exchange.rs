@@ -1,8 +1,8 @@
-//! What a connection of an asker carries: requests, and how far their answers are.
+//! The requests and responses of a query connection.
 //!
-//! Contract: requests and answers are bytes of the connection's two streams, in order, nothing else. A
-//! request tells the server how much to answer (here: the size of its query's answers), and an answer
-//! tells the client how long it is.
+//! Contract: requests and answers are bytes of the connection's two streams, in order. A request
+//! tells the server the size of the answer (here: the size of its query's answers), and an answer
+//! tells the client its length.
 
 use std::collections::VecDeque;
 
@@ -11,40 +11,40 @@ use lowtide_units::Bytes;
 use crate::event_key::EventKey;
 use crate::query::QueryCost;
 
-/// A request that was sent and is not answered in full.
+/// A request that is sent and not fully answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) query: u32,
-    /// Where its answer ends in the server's stream.
+    /// End of its answer in the server's stream.
     pub(crate) response_end: u64,
-    /// What the connection had gone through before.
+    /// Cost of the connection before the request.
     pub(crate) cost_before: QueryCost,
-    /// When it was sent; only known where a run is cut.
+    /// Time of sending; known only with shards.
     pub(crate) sent_at: EventKey,
 }
 
-/// What is under way on one connection.
+/// The outstanding requests of one connection.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) query_client: u32,
-    /// Requests that the client has got its answers to.
+    /// Requests whose answers the client has received.
     done: u64,
     /// Requests that the server has answered.
     answered: u64,
-    /// Bytes of all answers that the client has asked for.
+    /// Total bytes of all answers requested.
     response_bytes: u64,
     /// Requests after the first `done`, in order.
     pub(crate) outstanding: VecDeque<Request>,
-    /// The client is in another part of a run that is cut: here is what the server knows.
+    /// The client is in another shard; this holds the server's view.
     pub(crate) client_is_remote: bool,
-    /// There, what the server's side was last noted to have gone through.
+    /// In that case, the last recorded cost of the server side.
     pub(crate) recorded_cost: QueryCost,
 }
 
 impl Exchange {
-    pub(crate) const fn new(asker: u32) -> Self {
+    pub(crate) const fn new(query_client: u32) -> Self {
         Self {
-            query_client: asker,
+            query_client,
             done: 0,
             answered: 0,
             response_bytes: 0,
@@ -54,40 +54,41 @@ impl Exchange {
         }
     }
 
-    /// What the server knows of a client in another part.
-    pub(crate) fn remote(asker: u32) -> Self {
-        Self { client_is_remote: true, ..Self::new(asker) }
+    /// Returns the server's view of a client in another shard.
+    pub(crate) fn remote(query_client: u32) -> Self {
+        Self { client_is_remote: true, ..Self::new(query_client) }
     }
 
-    /// The client sends a request of `query`, whose answer has that many bytes.
+    /// Adds a request of `query` whose answer has that many bytes.
     pub(crate) fn request(
         &mut self,
         query: u32,
         answer: Bytes,
         before: QueryCost,
-        asked: EventKey,
+        sent_at: EventKey,
     ) {
         self.response_bytes += answer.as_u64();
         self.outstanding.push_back(Request {
             query,
             response_end: self.response_bytes,
             cost_before: before,
-            sent_at: asked,
+            sent_at,
         });
     }
 
-    /// A client in another part asks for `query`.
+    /// Adds a request of `query` from a client in another shard.
     pub(crate) fn on_remote_request(&mut self, query: u32) {
-        let (before, asked) = (QueryCost::NONE, EventKey::START);
+        let (before, sent_at) = (QueryCost::NONE, EventKey::START);
         self.outstanding.push_back(Request {
             query,
             response_end: 0,
             cost_before: before,
-            sent_at: asked,
+            sent_at,
         });
     }
 
-    /// The client has got the server's stream up to `upto`: the next request that this answers.
+    /// Removes the next request that is answered when the client has received the server's stream
+    /// up to `upto`.
     pub(crate) fn take_answered(&mut self, upto: u64) -> Option<Request> {
         let first = self.outstanding.front().filter(|r| r.response_end <= upto).copied()?;
         self.outstanding.pop_front();
@@ -95,17 +96,18 @@ impl Exchange {
         Some(first)
     }
 
-    /// The server has got `requests` in full: the query of the next one that it has not answered.
+    /// Returns the query of the next unanswered request, when the server has received `requests` in
+    /// full.
     pub(crate) fn take_received(&mut self, requests: u64) -> Option<u32> {
         if self.answered >= requests {
             return None;
         }
-        let place = self.answered.checked_sub(self.done)?;
-        let request = self.outstanding.get(usize::try_from(place).ok()?)?;
+        let index = self.answered.checked_sub(self.done)?;
+        let request = self.outstanding.get(usize::try_from(index).ok()?)?;
         let query = request.query;
         self.answered += 1;
         if self.client_is_remote {
-            // Nobody here waits for the answer.
+            // The client is remote: no one waits for the answer here.
             self.outstanding.pop_front();
             self.done += 1;
         }

@@ -1,9 +1,9 @@
-//! The end host and the world that holds hosts, network and traffic together.
+//! The end host, and the world that combines hosts, network and traffic.
 //!
-//! Contract: [`run`] is a pure function of its [`Setup`]: no clock, no files; on several threads
-//! ([`run_on`]) it is the same one. Hosts drive
-//! [`lowtide_tcp`] endpoints over [`lowtide_net`]; they know no switch rules. Applications are bound
-//! to one host and talk to each other by packets only.
+//! Contract: [`run`] is a pure function of its [`Setup`]: no clock, no files. On several threads
+//! ([`run_on`]) the result is identical. Hosts drive [`lowtide_tcp`] endpoints over [`lowtide_net`]
+//! and do not see switch internals. Applications are bound to one host and communicate only by
+//! packets.
 
 mod aggregate;
 mod alpha;

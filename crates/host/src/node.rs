@@ -1,4 +1,4 @@
-//! One host: its address, its TCP endpoint, its settings, and the digest of what it saw.
+//! One host: its address, TCP endpoint, settings, and the digest of its observations.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::setup::HostSetup;
 use crate::stack::DelayLine;
 use crate::timer_tick::TimerTick;
 
-/// Verdicts that enter a host's digest.
+/// Event codes in a host's digest.
 const DELIVER: u64 = 1;
 const TIMEOUT: u64 = 2;
 
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Node {
-    // In the order of use: what every segment touches stands together, what few do comes last.
+    // In order of use: fields that every segment touches first, rare ones last.
     digest: Digest,
     pub(crate) address: IpAddr,
-    /// Of the packets that it sends.
+    /// The class of the packets that it sends.
     pub(crate) class: u8,
-    // What most hosts do not have takes a pointer each.
-    /// There is a stack or a bucket on the way out.
+    // Stages that most hosts do not have take one pointer each.
+    /// There is an outgoing stack delay or a bucket.
     pub(crate) delays_output: bool,
-    /// The number of the host in the whole run.
+    /// The global number of the host.
     pub(crate) number: u32,
     pub(crate) calibration: Calibration,
-    /// When its timers fire, where that is not at once.
+    /// The ticks of its timers, unless they are exact.
     pub(crate) timer_tick: Option<Box<TimerTick>>,
     pub(crate) coalescer: Option<Box<InterruptCoalescer>>,
     pub(crate) stack_in: Option<Box<DelayLine<Delivery>>>,
@@ -45,20 +45,20 @@ pub(crate) struct Node {
     pub(crate) clock: Clock,
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
-    /// A connection with so much in the NIC's queue holds its data back.
+    /// TSQ limit: a connection with this much data in the NIC's queue is not asked for more.
     pub(crate) tsq_limit: Option<Bytes>,
     pub(crate) stack_out: Option<Box<DelayLine<DelayedPacket>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
 }
 
-/// Address of host `index`: 10.0.0.1 and up.
+/// Returns the address of host `index`: 10.0.0.1 and up.
 pub(crate) fn address(index: u32) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from(0x0a00_0001_u32.wrapping_add(index)))
 }
 
 impl Node {
-    /// Host `index` of a run, on whose line a packet has so many bytes of `framing`; `port_seed` stands
-    /// in for the run's where ports do not depend on it. `config` is that of the setup, which hosts share.
+    /// Returns host `index` of a run, with `framing` bytes per packet on its line. `port_seed`
+    /// replaces the run seed if ports do not depend on it. Hosts share `config`.
     pub(crate) fn new(
         index: u32,
         setup: &HostSetup,
@@ -70,12 +70,12 @@ impl Node {
         let id = u64::from(index);
         let seed = Seed::derive(port_seed, "host", id, "isn and ports");
         let mut endpoint = Endpoint::new(seed.value());
-        // The simulated backlog never fills: every SYN of an incast is served.
+        // The simulated backlog is unlimited: every SYN of an incast is served.
         let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
         let clock = Clock::new(&setup.clock, run_seed, id);
         let nic = &setup.nic;
-        let moderates = nic.moderation > Duration::ZERO;
+        let coalesces = nic.moderation > Duration::ZERO;
         Self {
             endpoint,
             config,
@@ -89,19 +89,20 @@ impl Node {
             tsq_limit: nic.tsq_limit,
             stack_out: DelayLine::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
-            coalescer: moderates.then(|| Box::new(InterruptCoalescer::new(nic.moderation))),
+            coalescer: coalesces.then(|| Box::new(InterruptCoalescer::new(nic.moderation))),
             stack_in: DelayLine::new(nic.stack.receive, run_seed, id, "stack in"),
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),
         }
     }
 
-    /// Nothing stands between the line and TCP.
+    /// Returns true if there is no stage between the line and TCP.
     pub(crate) const fn receives_directly(&self) -> bool {
         self.coalescer.is_none() && self.stack_in.is_none() && self.aggregator.is_none()
     }
 
-    /// A segment gets a stamp when it arrives: but for one that nothing is drawn for and nobody reads.
+    /// Returns true if a segment must be stamped on arrival: an unused stamp without random draws
+    /// is skipped.
     #[inline]
     pub(crate) const fn stamps(&self, seg: &Segment) -> bool {
         let free = self.clock.is_exact() && self.calibration.is_off();
@@ -129,7 +130,7 @@ impl Node {
     }
 }
 
-/// A packet around a segment.
+/// Returns a packet with `segment`.
 #[inline]
 pub(crate) fn packet(src: u32, dst: u32, segment: Segment, src_conn: u32, dst_conn: u32) -> Packet {
     Packet {

@@ -1,65 +1,68 @@
-//! By how much a stamp is wrong.
+//! Error models of stamps.
 //!
-//! Independent draws per stamp, from a generator of the host's own. One-sided errors make a stamp of
-//! sending early and a stamp of receiving late, as work between the reading and the wire does; so they
-//! never make a round trip look shorter than it was. Independent errors may put stamps out of order.
+//! Independent draws per stamp, from a generator of the host. One-sided errors make a send stamp
+//! early and a receive stamp late, like work between the reading and the wire. So they never
+//! shorten a measured round trip. Independent errors may reorder stamps.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
 use crate::timestamp_points::TxTimes;
 
-/// A distribution of the error of stamps.
+/// The error distribution of stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum NoiseSpec {
     /// Stamps are exact.
     #[default]
     None,
-    /// Uniform around zero with this standard deviation: within 1.732 of it.
+    /// Uniform around zero with this standard deviation; at most 1.732 times that.
     Uniform(Duration),
     /// Normal around zero with this standard deviation (DX fig. 15); see [`Rng::normal`].
     Normal(Duration),
     /// Exponential with this standard deviation, one-sided.
     Exponential(Duration),
-    /// A network stack: [`STACK_LEAST`] and an exponential with this standard deviation, one-sided.
+    /// A network stack: [`STACK_LEAST`] plus an exponential with this standard deviation,
+    /// one-sided.
     ///
-    /// A round trip passes four stacks, so its error is 4 x 3.5 us and an Erlang distribution of order
-    /// four. With 40.35 us the deviation is the 80.7 us of DX fig. 11, and its shape gives a middle
-    /// half of 104 us (DX §III: 111 us) and a least round trip near the paper's 23 us.
+    /// A round trip passes four stacks, so its error is 4 x 3.5 us plus an Erlang distribution of
+    /// order four. With 40.35 us the deviation is the 80.7 us of DX fig. 11. Its shape gives an
+    /// interquartile range of 104 us (DX §III: 111 us) and a minimum round trip near the paper's 23
+    /// us.
     Stack(Duration),
-    /// A NIC that stamps when its DMA is complete (DX §III, "Error calibration").
+    /// A NIC that stamps at DMA completion (DX §III, "Error calibration").
     ///
-    /// Sending: a packet that waited behind another is fetched together with it with a probability
-    /// of [`DMA_TOGETHER`], and has its stamp but for [`DMA_FETCH`]. Receiving: late by an exponential
-    /// of mean [`DMA_LATE`]. Back to back at 9.5 Gbit/s this leaves 68 % of the gaps of sending
-    /// and 32 % of those of receiving under 1.23 us, as the paper measured.
+    /// Sending: a packet that waited behind another is fetched together with it with probability
+    /// [`DMA_TOGETHER`], and then gets its stamp plus [`DMA_FETCH`]. Receiving: late by an
+    /// exponential of mean [`DMA_LATE`]. Back to back at 9.5 Gbit/s, 68 % of the send gaps and 32 %
+    /// of the receive gaps are below 1.23 us, as the paper measured.
     Dma,
 }
 
-/// The least time that a network stack takes. Four of them, a microsecond on the wire and the least
-/// of some ten thousand draws of the exponential part (7.5 us) make the 23 us of DX fig. 3.
+/// Minimum delay of a network stack. Four of them, 1 us on the wire and the minimum of some ten
+/// thousand draws of the exponential part (7.5 us) give the 23 us of DX fig. 3.
 pub const STACK_LEAST: Duration = Duration::from_ns(3_500);
 
-/// The standard deviation of a network stack: half of the 80.7 us of DX fig. 11, as four passages of
-/// equal variance make up a round trip.
+/// The standard deviation of a network stack: half of the 80.7 us of DX fig. 11, since a round trip
+/// has four passages of equal variance.
 pub const STACK_DEVIATION: Duration = Duration::from_ns(40_350);
 
-/// Parts per billion of packets that are fetched together with the one before (DX §III: 68 %).
+/// Fraction of packets fetched together with the previous one, in parts per billion (DX §III: 68
+/// %).
 pub const DMA_TOGETHER: u64 = 680_000_000;
 
-/// Between the stamps of packets fetched together: 1.5 kB over eight lanes of PCIe 3.
+/// Time between the stamps of packets fetched together: 1.5 kB over eight lanes of PCIe 3.
 pub const DMA_FETCH: Duration = Duration::from_ns(200);
 
-/// Mean lateness of a completed reception. Of gaps of 1.295 us (1538 B at 9.5 Gbit/s) with such errors
-/// at both ends, half of `exp(-0.065 / 0.146)` are under 1.23 us: 32 %.
+/// Mean delay of a completed reception. Of gaps of 1.295 us (1538 B at 9.5 Gbit/s) with such errors
+/// at both ends, half of `exp(-0.065 / 0.146)` are below 1.23 us: 32 %.
 pub const DMA_LATE: Duration = Duration::from_ns(146);
 
-/// The errors of one host's stamps.
+/// The error generator of one host's stamps.
 #[derive(Clone, Debug)]
 pub(crate) struct Noise {
     spec: NoiseSpec,
     rng: Rng,
-    /// The packet sent last: its stamp before drift and rounding, and when it left.
+    /// The last sent packet: its stamp before drift and rounding, and its departure.
     last: Option<(Instant, Instant)>,
 }
 
@@ -69,7 +72,7 @@ impl Noise {
         (*spec != NoiseSpec::None).then(some)
     }
 
-    /// The time that a packet sent at `at` is stamped with, in picoseconds.
+    /// Returns the time, in ps, that stamps a packet sent at `at`.
     pub(crate) fn on_send(&mut self, at: Instant, sent: TxTimes) -> i128 {
         if self.spec == NoiseSpec::Dma {
             let behind = self.last.filter(|(_, left)| sent.driver < *left);
@@ -85,7 +88,7 @@ impl Noise {
         i128::from(at.as_ps()) - self.draw()
     }
 
-    /// The time that a packet received at `at` is stamped with, in picoseconds.
+    /// Returns the time, in ps, that stamps a packet received at `at`.
     pub(crate) fn on_receive(&mut self, at: Instant) -> i128 {
         i128::from(at.as_ps()) + self.draw()
     }
@@ -95,7 +98,7 @@ impl Noise {
         match self.spec {
             NoiseSpec::None => 0,
             NoiseSpec::Uniform(deviation) => {
-                // The half width is the root of three deviations.
+                // The half width is sqrt(3) standard deviations.
                 let half = i128::from(deviation.as_ps()) * 1_732_051 / 1_000_000;
                 let width = u64::try_from(2 * half + 1).unwrap_or(u64::MAX);
                 i128::from(self.rng.below(width)) - half
@@ -128,7 +131,7 @@ mod tests {
         )
     }
 
-    /// Errors of `n` stamps of receiving in microseconds, and of as many of sending.
+    /// Returns the errors of `n` receive stamps and of `n` send stamps, in us.
     fn errors(noise: NoiseSpec, n: u32) -> (Vec<f64>, Vec<f64>) {
         let mut clock = clock(noise, 0);
         let mut received = Vec::new();
@@ -180,7 +183,7 @@ mod tests {
                 let t2 = b.on_receive(passed(t(1_200)).1).0;
                 let t3 = b.on_send(passed(t(1_200)).0).0;
                 let t4 = a.on_receive(passed(t(1_300)).1).0;
-                // What a kernel measures has the other's stack in it.
+                // A kernel measurement includes the other host's stack.
                 ((t4 - t1) + (t2 - t3)) as f64 / 1e3
             })
             .collect();
@@ -188,7 +191,7 @@ mod tests {
         rtts.sort_by(f64::total_cmp);
         let quantile = |q: usize| rtts[rtts.len() * q / 100];
         let middle = quantile(75) - quantile(25);
-        // Given to the model: deviation and least. The rest is what its shape says.
+        // Given to the model: deviation and minimum. The rest follows from its shape.
         assert!((deviation - 80.7).abs() < 2.5, "s.d. {deviation}");
         assert!((rtts[0] - 23.0).abs() < 5.0, "least {}", rtts[0]);
         assert!((middle - 103.9).abs() < 4.0, "middle half {middle}");

@@ -1,4 +1,4 @@
-//! What one run leaves behind: plain rows, no analysis.
+//! The results of one run: plain rows, no analysis.
 
 use lowtide_tcp::{Info, LimitedBy};
 use lowtide_units::{Duration, Instant};
@@ -6,20 +6,20 @@ use lowtide_units::{Duration, Instant};
 use crate::ecn_counters::EcnCounters;
 use crate::trace::Trace;
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndReason {
-    /// Its time was up.
+    /// The end time was reached.
     Time,
-    /// All flows with a size were delivered, and all askers were answered (or both failed).
+    /// All flows with a size were delivered or failed, and all query clients are done.
     Done,
-    /// Nothing was pending any more.
+    /// No event was pending.
     Idle,
-    /// The caller asked it to stop.
+    /// The caller stopped it.
     Interrupted,
 }
 
-/// How a flow ended.
+/// The final status of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlowStatus {
     /// All bytes were delivered to the receiving application.
@@ -31,7 +31,7 @@ pub enum FlowStatus {
 }
 
 impl FlowStatus {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -41,28 +41,28 @@ impl FlowStatus {
     }
 }
 
-/// What a flow with a size waited for when the run ended, or its connection failed.
+/// The reason why a sized flow was waiting at the end of the run or at its failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallReason {
-    /// Its application had not opened it yet.
+    /// Its application had not opened it.
     NotStarted,
-    /// The handshake was not over.
+    /// The handshake was not complete.
     Handshake,
-    /// It repaired what a retransmission timeout had found lost, or waited for one (or for a delayed ACK):
-    /// data in flight, and nothing sent or newly acknowledged for two smoothed round trips.
+    /// Loss recovery after an RTO, or waiting for an RTO or a delayed ACK: data in flight, and no
+    /// transmission or new ACK for two SRTTs.
     Rto,
-    /// The receiver's window was closed.
+    /// Zero window.
     ZeroWindow,
-    /// The receiver's window, which was open, held its data back.
+    /// The receive window was open but limited the sender.
     ReceiveWindow,
-    /// The application had written nothing more.
+    /// The application had written no more data.
     Application,
-    /// Nothing: it was sending, or its last data were in flight.
+    /// Not stalled: it was sending, or its last data were in flight.
     Sending,
 }
 
 impl StallReason {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotStarted => "not-started",
@@ -75,7 +75,7 @@ impl StallReason {
         }
     }
 
-    /// Of a sender whose handshake is over, as it is at `now`.
+    /// Classifies an established sender as of `now`.
     pub fn of_sender(now: Instant, sender: &Info) -> Self {
         let quiet = now.saturating_since(sender.last_progress);
         let waits = sender.srtt.is_some_and(|srtt| quiet > srtt.saturating_mul(2));
@@ -91,15 +91,14 @@ impl StallReason {
     }
 }
 
-/// One flow. Times are virtual; `None` where the thing never happened.
+/// One flow. Times are virtual; `None` if the event never occurred.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowRecord {
     /// Flow number.
     pub id: u32,
     /// Index of the traffic group.
     pub group: u16,
-    /// A connection of an asker: the server, to which it was opened, sends the data. In a flow proper the
-    /// client does.
+    /// True for a query connection: the server sends the data. In a flow the client does.
     pub server_sends: bool,
     /// Sending host.
     pub src: u32,
@@ -109,20 +108,19 @@ pub struct FlowRecord {
     pub src_port: u16,
     /// Receiver's port.
     pub dst_port: u16,
-    /// Bytes asked for; `None` for a backlogged flow, and for a connection that stays open from query to
-    /// query.
+    /// Requested bytes; `None` for an unlimited flow and for a persistent query connection.
     pub size: Option<u64>,
-    /// When the application opened the connection.
+    /// Time when the application opened the connection.
     pub start: Instant,
-    /// When the handshake was over at the client.
+    /// Completion of the handshake at the client.
     pub established: Option<Instant>,
-    /// When the last byte reached the receiving application.
+    /// Delivery of the last byte to the receiving application.
     pub delivered_at: Option<Instant>,
-    /// Bytes that reached the receiving application.
+    /// Bytes delivered to the receiving application.
     pub delivered: u64,
-    /// Of these, bytes that came after the warm-up.
+    /// Of these, bytes delivered after the warm-up.
     pub delivered_after_warmup: u64,
-    /// Payload bytes sent more than once.
+    /// Retransmitted payload bytes.
     pub retx_bytes: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
@@ -130,115 +128,115 @@ pub struct FlowRecord {
     pub rto_count: u64,
     /// Fast retransmits (recovery episodes).
     pub fast_retransmits: u64,
-    /// Window reductions because of ECN.
+    /// Window reductions due to ECN.
     pub ecn_reductions: u64,
-    /// ACKs that the receiver's delayed-ACK timer released.
+    /// ACKs sent by the receiver's delayed-ACK timer.
     pub delack_timeouts: u64,
-    /// How long their data had waited, all together.
+    /// Total time that their data had waited.
     pub delack_time: Duration,
-    /// Of these timeouts, as far as the control guesses at them: found by the sender's rule.
+    /// Of these timeouts, those detected by the sender's rule, if the control has one.
     pub delack_detected: u64,
-    /// Not found.
+    /// Not detected.
     pub delack_missed: u64,
-    /// ACKs that the rule took for released by the timer and that were not.
+    /// ACKs that the rule wrongly attributed to the timer.
     pub delack_false_positives: u64,
-    /// Window reductions because of queueing delay.
+    /// Window reductions due to queueing delay.
     pub delay_reductions: u64,
-    /// Payload bytes that the sender's decoder took for marked.
+    /// Payload bytes that the sender's decoder counted as CE-marked.
     pub delivered_ce_bytes: u64,
-    /// What the flow's packets showed of ECN after the warm-up.
+    /// ECN counters of the flow's packets after the warm-up.
     pub ecn_counters: EcnCounters,
-    /// Payload bytes that the receiver got with CE.
+    /// Payload bytes received with CE.
     pub ce_bytes: u64,
-    /// Payload bytes that the receiver got in all, duplicates included.
+    /// All payload bytes received, duplicates included.
     pub received_bytes: u64,
     /// SRTT at the end of the flow.
     pub srtt: Option<Duration>,
-    /// The same as the sending host shows it ([`lowtide_tcp::Info::srtt_quantised`]).
+    /// SRTT as the sending host reports it ([`lowtide_tcp::Info::srtt_quantised`]).
     pub srtt_shown: Option<Duration>,
-    /// Payload bytes of a full segment; `None` for a flow that never opened.
+    /// Payload bytes of a full segment; `None` for a flow that was never opened.
     pub mss: Option<u32>,
-    /// What the scheme wished for: names of control, decoder and policy.
+    /// The requested congestion control.
     pub cc: &'static str,
-    /// The decoder.
+    /// The requested decoder.
     pub feedback: &'static str,
-    /// The receiver's policy.
+    /// The requested ACK policy of the receiver.
     pub ack: &'static str,
-    /// ECN was really agreed.
+    /// ECN was negotiated.
     pub ecn: bool,
-    /// What the client wished of ECN: the value of the switch.
+    /// ECN as requested by the client: the value of the switch.
     pub ecn_requested: String,
-    /// What was agreed: `off`, `rfc3168` or `accecn`.
+    /// ECN as negotiated: `off`, `rfc3168` or `accecn`.
     pub ecn_mode: &'static str,
-    /// The decoder that was really used, none without ECN.
+    /// The decoder in use; `None` without ECN.
     pub feedback_used: Option<&'static str>,
-    /// The receiver's policy that was really used.
+    /// The ACK policy in use.
     pub ack_used: &'static str,
-    /// The delay option was really agreed.
+    /// The delay option was negotiated.
     pub delay_option: bool,
-    /// The control that really acted: another than `cc` where that one cannot work.
+    /// The congestion control in use; differs from `cc` if that one cannot work.
     pub cc_used: &'static str,
-    /// How it ended.
+    /// Its final status.
     pub status: FlowStatus,
-    /// What it waited for at its end; `None` of a complete one, of one without a size, and where that is
-    /// not known.
+    /// Its stall reason at the end; `None` if it is complete or unlimited, or if unknown.
     pub stall_reason: Option<StallReason>,
-    /// Why it failed, when it did.
+    /// The reason for its failure, if it failed.
     pub error: Option<&'static str>,
 }
 
-/// One query: a request to each of some servers at once, and their answers.
+/// One query: concurrent requests to several servers, and their answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueryRecord {
     /// Index of the traffic group.
     pub group: u16,
     /// Index into [`crate::Setup::query_clients`].
     pub query_client: u32,
-    /// Number of the query, from zero for each asker.
+    /// Number of the query, from zero for each client.
     pub number: u32,
-    /// The host that asks.
+    /// The client host.
     pub client: u32,
-    /// How many servers it asks.
+    /// Number of servers queried.
     pub fan_out: u32,
-    /// When the client asks; a connection that has yet to be opened is opened after this, and with jitter
-    /// a request leaves later.
+    /// Start time. A connection that must be opened is opened after this, and with jitter a request
+    /// leaves later.
     pub start: Instant,
-    /// When the last byte of the last answer reached the client's application.
+    /// Arrival of the last byte of the last answer at the client's application.
     pub end: Option<Instant>,
     /// Bytes of all its answers.
     pub bytes: u64,
-    /// Whether all answers were there in time; `None` without a deadline, or where the run ended before it.
+    /// Whether all answers arrived before the deadline; `None` without a deadline, or if the run
+    /// ended before it.
     pub deadline_met: Option<bool>,
-    /// Retransmission timeouts of its connections, at either end, from request to answer. Where queries
-    /// share a connection at the same time, a timeout is counted for each.
+    /// RTOs of its connections, at either end, from request to answer. If concurrent queries share
+    /// a connection, each counts them.
     pub timeouts: u64,
-    /// Payload bytes that its connections sent more than once; as for `timeouts`.
+    /// Retransmitted payload bytes of its connections, counted as `timeouts`.
     pub retx_bytes: u64,
-    /// How it ended: failed when a connection did before its answer was there.
+    /// Its final status: failed if a connection failed before its answer arrived.
     pub status: FlowStatus,
-    /// Why it failed, when it did.
+    /// The reason for its failure, if it failed.
     pub error: Option<&'static str>,
-    /// It began before the warm-up was over.
+    /// It started before the end of the warm-up.
     pub in_warmup: bool,
 }
 
-/// Time or arrivals at one length of a queue.
+/// Time and arrivals at one queue length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueLevel {
     /// Length in packets.
     pub packets: u32,
-    /// How long the queue had this length.
+    /// Time at this length.
     pub time: Duration,
-    /// How many arriving packets found it at this length.
+    /// Arriving packets that found this length.
     pub arrivals: u64,
 }
 
-/// One output queue over the whole run, after warm-up.
+/// One output queue over the run after the warm-up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueueRecord {
     /// `switch0->receiver0`.
     pub name: String,
-    /// At a switch (else a host's own port).
+    /// True at a switch, false at a host.
     pub at_switch: bool,
     /// Rate of the line, bits per second.
     pub rate_bps: u64,
@@ -248,25 +246,27 @@ pub struct QueueRecord {
     pub bytes: u64,
     /// Packets marked here.
     pub marks: u64,
-    /// Packets dropped here for want of memory.
+    /// Packets dropped because the buffer was full.
     pub drops: u64,
-    /// Packets dropped here by the marker (not ECN-capable).
+    /// Packets dropped by the marker (not ECN-capable).
     pub aqm_drops: u64,
-    /// Packets lost at random before they met this queue.
+    /// Packets lost at random before this queue.
     pub lost: u64,
-    /// Packets lost because the link failed: queued, on the line, in flight, or come while it was dead.
+    /// Packets lost to a link failure: queued, on the line, in flight, or arriving while it was
+    /// down.
     pub link_down_drops: u64,
-    /// Time that the line was busy.
+    /// Busy time of the line.
     pub busy: Duration,
-    /// The length as the port counts it, by packets; only levels that occurred, ascending.
+    /// The queue by length in packets, as the port counts it; only lengths that occurred,
+    /// ascending.
     pub levels: Vec<QueueLevel>,
-    /// The longest, in bytes.
+    /// Maximum length in bytes.
     pub max_bytes: u64,
-    /// By class, in the order of the switch's list; empty where there are none.
+    /// By class, in the order of the switch's list; empty without classes.
     pub classes: Vec<ClassRecord>,
 }
 
-/// One class of an output queue over the whole run, after warm-up.
+/// One class of an output queue over the run after the warm-up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClassRecord {
     /// Packets serialised.
@@ -275,17 +275,17 @@ pub struct ClassRecord {
     pub bytes: u64,
     /// Packets marked here.
     pub marks: u64,
-    /// Packets dropped here for want of memory.
+    /// Packets dropped because the buffer was full.
     pub drops: u64,
-    /// Packets dropped here by the marker.
+    /// Packets dropped by the marker.
     pub aqm_drops: u64,
-    /// The longest, in bytes.
+    /// Maximum length in bytes.
     pub max_bytes: u64,
-    /// Its length by packets, as [`QueueRecord::levels`].
+    /// Its queue by length in packets, as in [`QueueRecord::levels`].
     pub levels: Vec<QueueLevel>,
 }
 
-/// A memory that queues of a switch share, at the end of the run.
+/// A shared memory of a switch at the end of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BufferPoolRecord {
     /// The switch.
@@ -294,18 +294,18 @@ pub struct BufferPoolRecord {
     pub group: u32,
     /// Its size in bytes.
     pub size: u64,
-    /// Bytes of it that are reserved for single queues.
+    /// Reserved bytes.
     pub reserved: u64,
-    /// Bytes that queues hold at the end of the run.
+    /// Bytes held at the end of the run.
     pub held: u64,
-    /// The most bytes that they held after the warm-up.
+    /// Maximum bytes held after the warm-up.
     pub peak: u64,
 }
 
-/// A sender sampled: one value.
+/// One sample of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProbeRow {
-    /// When.
+    /// Sample time.
     pub at: Instant,
     /// Flow number.
     pub flow: u32,
@@ -315,24 +315,24 @@ pub struct ProbeRow {
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The same as the sending host shows it.
+    /// SRTT as the sending host reports it.
     pub srtt_shown: Option<Duration>,
     /// Retransmission timeout.
     pub rto: Duration,
     /// Bytes in flight.
     pub in_flight: u64,
-    /// DCTCP's alpha in units of 2^-20, where the control has one.
+    /// DCTCP's alpha in units of 2^-20, if the control has one.
     pub alpha_q20: Option<u64>,
-    /// One-way queueing delay that the last ACK told of, where the delay option is agreed.
+    /// One-way queueing delay from the last ACK, if the delay option is negotiated.
     pub queueing_delay: Option<Duration>,
     /// Bytes acknowledged so far.
     pub acked: u64,
 }
 
-/// A queue sampled.
+/// One sample of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueSample {
-    /// When.
+    /// Sample time.
     pub at: Instant,
     /// Index into [`Outcome::queues`].
     pub queue: u32,
@@ -342,72 +342,72 @@ pub struct QueueSample {
     pub bytes: u64,
 }
 
-/// A queueing delay as a sender computed it, and as it was (DX fig. 12).
+/// A queueing delay as computed by a sender, and the true one (DX fig. 12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayRow {
-    /// When the ACK came that told of it.
+    /// Arrival time of the ACK that reported it.
     pub at: Instant,
     /// Flow number.
     pub flow: u32,
-    /// What the sender made of the stamps.
+    /// The delay that the sender computed from the stamps.
     pub computed: Duration,
-    /// How long the segments that the ACK covers waited in queues of switches, in the mean; full ones
-    /// only, as the sender counts.
+    /// Mean queueing delay at switches of the segments that the ACK covers; full segments only, as
+    /// in the sender.
     pub actual: Duration,
 }
 
-/// Work done, for speed figures.
+/// Work counters, for speed figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunCounts {
-    /// Packets serialised by any output queue, hosts' own ports and ACKs included.
+    /// Packets serialised by all output queues, including host ports and ACKs.
     pub hops: u64,
-    /// Packets lost with links that failed, after the warm-up.
+    /// Packets lost to link failures after the warm-up.
     pub link_down_drops: u64,
-    /// Packets dropped after the warm-up because a switch had no way to their host.
+    /// Packets dropped for lack of a route after the warm-up.
     pub no_route_drops: u64,
-    /// Events taken from the queue.
+    /// Events handled.
     pub events: u64,
-    /// TCP segments handed to a connection.
+    /// TCP segments passed to a connection.
     pub segments: u64,
-    /// Segments that were malformed or unacceptable and were dropped.
+    /// Malformed or unacceptable segments that were dropped.
     pub rejected: u64,
-    /// Flows with a connection still open at the end.
+    /// Flows with an open connection at the end.
     pub open_flows: u64,
-    /// Bytes of memory that those hold at both ends.
+    /// Memory of those connections at both ends, in bytes.
     pub flow_bytes: u64,
-    /// Output ports, hosts' own included.
+    /// Output ports, including host ports.
     pub ports: u64,
-    /// Bytes of memory that those hold at the end ([`lowtide_net::Network::port_memory`]).
+    /// Memory of those ports at the end, in bytes ([`lowtide_net::Network::port_memory`]).
     pub port_bytes: u64,
 }
 
-/// One run.
+/// The results of one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// Digest of the observable physics.
+    /// Digest of the observable behaviour.
     pub digest: u64,
-    /// When it ended.
+    /// End time.
     pub ended: Instant,
-    /// Why.
+    /// The reason for the end.
     pub reason: EndReason,
-    /// One row per flow, in order of flow number: the flows of the setup, then the connections of askers
-    /// that were opened.
+    /// One row per flow by number: the flows of the setup, then the query connections that were
+    /// opened.
     pub flows: Vec<FlowRecord>,
-    /// One row per query that was begun, by asker, then number.
+    /// One row per started query, by client, then number.
     pub queries: Vec<QueryRecord>,
     /// One row per output queue.
     pub queues: Vec<QueueRecord>,
-    /// One row per memory that queues share; empty where none do.
+    /// One row per shared memory; may be empty.
     pub buffer_pools: Vec<BufferPoolRecord>,
-    /// Sampled senders, by time then flow.
+    /// Sender samples, by time, then flow.
     pub probes: Vec<ProbeRow>,
     /// Queueing delays of sampled senders, by time.
     pub delays: Vec<DelayRow>,
-    /// Sampled queues, by time then queue.
+    /// Queue samples, by time, then queue.
     pub queue_samples: Vec<QueueSample>,
-    /// Everything about the flows that were traced; `None` without any.
+    /// The trace of the traced flows; `None` without any.
     pub trace: Option<Trace>,
-    /// Work done.
+    /// Work counters.
     pub counts: RunCounts,
 }
 
@@ -427,7 +427,7 @@ mod tests {
         let config = Arc::new(Config::default());
         let id = endpoint.connect(Instant::ZERO, host(1), 0, host(2), 5001, config).unwrap();
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-        // It sent at 10 ms, and a round trip takes 2 ms.
+        // It sent at 10 ms; the RTT is 2 ms.
         let sending = Info {
             srtt: Some(Duration::from_ms(2)),
             last_progress: at(10),

@@ -1,5 +1,4 @@
-//! Sampling of senders and queues at fixed intervals. Reads, never changes: a run with probes has the
-//! same digest as one without.
+//! Sampling of senders and queues at fixed intervals. Read-only: the digest does not depend on it.
 
 use lowtide_net::Network;
 use lowtide_tcp::Connection;
@@ -10,12 +9,12 @@ use crate::app::{ConnProgress, ConnSide};
 use crate::outcome::{ProbeRow, QueueSample};
 use crate::setup::ProbePlan;
 
-/// Which flows and ports are sampled, and what was seen.
+/// The sampled flows and ports, and the samples.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     /// The sending sides of the flows, ascending.
     pub(crate) senders: Vec<ConnSide>,
-    /// Port numbers of switches, ascending; the position in [`crate::Outcome::queues`] is the same.
+    /// Port numbers of switches, ascending; the index equals that in [`crate::Outcome::queues`].
     pub(crate) ports: Vec<u32>,
     pub(crate) rows: Vec<ProbeRow>,
     pub(crate) queues: Vec<QueueSample>,
@@ -58,7 +57,7 @@ impl Sampler {
         }
     }
 
-    /// The port of that number has that much in its queue.
+    /// Records a queue length of the port with that number.
     pub(crate) fn note_queue(&mut self, now: Instant, queue: u32, packets: u32, bytes: u64) {
         self.queues.push(QueueSample { at: now, queue, packets, bytes });
     }

@@ -1,8 +1,8 @@
-//! Host profiles: what stands between TCP and the line at a known kind of host, as data.
+//! Host profiles: NIC and clock of known kinds of hosts, as data.
 //!
-//! Contract: a profile replaces a host's NIC and clock and states the switches of TCP that belong to its
-//! hardware (segmentation offload, the tick of its timers); nothing else of TCP. `ideal` is what a host
-//! has that says nothing. What a profile leaves out, and why, stands in [`HostProfile::omits`].
+//! Contract: a profile replaces a host's NIC and clock, and sets the TCP switches that depend on
+//! its hardware (segmentation offload, timer tick); nothing else of TCP. `ideal` is the default.
+//! [`HostProfile::omits`] says what a profile leaves out, and why.
 
 use lowtide_tcp::profile::Assignment;
 use lowtide_tcp::switches::{self, SwitchError};
@@ -16,32 +16,32 @@ use crate::stack::{StackDelay, StackJitter, StackSpec};
 /// A named kind of host.
 #[derive(Debug)]
 pub struct HostProfile {
-    /// Name as people write it.
+    /// Name in user notation.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// What stands between TCP and the line.
+    /// The stages between TCP and the line.
     pub nic: NicSpec,
     /// Its clock.
     pub clock: ClockSpec,
-    /// Switches of TCP that its hardware decides, each with its source.
+    /// TCP switches that its hardware determines, each with its source.
     pub transport: &'static [Assignment],
-    /// Where the values of `nic` and `clock` come from: the knob, its value, its source.
+    /// Sources of the values of `nic` and `clock`: the knob, its value, its source.
     pub sources: &'static [Assignment],
-    /// What such a host has and this profile has not.
+    /// Features of such a host that this profile lacks.
     pub omits: &'static str,
 }
 
 /// Every host profile, by name.
 pub static HOST_PROFILES: &[&HostProfile] = &[&IDEAL, &LINUX, &PAPERS_2010];
 
-/// The host profile of that name.
+/// Returns the host profile with that name.
 pub fn find_host_profile(name: &str) -> Option<&'static HostProfile> {
     HOST_PROFILES.iter().copied().find(|p| p.name == name)
 }
 
 impl HostProfile {
-    /// Makes `host` such a host: its NIC, its clock, and the switches that the profile states.
+    /// Applies the profile to `host`: its NIC, its clock and its TCP switches.
     pub fn apply(&self, host: &mut HostSetup) -> Result<(), SwitchError> {
         (host.nic, host.clock) = (self.nic, self.clock);
         self.transport
@@ -126,7 +126,7 @@ static LINUX: HostProfile = HostProfile {
         ),
         set("aggregate-size", "65000 B", "GRO_LEGACY_MAX_SIZE, 64 KiB with headers"),
     ],
-    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; the wait for more ACKs before a burst (tcp_tso_should_defer), for which `tso-defer = 3` is the switch; TCP small queues, whose limit follows a pacing rate: `small-queue` is the knob; the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
+    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; the wait for more ACKs before a burst (tcp_tso_should_defer), for which `tso-defer = 3` is the switch; TCP small queues, whose limit follows a pacing rate: `tsq-limit` is the knob; the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
 };
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_sets_what_it_states_and_nothing_else() {
+    fn a_profile_sets_only_its_own_switches() {
         let fresh = HostSetup::default();
         let mut host = HostSetup::default();
         for profile in HOST_PROFILES {

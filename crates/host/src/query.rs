@@ -1,4 +1,4 @@
-//! Queries as they go on, and the rows that they leave.
+//! Queries in progress, and their rows.
 
 use lowtide_tcp::{CloseReason, Counters, Info};
 use lowtide_traffic::QueryClientSpec;
@@ -6,7 +6,7 @@ use lowtide_units::{Bytes, Instant};
 
 use crate::outcome::{FlowStatus, QueryRecord};
 
-/// What a connection has gone through, both sides together.
+/// The cost of a connection, both sides together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct QueryCost {
     timeouts: u64,
@@ -16,7 +16,7 @@ pub(crate) struct QueryCost {
 impl QueryCost {
     pub(crate) const NONE: Self = Self { timeouts: 0, retx_bytes: 0 };
 
-    /// Both together.
+    /// Returns the sum.
     pub(crate) const fn and(self, more: Self) -> Self {
         Self {
             timeouts: self.timeouts + more.timeouts,
@@ -24,18 +24,18 @@ impl QueryCost {
         }
     }
 
-    /// One side adds what it shows.
+    /// Adds the cost of one side.
     pub(crate) const fn add(&mut self, side: &Info) {
         self.count(&side.counters);
     }
 
-    /// The same of what a side has counted.
+    /// Adds the counters of one side.
     pub(crate) const fn count(&mut self, counters: &Counters) {
         self.timeouts += counters.rto_count;
         self.retx_bytes += counters.bytes_retrans;
     }
 
-    /// What has come since `before`.
+    /// Returns the cost since `before`.
     pub(crate) const fn since(self, before: Self) -> Self {
         Self {
             timeouts: self.timeouts.saturating_sub(before.timeouts),
@@ -44,12 +44,12 @@ impl QueryCost {
     }
 }
 
-/// One query.
+/// One query in progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Query {
     start: Instant,
     end: Option<Instant>,
-    /// Answers that are neither there nor given up.
+    /// Outstanding answers.
     missing: u32,
     cost: QueryCost,
     failed: Option<CloseReason>,
@@ -57,17 +57,18 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) fn new(start: Instant, fan_out: u32) -> Self {
-        let suffered = QueryCost::default();
-        Self { start, end: None, missing: fan_out, cost: suffered, failed: None }
+        let cost = QueryCost::default();
+        Self { start, end: None, missing: fan_out, cost, failed: None }
     }
 
-    /// A request of it has cost that much so far.
+    /// Adds the cost of one of its requests so far.
     pub(crate) const fn add_cost(&mut self, more: QueryCost) {
         self.cost.timeouts += more.timeouts;
         self.cost.retx_bytes += more.retx_bytes;
     }
 
-    /// An answer is there at `now`, or never comes for a reason. True when it was the last one.
+    /// Records an answer at `now`, or its failure with a reason. Returns true if it was the last
+    /// one.
     pub(crate) fn complete_one(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
         self.failed = self.failed.or(lost);
         self.missing = self.missing.saturating_sub(1);
@@ -78,11 +79,11 @@ impl Query {
         over
     }
 
-    /// Its row, in a run that was warm and that ended at these times.
+    /// Returns its row, given the end of the warm-up and the end of the run.
     pub(crate) fn record(
         &self,
         spec: &QueryClientSpec,
-        (asker, number): (u32, u32),
+        (query_client, number): (u32, u32),
         (warm, ended): (Instant, Instant),
     ) -> QueryRecord {
         let deadline_met = spec.deadline.and_then(|deadline| match self.end {
@@ -97,7 +98,7 @@ impl Query {
         };
         QueryRecord {
             group: spec.group,
-            query_client: asker,
+            query_client,
             number,
             client: spec.client,
             fan_out: spec.fan_out,
@@ -114,13 +115,13 @@ impl Query {
     }
 }
 
-/// Bytes of each answer of that query.
+/// Returns the bytes of each answer of that query.
 pub(crate) fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
     let turn = (query as usize).checked_rem(spec.response_sizes.len());
     turn.and_then(|i| spec.response_sizes.get(i)).copied().unwrap_or_default()
 }
 
-/// How many queries an asker makes in all.
+/// Returns the total number of queries of a client.
 pub(crate) fn query_count(spec: &QueryClientSpec) -> usize {
     match &spec.schedule {
         lowtide_traffic::QuerySchedule::ClosedLoop { queries, .. } => *queries as usize,

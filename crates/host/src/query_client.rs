@@ -1,9 +1,8 @@
-//! The client of an asker: opens connections, asks, and takes note of answers.
+//! The query client: opens connections, sends requests, receives answers.
 //!
-//! Contract: a client knows what its own connections tell it and nothing else. A connection that stays open
-//! is not opened again after it has failed: what is asked on it fails at once, and the query with it. A
-//! query is over when each of its answers is there or will never be; the next one of a closed loop follows
-//! in either case.
+//! Contract: a client knows only its own connections. A persistent connection is not reopened after
+//! a failure: requests on it fail at once, and their query with them. A query is complete when each
+//! of its answers has arrived or failed; the next one of a closed loop follows in either case.
 
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, ConnId, Event};
@@ -17,45 +16,47 @@ use crate::query_clients::QueryClient;
 use crate::world::{QUERY_CLIENT, World};
 
 impl World<'_> {
-    /// An asker has something to do.
+    /// Runs the due actions of a query client.
     pub(crate) fn run_query_client(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let Some(spec) = self.setup.query_clients.get(index as usize) else { return };
-        let Some(asking) = self.query_clients.list.get_mut(index as usize) else { return };
-        let standing = asking.persistent_connections(spec);
-        if asking.is_over() {
-            standing.for_each(|connection| self.close_persistent(now, connection, sched));
+        let Some(query_client) = self.query_clients.list.get_mut(index as usize) else { return };
+        let persistent = query_client.persistent_connections(spec);
+        if query_client.is_over() {
+            persistent.for_each(|connection| self.close_persistent(now, connection, sched));
             return;
         }
-        if !asking.connected {
-            asking.connected = true;
-            if let Some(first) = asking.next.filter(|at| *at > now) {
+        if !query_client.connected {
+            query_client.connected = true;
+            if let Some(first) = query_client.next.filter(|at| *at > now) {
                 sched.at(first, Entity::new(QUERY_CLIENT, index));
             }
-            standing.for_each(|connection| self.open_connection(now, connection, sched));
+            persistent.for_each(|connection| self.open_connection(now, connection, sched));
         }
-        while let Some(asking) = self.query_clients.list.get_mut(index as usize) {
-            let Some(query) = asking.begin(now, spec) else { break };
-            if let Some(next) = asking.next.filter(|at| *at > now) {
+        while let Some(query_client) = self.query_clients.list.get_mut(index as usize) {
+            let Some(query) = query_client.begin(now, spec) else { break };
+            if let Some(next) = query_client.next.filter(|at| *at > now) {
                 sched.at(next, Entity::new(QUERY_CLIENT, index));
             }
             for i in 0..spec.fan_out {
-                let Some(asking) = self.query_clients.list.get_mut(index as usize) else { break };
-                let connection = asking.connection(query, i);
+                let Some(query_client) = self.query_clients.list.get_mut(index as usize) else {
+                    break;
+                };
+                let connection = query_client.connection(query, i);
                 if spec.jitter == Duration::ZERO {
                     self.send_request(now, connection, query, sched);
                 } else {
-                    let at = asking.delay_request(now, spec.jitter, connection, query);
+                    let at = query_client.delay_request(now, spec.jitter, connection, query);
                     sched.at(at, Entity::new(QUERY_CLIENT, index));
                 }
             }
         }
-        while let Some(asking) = self.query_clients.list.get_mut(index as usize) {
-            let Some((connection, query)) = asking.take_due(now) else { break };
+        while let Some(query_client) = self.query_clients.list.get_mut(index as usize) {
+            let Some((connection, query)) = query_client.take_due(now) else { break };
             self.send_request(now, connection, query, sched);
         }
     }
 
-    /// Opens a connection; one that cannot be opened has failed.
+    /// Opens a connection; if that is impossible, it has failed.
     fn open_connection(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(connection);
         let opened = self.open(now, side);
@@ -71,7 +72,7 @@ impl World<'_> {
         }
     }
 
-    /// Closes a connection that has stayed open.
+    /// Closes a persistent connection.
     fn close_persistent(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(connection);
         let Some(id) = self.handles.get(side.index() as usize).and_then(|h| h.conn) else { return };
@@ -81,7 +82,7 @@ impl World<'_> {
         self.drive_conn(now, side, id, sched);
     }
 
-    /// A request of a query leaves.
+    /// Sends a request of a query.
     fn send_request(&mut self, now: Instant, connection: u32, query: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(connection);
         let before = self.query_cost(side);
@@ -105,8 +106,7 @@ impl World<'_> {
         }
     }
 
-    /// What a connection of an asker has to tell the application of its end. True when it can be
-    /// released.
+    /// Handles the events of a query connection. Returns true if it can be released.
     #[inline(never)]
     pub(crate) fn poll_query_events(
         &mut self,
@@ -142,20 +142,21 @@ impl World<'_> {
         over
     }
 
-    /// The client has got its server's stream up to `upto`.
+    /// Handles new data at the client: the server's stream up to `upto`.
     fn on_response(&mut self, now: Instant, side: ConnSide, upto: u64, sched: &mut Scheduler) {
         let warm = self.warmup_end;
         if let Some(progress) = self.flows.get_mut(side.flow()) {
             progress.note_delivered(now, upto, warm);
         }
         while let Some(exchange) = self.query_clients.exchange(side.flow()) {
-            let asker = exchange.query_client;
+            let client_index = exchange.query_client;
             let Some(request) = exchange.take_answered(upto) else { break };
-            self.complete_request(now, side, asker, request, None, sched);
+            self.complete_request(now, side, client_index, request, None, sched);
         }
     }
 
-    /// The connection is over for that reason, or there has been none: what it was to answer is lost.
+    /// Fails the outstanding requests of a connection that ended for that reason or was never
+    /// opened.
     fn fail_requests(
         &mut self,
         now: Instant,
@@ -165,8 +166,9 @@ impl World<'_> {
     ) {
         let Some(progress) = self.flows.get_mut(side.flow()) else { return };
         let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
-        let asker = exchange.query_client;
-        let over = self.query_clients.list.get(asker as usize).is_none_or(QueryClient::is_over);
+        let client_index = exchange.query_client;
+        let over =
+            self.query_clients.list.get(client_index as usize).is_none_or(QueryClient::is_over);
         let unanswered = progress.delivered_at.is_none() && !over;
         if let Some(reason) = reason.filter(|r| *r != CloseReason::Normal && unanswered) {
             progress.failed.get_or_insert(reason);
@@ -174,44 +176,46 @@ impl World<'_> {
         let why = progress.failed.or(reason).unwrap_or(CloseReason::Aborted);
         while let Some(exchange) = self.query_clients.exchange(side.flow()) {
             let Some(request) = exchange.take_answered(u64::MAX) else { break };
-            self.complete_request(now, side, asker, request, Some(why), sched);
+            self.complete_request(now, side, client_index, request, Some(why), sched);
         }
         if let Some(exchange) = self.query_clients.exchange(side.flow()) {
-            // Of a million connections most are over.
+            // Of a million connections most are finished.
             exchange.outstanding.shrink_to_fit();
         }
     }
 
-    /// An answer is there, or is lost for a reason.
+    /// Records an answer, or its failure with a reason.
     fn complete_request(
         &mut self,
         now: Instant,
         side: ConnSide,
-        asker: u32,
+        client_index: u32,
         request: Request,
         lost: Option<CloseReason>,
         sched: &mut Scheduler,
     ) {
-        let suffered = self.query_cost(side).since(request.cost_before);
-        self.attribute_cost(side, asker, request);
-        let Some(spec) = self.setup.query_clients.get(asker as usize) else { return };
-        let Some(asking) = self.query_clients.list.get_mut(asker as usize) else { return };
-        let Some(query) = asking.queries.get_mut(request.query as usize) else { return };
-        query.add_cost(suffered);
+        let cost = self.query_cost(side).since(request.cost_before);
+        self.attribute_cost(side, client_index, request);
+        let Some(spec) = self.setup.query_clients.get(client_index as usize) else { return };
+        let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
+            return;
+        };
+        let Some(query) = query_client.queries.get_mut(request.query as usize) else { return };
+        query.add_cost(cost);
         if !query.complete_one(now, lost) {
             return;
         }
-        let next = asking.on_query_completed(now, spec);
-        if asking.is_over() {
-            // It hangs up, unless the run ends here.
-            sched.at(now, Entity::new(QUERY_CLIENT, asker));
+        let next = query_client.on_query_completed(now, spec);
+        if query_client.is_over() {
+            // It closes its connections, unless the run ends here.
+            sched.at(now, Entity::new(QUERY_CLIENT, client_index));
             self.on_completed(None);
         } else if let Some(next) = next {
-            sched.at(next, Entity::new(QUERY_CLIENT, asker));
+            sched.at(next, Entity::new(QUERY_CLIENT, client_index));
         }
     }
 
-    /// What the connection of `side` has gone through.
+    /// Returns the cost of the connection of `side`.
     fn query_cost(&mut self, side: ConnSide) -> QueryCost {
         let mut sum = QueryCost::default();
         for side in [side, side.peer()] {
@@ -222,29 +226,31 @@ impl World<'_> {
         sum
     }
 
-    /// The rows of all queries, in a run that ended at `ended`.
+    /// Returns the rows of all queries of a run that ended at `ended`.
     pub(crate) fn query_rows(&mut self, ended: Instant) -> Vec<QueryRecord> {
-        // What those under way have cost so far.
+        // The cost of outstanding queries so far.
         for connection in self.query_clients.connections() {
             let Some(exchange) = self.query_clients.exchange(connection) else { continue };
             if exchange.outstanding.is_empty() {
                 continue;
             }
-            let (asker, waiting) =
+            let (client_index, waiting) =
                 (exchange.query_client, std::mem::take(&mut exchange.outstanding));
             let now = self.query_cost(ConnSide::client(connection as u32));
-            let Some(asking) = self.query_clients.list.get_mut(asker as usize) else { continue };
+            let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
+                continue;
+            };
             for request in waiting {
-                if let Some(query) = asking.queries.get_mut(request.query as usize) {
+                if let Some(query) = query_client.queries.get_mut(request.query as usize) {
                     query.add_cost(now.since(request.cost_before));
                 }
             }
         }
         let times = (self.warmup_end, ended);
-        let askers = self.setup.query_clients.iter().zip(&self.query_clients.list).zip(0..);
-        let rows = askers.flat_map(|((spec, asking), asker)| {
-            let numbered = asking.queries.iter().zip(0..);
-            numbered.map(move |(query, number)| query.record(spec, (asker, number), times))
+        let query_clients = self.setup.query_clients.iter().zip(&self.query_clients.list).zip(0..);
+        let rows = query_clients.flat_map(|((spec, query_client), client_index)| {
+            let numbered = query_client.queries.iter().zip(0..);
+            numbered.map(move |(query, number)| query.record(spec, (client_index, number), times))
         });
         rows.collect()
     }

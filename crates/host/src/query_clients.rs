@@ -1,8 +1,9 @@
-//! All askers of a run, and how far each is: when it asks next, whom, and what its connections carry.
+//! All query clients of a run and their state: next query, servers, connections.
 //!
-//! Contract: the numbers of an asker's connections are known before the run. Where connections stay open
-//! there is one per place in [`QueryClient::servers`], in that order; else `fan_out` per query, in the order of
-//! queries. What is drawn (servers, jitter) comes from generators of this asker alone.
+//! Contract: the connection numbers of a client are known before the run. With persistent
+//! connections there is one per entry of [`QueryClientSpec::servers`], in that order; otherwise
+//! `fan_out` per query, in query order. Random draws (servers, jitter) come from generators of this
+//! client alone.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,93 +18,94 @@ use crate::exchange::Exchange;
 use crate::query::{Query, query_count, response_size};
 use crate::setup::Setup;
 
-/// All askers of a run.
+/// All query clients of a run.
 #[derive(Debug)]
 pub(crate) struct QueryClients {
     pub(crate) list: Vec<QueryClient>,
-    /// By connection, from the first one of the first asker.
+    /// By connection, from the first one of the first client.
     pub(crate) exchanges: Vec<Exchange>,
     /// The number of that connection.
     pub(crate) first: usize,
 }
 
-/// One asker as it goes on.
+/// The state of one query client.
 #[derive(Debug)]
 pub(crate) struct QueryClient {
     /// Number of its first connection.
     pub(crate) first: u32,
     persistent: bool,
     fan_out: u32,
-    /// When it begins, jitter included.
+    /// Start time, jitter included.
     start: Instant,
-    /// By how much the start jitter moves its queries.
+    /// Shift of its queries by the start jitter.
     shift: Duration,
-    /// How many queries it makes in all.
+    /// Total number of its queries.
     total: usize,
-    /// Those that have begun, by number.
+    /// Started queries, by number.
     pub(crate) queries: Vec<Query>,
-    /// Of these, queries that are not over.
+    /// Of these, incomplete queries.
     pub(crate) outstanding: u32,
-    /// When the next one begins, where that is known.
+    /// Start of the next query, if known.
     pub(crate) next: Option<Instant>,
-    /// Its connections that stay open have been opened.
+    /// Its persistent connections are open.
     pub(crate) connected: bool,
-    /// Places in the list of servers, shuffled as far as was drawn; empty where a query goes to all.
+    /// Server indices, shuffled as far as drawn; empty if a query goes to all.
     order: Vec<u32>,
     draw: Rng,
     jitter: Rng,
-    /// Requests that leave later: when, on which connection, of which query.
+    /// Delayed requests: time, connection, query.
     due: BinaryHeap<Reverse<(Instant, u32, u32)>>,
 }
 
 impl QueryClients {
-    /// The askers of `setup`, whose connections are added to `flows`.
+    /// Returns the query clients of `setup`; adds their connections to `flows`.
     pub(crate) fn new(setup: &Setup, flows: &mut Vec<ConnProgress>) -> Result<Self, RunError> {
-        let mut askers = Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
+        let mut query_clients =
+            Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
         for (spec, index) in setup.query_clients.iter().zip(0_u32..) {
             let refuse = |problem| RunError::QueryClient { query_client: index as usize, problem };
             check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;
-            let mut asking = QueryClient::new(setup, spec, index, flows.len() as u32);
-            let progress = |place: u32, size| {
-                let server = spec.servers.get(place as usize).copied().unwrap_or_default();
+            let mut query_client = QueryClient::new(setup, spec, index, flows.len() as u32);
+            let progress = |index: u32, size| {
+                let server = spec.servers.get(index as usize).copied().unwrap_or_default();
                 let plain = ConnProgress::new(spec.group, spec.client, server, size);
                 ConnProgress { server_sends: true, ..plain }
             };
             if spec.persistent {
-                flows.extend((0..spec.servers.len() as u32).map(|place| progress(place, None)));
+                flows.extend((0..spec.servers.len() as u32).map(|index| progress(index, None)));
             } else {
-                for query in 0..asking.total as u32 {
-                    asking.shuffle();
-                    let places = (0..spec.fan_out).map(|i| asking.server_index(i));
-                    flows.extend(places.map(|p| progress(p, Some(response_size(spec, query)))));
+                for query in 0..query_client.total as u32 {
+                    query_client.shuffle();
+                    let indices = (0..spec.fan_out).map(|i| query_client.server_index(i));
+                    flows.extend(indices.map(|p| progress(p, Some(response_size(spec, query)))));
                 }
             }
-            let here = flows.len() - askers.first;
-            askers.exchanges.resize_with(here, || Exchange::new(index));
-            askers.list.push(asking);
+            let here = flows.len() - query_clients.first;
+            query_clients.exchanges.resize_with(here, || Exchange::new(index));
+            query_clients.list.push(query_client);
         }
-        Ok(askers)
+        Ok(query_clients)
     }
 
-    /// Nobody asks.
+    /// No query clients.
     pub(crate) const NONE: Self = Self { list: Vec::new(), exchanges: Vec::new(), first: 0 };
 
-    /// Askers with queries to make.
+    /// Returns the number of clients with queries left.
     pub(crate) fn busy(&self) -> usize {
         self.list.iter().filter(|a| !a.is_over()).count()
     }
 
-    /// When each begins.
+    /// Returns the start time of each client.
     pub(crate) fn starts(&self) -> impl Iterator<Item = Instant> {
         self.list.iter().map(|a| a.start)
     }
 
-    /// What a connection carries; `None` for one that belongs to no asker.
+    /// Returns the exchange of a connection; `None` if it is not a query connection.
     pub(crate) fn exchange(&mut self, connection: usize) -> Option<&mut Exchange> {
         self.exchanges.get_mut(connection.checked_sub(self.first)?)
     }
 
-    /// The numbers of all connections.
+    /// Returns the numbers of all query connections.
     pub(crate) fn connections(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.exchanges.len()
     }
@@ -139,7 +141,7 @@ impl QueryClient {
         self
     }
 
-    /// When query `number` begins, if that depends on no other.
+    /// Returns the start of query `number`, if it depends on no other query.
     fn time(&self, spec: &QueryClientSpec, number: usize) -> Option<Instant> {
         match &spec.schedule {
             QuerySchedule::ClosedLoop { .. } => {
@@ -151,13 +153,13 @@ impl QueryClient {
         }
     }
 
-    /// All its queries are over.
+    /// Returns true if all its queries are complete.
     pub(crate) fn is_over(&self) -> bool {
         self.outstanding == 0 && self.queries.len() == self.total
     }
 
-    /// Something is left to do that does not begin before `until`, or not before a pause of `least` after
-    /// something else.
+    /// Returns true if a query remains that does not start before `until`, or not within `least`
+    /// after the completion of another.
     pub(crate) fn cannot_finish_before(
         &self,
         spec: &QueryClientSpec,
@@ -170,12 +172,12 @@ impl QueryClient {
         more && (self.next.is_some_and(|at| at >= until) || (pauses && self.outstanding > 0))
     }
 
-    /// The same with its connections counted from another number on.
+    /// Returns a copy whose connections are numbered from `first`.
     pub(crate) fn with_first(self, first: u32) -> Self {
         Self { first, ..self }
     }
 
-    /// One that has nothing to do, in the place of another.
+    /// Returns a client without queries, as a placeholder.
     pub(crate) fn idle_copy(&self) -> Self {
         Self {
             total: 0,
@@ -189,13 +191,13 @@ impl QueryClient {
         }
     }
 
-    /// Its connections that stay open.
+    /// Returns the numbers of its persistent connections.
     pub(crate) fn persistent_connections(&self, spec: &QueryClientSpec) -> std::ops::Range<u32> {
         let n = if self.persistent { spec.servers.len() as u32 } else { 0 };
         self.first..self.first + n
     }
 
-    /// Begins a query if one is due; its number.
+    /// Starts a query if one is due. Returns its number.
     pub(crate) fn begin(&mut self, now: Instant, spec: &QueryClientSpec) -> Option<u32> {
         if self.next? > now {
             return None;
@@ -210,7 +212,7 @@ impl QueryClient {
         Some(number)
     }
 
-    /// A query is over: when the next one begins, if it waited for that.
+    /// Records that a query is complete. Returns the start of the next one, if it waited for that.
     pub(crate) fn on_query_completed(
         &mut self,
         now: Instant,
@@ -222,7 +224,7 @@ impl QueryClient {
         self.next
     }
 
-    /// Draws the servers of a query (Fisher and Yates, as far as needed).
+    /// Draws the servers of a query (Fisher-Yates, as far as needed).
     fn shuffle(&mut self) {
         let n = self.order.len();
         for i in 0..(self.fan_out as usize).min(n) {
@@ -231,17 +233,17 @@ impl QueryClient {
         }
     }
 
-    /// The place in the list of servers of the `i`-th one that was drawn.
+    /// Returns the index of the `i`-th drawn server.
     fn server_index(&self, i: u32) -> u32 {
         self.order.get(i as usize).copied().unwrap_or(i)
     }
 
-    /// The connection of the `i`-th request of `query`, which was begun last.
+    /// Returns the connection of the `i`-th request of `query`, the query started last.
     pub(crate) fn connection(&self, query: u32, i: u32) -> u32 {
         self.first + if self.persistent { self.server_index(i) } else { query * self.fan_out + i }
     }
 
-    /// A request will leave within `jitter`; when.
+    /// Delays a request by up to `jitter`. Returns its time.
     pub(crate) fn delay_request(
         &mut self,
         now: Instant,
@@ -254,7 +256,7 @@ impl QueryClient {
         at
     }
 
-    /// Takes a request that leaves now: its connection and its query.
+    /// Removes a request that is due: its connection and its query.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<(u32, u32)> {
         let Reverse((at, connection, query)) = *self.due.peek()?;
         if at > now {

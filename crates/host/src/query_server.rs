@@ -1,9 +1,9 @@
-//! The server of an asker's connection.
+//! The server of a query connection.
 //!
-//! Contract: the server answers requests in the order in which they came in full (as in HTTP pipelining),
-//! each at once and with all of its bytes. It closes after its answer where the connection was opened for
-//! one request (as in HTTP/1.0); else the client closes after its last query. Whether a small rest waits
-//! for an ACK is TCP's switch `nagle`.
+//! Contract: the server answers requests in the order of their complete arrival (as in HTTP
+//! pipelining), each at once and in full. It closes after its answer if the connection was opened
+//! for one request (as in HTTP/1.0); otherwise the client closes after its last query. TCP's switch
+//! `nagle` decides if a small last segment waits for an ACK.
 
 use lowtide_tcp::ConnId;
 
@@ -12,7 +12,7 @@ use crate::query::response_size;
 use crate::world::World;
 
 impl World<'_> {
-    /// The server of an asker's connection has got its client's stream up to `upto`.
+    /// Handles new data at the server: the client's stream up to `upto`.
     pub(crate) fn on_request(&mut self, side: ConnSide, id: ConnId, upto: u64) {
         let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
         let Some(spec) = self.setup.query_clients.get(exchange.query_client as usize) else {

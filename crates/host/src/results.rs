@@ -1,4 +1,4 @@
-//! From the end of a run to its rows.
+//! Collects the rows at the end of a run.
 
 use lowtide_net::{BufferPoolStats, ClassStats, LevelStats, PortStats};
 use lowtide_sim::Digest;
@@ -13,7 +13,7 @@ use crate::outcome::{
 };
 use crate::world::World;
 
-/// The rows of a run whose network has been finished ([`lowtide_net::Network::finish`]).
+/// Returns the rows of a run after [`lowtide_net::Network::finish`].
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
     let flows =
         (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i, ended)).collect();
@@ -49,7 +49,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     }
 }
 
-/// What the flows that are still open hold.
+/// Sums the memory of the open flows.
 fn count_memory(world: &mut World<'_>) {
     for handles in world.handles.chunks(2) {
         let mut open = false;
@@ -68,7 +68,7 @@ fn count_memory(world: &mut World<'_>) {
     }
 }
 
-/// `None` for a connection that no query asked for.
+/// Returns the row of a flow; `None` for a query connection that was never used.
 fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRecord> {
     let progress: ConnProgress = *world.flows.get(id as usize)?;
     if progress.start == Instant::FAR_FUTURE {
@@ -141,7 +141,7 @@ fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRec
     })
 }
 
-/// What a flow that did not complete waited for when the run ended.
+/// Returns the stall reason of an incomplete flow at the end of the run.
 fn stall_reason(progress: &ConnProgress, sender: Option<&Info>, ended: Instant) -> StallReason {
     match sender {
         _ if progress.established.is_none() && progress.start > ended => StallReason::NotStarted,
@@ -151,7 +151,7 @@ fn stall_reason(progress: &ConnProgress, sender: Option<&Info>, ended: Instant) 
 }
 
 impl QueueRecord {
-    /// What an output queue has seen; `name` is that of its node and the next one.
+    /// Returns the row of an output queue; `name` is that of its node and the next one.
     pub fn new(name: &str, at_switch: bool, rate: Rate, stats: &PortStats) -> Self {
         Self {
             name: name.to_owned(),

@@ -11,7 +11,7 @@ use crate::world::World;
 
 /// Runs `setup` to its end.
 ///
-/// `should_stop` is asked now and then with the virtual time; `true` ends the run as interrupted.
+/// `should_stop` is called occasionally with the virtual time; `true` ends the run as interrupted.
 pub fn run(
     setup: &Setup,
     should_stop: &mut dyn FnMut(Instant) -> bool,
@@ -20,7 +20,7 @@ pub fn run(
     Ok(run_to_end(world, sched, should_stop))
 }
 
-/// Runs to the end what was begun.
+/// Runs a started run to its end.
 pub(crate) fn run_to_end(
     mut world: World<'_>,
     mut sched: Scheduler,
@@ -34,7 +34,7 @@ pub(crate) fn run_to_end(
     results::collect(world, ended, end_reason(stop))
 }
 
-/// Why a run ended.
+/// Returns the reason why a run ended.
 pub(crate) const fn end_reason(stop: Stop) -> EndReason {
     match stop {
         Stop::Time => EndReason::Time,
@@ -44,13 +44,13 @@ pub(crate) const fn end_reason(stop: Stop) -> EndReason {
     }
 }
 
-/// Nothing is scheduled; every scheduler of one run has the same order.
+/// Returns an empty scheduler; all schedulers of one run have the same order.
 pub(crate) fn scheduler(setup: &Setup) -> Scheduler {
     let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
     Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"))
 }
 
-/// A run before its first event.
+/// Returns a run before its first event.
 pub(crate) fn begin(setup: &Setup) -> Result<(World<'_>, Scheduler), RunError> {
     let mut world = World::new(setup)?;
     let mut sched = scheduler(setup);

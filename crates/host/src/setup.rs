@@ -1,4 +1,4 @@
-//! One run, fully resolved: what [`crate::run`] is given.
+//! One fully resolved run: the input of [`crate::run`].
 
 use lowtide_net::Blueprint;
 use lowtide_sim::Seed;
@@ -9,33 +9,35 @@ use lowtide_units::{Duration, Instant};
 use crate::clock::ClockSpec;
 use crate::nic::NicSpec;
 
-/// When a run ends.
+/// The end condition of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndCondition {
-    /// At the latest.
+    /// Latest end.
     pub at: Duration,
-    /// Already when every flow with a size has been delivered and the last query of every asker is
-    /// complete. What has failed is not waited for.
+    /// End as soon as all sized flows are delivered and all queries of all clients are complete.
+    /// Failed ones are not awaited.
     pub when_done: bool,
 }
 
-/// What the seed moves. All zero gives a run that does not depend on the seed.
+/// Random variation by the seed. All zero makes the run independent of the seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Disturbance {
-    /// Each flow, and each asker with all its queries, starts up to this much later, uniformly.
+    /// Start jitter of each flow, and of each query client with all its queries: uniform up to
+    /// this.
     pub start_jitter: Duration,
-    /// Each packet waits up to this much longer before a host handles it, uniformly; order is kept.
+    /// Additional delay of each packet before a host handles it, uniform up to this; order is kept.
     pub host_jitter: Duration,
     /// ISNs and ephemeral ports depend on the seed.
     pub ports: bool,
     /// The order of events at the same picosecond depends on the seed.
     pub ties: bool,
-    /// Which of several equal ways a flow takes (ECMP), and where spraying begins, depends on the seed.
+    /// Path choice (ECMP) and the start of spraying depend on the seed.
     pub salts: bool,
 }
 
 impl Setup {
-    /// When the flow of that number begins, jitter included; `None` for one that there is not.
+    /// Returns the start of the flow with that number, jitter included; `None` if there is no such
+    /// flow.
     pub fn flow_start(&self, number: u32) -> Option<Instant> {
         let flow = self.flows.get(number as usize)?;
         let mut rng = Seed::derive(self.seed, "flow", number.into(), "start jitter").rng();
@@ -43,20 +45,20 @@ impl Setup {
     }
 }
 
-/// What is sampled while the run goes on. It never changes the run or its digest.
+/// The sampling plan. It never changes the run or its digest.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProbePlan {
     /// Time between samples; `None` samples nothing.
     pub interval: Option<Duration>,
     /// Indices of the traffic groups whose senders are sampled.
     pub groups: Vec<u16>,
-    /// Most flows sampled per group, the first ones.
+    /// Maximum sampled flows per group, the first ones.
     pub flows_per_group: u32,
-    /// Sample the length of the switch queues too.
+    /// Also sample the length of the switch queues.
     pub queues: bool,
-    /// Set each queueing delay that a sampled flow computes beside the true one.
+    /// Compare each queueing delay computed by a sampled flow with the true one.
     pub delays: bool,
-    /// Flows of which everything is recorded ([`crate::Trace`]).
+    /// Flows that are traced ([`crate::Trace`]).
     pub trace: Vec<u32>,
 }
 
@@ -65,14 +67,14 @@ pub struct ProbePlan {
 pub struct HostSetup {
     /// Index into [`Setup::host_groups`].
     pub group: u16,
-    /// How its TCP behaves, as a sender and as a receiver.
+    /// Its TCP configuration, as a sender and as a receiver.
     pub config: Config,
-    /// Its clock, from which its stamps come.
+    /// The clock for its stamps.
     pub clock: ClockSpec,
-    /// What stands between its TCP and its line.
+    /// The stages between its TCP and its line.
     pub nic: NicSpec,
-    /// The class of the packets that it sends ([`lowtide_net::Packet::class`]), but of those whose traffic
-    /// group has one ([`Setup::traffic_classes`]).
+    /// The class of its packets ([`lowtide_net::Packet::class`]), unless their traffic group has
+    /// one ([`Setup::traffic_classes`]).
     pub class: u8,
 }
 
@@ -81,9 +83,9 @@ pub struct HostSetup {
 pub struct Setup {
     /// The run's seed.
     pub seed: u64,
-    /// When it ends.
+    /// The end condition.
     pub end: EndCondition,
-    /// Statistics of queues and goodput start here.
+    /// Start of the statistics of queues and goodput.
     pub warmup: Duration,
     /// Nodes and links; host `i` of the blueprint is `hosts[i]`.
     pub network: Blueprint,
@@ -93,18 +95,18 @@ pub struct Setup {
     pub host_groups: Vec<String>,
     /// The flows.
     pub flows: Vec<Flow>,
-    /// The clients that ask servers. Their connections have the flow numbers after the last of `flows`, asker
-    /// by asker: one per server where they stay open, else one per query and server that it goes to.
+    /// The query clients. Their connections are numbered after the last of `flows`, client by
+    /// client: one per server if persistent, otherwise one per query and server.
     pub query_clients: Vec<QueryClientSpec>,
     /// Names of the traffic groups.
     pub traffic_groups: Vec<String>,
-    /// By traffic group: the class of all packets of its connections, in both directions, where it is not
-    /// that of the host that sends them. Groups beyond the end of the list have none.
+    /// By traffic group: the class of all packets of its connections, in both directions, instead
+    /// of that of the sending host. Groups beyond the end of the list have none.
     pub traffic_classes: Vec<Option<u8>>,
-    /// Names of the classes at switches, in the order of their lists; empty where there are none.
+    /// Names of the classes at switches, in the order of their lists; empty without classes.
     pub packet_classes: Vec<String>,
-    /// What the seed moves.
+    /// Random variation by the seed.
     pub disturbance: Disturbance,
-    /// What is sampled.
+    /// The sampling plan.
     pub probes: ProbePlan,
 }

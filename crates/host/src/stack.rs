@@ -1,37 +1,39 @@
-//! The time that packets spend in the host's stack, between TCP and burst control on the way out, and
+//! The delay of packets in the host's stack: between TCP and burst control on the way out, and
 //! between the NIC's interrupt and receive aggregation on the way in.
 //!
-//! Contract: each way has a constant delay and a jitter on top, drawn from a generator of this host and
-//! way; order is kept, so a packet that draws less waits for the one before it. The segments of one burst
-//! (segmentation offload) pass as one. Stamps taken in TCP are taken before the delay on the way out and
-//! after it on the way in, those of the driver on the far side ([`crate::clock::TimestampPoint`]).
+//! Contract: each direction has a constant delay plus a jitter, drawn from a generator per host and
+//! direction. Order is kept, so a packet with a smaller draw waits for the one before it. The
+//! segments of one burst (segmentation offload) pass as one. Kernel stamps are taken before the
+//! outgoing delay and after the incoming one; driver stamps on the other side
+//! ([`crate::clock::TimestampPoint`]).
 //!
-//! Beside it stands [`crate::Disturbance::host_jitter`], which the seed moves in every run: a fraction of a
-//! packet's time, to break the lockstep of identical hosts. This is what a real stack adds.
+//! [`crate::Disturbance::host_jitter`] is separate and varies with the seed in every run: a
+//! fraction of a packet time that breaks the lockstep of identical hosts. This module models the
+//! delay of a real stack.
 
 use std::collections::VecDeque;
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-/// What comes on top of a constant delay.
+/// The jitter in addition to a constant delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StackJitter {
-    /// Nothing.
+    /// No jitter.
     #[default]
     None,
-    /// Up to this much, each picosecond equally likely.
+    /// Uniform up to this.
     Uniform(Duration),
-    /// Exponentially distributed with this mean, which is also its standard deviation.
+    /// Exponential with this mean, which is also its standard deviation.
     Exponential(Duration),
 }
 
 /// The delay of a stack in one direction. The default is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StackDelay {
-    /// At least.
+    /// Minimum.
     pub constant: Duration,
-    /// On top of it.
+    /// Additional jitter.
     pub jitter: StackJitter,
 }
 
@@ -45,24 +47,24 @@ pub struct StackSpec {
 }
 
 impl StackDelay {
-    /// Nothing is delayed.
+    /// Returns true if there is no delay.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One way through a stack.
+/// One direction through a stack.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayLine<T> {
     delay: StackDelay,
     rng: Rng,
-    /// When the last one that came is through.
+    /// Exit time of the last packet.
     last: Instant,
     queue: VecDeque<(Instant, T)>,
 }
 
 impl<T> DelayLine<T> {
-    /// The way of host `host` for that purpose; `None` where it delays nothing.
+    /// Returns the delay line of host `host` for that purpose; `None` without a delay.
     pub(crate) fn new(
         delay: StackDelay,
         run_seed: u64,
@@ -70,11 +72,11 @@ impl<T> DelayLine<T> {
         purpose: &str,
     ) -> Option<Box<Self>> {
         let rng = Seed::derive(run_seed, "host", host, purpose).rng();
-        let way = || Self { delay, rng, last: Instant::ZERO, queue: VecDeque::new() };
-        (!delay.is_none()).then(|| Box::new(way()))
+        let line = || Self { delay, rng, last: Instant::ZERO, queue: VecDeque::new() };
+        (!delay.is_none()).then(|| Box::new(line()))
     }
 
-    /// When what comes at `now` is through.
+    /// Returns the exit time of a packet that enters at `now`.
     pub(crate) fn exit_time(&mut self, now: Instant) -> Instant {
         let jitter = match self.delay.jitter {
             StackJitter::None => Duration::ZERO,
@@ -85,14 +87,14 @@ impl<T> DelayLine<T> {
         self.last
     }
 
-    /// Adds what is through together with what [`Self::exit_time`] was asked for last; when the host is to
-    /// come back, if it is the first.
+    /// Adds an item with the last exit time from [`Self::exit_time`]. Returns the time of the next
+    /// event, if the line was empty.
     pub(crate) fn push(&mut self, item: T) -> Option<Instant> {
         self.queue.push_back((self.last, item));
         (self.queue.len() == 1).then_some(self.last)
     }
 
-    /// Takes the first one if it is through.
+    /// Removes the first item if its exit time has come.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<T> {
         if self.queue.front()?.0 > now {
             return None;
@@ -100,7 +102,7 @@ impl<T> DelayLine<T> {
         self.queue.pop_front().map(|(_, item)| item)
     }
 
-    /// When the next one is through.
+    /// Returns the exit time of the first item.
     pub(crate) fn next_exit(&self) -> Option<Instant> {
         self.queue.front().map(|(at, _)| *at)
     }
@@ -134,20 +136,20 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_together_comes_out_together_and_in_order() {
-        let mut way = delay_line(10, StackJitter::None);
-        assert_eq!(way.exit_time(us(1)), us(11));
-        assert_eq!((way.push(1), way.push(2)), (Some(us(11)), None));
-        way.exit_time(us(4));
-        assert_eq!(way.push(3), None);
-        assert_eq!(way.pop(us(10)), None);
-        let mut at = |t| -> Vec<u32> { std::iter::from_fn(|| way.pop(us(t))).collect() };
+    fn bursts_stay_together_and_in_order() {
+        let mut line = delay_line(10, StackJitter::None);
+        assert_eq!(line.exit_time(us(1)), us(11));
+        assert_eq!((line.push(1), line.push(2)), (Some(us(11)), None));
+        line.exit_time(us(4));
+        assert_eq!(line.push(3), None);
+        assert_eq!(line.pop(us(10)), None);
+        let mut at = |t| -> Vec<u32> { std::iter::from_fn(|| line.pop(us(t))).collect() };
         assert_eq!((at(11), at(13), at(14)), (vec![1, 2], vec![], vec![3]));
-        assert_eq!(way.next_exit(), None);
+        assert_eq!(line.next_exit(), None);
     }
 
     #[test]
-    fn jitter_has_its_mean_where_packets_are_far_apart_and_never_overtakes() {
+    fn jitter_has_its_mean_and_never_reorders() {
         for (jitter, mean, most) in [
             (StackJitter::Uniform(Duration::from_us(8)), 14.0, 18.0),
             (StackJitter::Exponential(Duration::from_us(4)), 14.0, 100.0),

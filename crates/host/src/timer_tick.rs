@@ -1,13 +1,13 @@
-//! Timers that fire on the ticks of a clock that runs freely.
+//! Timers that fire at the ticks of a free-running clock.
 //!
-//! Contract: at a host with a tick, a timer of TCP fires at the first tick at or after its deadline. Ticks
-//! are one length apart from a phase on that is drawn for the host, so that two hosts' ticks do not fall
-//! together, and a timeout of `T` takes from `T` to less than `T` and a tick. Pacing, interrupts, burst
-//! control and applications have no ticks.
+//! Contract: at a host with a tick, a TCP timer fires at the first tick at or after its deadline.
+//! Ticks have a constant period and a random phase per host, so that the ticks of hosts do not
+//! coincide. A timeout of `T` takes at least `T` and less than `T` plus a tick. Pacing, interrupts,
+//! burst control and applications have no ticks.
 //!
-//! The switch `rto-granularity` is another thing: it makes retransmission timeouts whole multiples, each
-//! counted from its own start. With both, a timeout is rounded up first and waits for the tick then.
-//! Systems that count ticks down from the one under way fire up to a tick earlier than here.
+//! The switch `rto-granularity` is different: it makes retransmission timeouts multiples of a unit,
+//! each counted from its own start. With both, a timeout is first rounded up and then waits for the
+//! tick. Systems that count the current tick as a whole one fire up to a tick earlier.
 
 use lowtide_sim::Seed;
 use lowtide_tcp::Connection;
@@ -17,30 +17,31 @@ use lowtide_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerTick {
     length: Duration,
-    /// When the first one is; less than the length.
+    /// Time of the first tick; less than the length.
     phase: Duration,
 }
 
 impl TimerTick {
-    /// Ticks of that length at host number `host` in the run of that seed; `None` for a length of zero.
+    /// Returns ticks of that length at host number `host` in the run with that seed; `None` for a
+    /// length of zero.
     pub(crate) fn new(length: Duration, run_seed: u64, host: u64) -> Option<Self> {
         let mut rng = Seed::derive(run_seed, "host", host, "timer tick").rng();
         (length > Duration::ZERO).then(|| Self { length, phase: rng.duration_below(length) })
     }
 
-    /// The first tick at or after `at`.
+    /// Returns the first tick at or after `at`.
     fn next(&self, at: Instant) -> Instant {
         let phase = Instant::ZERO + self.phase;
         phase + at.saturating_since(phase).round_up_to(self.length)
     }
 
-    /// When the connection is to be looked at again.
+    /// Returns the time of the connection's next timer or pacer event.
     pub(crate) fn deadline(&self, conn: &Connection) -> Option<Instant> {
         let tick = conn.poll_timers().map(|at| self.next(at));
         tick.into_iter().chain(conn.poll_pacer()).min()
     }
 
-    /// The tick of a timer has come; else there is only pacing to look after.
+    /// Returns true if a timer is due at this tick; otherwise only pacing is.
     pub(crate) fn is_due(&self, now: Instant, conn: &Connection) -> bool {
         conn.poll_timers().is_some_and(|at| self.next(at) <= now)
     }
@@ -65,7 +66,7 @@ mod tests {
         let phase = |seed, host| TimerTick::new(MS * 10, seed, host).unwrap().phase;
         let all: Vec<Duration> = (0..100).map(|host| phase(7, host)).collect();
         assert!(all.iter().all(|p| *p < MS * 10));
-        // A hundred uniform draws leave less than a tenth of the range open at either end.
+        // A hundred uniform draws leave less than a tenth of the range at either end.
         assert!(all.iter().any(|p| *p < MS) && all.iter().any(|p| *p > MS * 9));
         assert_eq!(phase(7, 3), all[3]);
         assert_ne!(phase(8, 3), all[3]);

@@ -1,9 +1,9 @@
-//! The places on a packet's way through a host where its clock may be read. [`crate::clock`] has the
-//! table of what happens at each.
+//! The points on a packet's path through a host where its clock may be read. The table in
+//! [`crate::clock`] defines them.
 
 use lowtide_units::Instant;
 
-/// Where a stamp is taken.
+/// A timestamp point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TimestampPoint {
     /// At the line.
@@ -15,24 +15,24 @@ pub enum TimestampPoint {
     Kernel,
 }
 
-/// When a packet passed each [`TimestampPoint`] on its way out.
+/// The times when a packet passed each [`TimestampPoint`] on its way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TxTimes {
-    /// TCP made it.
+    /// TCP created it.
     pub kernel: Instant,
-    /// It was handed to the NIC.
+    /// It was passed to the NIC.
     pub driver: Instant,
     /// Its last bit left.
     pub hardware: Instant,
 }
 
-/// When a packet passed each [`TimestampPoint`] on its way in.
+/// The times when a packet passed each [`TimestampPoint`] on its way in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RxTimes {
-    /// Its last bit came.
+    /// Its last bit arrived.
     pub hardware: Instant,
-    /// The host took it off the NIC.
+    /// The host took it from the NIC.
     pub driver: Instant,
-    /// TCP gets it.
+    /// TCP receives it.
     pub kernel: Instant,
 }

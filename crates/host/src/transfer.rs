@@ -1,5 +1,5 @@
-//! The applications of flows: a client that writes a flow's bytes and closes, a server that reads
-//! everything.
+//! The applications of flows: a client that writes the flow's bytes and closes, and a server that
+//! reads everything.
 
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, Connection, Event};
@@ -9,13 +9,13 @@ use crate::app::{ConnProgress, ConnSide, UNLIMITED_BYTES};
 use crate::world::{WRITE, World};
 
 impl World<'_> {
-    /// The client of a flow opens its connection and writes.
+    /// Opens the connection of a flow's client and writes.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_flow(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(index);
         let Some(id) = self.open(now, side) else {
-            // Out of ephemeral ports: the flow fails and says so.
+            // Out of ephemeral ports: the flow fails.
             if let Some(progress) = self.flows.get_mut(index as usize) {
                 progress.failed = Some(CloseReason::Aborted);
             }
@@ -40,7 +40,7 @@ impl World<'_> {
         self.drive_conn(now, side, id, sched);
     }
 
-    /// The application of a flow writes more.
+    /// Writes more data of a flow.
     #[cold]
     #[inline(never)]
     pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
@@ -58,9 +58,8 @@ impl World<'_> {
     }
 }
 
-/// What a connection has to tell the application of its flow, in one turn. True when the connection can be
-/// released.
-#[expect(clippy::inline_always, reason = "every segment comes this way")]
+/// Handles the events of a flow's connection. Returns true if the connection can be released.
+#[expect(clippy::inline_always, reason = "fast path of every segment")]
 #[inline(always)]
 pub(crate) fn poll_flow_events(
     now: Instant,
@@ -77,7 +76,7 @@ pub(crate) fn poll_flow_events(
                 conn.read(upto);
                 progress.note_delivered(now, upto, warm);
             }
-            // The server has nothing of its own to send.
+            // The server has no data to send.
             Event::PeerClosed => conn.close(),
             Event::Closed(reason) => {
                 over = true;

@@ -1,23 +1,23 @@
-//! How much of one connection may wait in its host's own queue.
+//! TCP small queues: a limit on the data of one connection in its host's queue.
 //!
-//! Contract: a connection that has the limit or more in the queue of its host (IP bytes of data, from TCP to the
-//! end of the line) is not asked for data until it has less. The bytes of a burst count until its last packet has
-//! left, as the buffers of Linux do, whose TCP small queues this is; its limit follows the pacing rate
-//! (`tcp_small_queue_check`: a millisecond of it, at least two buffers, at most `tcp_limit_output_bytes`), the
-//! limit here is a number of bytes.
+//! Contract: a connection with the limit or more in its host's queue (IP bytes of data, from TCP to
+//! the end of the line) is not asked for data until it has less. As with skbs in Linux, the bytes
+//! of a burst count until its last packet has left. In Linux the limit follows the pacing rate
+//! (`tcp_small_queue_check`: 1 ms of it, at least two buffers, at most `tcp_limit_output_bytes`);
+//! here it is a number of bytes.
 //!
-//! Without it a sender whose own line is the slowest fills its host's queue, where no switch marks, as far as
-//! windows and buffers go.
+//! Without it a sender whose own line is the bottleneck fills its host's queue, which no switch
+//! marks, up to the limits of window and buffer.
 
 use std::collections::VecDeque;
 
 use lowtide_units::{Bytes, Instant};
 
-/// What one connection has in the queue of its host.
+/// The data of one connection in the queue of its host.
 #[derive(Clone, Debug)]
 pub(crate) struct Tsq {
     limit: u64,
-    /// Bytes of bursts, each with the time at which it has left.
+    /// Bytes of bursts, each with its departure time.
     bursts: VecDeque<(Instant, u64)>,
     bytes: u64,
 }
@@ -27,8 +27,8 @@ impl Tsq {
         Box::new(Self { limit: limit.as_u64(), bursts: VecDeque::new(), bytes: 0 })
     }
 
-    /// A burst came to the queue that will have left at `left`, not before those that came earlier. When there
-    /// is room for more, if that is later than `now`.
+    /// Adds a burst that departs at `left`, not before earlier ones. Returns the time when there is
+    /// room again, if later than `now`.
     pub(crate) fn add(&mut self, now: Instant, left: Instant, bytes: u64) -> Option<Instant> {
         while let Some(&(at, gone)) = self.bursts.front()
             && at <= now
@@ -66,12 +66,12 @@ mod tests {
         assert_eq!(
             queue.add(at(0), at(24), 1_500),
             Some(at(12)),
-            "3000 B are the limit, 1500 are less"
+            "3000 B reach the limit, 1500 B do not"
         );
-        // More than is wanted (a retransmission after a probe): until the second has left.
+        // More than wanted (a retransmission after a probe): until the second burst has left.
         assert_eq!(queue.add(at(0), at(36), 1_500), Some(at(24)));
         assert_eq!(queue.add(at(24), at(48), 1_500), Some(at(36)));
-        assert_eq!(queue.add(at(48), at(60), 1_500), None, "what has left does not count");
+        assert_eq!(queue.add(at(48), at(60), 1_500), None, "departed bursts do not count");
         assert_eq!((queue.bytes, queue.bursts.len()), (1_500, 1));
     }
 

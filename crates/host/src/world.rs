@@ -1,4 +1,4 @@
-//! The world of one run: what each event does to it.
+//! The world of one run: dispatch of events.
 
 use std::sync::Arc;
 
@@ -19,50 +19,50 @@ use crate::shard::Shard;
 use crate::trace::Tracer;
 use crate::writer::Writer;
 
-/// Kinds of events beside [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
+/// Event kinds in addition to [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
 pub(crate) const TIMER: u8 = 1;
 pub(crate) const FLOW_START: u8 = 2;
 pub(crate) const PROBE: u8 = 3;
 pub(crate) const WRITE: u8 = 4;
-/// A host's burst control lets packets go.
+/// A host's burst control releases packets.
 pub(crate) const SEND: u8 = 5;
 /// A host's NIC interrupts.
 pub(crate) const INTERRUPT: u8 = 6;
-/// A host's aggregates have waited long enough.
+/// A host's aggregates expire.
 pub(crate) const FLUSH: u8 = 7;
-/// A client asks.
+/// A query client acts.
 pub(crate) const QUERY_CLIENT: u8 = 8;
-/// Packets have come through a host's stack on their way out.
+/// Outgoing packets leave a host's stack.
 pub(crate) const STACK_OUT: u8 = 9;
-/// And on their way in.
+/// Incoming packets leave a host's stack.
 pub(crate) const STACK_IN: u8 = 10;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) net: Network,
     pub(crate) nodes: Vec<Node>,
-    /// Connections by number: the flows, then those of askers.
+    /// Connections by number: flows, then query connections.
     pub(crate) flows: Vec<ConnProgress>,
     /// Their sides.
     pub(crate) handles: Vec<ConnHandle>,
     pub(crate) query_clients: QueryClients,
-    /// By flow; empty when every flow is written at once.
+    /// By flow; empty if every flow is written at once.
     pub(crate) writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
     pub(crate) delays: DelayComparison,
     pub(crate) tracer: Option<Box<Tracer>>,
     pub(crate) counts: RunCounts,
-    /// Packets on their way to TCP; empty between events.
+    /// Packets to pass to TCP; empty between events.
     pub(crate) ready: Vec<Packet>,
-    /// What a connection sends at present.
+    /// The current transmission of a connection.
     pub(crate) outgoing: Transmit,
     pub(crate) warmup_end: Instant,
     pub(crate) end: Instant,
-    /// Flows with a size that are neither delivered nor failed, and askers with queries to go.
+    /// Unfinished sized flows, and query clients with queries left.
     pub(crate) unfinished: usize,
-    /// All of them are, and the run ends for that.
+    /// Everything is finished, and the run ends for that reason.
     pub(crate) done: bool,
-    /// What only a part of a run that is cut has.
+    /// The shard state, if the run is split.
     pub(crate) shard: Option<Box<Shard>>,
 }
 
@@ -71,8 +71,8 @@ impl lowtide_sim::World for World<'_> {
         if entity.kind() != Network::PORT_KIND {
             return self.handle_other(now, entity, sched);
         }
-        if let Some(landed) = self.net.on_arrival(now, entity.index(), sched) {
-            self.deliver(now, landed, sched);
+        if let Some(arrived) = self.net.on_arrival(now, entity.index(), sched) {
+            self.deliver(now, arrived, sched);
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> World<'a> {
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
         let mut config = Arc::new(lowtide_tcp::Config::default());
         let node = |(h, i): (&HostSetup, _)| {
-            // Equal ones are one, and stay in the cache.
+            // Equal configurations are shared, so that they stay in the cache.
             if *config != h.config {
                 config = Arc::new(h.config.clone());
             }
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
         if writers.iter().all(Option::is_none) {
             writers.clear();
         }
-        let askers = QueryClients::new(setup, &mut flows)?;
+        let query_clients = QueryClients::new(setup, &mut flows)?;
         for (progress, number) in flows.iter_mut().zip(0..) {
             (progress.number, progress.peer_index) = (number, number);
             progress.class =
@@ -144,14 +144,14 @@ impl<'a> World<'a> {
         }
         let tracer = Tracer::new(&setup.probes.trace, &flows, &mut net);
         let unfinished =
-            flows.iter().filter(|f| !f.server_sends && !f.is_over()).count() + askers.busy();
+            flows.iter().filter(|f| !f.server_sends && !f.is_over()).count() + query_clients.busy();
         Ok(Self {
             setup,
             net,
             nodes,
             flows,
             handles,
-            query_clients: askers,
+            query_clients,
             writers,
             sampler,
             delays,
@@ -167,7 +167,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// An event that is not of a port.
+    /// Handles an event other than a port event.
     #[inline(never)]
     fn handle_other(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
         match entity.kind() {
@@ -198,7 +198,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The client's side of a connection opens it; `None` without a free port.
+    /// Opens the client side of a connection; `None` without a free port.
     pub(crate) fn open(&mut self, now: Instant, side: ConnSide) -> Option<ConnId> {
         let progress = self.flows.get_mut(side.flow())?;
         let host = self.handles.get(side.index() as usize)?.host;
@@ -218,13 +218,13 @@ impl<'a> World<'a> {
         Some(id)
     }
 
-    /// A connection of the host of that side.
+    /// Returns a connection of the host of that side.
     pub(crate) fn conn(&mut self, side: ConnSide, id: ConnId) -> Option<&mut Connection> {
         let handle = self.handles.get(side.index() as usize)?;
         self.nodes.get_mut(handle.host as usize)?.endpoint.conn(id)
     }
 
-    /// The connection of a side as it is, or as it was when it was released.
+    /// Returns the current state of a connection side, or its state at release.
     pub(crate) fn info(&mut self, side: ConnSide) -> Option<Info> {
         let handle = self.handles.get(side.index() as usize)?;
         let Some(id) = handle.conn else { return handle.last.as_deref().copied() };
@@ -236,7 +236,7 @@ impl<'a> World<'a> {
         let side = numbered.with_flow(self.local_flow(numbered.flow() as u32));
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         if handle.armed > now {
-            // Left over from before an earlier deadline came up.
+            // Stale: an earlier deadline was scheduled later.
             return;
         }
         handle.armed = Instant::FAR_FUTURE;
@@ -260,16 +260,16 @@ impl<'a> World<'a> {
             }
             self.drive_conn(now, side, id, sched);
         } else if node.timer_tick.is_some() {
-            // No timer's tick, so pacing.
+            // Not a timer tick, so pacing.
             self.drive_conn(now, side, id, sched);
         } else if let Some(at) = conn.poll_timeout() {
-            // It has moved since.
+            // The deadline has moved.
             handle.armed = at.max(now);
             sched.at(handle.armed, Entity::new(TIMER, numbered.index()));
         }
     }
 
-    /// The flow of this side, or an asker, has nothing more to wait for.
+    /// Records that the flow of this side, or a query client, has nothing left to wait for.
     pub(crate) fn on_completed(&mut self, side: Option<ConnSide>) {
         if self.shard.is_some() {
             return self.on_shard_completed(side);
@@ -306,8 +306,7 @@ impl<'a> World<'a> {
             }
         }
         self.sampler.sample_queues(now, &mut self.net);
-        // Nothing else pending means that nothing will ever change: sampling must not keep the run
-        // alive.
+        // If nothing else is pending, nothing will change: sampling must not keep the run alive.
         if !sched.is_empty() && !self.done {
             sched.at(now + interval, Entity::new(PROBE, 0));
         }

@@ -1,4 +1,4 @@
-//! The application that writes a flow's bytes little by little ([`lowtide_traffic::Source`]).
+//! The application that writes a flow's bytes over time ([`lowtide_traffic::Source`]).
 //!
 //! Flows that are written at once have none.
 
@@ -9,22 +9,22 @@ use lowtide_units::{Bytes, Instant};
 
 use crate::app::UNLIMITED_BYTES;
 
-/// Where one flow's application stands.
+/// The state of one flow's application.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     source: WritePattern,
-    /// When it wrote first.
+    /// Time of the first write.
     start: Instant,
     written: u64,
-    /// Bytes that are to be written yet.
+    /// Bytes left to write.
     left: u64,
-    /// The burst is out, and the pause begins when it is acknowledged.
+    /// The burst is written; the pause starts when it is acknowledged.
     waiting: bool,
     rng: Rng,
 }
 
 impl Writer {
-    /// The writer of flow number `id`, if it needs one.
+    /// Returns the writer of flow number `id`, if it needs one.
     pub(crate) fn new(flow: &Flow, start: Instant, run_seed: u64, id: u64) -> Option<Box<Self>> {
         let writer = || Self {
             source: flow.write_pattern,
@@ -37,7 +37,7 @@ impl Writer {
         (flow.write_pattern != WritePattern::Bulk).then(|| Box::new(writer()))
     }
 
-    /// Writes what is due at `now`; when the next write is, if that is known already.
+    /// Writes the bytes due at `now`. Returns the time of the next write, if known.
     pub(crate) fn write(&mut self, now: Instant, conn: &mut Connection) -> Option<Instant> {
         let most = match self.source {
             WritePattern::Bulk => self.left,
@@ -68,7 +68,7 @@ impl Writer {
                 self.waiting = true;
                 None
             }
-            // From the start, so that rounding does not add up.
+            // From the start, so that rounding errors do not accumulate.
             WritePattern::Rate { rate, poisson: false, .. } => {
                 Some(self.start + rate.serialization(Bytes::new(self.written)))
             }
@@ -78,7 +78,7 @@ impl Writer {
         }
     }
 
-    /// Something was acknowledged, or may have been; when to write again, if that is now known.
+    /// Handles a possible acknowledgement. Returns the time of the next write, if known now.
     pub(crate) fn acknowledged(&mut self, now: Instant, conn: &Connection) -> Option<Instant> {
         let WritePattern::OnOff { pause, .. } = self.source else { return None };
         if !self.waiting || conn.info().bytes_acked < self.written {

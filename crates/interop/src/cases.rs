@@ -1,10 +1,11 @@
-//! What is tried: the conditions, and the cases that follow from them.
+//! Test cases: network conditions, and the cases derived from them.
 //!
-//! Contract: cases are data. The seeds of a case follow from its name only, so another case beside it changes nothing.
+//! Contract: cases are data. A case's seeds depend on its name only, so adding a case changes no
+//! other.
 
 use std::fmt;
 
-/// Who sends data, and how the connection ends.
+/// Which end sends data, and how the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExchangeKind {
     /// Our end sends.
@@ -13,15 +14,15 @@ pub enum ExchangeKind {
     Down,
     /// Both send at the same time.
     Both,
-    /// Our end sends and closes its half; then the peer sends.
+    /// Our end sends and closes its send direction; then the peer sends.
     HalfCloseUp,
-    /// The peer sends and closes its half; then our end sends.
+    /// The peer sends and closes its send direction; then our end sends.
     HalfCloseDown,
-    /// The peer sends; our end aborts in the middle.
+    /// The peer sends; our end aborts midway.
     ResetByOurs,
-    /// Our end sends; the peer aborts in the middle.
+    /// Our end sends; the peer aborts midway.
     ResetByPeer,
-    /// Nobody listens.
+    /// No socket listens.
     Refused,
 }
 
@@ -40,14 +41,14 @@ impl ExchangeKind {
     }
 }
 
-/// Circumstances of a connection.
+/// Network and endpoint settings of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: &'static str,
     /// One sentence for the documentation.
     pub about: &'static str,
-    /// Faults of both directions, as `lowtide_bottleneck::Faults::set` reads them.
+    /// Faults in both directions, in the syntax of `lowtide_bottleneck::Faults::set`.
     pub faults: &'static [&'static str],
     /// Profile of our end.
     pub profile: &'static str,
@@ -55,17 +56,17 @@ pub struct Condition {
     pub ours: &'static [(&'static str, &'static str)],
     /// Receive buffer of the peer, bytes; zero for its default.
     pub peer_window: u32,
-    /// The receiver reads nothing for so long, milliseconds.
+    /// Time for which the receiver does not read, milliseconds.
     pub pause_ms: u64,
-    /// Bytes of each direction that sends.
+    /// Bytes in each sending direction.
     pub bytes: u64,
-    /// Bytes of one write of ours.
+    /// Bytes of one write of our end.
     pub write: u64,
-    /// ECN is asked for, and the peer grants it where it can.
+    /// Our end requests ECN, and the peer accepts it if it can.
     pub ecn: bool,
     /// IPv6.
     pub v6: bool,
-    /// Who sends and how it ends.
+    /// Which end sends, and how the connection ends.
     pub exchanges: &'static [ExchangeKind],
 }
 
@@ -89,7 +90,7 @@ const PLAIN: Condition = Condition {
 const ALL_FAULTS: &[&str] = &["loss=1%", "reorder=2%/3ms", "duplicate=2%", "corrupt=1%"];
 const UP_AND_DOWN: &[ExchangeKind] = &[ExchangeKind::Up, ExchangeKind::Down];
 
-/// Every condition, in the order of the tables.
+/// All conditions, in table order.
 pub const CONDITIONS: &[Condition] = &[
     PLAIN,
     Condition { name: "ipv6", about: "IPv6, no faults", v6: true, ..PLAIN },
@@ -210,7 +211,7 @@ pub const CONDITIONS: &[Condition] = &[
     },
     Condition {
         name: "reset",
-        about: "one end aborts in the middle of the data, or nobody listens",
+        about: "one end aborts in the middle of the data, or no socket listens",
         bytes: 4_000_000,
         exchanges: &[ExchangeKind::ResetByOurs, ExchangeKind::ResetByPeer, ExchangeKind::Refused],
         ..PLAIN
@@ -261,7 +262,8 @@ pub const CONDITIONS: &[Condition] = &[
     },
 ];
 
-/// The short subset that `cargo test` runs. Our end opens the first, the peer the second, and so on.
+/// Subset that `cargo test` runs. Our end opens the first connection, the peer the second, and so
+/// on.
 const QUICK: [(&str, ExchangeKind); 4] = [
     ("ipv6", ExchangeKind::Both),
     ("all-faults", ExchangeKind::Both),
@@ -272,13 +274,13 @@ const QUICK: [(&str, ExchangeKind); 4] = [
 /// One connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Under which circumstances.
+    /// Condition.
     pub condition: &'static Condition,
-    /// Who sends.
+    /// Which end sends, and how the connection ends.
     pub exchange: ExchangeKind,
     /// Our end sends the SYN.
     pub active: bool,
-    /// Which repetition it is: another seed, and `#N` behind the name beyond the first (0).
+    /// Repetition, from 0: each has its own seed; from 1 on, `#N` follows the name.
     pub round: u32,
 }
 
@@ -294,16 +296,16 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// A number of its own: the seed of its faults, sequence numbers and data.
+    /// Seed of the case's faults, sequence numbers and data.
     pub fn seed(&self) -> u64 {
         let mut sum = crate::script::Checksum::default();
         sum.update(self.to_string().as_bytes());
-        // Fits where a peer reads a signed number.
+        // Fits into a signed number of a peer.
         sum.value() >> 2
     }
 }
 
-/// Every case.
+/// All cases.
 pub fn all() -> Vec<Case> {
     let shapes = CONDITIONS.iter().flat_map(|c| c.exchanges.iter().map(move |s| (c, *s)));
     let case = |(condition, shape)| {
@@ -312,13 +314,13 @@ pub fn all() -> Vec<Case> {
     shapes.flat_map(case).collect()
 }
 
-/// Each of `cases` so many times, round by round.
+/// Repeats `cases` `rounds` times, round by round.
 pub fn repeat(cases: &[Case], rounds: u32) -> Vec<Case> {
     let round = |round| cases.iter().map(move |case| Case { round, ..*case });
     (0..rounds).flat_map(round).collect()
 }
 
-/// The case of that name.
+/// Finds a case by name.
 pub fn find(name: &str) -> Option<Case> {
     let (plain, round) = match name.split_once('#') {
         Some((plain, round)) => (plain, round.parse().ok()?),
@@ -328,7 +330,7 @@ pub fn find(name: &str) -> Option<Case> {
     Some(Case { round, ..case })
 }
 
-/// The short subset.
+/// The short subset of cases.
 pub fn quick() -> Vec<Case> {
     let wanted = |case: &Case| {
         let at = QUICK.iter().position(|q| *q == (case.condition.name, case.exchange));
@@ -344,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_has_a_name_and_a_seed_of_its_own() {
+    fn case_names_and_seeds_are_unique() {
         let all = repeat(&all(), 3);
         assert!(all.iter().all(|c| find(&c.to_string()).is_some_and(|f| f.seed() == c.seed())));
         let names: BTreeSet<String> = all.iter().map(Case::to_string).collect();

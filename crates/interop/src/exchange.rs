@@ -1,4 +1,4 @@
-//! Performs a script over blocking streams: ours and the kernel's.
+//! Executes a script over blocking streams: ours and the kernel's.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -11,13 +11,13 @@ use lowtide_live::load::ByteStream;
 
 use crate::script::{Checksum, EndpointReport, EndpointScript};
 
-/// The most bytes of one read.
+/// Maximum bytes of one read.
 const PIECE: usize = 16 << 10;
 
 /// A stream that can be aborted.
 pub trait AbortableStream: ByteStream {
-    /// Ends the connection with RST, at the latest when the stream is dropped. Unlike [`Pipe::abort`] it
-    /// sends no FIN before.
+    /// Aborts the connection with RST, at the latest when the stream is dropped. Unlike
+    /// [`ByteStream::abort`], it sends no FIN before.
     fn reset(&self);
 }
 
@@ -29,12 +29,12 @@ impl AbortableStream for Stream {
 
 impl AbortableStream for TcpStream {
     fn reset(&self) {
-        // RST instead of FIN when it is closed.
+        // Closing then sends RST instead of FIN.
         let _ = socket2::SockRef::from(self).set_linger(Some(Duration::ZERO));
     }
 }
 
-/// The word for an error.
+/// Name of an error in reports.
 pub fn error_name(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionReset => "reset".to_owned(),
@@ -44,7 +44,7 @@ pub fn error_name(error: &io::Error) -> String {
     }
 }
 
-/// Sends and receives as `script` says. Both directions run at the same time.
+/// Sends and receives as `script` says, in both directions concurrently.
 pub fn perform(end: &dyn AbortableStream, script: &EndpointScript) -> EndpointReport {
     let (fin_seen, fin) = channel();
     let (sent, received) = std::thread::scope(|scope| {
@@ -52,7 +52,7 @@ pub fn perform(end: &dyn AbortableStream, script: &EndpointScript) -> EndpointRe
         let sender = std::thread::Builder::new().spawn_scoped(scope, write);
         let received = receive(end, script);
         if received.2.is_ok() {
-            // A sender that does not wait for it has dropped its end.
+            // A sender that does not wait has dropped its receiver.
             let _ = fin_seen.send(());
         }
         drop(fin_seen);
@@ -60,7 +60,7 @@ pub fn perform(end: &dyn AbortableStream, script: &EndpointScript) -> EndpointRe
         (sent, received)
     });
     let (bytes, checksum, result) = received;
-    // Of the two directions one may have taken the reset; the other only finds the connection closed.
+    // One direction may have consumed the reset; the other then finds the connection closed.
     let ended = match (&sent, &result) {
         (Ok(_), Ok(())) if script.reset_at > 0 => "aborted".to_owned(),
         (Ok(_), Ok(())) => "closed".to_owned(),
@@ -112,17 +112,17 @@ fn receive(end: &dyn AbortableStream, script: &EndpointScript) -> (u64, Checksum
     }
 }
 
-/// Gives the kernel's stream limits, so that no call waits for ever.
+/// Sets timeouts on a kernel stream, so that no call waits forever.
 ///
 /// # Errors
-/// As sockets do.
+/// Those of socket options.
 pub fn set_timeouts(stream: &TcpStream, script: &EndpointScript) -> io::Result<()> {
     let limit = Some(Duration::from_secs(script.limit_s.max(1)));
     stream.set_read_timeout(limit)?;
     stream.set_write_timeout(limit)
 }
 
-/// Ends both halves, after an error.
+/// Closes both directions after an error.
 pub fn shutdown_both(stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Both);
 }

@@ -1,12 +1,13 @@
-//! Interoperation of our TCP with stacks that we did not write.
+//! Interoperability tests of our TCP with independent stacks.
 //!
-//! Contract: a case is one connection between our stack and a peer's, each on a TUN interface in a namespace of its
-//! own, with a [`lowtide_bottleneck::Bottleneck`] between them that loses, delays, repeats, damages and marks packets.
-//! Both ends follow a [`script`], and report a checksum of the bytes that arrived and how the connection ended. A case
-//! is bounded in time; its processes and namespaces end with it.
+//! Contract: a case is one connection between our stack and a peer's. Each is on a TUN interface in
+//! its own namespace, with a [`lowtide_bottleneck::Bottleneck`] between them that drops, delays,
+//! duplicates, corrupts and marks packets. Both ends follow a [`script`] and report a checksum of
+//! the received bytes and how the connection ended. A case is bounded in time; its processes and
+//! namespaces end with it.
 //!
-//! Peers are the kernel of this machine, that of User Mode Linux, gVisor's netstack (Go), smoltcp (Rust) and lwIP (C).
-//! A peer that this machine cannot have is skipped with its reason.
+//! Peers are the kernel of this machine, the kernel of User Mode Linux, gVisor's netstack (Go),
+//! smoltcp (Rust) and lwIP (C). A peer that this machine lacks is skipped with its reason.
 #![cfg(target_os = "linux")]
 
 pub mod cases;

@@ -1,4 +1,4 @@
-//! `lowtide-interop`: our TCP against others, case by case.
+//! `lowtide-interop`: tests our TCP against other stacks, case by case.
 #![cfg_attr(not(target_os = "linux"), expect(unused, reason = "there are no TUN interfaces"))]
 
 use std::path::PathBuf;
@@ -28,30 +28,31 @@ struct Args {
     /// The short subset that `cargo test` runs.
     #[arg(long)]
     quick: bool,
-    /// Runs every case so many times, each time with other seeds.
+    /// Runs every case this many times, each time with other seeds.
     #[arg(long, default_value_t = 1)]
     rounds: u32,
-    /// Cases at a time.
+    /// Number of cases to run in parallel.
     #[arg(long, default_value_t = 3)]
     jobs: usize,
-    /// The packets of both interfaces and the tape of our end go into this folder, three files for each case.
+    /// Folder for the packets of both interfaces and the recording of our end, three files per
+    /// case.
     #[arg(long)]
     captures: Option<PathBuf>,
     /// The User Mode Linux to boot, instead of the `linux.uml` of PATH.
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
-    /// Prints the table only, as `docs/testing.md` has it.
+    /// Prints only the table, as in `docs/testing.md`.
     #[arg(long)]
     markdown: bool,
-    /// A peer that is skipped is a failure.
+    /// A skipped peer is a failure.
     #[arg(long)]
     require_all: bool,
-    /// Prints the cases and which peers this machine has, and runs nothing.
+    /// Prints the cases and the available peers, and runs nothing.
     #[arg(long)]
     list: bool,
 }
 
-/// What the program is when the suite starts it.
+/// Role of the program when the suite starts it.
 #[derive(Subcommand, Debug)]
 enum Role {
     /// One end of one connection.
@@ -62,7 +63,7 @@ enum Role {
         /// The script.
         script: Vec<String>,
     },
-    /// The first process of User Mode Linux.
+    /// Process 1 of User Mode Linux.
     #[command(hide = true)]
     Guest {
         /// The folder of the job.
@@ -71,9 +72,9 @@ enum Role {
     /// The cases inside User Mode Linux.
     #[command(hide = true)]
     Inside {
-        /// Where the results go.
+        /// File for the results.
         results: PathBuf,
-        /// Where captures go; empty for none.
+        /// Folder for captures; empty for none.
         captures: String,
         /// The cases.
         cases: Vec<String>,
@@ -101,7 +102,7 @@ fn run_peer(stack: &str, script: &[String]) -> Result<(), String> {
     let done = match stack {
         "kernel" => peer::kernel::main(&script),
         "smoltcp" => peer::smoltcp::main(&script),
-        _ => return Err(format!("no stack is called `{stack}`: there are kernel and smoltcp")),
+        _ => return Err(format!("there is no stack `{stack}`: there are kernel and smoltcp")),
     };
     done.map_err(|e| e.to_string())
 }

@@ -1,9 +1,9 @@
-//! Bytes that both ends know. The peers in C and Go make the same ones.
+//! Test bytes that both ends know. The peers in C and Go generate the same bytes.
 
-/// Length of the block that repeats, bytes: a prime, so that no segment size divides it.
+/// Period of the pattern, bytes: a prime, so that no segment size divides it.
 const PERIOD: usize = 1_048_573;
 
-/// The endless stream of bytes of a seed: words of splitmix64, little-endian, of which the first [`PERIOD`]
+/// Endless byte stream of a seed: little-endian words of splitmix64, of which the first [`PERIOD`]
 /// bytes repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(Vec<u8>);
@@ -21,7 +21,8 @@ impl Pattern {
         Self(words.flat_map(u64::to_le_bytes).take(PERIOD).collect())
     }
 
-    /// At most `most` bytes of the stream from `offset` on: as many as lie in one piece, at least one.
+    /// Bytes of the stream from `offset`: at least one, at most `most`, up to the end of the
+    /// period.
     pub(crate) fn at(&self, offset: u64, most: usize) -> &[u8] {
         let start = (offset % PERIOD as u64) as usize;
         let end = (start + most.max(1)).min(PERIOD);

@@ -1,4 +1,4 @@
-//! The stacks that ours is tried with, whether this machine has them, and how their programs are made.
+//! Peer stacks: whether this machine has them, and how their programs are built.
 
 use std::fmt;
 use std::io::Write;
@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use lowtide_live::netns::Namespace;
 use lowtide_uml::Kernel;
 
-/// The folder with the sources of peers in Go and C.
+/// Folder with the sources of peers in Go and C.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
 
-/// The headers of Debian's package.
+/// Header path of Debian's package.
 const LWIP_HEADERS: &str = "-I/usr/include/lwip";
 
-/// A TCP that we did not write.
+/// An independent TCP implementation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub enum Peer {
     /// The kernel of this machine.
@@ -29,7 +29,7 @@ pub enum Peer {
     Lwip,
 }
 
-/// Every peer, in the order of the tables.
+/// All peers, in table order.
 pub const PEERS: [Peer; 5] = [Peer::Linux, Peer::Uml, Peer::Gvisor, Peer::Smoltcp, Peer::Lwip];
 
 impl fmt::Display for Peer {
@@ -44,13 +44,13 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Why a peer cannot be tried here.
+/// Reason that a peer is not available.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissingDependency {
-    /// What is missing and what brings it.
+    /// The missing dependency and how to install it.
     pub why: String,
-    /// Namespaces or TUN interfaces are missing: `LOWTIDE_REQUIRE_ROOT=1` makes that a failure in tests. Otherwise it is
-    /// a program or a library, for which `LOWTIDE_REQUIRE_PEERS=1` does so.
+    /// Namespaces or TUN interfaces are missing: `LOWTIDE_REQUIRE_ROOT=1` makes that a failure in
+    /// tests. Otherwise a program or a library is missing, and `LOWTIDE_REQUIRE_PEERS=1` does so.
     pub is_privilege: bool,
 }
 
@@ -60,21 +60,21 @@ impl MissingDependency {
     }
 }
 
-/// A program that follows a [`crate::script::EndpointScript`].
+/// A program that executes a [`crate::script::EndpointScript`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeerProgram {
-    /// The file.
+    /// The executable.
     pub path: PathBuf,
     /// Arguments before those of the script.
     pub args: Vec<String>,
-    /// The runner makes the TUN interface: the stack is the kernel's.
+    /// The runner creates the TUN interface, because the stack is the kernel's.
     pub is_kernel: bool,
 }
 
-/// The right to make namespaces and TUN interfaces.
+/// Checks the privileges to create namespaces and TUN interfaces.
 ///
 /// # Errors
-/// Which of them is missing.
+/// The missing one.
 pub fn privileges() -> Result<(), MissingDependency> {
     let right = |why| MissingDependency { why, is_privilege: true };
     Namespace::new().map_err(|e| right(e.to_string()))?;
@@ -84,13 +84,13 @@ pub fn privileges() -> Result<(), MissingDependency> {
     Ok(())
 }
 
-/// Whether this machine has what `peer` needs. Nothing is compiled or downloaded.
+/// Checks that this machine has the dependencies of `peer`. Compiles and downloads nothing.
 ///
 /// # Errors
-/// The first thing that is missing.
+/// The first missing dependency.
 pub fn probe(peer: Peer) -> Result<(), MissingDependency> {
     if peer == Peer::Uml {
-        // Rights are those of the machine inside.
+        // The privileges are those inside the machine.
         return Kernel::find().map(|_| ()).map_err(|e| MissingDependency::program(e.to_string()));
     }
     privileges()?;
@@ -107,13 +107,13 @@ pub fn probe(peer: Peer) -> Result<(), MissingDependency> {
             Err(MissingDependency::program("there is no C compiler (`cc`)"))
         }
         Peer::Lwip if !has_lwip() => Err(MissingDependency::program(
-            "there is no lwIP: `apt-get install liblwip-dev` brings it",
+            "there is no lwIP: `apt-get install liblwip-dev` installs it",
         )),
         _ => Ok(()),
     }
 }
 
-/// Whether a C program finds lwIP's headers and library.
+/// True if a C program finds lwIP's headers and library.
 fn has_lwip() -> bool {
     let mut command = Command::new("cc");
     command.args(["-x", "c", LWIP_HEADERS, "-o", "/dev/null", "-", "-llwip"]);
@@ -125,19 +125,20 @@ fn has_lwip() -> bool {
     matches!(told, Some(Ok(()))) && child.wait().is_ok_and(|s| s.success())
 }
 
-/// Why there is no program of a peer.
+/// Reason that a peer's program was not built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BuildError {
-    /// The machine lacks something: the case is skipped.
+    /// A dependency is missing: the case is skipped.
     Missing(MissingDependency),
     /// Our source does not compile: the case fails.
     Broken(String),
 }
 
-/// Makes the program of `peer` in `folder`. `ours` is the program of this crate, which has the peers in Rust.
+/// Builds the program of `peer` in `folder`. `ours` is this crate's program, which contains the
+/// Rust peers.
 ///
 /// # Errors
-/// Something is missing, or the source does not compile.
+/// A dependency is missing, or the source does not compile.
 pub fn build(peer: Peer, ours: &Path, folder: &Path) -> Result<PeerProgram, BuildError> {
     probe(peer).map_err(BuildError::Missing)?;
     let plain = |path: PathBuf| PeerProgram { path, args: Vec::new(), is_kernel: false };
@@ -168,7 +169,7 @@ fn make_folder(folder: &Path) -> Result<(), BuildError> {
     made.map_err(|e| BuildError::Broken(format!("cannot make {}: {e}", folder.display())))
 }
 
-/// Makes `out` under another name first: another process may be running the one that is there.
+/// Builds `out` under a temporary name: another process may be running the existing file.
 fn finish(
     out: &Path,
     make: impl FnOnce(&Path) -> Result<(), String>,
@@ -186,12 +187,12 @@ fn gvisor(folder: &Path) -> Result<PathBuf, BuildError> {
     let out = folder.join("gvisor-peer");
     let go = || {
         let mut command = Command::new("go");
-        // The toolchain that is there: no other is downloaded.
+        // Uses the installed toolchain: no other is downloaded.
         command.current_dir(&source).env("GOTOOLCHAIN", "local").env("CGO_ENABLED", "0");
         command
     };
     run(go().args(["mod", "download", "gvisor.dev/gvisor"])).map_err(|why| {
-        let why = format!("the Go module gvisor.dev/gvisor cannot be had: {why}");
+        let why = format!("cannot download the Go module gvisor.dev/gvisor: {why}");
         BuildError::Missing(MissingDependency::program(why))
     })?;
     finish(&out, |unfinished| run(go().args(["build", "-trimpath", "-o"]).arg(unfinished).arg(".")))

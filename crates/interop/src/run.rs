@@ -1,4 +1,4 @@
-//! Runs one case and judges it.
+//! Runs one case and checks its result.
 
 use std::io;
 use std::path::Path;
@@ -18,33 +18,33 @@ use crate::testnet::{
 };
 use crate::verify;
 
-/// The port of the listener, and one on which nobody listens.
+/// Port of the listener, and a port without a listener.
 const PORT: u16 = 5201;
 const CLOSED_PORT: u16 = 5202;
-/// The longest that a connection may take, seconds.
+/// Time limit of a connection, seconds.
 const LIMIT_S: u64 = 120;
-/// How long a call of ours waits while nothing happens at all: a peer that lost a packet often doubles its timeout as often.
+/// Timeout of an idle call: a peer that loses several packets doubles its RTO as often.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
-/// How long the runner waits for the report of the peer, which gives up earlier by itself.
+/// Maximum wait for the peer's report; the peer gives up earlier.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(LIMIT_S + 5);
-/// How long our side of a connection may take to end after the application is done.
+/// Maximum time for our connection to close after the application has closed it.
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The outcome of one case.
+/// Outcome of one case.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseOutcome {
-    /// It went as it should.
+    /// It passed.
     Pass,
-    /// It did not: why.
+    /// It failed, with the reason.
     Fail(String),
-    /// It did not, by a known defect of the peer.
+    /// It failed by a known defect of the peer.
     Known(String),
-    /// It was not tried: why.
+    /// It was skipped, with the reason.
     Skip(String),
 }
 
-/// One case against one peer.
+/// Result of one case against one peer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
     /// Name of the peer.
@@ -53,40 +53,41 @@ pub struct CaseResult {
     pub condition: String,
     /// Name of the case.
     pub case: String,
-    /// What became of it.
+    /// Outcome.
     pub outcome: CaseOutcome,
-    /// Milliseconds that it took.
+    /// Duration, milliseconds.
     pub took_ms: u64,
 }
 
 impl CaseResult {
-    /// A result of `case`.
+    /// Creates the result of `case`.
     pub fn of(peer: Peer, case: &Case, outcome: CaseOutcome, took_ms: u64) -> Self {
         let condition = case.condition.name.to_owned();
         Self { peer: peer.to_string(), condition, case: case.to_string(), outcome, took_ms }
     }
 }
 
-/// Everything that is known of a case after it.
+/// Observations after a case.
 #[derive(Debug)]
 pub struct Evidence {
-    /// Our end's report.
+    /// Report of our end.
     pub ours: EndpointReport,
-    /// The peer's; `None` where it takes no part.
+    /// The peer's report; `None` if none is expected.
     pub peer: Option<EndpointReport>,
-    /// Our connection, where there was one.
+    /// Info of our connection, if there was one.
     pub info: Option<Info>,
-    /// Our packets.
+    /// Packet counters of our end.
     pub stats: LiveStats,
-    /// Connections of ours that did not end in time.
+    /// Connections of our end that did not close in time.
     pub open_connections: u64,
-    /// At the end the peer owed us data or FIN, we owed it nothing, and it sent nothing for [`CLOSE_TIMEOUT`].
+    /// The peer still owed data or FIN, our end did not, and the peer was silent for
+    /// [`CLOSE_TIMEOUT`].
     pub peer_stalled: bool,
-    /// What happened between the two.
+    /// Report of the bottleneck.
     pub report: BottleneckReport,
 }
 
-/// Runs `case` against `program`. The folder `captures` gets the packets of both interfaces, and the tape of our end.
+/// Runs `case` against `program`. Packets of both interfaces and our recording go to `captures`.
 pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Path>) -> CaseResult {
     let clock = Clock::start();
     let outcome = match attempt(peer, program, case, captures) {
@@ -104,7 +105,7 @@ pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Pat
     CaseResult::of(peer, case, outcome, took_ms)
 }
 
-/// The scripts of our end and of the peer.
+/// Scripts of our end and of the peer.
 pub fn scripts(case: &Case) -> (EndpointScript, EndpointScript) {
     let (v6, bytes) = (case.condition.v6, case.condition.bytes);
     let [up, down] = match case.exchange {
@@ -115,7 +116,7 @@ pub fn scripts(case: &Case) -> (EndpointScript, EndpointScript) {
         }
         ExchangeKind::Refused => [0, 0],
     };
-    // A peer that is to refuse listens on another port than that which we open.
+    // A peer that must refuse listens on another port than the one we open.
     let at_peer = if case.exchange == ExchangeKind::Refused { CLOSED_PORT } else { PORT };
     let ours = EndpointScript {
         open: if case.active { OpenMode::Connect } else { OpenMode::Listen },
@@ -168,11 +169,11 @@ fn attempt(
     let left = wait_for_close(&live);
     let owes_nothing = stream.as_ref().is_some_and(|s| s.unacknowledged() == 0);
     let peer_stalled = left > 0 && owes_nothing && sent() == before;
-    // Only now: applications are done before the last bytes are acknowledged.
+    // Read here, because applications finish before the last bytes are acknowledged.
     let info = stream.as_ref().and_then(Stream::info).map(|i| i.tcp);
     drop(stream);
     let stats = live.stats();
-    // First, because our interface goes with our end.
+    // Stopped first, because our interface goes away with our end.
     let report = between.stop()?;
     drop(live);
     let peer = match peers {
@@ -183,7 +184,7 @@ fn attempt(
     Ok(Evidence { ours, peer, info, stats, open_connections: left, peer_stalled, report })
 }
 
-/// Both ends perform their scripts. The peer's report is `None` where nothing is expected of it.
+/// Both ends execute their scripts. The peer's report is `None` if none is expected.
 fn connection(
     live: &Live,
     config: &Config,
@@ -205,7 +206,7 @@ fn connection(
         let peers = (!refused).then(|| process.report(REPORT_TIMEOUT));
         return (account, stream, peers);
     }
-    // Nobody listens at our end, or one connection is accepted.
+    // Either our end does not listen, or it accepts one connection.
     let listening = (!refused).then(|| live.listen(PORT, config));
     if let Err(error) = process.go() {
         return (EndpointReport::failed("not tried"), None, Some(Err(error)));
@@ -231,7 +232,8 @@ fn connect(live: &Live, config: &Config, script: &EndpointScript) -> io::Result<
     Ok(stream)
 }
 
-/// Waits until no connection of ours is left, TIME-WAIT apart; how many are after [`CLOSE_TIMEOUT`].
+/// Waits until our connections are closed or in TIME-WAIT; returns the number left after
+/// [`CLOSE_TIMEOUT`].
 fn wait_for_close(live: &Live) -> u64 {
     let step = Duration::from_millis(5);
     let mut waited = Duration::ZERO;

@@ -1,60 +1,62 @@
-//! One connection as both ends are told to perform it, and what each end reports.
+//! Script of one connection for both ends, and the report of each end.
 //!
-//! Contract: a peer program is started as `PROGRAM key=value...`, with the keys of [`EndpointScript::to_args`]. It writes lines
-//! to standard output and reads standard input:
+//! Contract: a peer program is started as `PROGRAM key=value...`, with the keys of
+//! [`EndpointScript::to_args`]. It writes lines to standard output and reads standard input:
 //!
-//! 1. `tun`: its TUN interface exists. It waits for the line `go`: the interface is up then.
-//! 2. `ready`: it listens. A program that connects does so at once after `go`, and does not write this line.
-//! 3. One line of JSON: the [`EndpointReport`]. Its stack keeps running, so that it can retransmit and acknowledge.
-//! 4. It ends when standard input ends, whatever it does then.
+//! 1. `tun`: its TUN interface exists. It waits for the line `go`, after which the interface is up.
+//! 2. `ready`: it listens. A program that connects does so right after `go`, without this line.
+//! 3. One line of JSON: the [`EndpointReport`]. Its stack keeps running, so that it can retransmit
+//!    and acknowledge.
+//! 4. It exits when standard input ends, in any state.
 //!
-//! Bytes are those of [`Pattern`], so that a receiver's checksum tells which bytes it got.
+//! The bytes are those of [`Pattern`], so that the receiver's checksum identifies them.
 
 use std::net::SocketAddr;
 
 use crate::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 
-/// Who sends the SYN.
+/// Active or passive open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenMode {
-    /// This end.
+    /// This end sends the SYN.
     Connect,
-    /// The other end.
+    /// The other end sends the SYN.
     Listen,
 }
 
-/// One end of one connection.
+/// Script of one end of one connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EndpointScript {
-    /// Who opens.
+    /// Active or passive open.
     pub open: OpenMode,
-    /// Name of the TUN interface that the program makes.
+    /// Name of the TUN interface that the program creates.
     pub tun: String,
-    /// Address of this end; its port matters to a listener only.
+    /// Address of this end; only a listener uses its port.
     pub local: SocketAddr,
-    /// Address of the other end; its port matters to a client only.
+    /// Address of the other end; only a client uses its port.
     pub remote: SocketAddr,
     /// Bytes to send, then FIN.
     pub send: u64,
     /// Bytes of one write. Peers in other languages write as much as fits.
     pub write: u64,
-    /// Seed of their pattern.
+    /// Seed of the pattern.
     pub seed: u64,
     /// Sends nothing until the FIN of the other end has arrived.
     pub after_fin: bool,
-    /// Aborts the connection (RST) after so many received bytes; zero for never. Such an end sends nothing.
+    /// Aborts the connection (RST) after this many received bytes; zero for never. Such an end
+    /// sends no data.
     pub reset_at: u64,
-    /// Reads nothing for so long after the connection is open, milliseconds.
+    /// Time after the handshake for which it does not read, milliseconds.
     pub pause_ms: u64,
     /// Receive buffer in bytes; zero for the stack's default.
     pub window: u32,
-    /// The program gives up after so many seconds.
+    /// Time limit of the program, seconds.
     pub limit_s: u64,
 }
 
 impl EndpointScript {
-    /// The arguments of a peer program.
+    /// Arguments for a peer program.
     pub fn to_args(&self) -> Vec<String> {
         let Self { tun, local, remote, .. } = self;
         let open = if self.open == OpenMode::Connect { "connect" } else { "listen" };
@@ -76,10 +78,10 @@ impl EndpointScript {
         ]
     }
 
-    /// Reads [`Self::to_args`] back.
+    /// Parses the output of [`Self::to_args`].
     ///
     /// # Errors
-    /// The argument that is missing or has no such value.
+    /// The missing or invalid argument.
     pub fn from_args(args: &[String]) -> Result<Self, String> {
         let text = |key: &str| {
             let all = args.iter().filter_map(|a| a.split_once('='));
@@ -115,25 +117,25 @@ impl EndpointScript {
     }
 }
 
-/// The end of a connection as one side saw it: `closed` (FIN sent and received), `aborted` (this end sent RST as it was
-/// told), `reset`, `refused`, `timeout`, or an error of its stack.
+/// Close status as seen by one side: `closed` (FIN sent and received), `aborted` (this
+/// end sent RST as its script says), `reset`, `refused`, `timeout`, or an error of its stack.
 pub type CloseStatus = String;
 
 /// Report of one end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EndpointReport {
-    /// Bytes that its stack took.
+    /// Bytes that its stack accepted.
     pub sent: u64,
     /// Bytes that its application read.
     pub received: u64,
     /// Their [`Checksum`], 16 hexadecimal digits.
     pub checksum: String,
-    /// How it ended.
+    /// Close status of the connection.
     pub ended: CloseStatus,
 }
 
 impl EndpointReport {
-    /// The report of an end that could not begin.
+    /// Report of an end that failed at the start.
     pub fn failed(ended: impl Into<String>) -> Self {
         Self { sent: 0, received: 0, checksum: Checksum::default().text(), ended: ended.into() }
     }
@@ -150,14 +152,14 @@ impl Default for Checksum {
 }
 
 impl Checksum {
-    /// The stream goes on with `bytes`.
+    /// Adds `bytes` to the stream.
     pub fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         }
     }
 
-    /// The checksum of all bytes so far.
+    /// Checksum of all bytes so far.
     pub const fn value(self) -> u64 {
         self.0
     }
@@ -167,7 +169,7 @@ impl Checksum {
         format!("{:016x}", self.0)
     }
 
-    /// The checksum of the first `len` bytes of the pattern of `seed`.
+    /// Checksum of the first `len` bytes of the pattern of `seed`.
     pub fn of_pattern(seed: u64, len: u64) -> Self {
         let (pattern, mut sum, mut at) = (Pattern::new(seed), Self::default(), 0);
         while at < len {
@@ -184,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_come_back_as_they_were() {
+    fn arguments_round_trip() {
         let script = EndpointScript {
             open: OpenMode::Listen,
             tun: "peer0".to_owned(),
@@ -209,7 +211,7 @@ mod tests {
         }
     }
 
-    /// The figures that the peers in C and Go must get as well.
+    /// Values that the peers in C and Go must also produce.
     #[test]
     fn the_checksum_of_the_pattern_is_fnv_1a() {
         let mut sum = Checksum::default();

@@ -1,4 +1,4 @@
-//! Many cases against many peers.
+//! Runs many cases against many peers.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,44 +12,45 @@ use crate::peers::{BuildError, Peer, PeerProgram, build};
 use crate::run::{CaseOutcome, CaseResult, run};
 use crate::testnet::build_folder;
 
-/// Memory of the machine that is booted, MiB.
+/// Memory of the User Mode Linux machine, MiB.
 const UML_MEMORY_MIB: u32 = 512;
-/// The longest that one case may take inside it.
+/// Time limit of one case inside it.
 const UML_CASE: Duration = Duration::from_secs(200);
-/// Cases at a time inside it: it has one processor.
+/// Parallel cases inside it: it has one CPU.
 const UML_JOBS: usize = 2;
-/// The file in which the machine leaves its results.
+/// File in which the machine writes its results.
 const UML_RESULTS: &str = "results.json";
 
-/// What is to be run, and by which means.
+/// A run of the suite.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// The program of this crate.
+    /// Program of this crate.
     pub program: PathBuf,
-    /// Cases at a time.
+    /// Number of parallel cases.
     pub jobs: usize,
-    /// Where captures go.
+    /// Folder for captures.
     pub captures: Option<PathBuf>,
-    /// The User Mode Linux to boot; that of `SETUP` without.
+    /// User Mode Linux kernel to boot; default: the one that `SETUP` names.
     pub uml: Option<PathBuf>,
 }
 
-/// Every case of `cases` against `peer`, for the same reason.
+/// Gives every case of `cases` against `peer` the same outcome.
 fn all_with_outcome(peer: Peer, cases: &[Case], outcome: &CaseOutcome) -> Vec<CaseResult> {
     cases.iter().map(|c| CaseResult::of(peer, c, outcome.clone(), 0)).collect()
 }
 
-/// The outcome of every case where the machine did not do its work.
+/// Outcome of every case if the machine failed.
 fn not_booted(error: &UmlError) -> CaseOutcome {
     match error {
-        // The machine has no such kernel, or a CPU whose registers it cannot restore.
+        // There is no such kernel, or it cannot restore the CPU's registers.
         UmlError::NoKernel | UmlError::UnsupportedXsave => CaseOutcome::Skip(error.to_string()),
         other => CaseOutcome::Fail(other.to_string()),
     }
 }
 
 impl Suite {
-    /// Runs `cases` against `peer`; `on_result` is called with each as it ends. Results are in the order of the cases.
+    /// Runs `cases` against `peer`; calls `on_result` as each ends. Returns results in order of the
+    /// cases.
     pub fn run(
         &self,
         peer: Peer,
@@ -78,7 +79,7 @@ impl Suite {
         results
     }
 
-    /// The cases with a few at a time.
+    /// Runs the cases on several threads.
     pub fn run_parallel(
         &self,
         peer: Peer,
@@ -109,7 +110,8 @@ impl Suite {
         done.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Boots User Mode Linux and runs the cases inside it, against its kernel. Each result is told from inside.
+    /// Boots User Mode Linux and runs the cases inside it, against its kernel. Each result is
+    /// printed from inside.
     fn boot(&self, cases: &[Case]) -> Result<Vec<CaseResult>, UmlError> {
         let system = |what: &str| {
             let what = what.to_owned();
@@ -142,7 +144,7 @@ impl Suite {
     }
 }
 
-/// The work of the program inside User Mode Linux.
+/// Runs the cases inside User Mode Linux.
 ///
 /// # Errors
 /// The results cannot be written.

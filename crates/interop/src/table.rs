@@ -1,4 +1,4 @@
-//! Results for people: a line for each case, a table, and the same table for the documentation.
+//! Output of results: a line for each case, a table, and that table for the documentation.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::cases::CONDITIONS;
 use crate::peers::PEERS;
 use crate::run::{CaseOutcome, CaseResult};
 
-/// One line for a case, on standard error.
+/// Prints one line for a case on standard error.
 pub fn print_result(result: &CaseResult) {
     let CaseResult { peer, case, outcome, took_ms, .. } = result;
     let seconds = *took_ms as f64 / 1000.0;
@@ -18,16 +18,16 @@ pub fn print_result(result: &CaseResult) {
     }
 }
 
-/// Cases that passed, failed and were skipped.
+/// Number of cases by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CaseCounts {
-    /// They went as they should.
+    /// Passed.
     pub passed: usize,
-    /// They did not.
+    /// Failed.
     pub failed: usize,
-    /// They did not, by a known defect of the peer.
+    /// Failed by a known defect of the peer.
     pub known: usize,
-    /// They were not tried.
+    /// Skipped.
     pub skipped: usize,
 }
 
@@ -56,7 +56,7 @@ fn cell(results: &[CaseResult], peer: &str, condition: &str) -> String {
     }
 }
 
-/// The table in Markdown: a row for each condition, a column for each peer, cases passed of those tried.
+/// Markdown table: a row for each condition, a column for each peer, passed and tried cases.
 pub fn markdown(results: &[CaseResult]) -> String {
     let peers: Vec<String> = PEERS.iter().map(ToString::to_string).collect();
     let peers: Vec<&String> =
@@ -80,7 +80,7 @@ pub fn markdown(results: &[CaseResult]) -> String {
     out
 }
 
-/// What did not pass: failures one by one, known defects and skips by peer and reason.
+/// Cases that did not pass: failures one by one, known defects and skips by peer and reason.
 pub fn remarks(results: &[CaseResult]) -> String {
     let mut out = String::new();
     let mut others: Vec<(&str, &str, &str)> = Vec::new();
@@ -92,16 +92,16 @@ pub fn remarks(results: &[CaseResult]) -> String {
             }
             CaseOutcome::Known(why) | CaseOutcome::Skip(why) => {
                 let skipped = matches!(result.outcome, CaseOutcome::Skip(_));
-                let word = if skipped { "skipped" } else { "known defect of" };
-                let other = (word, result.peer.as_str(), why.as_str());
+                let label = if skipped { "skipped" } else { "known defect of" };
+                let other = (label, result.peer.as_str(), why.as_str());
                 if !others.contains(&other) {
                     others.push(other);
                 }
             }
         }
     }
-    for (word, peer, why) in others {
-        let _ = writeln!(out, "{word} {peer}: {why}");
+    for (label, peer, why) in others {
+        let _ = writeln!(out, "{label} {peer}: {why}");
     }
     out
 }
@@ -113,7 +113,7 @@ mod tests {
     use crate::peers::Peer;
 
     #[test]
-    fn a_table_counts_what_was_tried_and_names_what_was_not() {
+    fn table_counts_tried_cases_and_names_skipped_ones() {
         let cases = all();
         let result = |peer, n: usize, outcome| CaseResult::of(peer, &cases[n], outcome, 1);
         let results = [

@@ -1,8 +1,8 @@
-//! Two hosts in namespaces of their own and the bottleneck between them.
+//! Two hosts in separate namespaces and the bottleneck between them.
 //!
-//! Our end is a [`Live`] on the TUN interface `lt0`, the peer's program has the TUN interface `peer0`. The bottleneck
-//! takes packets at the kernel's side of each interface. A peer that is the kernel itself is that side: there the
-//! bottleneck is the other end of the TUN interface.
+//! Our end is a [`Live`] on the TUN interface `lt0`; the peer's program has the TUN interface
+//! `peer0`. The bottleneck takes packets at the kernel's side of each interface. A kernel peer is
+//! on that side: there the bottleneck is the other end of the TUN interface.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -24,42 +24,42 @@ use thiserror::Error;
 use crate::peers::PeerProgram;
 use crate::script::{EndpointReport, EndpointScript};
 
-/// Host of our end and that of the peer, in the bottleneck.
+/// Our end's host in the bottleneck.
 pub const OURS: HostId = HostId(0);
-/// See [`OURS`].
+/// The peer's host in the bottleneck.
 pub const PEER: HostId = HostId(1);
 /// Our interface.
 const OUR_TUN: &str = "lt0";
-/// The peer's.
+/// The peer's interface.
 pub const PEER_TUN: &str = "peer0";
-/// The longest packet of both.
+/// MTU of both, bytes.
 const MTU: u16 = 1500;
-/// Rate of both lines, bit/s.
+/// Rate of both links, bit/s.
 const RATE_BPS: u64 = 100_000_000;
-/// Delay of each line, one way, milliseconds.
+/// One-way delay of each link, milliseconds.
 const DELAY_MS: u64 = 1;
-/// Packets that a queue holds.
+/// Queue capacity, packets.
 const BUFFER: u64 = 200;
-/// How long a peer has for the first steps of its protocol.
+/// Time limit for the first steps of a peer's protocol.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it has to end after its standard input has.
+/// Time limit for a peer to exit after the end of its standard input.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a case could not be run to its end.
+/// Reason that a case could not be completed.
 #[derive(Debug, Error)]
 pub enum TestnetError {
-    /// Devices or namespaces.
+    /// Error of a device or a namespace.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// The network between them.
+    /// Error of the network between them.
     #[error(transparent)]
     Bottleneck(#[from] BottleneckError),
-    /// The peer's program.
+    /// Error of the peer's program.
     #[error("the peer's program {0}")]
     Peer(String),
 }
 
-/// The address of a host.
+/// Address of a host.
 pub fn address(host: HostId, v6: bool) -> IpAddr {
     let n = host.0 + 1;
     let v4 = IpAddr::from([10, 78, 0, n as u8]);
@@ -70,7 +70,7 @@ fn networks(host: HostId) -> Vec<(IpAddr, u8)> {
     vec![(address(host, false), 32), (address(host, true), 128)]
 }
 
-/// What `at` is told of the network: its own addresses and those of the other host.
+/// Sides of the network for the device at `at`: its own addresses and those of the other host.
 fn sides(at: HostId, other: HostId) -> Vec<DeviceNetwork> {
     let side = |v6| DeviceNetwork {
         local: address(other, v6),
@@ -84,7 +84,7 @@ fn plan(kind: &str, name: &str, sides: Vec<DeviceNetwork>) -> Result<DevicePlan,
     DevicePlan::parse(&format!("{kind}:{name}"), MTU, sides)
 }
 
-/// Two lines of equal rate with a switch between; hosts send as fast as they can.
+/// Two links of equal rate with a switch between them; hosts send without a rate limit.
 fn network() -> Blueprint {
     let host = |name: &str| HostLine {
         name: name.to_owned(),
@@ -100,19 +100,19 @@ fn network() -> Blueprint {
     plan
 }
 
-/// A namespace whose kernel sends nothing of its own.
+/// A namespace whose kernel sends no packets unasked.
 fn quiet_namespace() -> Result<Namespace, LiveError> {
     let namespace = Namespace::new()?;
-    // A kernel without IPv6 is quiet already.
+    // A kernel without IPv6 is silent already.
     let _ = namespace.run(|| netns::set_sysctl("ipv6.conf.all.disable_ipv6", "1"))?;
     Ok(namespace)
 }
 
-/// Our end: its TUN interface, and the bottleneck's device at the kernel's side of it. Its calls into the transport
-/// are recorded in `tape`.
+/// Our end: its TUN interface, and the bottleneck's device on the kernel's side. Calls into the
+/// transport are recorded in `tape`.
 ///
 /// # Errors
-/// No right to make them.
+/// A missing privilege.
 pub fn our_end(
     seed: u64,
     tape: Option<PathBuf>,
@@ -134,10 +134,10 @@ pub fn our_end(
     Ok((live, device, namespace))
 }
 
-/// Starts the bottleneck between the two devices. Captures are those of our interface and of the peer's.
+/// Starts the bottleneck between the two devices. Captures are taken at both interfaces.
 ///
 /// # Errors
-/// Faults that are not written as they should be, a capture that cannot be written.
+/// Invalid fault settings, or a capture that cannot be written.
 pub fn bottleneck(
     (ours, peer): (Device, Device),
     faults: &[&str],
@@ -163,7 +163,7 @@ pub fn bottleneck(
     Ok(Bottleneck::start(&network(), ports, &settings)?)
 }
 
-/// A running program of a peer. Dropped, it ends.
+/// A running peer program. Dropping it ends the program.
 #[derive(Debug)]
 pub struct PeerProcess {
     child: Child,
@@ -172,10 +172,10 @@ pub struct PeerProcess {
 }
 
 impl PeerProcess {
-    /// Starts `program` in a namespace of its own, up to the point where it waits for [`Self::go`].
+    /// Starts `program` in a new namespace, up to the point where it waits for [`Self::go`].
     ///
     /// # Errors
-    /// No right to make devices; the program ends or says something else.
+    /// A missing privilege; the program exits or prints something else.
     pub fn start(
         program: &PeerProgram,
         script: &EndpointScript,
@@ -223,18 +223,18 @@ impl PeerProcess {
         Ok(process)
     }
 
-    /// The bottleneck's device, once.
+    /// Takes the bottleneck's device, once.
     pub fn take_device(&mut self) -> Option<Device> {
         self.device.take()
     }
 
-    /// Lets it begin.
+    /// Lets it start.
     ///
     /// # Errors
-    /// It has ended.
+    /// It has exited.
     pub fn go(&mut self) -> Result<(), TestnetError> {
-        let said = self.child.stdin.as_mut().map(|input| input.write_all(b"go\n"));
-        match said {
+        let sent = self.child.stdin.as_mut().map(|input| input.write_all(b"go\n"));
+        match sent {
             Some(Ok(())) => Ok(()),
             _ => Err(TestnetError::Peer("has ended before it began".to_owned())),
         }
@@ -243,26 +243,26 @@ impl PeerProcess {
     /// Waits until it listens.
     ///
     /// # Errors
-    /// It does not.
+    /// It does not listen in time.
     pub fn wait_ready(&mut self) -> Result<(), TestnetError> {
         self.expect("ready")
     }
 
-    /// Its report.
+    /// Waits for its report.
     ///
     /// # Errors
-    /// There is none within `limit`.
+    /// There is no report within `limit`.
     pub fn report(&mut self, limit: Duration) -> Result<EndpointReport, TestnetError> {
         let line = self.line(limit)?;
         serde_json::from_str(&line).map_err(|_| TestnetError::Peer(format!("said `{line}`")))
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), TestnetError> {
+    fn expect(&mut self, expected: &str) -> Result<(), TestnetError> {
         let line = self.line(START_TIMEOUT)?;
-        if line == word {
+        if line == expected {
             return Ok(());
         }
-        Err(TestnetError::Peer(format!("said `{line}` instead of `{word}`")))
+        Err(TestnetError::Peer(format!("said `{line}` instead of `{expected}`")))
     }
 
     fn line(&mut self, limit: Duration) -> Result<String, TestnetError> {
@@ -282,18 +282,18 @@ impl Drop for PeerProcess {
             std::thread::sleep(step);
             waited += step;
         }
-        // Ended already is what it shall be.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The folder in which programs of peers are made: that of the program of this crate.
+/// Folder for peer programs: that of this crate's program.
 pub fn build_folder(ours: &Path) -> PathBuf {
     ours.parent().unwrap_or(Path::new(".")).join("interop-peers")
 }
 
-/// The address at which `host` listens.
+/// Address at which `host` listens.
 pub fn listener(host: HostId, v6: bool, port: u16) -> SocketAddr {
     SocketAddr::new(address(host, v6), port)
 }

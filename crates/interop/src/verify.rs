@@ -1,4 +1,4 @@
-//! What must be true after a case.
+//! Checks after a case.
 
 use lowtide_tcp::EcnMode;
 use lowtide_units::parse_fraction;
@@ -8,23 +8,23 @@ use crate::peers::Peer;
 use crate::run::{Evidence, scripts};
 use crate::script::{Checksum, EndpointReport};
 
-/// A fault that is expected so many times happens at least once but in one of 160,000 cases.
+/// A fault with this expected count is absent in one of 160,000 cases.
 const MIN_EXPECTED_FAULTS: u64 = 12;
 
-/// The share of a fault (`loss=2%`), in 10^-9.
+/// Rate of a fault (`loss=2%`), in 10^-9.
 fn fault_rate_ppb(fault: &str) -> u64 {
     let share = fault.split(['=', '/']).nth(1).and_then(|s| parse_fraction(s).ok());
     share.and_then(|s| u64::try_from(s.as_ppb()).ok()).unwrap_or(0)
 }
 
 impl Peer {
-    /// Its TCP negotiates ECN.
+    /// True if its TCP negotiates ECN.
     pub const fn has_ecn(self) -> bool {
         matches!(self, Self::Linux | Self::Uml)
     }
 }
 
-/// Everything that is wrong with a case, in words; nothing where it went well.
+/// Lists all errors of a case, in words; empty if it passed.
 pub fn verify(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
     let mut wrong = Vec::new();
     check_reports(case, &evidence.ours, evidence.peer.as_ref(), &mut wrong);
@@ -38,11 +38,11 @@ pub fn verify(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-/// The known defect of a peer that explains a failure.
+/// Known defect of a peer that explains a failure.
 pub fn known_defect(peer: Peer, case: &Case, evidence: &Evidence) -> Option<&'static str> {
     let loses = case.condition.faults.iter().any(|f| f.starts_with("loss"));
-    // After a tail loss probe its retransmission timer runs only while its count of outstanding packets is
-    // above zero, and that count can be zero too early.
+    // After a TLP its RTO timer runs only while its count of outstanding packets is above zero, and
+    // that count can reach zero too early.
     (peer == Peer::Gvisor && loses && evidence.peer_stalled)
         .then_some("gVisor stops retransmitting its last segment or FIN")
 }
@@ -105,7 +105,7 @@ fn check_faults(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
             "reorder" => ("reordering", counts(|f| f.reordered)),
             "duplicate" => ("duplication", counts(|f| f.duplicated)),
             "corrupt" => ("corruption", counts(|f| f.corrupted)),
-            // CE is judged with the marks.
+            // `check_ecn` checks CE.
             _ => continue,
         };
         if happened == 0
@@ -117,17 +117,17 @@ fn check_faults(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     let damaged = counts(|f| f.corrupted);
     let noticed = all.malformed + all.bad_checksum;
     if noticed > damaged {
-        wrong.push(format!("{noticed} packets were malformed where {damaged} were damaged"));
+        wrong.push(format!("{noticed} packets were malformed, but {damaged} were corrupted"));
     }
     for host in report.hosts.iter().filter(|h| h.device_error.is_some()) {
         wrong.push(format!("the device of `{}` is gone", host.name));
     }
 }
 
-/// Marks where both ends have ECN; no ECT where the peer has none.
+/// CE marks if both ends have ECN; no ECT if the peer lacks it.
 fn check_ecn(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     let Some(info) = &evidence.info else { return };
-    // AccECN with a peer that has RFC 3168 only falls back to that (RFC 9768 §3.1.2).
+    // AccECN with an RFC 3168 peer falls back to RFC 3168 (RFC 9768 §3.1.2).
     let want = if peer.has_ecn() { EcnMode::Classic } else { EcnMode::Off };
     if info.ecn != want {
         wrong.push(format!("ECN is {:?} instead of {want:?}", info.ecn));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_faults_are_read() {
+    fn fault_rates_are_parsed() {
         assert_eq!(
             [fault_rate_ppb("loss=2%"), fault_rate_ppb("reorder=5%/3ms")],
             [20_000_000, 50_000_000]

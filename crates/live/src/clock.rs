@@ -1,26 +1,26 @@
-//! The monotonic clock: the one place that reads the time.
+//! The monotonic clock: the only place that reads the time.
 
 use std::time::Instant as Monotonic;
 
 use lowtide_units::{Duration, HostStamp, Instant};
 
-/// Time since it was started, at the resolution of the system's monotonic clock (nanoseconds).
+/// Time since the start, in nanoseconds of the system's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Monotonic);
 
 impl Clock {
-    /// A clock that begins at zero.
+    /// Starts a clock at zero.
     #[expect(clippy::disallowed_methods, reason = "real packets run in real time")]
     pub fn start() -> Self {
         Self(Monotonic::now())
     }
 
-    /// Now.
+    /// Time since the start.
     pub fn now(&self) -> Instant {
         Instant::ZERO + Duration::from_ns(self.nanos())
     }
 
-    /// Now, as the stamp of a packet that leaves or arrives.
+    /// Time stamp of a packet that leaves or arrives now.
     pub(crate) fn stamp(&self) -> HostStamp {
         HostStamp(self.nanos())
     }
@@ -30,7 +30,7 @@ impl Clock {
     }
 }
 
-/// `d` for the standard library, rounded up to whole nanoseconds.
+/// Converts `d` for the standard library, rounded up to whole nanoseconds.
 pub(crate) const fn std_duration(d: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(d.as_ps().div_ceil(1000))
 }

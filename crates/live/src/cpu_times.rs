@@ -1,21 +1,21 @@
-//! What the processors of the whole machine have been doing (`proc(5)`, /proc/stat).
+//! CPU times of the whole machine (`proc(5)`, /proc/stat).
 
 use std::io;
 use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
 
-/// Time since the machine started, summed over its processors. Ticks of 10 ms.
+/// Times since boot, summed over all CPUs, in ticks of 10 ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CpuTimes {
-    /// In which one was neither idle nor waiting for a disk.
+    /// Time in which a CPU was neither idle nor waiting for I/O.
     pub busy: Duration,
-    /// In which one wanted to run and whoever runs this virtual machine gave it to others.
+    /// Steal time: a CPU was runnable, but the hypervisor ran another guest.
     pub steal: Duration,
 }
 
 impl CpuTimes {
-    /// Until now.
+    /// Reads the current times.
     ///
     /// # Errors
     /// There is no /proc.
@@ -25,20 +25,21 @@ impl CpuTimes {
         Ok(Self::parse(&stat, u64::try_from(per_second).unwrap_or(100)))
     }
 
-    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in user and nice.
+    /// Parses the first line: user, nice, system, idle, iowait, irq, softirq, steal. Guest time is
+    /// included in user and nice.
     fn parse(stat: &str, per_second: u64) -> Self {
         let first = stat.lines().next().unwrap_or("");
         let ticks = first.split_whitespace().skip(1).take(8).map(|n| n.parse().unwrap_or(0_u64));
-        let (mut busy, mut stolen) = (0, 0);
+        let (mut busy, mut steal) = (0, 0);
         for (i, n) in ticks.enumerate() {
             match i {
                 3 | 4 => {}
-                7 => stolen += n,
+                7 => steal += n,
                 _ => busy += n,
             }
         }
         let time = |ticks: u64| Duration::from_millis(ticks * 1000 / per_second.max(1));
-        Self { busy: time(busy), steal: time(stolen) }
+        Self { busy: time(busy), steal: time(steal) }
     }
 }
 

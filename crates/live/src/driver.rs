@@ -1,8 +1,9 @@
-//! The thread that moves packets.
+//! The driver: the thread that moves packets.
 //!
-//! One turn: what has arrived goes in, timers that are due fire, what applications have asked for is done, and
-//! all that follows is put on the wire, in that order. The stack is locked while it thinks, not while packets
-//! are read and written. Between turns the thread sleeps until a packet, a timer or an application wakes it.
+//! Each iteration handles arrived packets, due timers and application calls, then sends all
+//! resulting packets, in this order. The stack is locked while it processes, not while packets are
+//! read and written. Between iterations the thread sleeps until a packet, a timer or an application
+//! wakes it.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +20,10 @@ use crate::error::LiveError;
 use crate::privileges;
 use crate::stack::{Stack, TxBatch};
 
-/// A sleep that would be shorter than this is none, nanoseconds.
+/// A sleep shorter than this is skipped, nanoseconds.
 const SHORTEST_SLEEP_NS: i64 = 1_000;
 
-/// What the driver and its applications share.
+/// State shared by the driver and its applications.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -30,20 +31,20 @@ pub(crate) struct Shared {
     wake: EventFd,
 }
 
-/// What is locked.
+/// State behind the lock.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) stack: Stack,
-    /// The thread sleeps, or is about to, and nobody has woken it.
+    /// Whether the thread sleeps, or is about to, and has not been woken.
     asleep: bool,
-    /// It is to end.
+    /// Whether the thread is to end.
     stopping: bool,
-    /// Processor time that the thread has used, nanoseconds.
+    /// CPU time that the thread has used, nanoseconds.
     pub(crate) cpu_ns: u64,
 }
 
 impl State {
-    /// The driver is to be woken; it counts as awake from now on.
+    /// Whether the driver must be woken; it counts as awake from now on.
     pub(crate) fn must_wake(&mut self) -> bool {
         self.stack.wants_flush() && std::mem::take(&mut self.asleep)
     }
@@ -52,17 +53,17 @@ impl State {
 impl Shared {
     pub(crate) fn new(stack: Stack, clock: Clock) -> Result<Arc<Self>, LiveError> {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
-            .map_err(|e| LiveError::system("make an event descriptor", e.into()))?;
+            .map_err(|e| LiveError::system("create an event descriptor", e.into()))?;
         let state = State { stack, asleep: false, stopping: false, cpu_ns: 0 };
         Ok(Arc::new(Self { state: Mutex::new(state), clock, wake }))
     }
 
-    /// The stack, for a look or a call of an application; [`Self::unlock`] afterwards.
+    /// Locks the stack for an application call; to be followed by [`Self::unlock`].
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After a call: wakes the driver when there is something for it to do.
+    /// Ends a call: wakes the driver if it has work.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
         if state.must_wake() {
             drop(state);
@@ -71,18 +72,18 @@ impl Shared {
     }
 
     pub(crate) fn wake(&self) {
-        // Full means that it is awake already.
+        // If the counter is full, the driver is awake already.
         let _ = self.wake.write(1);
     }
 
-    /// The driver ends after this turn.
+    /// Makes the driver end after this iteration.
     pub(crate) fn stop(&self) {
         self.lock().stopping = true;
         self.wake();
     }
 }
 
-/// Starts the thread. It ends when it is told to, or when the device is gone.
+/// Starts the thread. It ends after [`Shared::stop`], or when the device fails.
 pub(crate) fn start(
     shared: &Arc<Shared>,
     device: Device,
@@ -98,7 +99,7 @@ pub(crate) fn start(
 fn run(shared: &Shared, device: &Device, unprivileged: bool) {
     let mut driver =
         Driver { shared, device, batch: TxBatch::default(), inbox: RxBatch::default() };
-    // Nobody shall wait for a driver that is no more, not even after a panic.
+    // No application may wait for a driver that has ended, not even after a panic.
     let _end = DriverExitGuard(shared);
     if unprivileged && let Err(error) = privileges::drop_all() {
         return shared.lock().stack.fail(&error.to_string());
@@ -106,7 +107,7 @@ fn run(shared: &Shared, device: &Device, unprivileged: bool) {
     while driver.run_iteration() {}
 }
 
-/// Says so when the driver ends.
+/// Notifies applications when the driver ends.
 struct DriverExitGuard<'a>(&'a Shared);
 
 impl Drop for DriverExitGuard<'_> {
@@ -123,7 +124,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// False when there shall be no other.
+    /// Returns false if this was the last iteration.
     fn run_iteration(&mut self) -> bool {
         let clock = self.shared.clock;
         let read = self.device.recv_many(&mut self.inbox, || clock.stamp());
@@ -169,15 +170,15 @@ impl Driver<'_> {
         true
     }
 
-    /// Until a packet comes, somebody calls, or it is `next`.
+    /// Sleeps until a packet arrives, an application calls, or time `next`.
     fn sleep(&self, next: Option<Instant>) {
         let timeout = next.map(|at| {
             let ns = std_duration(at.saturating_since(self.shared.clock.now())).as_nanos();
             i64::try_from(ns).unwrap_or(i64::MAX)
         });
-        let devices =
+        let device_timeout =
             self.device.next_timeout().map(|d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
-        let timeout = timeout.into_iter().chain(devices).min();
+        let timeout = timeout.into_iter().chain(device_timeout).min();
         if timeout.is_some_and(|ns| ns < SHORTEST_SLEEP_NS) {
             return;
         }
@@ -185,7 +186,7 @@ impl Driver<'_> {
             PollFd::new(self.device.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN),
         ];
-        // What went wrong with the device shows when it is read; a signal is no reason to end.
+        // Errors of the device show when it is read; a signal has no effect.
         let _ = ppoll(&mut fds, timeout.map(TimeSpec::nanoseconds), None);
         if fds[1].any().unwrap_or(false) {
             let _ = self.shared.wake.read();
@@ -193,7 +194,7 @@ impl Driver<'_> {
     }
 }
 
-/// Processor time of this thread, nanoseconds.
+/// CPU time of this thread, nanoseconds.
 fn thread_cpu_ns() -> u64 {
     let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
     nix::time::clock_gettime(clock).map_or(0, |t| u64::try_from(t.num_nanoseconds()).unwrap_or(0))

@@ -1,11 +1,11 @@
 //! The sans-IO TCP on real packets.
 //!
-//! Contract: [`lowtide_tcp::Endpoint`] and its connections, unchanged, behind one thread that waits for packets,
-//! timers and applications. It keeps the payload, makes and checks packets with their checksums, and stamps
-//! them. No rule of TCP is in here. The machine's own network namespace is left alone by what sets things up,
-//! unless it is told otherwise.
+//! Contract: one thread drives [`lowtide_tcp::Endpoint`] and its connections, unchanged; it waits
+//! for packets, timers and applications. It keeps the payload, builds and parses packets with their
+//! checksums, and stamps them. It contains no TCP rules. Setup functions do not change the
+//! machine's own network namespace unless asked to.
 //!
-//! Start at [`Live`]: it owns a [`Device`], and gives [`Listener`]s and [`Stream`]s.
+//! Start at [`Live`]: it owns a [`Device`] and creates [`Listener`]s and [`Stream`]s.
 //!
 //! ```no_run
 //! use std::io::Write;

@@ -1,8 +1,9 @@
 //! Network namespaces.
 //!
-//! Contract: [`enter_new`] gives this thread, and the threads that it starts later, a namespace without a
-//! name. It ends with the last of them and its last socket, whatever ends the process: nothing can be left
-//! behind, and the machine's own interfaces, routes and settings are out of reach meanwhile.
+//! Contract: [`enter_new`] moves this thread, and threads that it starts later, into a new
+//! namespace without a name. The namespace ends with the last of these threads and its last socket,
+//! however the process ends. So nothing is left behind, and the machine's own interfaces, routes
+//! and settings stay out of reach.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -15,13 +16,13 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::error::LiveError;
 
-/// The namespace of this thread, as a link that can be compared.
+/// Path of the namespace of this thread, whose inode can be compared.
 const THREAD_NETNS: &str = "/proc/thread-self/ns/net";
-/// Where `ip netns` keeps the namespaces that it makes.
+/// Folders in which `ip netns` keeps its namespaces.
 const NETNS_DIRS: [&str; 2] = ["/run/netns", "/var/run/netns"];
 
 thread_local! {
-    /// Inode of the namespace that this thread made.
+    /// Inode of the namespace that this thread created.
     static CREATED_INODE: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -29,20 +30,20 @@ fn inode(path: &str) -> Option<u64> {
     fs::metadata(path).ok().map(|m| m.ino())
 }
 
-/// Moves this thread into a namespace of its own. To be called before other threads are started that are to
-/// be in it as well.
+/// Moves this thread into a new namespace. To be called before threads are started that are to be
+/// in it as well.
 ///
 /// # Errors
-/// Without CAP_SYS_ADMIN.
+/// CAP_SYS_ADMIN is missing.
 pub fn enter_new() -> Result<(), LiveError> {
     unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|e| LiveError::system("make a network namespace", e.into()))?;
+        .map_err(|e| LiveError::system("create a network namespace", e.into()))?;
     CREATED_INODE.set(inode(THREAD_NETNS));
     Ok(())
 }
 
-/// A network namespace to do things in, whichever thread asks. It is there as long as a handle, a thread in it or a
-/// socket of it is.
+/// A handle of a network namespace, usable from any thread. The namespace exists as long as a
+/// handle, a thread in it or a socket of it does.
 #[derive(Clone, Debug)]
 pub struct Namespace {
     file: Arc<File>,
@@ -50,10 +51,10 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one without a name. It has its loopback interface, which is down, and nothing else.
+    /// Creates a namespace without a name. It contains only its loopback interface, which is down.
     ///
     /// # Errors
-    /// Without CAP_SYS_ADMIN.
+    /// CAP_SYS_ADMIN is missing.
     pub fn new() -> Result<Self, LiveError> {
         let file = run_on_thread(|| {
             enter_new()?;
@@ -62,23 +63,23 @@ impl Namespace {
         Ok(Self { file: Arc::new(file), created_here: true })
     }
 
-    /// That of `ip netns add <name>`.
+    /// Opens the namespace of `ip netns add <name>`.
     ///
     /// # Errors
     /// There is none of that name.
     pub fn named(name: &str) -> Result<Self, LiveError> {
-        let plain = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
-        let path = |folder: &&str| plain.then(|| format!("{folder}/{name}"));
+        let valid = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
+        let path = |folder: &&str| valid.then(|| format!("{folder}/{name}"));
         let all = NETNS_DIRS.iter().filter_map(path);
         let file = all.map(File::open).find_map(Result::ok).ok_or_else(|| {
             let what =
-                format!("find a network namespace `{name}` (`ip netns add {name}` makes it)");
+                format!("find a network namespace `{name}` (`ip netns add {name}` creates it)");
             LiveError::system(what, std::io::ErrorKind::NotFound.into())
         })?;
         Ok(Self { file: Arc::new(file), created_here: false })
     }
 
-    /// That of a file which is one, as `ip netns` keeps them, and which whoever asks has made.
+    /// Opens a namespace file, as `ip netns` keeps them, which the caller has created.
     ///
     /// # Errors
     /// There is no such file.
@@ -88,24 +89,24 @@ impl Namespace {
         Ok(Self { file: Arc::new(file), created_here: true })
     }
 
-    /// What it is known by while it is there, in this boot of the machine.
+    /// Its inode, unique as long as it exists.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system call failed.
     pub fn inode(&self) -> Result<u64, LiveError> {
-        let found = self.file.metadata().map(|m| m.ino());
-        found.map_err(|e| LiveError::system("look at a network namespace", e))
+        let inode = self.file.metadata().map(|m| m.ino());
+        inode.map_err(|e| LiveError::system("read the inode of a network namespace", e))
     }
 
-    /// A path to it, for as long as this handle is there.
+    /// A path of the namespace, valid as long as this handle exists.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
-    /// Moves this thread into it for good.
+    /// Moves this thread into the namespace.
     ///
     /// # Errors
-    /// Without CAP_SYS_ADMIN.
+    /// CAP_SYS_ADMIN is missing.
     pub fn enter(&self) -> Result<(), LiveError> {
         setns(&*self.file, CloneFlags::CLONE_NEWNET)
             .map_err(|e| LiveError::system("enter a network namespace", e.into()))?;
@@ -113,18 +114,18 @@ impl Namespace {
         Ok(())
     }
 
-    /// That of a process.
+    /// Opens the namespace of a process.
     ///
     /// # Errors
-    /// There is none of that number, or one of somebody else.
+    /// There is no such process, or it belongs to another user.
     pub fn of_process(pid: u32) -> Result<Self, LiveError> {
         Ok(Self { file: Arc::new(open(&format!("/proc/{pid}/ns/net"))?), created_here: false })
     }
 
-    /// Does `work` on a thread that is in this namespace; sockets and devices that it makes stay there.
+    /// Runs `work` on a thread in this namespace; its sockets and devices stay there.
     ///
     /// # Errors
-    /// Without CAP_SYS_ADMIN, or without a thread.
+    /// CAP_SYS_ADMIN is missing, or no thread can be started.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         run_on_thread(|| {
             self.enter()?;
@@ -143,7 +144,7 @@ fn open(path: &str) -> Result<File, LiveError> {
     File::open(path).map_err(|e| LiveError::system(format!("open {path}"), e))
 }
 
-/// Whoever enters a namespace does so on a thread of its own, so that nobody else is moved.
+/// Runs `work` on a new thread, so that entering a namespace moves no other code.
 fn run_on_thread<T: Send>(
     work: impl FnOnce() -> Result<T, LiveError> + Send,
 ) -> Result<T, LiveError> {
@@ -155,8 +156,8 @@ fn run_on_thread<T: Send>(
     })
 }
 
-/// Whether this thread may be in the namespace of the machine (or container) itself: it did not make the one that
-/// it is in, that one was not made by `ip netns`, and nothing shows that the first process is in another.
+/// Whether this thread may be in the namespace of the machine (or container) itself. It is not if
+/// the thread created its namespace, if `ip netns` did, or if process 1 is in another one.
 pub fn in_host_namespace() -> bool {
     let Some(ours) = inode(THREAD_NETNS) else { return true };
     let named = |folder: &str| {
@@ -168,10 +169,10 @@ pub fn in_host_namespace() -> bool {
         && inode("/proc/1/ns/net").is_none_or(|first| first == ours)
 }
 
-/// The value of `net.<name>` for the namespace of this thread.
+/// The value of `net.<name>` in the namespace of this thread.
 ///
 /// # Errors
-/// There is none.
+/// There is no such setting.
 pub fn sysctl(name: &str) -> Result<String, LiveError> {
     let path = sysctl_path(name);
     fs::read_to_string(&path).map_err(|e| LiveError::system(format!("read {path}"), e))
@@ -181,10 +182,10 @@ fn sysctl_path(name: &str) -> String {
     format!("/proc/sys/net/{}", name.replace('.', "/"))
 }
 
-/// Sets `net.<name>` (`ipv4.tcp_ecn`) for the namespace of this thread, which it must have made.
+/// Sets `net.<name>` (`ipv4.tcp_ecn`) in the namespace of this thread.
 ///
 /// # Errors
-/// [`LiveError::HostNamespace`] in that of the machine, whose settings are left alone.
+/// [`LiveError::HostNamespace`] in the machine's own namespace, whose settings are not changed.
 pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
     if in_host_namespace() {
         return Err(LiveError::HostNamespace);

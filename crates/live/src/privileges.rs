@@ -1,13 +1,15 @@
-//! Giving up what root can do, once devices are open.
+//! Dropping of root's privileges once devices are open.
 //!
-//! Contract: interfaces, addresses, namespaces and raw sockets take privileges to make and none to use. [`reduce`] is
-//! called between the two, before threads that read packets are started: capabilities are a thread's own, and
-//! a new thread has those of the one that starts it. Afterwards neither this thread nor one that it starts, nor a
-//! program that either of them executes, gets them back (`no_new_privs`). Two things may be done a moment later and then
-//! given up ([`drop_all`]), in each thread that has them: see [`RetainedCapability`].
+//! Contract: creating interfaces, addresses, namespaces and raw sockets takes privileges; using
+//! them takes none. [`drop_except`] is called in between, before threads that read packets are
+//! started: capabilities are per thread, and a new thread inherits them. Afterwards neither this
+//! thread, nor one that it starts, nor a program that either executes regains them
+//! (`no_new_privs`). Two capabilities may be kept for later use and are then dropped with
+//! [`drop_all`], in each thread that has them: see [`RetainedCapability`].
 //!
-//! Without a [`User`] the process goes on as root without capabilities (capabilities(7)): it can no longer configure the
-//! machine, but it may still write to files that root owns. A user of its own closes that as well.
+//! Without a [`User`] the process continues as root without capabilities (capabilities(7)). It can
+//! no longer configure the machine, but it can still write to files of root. A separate user
+//! prevents that as well.
 
 use std::io;
 
@@ -18,7 +20,7 @@ use nix::unistd::{Gid, Group, Uid, User as Account, setgroups, setresgid, setres
 
 use crate::error::LiveError;
 
-/// A user and a group to go on as.
+/// User and group to run as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct User {
     uid: Uid,
@@ -26,8 +28,8 @@ pub struct User {
 }
 
 impl User {
-    /// `NAME`, `UID`, or either with `:GROUP`, a name or a number. Without a group it is that of the account, or
-    /// the number of the user where there is no account.
+    /// Parses `NAME` or `UID`, optionally with `:GROUP`, a name or a number. The default group is
+    /// that of the account, or equals the UID without an account.
     ///
     /// # Errors
     /// [`LiveError::User`]: no such account or group, or root.
@@ -53,18 +55,18 @@ impl User {
             (None, Some(account)) => account.gid,
             (None, None) => Gid::from_raw(uid.as_raw()),
         };
-        // The highest number means "leave it as it is" to the system.
-        let none = uid.as_raw() == u32::MAX || gid.as_raw() == u32::MAX;
-        if uid.is_root() || none { Err(bad()) } else { Ok(Self { uid, gid }) }
+        // To the kernel the highest number means "unchanged".
+        let unchanged = uid.as_raw() == u32::MAX || gid.as_raw() == u32::MAX;
+        if uid.is_root() || unchanged { Err(bad()) } else { Ok(Self { uid, gid }) }
     }
 }
 
-/// What is done after [`reduce`] and needs a capability for it.
+/// Capabilities that are needed after [`drop_except`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetainedCapability {
-    /// SCHED_FIFO of a thread (CAP_SYS_NICE).
+    /// To set SCHED_FIFO for a thread (CAP_SYS_NICE).
     Priority,
-    /// Listening on a port of the kernel below 1024 (CAP_NET_BIND_SERVICE).
+    /// To listen on a kernel port below 1024 (CAP_NET_BIND_SERVICE).
     LowPorts,
 }
 
@@ -81,13 +83,13 @@ fn failed(error: CapsError) -> LiveError {
     LiveError::system("give up privileges", io::Error::other(error))
 }
 
-/// Gives up everything but what `later` names, and becomes `user`, if one is named. Without privileges it does no
-/// more than forbid new ones.
+/// Drops all capabilities but those in `later`, and becomes `user`, if given. Without privileges it
+/// only forbids new ones.
 ///
 /// # Errors
-/// Becoming a user takes root. What cannot be given up is an error as well.
+/// Becoming another user requires root. A capability cannot be dropped.
 pub fn drop_except(user: Option<&User>, later: &[RetainedCapability]) -> Result<(), LiveError> {
-    // Dropping from the bounding set takes a capability itself. Without it `no_new_privs` does as much.
+    // Dropping from the bounding set takes CAP_SETPCAP. Without it, `no_new_privs` is equivalent.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
         let mut all = Vec::from_iter(caps::runtime::thread_all_supported());
         all.sort_by_key(Capability::index);
@@ -108,10 +110,10 @@ pub fn drop_except(user: Option<&User>, later: &[RetainedCapability]) -> Result<
     prctl::set_no_new_privs().map_err(|e| LiveError::system("forbid new privileges", e.into()))
 }
 
-/// Gives up the rest, in this thread.
+/// Drops the retained capabilities of this thread.
 ///
 /// # Errors
-/// What cannot be given up.
+/// A capability cannot be dropped.
 pub fn drop_all() -> Result<(), LiveError> {
     retain_only(&[])
 }
@@ -119,7 +121,7 @@ pub fn drop_all() -> Result<(), LiveError> {
 /// Whether this thread has any capability.
 ///
 /// # Errors
-/// The system does not tell.
+/// The system call failed.
 pub fn has_capabilities() -> Result<bool, LiveError> {
     for set in [CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
         if !caps::read(None, set).map_err(failed)?.is_empty() {
@@ -133,7 +135,7 @@ fn retain_only(later: &[RetainedCapability]) -> Result<(), LiveError> {
     let permitted = caps::read(None, CapSet::Permitted).map_err(failed)?;
     let wanted: CapsHashSet = later.iter().map(|l| l.capability()).collect();
     let kept = &permitted & &wanted;
-    // An old kernel knows no ambient set.
+    // Old kernels have no ambient set.
     if caps::runtime::ambient_set_supported().is_ok() {
         caps::clear(None, CapSet::Ambient).map_err(failed)?;
     }
@@ -147,22 +149,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_are_names_or_numbers_and_never_root() {
-        let both = |text: &str| User::parse(text).map(|u| (u.uid.as_raw(), u.gid.as_raw()));
-        assert_eq!(both("54321").unwrap(), (54_321, 54_321));
-        assert_eq!(both("54321:7").unwrap(), (54_321, 7));
-        for bad in [
-            "0",
-            "root",
-            "0:5",
-            "nobody-of-that-name",
-            "",
-            ":",
-            "5:",
-            "-1",
-            "4294967295",
-            "5:4294967295",
-        ] {
+    fn users_parse_from_names_or_numbers_and_exclude_root() {
+        let ids = |text: &str| User::parse(text).map(|u| (u.uid.as_raw(), u.gid.as_raw()));
+        assert_eq!(ids("54321").unwrap(), (54_321, 54_321));
+        assert_eq!(ids("54321:7").unwrap(), (54_321, 7));
+        for bad in
+            ["0", "root", "0:5", "no-such-user", "", ":", "5:", "-1", "4294967295", "5:4294967295"]
+        {
             let error = User::parse(bad).unwrap_err();
             assert!(matches!(error, LiveError::User(_)), "{bad}: {error}");
         }
@@ -172,7 +165,7 @@ mod tests {
         caps::read(None, CapSet::Effective).unwrap()
     }
 
-    /// Capabilities are a thread's own: those of this test give up what they have, the rest of the process does not.
+    /// Capabilities are per thread: this test drops those of its threads, not of the process.
     #[test]
     fn dropped_capabilities_are_not_regained() {
         std::thread::scope(|scope| {

@@ -1,13 +1,14 @@
-//! Cost of one packet-hop: one packet serialised by one output queue, statistics and digest on.
+//! The cost of one packet-hop: one packet serialised by one output queue, with statistics and
+//! digest.
 //!
-//! Hosts on one switch, each with a window of packets to its neighbour that are sent again when they
-//! arrive: two hops per round, one event per hop. The event queue is part of the cost, TCP is not.
-//! The ports of the switch are plain (`hop`), with a dynamic threshold, with a step at dequeue, or with two
+//! Hosts on one switch, each with a window of packets to its neighbour that are resent on arrival:
+//! two hops per round, one event per hop. The cost includes the event queue but not TCP. The ports
+//! of the switch are plain (`hop`), with a dynamic threshold, with a step at dequeue, or with two
 //! classes (two events per hop); those of the hosts are plain.
 //!
-//! Then eight leaves of sixteen hosts, each with such a window to a host four leaves on, over one of four
-//! spines whose links are so fast that it makes no other difference which: what the choice of a way
-//! costs. And how long a tree of 8192 hosts takes to build.
+//! Then the cost of path choice: eight leaves of sixteen hosts, each with such a window to a host
+//! four leaves on, over four spines with links too fast to matter. Finally the build time of a tree
+//! of 8192 hosts.
 
 use std::hint::black_box;
 
@@ -25,7 +26,7 @@ use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment};
 
-/// What the ports of the switch are.
+/// The ports of the switch.
 #[derive(Clone, Copy)]
 enum Ports {
     Plain,
@@ -70,13 +71,13 @@ fn layer(gbps: u64) -> Layer {
     Layer { rate, delay, port: PortSpec::NIC }
 }
 
-/// Sends each packet that arrives again, from each of `hosts` to the one `step` further.
-fn going(mut net: Network, hosts: u32, step: u32) -> impl FnMut() {
+/// Resends each packet on arrival, from each of `hosts` to the one `step` further.
+fn resending(mut net: Network, hosts: u32, step: u32) -> impl FnMut() {
     let mut sched = Scheduler::new(Seed(1));
     let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_448, ..Segment::default() };
     let mut rng = Seed(2).rng();
     for host in 0..hosts {
-        // Not all at once and not all of one size, or the hosts would march in step.
+        // Start times and sizes vary, so that the hosts do not synchronise.
         let start = Instant::ZERO + rng.duration_below(Duration::from_us(20));
         for _ in 0..16 {
             let dst = HostId((host + step) % hosts);
@@ -114,7 +115,7 @@ fn hop(c: &mut Criterion) {
         (Ports::Classes, "classes", 128, 0),
     ] {
         let net = network(ports, hosts, Duration::from_ns(jitter));
-        let mut step = going(net, hosts, 1);
+        let mut step = resending(net, hosts, 1);
         let id = BenchmarkId::new(name, format!("{hosts} hosts, jitter {jitter} ns"));
         group.bench_function(id, |b| b.iter(&mut step));
     }
@@ -139,7 +140,7 @@ fn end_to_end(c: &mut Criterion) {
         let plan = leaf_spine(&fabric).expect("a fabric");
         let plan = Blueprint { routing, ..plan };
         let net = Network::build(&plan, 1, Duration::ZERO, Duration::ZERO).expect("a network");
-        let mut step = going(net, 128, 64);
+        let mut step = resending(net, 128, 64);
         group.bench_function(name, |b| b.iter(&mut step));
     }
     group.finish();

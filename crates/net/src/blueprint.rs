@@ -1,4 +1,5 @@
-//! What a network is made of, before it is built: nodes, links, and the queue at each end of a link.
+//! The description of a network before it is built: nodes, links, and the queue at each end of a
+//! link.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -20,18 +21,18 @@ pub enum NodeId {
     Switch(u32),
 }
 
-/// Bytes that a packet takes on the line beside its own.
+/// Bytes per packet on the line in addition to its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Framing {
-    /// Preamble, header, checksum and gap of Ethernet: 38 B per packet.
+    /// Ethernet preamble, header, checksum and gap: 38 B per packet.
     #[default]
     Ethernet,
-    /// None, to compare with simulators that have none.
+    /// None, for comparison with simulators without framing.
     Ip,
 }
 
 impl Framing {
-    /// Bytes per packet.
+    /// Returns the overhead in bytes per packet.
     pub const fn overhead(self) -> u64 {
         match self {
             Self::Ethernet => 38,
@@ -40,16 +41,16 @@ impl Framing {
     }
 }
 
-/// One direction of a link: the port and the line behind it. It is what others call a pipe.
+/// One direction of a link: the output port and the line behind it. Also called a pipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineSpec {
     /// The port.
     pub port: PortSpec,
-    /// The rate at which it sends.
+    /// Its rate.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// The share of packets that are lost at random, each on its own, before they meet the port.
+    /// Fraction of packets lost at random, independently, before they enter the port.
     pub loss: Fraction,
 }
 
@@ -69,7 +70,7 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// A link with the same line in both directions, without loss, and these ports at `a` and `b`.
+    /// Returns a lossless link with equal lines in both directions and these ports at `a` and `b`.
     pub const fn symmetric(
         (a, port_a): (NodeId, PortSpec),
         (b, port_b): (NodeId, PortSpec),
@@ -87,7 +88,7 @@ impl LinkSpec {
         }
     }
 
-    /// The line from `a`, or the one `back` to it.
+    /// Returns the line from `a`, or from `b` if `back`.
     pub const fn line(&self, back: bool) -> &LineSpec {
         if back { &self.from_b } else { &self.from_a }
     }
@@ -98,23 +99,23 @@ impl LinkSpec {
 pub struct SwitchSpec {
     /// Its name.
     pub name: String,
-    /// The memory that its queues with [`crate::BufferSpec::Dynamic`] share. Queues with another rule
-    /// have memory of their own beside it.
+    /// Memory shared by the queues with [`crate::BufferSpec::Dynamic`]. Other queues have their own
+    /// memory in addition.
     pub memory: Option<Bytes>,
-    /// So many ports, in the order of the links, share one memory of that size, the next so many
-    /// another one; `None`: all share one.
+    /// Number of ports, in link order, that share one memory of this size; the next ones share
+    /// another. `None`: all ports share one.
     pub ports_per_memory: Option<NonZeroU32>,
 }
 
 impl From<&str> for SwitchSpec {
-    /// A switch of that name, without shared memory.
+    /// Returns a switch with that name and no shared memory.
     fn from(name: &str) -> Self {
         name.to_owned().into()
     }
 }
 
 impl From<String> for SwitchSpec {
-    /// A switch of that name, without shared memory.
+    /// Returns a switch with that name and no shared memory.
     fn from(name: String) -> Self {
         Self { name, ..Self::default() }
     }
@@ -123,23 +124,23 @@ impl From<String> for SwitchSpec {
 /// A whole network.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Blueprint {
-    /// Name per host.
+    /// Host names.
     pub hosts: Vec<String>,
     /// The switches.
     pub switches: Vec<SwitchSpec>,
     /// The links. Each host has exactly one.
     pub links: Vec<LinkSpec>,
-    /// Lists of classes, for [`PortSpec::classes`]. A packet belongs to the class of its number, or to
-    /// the last one if there are fewer.
+    /// Class lists for [`PortSpec::classes`]. A packet belongs to the class of its number, or to
+    /// the last one if the list is shorter.
     pub class_sets: Vec<Vec<ClassSpec>>,
-    /// Which of several equally short ways a packet takes.
+    /// The choice among several shortest paths.
     pub routing: Routing,
-    /// Links that fail, and when.
+    /// Link failures.
     pub failures: Vec<Failure>,
 }
 
 impl Blueprint {
-    /// The name of `node`; empty for one that does not exist.
+    /// Returns the name of `node`; empty if it does not exist.
     pub fn name(&self, node: NodeId) -> &str {
         let name = match node {
             NodeId::Host(host) => self.hosts.get(host.0 as usize).map(String::as_str),
@@ -148,7 +149,8 @@ impl Blueprint {
         name.unwrap_or_default()
     }
 
-    /// The names of all output ports by number, `from->to`, parallel ones `#1`, `#2` and so on.
+    /// Returns the names of all output ports by number: `from->to`, parallel ones with `#1`, `#2`,
+    /// ...
     pub fn port_names(&self) -> Vec<String> {
         let mut names = Vec::with_capacity(self.links.len() * 2);
         let mut between: BTreeMap<_, u32> = BTreeMap::new();
@@ -162,8 +164,8 @@ impl Blueprint {
         names
     }
 
-    /// The rack of each host: hosts on the same switch are in one rack. Racks are numbered from zero
-    /// in the order of their first hosts. A host without a switch is a rack of its own.
+    /// Returns the rack of each host. Hosts on the same switch are in one rack. Racks are numbered
+    /// from zero in the order of their first hosts. A host without a switch is its own rack.
     pub fn racks(&self) -> Vec<u32> {
         let mut first = vec![None; self.hosts.len()];
         for link in &self.links {
@@ -188,8 +190,8 @@ impl Blueprint {
         first.into_iter().map(rack).collect()
     }
 
-    /// The link between the nodes called `a` and `b`, whichever its end `a` is; of several the one
-    /// number `nth`, counted from zero.
+    /// Returns the link between the nodes `a` and `b`, in either direction; of parallel links the
+    /// `nth`, counted from zero.
     pub fn find_link(&self, a: &str, b: &str, nth: usize) -> Option<usize> {
         let between = |link: &LinkSpec| {
             let ends = (self.name(link.a), self.name(link.b));

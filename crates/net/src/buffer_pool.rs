@@ -1,8 +1,7 @@
-//! The memory that the queues of a switch share. [`crate::buffer::dynamic`] says what is counted.
+//! The memory shared by the queues of a switch. [`crate::buffer::dynamic`] defines what is counted.
 //!
-//! A memory knows for each of its ports that has something in it a time before which nothing of it leaves:
-//! one entry per busy port, the earliest at hand. So whoever needs the true state brings those ports up to
-//! now from which something may have left, and no others.
+//! A pool keeps for each non-empty port a time before which nothing leaves it, in a heap. So only
+//! ports with possible departures must be brought up to date to get the exact state.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,39 +11,39 @@ use lowtide_units::Instant;
 
 use crate::{Blueprint, BufferSpec, ClassSpec, NodeId, PortSpec};
 
-/// What a packet finds of the memory that its port shares.
+/// The state of the shared memory that a packet finds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolView {
-    /// Bytes of it that are free.
+    /// Free bytes.
     pub(crate) free: u64,
-    /// The packet may have of them what it needs.
+    /// The packet fits.
     pub(crate) fits: bool,
 }
 
 impl PoolView {
-    /// The port shares none.
+    /// The port shares no memory.
     pub(crate) const UNSHARED: Self = Self { free: 0, fits: true };
 }
 
-/// One memory while the network runs.
+/// A shared memory at run time.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferPool {
     pub(crate) switch: usize,
     pub(crate) group: u32,
     pub(crate) size: u64,
     pub(crate) reserved: u64,
-    /// What queues hold, and of that what they hold of the shared part.
+    /// Bytes held by queues, and the part of them in the shared region.
     held: u64,
     shared: u64,
     peak: u64,
     counting: bool,
-    /// Ports that hold something: the time of the next departure, or one before it, then the port.
+    /// Non-empty ports: the time of the next departure, or a lower bound, then the port.
     busy: BinaryHeap<Reverse<u128>>,
 }
 
 impl BufferPool {
     pub(crate) fn all(plan: &Blueprint, groups: &PoolLayout) -> Vec<Self> {
-        let memory = |&(PoolSpec { reserved, group }, switch): &(PoolSpec, usize)| Self {
+        let pool = |&(PoolSpec { reserved, group }, switch): &(PoolSpec, usize)| Self {
             switch,
             group,
             size: plan.switches[switch].memory.map_or(0, lowtide_units::Bytes::as_u64),
@@ -55,9 +54,9 @@ impl BufferPool {
             counting: false,
             busy: BinaryHeap::new(),
         };
-        groups.specs.iter().map(memory).collect()
+        groups.specs.iter().map(pool).collect()
     }
-    /// What is free of the shared part.
+    /// Free bytes of the shared region.
     pub(crate) const fn free(&self) -> u64 {
         (self.size - self.reserved).saturating_sub(self.shared)
     }
@@ -70,12 +69,12 @@ impl BufferPool {
     pub(crate) const fn counting(&self) -> bool {
         self.counting
     }
-    /// The warm-up is over.
+    /// Starts the statistics at the end of the warm-up.
     pub(crate) fn start(&mut self) {
         self.counting = true;
         self.peak = self.held;
     }
-    /// A queue holds so much now.
+    /// Updates the bytes held by a queue.
     #[inline]
     pub(crate) fn change(&mut self, charge: &mut Charge, holds: u64) {
         let shared = |held: u64| held.saturating_sub(charge.reserved);
@@ -86,13 +85,14 @@ impl BufferPool {
             self.peak = self.peak.max(self.held);
         }
     }
-    /// A port from which something may have left up to and with `now`. [`BufferPool::update_first`] must follow.
+    /// Returns a port that may have had a departure at or before `now`.
+    /// [`BufferPool::update_first`] must follow.
     pub(crate) fn due(&self, now: Instant) -> Option<u32> {
         let &Reverse(first) = self.busy.peek()?;
         ((first >> 32) as u64 <= now.as_ps()).then_some(first as u32)
     }
-    /// The port of [`BufferPool::due`] holds nothing more that leaves before `next`, or nothing at all.
-    /// Whether it still holds something.
+    /// Sets the next departure of the port from [`BufferPool::due`]; `None` if it is empty. Returns
+    /// true if it is not empty.
     pub(crate) fn update_first(&mut self, next: Option<Instant>) -> bool {
         let Some(mut first) = self.busy.peek_mut() else { return false };
         match next {
@@ -103,11 +103,11 @@ impl BufferPool {
         }
         next.is_some()
     }
-    /// A port that held nothing holds something that leaves at `at`.
+    /// Adds a port that became non-empty; its next departure is at `at`.
     pub(crate) fn push_busy(&mut self, port: u32, at: Instant) {
         self.busy.push(Reverse(key(at, port)));
     }
-    /// Whether `size` bytes more would be the most that it held, as far as it knows.
+    /// Returns true if `size` more bytes would be a new peak, as far as known.
     pub(crate) const fn would_peak(&self, size: u32) -> bool {
         self.counting && self.held + size as u64 > self.peak
     }
@@ -117,18 +117,18 @@ fn key(at: Instant, port: u32) -> u128 {
     u128::from(at.as_ps()) << 32 | u128::from(port)
 }
 
-/// The part of a port in a memory.
+/// The share of a port in a pool.
 #[derive(Clone, Debug)]
 pub(crate) struct PoolShare {
     pool: u32,
-    /// It is among those that hold something.
+    /// The port is in the pool's heap.
     pub(crate) listed: bool,
-    /// Most ports have one queue.
+    /// The charge of the first queue; most ports have one queue.
     pub(crate) first: Charge,
     others: Vec<Charge>,
 }
 
-/// What a queue has of a memory.
+/// The bytes of a pool charged to a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charge {
     queue: usize,
@@ -143,8 +143,8 @@ impl Charge {
 }
 
 impl PoolShare {
-    /// The seat of a port, if one of its queues has a dynamic threshold.
-    pub(crate) fn new(memory: u32, port: &PortSpec, classes: Option<&[ClassSpec]>) -> Option<Self> {
+    /// Returns the share of a port, if one of its queues has a dynamic threshold.
+    pub(crate) fn new(pool: u32, port: &PortSpec, classes: Option<&[ClassSpec]>) -> Option<Self> {
         let mut charges = Vec::new();
         let mut charge = |queue, buffer: &BufferSpec| {
             if let BufferSpec::Dynamic { reserved, .. } = buffer {
@@ -159,7 +159,7 @@ impl PoolShare {
         }
         let mut charges = charges.into_iter();
         let first = charges.next()?;
-        Some(Self { pool: memory, listed: false, first, others: charges.collect() })
+        Some(Self { pool, listed: false, first, others: charges.collect() })
     }
     pub(crate) const fn pool(&self) -> usize {
         self.pool as usize
@@ -169,12 +169,12 @@ impl PoolShare {
     }
 }
 
-/// One shared memory, as a blueprint says it.
+/// A shared memory, as specified by a blueprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolSpec {
-    /// What its queues reserve, all together, in bytes.
+    /// Bytes reserved by all of its queues together.
     pub(crate) reserved: u64,
-    /// Its number at its switch.
+    /// Its number within the switch.
     pub(crate) group: u32,
 }
 
@@ -182,14 +182,14 @@ pub(crate) struct PoolSpec {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PoolLayout {
     pub(crate) specs: Vec<(PoolSpec, usize)>,
-    /// The memory of each port, by number; `None` at hosts and at switches that share none.
+    /// The pool of each port, by number; `None` at hosts and at switches without shared memory.
     pub(crate) of_port: Vec<Option<u32>>,
 }
 
-/// Which ports share which memory: of each switch so many, in the order of the links.
+/// Assigns ports to pools: at each switch a fixed number of ports per pool, in link order.
 pub(crate) fn pool_layout(plan: &Blueprint) -> PoolLayout {
     let mut out = PoolLayout::default();
-    // Per switch: ports so far, and the memory of the last one.
+    // Per switch: ports so far, and the pool of the last one.
     let mut last: Vec<(u32, u32)> = vec![(0, 0); plan.switches.len()];
     for link in &plan.links {
         for (back, node) in [(false, link.a), (true, link.b)] {
@@ -216,7 +216,7 @@ pub(crate) fn pool_layout(plan: &Blueprint) -> PoolLayout {
     out
 }
 
-/// What the queues of a port reserve.
+/// Returns the bytes reserved by the queues of a port.
 fn reserved(plan: &Blueprint, port: &PortSpec) -> u64 {
     let of = |buffer: &BufferSpec| match buffer {
         BufferSpec::Dynamic { reserved, .. } => reserved.as_u64(),

@@ -1,4 +1,4 @@
-//! What no port and no switch can be, found before anything is built.
+//! Checks of ports and switches before a network is built.
 
 use lowtide_units::{Bytes, Duration, Fraction};
 
@@ -7,7 +7,7 @@ use crate::{
     Blueprint, BlueprintError, BufferSpec, ClassSpec, Count, MarkSpec, NodeId, PortSpec, Service,
 };
 
-/// As many as switches have (eight traffic classes, IEEE 802.1Q).
+/// Maximum number of classes (eight traffic classes, IEEE 802.1Q).
 const MOST_CLASSES: usize = 8;
 
 /// Checks all ports and the memory of all switches.
@@ -43,15 +43,12 @@ fn port(plan: &Blueprint, node: NodeId, spec: &PortSpec) -> Result<(), String> {
         return Err(format!("has {} classes: give it 1 to {MOST_CLASSES}", classes.len()));
     }
     if spec.buffer != BufferSpec::Unlimited || spec.mark != MarkSpec::None {
-        return Err(
-            "has classes and a buffer or a marker of its own: give those to the classes".into()
-        );
+        return Err("has classes and its own buffer or marker: give those to the classes".into());
     }
     classes.iter().try_for_each(|class| one_class(class, memory))
 }
 
-/// What a host sends must say when it leaves: that takes a queue that is first in, first out, and
-/// from which nothing is dropped later.
+/// A host port must know departures in advance: this requires a FIFO queue without later drops.
 fn host_port(spec: &PortSpec) -> Result<(), String> {
     if spec.classes.is_some() {
         return Err("is a host's own and has classes: give those to ports of switches".into());
@@ -62,7 +59,7 @@ fn host_port(spec: &PortSpec) -> Result<(), String> {
         );
     }
     if spec.mark.needs_departure_events() {
-        return Err("is a host's own, where no marker can drop what has its place already: \
+        return Err("is a host's own, where no marker can drop a queued packet: \
                     take one that decides at enqueue"
             .into());
     }
@@ -71,7 +68,7 @@ fn host_port(spec: &PortSpec) -> Result<(), String> {
 
 fn one_class(class: &ClassSpec, memory: Option<Bytes>) -> Result<(), String> {
     if let MarkSpec::Phantom { .. } = class.mark {
-        return Err("has a class with a phantom queue, which is of a whole line: \
+        return Err("has a class with a phantom queue, which needs a whole line: \
                     take another marker, or one queue"
             .into());
     }

@@ -1,23 +1,23 @@
-//! What a port says of a packet that comes to it.
+//! The outcome of an enqueue at a port.
 
-/// What became of a packet that came to a port.
+/// The outcome of a packet that arrives at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EnqueueOutcome {
-    /// It takes its place.
+    /// It was enqueued.
     Queued,
-    /// It takes its place, and is marked.
+    /// It was enqueued and marked.
     Marked,
-    /// It is gone.
+    /// It was dropped.
     Dropped(DropReason),
 }
 
-/// Who dropped a packet.
+/// The reason for a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DropReason {
-    /// The buffer had no room.
+    /// The buffer was full.
     BufferFull,
-    /// The marker.
+    /// The marker dropped it.
     Marker,
-    /// Nobody: the line loses packets at random, or is dead.
+    /// Random loss, or the link is down.
     Lost,
 }

@@ -1,10 +1,10 @@
-//! What can be wrong with a blueprint.
+//! Errors of a blueprint.
 
 use lowtide_units::Instant;
 
 use crate::NodeId;
 
-/// Why a [`crate::Blueprint`] is not a network. Links are counted from zero.
+/// The reason why a [`crate::Blueprint`] is invalid. Links are counted from zero.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BlueprintError {
     /// A link ends at a node that does not exist.
@@ -14,7 +14,7 @@ pub enum BlueprintError {
         link: usize,
         /// The node.
         node: NodeId,
-        /// How many nodes of that kind the blueprint names.
+        /// Number of nodes of that kind in the blueprint.
         count: usize,
     },
     /// A link has both ends at one node.
@@ -41,25 +41,25 @@ pub enum BlueprintError {
         /// Its second link.
         second: usize,
     },
-    /// There is no way from one node to another.
-    #[error("there is no way from {from} to {to}")]
+    /// No path from one node to another.
+    #[error("there is no path from {from} to {to}")]
     Disconnected {
         /// The first node.
         from: String,
-        /// The first node that it cannot reach.
+        /// The first node that is unreachable from it.
         to: String,
     },
-    /// What a port is made of cannot be.
+    /// A port specification is invalid.
     #[error("the port of link {link} {} {reason}", at_end(*.back))]
     Port {
         /// The link.
         link: usize,
-        /// At its end `b`, else at `a`.
+        /// True for end `b`, false for end `a`.
         back: bool,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         reason: String,
     },
-    /// More memory is reserved than a switch has.
+    /// The reserved memory exceeds the memory of the switch.
     #[error(
         "{name} has {memory} B of shared memory, of which its queues reserve {reserved} B: raise the \
          memory or lower what is reserved"
@@ -67,33 +67,33 @@ pub enum BlueprintError {
     Reserved {
         /// The switch's name.
         name: String,
-        /// Its memory, or that of one group of its ports.
+        /// Its memory, or that of one group of its ports, in bytes.
         memory: u64,
-        /// What is reserved of it.
+        /// The reserved part in bytes.
         reserved: u64,
     },
-    /// More links than an event can name.
+    /// More links than event entities.
     #[error("{links} links are too many, the most is {most}")]
     TooManyLinks {
-        /// How many there are.
+        /// Number of links.
         links: usize,
-        /// How many there may be.
+        /// Maximum number of links.
         most: usize,
     },
-    /// More routes than there is memory for.
+    /// The routing table would be too large.
     #[error(
         "{switches} switches with routes to {racks} racks are too many, the most is {most} routes"
     )]
     TooManyRoutes {
-        /// How many switches there are.
+        /// Number of switches.
         switches: usize,
-        /// How many of them have hosts.
+        /// Number of switches with hosts.
         racks: usize,
-        /// How many routes there may be: switches times racks.
+        /// Maximum number of routes: switches times racks.
         most: usize,
     },
     /// Two nodes have one name.
-    #[error("{name} is the name of two nodes; each needs one of its own")]
+    #[error("{name} is the name of two nodes; each needs a unique name")]
     DuplicateName {
         /// The name.
         name: String,
@@ -106,7 +106,7 @@ pub enum BlueprintError {
         /// The name.
         name: String,
     },
-    /// A parameter with which there is no such topology.
+    /// A parameter value for which the topology does not exist.
     #[error("there is no {topology} with {param} = {value}: {need}")]
     Parameter {
         /// The topology's name.
@@ -115,7 +115,7 @@ pub enum BlueprintError {
         param: &'static str,
         /// Its value.
         value: u64,
-        /// What would be right.
+        /// The valid values.
         need: String,
     },
     /// A link fails that does not exist.
@@ -125,20 +125,20 @@ pub enum BlueprintError {
         failure: usize,
         /// The link.
         link: usize,
-        /// How many there are.
+        /// Number of links.
         links: usize,
     },
-    /// A link comes back before it fails, or at that very time.
+    /// A link comes back up at or before the time of its failure.
     #[error("failure {failure} ends at {up_at}, which is not after its start at {down_at}")]
     FailureEndsEarly {
         /// The failure, counted from zero.
         failure: usize,
-        /// When the link fails.
+        /// Time of the failure.
         down_at: Instant,
-        /// When it is said to come back.
+        /// Time of the repair.
         up_at: Instant,
     },
-    /// A link fails again before it is back, or the routes would hear of it in the wrong order.
+    /// A link fails again before it is back up, or the routes would learn of it in the wrong order.
     #[error(
         "failures {first} and {second} are of one link and overlap: the first must be over, and \
          detected, before the second starts and is detected"

@@ -1,4 +1,4 @@
-//! The failures of links while the network runs.
+//! Link failures at run time.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use lowtide_units::Instant;
 use crate::route::{Edges, Routes};
 use crate::{Blueprint, BlueprintError, Failure, Routing};
 
-/// What happens to a link.
+/// A change of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LinkChange {
-    /// It fails.
+    /// It goes down.
     Down,
-    /// It works again.
+    /// It comes up.
     Up,
-    /// Routes leave it.
+    /// Routes stop using it.
     Leave,
-    /// Routes come back to it.
+    /// Routes use it again.
     Return,
 }
 
-/// What happens at one instant: links and what becomes of each.
+/// The changes at one instant, by link.
 pub(crate) type FailureStep = (Instant, Vec<(usize, LinkChange)>);
 
-/// The failures of a network that has some.
+/// The planned failures of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
     edges: Edges,
@@ -34,14 +34,14 @@ pub(crate) struct Failures {
     pub(crate) steps: Vec<FailureStep>,
     /// Per link: routes avoid it.
     avoid: Vec<bool>,
-    /// Per switch: time and identity of each packet to whose host it had no way.
+    /// Per switch: time and identity of each packet without a route to its host.
     pub(crate) digests: Vec<Digest>,
     /// Packets without a route since the end of the warm-up.
     pub(crate) no_route_drops: u64,
 }
 
 impl Failures {
-    /// Checks the failures of `plan`, if it has some.
+    /// Checks the failures of `plan`, if any.
     pub(crate) fn new(
         plan: &Blueprint,
         edges: Edges,
@@ -71,27 +71,27 @@ impl Failures {
         })))
     }
 
-    /// From now on the routes avoid `link`, or no longer do.
+    /// Sets whether routes avoid `link`.
     pub(crate) fn avoid(&mut self, link: usize, avoid: bool) {
         self.avoid[link] = avoid;
     }
 
-    /// The routes as they now must be.
+    /// Returns the current routes.
     pub(crate) fn routes(&self) -> Option<Routes> {
-        // No link avoided is the most there can be of switches and racks, and that was found before.
+        // The graph without avoided links is the largest; its size was checked before.
         Routes::find(&self.edges, self.routing, self.salt_seed, &self.avoid).ok()
     }
 }
 
-/// The failures of one link must follow one another, and so must what the routes hear of them.
+/// Checks that the failures of one link, and their detections, do not overlap.
 fn one_at_a_time(failures: &[Failure]) -> Result<(), BlueprintError> {
     let mut order: Vec<usize> = (0..failures.len()).collect();
     order.sort_by_key(|&i| (failures[i].link, failures[i].down_at));
     for pair in order.windows(2) {
         let (a, b) = (&failures[pair[0]], &failures[pair[1]]);
-        let apart =
+        let disjoint =
             a.up_at.is_some_and(|up| up < b.down_at && up + a.detect < b.down_at + b.detect);
-        if a.link == b.link && !apart {
+        if a.link == b.link && !disjoint {
             let (first, second) = (pair[0], pair[1]);
             return Err(BlueprintError::FailuresOverlap { first, second });
         }
@@ -99,7 +99,7 @@ fn one_at_a_time(failures: &[Failure]) -> Result<(), BlueprintError> {
     Ok(())
 }
 
-/// All that happens, by time; at one time by link.
+/// Returns all changes by time, then by link.
 fn steps(failures: &[Failure]) -> Vec<FailureStep> {
     let mut steps: BTreeMap<Instant, Vec<(usize, LinkChange)>> = BTreeMap::new();
     for &Failure { link, down_at, up_at, detect } in failures {

@@ -1,33 +1,34 @@
-//! Links, switches, buffers, markers and topologies. Knows packets, not TCP.
+//! Links, switches, buffers, markers and topologies. Independent of TCP.
 //!
-//! Contract: a [`Blueprint`] says what there is, [`Network::build`] checks it and makes it run. A
-//! host gives a [`Packet`] to [`Network::send`]; the owner of the event loop hands each event of
-//! kind [`Network::PORT_KIND`] to [`Network::on_port_event`], which sooner or later hands the packet
-//! back with the host that it reached. It calls [`Network::prime`] first and hands events of kind
-//! [`Network::LINK_KIND`] to [`Network::on_link_event`], for links that fail ([`Failure`]). The rest is
-//! definitions, and they hold exactly:
+//! Contract: a [`Blueprint`] describes the network; [`Network::build`] checks and builds it. A host
+//! passes a [`Packet`] to [`Network::send`]. The owner of the event loop passes each event of kind
+//! [`Network::PORT_KIND`] to [`Network::on_port_event`], which eventually returns the packet with
+//! its destination host. For link failures ([`Failure`]) it first calls [`Network::prime`] and
+//! passes events of kind [`Network::LINK_KIND`] to [`Network::on_link_event`]. These definitions
+//! hold exactly:
 //!
-//! - A port serves first in, first out at the rate of its line, or several queues in the order of their
-//!   classes ([`PortSpec::classes`]); either way it rests only when it has nothing. A packet of `size` IP
-//!   bytes is on the line for `size` plus framing, then travels for the delay of the link.
-//! - **At equal times a departure precedes an arrival**: a packet finds a queue without those that
-//!   finish at its very instant, and the line chooses its next packet before those that arrive then.
-//!   Memory is freed at the end of transmission.
-//! - **The queue**, for the marker, for static admission and in statistics, counts the packet on the line
-//!   only if [`PortSpec::count_in_service`] says so. Sizes are IP bytes, framing not counted. With classes
-//!   it is that of the packet's class.
-//! - **Shared memory** ([`buffer::dynamic`]) counts the packet on the line in any case; what has left any
-//!   port of it, up to and with an instant, is free before anything is admitted at that instant.
-//! - A packet goes a shortest way, every link counting one; of several [`Routing`] chooses.
-//! - A packet may be lost at random before it meets a port ([`LineSpec::loss`]).
-//! - An arriving packet meets the [`buffer`] first: it is admitted if the queue and itself fit. Then
-//!   it meets the [`aqm`], which judges by the queue it found, itself not counted. Then it takes its
-//!   place behind the others ([`scheduler`]). A marker at dequeue judges by the queue that is left behind
-//!   when the line begins to send the packet.
-//! - A port takes one event per packet where its departure is known when it takes its place, and one more
-//!   where it is not: with classes, with CoDel or PI, with drops at dequeue. The physics is the same.
-//! - Arrival at a host may be late by a random host jitter, which never reorders.
-//! - Statistics run from the end of the warm-up. A boundary in time lies after the departures and
+//! - A port serves first in, first out at the rate of its line, or several queues in the order of
+//!   their classes ([`PortSpec::classes`]). Both are work-conserving. A packet of `size` IP bytes
+//!   occupies the line for `size` plus framing, then propagates for the delay of the link.
+//! - **At equal times a departure precedes an arrival**: a packet does not find packets whose
+//!   transmission ends at that instant. The line selects its next packet before the arrivals of
+//!   that instant. Memory is freed at the end of transmission.
+//! - **The queue** used by markers, static admission and statistics includes the packet on the line
+//!   only if [`PortSpec::count_in_service`] is set. Sizes are IP bytes without framing. With
+//!   classes it is the queue of the packet's class.
+//! - **Shared memory** ([`buffer::dynamic`]) always includes the packet on the line. All departures
+//!   from any of its ports up to and including an instant free memory before admission at that
+//!   instant.
+//! - A packet takes a shortest path in hops; [`Routing`] chooses among several.
+//! - A packet may be lost at random before it enters a port ([`LineSpec::loss`]).
+//! - An arriving packet first passes the [`buffer`]: it is admitted if queue plus packet fit. Then
+//!   the [`aqm`] decides by the queue without the packet. Then the packet is enqueued
+//!   ([`scheduler`]). A marker at dequeue decides by the queue that remains when transmission of
+//!   the packet starts.
+//! - A port takes one event per packet if departures are known at enqueue. It takes two with
+//!   classes, CoDel, PI or drops at dequeue. Results are identical.
+//! - Arrival at a host may be delayed by a random host jitter, which never reorders.
+//! - Statistics start at the end of the warm-up. A time boundary lies after the departures and
 //!   before the arrivals of its instant.
 #![deny(clippy::float_arithmetic)]
 

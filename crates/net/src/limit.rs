@@ -1,8 +1,8 @@
-//! A length that a queue is held against: thresholds of markers, sizes of buffers.
+//! A queue-length limit: a marking threshold or a buffer size.
 
 use crate::{Count, Occupancy};
 
-/// A [`Count`] in eight bytes: the unit is in the highest bit, which no length needs.
+/// A [`Count`] in eight bytes: the highest bit holds the unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(u64);
 
@@ -16,9 +16,10 @@ impl Limit {
             Count::Bytes(n) => Self(n.as_u64() | Self::BYTES),
         }
     }
-    /// Longer than any queue.
+    /// No limit.
     pub(crate) const NONE: Self = Self(Self::BYTES - 1);
-    /// The length of `queue` in the unit of the limit, and the limit. `size` is added to the bytes.
+    /// Returns the length of `queue` in the unit of the limit, and the limit. `size` is added to
+    /// the bytes.
     #[inline]
     const fn compare(self, queue: Occupancy, size: u32) -> (u64, u64) {
         if self.0 & Self::BYTES == 0 {
@@ -27,13 +28,13 @@ impl Limit {
             (queue.bytes + size as u64, self.0 & !Self::BYTES)
         }
     }
-    /// Whether `queue` is longer.
+    /// Returns true if `queue` exceeds the limit.
     #[inline]
     pub(crate) const fn is_exceeded(self, queue: Occupancy) -> bool {
         let (length, limit) = self.compare(queue, 0);
         length > limit
     }
-    /// Whether a packet of `size` bytes fits behind `queue`.
+    /// Returns true if a packet of `size` bytes fits behind `queue`.
     #[inline]
     pub(crate) const fn fits(self, queue: Occupancy, size: u32) -> bool {
         let (length, limit) = self.compare(queue, size);
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_and_bytes_each_look_at_their_own() {
+    fn packets_and_bytes_compare_in_their_own_unit() {
         let packets = Limit::new(Count::Packets(3));
         assert!(packets.is_exceeded(queue(4, 0)) && !packets.is_exceeded(queue(3, u64::MAX)));
         assert!(packets.fits(queue(2, u64::MAX - 9), 9) && !packets.fits(queue(3, 0), 0));

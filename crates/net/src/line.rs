@@ -1,4 +1,4 @@
-//! The line behind a port: how long a packet is on it.
+//! Serialisation times on the line behind a port.
 
 use lowtide_units::{Bytes, Duration, Rate};
 
@@ -10,12 +10,12 @@ const BYTE_PS_AT_1_BPS: u64 = 8_000_000_000_000;
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    /// Picoseconds per byte; where that is not a whole number, the rate in bits per second and [`UNEVEN`].
+    /// Picoseconds per byte; if that is not an integer, the rate in bits per second and [`UNEVEN`].
     pace: u64,
     overhead: u32,
 }
 
-/// The pace of a line is its rate.
+/// Flag: `pace` is a rate.
 const UNEVEN: u64 = 1 << 63;
 
 impl Line {
@@ -36,8 +36,8 @@ impl Line {
     pub(crate) const fn overhead(&self) -> u64 {
         self.overhead as u64
     }
-    /// The time on the line of a packet of `size` IP bytes: [`Rate::serialization`] of it and its
-    /// framing, without the wide division.
+    /// Returns the serialisation time of a packet of `size` IP bytes with framing. Equals
+    /// [`Rate::serialization`] without the wide division.
     #[inline]
     pub(crate) fn serialization(&self, size: u32) -> Duration {
         let bytes = u64::from(size) + self.overhead();

@@ -1,5 +1,5 @@
-//! What is lost at the entrance of a line: packets at random, as a dummynet pipe has it, and all of
-//! them while the line is dead.
+//! Losses at the entrance of a line: random loss, as in a dummynet pipe, and total loss while the
+//! link is down.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::Fraction;
@@ -13,8 +13,8 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Packets are lost each on its own with this probability; `None` when none are and the line never
-    /// fails.
+    /// Returns the losses with this independent probability per packet; `None` if there are none
+    /// and the link never fails.
     pub(crate) fn new(rate: Fraction, fails: bool, run_seed: u64, port: u64) -> Option<Self> {
         let ppb = u64::try_from(rate.as_ppb()).unwrap_or(0);
         if ppb == 0 && !fails {
@@ -24,17 +24,17 @@ impl Loss {
         Some(Self { ppb, rng, down: false })
     }
 
-    /// Whether the line is dead.
+    /// Returns true if the link is down.
     pub(crate) const fn is_down(&self) -> bool {
         self.down
     }
 
-    /// The line dies, or works again.
+    /// Sets the link down or up.
     pub(crate) fn set_down(&mut self, down: bool) {
         self.down = down;
     }
 
-    /// Whether the next packet is lost.
+    /// Returns true if the next packet is lost.
     pub(crate) fn drops_next(&mut self) -> bool {
         self.down || (self.ppb > 0 && self.rng.chance(self.ppb))
     }

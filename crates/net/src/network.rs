@@ -1,4 +1,4 @@
-//! The network that runs.
+//! The network at run time.
 
 mod cross_shard;
 mod hop;
@@ -28,12 +28,12 @@ use crate::port_tracer::{HopRecord, PortTracer};
 use crate::route::{Edges, Routes};
 use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, PortView, Routing};
 
-/// Ports, lines and packets. See the crate's documentation for the rules.
+/// Ports, lines and packets. The crate documentation has the rules.
 ///
 /// Each direction of a link has one output port: port `2 i` is at end `a` of link `i` of the
-/// blueprint, port `2 i + 1` at end `b`. A port has at most one event pending: the arrival of its
-/// first packet at the far end of the line; one with classes or with drops at dequeue has another: the
-/// departure of the packet on the line.
+/// blueprint, port `2 i + 1` at end `b`. A port has at most one pending event: the arrival of its
+/// first packet at the far end of the line. A port with classes or drops at dequeue has a second
+/// one: the departure of the packet on the line.
 #[derive(Clone, Debug)]
 pub struct Network {
     ports: Vec<Port>,
@@ -43,20 +43,21 @@ pub struct Network {
     /// Per host; empty without jitter.
     lateness: Vec<Lateness>,
     host_jitter: Duration,
-    /// For traces; most runs have none.
+    /// For traces; usually none.
     port_tracer: Option<Box<PortTracer>>,
-    /// Each packet knows how long it has waited.
+    /// Packets accumulate their queueing delay.
     measures_queueing: bool,
-    /// Ways are chosen by a hash of each connection.
+    /// Paths are chosen by a flow hash.
     by_flow: bool,
-    /// Most networks have none.
+    /// Usually none.
     failures: Option<Box<Failures>>,
-    /// What queues share.
+    /// Shared memories.
     buffer_pools: Vec<BufferPool>,
-    /// Names.
+    /// Switch names.
     switches: Vec<String>,
     warmup: Instant,
-    /// Where each port of the whole network is whose far end is here; empty where this is the whole.
+    /// Local index of each port of the whole network whose far end is in this shard; empty if there
+    /// is one shard.
     local_ports: Arc<[u32]>,
     shard: Option<Box<NetworkShard>>,
 }
@@ -67,7 +68,7 @@ struct Label {
     at_switch: bool,
 }
 
-/// How late packets reach a host.
+/// The jitter state of a host.
 #[derive(Clone, Debug)]
 struct Lateness {
     rng: Rng,
@@ -90,26 +91,25 @@ pub struct Delivery {
     pub host: HostId,
     /// The packet.
     pub packet: Packet,
-    /// When its last bit came off the line: earlier than its event by the jitter of the host.
+    /// Arrival time of its last bit; the event is later by the host jitter.
     pub arrived_at: Instant,
-    /// How long it waited in queues of switches, in whole nanoseconds for each; zero unless
-    /// [`Network::measure_queueing`] asked. For whoever compares a measurement with the truth: no host can
-    /// know it.
+    /// Queueing delay at switches, in whole nanoseconds per queue; zero unless
+    /// [`Network::measure_queueing`] was called. Ground truth for measurements; no host can know
+    /// it.
     pub queueing_delay: Duration,
-    /// Its number, when it is watched ([`Network::watch`]); else zero.
+    /// Its number if it is traced ([`Network::trace`]), else zero.
     pub trace_id: u64,
 }
 
 impl Network {
-    /// The kind of the entities whose events are for [`Network::on_port_event`].
+    /// The kind of entities whose events go to [`Network::on_port_event`].
     pub const PORT_KIND: u8 = 0;
 
     /// Checks `plan` and builds it.
     ///
-    /// Every packet reaches its host up to `host_jitter` later than the line says, uniformly, drawn
-    /// per host from `run_seed`, order kept. Statistics start at `warmup`.
-    /// Salts of ECMP and turns of spraying follow from `run_seed` too; [`Network::build_salted`] gives them
-    /// a seed of their own.
+    /// Every packet reaches its host up to `host_jitter` after its arrival, uniformly, drawn per
+    /// host from `run_seed`, without reordering. Statistics start at `warmup`. ECMP salts and
+    /// spraying also derive from `run_seed`; [`Network::build_salted`] gives them their own seed.
     pub fn build(
         plan: &Blueprint,
         run_seed: u64,
@@ -119,7 +119,7 @@ impl Network {
         Self::build_salted(plan, run_seed, run_seed, host_jitter, warmup)
     }
 
-    /// The same where the choice among equal ways follows from `salt_seed`.
+    /// Builds a network as [`Network::build`] does, with path choice seeded by `salt_seed`.
     pub fn build_salted(
         plan: &Blueprint,
         run_seed: u64,
@@ -139,7 +139,7 @@ impl Network {
         let ports = plan.links.iter().zip(&fails).zip(0_u64..).flat_map(|((link, fails), i)| {
             let port = |spec: &LineSpec, to, number: u64| {
                 let classes = spec.port.classes.and_then(|set| plan.class_sets.get(set.0 as usize));
-                let setting = PortConfig {
+                let config = PortConfig {
                     framing: link.framing,
                     far_end: far_end(to),
                     jittered: host_jitter > Duration::ZERO && matches!(to, NodeId::Host(_)),
@@ -150,7 +150,7 @@ impl Network {
                     run_seed,
                     number,
                 };
-                Port::new(spec, &setting)
+                Port::new(spec, &config)
             };
             [port(&link.from_a, link.b, 2 * i), port(&link.from_b, link.a, 2 * i + 1)]
         });
@@ -178,49 +178,49 @@ impl Network {
         })
     }
 
-    /// From now on notes what becomes of the packets that these connections send
-    /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest. Packets that
-    /// are under way already get the first numbers; what a port has decided about them is not told.
+    /// Starts to trace the packets sent by these connections ([`Packet::src_conn`]) at every port.
+    /// Tracing changes neither the run nor its digest. Packets in flight get the first numbers;
+    /// their past is not traced.
     pub fn trace(&mut self, conns: &[u32]) {
-        let mut watch = PortTracer::new(conns, self.ports.len());
+        let mut tracer = PortTracer::new(conns, self.ports.len());
         for (id, packet) in self.pool.in_flight() {
-            watch.on_send(id, packet.src_conn);
+            tracer.on_send(id, packet.src_conn);
         }
-        self.port_tracer = Some(Box::new(watch));
+        self.port_tracer = Some(Box::new(tracer));
     }
 
-    /// From now on notes how long packets wait, for [`Delivery::waited`].
+    /// Starts to measure queueing delays for [`Delivery::queueing_delay`].
     pub fn measure_queueing(&mut self) {
         self.measures_queueing = true;
     }
 
-    /// From now on notes which packets are dropped or lost, for [`Network::pop_dropped`].
+    /// Starts to record dropped and lost packets for [`Network::pop_dropped`].
     pub fn record_drops(&mut self) {
         self.pool.record_drops();
     }
 
-    /// [`Packet::src_conn`] of a packet that was dropped or lost anywhere since
-    /// [`Network::record_drops`], each once, in no order: for a driver that keeps something for each packet under
-    /// way.
+    /// Returns [`Packet::src_conn`] of a packet dropped or lost anywhere since
+    /// [`Network::record_drops`]. Each packet is returned once, in no order. For drivers with
+    /// per-packet state.
     pub fn pop_dropped(&mut self) -> Option<u32> {
         self.pool.pop_dropped()
     }
 
-    /// The number of the packet that was sent last; zero if nobody watches it.
+    /// Returns the number of the packet sent last; zero if it is not traced.
     pub fn last_trace_id(&self) -> u64 {
         self.port_tracer.as_ref().map_or(0, |w| w.last())
     }
 
-    /// Ends the watch: what was noted, in order of time.
+    /// Stops tracing and returns the records by time.
     pub fn take_hop_records(&mut self) -> Vec<HopRecord> {
         self.port_tracer.take().map(|w| w.into_hop_records()).unwrap_or_default()
     }
 
-    /// A host sends: the packet enters the port of `packet.src`.
+    /// Sends a packet through the port of `packet.src`.
     ///
-    /// Returns when it will have left the host, or `None` if it was dropped there. A packet from or to
-    /// a host that does not exist, or to its own host, is a mistake of the caller (a debug build says
-    /// so) and is dropped.
+    /// Returns its departure time from the host, or `None` if it was dropped there. A source or
+    /// destination that does not exist, or a packet to its own host, is an error of the caller. A
+    /// debug build panics; a release build drops the packet.
     pub fn send(
         &mut self,
         now: Instant,
@@ -230,7 +230,7 @@ impl Network {
         self.send_segment(now, &packet.segment, packet.envelope(), sched)
     }
 
-    /// The same for a segment that is not yet in a packet.
+    /// Sends a segment as [`Network::send`] does, without a packet around it.
     #[expect(clippy::inline_always, reason = "every packet, and its parts stay in registers")]
     #[inline(always)]
     pub fn send_segment(
@@ -245,40 +245,40 @@ impl Network {
         debug_assert!(known, "{src:?} sends to {dst:?}");
         let port = self.routes.nic(src).filter(|_| known)?;
         let flow = if self.by_flow { envelope.flow(segment) } else { 0 };
-        let moving = self.pool.put(segment, envelope, flow);
-        if let Some(watch) = &mut self.port_tracer {
+        let meta = self.pool.put(segment, envelope, flow);
+        if let Some(tracer) = &mut self.port_tracer {
             cold_path();
-            watch.on_send(moving.id, envelope.src_conn);
+            tracer.on_send(meta.id, envelope.src_conn);
         }
-        self.enqueue(now, port, moving, sched)
+        self.enqueue(now, port, meta, sched)
     }
 
-    /// Bytes of framing that each packet takes on the line of `host`.
+    /// Returns the framing bytes per packet on the line of `host`.
     pub fn framing(&self, host: HostId) -> u64 {
         let port = self.routes.nic(host).and_then(|port| self.ports.get(port as usize));
         port.map_or(0, |port| port.line().overhead())
     }
 
-    /// When a packet of `size` IP bytes, sent by `host` at `now`, will have left it if its port lets
-    /// it in: for a stamp that the packet itself carries.
+    /// Returns the departure time of a packet of `size` IP bytes sent by `host` at `now`, if its
+    /// port admits it. For timestamps in the packet itself.
     pub fn departure_time(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
         Some(port.departure_of(now, size))
     }
 
-    /// When the line of `host` will have sent all that its port has at `now`.
+    /// Returns the time at which the port of `host`, as of `now`, will be empty.
     pub fn drained_at(&self, now: Instant, host: HostId) -> Option<Instant> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
         Some(port.drained_at(now))
     }
 
-    /// How long a packet of `size` IP bytes is on the line of `host`.
+    /// Returns the serialisation time of `size` IP bytes on the line of `host`.
     pub fn serialization(&self, host: HostId, size: u32) -> Option<Duration> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
         Some(port.line().serialization(size))
     }
 
-    /// Where the port of that number is, which has its far end here.
+    /// Returns the local index of the port with that number, whose far end is here.
     #[inline]
     fn local_port(&self, number: u32) -> u32 {
         if self.local_ports.is_empty() {
@@ -288,17 +288,17 @@ impl Network {
         self.local_ports[number as usize]
     }
 
-    /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.
+    /// Brings hops and statistics up to `at`. Call it at the end of the run, before reading them.
     pub fn finish(&mut self, at: Instant) {
-        for memory in 0..self.buffer_pools.len() {
-            self.settle(at, memory, None);
+        for buffer_pool in 0..self.buffer_pools.len() {
+            self.settle(at, buffer_pool, None);
         }
         for port in 0..self.ports.len() as u32 {
             self.finish_port(at, port);
         }
     }
 
-    /// All output ports, by port number, with what they have seen up to [`Network::finish`].
+    /// Returns all output ports by number, with statistics up to [`Network::finish`].
     pub fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
         self.ports.iter().zip(&self.labels).map(|(port, label)| PortView {
             name: &label.name,
@@ -308,35 +308,35 @@ impl Network {
         })
     }
 
-    /// The length of the queue of `port` at `now`, in packets and IP bytes, as the port counts it.
+    /// Returns the queue length of `port` at `now` in packets and IP bytes, as the port counts it.
     ///
-    /// Looking changes neither the run nor its digest.
+    /// Reading changes neither the run nor its digest.
     pub fn queue_now(&mut self, now: Instant, port: u32) -> (u32, u64) {
         let queue = self.queue_at(now, port).unwrap_or_default();
         (queue.packets, queue.bytes)
     }
 
-    /// Packets serialised by any port since the start, warm-up included, up to
+    /// Returns the packets serialised by all ports since the start, warm-up included, up to
     /// [`Network::finish`].
     pub fn hops(&self) -> u64 {
         self.ports.iter().map(Port::departures).sum()
     }
 
-    /// Packets between a host and a host.
+    /// Returns the number of packets in flight.
     pub fn in_flight(&self) -> usize {
         self.pool.len()
     }
 
-    /// The digest of what happened at every port: time, packet and verdict of each arrival and of each
-    /// packet lost with its link, ports combined by number. Where failures are planned, the same for each
-    /// packet to which a switch had no way follows, switches by number.
+    /// Returns the digest of all port events: time, packet and outcome of each arrival, and each
+    /// packet lost to a link failure, combined by port number. With planned failures, packets
+    /// without a route follow, by switch number.
     pub fn digest(&self) -> u64 {
-        let unrouted = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
-        Digest::combine(self.ports.iter().map(Port::digest).chain(unrouted))
+        let no_route = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
+        Digest::combine(self.ports.iter().map(Port::digest).chain(no_route))
     }
 }
 
-/// Every port must have an entity.
+/// Every port needs an entity.
 fn check_number(links: usize) -> Result<(), BlueprintError> {
     let most = Entity::MAX_INDEX as usize / 2;
     if links > most { Err(BlueprintError::TooManyLinks { links, most }) } else { Ok(()) }
@@ -349,7 +349,7 @@ fn far_end(node: NodeId) -> FarEnd {
     }
 }
 
-/// What ports are called, and where they are, by number.
+/// Returns name and location of each port, by number.
 fn labels(plan: &Blueprint) -> Vec<Label> {
     let ends = plan.links.iter().flat_map(|link| [link.a, link.b]);
     let at_switch = ends.map(|from| matches!(from, NodeId::Switch(_)));

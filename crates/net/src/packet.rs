@@ -1,4 +1,4 @@
-//! Packets, and the pool they live in while they are under way.
+//! Packets, and the pool that holds them in flight.
 
 use lowtide_sim::Digest;
 use lowtide_units::Duration;
@@ -6,26 +6,26 @@ use lowtide_wire::{Ecn, Segment};
 
 use crate::HostId;
 
-/// One IP packet with a TCP segment inside.
+/// An IP packet with a TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// The segment. A marker on the way changes `segment.ecn`.
+    /// The segment. Markers change `segment.ecn`.
     pub segment: Segment,
-    /// The host that sends it.
+    /// The source host.
     pub src: HostId,
-    /// The host that it is for.
+    /// The destination host.
     pub dst: HostId,
-    /// IP bytes, headers included, framing not.
+    /// IP bytes, headers included, framing excluded.
     pub size: u32,
-    /// For the driver at `src`; the network does not look at it.
+    /// For the driver at `src`; opaque to the network.
     pub src_conn: u32,
-    /// For the driver at `dst`; the network does not look at it.
+    /// For the driver at `dst`; opaque to the network.
     pub dst_conn: u32,
-    /// The queue that it takes at ports with several ([`crate::PortSpec::classes`]), as a DSCP says it.
+    /// The queue at ports with several classes ([`crate::PortSpec::classes`]), like a DSCP.
     pub class: u8,
 }
 
-/// All of a packet but its segment.
+/// A packet without its segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
     /// See [`Packet::src`].
@@ -43,7 +43,7 @@ pub struct Envelope {
 }
 
 impl Packet {
-    /// All but the segment.
+    /// Returns the envelope.
     #[inline]
     pub const fn envelope(&self) -> Envelope {
         let &Self { src, dst, size, src_conn, dst_conn, class, .. } = self;
@@ -52,15 +52,15 @@ impl Packet {
 }
 
 impl Envelope {
-    /// The packet with that segment inside.
+    /// Returns a packet with this envelope and segment.
     #[inline]
     pub const fn around(self, segment: Segment) -> Packet {
         let Self { src, dst, size, src_conn, dst_conn, class } = self;
         Packet { segment, src, dst, size, src_conn, dst_conn, class }
     }
 
-    /// What makes a packet itself in a digest: hosts, ports, sequence and acknowledgement numbers,
-    /// payload length, flags, the ECN codepoint that it was sent with, and its class.
+    /// The packet identity in digests: hosts, ports, sequence and acknowledgement numbers, payload
+    /// length, flags, ECN codepoint as sent, and class.
     #[inline]
     fn identity(&self, s: &Segment) -> u64 {
         let mut d = Digest::new();
@@ -73,8 +73,8 @@ impl Envelope {
         d.value().wrapping_add(u64::from(self.class) << 56)
     }
 
-    /// A hash of source, destination and both ports (all is TCP): the same for all packets of one
-    /// direction of a connection.
+    /// Returns the flow hash: source, destination and both ports (the protocol is always TCP). It
+    /// is equal for all packets of one direction of a connection.
     #[inline]
     pub(crate) fn flow(&self, s: &Segment) -> u32 {
         let mut d = Digest::new();
@@ -89,61 +89,60 @@ impl Envelope {
 pub(crate) struct PacketId(u32);
 
 impl PacketId {
-    /// A packet that was lost on its way.
+    /// A packet that was lost in flight.
     pub(crate) const GONE: Self = Self(u32::MAX);
 
-    /// Its place in the pool, which another packet may have later.
+    /// Returns its index in the pool; indices are reused.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What every port needs of a packet. It goes with the packet from ring to ring, so that a hop touches
-/// nothing in the [`PacketPool`].
+/// Packet data that every port needs. It travels from ring to ring, so that a hop does not touch
+/// the [`PacketPool`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PacketMeta {
     pub(crate) identity: u64,
     pub(crate) id: PacketId,
     pub(crate) dst: HostId,
     pub(crate) size: u32,
-    /// Hash of the connection and its direction, by which a way is chosen; zero where nobody asks.
+    /// The flow hash for path choice; zero if unused.
     pub(crate) flow: u32,
 }
 
-/// What only some ports look at: apart from the rest, so that they touch one cache line of it.
+/// Data that only some ports need, kept in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct PacketState {
     pub(crate) meta: PacketMeta,
-    /// Nanoseconds in queues of switches so far; zero where nobody asks.
+    /// Queueing delay at switches so far, in ns; zero if not measured.
     pub(crate) queueing_ns: u32,
     pub(crate) ecn: Ecn,
     pub(crate) class: u8,
 }
 
-/// All packets under way. Places are used again; memory grows to the most that ever were.
+/// All packets in flight. Slots are reused; memory grows to the maximum in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PacketPool {
     states: Vec<PacketState>,
     packets: Vec<Packet>,
     free: Vec<PacketId>,
-    /// What [`Packet::src_conn`] said of packets that were forgotten, if anybody asks.
+    /// [`Packet::src_conn`] of dropped packets, if recorded.
     dropped: Option<Vec<u32>>,
 }
 
 impl PacketPool {
-    /// Takes a packet in, whose way is chosen by `flow`. The segment is copied once, from where it was made.
+    /// Adds a packet with this flow hash. The segment is copied once, from where it was built.
     #[inline]
     pub(crate) fn put(&mut self, segment: &Segment, envelope: Envelope, flow: u32) -> PacketMeta {
         let Envelope { dst, size, class, .. } = envelope;
         let id = self.allocate();
-        let moving = PacketMeta { identity: envelope.identity(segment), id, dst, size, flow };
-        self.states[id.index()] =
-            PacketState { meta: moving, queueing_ns: 0, ecn: segment.ecn, class };
+        let meta = PacketMeta { identity: envelope.identity(segment), id, dst, size, flow };
+        self.states[id.index()] = PacketState { meta, queueing_ns: 0, ecn: segment.ecn, class };
         self.packets[id.index()] = envelope.around(*segment);
-        moving
+        meta
     }
-    /// A place for a packet.
+    /// Allocates a slot.
     #[inline]
     fn allocate(&mut self) -> PacketId {
         self.free.pop().unwrap_or_else(|| self.grow())
@@ -152,19 +151,19 @@ impl PacketPool {
     #[inline(never)]
     fn grow(&mut self) -> PacketId {
         let id = PacketId(self.states.len() as u32);
-        let (moving, host) = (PacketMeta::default(), HostId::default());
+        let (meta, host) = (PacketMeta::default(), HostId::default());
         let nothing =
             Envelope { src: host, dst: host, size: 0, src_conn: 0, dst_conn: 0, class: 0 };
-        self.states.push(PacketState { meta: moving, queueing_ns: 0, ecn: Ecn::NotEct, class: 0 });
+        self.states.push(PacketState { meta, queueing_ns: 0, ecn: Ecn::NotEct, class: 0 });
         self.packets.push(nothing.around(Segment::default()));
         id
     }
-    /// The packet in that place.
+    /// Returns the packet in a slot.
     #[inline]
     pub(crate) fn packet(&self, id: PacketId) -> &Packet {
         &self.packets[id.index()]
     }
-    /// Its place is free: it has been looked at where it is.
+    /// Frees the slot; the packet was read in place.
     #[inline]
     pub(crate) fn release(&mut self, id: PacketId) {
         self.free.push(id);
@@ -173,13 +172,13 @@ impl PacketPool {
     pub(crate) fn state(&self, id: PacketId) -> &PacketState {
         &self.states[id.0 as usize]
     }
-    /// The packet waits that much more.
+    /// Adds queueing delay to a packet.
     #[inline]
     pub(crate) fn add_queueing(&mut self, id: PacketId, span: Duration) {
-        let waited = &mut self.states[id.0 as usize].queueing_ns;
-        *waited = waited.saturating_add(span.as_ns() as u32);
+        let total = &mut self.states[id.0 as usize].queueing_ns;
+        *total = total.saturating_add(span.as_ns() as u32);
     }
-    /// Reads a word of each line of the packet.
+    /// Reads one word of each cache line of the packet.
     #[inline]
     pub(crate) fn prefetch(&self, id: PacketId) -> u64 {
         let word = |p: &Packet| u64::from(p.src_conn) ^ u64::from(p.segment.seq.raw());
@@ -189,33 +188,33 @@ impl PacketPool {
         self.states[id.0 as usize].ecn = Ecn::Ce;
         self.packets[id.0 as usize].segment.ecn = Ecn::Ce;
     }
-    /// Takes the packet out.
+    /// Removes the packet.
     #[inline]
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
         self.free.push(id);
         self.packets[id.0 as usize]
     }
-    /// Forgets the packet.
+    /// Drops the packet.
     pub(crate) fn discard(&mut self, id: PacketId) {
-        if let Some(forgotten) = &mut self.dropped {
-            forgotten.push(self.packets[id.index()].src_conn);
+        if let Some(dropped) = &mut self.dropped {
+            dropped.push(self.packets[id.index()].src_conn);
         }
         self.free.push(id);
     }
-    /// From now on notes which packets are forgotten.
+    /// Starts to record dropped packets.
     pub(crate) fn record_drops(&mut self) {
         self.dropped.get_or_insert_default();
     }
-    /// One that was forgotten.
+    /// Returns a recorded dropped packet.
     pub(crate) fn pop_dropped(&mut self) -> Option<u32> {
         self.dropped.as_mut()?.pop()
     }
-    /// Takes the packet out with what ports have noted of it.
+    /// Removes the packet and returns it with its port state.
     pub(crate) fn export(&mut self, id: PacketId) -> (PacketState, Packet) {
         self.free.push(id);
         (self.states[id.index()], self.packets[id.index()])
     }
-    /// Takes in a packet that another pool had.
+    /// Adds a packet from another pool.
     pub(crate) fn import(&mut self, mut head: PacketState, packet: &Packet) -> PacketMeta {
         let id = self.allocate();
         head.meta.id = id;
@@ -223,14 +222,14 @@ impl PacketPool {
         self.packets[id.index()] = *packet;
         head.meta
     }
-    /// All packets under way, by place; for whoever begins to look.
+    /// Returns all packets in flight by slot.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
         let mut free = vec![false; self.packets.len()];
         self.free.iter().for_each(|id| free[id.index()] = true);
         let all = self.packets.iter().zip(0..).zip(free);
         all.filter(|(_, free)| !free).map(|((packet, i), _)| (PacketId(i), packet))
     }
-    /// Packets under way.
+    /// Returns the number of packets in flight.
     pub(crate) fn len(&self) -> usize {
         self.states.len() - self.free.len()
     }
@@ -255,13 +254,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// Puts a packet into a pool.
+    /// Adds a packet to a pool.
     pub(crate) fn put(pool: &mut PacketPool, packet: &Packet, flow: u32) -> PacketMeta {
         pool.put(&packet.segment, packet.envelope(), flow)
     }
 
     #[test]
-    fn places_are_used_again() {
+    fn slots_are_reused() {
         let mut pool = PacketPool::default();
         let a = put(&mut pool, &any(), 7).id;
         let b = put(&mut pool, &Packet { size: 40, ..any() }, 0).id;
@@ -304,7 +303,7 @@ pub(crate) mod tests {
         for (i, a) in different.iter().enumerate() {
             assert!(different[i + 1..].iter().all(|b| b != a), "{i}");
         }
-        // The driver's hints are not of the packet.
+        // Opaque driver fields are not part of the identity.
         assert_eq!(change(|p| p.src_conn = 99), any().envelope().identity(&any().segment));
     }
 }

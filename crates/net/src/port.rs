@@ -1,9 +1,9 @@
-//! An output port: memory, marker, queue and line, put together.
+//! An output port: admission, marker, queue and line.
 //!
-//! Two kinds. Where a packet's departure is known when it takes its place, the port has one queue and
-//! takes one event per packet; [`bound`] is what a marker at dequeue adds. Where it is not (several
-//! queues, drops at dequeue), packets wait in [`staged`] queues and each departure is an event. Both
-//! kinds do the same where both can: a test holds them to it.
+//! There are two kinds. If departures are known at enqueue, the port has one queue and takes one
+//! event per packet; [`late_mark`] adds marking at dequeue. Otherwise (several queues, drops at
+//! dequeue) packets wait in an [`event_port`] and each departure is an event. A test checks that
+//! both behave identically.
 
 mod cross_shard;
 mod event_port;
@@ -30,14 +30,14 @@ use crate::scheduler::{Fifo, LineArrival, Occupancy};
 use crate::stats::{Counters, PortStats};
 use crate::{ClassSpec, Framing, HostId, LineSpec, MarkSpec};
 
-/// Where a line ends.
+/// The node at the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FarEnd {
     Host(HostId),
     Switch(u32),
 }
 
-/// What the digest takes in of a verdict, added to the packet's identity.
+/// Digest codes of outcomes, added to the packet identity.
 const ENQUEUED: u64 = 0;
 const MARKED: u64 = 1;
 const DROPPED_FULL: u64 = 2;
@@ -47,39 +47,39 @@ const MARKED_LEAVING: u64 = 5;
 const DROPPED_LEAVING: u64 = 6;
 const LINK_DOWN: u64 = 15;
 
-/// In order of use: four lines of the cache, of which a packet that enters touches three and one that arrives
-/// at the far end one.
+/// Fields in order of use: four cache lines. An enqueue touches three; an arrival at the far end
+/// touches one.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
     far_end: FarEnd,
     count_in_service: bool,
-    /// A departure takes more than counting it: the warm-up is not over, or CE is bound at dequeue.
+    /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
     slow_retire: bool,
-    /// What a packet meets here is all in this struct.
+    /// All state for an enqueue is in this struct.
     plain: bool,
-    /// No more is to be done with a packet that arrives at the far end.
+    /// A packet that arrives at the far end needs no further processing.
     plain_far: bool,
-    /// The line loses packets or may fail, or `room`, the memory it shares and `unmarked` do not say what
-    /// becomes of a packet.
+    /// The line loses packets or may fail, or the limits below and the shared memory do not decide
+    /// on a packet.
     slow_admission: bool,
-    /// The far end is in another part of the network: packets are handed over, not awaited.
+    /// The far end is in another shard: packets are exported.
     cross_shard: bool,
-    /// A packet that arrives at the far end touches nothing behind the first cursors of this.
+    /// An arrival at the far end touches only the first cursors of this.
     fifo: Fifo,
     line: Line,
     digest: Digest,
-    /// A packet that fits here behind what it finds is let in,
+    /// A packet that fits behind the queue within this limit is admitted.
     admit_limit: Limit,
-    /// and is not marked if it finds no more than this.
+    /// A packet that finds a queue within this limit is not marked.
     unmarked_limit: Limit,
     counters: Counters,
     rules: Box<Rules>,
-    /// Most ports have nothing of it.
+    /// State of special ports; usually none.
     special: Option<Box<Special>>,
 }
 
-/// What becomes of a packet, where that is not known at a glance.
+/// The rules for packets on the slow path.
 #[derive(Clone, Debug)]
 struct Rules {
     aqm: Marker,
@@ -88,37 +88,37 @@ struct Rules {
     loss: Option<Loss>,
 }
 
-/// What only some ports have.
+/// State that only some ports have.
 #[derive(Clone, Debug, Default)]
 struct Special {
-    /// Marks that are bound when a packet is handed over.
+    /// Marks decided at dequeue.
     late_mark: Option<LateMark>,
-    /// Queues before the line, each departure an event.
+    /// Queues with departure events.
     event_port: Option<EventPort>,
-    /// The part in a shared memory.
+    /// The share in a buffer pool.
     pool_share: Option<PoolShare>,
 }
 
-/// What a port is made of beside its line.
+/// The configuration of a port besides its line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortConfig<'a> {
     pub(crate) framing: Framing,
     pub(crate) far_end: FarEnd,
-    /// Packets may reach the far end later than the line says.
+    /// Packets may arrive at the far end later than by propagation alone.
     pub(crate) jittered: bool,
     pub(crate) classes: Option<&'a [ClassSpec]>,
-    /// The number of the memory that it shares.
+    /// The number of its buffer pool.
     pub(crate) pool: Option<u32>,
-    /// Its link is planned to fail.
+    /// A failure of its link is planned.
     pub(crate) fails: bool,
     pub(crate) warmup: Instant,
     pub(crate) run_seed: u64,
-    /// Number of the port.
+    /// Port number.
     pub(crate) number: u64,
 }
 
 impl PortConfig<'_> {
-    /// Where the chance of the marker of class `class` comes from.
+    /// Returns the random seed of the marker of class `class`.
     fn seed(&self, class: u64) -> Seed {
         match class {
             0 => Seed::derive(self.run_seed, "port", self.number, "marker"),
@@ -128,24 +128,24 @@ impl PortConfig<'_> {
 }
 
 impl Port {
-    pub(crate) fn new(spec: &LineSpec, setting: &PortConfig<'_>) -> Self {
-        let line = Line::new(spec.rate, setting.framing);
-        let fifo = Fifo::new(setting.number as u32, spec.delay, setting.jittered);
-        let loss = Loss::new(spec.loss, setting.fails, setting.run_seed, setting.number);
+    pub(crate) fn new(spec: &LineSpec, config: &PortConfig<'_>) -> Self {
+        let line = Line::new(spec.rate, config.framing);
+        let fifo = Fifo::new(config.number as u32, spec.delay, config.jittered);
+        let loss = Loss::new(spec.loss, config.fails, config.run_seed, config.number);
         let spec = &spec.port;
-        let staged = (setting.classes.is_some() || spec.mark.needs_departure_events())
-            .then(|| EventPort::new(spec, &line, setting));
-        let late = matches!(spec.mark, MarkSpec::StepDequeue { .. }) && staged.is_none();
-        let bound = late.then(LateMark::default);
-        let seat = setting.pool.and_then(|m| PoolShare::new(m, spec, setting.classes));
-        let special = Special { late_mark: bound, event_port: staged, pool_share: seat };
+        let event_port = (config.classes.is_some() || spec.mark.needs_departure_events())
+            .then(|| EventPort::new(spec, &line, config));
+        let late = matches!(spec.mark, MarkSpec::StepDequeue { .. }) && event_port.is_none();
+        let late_mark = late.then(LateMark::default);
+        let pool_share = config.pool.and_then(|m| PoolShare::new(m, spec, config.classes));
+        let special = Special { late_mark, event_port, pool_share };
         let plain_far = special.late_mark.is_none() && special.event_port.is_none();
         let plain = plain_far && special.pool_share.is_none();
-        let aqm = Marker::new(&spec.mark, &line, setting.seed(0));
+        let aqm = Marker::new(&spec.mark, &line, config.seed(0));
         let buffer = Admission::new(&spec.buffer);
         let (room, unmarked) = (buffer.static_limit(), aqm.unmarked_limit());
         Self {
-            far_end: setting.far_end,
+            far_end: config.far_end,
             count_in_service: spec.count_in_service,
             slow_retire: true,
             plain,
@@ -159,36 +159,36 @@ impl Port {
             digest: Digest::new(),
             admit_limit: room.unwrap_or(Limit::NONE),
             unmarked_limit: unmarked.unwrap_or(Limit::NONE),
-            counters: Counters::new(setting.warmup),
+            counters: Counters::new(config.warmup),
             rules: Box::new(Rules { aqm, buffer, loss }),
             special: (!plain).then(|| Box::new(special)),
         }
     }
-    /// Whether all that a packet meets here is in this struct.
+    /// Returns true if all state for an enqueue is in this struct.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.plain
     }
-    /// Whether a packet that arrives at the far end is to be handed over as it is.
+    /// Returns true if an arrival at the far end needs no further processing.
     #[inline]
     pub(crate) const fn is_plain_far(&self) -> bool {
         self.plain_far
     }
-    /// Its number in the whole network.
+    /// Returns its number in the whole network.
     #[inline]
     pub(crate) const fn number(&self) -> u32 {
         self.fifo.port()
     }
-    /// Whether the far end is in another part of the network.
+    /// Returns true if the far end is in another shard.
     #[inline]
     pub(crate) const fn is_cross_shard(&self) -> bool {
         self.cross_shard
     }
-    /// Whether each departure is an event.
+    /// Returns true if each departure is an event.
     pub(crate) fn is_event_port(&self) -> bool {
         self.special.as_ref().is_some_and(|s| s.event_port.is_some())
     }
-    /// The number of the memory that it shares.
+    /// Returns the number of its buffer pool.
     pub(crate) fn pool(&self) -> Option<usize> {
         self.special.as_ref()?.pool_share.as_ref().map(PoolShare::pool)
     }
@@ -198,7 +198,7 @@ impl Port {
     pub(crate) const fn line(&self) -> &Line {
         &self.line
     }
-    /// How long a packet is under way when it has left.
+    /// Returns the propagation delay.
     #[inline]
     pub(crate) const fn delay(&self) -> Duration {
         self.fifo.delay()
@@ -209,7 +209,7 @@ impl Port {
     pub(crate) const fn digest(&self) -> u64 {
         self.digest.value()
     }
-    /// Bytes of memory: this record, its rules, its ring, its histogram, the record of what only some ports have.
+    /// Returns its size in bytes: this struct, its rules, ring, histogram and special state.
     pub(crate) fn memory_bytes(&self) -> usize {
         let special = if self.special.is_some() { size_of::<Special>() } else { 0 };
         size_of::<Self>()
@@ -220,12 +220,12 @@ impl Port {
     }
     pub(crate) fn stats(&self) -> PortStats {
         let mut stats = self.counters.report(self.count_in_service);
-        if let Some(Special { event_port: Some(staged), .. }) = self.special.as_deref() {
-            stats.classes = staged.stats();
+        if let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref() {
+            stats.classes = event_port.stats();
         }
         stats
     }
-    /// Looks back on all departures up to and with `now`.
+    /// Processes all departures up to and including `now`.
     #[expect(clippy::inline_always, reason = "every hop, and a call costs as much as the rest")]
     #[inline(always)]
     pub(crate) fn retire(&mut self, now: Instant) {
@@ -238,8 +238,8 @@ impl Port {
             self.fifo.depart(size);
         }
     }
-    /// Lets pass what leaves before the statistics begin, begins them if it is time, and lets a marker at
-    /// dequeue decide.
+    /// Processes departures before the statistics start, starts them if due, and runs a marker at
+    /// dequeue.
     #[inline(never)]
     fn retire_slow(&mut self, now: Instant) {
         while let Some((at, size)) = self.fifo.next_departure(now) {
@@ -252,7 +252,7 @@ impl Port {
         }
         self.start_stats(now, true);
     }
-    /// Begins the statistics if the warm-up ended before `at`, or (`with` it) at that instant.
+    /// Starts the statistics if the warm-up ended before `at`, or at `at` if `with`.
     fn start_stats(&mut self, at: Instant, with: bool) {
         let warmup = self.counters.warmup();
         if self.counters.counting() || at < warmup || (at == warmup && !with) {
@@ -261,7 +261,7 @@ impl Port {
         self.counters.start(self.fifo.occupancy(self.count_in_service));
         self.slow_retire = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
     }
-    /// The queue at `now`, as the port counts it.
+    /// Returns the queue at `now`, as the port counts it.
     pub(crate) fn queue(&mut self, now: Instant) -> Occupancy {
         self.retire(now);
         self.fifo.occupancy(self.count_in_service)
@@ -271,8 +271,8 @@ impl Port {
         self.retire(at);
         self.counters.advance(at, self.fifo.in_system());
     }
-    /// A packet arrives: memory, also what it finds of the shared one, then marker.
-    /// [`Port::commit`] must follow if it is let in.
+    /// Decides on an arriving packet: admission (own and shared memory), then marker.
+    /// [`Port::commit`] must follow if it is admitted.
     #[expect(clippy::inline_always, reason = "every hop, called from one place")]
     #[inline(always)]
     pub(crate) fn enqueue(
@@ -308,14 +308,14 @@ impl Port {
             EnqueueOutcome::Dropped(_) => DROPPED_BY_MARKER,
         };
         self.digest.update(packet.identity.wrapping_add(code));
-        // Without branches one by one, which nobody could foretell.
+        // Without unpredictable branches.
         let waits = self.count_in_service | (self.fifo.in_system() > 0);
         if waits & !matches!(entered, EnqueueOutcome::Dropped(_)) {
             self.counters.update_max_bytes(found.bytes + u64::from(packet.size));
         }
         entered
     }
-    /// What becomes of a packet that finds this queue, and so much of the shared memory free.
+    /// Decides on a packet that finds this queue and so much free shared memory.
     #[inline(never)]
     fn decide(
         &mut self,
@@ -346,7 +346,7 @@ impl Port {
             AqmVerdict::Drop => EnqueueOutcome::Dropped(DropReason::Marker),
         }
     }
-    /// A packet is lost before it meets the queue.
+    /// Loses a packet before it enters the queue.
     #[cold]
     #[inline(never)]
     fn lose(&mut self, now: Instant, packet: PacketMeta) -> EnqueueOutcome {
@@ -365,16 +365,16 @@ impl Port {
         self.digest.update(now.as_ps());
         self.digest.update(packet.identity.wrapping_add(code));
     }
-    /// When a packet of `size` bytes that takes its place at `now` will have left.
+    /// Returns the departure time of a packet of `size` bytes enqueued at `now`.
     #[inline]
     pub(crate) fn departure_of(&self, now: Instant, size: u32) -> Instant {
         now.max(self.fifo.free_at) + self.line.serialization(size)
     }
-    /// When all that is here now will have left.
+    /// Returns the time at which all packets of `now` have left.
     pub(crate) fn drained_at(&self, now: Instant) -> Instant {
         now.max(self.fifo.free_at)
     }
-    /// The packet that was let in takes its place. True when its arrival is to be scheduled.
+    /// Enqueues an admitted packet. Returns true if its arrival must be scheduled.
     #[inline]
     pub(crate) fn commit(
         &mut self,
@@ -384,13 +384,13 @@ impl Port {
     ) -> bool {
         self.fifo.push(packet, departure, arrival)
     }
-    /// The first packet on its way arrives at the far end.
+    /// Takes the next packet at the far end.
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<LineArrival> {
         self.fifo.arrive()
     }
-    /// Whether a packet of `size` bytes would be admitted while `free` bytes of the shared memory are, the
-    /// port having been brought up to now.
+    /// Returns true if a packet of `size` bytes would be admitted with `free` bytes of shared
+    /// memory. The port must be up to date.
     #[inline]
     pub(crate) fn admits(&self, size: u32, free: u64) -> bool {
         let found = self.fifo.occupancy(self.count_in_service);
@@ -401,38 +401,38 @@ impl Port {
             free,
         })
     }
-    /// The packet that arrives next at the far end.
+    /// Returns the next packet to arrive at the far end.
     #[inline]
     pub(crate) fn next_to_arrive(&self) -> Option<&PacketMeta> {
         self.fifo.next_to_arrive()
     }
-    /// Reads a word of each line of the cache that this struct has for a packet.
+    /// Reads one word of each cache line of this struct that an arrival touches.
     #[inline]
     pub(crate) fn prefetch_far_end(&self) -> u64 {
         self.fifo.prefetch_cursors() ^ self.digest.value() ^ self.counters.prefetch_counters()
     }
-    /// Reads a word of each place outside of this struct that a packet touches which comes here.
+    /// Reads one word of each location outside this struct that an enqueue touches.
     #[inline]
     pub(crate) fn prefetch(&self) -> u64 {
         self.fifo.prefetch() ^ self.counters.prefetch(self.fifo.in_system())
     }
-    /// When the packet on the line leaves.
+    /// Returns the departure time of the packet on the line.
     pub(crate) fn leaves_at(&self) -> Option<Instant> {
         self.fifo.leaves_at()
     }
-    /// Tells the shared memory what its queues hold now.
+    /// Reports the bytes of its queues to the buffer pool.
     #[inline]
-    pub(crate) fn charge(&mut self, memory: &mut BufferPool) {
+    pub(crate) fn charge(&mut self, buffer_pool: &mut BufferPool) {
         let Some(special) = self.special.as_deref_mut() else { return };
-        let Some(seat) = &mut special.pool_share else { return };
-        let Some(staged) = &special.event_port else {
-            return memory.change(&mut seat.first, self.fifo.bytes());
+        let Some(pool_share) = &mut special.pool_share else { return };
+        let Some(event_port) = &special.event_port else {
+            return buffer_pool.change(&mut pool_share.first, self.fifo.bytes());
         };
-        for charge in seat.charges() {
-            memory.change(charge, staged.bytes_held(charge.queue(), self.fifo.bytes()));
+        for charge in pool_share.charges() {
+            buffer_pool.change(charge, event_port.bytes_held(charge.queue(), self.fifo.bytes()));
         }
     }
-    /// Its part in a shared memory.
+    /// Returns its share in a buffer pool.
     pub(crate) fn pool_share(&mut self) -> Option<&mut PoolShare> {
         self.special.as_deref_mut()?.pool_share.as_mut()
     }
@@ -443,7 +443,7 @@ mod tests {
     use super::*;
     use crate::packet::PacketState;
 
-    /// Speed at a thousand hosts hangs on how many lines of the cache a hop touches.
+    /// At a thousand hosts the speed depends on the number of cache lines that a hop touches.
     #[test]
     fn a_port_is_four_cache_lines() {
         assert_eq!((size_of::<Port>(), align_of::<Port>()), (256, 64));

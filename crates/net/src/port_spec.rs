@@ -1,29 +1,29 @@
-//! What an output port is made of: how much it may hold, what marks, which queues it has.
+//! The specification of an output port: buffer, marker and queues.
 
 use std::num::NonZeroU32;
 
 use lowtide_units::{Bytes, Duration, Fraction};
 
-/// A length of queue, in the unit in which a threshold was given.
+/// A queue length, in the unit of the given threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Count {
-    /// Packets, whatever their size.
+    /// Packets of any size.
     Packets(u64),
-    /// Bytes of IP packets, framing not counted.
+    /// Bytes of IP packets, framing excluded.
     Bytes(Bytes),
 }
 
-/// An exact ratio, not negative: a quarter, two.
+/// An exact non-negative ratio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ratio {
-    /// Above the line.
+    /// Numerator.
     pub num: u32,
-    /// Below it.
+    /// Denominator.
     pub den: NonZeroU32,
 }
 
 impl Ratio {
-    /// `num / den`; `None` if `den` is zero.
+    /// Returns `num / den`; `None` if `den` is zero.
     pub const fn new(num: u32, den: u32) -> Option<Self> {
         match NonZeroU32::new(den) {
             Some(den) => Some(Self { num, den }),
@@ -32,39 +32,39 @@ impl Ratio {
     }
 }
 
-/// How much a queue may hold.
+/// The capacity of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BufferSpec {
-    /// As much as comes.
+    /// Unlimited.
     Unlimited,
-    /// A fixed share of its own.
+    /// A fixed size per queue.
     Static(Count),
-    /// A dynamic threshold over the memory that the switch's queues share
-    /// ([`crate::SwitchSpec::memory`]); see `buffer/dynamic.rs` for what is counted.
+    /// A dynamic threshold over the memory shared by the switch's queues
+    /// ([`crate::SwitchSpec::memory`]); `buffer/dynamic.rs` defines the counting.
     Dynamic {
-        /// A queue may hold this times the free shared memory.
+        /// A queue may hold `alpha` times the free shared memory.
         alpha: Ratio,
-        /// What is always the queue's own, taken out of what is shared.
+        /// Bytes reserved for the queue, not part of the shared region.
         reserved: Bytes,
     },
 }
 
-/// What a marker does with a packet that is not ECN-capable.
+/// The treatment of packets that are not ECN-capable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum NotEct {
-    /// Let it pass.
+    /// Forward them.
     #[default]
     Ignore,
-    /// Drop it (what RFC 8257 §5 warns of).
+    /// Drop them (RFC 8257 §5 warns of this).
     Drop,
 }
 
-/// How a marker that could do either tells senders.
+/// The signal of a marker that can mark or drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CongestionSignal {
-    /// It sets CE; packets that are not ECN-capable are treated as this says.
+    /// Sets CE; packets that are not ECN-capable are treated as given.
     Mark(NotEct),
-    /// It drops, whatever the packet's codepoint.
+    /// Drops the packet, whatever its codepoint.
     Drop,
 }
 
@@ -73,43 +73,42 @@ pub enum CongestionSignal {
 pub enum MarkSpec {
     /// None: drop-tail.
     None,
-    /// Mark an arriving packet when the queue it finds is longer than `k` (DCTCP §3.1).
+    /// Marks an arriving packet if the queue that it finds exceeds `k` (DCTCP §3.1).
     Step {
         /// The threshold K.
         k: Count,
-        /// What happens to packets that are not ECN-capable.
+        /// The treatment of packets that are not ECN-capable.
         not_ect: NotEct,
     },
-    /// Mark a packet when the queue that it leaves behind, as the line begins to send it, is longer
-    /// than `k`.
+    /// Marks a packet if the queue that remains at the start of its transmission exceeds `k`.
     StepDequeue {
         /// The threshold K.
         k: Count,
-        /// What happens to packets that are not ECN-capable.
+        /// The treatment of packets that are not ECN-capable.
         not_ect: NotEct,
     },
-    /// Mark by a virtual queue that is slower than the line (HULL). Not for a class.
+    /// Marks by a virtual queue that is slower than the line (HULL). Not for a class.
     Phantom {
         /// Its threshold.
         k: Bytes,
-        /// The share of the line's rate at which it drains.
+        /// Its drain rate as a fraction of the line rate.
         gamma: Fraction,
-        /// What happens to packets that are not ECN-capable.
+        /// The treatment of packets that are not ECN-capable.
         not_ect: NotEct,
     },
-    /// Random early detection by an average of the queue.
+    /// Random early detection by an average queue length.
     Red(RedSpec),
     /// Controlled delay (RFC 8289).
     CoDel(CoDelSpec),
     /// A proportional-integral controller of the queue (Hollot et al.).
     Pi(PiSpec),
-    /// The controller of the time in the queue (RFC 8033).
+    /// PIE, the controller of queueing delay (RFC 8033).
     Pie(PieSpec),
 }
 
 impl MarkSpec {
-    /// The name of the marker in its registry, if it sets CE; `None` for one that drops what it chooses,
-    /// and without a marker.
+    /// Returns the registry name of the marker if it sets CE; `None` if it drops, or if there is no
+    /// marker.
     pub const fn sets_ce(&self) -> Option<&'static str> {
         let (name, signal) = match self {
             Self::None => return None,
@@ -127,8 +126,8 @@ impl MarkSpec {
         }
     }
 
-    /// Whether it may drop a packet that has its place in the queue already, or needs to see the queue
-    /// at times of its own: such a port takes two events per packet.
+    /// Returns true if the marker may drop enqueued packets or needs periodic updates. Such a port
+    /// takes two events per packet.
     pub(crate) const fn needs_departure_events(&self) -> bool {
         matches!(
             self,
@@ -143,17 +142,18 @@ impl MarkSpec {
 /// Random early detection (Floyd and Jacobson 1993).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedSpec {
-    /// Below this average nothing is marked.
+    /// No packet is marked below this average.
     pub min: Count,
-    /// From this average on everything is, unless `gentle`. In the unit of `min`, and above it.
+    /// All packets are marked from this average on, unless `gentle`. In the unit of `min`, above
+    /// it.
     pub max: Count,
     /// The probability just below `max`; 0 to 1.
     pub max_p: Fraction,
-    /// The average takes in 2^-`weight` of each new length; 0 (no average) to 24.
+    /// The weight of a new length in the average is 2^-`weight`; 0 (no average) to 24.
     pub weight: u8,
-    /// Above `max` the probability goes from `max_p` to one, at twice `max`, instead of jumping there.
+    /// Above `max` the probability rises from `max_p` to one at twice `max`, instead of jumping.
     pub gentle: bool,
-    /// IP bytes of a typical packet, by which the average decays while the line is idle.
+    /// IP bytes of a typical packet, for the decay of the average while the line is idle.
     pub mean_packet: Bytes,
     /// Mark or drop.
     pub signal: CongestionSignal,
@@ -162,9 +162,9 @@ pub struct RedSpec {
 /// Controlled delay (RFC 8289).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoDelSpec {
-    /// The time in the queue that is acceptable.
+    /// The acceptable queueing delay.
     pub target: Duration,
-    /// How long it may be exceeded before the first signal; not zero.
+    /// Time above target before the first signal; not zero.
     pub interval: Duration,
     /// Mark or drop.
     pub signal: CongestionSignal,
@@ -173,81 +173,81 @@ pub struct CoDelSpec {
 /// The proportional-integral controller (Hollot, Misra, Towsley, Gong 2001).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PiSpec {
-    /// What the error of now adds to the probability, per packet.
+    /// Weight of the current error in the probability, per packet.
     pub a: Fraction,
-    /// What the error of a period ago takes off, per packet; below `a`.
+    /// Weight of the error one period ago, subtracted, per packet; below `a`.
     pub b: Fraction,
-    /// The length that the queue is to have, in packets.
+    /// The target queue length in packets.
     pub q_ref: u64,
-    /// The time between two updates; not zero.
+    /// The update period; not zero.
     pub period: Duration,
     /// Mark or drop.
     pub signal: CongestionSignal,
 }
 
-/// The controller of the time in the queue (RFC 8033).
+/// PIE, the controller of queueing delay (RFC 8033).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PieSpec {
-    /// The time in the queue that is wished (`QDELAY_REF`).
+    /// The target queueing delay (`QDELAY_REF`).
     pub target: Duration,
-    /// The time between two updates (`T_UPDATE`); not zero.
+    /// The update period (`T_UPDATE`); not zero.
     pub period: Duration,
-    /// What a second above the target adds to the probability at each update.
+    /// Increase of the probability per update and second above the target.
     pub alpha: Ratio,
-    /// What a second more than at the last update adds.
+    /// Increase of the probability per second of delay growth since the last update.
     pub beta: Ratio,
-    /// How long nothing is chosen after the queue was calm (`MAX_BURST`).
+    /// Time without signals after the queue was calm (`MAX_BURST`).
     pub burst: Duration,
-    /// From this probability on chosen packets are dropped (`MARK_ECNTH`).
+    /// Above or at this probability chosen packets are dropped (`MARK_ECNTH`).
     pub mark_limit: Fraction,
-    /// IP bytes of a typical packet: a queue of two is left alone.
+    /// IP bytes of a typical packet; a queue of two is exempt.
     pub mean_packet: Bytes,
     /// Mark or drop.
     pub signal: CongestionSignal,
 }
 
-/// When a class is served.
+/// The service discipline of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Service {
-    /// Before all classes that stand behind it in the list, and before all of [`Service::Dwrr`].
+    /// Before all classes after it in the list, and before all of [`Service::Dwrr`].
     Strict,
-    /// In turns, by deficit weighted round robin, when no strict class has a packet.
+    /// By deficit weighted round robin, when no strict class has a packet.
     Dwrr {
-        /// IP bytes per turn; not zero.
+        /// IP bytes per round; not zero.
         quantum: Bytes,
     },
 }
 
-/// One of several queues in front of one line.
+/// One of several queues of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassSpec {
-    /// When it is served.
+    /// The service discipline.
     pub service: Service,
-    /// What it may hold.
+    /// The buffer.
     pub buffer: BufferSpec,
-    /// Its marker, by its own queue.
+    /// The marker, by its own queue.
     pub mark: MarkSpec,
 }
 
-/// The place of a list of classes in [`crate::Blueprint::class_sets`].
+/// Index of a class list in [`crate::Blueprint::class_sets`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ClassSet(pub u32);
 
-/// One output port: the queue, or the queues, in front of a line.
+/// One output port: the queue or queues of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortSpec {
-    /// Admission. [`BufferSpec::Unlimited`] where there are classes: theirs counts.
+    /// Admission. [`BufferSpec::Unlimited`] with classes, which have their own.
     pub buffer: BufferSpec,
-    /// Marking. [`MarkSpec::None`] where there are classes.
+    /// Marking. [`MarkSpec::None`] with classes.
     pub mark: MarkSpec,
-    /// Whether "queue", for K and for static admission, counts the packet on the line.
+    /// True if the queue, for K and static admission, includes the packet on the line.
     pub count_in_service: bool,
-    /// Several queues instead of one, chosen by [`crate::Packet::class`]. Only at switches.
+    /// Several queues, chosen by [`crate::Packet::class`]. Only at switches.
     pub classes: Option<ClassSet>,
 }
 
 impl PortSpec {
-    /// A host's own port: unlimited, unmarked.
+    /// A host port: unlimited, unmarked.
     pub const NIC: Self = Self {
         buffer: BufferSpec::Unlimited,
         mark: MarkSpec::None,

@@ -1,9 +1,8 @@
-//! What becomes of the packets of chosen connections at every port, for traces.
+//! Traces of the packets of chosen connections at every port.
 //!
-//! Contract: it looks and changes nothing, neither the run nor its digest; a network that is not
-//! watched pays one branch per hop. A port is watched from the first packet of a chosen connection on
-//! that comes to it; from then on every packet there is noted, because those of others are what the
-//! chosen ones wait for.
+//! Contract: tracing changes neither the run nor its digest; an untraced network pays one branch
+//! per hop. A port is traced from the first packet of a chosen connection on. From then on every
+//! packet there is recorded, because the chosen ones wait for the others.
 
 use lowtide_units::Instant;
 
@@ -12,76 +11,76 @@ use crate::aqm::AqmVerdict;
 use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
 use crate::packet::PacketId;
 
-/// What a port decided about a packet, and which of its parts did.
+/// The outcome at a port, and the component that decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HopOutcome {
-    /// It took the packet in as it was.
+    /// Enqueued unmarked.
     Queued,
     /// The marker set CE.
     Marked,
-    /// The buffer had no room.
+    /// The buffer was full.
     DroppedByBuffer,
     /// The marker dropped it.
     DroppedByMarker,
-    /// The line lost it, at random or because its link failed.
+    /// The line lost it, at random or by a link failure.
     Lost,
 }
 
 /// One packet at one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HopRecord {
-    /// When it came.
+    /// Arrival time.
     pub at: Instant,
     /// Number of the port.
     pub port: u32,
-    /// Number of the packet, counted from one over the packets of chosen connections; zero for others.
+    /// Number of the packet, counted from one over the packets of chosen connections; zero for
+    /// others.
     pub packet: u64,
-    /// [`crate::Packet::src_conn`] of it.
+    /// Its [`crate::Packet::src_conn`].
     pub src_conn: u32,
     /// Its IP bytes.
     pub size: u32,
     /// The queue that it found, as the port counts it.
     pub backlog: Occupancy,
-    /// What became of it.
+    /// The outcome.
     pub decision: HopOutcome,
-    /// When the line begins to send it; `at` for one that was dropped, or when the marker dropped it at
-    /// the head of the queue.
+    /// Start of transmission; `at` for a packet that was dropped on arrival. If the marker dropped
+    /// it at the head of the queue, the time of that drop.
     pub start: Instant,
-    /// When the line has sent it; as `start` for one that was dropped. Of a packet that still waits at
-    /// the end of the run in a port with classes or drops at dequeue, both are as if it did not wait.
+    /// End of transmission; equals `start` for a dropped packet. For a packet that still waits at
+    /// the end of the run, at a port with departure events, both are as if it did not wait.
     pub departure: Instant,
 }
 
-/// Who is watched, and what was seen.
+/// The traced connections and the records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PortTracer {
-    /// By number of the connection.
+    /// By connection number.
     conns: Vec<bool>,
-    /// By number of the port.
+    /// By port number.
     ports: Vec<bool>,
-    /// Number and connection of each packet under way, by its place in the pool.
+    /// Number and connection of each packet in flight, by pool slot.
     in_flight: Vec<(u64, u32)>,
     given: u64,
-    /// The packet that entered the network last.
+    /// The last packet sent.
     last: u64,
-    passages: Vec<HopRecord>,
-    /// The last passage of each packet under way, by its place in the pool; `usize::MAX` if nobody
-    /// noted it.
+    records: Vec<HopRecord>,
+    /// The latest record of each packet in flight, by pool slot; `usize::MAX` if there is none.
     latest: Vec<usize>,
 }
 
 impl PortTracer {
     pub(crate) fn new(conns: &[u32], ports: usize) -> Self {
         let most = conns.iter().max().map_or(0, |c| *c as usize + 1);
-        let mut watch =
+        let mut tracer =
             Self { conns: vec![false; most], ports: vec![false; ports], ..Self::default() };
         for conn in conns {
-            watch.conns[*conn as usize] = true;
+            tracer.conns[*conn as usize] = true;
         }
-        watch
+        tracer
     }
 
-    /// A packet of `src_conn` enters the network.
+    /// Registers a packet of `src_conn` that is sent.
     pub(crate) fn on_send(&mut self, id: PacketId, src_conn: u32) {
         let chosen = self.conns.get(src_conn as usize).is_some_and(|c| *c);
         self.given += u64::from(chosen);
@@ -92,13 +91,13 @@ impl PortTracer {
         self.in_flight[id.index()] = (self.last, src_conn);
     }
 
-    /// A packet has reached its host; its number.
+    /// Returns the number of a packet at its host.
     pub(crate) fn trace_id(&self, id: PacketId) -> u64 {
         self.in_flight.get(id.index()).map_or(0, |u| u.0)
     }
 
-    /// A packet of `size` bytes came to `port`; `service` is how long the line needs for it. When it leaves,
-    /// if it does.
+    /// Records a packet of `size` bytes at `port`; `service` is its serialisation time. Its
+    /// departure, unless it is dropped, follows from that.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_enqueue(
@@ -115,7 +114,7 @@ impl PortTracer {
         if id.index() >= self.latest.len() {
             self.latest.resize(id.index() + 1, usize::MAX);
         }
-        self.latest[id.index()] = if *watched { self.passages.len() } else { usize::MAX };
+        self.latest[id.index()] = if *watched { self.records.len() } else { usize::MAX };
         if !*watched {
             return;
         }
@@ -130,7 +129,7 @@ impl PortTracer {
             EnqueueOutcome::Dropped(_) => (at, at),
             _ => (Instant::from_ps(departure.as_ps().saturating_sub(service.as_ps())), departure),
         };
-        let passage = HopRecord {
+        let record = HopRecord {
             at,
             port,
             packet,
@@ -141,10 +140,10 @@ impl PortTracer {
             start,
             departure,
         };
-        self.passages.push(passage);
+        self.records.push(record);
     }
 
-    /// The line begins to send a packet, or its marker drops it there, at `at`.
+    /// Records the start of transmission, or a drop at the head of the queue, at `at`.
     #[cold]
     pub(crate) fn on_dequeue(
         &mut self,
@@ -153,30 +152,30 @@ impl PortTracer {
         departure: Instant,
         verdict: AqmVerdict,
     ) {
-        let Some(passage) = self.latest(id) else { return };
-        passage.start = at;
-        passage.departure = departure;
+        let Some(record) = self.latest(id) else { return };
+        record.start = at;
+        record.departure = departure;
         match verdict {
             AqmVerdict::Forward => {}
-            AqmVerdict::Mark => passage.decision = HopOutcome::Marked,
+            AqmVerdict::Mark => record.decision = HopOutcome::Marked,
             AqmVerdict::Drop => {
-                passage.decision = HopOutcome::DroppedByMarker;
-                passage.departure = at;
+                record.decision = HopOutcome::DroppedByMarker;
+                record.departure = at;
             }
         }
     }
 
-    /// A packet was marked on its way out of the port.
+    /// Records a mark at dequeue.
     #[cold]
     pub(crate) fn on_mark(&mut self, id: PacketId) {
-        if let Some(passage) = self.latest(id) {
-            passage.decision = HopOutcome::Marked;
+        if let Some(record) = self.latest(id) {
+            record.decision = HopOutcome::Marked;
         }
     }
 
     fn latest(&mut self, id: PacketId) -> Option<&mut HopRecord> {
         let &at = self.latest.get(id.index())?;
-        self.passages.get_mut(at)
+        self.records.get_mut(at)
     }
 
     pub(crate) const fn last(&self) -> u64 {
@@ -184,6 +183,6 @@ impl PortTracer {
     }
 
     pub(crate) fn into_hop_records(self) -> Vec<HopRecord> {
-        self.passages
+        self.records
     }
 }

@@ -1,7 +1,7 @@
-//! Switches that there are, as data: ports, memory, how it is shared, whether they mark.
+//! Profiles of real switches: ports, memory, sharing, ECN support.
 //!
-//! What a maker does not publish is reconstructed from what a paper measured, and `source` says so.
-//! All sizes of memory are binary, as memories are: the 4 MB of DCTCP table 1 are 4 x 2^20 B.
+//! Values that a vendor does not publish are reconstructed from measurements in papers; `source`
+//! says which. Memory sizes are binary: the 4 MB of DCTCP table 1 are 4 x 2^20 B.
 
 use lowtide_units::{Bytes, Rate};
 
@@ -10,46 +10,46 @@ use crate::port_spec::{BufferSpec, Ratio};
 /// Ports of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports {
-    /// How many.
+    /// Number of ports.
     pub count: u32,
     /// Their rate.
     pub rate: Rate,
 }
 
-/// A switch that there is.
+/// A real switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SwitchProfile {
     /// Name in kebab case.
     pub name: &'static str,
-    /// One line on what it is.
+    /// A one-line summary.
     pub summary: &'static str,
     /// Its ports.
     pub ports: &'static [Ports],
-    /// The memory that they share, or that each group of them does.
+    /// The shared memory, per group of ports if there are several.
     pub memory: Bytes,
-    /// How many ports share one memory; `None`: all.
+    /// Ports per memory; `None`: all.
     pub ports_per_memory: Option<u32>,
-    /// The factor of the dynamic threshold, the same for each port.
+    /// The dynamic threshold factor of each port.
     pub alpha: Ratio,
-    /// What each port has for itself.
+    /// Bytes reserved per port.
     pub reserved: Bytes,
-    /// Whether it can mark.
+    /// True if it can mark.
     pub ecn: bool,
-    /// Where this is from, and what of it is reconstructed.
+    /// The source, and the values that are reconstructed.
     pub source: &'static str,
 }
 
 impl SwitchProfile {
-    /// The admission rule of its ports.
+    /// Returns the admission rule of its ports.
     pub const fn buffer(&self) -> BufferSpec {
         BufferSpec::Dynamic { alpha: self.alpha, reserved: self.reserved }
     }
-    /// Ports of all kinds.
+    /// Returns the number of ports of all kinds.
     pub fn port_count(&self) -> u32 {
         self.ports.iter().map(|p| p.count).sum()
     }
-    /// What each of `busy` ports that share one memory may hold when all others are empty:
-    /// `alpha B / (1 + alpha n)` of what is shared, and what is reserved.
+    /// Returns the capacity of each of `busy` ports of one memory if the others are empty: `alpha B
+    /// / (1 + alpha n)` of the shared region, plus the reserved bytes.
     pub fn share(&self, busy: u32) -> Bytes {
         let sharing = self.ports_per_memory.unwrap_or_else(|| self.port_count());
         let reserved = self.reserved.as_u64();
@@ -60,7 +60,7 @@ impl SwitchProfile {
     }
 }
 
-/// All of them, by name.
+/// All profiles, by name.
 pub static PROFILES: &[SwitchProfile] = &[
     SwitchProfile {
         name: "cat4948",
@@ -122,7 +122,7 @@ pub static PROFILES: &[SwitchProfile] = &[
     },
 ];
 
-/// The switch of that name.
+/// Returns the profile with that name.
 pub fn find(name: &str) -> Option<&'static SwitchProfile> {
     PROFILES.iter().find(|p| p.name == name)
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_found_by_name_and_says_where_it_is_from() {
+    fn each_is_found_by_name_and_has_a_source() {
         assert!(PROFILES.is_sorted_by_key(|p| p.name));
         for profile in PROFILES {
             assert_eq!(find(profile.name), Some(profile));
@@ -160,10 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_port_may_take() {
+    fn share_matches_the_formula() {
         let share = |name: &str, busy| find(name).map(|p| p.share(busy).as_u64());
         assert_eq!(share("triumph", 1), Some(699_050));
-        // 4 MiB / 5 / (1 + 10/5): ten ports at once take a half of the memory and a sixth more.
+        // 4 MiB / 5 / (1 + 10/5): ten busy ports take 2/3 of the memory.
         assert_eq!(share("triumph", 10), Some(279_620));
         assert_eq!(share("cat4948", 1), Some(11_184_810));
         assert_eq!(share("nexus-3548", 1), Some(3 << 20));

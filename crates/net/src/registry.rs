@@ -1,17 +1,17 @@
-//! What a registered file (a marker, an admission rule, a topology) says of itself.
+//! Descriptions of registered files: markers, admission rules, topologies.
 //!
-//! The scenario reader, the command line and the documentation read these; nothing here runs.
+//! The scenario reader, the command line and the documentation read them; nothing here runs.
 
 /// One registered file.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryEntry {
     /// Name in kebab case, as people write it.
     pub name: &'static str,
-    /// One line on what it does.
+    /// A one-line summary.
     pub summary: &'static str,
-    /// Where it is specified.
+    /// Its specification.
     pub spec: &'static str,
-    /// What can be set.
+    /// Its parameters.
     pub params: &'static [Param],
 }
 
@@ -20,30 +20,30 @@ pub struct RegistryEntry {
 pub struct Param {
     /// Name in kebab case.
     pub name: &'static str,
-    /// What it is written as.
+    /// Its notation.
     pub kind: ParamFormat,
-    /// The default as people would write it; `None` where it must be given.
+    /// The default in user notation; `None` if it is required.
     pub default: Option<&'static str>,
     /// One sentence.
     pub doc: &'static str,
 }
 
-/// How a parameter is written.
+/// The notation of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParamFormat {
-    /// A length of queue: `"20 pkt"` or `"30 kB"`.
+    /// A queue length: `"20 pkt"` or `"30 kB"`.
     Length,
     /// A rate: `"10 Gbit/s"`.
     Rate,
-    /// A whole number: `9`.
+    /// An integer: `9`.
     Number,
     /// A ratio: `"1/4"`, `"2"`.
     Ratio,
     /// An amount of data: `"4 MB"`.
     Size,
-    /// A span: `"5 us"`.
+    /// A duration: `"5 us"`.
     Duration,
-    /// A share: `"95 %"`.
+    /// A fraction: `"95 %"`.
     Share,
     /// One of these names.
     Choice(&'static [&'static str]),
@@ -51,7 +51,7 @@ pub enum ParamFormat {
     Hosts,
     /// A list of switches.
     Switches,
-    /// A list of links: two ends by name, a rate, a delay.
+    /// A list of links: two node names, a rate, a delay.
     Links,
     /// The links of one layer of a tree: rate, delay, and the port of each switch on them.
     Layer,

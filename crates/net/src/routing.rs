@@ -1,51 +1,51 @@
-//! What can be said of routes: how packets spread over equal ways, and which links fail.
+//! Routing options: the choice among equal-cost paths, and link failures.
 
 use lowtide_units::{Duration, Instant};
 
-/// Which of several equally short ways a packet takes. Every link counts one.
+/// The choice among several shortest paths. Every link counts one.
 ///
-/// At each switch a packet has a set of next links: all that lie on a shortest way to the switch of its
-/// destination. They differ in how one of the set is taken.
+/// At each switch a packet has a set of next links: all that are on a shortest path to the switch
+/// of its destination. The variants differ in the choice from this set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Routing {
-    /// Always the one with the lowest number.
+    /// Always the lowest number.
     #[default]
     Single,
-    /// By a hash of source and destination host and of both ports (the protocol is TCP always), so
-    /// that all packets of one direction of a connection take one way. When a link fails or comes back,
-    /// flows may move between any of the others too, as in a switch without resilient hashing.
+    /// By a hash of both hosts and both ports (the protocol is always TCP), so that all packets of
+    /// one direction of a connection take one path. When a link fails or comes back, flows may also
+    /// move between the other links, as in a switch without resilient hashing.
     Ecmp {
-        /// False: each switch has a salt of its own, derived from the seed of the run. True: all have
-        /// the same one, also from that seed, the fault in which switches one behind the other choose
-        /// alike: of `n` equal links of the second switch the packets that the first sent over its
-        /// link `i` of `n` all take link `i`.
+        /// False: each switch has its own salt, derived from the seed of the run. True: all
+        /// switches have the same salt, also from that seed. Successive switches then choose alike
+        /// (hash polarisation): with `n` equal links each, packets from link `i` of the first
+        /// switch all take link `i` of the second.
         polarised: bool,
     },
-    /// Each packet by itself, in rounds: of a set of `n` links each carries one of every `n` packets,
-    /// in a rotation whose start is drawn anew for each round, per switch. So packets spread evenly
-    /// and data and ACKs that alternate do not each stick to one link. Reorders.
+    /// Per packet, in rounds: of a set of `n` links each carries one of every `n` packets. The
+    /// rotation starts at a random link per round and switch. So packets spread evenly, and
+    /// alternating data and ACKs do not each stick to one link. Reorders.
     Spray,
 }
 
-/// A link that fails, in both directions, and may come back.
+/// A failure of a link in both directions, and its repair.
 ///
-/// From `down_at` until `up_at` both lines are dead. Of what the link held at `down_at`, what had come
-/// off the line by then arrives. Lost are the packets in flight, the one being sent and all in the
-/// queue of either port, and so is each packet that comes to the ports before `up_at`
-/// ([`crate::PortStats::cut`] counts them all). A port finishes sending what it has begun, to nobody.
-/// A packet that comes in the very picosecond of either change may meet it or not.
+/// Both lines are down from `down_at` until `up_at`. Packets that had left the line by `down_at`
+/// arrive. Packets in flight, in transmission and in the queue of either port are lost. So is each
+/// packet that arrives at the ports before `up_at`. [`crate::PortStats::link_down_drops`] counts
+/// them all. A port finishes a transmission in progress, but the packet is lost. A packet that
+/// arrives in the picosecond of a change may be affected or not.
 ///
-/// Routes follow the state of the link `detect` later: until then packets are sent into a dead link,
-/// or keep away from one that works again. A packet to which a switch then has no way is dropped
+/// Routes follow the link state after `detect`. Until then packets are sent into a link that is
+/// down, or avoid one that is up. A switch without a route drops the packet
 /// ([`crate::Network::no_route_drops`] counts them).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// Number of the link in [`crate::Blueprint::links`].
     pub link: usize,
-    /// When it fails.
+    /// Time of the failure.
     pub down_at: Instant,
-    /// When it works again, later than `down_at`; `None` for never.
+    /// Time of the repair, after `down_at`; `None` for never.
     pub up_at: Option<Instant>,
-    /// How long routes take to follow.
+    /// Delay until routes follow.
     pub detect: Duration,
 }

@@ -1,9 +1,8 @@
-//! The order in which a port serves its packets. First in, first out here;
-//! `classes` chooses among several queues.
+//! The service order of a port. First in, first out here; `classes` chooses among several queues.
 //!
-//! With constant rate and nothing that overtakes, the departure of a packet is known when it takes
-//! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end
-//! of a transmission; it looks back on departures when the next thing happens to it.
+//! With constant rate and without overtaking, the departure of a packet is known at enqueue:
+//! `max(now, free_at)` plus its serialisation time. So a port needs no event for the end of a
+//! transmission: it processes past departures when its next event happens.
 
 mod classes;
 mod link_failure;
@@ -16,7 +15,7 @@ pub(crate) use self::classes::ClassScheduler;
 
 use crate::packet::PacketMeta;
 
-/// A length of queue in both units.
+/// A queue length in both units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// Packets.
@@ -25,7 +24,7 @@ pub struct Occupancy {
     pub bytes: u64,
 }
 
-/// One packet between its place in the queue and the far end of the line.
+/// A packet between enqueue and the far end of the line.
 #[derive(Clone, Copy, Debug, Default)]
 struct FifoEntry {
     departure: Instant,
@@ -36,43 +35,42 @@ struct FifoEntry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LineArrival {
     pub(crate) packet: PacketMeta,
-    /// When its last bit left this end.
+    /// Time when its last bit left this end.
     pub(crate) departure: Instant,
-    /// When the next packet arrives, if one is under way.
+    /// Arrival time of the next packet in flight, if any.
     pub(crate) next: Option<Instant>,
 }
 
-/// When packets arrive that are under way, where that is not a matter of the line.
+/// Arrival times that do not follow from the propagation delay.
 #[derive(Clone, Debug, Default)]
 struct Late {
     arrivals: VecDeque<Instant>,
 }
 
-/// First in, first out: one ring of packets from their place in the queue to the far end of the
-/// line, with a cursor for departures and one for arrivals at the far end.
+/// A FIFO queue: one ring of packets from enqueue to the far end of the line, with a cursor for
+/// departures and one for arrivals.
 ///
-/// The cursors move apart: arrivals are events, departures are noticed when someone asks for the
-/// queue, so either may be ahead. Neither passes `tail`. Positions count up from where the ring last was
-/// empty: an empty ring begins anew at its start, so that a port that is seldom busy touches few lines
-/// of the cache.
+/// The cursors are independent: arrivals are events, departures are processed on demand, so either
+/// may be ahead. Neither passes `tail`. Positions count from the last time that the ring was empty.
+/// An empty ring restarts at index zero, so that a rarely busy port touches few cache lines.
 ///
-/// A packet arrives `delay` after it departed. Where that is not so, arrivals stand in a list of their own.
+/// A packet arrives `delay` after its departure; otherwise arrivals have a separate list.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Fifo {
     /// Length zero or a power of two.
     ring: Box<[FifoEntry]>,
-    /// The next to arrive at the far end.
+    /// The next packet to arrive at the far end.
     head: u32,
     /// The packet on the line, if before `tail`.
     line: u32,
-    /// Where the next packet goes.
+    /// The next free position.
     tail: u32,
-    /// The number of the port, which stands here because there is room on the first line of the cache.
+    /// The port number; stored here because the first cache line has room.
     port: u32,
     delay: Duration,
     late: Option<Box<Late>>,
-    /// When the line has sent all there is.
+    /// The time when the line becomes free.
     pub(crate) free_at: Instant,
     /// IP bytes that have not departed.
     bytes: u64,
@@ -81,13 +79,13 @@ pub(crate) struct Fifo {
 }
 
 impl Fifo {
-    /// Positions above this are counted anew.
+    /// Positions above this are renumbered.
     const HIGH: u32 = u32::MAX / 2;
-    /// Bytes that a packet touches which arrives at the far end.
+    /// Bytes that an arrival at the far end touches.
     #[cfg(test)]
     pub(crate) const WITHIN_FIRST_LINE: usize = std::mem::offset_of!(Self, free_at);
 
-    /// Nothing on a line of that delay; `late` if packets may arrive later than that.
+    /// Returns an empty queue with that propagation delay; `late` if packets may arrive later.
     pub(crate) fn new(port: u32, delay: Duration, late: bool) -> Self {
         Self {
             ring: Box::default(),
@@ -106,17 +104,17 @@ impl Fifo {
     fn entry(&self, position: u32) -> &FifoEntry {
         &self.ring[position as usize & (self.ring.len() - 1)]
     }
-    /// The number of the port.
+    /// Returns the port number.
     #[inline]
     pub(crate) const fn port(&self) -> u32 {
         self.port
     }
-    /// Packets that have not departed, the one on the line included.
+    /// Returns the packets that have not departed, including the one on the line.
     #[inline]
     pub(crate) const fn in_system(&self) -> usize {
         (self.tail - self.line) as usize
     }
-    /// The length of the queue, with the packet on the line or without.
+    /// Returns the queue length, including the packet on the line if `with_line`.
     #[inline]
     pub(crate) fn occupancy(&self, with_line: bool) -> Occupancy {
         let packets = self.tail - self.line;
@@ -127,32 +125,32 @@ impl Fifo {
             Occupancy { packets: packets - 1, bytes: self.bytes - sending }
         }
     }
-    /// The size of the packet on the line and when it leaves, if that is not after `now`.
+    /// Returns size and departure time of the packet on the line if it leaves at or before `now`.
     #[inline]
     pub(crate) fn next_departure(&self, now: Instant) -> Option<(Instant, u32)> {
         if self.line == self.tail {
             return None;
         }
-        let place = self.entry(self.line);
-        (place.departure <= now).then_some((place.departure, place.packet.size))
+        let entry = self.entry(self.line);
+        (entry.departure <= now).then_some((entry.departure, entry.packet.size))
     }
-    /// The packet on the line, of `size` bytes, has left.
+    /// Records the departure of the packet on the line, of `size` bytes.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) {
         self.bytes -= u64::from(size);
         self.line += 1;
     }
-    /// IP bytes that have not departed, the packet on the line included.
+    /// Returns the IP bytes that have not departed, including the packet on the line.
     #[inline]
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// When the packet on the line leaves.
+    /// Returns the departure time of the packet on the line.
     #[inline]
     pub(crate) fn leaves_at(&self) -> Option<Instant> {
         (self.line < self.tail).then(|| self.entry(self.line).departure)
     }
-    /// When the next packet arrives at the far end.
+    /// Returns the next arrival time at the far end.
     #[inline]
     pub(crate) fn arrives_at(&self) -> Option<Instant> {
         if self.head == self.tail {
@@ -163,22 +161,22 @@ impl Fifo {
             Some(late) => late.arrivals.front().copied(),
         }
     }
-    /// Bytes of memory behind this record.
+    /// Returns the bytes allocated outside this struct.
     pub(crate) fn memory_bytes(&self) -> usize {
         let late = self.late.as_ref().map_or(0, |late| late.arrivals.capacity());
         size_of_val(&*self.ring) + late * size_of::<Instant>()
     }
-    /// How many have left so far.
+    /// Returns the number of departures so far.
     pub(crate) const fn departures(&self) -> u64 {
         self.before + self.line as u64
     }
-    /// How long a packet is under way when it has left.
+    /// Returns the propagation delay.
     #[inline]
     pub(crate) const fn delay(&self) -> Duration {
         self.delay
     }
-    /// Adds a packet at the end; true when it is the only one between here and the far end. `arrival` is
-    /// the departure and the delay, where it was not said that packets may be late.
+    /// Enqueues a packet. Returns true if it is the only one between here and the far end.
+    /// `arrival` is departure plus delay, unless `late` was set.
     #[expect(clippy::inline_always, reason = "every hop, and two callers")]
     #[inline(always)]
     pub(crate) fn push(
@@ -205,7 +203,7 @@ impl Fifo {
         self.tail += 1;
         self.tail - self.head == 1
     }
-    /// Takes the packet that arrives at the far end, and says when the next one will.
+    /// Takes the packet that arrives at the far end, with the next arrival time.
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<LineArrival> {
         if self.head == self.tail {
@@ -218,34 +216,34 @@ impl Fifo {
         }
         Some(LineArrival { packet, departure, next: self.arrives_at() })
     }
-    /// The packet that arrives next at the far end.
+    /// Returns the next packet to arrive at the far end.
     #[inline]
     pub(crate) fn next_to_arrive(&self) -> Option<&PacketMeta> {
         (self.head < self.tail).then(|| &self.entry(self.head).packet)
     }
-    /// Reads a word of the queue itself.
+    /// Reads one word of the cursors.
     #[inline]
     pub(crate) fn prefetch_cursors(&self) -> u64 {
         u64::from(self.head) ^ self.bytes
     }
-    /// Reads a word of what a packet that comes here touches beside it.
+    /// Reads one word of each ring entry that an enqueue touches.
     #[inline]
     pub(crate) fn prefetch(&self) -> u64 {
         let departure = |position: u32| {
-            let place = self.ring.get(position as usize & self.ring.len().wrapping_sub(1));
-            place.map_or(0, |place| place.departure.as_ps())
+            let entry = self.ring.get(position as usize & self.ring.len().wrapping_sub(1));
+            entry.map_or(0, |entry| entry.departure.as_ps())
         };
         departure(self.line) ^ departure(self.tail)
     }
-    /// Makes the ring longer if it is full, and counts positions anew.
+    /// Doubles the ring if it is full, and renumbers positions.
     #[cold]
     fn grow(&mut self) {
         let first = self.head.min(self.line);
         let used = (self.tail - first) as usize;
         let length = if used == self.ring.len() { (used * 2).max(8) } else { self.ring.len() };
         let mut ring = vec![FifoEntry::default(); length].into_boxed_slice();
-        for (position, place) in (first..self.tail).zip(&mut ring) {
-            *place = *self.entry(position);
+        for (position, entry) in (first..self.tail).zip(&mut ring) {
+            *entry = *self.entry(position);
         }
         self.before += u64::from(first);
         (self.head, self.line, self.tail) =
@@ -264,7 +262,7 @@ mod tests {
         Instant::from_ps(i as u64)
     }
 
-    /// A hundred packets, number `i` of `i` bytes, into a ring that has turned `turn` times.
+    /// A hundred packets, number `i` of `i` bytes, in a ring that has wrapped to `turn`.
     fn filled(turn: usize) -> (Fifo, Vec<PacketMeta>) {
         let mut pool = PacketPool::default();
         let ids: Vec<PacketMeta> =
@@ -320,11 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn positions_that_grow_high_are_counted_anew() {
+    fn high_positions_are_renumbered() {
         let (mut fifo, ids) = filled(3);
         let far = Fifo::HIGH - 50;
         (fifo.head, fifo.line, fifo.tail) = (fifo.head + far, fifo.line + far, fifo.tail + far);
-        // Each place follows its position round the ring.
+        // Each entry moves with its position in the ring.
         let turn = far as usize % fifo.ring.len();
         fifo.ring.rotate_right(turn);
         for i in 100..200 {
@@ -348,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_departure_not_yet_noticed_keeps_its_place() {
+    fn an_unprocessed_departure_keeps_its_entry() {
         let (mut fifo, ids) = filled(0);
         all_arrive(&mut fifo, &ids);
         for i in 100..200 {

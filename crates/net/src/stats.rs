@@ -1,75 +1,75 @@
-//! What a port counts, always on, from the end of the warm-up.
+//! Port counters, always on, from the end of the warm-up.
 //!
-//! Exact: departures are noticed late (when the next thing happens to the port) but accounted at
-//! their own times. A boundary in time (end of warm-up, end of run) lies after the departures and
-//! before the arrivals of its instant.
+//! Exact: departures are processed late (at the next event of the port) but accounted at their own
+//! times. A time boundary (end of warm-up, end of run) lies after the departures and before the
+//! arrivals of its instant.
 
 use lowtide_units::{Duration, Instant, Rate};
 
 use crate::Occupancy;
 use crate::aqm::AqmVerdict;
 
-/// Time and arrivals at one length of a queue.
+/// Time and arrivals at one queue length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LevelStats {
     /// Length in packets, as the port counts it.
     pub packets: u32,
-    /// How long the queue had this length.
+    /// Time at this length.
     pub time: Duration,
-    /// How many arriving packets, dropped ones included, found it at this length.
+    /// Arriving packets, including dropped ones, that found this length.
     pub arrivals: u64,
 }
 
-/// What one port has seen since the warm-up.
+/// Statistics of a port since the warm-up.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PortStats {
-    /// Packets whose transmission ended.
+    /// Packets transmitted.
     pub packets: u64,
     /// Their IP bytes.
     pub bytes: u64,
-    /// Packets marked here. One that had CE already counts too.
+    /// Packets marked here, including those that already had CE.
     pub marks: u64,
-    /// Packets dropped for want of memory.
+    /// Packets dropped because the buffer was full.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
-    /// Packets lost at random before they met the queue.
+    /// Packets lost at random before the queue.
     pub lost: u64,
-    /// Packets lost because the link failed: in its queue, on the line or in flight at that time, or
-    /// come while it was dead. What was on the line or in flight is among `packets` too.
+    /// Packets lost to a link failure: in the queue, on the line or in flight at that time, or
+    /// arriving while the link was down. Those on the line or in flight are also among `packets`.
     pub link_down_drops: u64,
-    /// Time that the line was busy, framing included.
+    /// Busy time of the line, framing included.
     pub busy: Duration,
-    /// The longest the queue was, in bytes, as the port counts it.
+    /// Maximum queue length in bytes, as the port counts it.
     pub max_bytes: u64,
-    /// The queue by its length in packets; only lengths that occurred, ascending. The times add up
-    /// to the time observed, the arrivals to packets forwarded, marked and dropped.
+    /// The queue by length in packets; only lengths that occurred, ascending. The times add up to
+    /// the time observed, the arrivals to packets forwarded, marked and dropped.
     pub levels: Vec<LevelStats>,
-    /// By class, in the order of the list; empty where there are none. Sums are those of the port, but
-    /// for `lost` and for packets under way at the end of the warm-up.
+    /// By class, in list order; empty without classes. Their sums equal those of the port, except
+    /// `lost` and packets in flight at the end of the warm-up.
     pub classes: Vec<ClassStats>,
 }
 
-/// What one class of a port has seen since the warm-up.
+/// Statistics of one class of a port since the warm-up.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClassStats {
-    /// Packets whose transmission ended.
+    /// Packets transmitted.
     pub packets: u64,
     /// Their IP bytes.
     pub bytes: u64,
     /// Packets marked here.
     pub marks: u64,
-    /// Packets dropped for want of memory.
+    /// Packets dropped because the buffer was full.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
-    /// The longest its queue was, in bytes, as the port counts it.
+    /// Maximum length of its queue in bytes, as the port counts it.
     pub max_bytes: u64,
-    /// Its queue by length in packets, as [`PortStats::levels`].
+    /// Its queue by length in packets, as in [`PortStats::levels`].
     pub levels: Vec<LevelStats>,
 }
 
-/// A memory that queues share, for whoever reports. Only what queues with a dynamic threshold hold.
+/// Report of a shared memory. Covers only queues with a dynamic threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BufferPoolStats<'a> {
     /// The switch.
@@ -78,48 +78,48 @@ pub struct BufferPoolStats<'a> {
     pub group: u32,
     /// Its size in bytes.
     pub size: u64,
-    /// What is reserved of it.
+    /// Reserved bytes.
     pub reserved: u64,
-    /// What is held in it, in bytes.
+    /// Bytes held.
     pub held: u64,
-    /// The most that was held since the end of the warm-up, in bytes.
+    /// Maximum held since the end of the warm-up, in bytes.
     pub peak: u64,
 }
 
-/// One output port, for whoever reports.
+/// Report of an output port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortView<'a> {
-    /// `switch0->receiver0`; parallel links have `#1`, `#2` behind.
+    /// `switch0->receiver0`; parallel links have the suffix `#1`, `#2`.
     pub name: &'a str,
-    /// At a switch (else a host's own port).
+    /// True at a switch, false at a host.
     pub at_switch: bool,
     /// The rate of the line.
     pub rate: Rate,
-    /// What it has seen.
+    /// Its statistics.
     pub stats: PortStats,
 }
 
-/// One length of the system (the queue and the packet on the line).
+/// One length of the system (queue plus packet on the line).
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     ps: u64,
     arrivals: u64,
 }
 
-/// The counters of one port while it runs.
+/// The counters of a port at run time.
 ///
-/// The histogram is kept by packets in the system, from which both ways of counting and the busy time
-/// follow, so that the path of a packet pays for one of them only.
+/// The histogram counts packets in the system; both queue definitions and the busy time follow from
+/// it. So the fast path pays for one histogram only.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Counters {
-    /// Up to here time is accounted for; [`Instant::FAR_FUTURE`] until the warm-up is over.
+    /// Time is accounted for up to here; [`Instant::FAR_FUTURE`] until the warm-up is over.
     since: Instant,
     bins: Box<[Bin]>,
     packets: u64,
     bytes: u64,
     max_bytes: u64,
-    // From here on what most packets leave alone.
+    // Not touched by most packets.
     marks: u64,
     drops: u64,
     aqm_drops: u64,
@@ -129,10 +129,10 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Bytes that a packet touches which is neither marked nor dropped.
+    /// Bytes that a packet touches that is neither marked nor dropped.
     #[cfg(test)]
     pub(crate) const FOR_MOST_PACKETS: usize = std::mem::offset_of!(Self, marks);
-    /// Bytes of memory behind this record.
+    /// Returns the bytes allocated outside this struct.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.bins)
     }
@@ -151,26 +151,26 @@ impl Counters {
             warmup,
         }
     }
-    /// True when the warm-up is over.
+    /// Returns true after the warm-up.
     #[inline]
     pub(crate) fn counting(&self) -> bool {
         self.since < Instant::FAR_FUTURE
     }
-    /// When the warm-up ends.
+    /// Returns the end of the warm-up.
     pub(crate) const fn warmup(&self) -> Instant {
         self.warmup
     }
-    /// The warm-up is over, and at its end the queue was this.
+    /// Starts counting at the end of the warm-up with this queue.
     pub(crate) fn start(&mut self, queue: Occupancy) {
         self.since = self.warmup;
         self.max_bytes = queue.bytes;
     }
-    /// The system held `in_system` packets from the last change until `at`, which is now.
+    /// Accounts for the time since the last change until `at`, with `in_system` packets.
     #[inline]
     pub(crate) fn advance(&mut self, at: Instant, in_system: usize) {
         self.account(at, in_system, 0);
     }
-    /// The same, and that many packets arrive then.
+    /// Accounts for the time, and for `arrivals` at its end.
     #[inline]
     fn account(&mut self, at: Instant, in_system: usize, arrivals: u64) {
         let Some(bin) = self.bins.get_mut(in_system) else {
@@ -180,38 +180,38 @@ impl Counters {
         bin.arrivals += arrivals;
         self.since = self.since.max(at);
     }
-    /// The same for a system that was never so long.
+    /// Accounts for a length above all earlier ones.
     #[cold]
     #[inline(never)]
     fn account_higher(&mut self, at: Instant, in_system: usize, arrivals: u64) {
         self.grow(in_system);
         self.account(at, in_system, arrivals);
     }
-    /// A packet of `size` bytes leaves at `at`; `in_system` still counts it.
+    /// Counts the departure of a packet of `size` bytes at `at`; `in_system` includes it.
     #[inline]
     pub(crate) fn departure(&mut self, at: Instant, in_system: usize, size: u32) {
         self.advance(at, in_system);
         self.packets += 1;
         self.bytes += u64::from(size);
     }
-    /// A packet arrives at `at` and finds `in_system`.
+    /// Counts an arrival at `at` that finds `in_system` packets.
     #[inline]
     pub(crate) fn arrival(&mut self, at: Instant, in_system: usize) {
         if self.counting() {
             self.account(at, in_system, 1);
         }
     }
-    /// A packet of `size` bytes leaves; the time has been accounted for.
+    /// Counts a departure of `size` bytes whose time is accounted for.
     pub(crate) fn sent(&mut self, size: u32) {
         self.packets += 1;
         self.bytes += u64::from(size);
     }
-    /// Reads a word of the counters themselves.
+    /// Reads one word of the counters.
     #[inline]
     pub(crate) fn prefetch_counters(&self) -> u64 {
         self.packets
     }
-    /// Reads a word of what an arrival touches beside the counters.
+    /// Reads one word of the histogram that an arrival touches.
     #[inline]
     pub(crate) fn prefetch(&self, in_system: usize) -> u64 {
         self.bins.get(in_system).map_or(0, |bin| bin.ps)
@@ -223,19 +223,19 @@ impl Counters {
         }
         self.bins = bins.into_boxed_slice();
     }
-    /// It was lost at random.
+    /// Counts a random loss.
     pub(crate) fn lost(&mut self) {
         self.lost += u64::from(self.counting());
     }
-    /// Its link has failed.
+    /// Counts a loss to a link failure.
     pub(crate) fn count_link_down_drop(&mut self) {
         self.link_down_drops += u64::from(self.counting());
     }
-    /// It found no memory.
+    /// Counts a drop by a full buffer.
     pub(crate) fn count_overflow(&mut self) {
         self.drops += u64::from(self.counting());
     }
-    /// The marker judged it.
+    /// Counts the verdict of the marker.
     #[inline]
     pub(crate) fn judged(&mut self, verdict: AqmVerdict) {
         match verdict {
@@ -244,14 +244,14 @@ impl Counters {
             AqmVerdict::Drop => self.aqm_drops += u64::from(self.counting()),
         }
     }
-    /// It takes its place; the queue will have `queue_bytes`.
+    /// Updates the maximum; the queue will have `queue_bytes`.
     #[inline]
     pub(crate) fn update_max_bytes(&mut self, queue_bytes: u64) {
         if self.counting() {
             self.max_bytes = self.max_bytes.max(queue_bytes);
         }
     }
-    /// The figures, with lengths counted with the packet on the line or without.
+    /// Returns the statistics; lengths include the packet on the line if `with_line`.
     pub(crate) fn report(&self, with_line: bool) -> PortStats {
         let mut levels: Vec<LevelStats> = Vec::new();
         let mut busy = Duration::ZERO;
@@ -286,7 +286,7 @@ impl Counters {
             classes: Vec::new(),
         }
     }
-    /// The figures of a class, whose lengths were counted as the port counts them.
+    /// Returns the statistics of a class, whose lengths are as the port counts them.
     pub(crate) fn report_class(&self) -> ClassStats {
         let PortStats { packets, bytes, marks, drops, aqm_drops, max_bytes, levels, .. } =
             self.report(true);

@@ -1,7 +1,7 @@
-//! The functions of the table, but for those that carry bytes ([`crate::stream`]).
+//! Functions of the interface, except those that carry bytes ([`crate::stream`]).
 //!
-//! Each is called with the `userdata` that `Interface::over` made and with pointers that are valid as
-//! those of the C call of its name; every `unsafe` below rests on that.
+//! Each is called with the `userdata` of `Interface::new` and with pointers that are valid as in
+//! the C call of its name; every `unsafe` below relies on that.
 
 use libc::{
     c_int, c_long, c_uint, c_ulong, c_void, epoll_event, linger, nfds_t, pollfd, size_t, sockaddr,
@@ -15,7 +15,7 @@ use crate::memory::{copy_out, read_address, read_bytes, write_address, write_byt
 use crate::names;
 
 pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
-    // SAFETY: it was boxed by `Interface::over`, and packetdrill frees it once.
+    // SAFETY: `Interface::new` boxed it, and packetdrill frees it once.
     let host = unsafe { Box::from_raw(userdata.cast::<Host>()) };
     let clean = host.lock().finish();
     if !clean {
@@ -156,7 +156,7 @@ pub(crate) unsafe extern "C" fn getsockopt(
             return Err(Errno::EINVAL.into());
         }
         let got = host.stack.option(fd, names::option(level, name)?)?;
-        // SAFETY: neither is null; `value` has as many bytes as `len` says. See the module.
+        // SAFETY: neither is null; `value` has `len` bytes. See the module.
         unsafe {
             let room = len.read() as usize;
             let written = match got {
@@ -210,7 +210,7 @@ pub(crate) unsafe extern "C" fn setsockopt(
     unsafe { call_host_int(userdata, call) }
 }
 
-/// Says what is ready now; waiting is refused.
+/// Reports what is ready now; a timeout is refused.
 pub(crate) unsafe extern "C" fn poll(
     userdata: *mut c_void,
     fds: *mut pollfd,
@@ -220,7 +220,7 @@ pub(crate) unsafe extern "C" fn poll(
     let call = |host: &mut Inner| {
         let mut ready = 0;
         for i in 0..count as usize {
-            // SAFETY: the caller states that there are `count` of them; see the module.
+            // SAFETY: the caller states that there are `count` entries; see the module.
             let entry = unsafe { &mut *fds.add(i) };
             let bits = match host.stack.readiness(entry.fd) {
                 _ if entry.fd < 0 => 0,
@@ -246,7 +246,7 @@ pub(crate) unsafe extern "C" fn poll(
     unsafe { call_host_int(userdata, call) }
 }
 
-/// A packet towards the host. One that is no TCP packet is dropped, as a host would.
+/// Delivers a packet to the host. A packet that is not TCP is dropped, as by a host.
 pub(crate) unsafe extern "C" fn netdev_send(
     userdata: *mut c_void,
     from: *const c_void,
@@ -264,7 +264,7 @@ pub(crate) unsafe extern "C" fn netdev_send(
     unsafe { call_host_int(userdata, call) }
 }
 
-/// The next packet from the host and its time; nothing when none leaves within 75 s.
+/// The next packet from the host and its time; empty if none is sent within 75 s.
 pub(crate) unsafe extern "C" fn netdev_receive(
     userdata: *mut c_void,
     to: *mut c_void,
@@ -278,7 +278,7 @@ pub(crate) unsafe extern "C" fn netdev_receive(
             unsafe { len.write(0) };
             return Ok(0);
         };
-        // SAFETY: `len` says how many bytes `to` has; see the module.
+        // SAFETY: `len` is the size of `to`; see the module.
         unsafe {
             let n = packet.bytes.len().min(len.read());
             write_bytes(to, &packet.bytes[..n]);

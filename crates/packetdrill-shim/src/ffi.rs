@@ -1,4 +1,4 @@
-//! A call of the table over its host: locked, its failure in `errno`.
+//! Executes a call on its host: locks the host and reports failure in `errno`.
 
 use libc::{c_int, c_void};
 use lowtide_packetdrill::stack::{CallError, Errno};
@@ -7,21 +7,21 @@ use crate::host::{Host, Inner};
 
 pub(crate) type Outcome<T> = Result<T, CallError>;
 
-/// Runs `call` over the host; -1 and `errno` when it fails.
+/// Runs `call` on the host; returns -1 and sets `errno` if it fails.
 ///
 /// # Safety
-/// `userdata` comes from `Interface::over` and was not freed.
+/// `userdata` comes from `Interface::new` and was not freed.
 pub(crate) unsafe fn call_host(
     userdata: *mut c_void,
     call: impl FnOnce(&mut Inner) -> Outcome<isize>,
 ) -> isize {
-    // SAFETY: it points to the host that `Interface::over` boxed; only `free` ends it.
+    // SAFETY: it points to the host that `Interface::new` boxed; only `free` drops it.
     let host = unsafe { &*userdata.cast::<Host>() };
     let outcome = call(&mut host.lock());
     let errno = match outcome {
         Ok(value) => return value,
         Err(CallError::Errno(errno)) => errno,
-        // Time does not move while a call runs, so it would wait for ever.
+        // Time does not advance during a call, so it would wait forever.
         Err(CallError::WouldBlock) => Errno::EOPNOTSUPP,
     };
     // SAFETY: the C library gives every thread its own errno.
@@ -29,10 +29,10 @@ pub(crate) unsafe fn call_host(
     -1
 }
 
-/// As [`with`], for calls that give an `int`.
+/// Like [`call_host`], for calls that return an `int`.
 ///
 /// # Safety
-/// As [`with`].
+/// As for [`call_host`].
 pub(crate) unsafe fn call_host_int(
     userdata: *mut c_void,
     call: impl FnOnce(&mut Inner) -> Outcome<i32>,

@@ -1,4 +1,4 @@
-//! The host behind the table: the stack, and packetdrill's view of its clock.
+//! The host behind the interface: the stack, and packetdrill's view of its clock.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -10,13 +10,13 @@ use lowtide_packetdrill::stack::{SentPacket, Stack};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, WireError, packet};
 
-/// What packetdrill's clock shows at the start, in microseconds: not zero, which means "unset" to some.
+/// Start value of packetdrill's clock, in microseconds: not zero, which can mean "unset".
 const EPOCH_US: i64 = 1_000_000_000;
 
-/// How long a packet is waited for, in virtual time.
+/// Maximum wait for a packet, in virtual time.
 const MAX_PACKET_WAIT: Duration = Duration::from_secs(75);
 
-/// packetdrill runs calls with a time range in a second thread: one at a time gets the stack.
+/// packetdrill runs calls with a time range in a second thread: the mutex serialises them.
 #[derive(Debug)]
 pub(crate) struct Host(Mutex<Inner>);
 
@@ -24,12 +24,12 @@ pub(crate) struct Host(Mutex<Inner>);
 pub(crate) struct Inner {
     pub(crate) stack: Stack,
     strict: bool,
-    /// Packets that packetdrill fetched.
+    /// Number of packets that packetdrill fetched.
     fetched: usize,
     resets: Vec<PendingReset>,
 }
 
-/// An RST|ACK that nothing followed yet: neither a look at the clock nor another packet of its
+/// An RST|ACK after which packetdrill has neither read the clock nor sent another packet of its
 /// connection.
 #[derive(Debug)]
 struct PendingReset {
@@ -46,26 +46,26 @@ impl Host {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A call that panicked ended the process.
+        // A panic in a call ends the process, so the lock cannot be poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Inner {
-    /// Moves the clock by `us` microseconds.
+    /// Advances the clock by `us` microseconds.
     pub(crate) fn sleep(&mut self, us: u64) {
         self.resets.clear();
         let to = self.stack.now() + Duration::from_us(us);
         self.stack.advance_to(to);
     }
 
-    /// Reads the clock, which moves by a microsecond.
+    /// Reads the clock, which advances it by one microsecond.
     pub(crate) fn read_clock(&mut self) -> i64 {
         self.sleep(1);
         clock_us(self.stack.now())
     }
 
-    /// The next packet and when it left, waiting for it if need be.
+    /// The next packet and its send time; waits for it if needed.
     pub(crate) fn receive(&mut self) -> Option<(SentPacket, i64)> {
         self.resets.clear();
         let limit = self.stack.now() + MAX_PACKET_WAIT;
@@ -76,7 +76,7 @@ impl Inner {
         Some((packet, at))
     }
 
-    /// A packet towards the host.
+    /// Delivers a packet to the host.
     ///
     /// # Errors
     /// As [`Stack::inject`]: the host drops it.
@@ -94,11 +94,11 @@ impl Inner {
         Ok(())
     }
 
-    /// Packet number `number` is the ACK that answers an RST of packetdrill's own: at the end of a
-    /// script it sends one on each connection, right after the last number that the script sent. Where
-    /// that is in the window but not RCV.NXT, the host must challenge it (RFC 5961 §3.2), and no line can
-    /// expect that. An RST of the script itself is followed by packetdrill's own, or by a look at the
-    /// clock.
+    /// True if packet `number` answers packetdrill's own RST. At the end of a script packetdrill
+    /// sends an RST on each connection, right after the last number that the script sent. If that
+    /// is in the window but not RCV.NXT, the host must send a challenge ACK (RFC 5961 §3.2), which
+    /// no line can expect. An RST of the script itself is followed by packetdrill's own, or by a
+    /// read of the clock.
     fn is_teardown_reply(&self, number: usize, bytes: &[u8]) -> bool {
         let answers = self.resets.iter().any(|reset| reset.replies.contains(&number));
         answers
@@ -109,7 +109,7 @@ impl Inner {
             })
     }
 
-    /// Prints the digest. False when packets were sent that nobody fetched, and that counts.
+    /// Prints the digest. Returns false if strict and packets were never fetched.
     pub(crate) fn finish(&mut self) -> bool {
         eprintln!("lowtide: packets {:016x}", self.stack.relative_digest());
         let mut clean = true;

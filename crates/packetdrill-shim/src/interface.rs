@@ -1,4 +1,4 @@
-//! The table of functions as packetdrill lays it out.
+//! Function table of packetdrill's interface, in its layout.
 
 use libc::{
     c_char, c_int, c_long, c_uint, c_ulong, c_void, epoll_event, iovec, msghdr, nfds_t, pollfd,
@@ -9,8 +9,8 @@ use crate::calls;
 use crate::host::Host;
 use crate::stream;
 
-/// `struct packetdrill_interface`: what each function is handed first, then 32 functions in fixed
-/// order. Each takes the arguments of the C call of its name, and gives -1 with `errno` on failure.
+/// `struct packetdrill_interface`: the `userdata` argument, then 32 functions in fixed order. Each
+/// takes the arguments of the C call of its name, and returns -1 with `errno` on failure.
 #[repr(C)]
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each field is the C call of its name")]
@@ -48,7 +48,7 @@ pub struct Interface {
         socklen_t,
     ) -> ssize_t,
     pub sendmsg: unsafe extern "C" fn(*mut c_void, c_int, *const msghdr, c_int) -> ssize_t,
-    // Variadic in C; a fixed argument reads the same register on x86-64 and AArch64 Linux.
+    // Variadic in C; a fixed argument is in the same register on x86-64 and AArch64 Linux.
     pub fcntl: unsafe extern "C" fn(*mut c_void, c_int, c_int, c_long) -> c_int,
     pub ioctl: unsafe extern "C" fn(*mut c_void, c_int, c_ulong, *mut c_void) -> c_int,
     pub close: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
@@ -86,11 +86,11 @@ pub struct Interface {
     ) -> ssize_t,
 }
 
-/// Only for the size check below: the table is one pointer and 32 functions, nothing between.
+/// Size check: the table is one pointer and 32 functions, without padding.
 const _: () = assert!(size_of::<Interface>() == 33 * size_of::<*const c_char>());
 
 impl Interface {
-    /// The table over `host`, which `free` gives back.
+    /// Creates the table over `host`, which `free` drops.
     pub(crate) fn new(host: Host) -> Self {
         Self {
             userdata: Box::into_raw(Box::new(host)).cast(),

@@ -1,4 +1,4 @@
-//! Addresses and buffers that the caller points to.
+//! Addresses and buffers behind the caller's pointers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,7 +17,7 @@ pub(crate) unsafe fn read_address(
     if address.is_null() || len < size_of::<sockaddr_in>() {
         return Err(Errno::EINVAL);
     }
-    // SAFETY: the shortest address is there, and every one begins with its family.
+    // SAFETY: the minimum length was checked, and every address begins with its family.
     let family = unsafe { address.cast::<libc::sa_family_t>().read_unaligned() };
     match c_int::from(family) {
         libc::AF_INET => {
@@ -35,7 +35,7 @@ pub(crate) unsafe fn read_address(
     }
 }
 
-/// Writes an address, as much of it as there is room for, and its length.
+/// Writes an address, truncated to the available room, and its length.
 ///
 /// # Safety
 /// `len` is null or points to a length; `out` is null or points to that many writable bytes.
@@ -53,7 +53,7 @@ pub(crate) unsafe fn write_address(out: *mut sockaddr, len: *mut socklen_t, ip: 
                 sin_addr: libc::in_addr { s_addr: u32::from(ip).to_be() },
                 sin_zero: [0; 8],
             };
-            // SAFETY: `out` has `room` bytes, which bounds what is copied.
+            // SAFETY: `out` has `room` bytes, which limits the copy.
             unsafe { copy_out(out.cast(), room, &address) }
         }
         IpAddr::V6(ip) => {
@@ -72,19 +72,19 @@ pub(crate) unsafe fn write_address(out: *mut sockaddr, len: *mut socklen_t, ip: 
     unsafe { len.write(written as socklen_t) };
 }
 
-/// Copies `value` to `out`, at most `room` bytes of it, and says how long it is.
+/// Copies at most `room` bytes of `value` to `out`; returns its length.
 ///
 /// # Safety
 /// `out` points to `room` writable bytes.
 pub(crate) unsafe fn copy_out<T: Copy>(out: *mut c_void, room: usize, value: &T) -> usize {
     let len = size_of::<T>();
     let from = std::ptr::from_ref(value).cast::<u8>();
-    // SAFETY: `value` is readable for its own size, `out` for `room`; the lesser is copied.
+    // SAFETY: `value` is readable for its own size, `out` for `room`; the smaller is copied.
     unsafe { from.copy_to_nonoverlapping(out.cast(), len.min(room)) };
     len
 }
 
-/// The bytes of a buffer, copied: the caller may change it once the call is over.
+/// Copies a buffer: the caller may change it after the call.
 ///
 /// # Safety
 /// `from` is null or points to `len` readable bytes.
@@ -107,7 +107,7 @@ pub(crate) unsafe fn write_bytes(to: *mut c_void, bytes: &[u8]) {
     }
 }
 
-/// The pieces of a scattered buffer.
+/// Buffers of a scatter/gather call.
 ///
 /// # Safety
 /// `pieces` is null or points to `count` of them.
@@ -119,27 +119,27 @@ pub(crate) unsafe fn iovecs(pieces: *const iovec, count: usize) -> Vec<iovec> {
     unsafe { std::slice::from_raw_parts(pieces, count) }.to_vec()
 }
 
-/// The bytes of all pieces, one after the other.
+/// Concatenates the bytes of all buffers.
 ///
 /// # Safety
-/// Every piece points to as many readable bytes as it states.
+/// Every buffer points to as many readable bytes as it states.
 pub(crate) unsafe fn gather(pieces: &[iovec]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for piece in pieces {
-        // SAFETY: the caller states it of every piece.
+        // SAFETY: the caller states it of every buffer.
         bytes.extend(unsafe { read_bytes(piece.iov_base, piece.iov_len) });
     }
     bytes
 }
 
-/// Fills the pieces in order.
+/// Fills the buffers in order.
 ///
 /// # Safety
-/// Every piece points to as many writable bytes as it states.
+/// Every buffer points to as many writable bytes as it states.
 pub(crate) unsafe fn scatter(pieces: &[iovec], mut bytes: &[u8]) {
     for piece in pieces {
         let (now, later) = bytes.split_at(bytes.len().min(piece.iov_len));
-        // SAFETY: the caller states it of every piece; `now` is no longer than the piece.
+        // SAFETY: the caller states it of every buffer; `now` is not longer than the buffer.
         unsafe { write_bytes(piece.iov_base, now) };
         bytes = later;
     }

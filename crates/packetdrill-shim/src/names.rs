@@ -1,4 +1,4 @@
-//! Numbers of the C library and what they mean to the stack.
+//! Constants of the C library and their meaning for the stack.
 
 use libc::c_int;
 use lowtide_packetdrill::stack::{Errno, Shutdown, SocketOption};
@@ -40,7 +40,7 @@ pub(crate) const fn message_flags(flags: c_int) -> Result<MessageFlags, Errno> {
     Ok(MessageFlags { peek: flags & libc::MSG_PEEK != 0, no_wait: flags & libc::MSG_DONTWAIT != 0 })
 }
 
-/// Whether a socket of this kind is a TCP one: IPv6 or not, and non-blocking or not.
+/// Properties of a TCP socket of this type: IPv6 or not, non-blocking or not.
 pub(crate) const fn socket(
     domain: c_int,
     kind: c_int,

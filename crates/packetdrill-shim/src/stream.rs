@@ -1,4 +1,4 @@
-//! The functions of the table that read and write bytes. The condition of [`crate::calls`] holds here too.
+//! Functions of the interface that read and write bytes. The condition of [`crate::calls`] applies.
 
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use lowtide_packetdrill::stack::{CallError, Errno};
@@ -8,13 +8,13 @@ use crate::host::Inner;
 use crate::memory::{gather, iovecs, read_bytes, scatter};
 use crate::names::message_flags;
 
-/// The most pieces of one scattered buffer (IOV_MAX).
+/// Maximum buffers of one scatter/gather call (IOV_MAX).
 const MAX_IOV: usize = 1024;
 
-/// Reads into pieces of memory.
+/// Reads into several buffers.
 ///
 /// # Safety
-/// As [`with`]; every piece is writable for its length.
+/// As for [`call_host`]; every buffer is writable for its length.
 unsafe fn read_into(userdata: *mut c_void, fd: c_int, to: &[iovec], flags: c_int) -> ssize_t {
     let call = |host: &mut Inner| {
         let flags = message_flags(flags)?;
@@ -23,7 +23,7 @@ unsafe fn read_into(userdata: *mut c_void, fd: c_int, to: &[iovec], flags: c_int
             Err(CallError::WouldBlock) if flags.no_wait => return Err(Errno::EAGAIN.into()),
             other => other?,
         };
-        // SAFETY: the caller states that the pieces are writable; no more than `room` was read.
+        // SAFETY: the caller states that the buffers are writable; at most `room` bytes were read.
         unsafe { scatter(to, &bytes) };
         Ok(bytes.len() as isize)
     };
@@ -34,7 +34,7 @@ unsafe fn read_into(userdata: *mut c_void, fd: c_int, to: &[iovec], flags: c_int
 /// Writes bytes.
 ///
 /// # Safety
-/// As [`with`].
+/// As for [`call_host`].
 unsafe fn write_from(userdata: *mut c_void, fd: c_int, bytes: &[u8], flags: c_int) -> ssize_t {
     let call = |host: &mut Inner| {
         let flags = message_flags(flags)?;
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn recv(
     unsafe { read_into(userdata, fd, &[piece(to, len)], flags) }
 }
 
-/// A stream does not say from whom: the address stays empty, as on Linux.
+/// A stream returns no address, as on Linux.
 pub(crate) unsafe extern "C" fn recvfrom(
     userdata: *mut c_void,
     fd: c_int,
@@ -103,7 +103,7 @@ pub(crate) unsafe extern "C" fn recvfrom(
     unsafe { read_into(userdata, fd, &[piece(to, len)], flags) }
 }
 
-/// Without control messages.
+/// Control messages are not supported.
 pub(crate) unsafe extern "C" fn recvmsg(
     userdata: *mut c_void,
     fd: c_int,
@@ -167,7 +167,7 @@ pub(crate) unsafe extern "C" fn sendto(
     unsafe { write_from(userdata, fd, &read_bytes(from, len), flags) }
 }
 
-/// Without control messages.
+/// Control messages are not supported.
 pub(crate) unsafe extern "C" fn sendmsg(
     userdata: *mut c_void,
     fd: c_int,

@@ -1,5 +1,5 @@
-//! The table, driven as packetdrill drives it: a server and a client, data both ways, closing, errors,
-//! the clock, and what `free` says at the end.
+//! Drives the interface as packetdrill does: a server and a client, data in both directions,
+//! closing, errors, the clock, and the output of `free`.
 
 use std::ffi::{CString, c_int, c_void};
 use std::net::Ipv4Addr;
@@ -129,7 +129,7 @@ impl Driver {
         assert_eq!(sent, 0);
     }
 
-    /// Time in microseconds, the segment and its payload; `None` when nothing came.
+    /// Time in microseconds, the segment and its payload; `None` if none was sent.
     fn receive(&self) -> Option<(i64, Segment, Vec<u8>)> {
         let mut bytes = vec![0_u8; 2000];
         let (mut len, mut at) = (bytes.len(), 0);
@@ -162,7 +162,8 @@ impl Driver {
         unsafe { (self.table.free)(self.ud()) }
     }
 
-    /// A connection accepted from a peer whose ISN is 1000: the descriptor, and the host's ISN.
+    /// Accepts a connection from a peer whose ISN is 1000; returns the descriptor and the host's
+    /// ISN.
     fn established(&self) -> (c_int, SeqNum) {
         let listener = self.server();
         self.nonblocking(listener);
@@ -203,8 +204,8 @@ fn a_server_moves_bytes_both_ways_and_closes() {
     let before = driver.clock();
     let (at, delayed, _) = driver.receive().expect("a delayed ACK");
     assert_eq!(delayed.ack, SeqNum::new(1009));
-    assert_eq!(at - before, 40_000 - 1, "virtual time went on to the timer, from the reading");
-    assert_eq!(driver.clock(), at + 1, "the clock stands where the packet left");
+    assert_eq!(at - before, 40_000 - 1, "virtual time advanced from the clock read to the timer");
+    assert_eq!(driver.clock(), at + 1, "the clock is at the packet's send time");
     assert_eq!(driver.read(fd, 4), Ok(b"good".to_vec()));
     assert_eq!(driver.read(fd, 10), Ok(b" day".to_vec()));
 
@@ -259,7 +260,7 @@ fn every_clock_read_advances_time_and_fires_timers() {
     let (first, ..) = driver.receive().expect("data");
     assert_eq!(first, written);
     driver.sleep(60_000_000);
-    // Retransmissions were queued, each with the instant at which it left.
+    // Retransmissions were queued, each with its send time.
     let (second, ..) = driver.receive().expect("the first retransmission");
     let (third, ..) = driver.receive().expect("the second one");
     assert!(second - first >= 200_000 && second < driver.clock() - 50_000_000);
@@ -299,9 +300,10 @@ fn blocking_and_unimplemented_calls_fail() {
     driver.free();
 }
 
-/// Not a test of its own: it leaves a packet unfetched, or reads wrong settings, and dies of it.
+/// Helper process of the tests below: it leaves a packet unfetched or reads wrong settings, and
+/// aborts.
 #[test]
-#[ignore = "run by the tests below, in a process of its own"]
+#[ignore = "run by the tests below, in a separate process"]
 fn child() {
     let driver = Driver::new(&std::env::var("LOWTIDE_CHILD").expect("the settings"));
     let syn = Segment { seq: SeqNum::new(1000), flags: Flags::SYN, ..Segment::default() };
@@ -309,10 +311,10 @@ fn child() {
     driver.free();
 }
 
-/// Not a test of its own: a connection with a hole, which an RST then finds in its window, but not at
-/// RCV.NXT, so that the host challenges it (RFC 5961 §3.2).
+/// Helper process of the tests below: an RST arrives on a connection with a gap, in the window but
+/// not at RCV.NXT, so that the host sends a challenge ACK (RFC 5961 §3.2).
 #[test]
-#[ignore = "run by the tests below, in a process of its own"]
+#[ignore = "run by the tests below, in a separate process"]
 fn resets() {
     let driver = Driver::new("profile=linux ts=0");
     let (_, isn) = driver.established();
@@ -330,7 +332,7 @@ fn resets() {
     driver.free();
 }
 
-/// How the child ended, and its stderr.
+/// Exit status of the child, and its stderr.
 fn run_child(flags: &str) -> (Option<i32>, String) {
     run("child", flags)
 }
@@ -360,14 +362,14 @@ fn an_unexpected_packet_aborts_the_process() {
     assert_eq!(digest(&stderr), digest(&lax_stderr), "the same packets at the same times");
 }
 
-/// packetdrill ends each connection by an RST, looks at no clock after it, and fetches no answer.
+/// packetdrill ends each connection by an RST, then neither reads the clock nor fetches packets.
 #[test]
 fn only_challenge_acks_to_the_closing_rst_are_ignored() {
     for (steps, surplus) in [
         ("reset", 0),
-        // An RST of the script: packetdrill looks at its clock before the next event.
+        // An RST of the script: packetdrill reads its clock before the next event.
         ("reset clock", 1),
-        // Its last line is one: packetdrill's own follows.
+        // The script's last line is an RST: packetdrill's own follows.
         ("reset reset", 1),
         ("data reset", 1),
         ("reset data", 2),

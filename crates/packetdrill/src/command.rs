@@ -1,9 +1,9 @@
-//! Commands between backquotes. None is ever run: `sysctl` settings from a fixed table are applied to
-//! the sockets that are made from then on, everything else is ignored with a note.
+//! Backquoted commands. None is run: `sysctl` settings from a fixed table apply to sockets created
+//! afterwards; all else is ignored with a note.
 
 use lowtide_tcp::{Config, switches};
 
-/// `sysctl` names and the switches that they are.
+/// `sysctl` names and the configuration switches they set.
 const SYSCTLS: &[(&str, &str)] = &[
     ("tcp_ecn", "ecn"),
     ("tcp_ecn_fallback", "ecn-fallback"),
@@ -20,17 +20,17 @@ const SYSCTLS: &[(&str, &str)] = &[
     ("tcp_wmem", "send-buffer"),
 ];
 
-/// One `sysctl` setting as a switch.
+/// One `sysctl` setting, mapped to a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sysctl {
-    /// As the script names it.
+    /// Name in the script.
     name: String,
-    /// The switch that it is, and its value, without spaces.
+    /// Switch and value, without spaces.
     pub(crate) switch: &'static str,
     pub(crate) value: String,
 }
 
-/// Applies what it knows; the answer says what it ignored.
+/// Applies the known settings; returns notes on what was ignored.
 pub(crate) fn apply(config: &mut Config, text: &str) -> Result<Vec<String>, String> {
     let (settings, notes) = read(text);
     for Sysctl { name, switch, value } in settings {
@@ -40,7 +40,7 @@ pub(crate) fn apply(config: &mut Config, text: &str) -> Result<Vec<String>, Stri
     Ok(notes)
 }
 
-/// The settings in a command, and what is ignored of it.
+/// Returns the settings in a command and notes on what is ignored.
 pub(crate) fn read(text: &str) -> (Vec<Sysctl>, Vec<String>) {
     let (mut settings, mut notes) = (Vec::new(), Vec::new());
     for command in text.split([';', '\n']).flat_map(|c| c.split("&&")) {
@@ -50,7 +50,7 @@ pub(crate) fn read(text: &str) -> (Vec<Sysctl>, Vec<String>) {
             Some(first) if first == "sysctl" || first.ends_with("/sysctl") => {
                 sysctl(command, &mut settings, &mut notes);
             }
-            Some(first) => notes.push(format!("`{first}` is not run: no command ever is")),
+            Some(first) => notes.push(format!("`{first}` is not run: commands never are")),
         }
     }
     (settings, notes)
@@ -66,7 +66,7 @@ fn sysctl(command: &str, settings: &mut Vec<Sysctl>, notes: &mut Vec<String>) {
         };
         let value = match short {
             "tcp_rto_min_us" => format!("{value}us"),
-            // Least, default and most: tuning is not modelled, so the most counts.
+            // Minimum, default and maximum: autotuning is not modelled, so the maximum counts.
             "tcp_rmem" | "tcp_wmem" => {
                 format!("{}B", value.split_whitespace().last().unwrap_or(""))
             }
@@ -77,7 +77,7 @@ fn sysctl(command: &str, settings: &mut Vec<Sysctl>, notes: &mut Vec<String>) {
     }
 }
 
-/// `name=value` pairs; a value in quotes may hold spaces.
+/// Splits `name=value` pairs; a quoted value may contain spaces.
 fn assignments(command: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut rest = command;
@@ -90,7 +90,7 @@ fn assignments(command: &str) -> Vec<(String, String)> {
             Some(q) => after[1..].split_once(q).unwrap_or((&after[1..], "")),
             None => after.split_once(char::is_whitespace).unwrap_or((after, "")),
         };
-        // A whole assignment in quotes ends in one.
+        // An assignment quoted as a whole leaves a closing quote.
         out.push((name, value.trim_matches(['"', '\'']).to_string()));
         rest = left;
     }
@@ -116,7 +116,7 @@ mod tests {
             notes,
             [
                 "sysctl net.ipv4.tcp_fwmark is not known here and changes nothing",
-                "`rm` is not run: no command ever is"
+                "`rm` is not run: commands never are"
             ]
         );
         let error = apply(&mut config, "sysctl net.ipv4.tcp_congestion_control=x").unwrap_err();

@@ -1,7 +1,7 @@
-//! What an assertion can ask of a connection.
+//! Fields of a connection that an assertion can read.
 //!
-//! Two families: our own names, in segments, bytes and times with units, and the `tcpi_` names of
-//! Linux's `tcp_info`, in its units. [`FIELDS`] is the documentation of both.
+//! Two families: lowtide's names, in segments, bytes and times with units, and the `tcpi_` names of
+//! Linux's `tcp_info`, in its units. [`FIELDS`] documents both.
 
 use std::cmp::Ordering;
 
@@ -10,46 +10,46 @@ use lowtide_units::Duration;
 
 use crate::stack::ConnView;
 
-/// What a value of a field is.
+/// Type of a field's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldKind {
     /// A number.
     Number,
-    /// A time with a unit.
+    /// A duration with a unit.
     Time,
     /// One of a list of names.
     Name,
 }
 
-/// A value that was read.
+/// A value read from a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldValue {
-    /// A fraction with a positive denominator.
+    /// A fraction: numerator and positive denominator.
     Number(i128, i128),
-    /// A time.
+    /// A duration.
     Time(Duration),
     /// A name.
     Name(&'static str),
-    /// Above every number: a threshold that was never set.
+    /// Greater than every number: a threshold that was never set.
     Infinite,
-    /// The connection has no such value (no alpha, no round trip measured yet).
+    /// The connection has no such value (no alpha, no RTT sample yet).
     Absent,
 }
 
-/// One field.
+/// One field that assertions can read.
 #[derive(Debug)]
 pub struct Field {
-    /// As it is written.
+    /// Name in a script.
     pub name: &'static str,
-    /// What its values are.
+    /// Type of its values.
     pub kind: FieldKind,
-    /// One sentence with the unit.
+    /// One sentence with the unit, for the documentation.
     pub doc: &'static str,
     read: fn(&ConnView) -> FieldValue,
 }
 
 impl Field {
-    /// Its value.
+    /// Reads the field from `view`.
     pub fn read(&self, view: &ConnView) -> FieldValue {
         (self.read)(view)
     }
@@ -59,7 +59,7 @@ const fn n(value: u64) -> FieldValue {
     FieldValue::Number(value as i128, 1)
 }
 
-/// Whole segments of `bytes`, rounded down.
+/// Whole segments in `bytes`, rounded down.
 fn segments(view: &ConnView, bytes: u64) -> FieldValue {
     n(bytes / u64::from(view.info.mss.max(1)))
 }
@@ -76,7 +76,7 @@ const fn flag(on: bool) -> FieldValue {
     FieldValue::Name(if on { "true" } else { "false" })
 }
 
-/// Every state, with Linux's number.
+/// All states, with Linux's numbers.
 const STATES: [(State, &str, u64); 10] = [
     (State::Established, "ESTABLISHED", 1),
     (State::SynSent, "SYN_SENT", 2),
@@ -114,7 +114,7 @@ const fn field(
     Field { name, kind, doc, read }
 }
 
-/// Every field.
+/// All fields.
 pub static FIELDS: &[Field] = &[
     field("state", FieldKind::Name, "state of RFC 9293 (ESTABLISHED, FIN_WAIT_1 ...)", |v| {
         FieldValue::Name(state(v).0)
@@ -141,7 +141,7 @@ pub static FIELDS: &[Field] = &[
     field("pipe_bytes", FieldKind::Number, "in the network (RFC 6675), bytes", |v| {
         n(v.info.in_flight)
     }),
-    field("unacked", FieldKind::Number, "segments sent and not wholly acknowledged", |v| {
+    field("unacked", FieldKind::Number, "segments sent and not fully acknowledged", |v| {
         n(v.unacknowledged)
     }),
     field("mss", FieldKind::Number, "payload of a full segment, bytes", |v| {
@@ -163,7 +163,7 @@ pub static FIELDS: &[Field] = &[
     field("bytes_received", FieldKind::Number, "payload bytes received in order", |v| {
         n(v.info.bytes_received)
     }),
-    field("marked_bytes", FieldKind::Number, "payload bytes that came with CE", |v| {
+    field("marked_bytes", FieldKind::Number, "payload bytes received with CE", |v| {
         n(v.info.marked_bytes)
     }),
     field("retransmitted", FieldKind::Number, "segments sent again", |v| n(v.retransmitted)),
@@ -176,10 +176,10 @@ pub static FIELDS: &[Field] = &[
     field("ecn_reductions", FieldKind::Number, "reductions because of ECN so far", |v| {
         n(v.info.counters.ecn_reductions)
     }),
-    field("delack_timeouts", FieldKind::Number, "ACKs that the delayed-ACK timer released", |v| {
+    field("delack_timeouts", FieldKind::Number, "ACKs sent by the delayed-ACK timer", |v| {
         n(u64::from(v.info.delack_timeouts))
     }),
-    field("pacing_rate", FieldKind::Number, "rate at which data is spaced, bit/s", |v| {
+    field("pacing_rate", FieldKind::Number, "pacing rate, bit/s", |v| {
         v.info.pacing_rate.map_or(FieldValue::Absent, |r| n(r.as_bps()))
     }),
     field(
@@ -191,25 +191,23 @@ pub static FIELDS: &[Field] = &[
     field(
         "queueing_delay",
         FieldKind::Time,
-        "one-way queueing delay that the last ACK told of",
+        "one-way queueing delay reported by the last ACK",
         |v| time(v.info.queueing_delay),
     ),
-    field("cc", FieldKind::Name, "the congestion control that acts", |v| {
-        FieldValue::Name(v.info.cc)
-    }),
+    field("cc", FieldKind::Name, "the active congestion control", |v| FieldValue::Name(v.info.cc)),
     field("delivered_ce", FieldKind::Number, "payload bytes that the decoder counted as CE", |v| {
         n(v.info.counters.delivered_ce_bytes)
     }),
-    field("rejected", FieldKind::Number, "segments that were not used", |v| {
+    field("rejected", FieldKind::Number, "segments that were rejected", |v| {
         n(v.info.counters.rejected)
     }),
     field("recovery", FieldKind::Name, "in loss recovery: true or false", |v| {
         flag(v.info.in_recovery)
     }),
-    field("ecn", FieldKind::Name, "ECN was agreed: true or false", |v| {
+    field("ecn", FieldKind::Name, "ECN was negotiated: true or false", |v| {
         flag(v.info.ecn != EcnMode::Off)
     }),
-    field("ecn_mode", FieldKind::Name, "what was agreed: off, rfc3168 or accecn", |v| {
+    field("ecn_mode", FieldKind::Name, "the negotiated ECN mode: off, rfc3168 or accecn", |v| {
         FieldValue::Name(v.info.ecn.name())
     }),
     field("ect", FieldKind::Name, "data is sent with ECT: true or false", |v| flag(v.info.ect)),
@@ -219,10 +217,10 @@ pub static FIELDS: &[Field] = &[
     field(
         "received_ce_pkts",
         FieldKind::Number,
-        "packets that came with CE, payload or none; 0 without AccECN",
+        "packets received with CE, with or without payload; 0 without AccECN",
         |v| n(v.info.received_ce_pkts),
     ),
-    field("delay_option", FieldKind::Name, "the delay option was agreed: true or false", |v| {
+    field("delay_option", FieldKind::Name, "the delay option was negotiated: true or false", |v| {
         flag(v.info.delay == DelayMode::On)
     }),
     field(
@@ -246,7 +244,7 @@ pub static FIELDS: &[Field] = &[
         "slow-start threshold, segments; 2147483647 if none",
         |v| v.info.snd_ssthresh.map_or(n(0x7fff_ffff), |s| segments(v, s)),
     ),
-    field("tcpi_unacked", FieldKind::Number, "segments sent and not wholly acknowledged", |v| {
+    field("tcpi_unacked", FieldKind::Number, "segments sent and not fully acknowledged", |v| {
         n(v.unacknowledged)
     }),
     field("tcpi_rtt", FieldKind::Number, "smoothed round-trip time, us", |v| us(v.info.srtt)),
@@ -271,11 +269,11 @@ pub static FIELDS: &[Field] = &[
     }),
 ];
 
-/// Fields of `tcp_info` that this stack cannot answer, with the reason.
+/// `tcp_info` fields that this stack does not provide, with the reason.
 const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_ca_state", "this stack has no Disorder and CWR states; assert `recovery == true`"),
-    ("tcpi_sacked", "assert `pipe`, which counts what SACK leaves"),
-    ("tcpi_lost", "assert `pipe`, which counts what is not lost"),
+    ("tcpi_sacked", "assert `pipe`, which excludes SACKed segments"),
+    ("tcpi_lost", "assert `pipe`, which excludes lost segments"),
     ("tcpi_retrans", "assert `pipe` or `tcpi_total_retrans`"),
     ("tcpi_reordering", "this stack keeps no reordering degree"),
     ("tcpi_bytes_acked", "Linux counts the SYN too; assert `bytes_acked`, which does not"),
@@ -285,24 +283,24 @@ const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_pacing_rate", "Linux counts bytes per second; assert `pacing_rate`, in bit/s"),
 ];
 
-/// The field of that name.
+/// Finds a field by name.
 pub fn find(name: &str) -> Option<&'static Field> {
     FIELDS.iter().find(|f| f.name == name)
 }
 
-/// Why a field of `tcp_info` is not there, and what to ask instead.
+/// Why a `tcp_info` field is missing, and which field to assert instead.
 pub(crate) fn unsupported_reason(name: &str) -> Option<&'static str> {
     UNSUPPORTED_TCP_INFO.iter().find(|(n, _)| *n == name).map(|(_, why)| *why)
 }
 
-/// The names of one family, for messages.
+/// Names of one family, for messages.
 pub(crate) fn names(tcp_info: bool) -> String {
     let names: Vec<&str> =
         FIELDS.iter().map(|f| f.name).filter(|n| n.starts_with("tcpi_") == tcp_info).collect();
     names.join(", ")
 }
 
-/// What can stand on the right side, in words.
+/// Describes the values that can follow the operator.
 pub(crate) fn expects(field: &Field) -> String {
     match field.kind {
         FieldKind::Time => format!("`{}` takes a time with a unit: 200ms, 1s, 300us", field.name),
@@ -311,20 +309,20 @@ pub(crate) fn expects(field: &Field) -> String {
     }
 }
 
-/// The right side of a comparison.
+/// Right side of a comparison.
 #[derive(Clone, Debug)]
 pub enum Operand {
     /// Another field.
     Field(&'static Field),
-    /// A fraction; a whole number has the denominator one.
+    /// A fraction; a whole number has denominator one.
     Number(i128, i128),
-    /// A time.
+    /// A duration.
     Time(Duration),
-    /// A name: of a state, `infinite`, `true`.
+    /// A name: a state, `infinite`, `true`.
     Word(&'static str),
 }
 
-/// The value of `field` that a word stands for.
+/// Value of `field` that a word denotes.
 pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
     let plain = word.strip_prefix("TCP_").unwrap_or(word).replace('_', "");
     let state = || {
@@ -349,7 +347,7 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
     }
 }
 
-/// How two values of one kind stand to each other; `None` when one is absent.
+/// Compares two values of one kind; `None` if one is absent.
 pub(crate) fn compare(left: FieldValue, right: FieldValue) -> Option<Ordering> {
     Some(match (left, right) {
         (FieldValue::Absent, _) | (_, FieldValue::Absent) => return None,

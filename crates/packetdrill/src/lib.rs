@@ -1,13 +1,14 @@
 //! packetdrill scripts over lowtide's TCP, in virtual time.
 //!
-//! - [`stack`]: a host with sockets and real bytes over the sans-IO transport. The interpreter and the
-//!   shared object for the stock program both drive it.
-//! - [`flags`]: the settings string (`profile=linux ecn=1 ts=0 iw=10`).
-//! - [`script`]: the language, from text to a syntax tree. What is not supported is refused by name.
+//! - [`stack`]: a host with sockets and real bytes over the sans-IO transport. The interpreter and
+//!   the shared object for stock packetdrill both drive it.
+//! - [`so_flags`]: the settings string (`profile=linux ecn=1 ts=0 iw=10`).
+//! - [`script`]: the language, from text to a syntax tree. Unsupported constructs are rejected by
+//!   name.
 //! - [`run`]: the interpreter.
 //!
-//! Contract: deterministic, no I/O, no clocks, no threads. Scripts never run a shell. Nothing of
-//! packetdrill itself is in here; the language is described in `docs/packetdrill.md`.
+//! Contract: deterministic, no I/O, no clocks, no threads. Scripts never run a shell. The crate
+//! contains no packetdrill code; `docs/packetdrill.md` describes the language.
 
 mod command;
 pub mod fields;

@@ -1,8 +1,8 @@
-//! The settings string: what `--so_flags` and `--option` lines choose.
+//! The settings string of `--so_flags` and `--option` lines.
 //!
 //! `profile=linux ecn=1 ts=0 iw=10 cc=newreno`, separated by spaces or commas, applied from left to
-//! right. Names are the short ones of [`ALIASES`], the keys of the host ([`HOST_KEYS`]), or any switch of
-//! `tcp`; values are written as there, and `0` and `1` stand for false and true.
+//! right. Names are the aliases of [`ALIASES`], the keys of the host ([`HOST_KEYS`]), or any switch
+//! of `tcp`. Values are those of the switches; `0` and `1` mean false and true.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use lowtide_tcp::{Config, profile, scheme, switches};
 
 use crate::stack::StackSettings;
 
-/// Short names and the switches that they stand for.
+/// Aliases and their switches.
 pub const ALIASES: &[(&str, &str)] = &[
     ("ts", "timestamps"),
     ("ws", "window-scaling"),
@@ -23,36 +23,36 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("sndbuf", "send-buffer"),
 ];
 
-/// Keys that are no switches of the transport, with what they say.
+/// Keys of the host rather than the transport, with their descriptions.
 pub const HOST_KEYS: &[(&str, &str)] = &[
-    ("profile", "settings of a known stack; put it first, it sets everything"),
-    ("scheme", "a bundle of switches over it: sack, ecn, dctcp, odctcp ..."),
+    ("profile", "settings of a known stack; put it first: it sets every switch"),
+    ("scheme", "a bundle of switches on top of the profile: sack, ecn, dctcp, odctcp ..."),
     ("mss", "largest segment in bytes, 28 to 65495: the MTU less 40"),
     ("nodelay", "1 turns Nagle's algorithm off"),
-    ("seed", "where initial sequence numbers, timestamps and ports come from"),
-    ("isn", "the initial sequence number itself"),
+    ("seed", "seed of initial sequence numbers, timestamps and ports"),
+    ("isn", "the initial sequence number, instead of a random one"),
     ("local", "the host's address, for connections from an unbound socket"),
     (
         "strict",
-        "1 (default): a packet that no line expects is an error; 0: it waits for the next line",
+        "1 (default): a packet that no line expects is an error; 0: it is kept for the next line",
     ),
 ];
 
-/// What a settings string chose.
+/// Result of a settings string.
 #[derive(Clone, Debug)]
 pub struct SoFlags {
-    /// For the stack.
+    /// Settings of the stack.
     pub settings: StackSettings,
-    /// A packet that no line expects is an error.
+    /// A packet that matches no line is an error.
     pub strict: bool,
 }
 
-/// Why a settings string is wrong.
+/// An error in a settings string.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SoFlagsError {
-    /// What is wrong, with the word that it is about.
+    /// Description, with the wrong word.
     pub message: String,
-    /// Where in the string that word stands.
+    /// Byte range of that word in the string.
     pub at: std::ops::Range<usize>,
 }
 
@@ -71,14 +71,14 @@ impl Default for SoFlags {
 }
 
 impl SoFlags {
-    /// Reads a settings string over the defaults.
+    /// Parses a settings string over the defaults.
     pub fn parse(text: &str) -> Result<Self, SoFlagsError> {
         let mut flags = Self::default();
         flags.apply(text)?;
         Ok(flags)
     }
 
-    /// Applies a settings string over what is set already.
+    /// Applies a settings string over the current settings.
     pub fn apply(&mut self, text: &str) -> Result<(), SoFlagsError> {
         let mut rest = 0;
         for word in text.split(|c: char| c.is_whitespace() || c == ',') {
@@ -134,15 +134,15 @@ impl SoFlags {
     }
 }
 
-/// Sets one switch by its short or full name.
+/// Sets one switch by its alias or full name.
 ///
 /// # Errors
-/// What is wrong, with the nearest name that exists.
+/// Description, with the closest existing name.
 pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
     let name = ALIASES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
     let value = match (name, value) {
         ("cc", "reno") => "newreno",
-        // The numbers of net.ipv4.tcp_ecn.
+        // Values of `net.ipv4.tcp_ecn`.
         ("ecn", "0") => "off",
         ("ecn", "1") => "rfc3168",
         ("ecn", "2") => "passive",
@@ -180,7 +180,7 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     format!("there is no {what} `{name}`; there are {}", known.join(", "))
 }
 
-/// One slip away: a letter too many, too few, or another one.
+/// True if the two differ by one inserted, deleted or replaced letter.
 fn within_one_edit(wrong: &str, right: &str) -> bool {
     let (a, b) = (wrong.as_bytes(), right.as_bytes());
     let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused_by_name() {
+    fn unknown_names_are_refused() {
         for (text, says, word) in [
             (
                 "profile=solaris",

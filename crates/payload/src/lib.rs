@@ -1,7 +1,9 @@
-//! The bytes of one connection, by stream offset. `tcp` deals in ranges; a driver keeps the bytes here.
+//! Send and receive buffers of one connection, by stream offset. `tcp` handles ranges only; a
+//! driver keeps the bytes here.
 //!
-//! Contract: offsets count payload bytes from zero and never wrap. Nothing here decides how much may be held:
-//! the connection does, by its buffers. A range that is not held gives nothing, never a panic.
+//! Contract: offsets count payload bytes from zero and never wrap. The connection's buffer sizes
+//! limit the bytes held; nothing here does. A range that is not held yields no bytes, never a
+//! panic.
 
 mod out_of_order;
 mod pool;

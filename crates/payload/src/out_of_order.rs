@@ -1,19 +1,19 @@
-//! Bytes beyond a gap, in chunks by their offset.
+//! Out-of-order bytes, in chunks keyed by offset.
 
 use std::collections::BTreeMap;
 
-/// Bytes of memory that a chunk is charged beside its bytes: its share of the tree (at least 5 of
-/// 11 places of a node are in use) and what the allocator adds.
+/// Bytes of memory charged per chunk beside its payload: its share of the B-tree and the
+/// allocator's overhead. At least 5 of 11 slots of a node are in use.
 pub(crate) const CHUNK_OVERHEAD: usize = 128;
-/// Charged for the first node of the tree.
+/// Bytes charged for the first node of the tree.
 const NODE: usize = 384;
-/// A chunk does not grow beyond so many bytes.
+/// Largest chunk, bytes.
 const MAX_CHUNK: usize = 64 << 10;
-/// A chunk of at most so many bytes is copied to the end of the one that it touches.
+/// Largest chunk that is copied to the end of an adjacent one, bytes.
 const COPY_LIMIT: usize = 2 << 10;
 
-/// Chunks that do not overlap. Of two that touch either the first is full or the second is not small,
-/// so that there is at most one per gap and one per [`COPY_LIMIT`] bytes.
+/// Chunks that do not overlap. Of two adjacent chunks the first is full or the second exceeds
+/// [`COPY_LIMIT`]. So there is at most one chunk per gap and one per [`COPY_LIMIT`] bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutOfOrder {
     chunks: BTreeMap<u64, Vec<u8>>,
@@ -26,7 +26,7 @@ impl OutOfOrder {
         self.chunks.is_empty()
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory in use.
     pub(crate) fn memory(&self) -> usize {
         let node = if self.chunks.is_empty() { 0 } else { NODE };
         self.capacity + self.chunks.len() * CHUNK_OVERHEAD + node
@@ -43,10 +43,10 @@ impl OutOfOrder {
         Some(chunk)
     }
 
-    /// Keeps `bytes` from offset `start` on. Where some are held already the chunk that goes on
-    /// beyond them stays as it is; one that the new bytes cover is replaced.
+    /// Inserts `bytes` at offset `start`. A chunk that extends beyond the new bytes is kept; one
+    /// that they cover is replaced.
     ///
-    /// Work: the logarithm of the number of chunks, and each chunk that is covered once.
+    /// Cost: O(log n) in the number of chunks, plus each covered chunk once.
     pub(crate) fn insert(&mut self, mut start: u64, mut bytes: &[u8]) {
         let mut left = None;
         if let Some((&at, chunk)) = self.chunks.range(..=start).next_back() {
@@ -90,8 +90,8 @@ impl OutOfOrder {
         }
     }
 
-    /// Takes the first chunk if it begins at or before `offset`, and says how many bytes of it lie
-    /// before that.
+    /// Removes the first chunk if it begins at or before `offset`. Also returns the number of its
+    /// bytes before `offset`.
     pub(crate) fn take_at(&mut self, offset: u64) -> Option<(Vec<u8>, usize)> {
         let (&at, _) = self.chunks.first_key_value().filter(|(at, _)| **at <= offset)?;
         let chunk = self.remove(at)?;
@@ -99,7 +99,7 @@ impl OutOfOrder {
         Some((chunk, skip))
     }
 
-    /// Forgets everything.
+    /// Discards all chunks.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_byte_takes_the_memory_of_one_byte_wherever_it_is() {
+    fn one_byte_takes_the_memory_of_one_byte_at_any_offset() {
         let mut held = OutOfOrder::default();
         for n in 0..1_000_u64 {
             held.insert((n + 1) << 24, b"x");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn single_bytes_side_by_side_are_joined_in_either_order() {
+    fn adjacent_single_bytes_are_joined_in_either_order() {
         let total = 100_000_u64;
         for backwards in [false, true] {
             let mut held = OutOfOrder::default();
@@ -132,7 +132,7 @@ mod tests {
             assert!(held.chunks() <= most, "{} chunks, {backwards}", held.chunks());
             assert!(held.memory() <= 2 * total as usize + most * CHUNK_OVERHEAD + NODE);
         }
-        // Every second byte first, then those between: the gaps go, and their chunks with them.
+        // Every second byte first, then those between: one chunk remains.
         let mut held = OutOfOrder::default();
         for first in [0, 1] {
             for n in (first..2_000_u64).step_by(2) {
@@ -151,13 +151,13 @@ mod tests {
         held.insert(100, &[1; 3_000]);
         assert_eq!(held.chunks(), 1);
         let (chunk, skip) = held.take_at(101).unwrap();
-        // Its first byte was the end of a chunk that was there.
+        // The first byte is from the earlier chunk, which ends there.
         assert_eq!((chunk.len(), skip, chunk[0]), (3_000, 1, b'x'));
         assert_eq!(held.memory(), 0);
     }
 
     proptest! {
-        /// Against single bytes, each of which is what its offset says.
+        /// Compares with a map of single bytes; each byte's value follows from its offset.
         #[test]
         fn agrees_with_a_byte_map(pieces in prop::collection::vec((0_u64..20_000, 1_usize..5_000), 1..60)) {
             let byte = |at: u64| (at % 251) as u8;

@@ -1,12 +1,12 @@
-//! Chunks of bytes that were used and will be again.
+//! A free list of chunks.
 
 /// Capacity of a chunk, bytes.
 pub(crate) const CHUNK: usize = 64 << 10;
-/// The most chunks that wait to be used again.
+/// Most chunks in the free list.
 const MAX_CHUNKS: usize = 16;
 
-/// Chunks that one host's connections hand to each other: what a busy reader frees the next segment
-/// needs, and the allocator would give it back to the system in between. At most 1 MiB.
+/// Free chunks shared by the connections of a host, at most 1 MiB. Without it, the allocator would
+/// return a chunk to the system before the next segment needs one.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkPool(Vec<Vec<u8>>);
 
@@ -15,7 +15,7 @@ impl ChunkPool {
         self.0.pop()
     }
 
-    /// Keeps a chunk if it is of that capacity and there is room.
+    /// Keeps a chunk of capacity [`CHUNK`] if there is room.
     pub(crate) fn put(&mut self, mut chunk: Vec<u8>) {
         if chunk.capacity() == CHUNK && self.0.len() < MAX_CHUNKS {
             chunk.clear();
@@ -23,7 +23,7 @@ impl ChunkPool {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
         self.0.len() * CHUNK
     }

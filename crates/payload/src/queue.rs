@@ -1,24 +1,24 @@
-//! Bytes in order, in chunks: appended at the end, taken from the front.
+//! A FIFO of bytes in chunks.
 
 use std::collections::VecDeque;
 
 use crate::pool::{CHUNK, ChunkPool};
 
-/// The least capacity of a chunk, bytes; the largest is [`CHUNK`].
+/// Smallest capacity of a chunk, bytes; the largest is [`CHUNK`].
 const MIN_CHUNK: usize = 2 << 10;
-/// A queue of at least so many bytes takes a chunk of the pool where there is one. Out of order a chunk
-/// of at least so many is taken over as it is; a smaller one is copied.
+/// A queue of at least this many bytes takes chunks from the pool. Out-of-order chunks of at least
+/// this many bytes are moved in; smaller ones are copied.
 const LARGE: usize = 16 << 10;
 
-/// A queue of bytes. Its chunks grow with what it holds, so that one byte takes [`MIN_CHUNK`] bytes of
-/// memory and no append copies what is there.
+/// A queue of bytes. Chunk sizes grow with the queue: one byte takes [`MIN_CHUNK`] bytes of memory,
+/// and appending copies no earlier bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteQueue {
-    /// Chunks to which nothing is appended any more, oldest first.
+    /// Full chunks, oldest first.
     full: VecDeque<Vec<u8>>,
-    /// The chunk behind them; with it alone a queue needs no other memory.
+    /// The chunk to which bytes are appended. A queue with only this chunk allocates nothing else.
     last: Vec<u8>,
-    /// Bytes of the first chunk that were taken already.
+    /// Bytes of the first chunk that are consumed.
     head: usize,
     len: usize,
     /// Capacity of all chunks.
@@ -35,7 +35,7 @@ impl ByteQueue {
         self.len == 0
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory in use.
     pub(crate) fn memory(&self) -> usize {
         self.capacity + self.full.capacity() * size_of::<Vec<u8>>()
     }
@@ -73,7 +73,7 @@ impl ByteQueue {
         self.close_last(chunk);
     }
 
-    /// `next` takes the place of the last chunk.
+    /// Makes `next` the last chunk.
     fn close_last(&mut self, next: Vec<u8>) {
         let last = std::mem::replace(&mut self.last, next);
         if last.is_empty() {
@@ -83,13 +83,13 @@ impl ByteQueue {
         }
     }
 
-    /// Appends `chunk` from its byte `skip` on; without a copy where it is large.
+    /// Appends `chunk` from its byte `skip` on; a large chunk is not copied.
     pub(crate) fn append_chunk(&mut self, mut chunk: Vec<u8>, skip: usize, pool: &mut ChunkPool) {
         if skip > 0 || chunk.len() < LARGE {
             self.append(chunk.get(skip..).unwrap_or(&[]), pool);
             return;
         }
-        // Nothing will be appended to the last one any more.
+        // Nothing is appended to the last chunk any more.
         self.capacity -= self.last.capacity();
         self.last.shrink_to_fit();
         self.capacity += self.last.capacity();
@@ -103,7 +103,7 @@ impl ByteQueue {
         self.full.iter().map(Vec::as_slice).chain([self.last.as_slice()])
     }
 
-    /// Replaces what is held from `at` on by `bytes`, as far as anything is held there.
+    /// Overwrites the bytes from `at` on with `bytes`, as far as the queue reaches.
     pub(crate) fn overwrite(&mut self, at: usize, mut bytes: &[u8]) {
         let mut at = at + self.head;
         for chunk in self.full.iter_mut().chain([&mut self.last]) {
@@ -113,8 +113,8 @@ impl ByteQueue {
             }
             let n = bytes.len().min(chunk.len() - at);
             let (these, rest) = bytes.split_at(n);
-            if let Some(place) = chunk.get_mut(at..at + n) {
-                place.copy_from_slice(these);
+            if let Some(target) = chunk.get_mut(at..at + n) {
+                target.copy_from_slice(these);
             }
             (at, bytes) = (0, rest);
             if bytes.is_empty() {
@@ -123,7 +123,7 @@ impl ByteQueue {
         }
     }
 
-    /// Copies the first bytes into `out`, at most `most` of them, and says how many.
+    /// Copies at most `most` bytes from the front into `out`. Returns their number.
     pub(crate) fn peek(&self, out: &mut [u8], most: usize) -> usize {
         let wanted = out.len().min(most).min(self.len);
         let (mut done, mut skip) = (0, self.head);
@@ -139,7 +139,7 @@ impl ByteQueue {
         done
     }
 
-    /// The first `n` bytes are gone.
+    /// Removes the first `n` bytes.
     pub(crate) fn consume(&mut self, n: usize, pool: &mut ChunkPool) {
         let mut left = n.min(self.len);
         self.len -= left;
@@ -158,13 +158,13 @@ impl ByteQueue {
         }
         self.head += left;
         if self.len == 0 {
-            // The next bytes go here: a reader that keeps up allocates nothing.
+            // Reuse the chunk: a reader that keeps up allocates nothing.
             self.last.clear();
             self.head = 0;
         }
     }
 
-    /// Gives all memory back, if nothing is held.
+    /// Frees all memory if the queue is empty.
     pub(crate) fn trim(&mut self, pool: &mut ChunkPool) {
         if self.is_empty() && self.memory() > 0 {
             pool.put(std::mem::take(self).last);
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_follows_what_is_held() {
+    fn memory_is_proportional_to_the_bytes_held() {
         let (mut queue, pool) = (ByteQueue::default(), &mut ChunkPool::default());
         queue.append(b"a", pool);
         assert!(queue.memory() <= MIN_CHUNK + 200, "{}", queue.memory());
@@ -196,7 +196,7 @@ mod tests {
         queue.consume(1, pool);
         queue.trim(pool);
         assert_eq!((queue.len(), queue.memory()), (0, 0));
-        assert_eq!(pool.memory(), 16 * CHUNK, "no more than that is kept");
+        assert_eq!(pool.memory(), 16 * CHUNK, "the pool keeps no more");
     }
 
     #[test]
@@ -213,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn a_large_chunk_is_taken_over_and_a_small_one_copied() {
+    fn a_large_chunk_is_moved_and_a_small_one_copied() {
         let (mut queue, pool) = (ByteQueue::default(), &mut ChunkPool::default());
         queue.append(b"xyz", pool);
         let large = vec![1; LARGE];
-        let place = large.as_ptr();
+        let address = large.as_ptr();
         queue.append_chunk(large, 0, pool);
-        assert_eq!(queue.last.as_ptr(), place);
+        assert_eq!(queue.last.as_ptr(), address);
         queue.append_chunk(vec![2; 10], 4, pool);
         queue.append_chunk(vec![3; LARGE], 1, pool);
         assert_eq!(queue.len(), 3 + LARGE + 6 + LARGE - 1);

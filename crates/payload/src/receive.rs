@@ -1,4 +1,4 @@
-//! Bytes that arrived and the application has not read, with gaps where nothing arrived yet.
+//! Received bytes that the application has not read, with gaps.
 
 use std::ops::Range;
 
@@ -6,24 +6,24 @@ use crate::out_of_order::OutOfOrder;
 use crate::pool::ChunkPool;
 use crate::queue::ByteQueue;
 
-/// Bytes from where the application reads next. Only what arrived takes memory, wherever it belongs.
+/// The receive buffer of a connection. Only bytes that arrived take memory, at any offset.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiveBuffer {
-    /// Stream offset of the first byte held: what the application reads next.
+    /// Stream offset of the first byte held, which the application reads next.
     base: u64,
-    /// Everything up to the first gap.
+    /// Bytes up to the first gap.
     in_order: ByteQueue,
     out_of_order: OutOfOrder,
-    /// One past the last byte that may be read.
+    /// Offset after the last byte that may be read.
     readable: u64,
 }
 
 impl ReceiveBuffer {
-    /// `bytes` are those of `range`, which the connection bounds by the window that it offered; bytes
+    /// Inserts `bytes` at `range`, which the connection limits to its advertised window. Bytes
     /// beyond the range are not kept.
     ///
-    /// Work: a copy for bytes that are in order. Otherwise the logarithm of the number of chunks; a
-    /// chunk that is covered, or that a filled gap lets through, is visited once.
+    /// Cost: one copy for bytes in order. Otherwise O(log n) in the number of chunks. A chunk that
+    /// is covered, or that a filled gap makes readable, is visited once.
     pub fn insert(&mut self, range: &Range<u64>, bytes: &[u8], pool: &mut ChunkPool) {
         let len = range.end.saturating_sub(range.start) as usize;
         let bytes = bytes.get(..len).unwrap_or(bytes);
@@ -46,19 +46,19 @@ impl ReceiveBuffer {
             self.out_of_order.insert(start, bytes);
             return;
         }
-        let read = usize::try_from(self.base.saturating_sub(start)).unwrap_or(usize::MAX);
-        let bytes = bytes.get(read..).unwrap_or(&[]);
+        let already_read = usize::try_from(self.base.saturating_sub(start)).unwrap_or(usize::MAX);
+        let bytes = bytes.get(already_read..).unwrap_or(&[]);
         let start = start.max(self.base);
-        let again = usize::try_from(end - start).unwrap_or(usize::MAX).min(bytes.len());
-        let (again, new) = bytes.split_at(again);
-        self.in_order.overwrite((start - self.base) as usize, again);
+        let duplicate = usize::try_from(end - start).unwrap_or(usize::MAX).min(bytes.len());
+        let (duplicate, new) = bytes.split_at(duplicate);
+        self.in_order.overwrite((start - self.base) as usize, duplicate);
         self.in_order.append(new, pool);
         while let Some((chunk, skip)) = self.out_of_order.take_at(self.in_order_end()) {
             self.in_order.append_chunk(chunk, skip, pool);
         }
     }
 
-    /// Everything below `upto` may be read.
+    /// Makes all bytes below `upto` readable.
     pub fn set_readable(&mut self, upto: u64) {
         self.readable = self.readable.max(upto);
     }
@@ -68,13 +68,13 @@ impl ReceiveBuffer {
         self.readable.saturating_sub(self.base).min(self.in_order.len() as u64)
     }
 
-    /// Copies what can be read into `out` and says how much it was; it stays in place.
+    /// Copies readable bytes into `out` without consuming them. Returns their number.
     pub fn peek(&self, out: &mut [u8]) -> usize {
         let most = usize::try_from(self.unread()).unwrap_or(usize::MAX);
         self.in_order.peek(out, most)
     }
 
-    /// [`Self::peek`], after which the bytes are gone.
+    /// Copies readable bytes into `out` and consumes them. Returns their number.
     pub fn read(&mut self, out: &mut [u8], pool: &mut ChunkPool) -> usize {
         let n = self.peek(out);
         self.in_order.consume(n, pool);
@@ -82,22 +82,23 @@ impl ReceiveBuffer {
         n
     }
 
-    /// Forgets what came beyond a gap; the connection must do so as well, so that it comes again.
+    /// Discards out-of-order bytes. The connection must do so as well, so that they are
+    /// retransmitted.
     pub fn discard_out_of_order(&mut self) {
         self.out_of_order.clear();
     }
 
-    /// Gives back memory that an idle connection does not need.
+    /// Frees memory that an idle connection does not need.
     pub fn trim(&mut self, pool: &mut ChunkPool) {
         self.in_order.trim(pool);
     }
 
-    /// Bytes of memory that are taken, what the allocator adds to small chunks included.
+    /// Bytes of memory in use, including the allocator's overhead for small chunks.
     pub fn memory(&self) -> usize {
         self.in_order.memory() + self.out_of_order.memory()
     }
 
-    /// Those of bytes beyond a gap.
+    /// Bytes of memory in use for out-of-order data.
     pub fn out_of_order_memory(&self) -> usize {
         self.out_of_order.memory()
     }
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_filled_wherever_the_ring_has_wrapped() {
+    fn gaps_are_filled_at_any_offset() {
         let byte = |at: u64| (at % 251) as u8;
         let mut ring = ReceiveBuffer::default();
         let mut at = 0_u64;
@@ -141,7 +142,7 @@ mod tests {
             let middle = at + first;
             let end = middle + second;
             let bytes = |range: Range<u64>| range.map(byte).collect::<Vec<u8>>();
-            // The second half comes first, then the whole again.
+            // The second part comes first, then both.
             ring.insert(&(middle..end), &bytes(middle..end), &mut ChunkPool::default());
             ring.insert(&(at..end), &bytes(at..end), &mut ChunkPool::default());
             ring.set_readable(end);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_already_is_not_kept_again() {
+    fn bytes_already_read_are_not_kept_again() {
         let mut ring = ReceiveBuffer::default();
         ring.insert(&(0..4), b"abcd", &mut ChunkPool::default());
         ring.set_readable(4);
@@ -171,14 +172,14 @@ mod tests {
         assert!(buffer.memory() <= 600, "{} bytes of memory for one", buffer.memory());
         buffer.discard_out_of_order();
         assert_eq!((buffer.memory(), buffer.unread()), (0, 0));
-        // Everything else comes: the byte that was discarded is not there.
+        // The discarded byte must not become readable.
         buffer.insert(&(0..3), b"abc", &mut ChunkPool::default());
         buffer.set_readable(3);
         assert_eq!(take(&mut buffer, 9), b"abc");
     }
 
     #[test]
-    fn a_filled_gap_lets_everything_behind_it_through() {
+    fn a_filled_gap_makes_everything_behind_it_readable() {
         let mut buffer = ReceiveBuffer::default();
         let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
         let segments: Vec<&[u8]> = bytes.chunks(1448).collect();

@@ -1,12 +1,12 @@
-//! What the application wrote and the peer has not acknowledged.
+//! The send buffer: written bytes that the peer has not acknowledged.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Memory that is not given back while anything is held, bytes.
+/// Capacity that is kept while any byte is held, bytes.
 const MIN_CAPACITY: usize = 64 << 10;
 
-/// Bytes that may have to be sent, or sent again.
+/// Bytes to send or retransmit.
 #[derive(Clone, Debug, Default)]
 pub struct SendRing {
     /// Stream offset of the first byte held.
@@ -15,13 +15,13 @@ pub struct SendRing {
 }
 
 impl SendRing {
-    /// The application wrote `bytes`.
+    /// Appends bytes that the application wrote.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// The bytes of `range` in the two pieces in which they lie; a range that is not held whole gives what of
-    /// it is.
+    /// Returns the bytes of `range` as two slices. Bytes of the range that are not held are left
+    /// out.
     pub fn slices(&self, range: &Range<u64>) -> (&[u8], &[u8]) {
         let index = |at: u64| {
             let index = usize::try_from(at.saturating_sub(self.base)).unwrap_or(usize::MAX);
@@ -35,13 +35,13 @@ impl SendRing {
         (first, second)
     }
 
-    /// The bytes of `range`, as [`Self::slices`], joined.
+    /// Returns the bytes of `range`, as [`Self::slices`] does, joined.
     pub fn copy(&self, range: &Range<u64>) -> Vec<u8> {
         let (first, second) = self.slices(range);
         [first, second].concat()
     }
 
-    /// Everything below `upto` is acknowledged.
+    /// Removes all bytes below `upto`, which are acknowledged.
     pub fn acknowledge(&mut self, upto: u64) {
         let n = usize::try_from(upto.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let n = n.min(self.bytes.len());
@@ -49,15 +49,15 @@ impl SendRing {
         self.base += n as u64;
     }
 
-    /// Gives back memory where less than an eighth is in use: a peer may have acknowledged all but one
-    /// byte. For when memory is short; [`MIN_CAPACITY`] bytes stay.
+    /// Frees memory if less than an eighth is in use; [`MIN_CAPACITY`] bytes stay. For memory
+    /// pressure: a peer may have acknowledged all but one byte.
     pub fn shrink(&mut self) {
         if self.bytes.capacity() > MIN_CAPACITY && self.bytes.len() < self.bytes.capacity() / 8 {
             self.bytes.shrink_to((2 * self.bytes.len()).max(MIN_CAPACITY));
         }
     }
 
-    /// Gives back memory that an idle connection does not need.
+    /// Frees memory that an idle connection does not need.
     pub fn trim(&mut self) {
         if self.bytes.is_empty() {
             self.bytes = VecDeque::new();
@@ -69,12 +69,12 @@ impl SendRing {
         self.bytes.len()
     }
 
-    /// Nothing is held.
+    /// Whether no bytes are held.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Bytes of memory that are taken for them.
+    /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
         self.bytes.capacity()
     }
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acknowledged_bytes_are_forgotten_and_the_rest_can_be_sent_again() {
+    fn acknowledged_bytes_are_freed_and_the_rest_can_be_retransmitted() {
         let mut ring = SendRing::default();
         ring.push(b"abcdef");
         assert_eq!(ring.copy(&(0..3)), b"abc");
         ring.acknowledge(4);
         assert_eq!((ring.len(), ring.copy(&(4..6))), (2, b"ef".to_vec()));
-        assert_eq!(ring.copy(&(2..5)), b"e", "what is gone is left out");
+        assert_eq!(ring.copy(&(2..5)), b"e", "acknowledged bytes are left out");
         assert_eq!(ring.copy(&(6..9)), b"");
         ring.acknowledge(u64::MAX);
         ring.trim();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_that_is_not_acknowledged_does_not_hold_the_memory_of_all() {
+    fn one_unacknowledged_byte_does_not_keep_all_memory() {
         let mut ring = SendRing::default();
         ring.push(&vec![7; 4 << 20]);
         ring.acknowledge((4 << 20) - 1);

@@ -1,18 +1,18 @@
-//! JSON files that carry the hash of their own content, as their last member.
+//! JSON files that end with the hash of their content.
 //!
-//! The seal is `"blake3"`: the hash of all bytes before the comma in front of it. A file that was cut, or in
-//! which a single byte differs, does not match it.
+//! The last member `"blake3"` is the hash of all bytes before its leading comma. A truncated or
+//! modified file does not match it.
 
 use serde::Serialize;
 
-/// What stands before the hash, and after it.
+/// Text before and after the hash.
 const HASH_PREFIX: &str = ",\n  \"blake3\": \"";
 const HASH_SUFFIX: &str = "\"\n}\n";
 
-/// How the text of a JSON object ends.
+/// End of the text of a JSON object.
 const END: &str = "\n}";
 
-/// `value`, which must be an object with members, as pretty JSON with its seal.
+/// Serialises `value`, which must be an object with members, as pretty JSON with its hash.
 pub(crate) fn with_content_hash<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(value)?;
     if text.ends_with(END) {
@@ -25,18 +25,18 @@ pub(crate) fn with_content_hash<T: Serialize>(value: &T) -> Result<Vec<u8>, serd
     Ok(text.into_bytes())
 }
 
-/// Whether a file is as it was written.
+/// Integrity of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HashCheck {
-    /// It is.
+    /// Content and hash match.
     Valid,
-    /// It is not.
+    /// Content and hash differ.
     Mismatch,
-    /// It has no seal: older versions wrote none.
+    /// It has no hash: older versions wrote none.
     Missing,
 }
 
-/// Checks the seal of a file's content.
+/// Compares a file's content with its hash.
 pub(crate) fn verify(content: &[u8]) -> HashCheck {
     let split = || {
         let (text, hash) =

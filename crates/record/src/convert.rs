@@ -1,4 +1,4 @@
-//! From what a run leaves behind to the rows of the tables.
+//! Converts the outcome of a run to table rows.
 
 use lowtide_host::{
     BufferPoolRecord, ClassRecord, EndReason, FlowRecord, FlowStatus, Outcome, QueryRecord,
@@ -22,13 +22,13 @@ pub struct RunTables {
     pub run: RunRow,
     /// Its flows, by number.
     pub flows: Vec<FlowRow>,
-    /// Its queries, by asker then number; empty without askers.
+    /// Its queries, by query client then number; empty without query clients.
     pub queries: Vec<QueryRow>,
     /// Its queues, by number.
     pub queues: Vec<QueueRow>,
-    /// Their classes, by queue then place in the list; empty where there are none.
+    /// Their classes, by queue then place in the list; empty if there are none.
     pub classes: Vec<ClassRow>,
-    /// Memories that queues share, by switch; empty where none do.
+    /// Shared buffer pools, by switch; empty if there are none.
     pub memories: Vec<MemoryRow>,
     /// Their histograms, by queue then length.
     pub levels: Vec<LevelRow>,
@@ -40,12 +40,12 @@ pub struct RunTables {
     pub delays: Vec<DelayRow>,
     /// Its sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSampleRow>,
-    /// Everything about the flows that were traced.
+    /// Its traced flows.
     pub trace: TraceTables,
 }
 
 impl RunTables {
-    /// The rows of `outcome`, which came from `setup`. Names that the setup lacks are made up from
+    /// The rows of `outcome`, which came from `setup`. Names missing in the setup are replaced by
     /// the number (`group 3`, `host 7`).
     pub fn new(setup: &Setup, outcome: &Outcome) -> Self {
         let observed_ps = outcome.ended.since_start().saturating_sub(setup.warmup).as_ps();
@@ -115,7 +115,7 @@ impl RunTables {
         }
     }
 
-    /// The run's digest as the tables spell it.
+    /// The run's digest as in the tables.
     pub fn digest(&self) -> &str {
         &self.run.digest
     }
@@ -197,7 +197,7 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         delivered_ps: f.delivered_at.map(Instant::as_ps),
         fct_ps: since(f.start),
         transfer_ps: f.established.and_then(since),
-        // It follows from the network, which whoever analyses the run looks at.
+        // It follows from the network and is added by the analysis.
         ideal_ps: None,
         delivered_bytes: f.delivered,
         delivered_after_warmup_bytes: f.delivered_after_warmup,
@@ -244,7 +244,7 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
 /// The markers of the queues of a run.
 #[derive(Clone, Copy)]
 struct Markers<'a> {
-    /// Nothing where the queues are not those of the network.
+    /// `None` if the queues are not those of the network.
     network: Option<&'a Blueprint>,
 }
 

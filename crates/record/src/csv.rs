@@ -1,5 +1,5 @@
-//! Comma-separated values, RFC 4180 but with plain line feeds: text with a comma, a quote or a line
-//! break is quoted, a null is an empty field.
+//! Comma-separated values by RFC 4180, but with plain line feeds: text with a comma, a quote or a
+//! line break is quoted, a null is an empty field.
 
 /// One line, with its line feed.
 pub fn line<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {

@@ -1,12 +1,12 @@
 //! Digests as text, and one digest for many runs.
 
-/// A digest as the tables and JSON spell it: 16 hexadecimal digits.
+/// A digest as in the tables and JSON: 16 hexadecimal digits.
 pub fn hex(digest: u64) -> String {
     format!("{digest:016x}")
 }
 
-/// One digest for several runs: it depends on each run's digest and on their order, which is that of
-/// the plan, not that in which they finished.
+/// Combines the digests of several runs. The result depends on each digest and on their order,
+/// which is plan order, not the order of completion.
 pub fn combine<'a>(digests: impl IntoIterator<Item = &'a str>) -> String {
     let mut hasher = blake3::Hasher::new();
     for digest in digests {

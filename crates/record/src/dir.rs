@@ -1,16 +1,16 @@
-//! The run directory: finished runs under `partial/` while it grows, merged tables when complete.
+//! The run directory: finished runs under `partial/` until all are present, then merged tables.
 //!
-//! Contract: `manifest.json` says `interrupted` from the first moment and `complete` only after every
-//! other file has reached the device. A run under `partial/` is whole: its directory is synced, then renamed
-//! into place. Results of another scenario or version are never mixed in. Only files that this crate wrote
-//! are removed.
+//! Contract: `manifest.json` is `interrupted` from the start and `complete` only after all other
+//! files are durable. A run under `partial/` is whole: its directory is synced, then renamed into
+//! place. Results of another scenario or version are never mixed in. Only files that this crate
+//! wrote are removed.
 //!
-//! The manifest lists every file with its hash, and ends with a hash of itself. A file that is read is held
-//! against its hash first; one that differs is an error, never data.
+//! The manifest lists every file with its hash, and ends with a hash of itself. Every file is
+//! checked against its hash before it is read; a mismatch is an error.
 //!
-//! Several processes may fill one directory, on one machine or over a shared file system: each writes under
-//! names of its own and renames what is whole. They complete it one after the other ([`RunDir::lock_exclusive`]),
-//! and the one that comes too late finds the directory complete.
+//! Several processes may fill one directory, on one machine or over a shared file system. Each
+//! writes under unique names and renames whole files. They complete it one after the other
+//! ([`RunDir::lock_exclusive`]); a late process finds the directory complete.
 
 mod checksums;
 mod partial;
@@ -53,11 +53,11 @@ pub const TABLES: [&str; 8] = [
     QueueSampleRow::TABLE,
 ];
 
-/// The name of the table of queries, which only runs with askers have.
+/// The name of the table of queries, present only in runs with query clients.
 pub const QUERIES: &str = QueryRow::TABLE;
 
-/// The names of the tables that only runs with something to write into them have, traces aside; each with
-/// what a scenario lacks that has none.
+/// The names of the tables that exist only if they have rows, except traces; each with the reason
+/// of its absence.
 pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
     (QUERIES, "the scenario has no queries"),
     (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
@@ -71,16 +71,16 @@ pub struct RunDir {
     checksums: Checksums,
 }
 
-/// What to do about a damaged directory of which nothing else is known.
+/// Remedy for a damaged directory without a readable manifest.
 const AFRESH: &str = "the command that wrote the directory makes it again with `--afresh`";
 
-/// What to do about a damaged file of complete results.
+/// Remedy for a damaged file of complete results.
 fn remedy(manifest: &Manifest) -> String {
     let command = manifest.command.trim_end_matches(" --afresh");
     format!("`{command} --afresh` makes the results again")
 }
 
-/// What there is over time in some runs.
+/// Time series of some runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SampledSeries {
     /// Sampled senders.
@@ -90,10 +90,11 @@ pub struct SampledSeries {
 }
 
 impl RunDir {
-    /// Opens `root` for the plan of `manifest`, making it when needed, and returns what was there.
+    /// Opens `root` for the plan of `manifest`, creating it if needed, and returns the previous
+    /// manifest.
     ///
-    /// Runs that another session finished stay. With `afresh` they go. A directory that holds
-    /// something else, or results of another scenario or version, is refused.
+    /// Runs that another session finished are kept, unless `afresh`. A directory with foreign
+    /// files, or with results of another scenario or version, is rejected.
     pub fn begin(
         root: &Path,
         manifest: &Manifest,
@@ -132,7 +133,8 @@ impl RunDir {
             None if !write_new(&path, &encode_hashed(&path, &begun)?)? => {
                 return Self::begin(root, manifest, false);
             }
-            // What says so already is left alone: another process may complete it this moment.
+            // An unchanged manifest is not rewritten: another process may be completing the
+            // directory.
             Some(found)
                 if found.status == DirectoryStatus::Interrupted && !found.has_same_plan(&begun) =>
             {
@@ -146,7 +148,7 @@ impl RunDir {
         Ok((dir, before))
     }
 
-    /// Whether results were begun in `root`.
+    /// Whether `root` contains begun results.
     pub fn is_begun(root: &Path) -> bool {
         root.join(MANIFEST).exists()
     }
@@ -164,7 +166,7 @@ impl RunDir {
         Ok((dir, manifest))
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -206,7 +208,7 @@ impl RunDir {
         ByRun::open(&path, file)
     }
 
-    /// Whether the directory has a file: by the manifest, or on disk where there is none yet.
+    /// Whether the directory has a file: by the manifest, or on disk before there is a manifest.
     fn exists(&self, relative: &str) -> bool {
         if self.checksums.is_empty() {
             self.root.join(relative).exists()
@@ -215,7 +217,7 @@ impl RunDir {
         }
     }
 
-    /// Reads each known file for which `wanted` holds, and holds it against its hash.
+    /// Reads each known file for which `wanted` holds, and checks it against its hash.
     ///
     /// # Errors
     /// The first file that is damaged or missing.
@@ -227,7 +229,7 @@ impl RunDir {
             .try_for_each(|n| self.checksums.open(&self.root, n).map(drop))
     }
 
-    /// Every file that is damaged or missing, with how it shows.
+    /// Every file that is damaged or missing, as errors.
     pub fn damage(&self) -> Vec<RecordError> {
         let names = self.checksums.names();
         names.iter().filter_map(|n| self.checksums.open(&self.root, n).err()).collect()
@@ -240,8 +242,7 @@ impl RunDir {
         text::open(&path, file)
     }
 
-    /// The columns `names` of a table, checked against the manifest. One that is not there is not in the
-    /// answer.
+    /// The columns `names` of a table, checked against the manifest. Missing columns are omitted.
     pub fn frame(&self, table: &str, names: &[&str]) -> Result<DataFrame, RecordError> {
         self.table(table)?;
         let (path, file) = self.open_named(table)?;
@@ -283,7 +284,7 @@ impl RunDir {
         }
     }
 
-    /// What the merged tables hold over time for `runs`.
+    /// The time series of `runs`, from the merged tables.
     pub fn series(&self, runs: &[u32]) -> Result<SampledSeries, RecordError> {
         Ok(SampledSeries { probes: self.rows(Some(runs))?, queue_samples: self.rows(Some(runs))? })
     }
@@ -293,7 +294,7 @@ impl RunDir {
         Ok(self.rows(Some(&[run]))?.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// What was traced in `run`, from the merged tables; empty when nothing was.
+    /// The traces of `run`, from the merged tables; empty if nothing was traced.
     pub fn traces(&self, run: u32) -> Result<TraceTables, RecordError> {
         Ok(TraceTables {
             segments: self.traced(run)?,
@@ -314,14 +315,14 @@ impl RunDir {
         self.rows(Some(runs))
     }
 
-    /// Writes a file of text, whole or not at all.
+    /// Writes a text file atomically.
     pub fn write(&self, relative: &str, content: &str) -> Result<(), RecordError> {
         let written = write_atomic_nosync(&self.root.join(relative), content.as_bytes())?;
         self.checksums.record_written(written.into_entry(relative));
         Ok(())
     }
 
-    /// Reads a file of text, checked against the manifest.
+    /// Reads a text file, checked against the manifest.
     pub fn read(&self, relative: &str) -> Result<String, RecordError> {
         let mut text = String::new();
         let mut file = self.checksums.open(&self.root, relative)?;
@@ -330,22 +331,24 @@ impl RunDir {
         Ok(text)
     }
 
-    /// Waits until no other process completes this directory, and keeps others from it until the answer is
-    /// dropped. `None` where the file system has no locks: two that complete it at once write the same bytes.
+    /// Waits for the exclusive lock of completing this directory, which is held until the result is
+    /// dropped. `None` if the file system has no locks: concurrent processes then write the same
+    /// bytes.
     pub fn lock_exclusive(&self) -> Option<File> {
         let directory = File::open(&self.root).ok()?;
         directory.lock().ok()?;
         Some(directory)
     }
 
-    /// Declares the directory complete: lists the tables and `files` with their hashes in the
+    /// Marks the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
         let some = OPTIONAL_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
         let some = some.filter(|t| self.exists(&format!("{t}.parquet")));
         let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
         let all: Vec<String> = tables.chain(files.iter().cloned()).collect();
-        // Of a table that was not written now, the hash of when it was: its content may be damaged since.
+        // A table that was not rewritten keeps its recorded hash, as its content may be damaged
+        // since.
         let entry = |name: &String| match self.checksums.entry(name) {
             Some(entry) => Ok(entry),
             None => files::file_entry(&self.root, name),
@@ -361,36 +364,36 @@ impl RunDir {
         Ok(manifest)
     }
 
-    /// Removes what a complete directory has no use for: the partial results, also those of a process that
-    /// did not know yet, and what was left half written.
+    /// Removes leftovers from a complete directory: partial results, including those of late
+    /// processes, and half-written files.
     pub fn tidy(&self) -> Result<(), RecordError> {
         remove_directory(&self.root.join(PARTIAL))?;
         self.remove_left_over();
         Ok(())
     }
 
-    /// Removes what processes that were killed left half written. One that is still completing the same
+    /// Removes half-written files of killed processes. A process that is still completing the same
     /// directory loses a file, and finds the directory complete.
     fn remove_left_over(&self) {
         for place in ["", "figures", "resolved"] {
             let Ok(entries) = fs::read_dir(self.root.join(place)) else { continue };
             for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
                 if is_temporary(&path) {
-                    // What stays is in nobody's way.
+                    // A file that cannot be removed is harmless.
                     let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 }
             }
         }
     }
 
-    /// Reads the manifest, whatever its status.
+    /// Reads the manifest, with any status.
     pub fn manifest(&self) -> Result<Manifest, RecordError> {
         let path = self.root.join(MANIFEST);
         let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
         let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
         let seal = content_hash::verify(&content);
         if seal == HashCheck::Mismatch {
-            return Err(damaged("its content is not what was written".to_owned()));
+            return Err(damaged("its content does not match its hash".to_owned()));
         }
         let manifest: Manifest =
             serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
@@ -412,8 +415,8 @@ impl RunDir {
         Ok(manifest)
     }
 
-    /// Whether a directory whose manifest cannot be read is one of ours: it speaks of us, or what is beside
-    /// it does.
+    /// Whether a directory with an unreadable manifest is one of ours, by its manifest or its other
+    /// files.
     fn is_ours(&self) -> bool {
         let content = fs::read(self.root.join(MANIFEST)).unwrap_or_default();
         String::from_utf8_lossy(&content).contains("lowtide")
@@ -434,8 +437,8 @@ pub struct RunReader {
 }
 
 impl RunReader {
-    /// The rows of `run` without its series; runs must be asked for in the order of the plan. `None`
-    /// when the run is not there.
+    /// The rows of `run` without its series; runs must be requested in plan order. `None` if the
+    /// run is missing.
     pub fn take(&mut self, run: u32) -> Result<Option<RunTables>, RecordError> {
         let Some(row) = self.runs.take(run)?.pop() else { return Ok(None) };
         Ok(Some(RunTables {
@@ -455,12 +458,12 @@ impl RunReader {
     }
 }
 
-/// Of a table that there may not be.
+/// The rows of `run` in an optional table.
 fn take_optional<R: Row>(table: Option<&mut ByRun<R>>, run: u32) -> Result<Vec<R>, RecordError> {
     table.map_or(Ok(Vec::new()), |t| t.take(run))
 }
 
-/// Writes `value` with its seal, and waits for the device.
+/// Writes `value` with its content hash, and syncs the file.
 fn write_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
     write_atomic(path, &encode_hashed(path, value)?)
 }
@@ -469,14 +472,14 @@ fn encode_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>,
     content_hash::with_content_hash(value).map_err(|e| RecordError::encode(path, &e))
 }
 
-/// Reads what [`write_hashed`] has written.
+/// Reads a file written by [`write_hashed`].
 fn read_hashed<T: serde::de::DeserializeOwned>(
     path: &Path,
     remedy: &str,
 ) -> Result<T, RecordError> {
     let content = fs::read(path).map_err(RecordError::io("read", path))?;
     if content_hash::verify(&content) != HashCheck::Valid {
-        return Err(RecordError::damaged(path, "its content is not what was written", remedy));
+        return Err(RecordError::damaged(path, "its content does not match its hash", remedy));
     }
     serde_json::from_slice(&content).map_err(|e| RecordError::json(path, &e))
 }

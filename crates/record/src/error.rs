@@ -1,29 +1,29 @@
-//! Why a result file could not be written or read.
+//! Errors of writing and reading result files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong with a file of results, with its path.
+/// An error of a result file, with its path.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("cannot {action} {}: {source}{}", path.display(), remedy(source))]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The content of a file is not what was written into it.
+    /// The content of a file does not match its hash.
     #[error("{} is damaged: {reason}; {remedy}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// How it shows.
+        /// The damage.
         reason: String,
-        /// The way out.
+        /// The remedy.
         remedy: String,
     },
     /// The rows of a table cannot be encoded.
@@ -31,7 +31,7 @@ pub enum RecordError {
     Encode {
         /// The file.
         path: PathBuf,
-        /// What the encoder said.
+        /// The error of the encoder.
         message: String,
     },
     /// The Parquet file cannot be decoded.
@@ -39,10 +39,10 @@ pub enum RecordError {
     Table {
         /// The file.
         path: PathBuf,
-        /// What the decoder said.
+        /// The error of the decoder.
         message: String,
     },
-    /// The JSON file is broken.
+    /// The JSON file is invalid.
     #[error("{} is not readable: {message}", path.display())]
     Json {
         /// The file.
@@ -50,7 +50,7 @@ pub enum RecordError {
         /// Line, column and reason.
         message: String,
     },
-    /// The directory holds something else.
+    /// The directory has foreign files.
     #[error(
         "{} is not empty and holds no lowtide results; choose another directory with -o",
         path.display()
@@ -68,9 +68,9 @@ pub enum RecordError {
     Stale {
         /// The directory.
         path: PathBuf,
-        /// What is there.
+        /// The results that it holds.
         found: String,
-        /// What was about to be written.
+        /// The results to be written.
         wanted: String,
     },
     /// The results are not complete.
@@ -82,12 +82,12 @@ pub enum RecordError {
     Interrupted {
         /// The directory.
         path: PathBuf,
-        /// Runs that are there.
+        /// Runs that are present.
         finished: usize,
         /// Runs of the plan.
         wanted: usize,
     },
-    /// Nothing was traced.
+    /// No flow was traced.
     #[error(
         "{} has no table `{name}`: no flow was traced; `lowtide run` with `--trace FLOW` traces one, \
          and `lowtide plot`, `pcap` and `explain` with `--flow` need no table",
@@ -96,48 +96,48 @@ pub enum RecordError {
     NoTrace {
         /// The directory.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested table.
         name: String,
     },
-    /// A table that only some runs have, and these do not.
+    /// A table that these runs do not have.
     #[error("{} has no table `{name}`: {reason}", path.display())]
     NoTable {
         /// The directory.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested table.
         name: &'static str,
-        /// What the scenario lacks.
+        /// The missing part of the scenario.
         reason: &'static str,
     },
     /// There is no table of that name.
     #[error("there is no table `{name}`; the tables are {known}")]
     UnknownTable {
-        /// What was asked for.
+        /// The requested table.
         name: String,
-        /// What there is.
+        /// The existing tables.
         known: String,
     },
 }
 
 impl RecordError {
-    /// Wraps what the file system said.
+    /// Wraps an error of the file system.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
     }
 
-    /// A file that is not what the manifest, or its own seal, says.
+    /// A file that does not match the manifest, or its own hash.
     pub(crate) fn damaged(path: &Path, reason: impl Into<String>, remedy: &str) -> Self {
         Self::Damaged { path: path.to_path_buf(), reason: reason.into(), remedy: remedy.to_owned() }
     }
 
-    /// Wraps what the encoder said.
+    /// Wraps an error of the encoder.
     pub(crate) fn encode(path: &Path, message: &dyn ToString) -> Self {
         Self::Encode { path: path.to_path_buf(), message: message.to_string() }
     }
 
-    /// Whether a part of the directory is gone or damaged, so that making that part again may help: another
-    /// process may have completed the directory meanwhile, or begun it afresh.
+    /// Whether a partial run is missing or damaged, so repeating the run may help. Another process
+    /// may have completed the directory meanwhile, or begun it afresh.
     pub fn is_lost_partial(&self) -> bool {
         match self {
             Self::Damaged { .. } => true,
@@ -146,18 +146,18 @@ impl RecordError {
         }
     }
 
-    /// Wraps what the table code said.
+    /// Wraps an error of the table decoder.
     pub(crate) fn table(path: &Path, message: &dyn ToString) -> Self {
         Self::Table { path: path.to_path_buf(), message: message.to_string() }
     }
 
-    /// Wraps what the JSON code said.
+    /// Wraps an error of the JSON decoder.
     pub(crate) fn json(path: &Path, message: &dyn ToString) -> Self {
         Self::Json { path: path.to_path_buf(), message: message.to_string() }
     }
 }
 
-/// The way out where the file system has no room.
+/// Remedy if the file system is full.
 fn remedy(source: &io::Error) -> &'static str {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match source.kind() {

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all: written under a temporary name, then renamed.
+//! Atomic file writes: under a temporary name, then renamed.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
@@ -22,11 +22,11 @@ pub struct FileEntry {
     pub blake3: String,
 }
 
-/// How the names of files that are being written end.
+/// Extension of files that are being written.
 const TEMP_EXTENSION: &str = "tmp";
 
-/// A name under which `path` is written before it is renamed. Nobody else has it: several processes, on
-/// several machines, may write to one directory.
+/// A unique temporary name for `path` until it is renamed, as several processes on several machines
+/// may write to one directory.
 pub(crate) fn temp_path(path: &Path) -> PathBuf {
     static PROCESS: LazyLock<u64> = LazyLock::new(process_tag);
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -36,10 +36,10 @@ pub(crate) fn temp_path(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// A number that no other process has.
+/// A number unique to this process.
 #[expect(
     clippy::disallowed_types,
-    reason = "its keys differ from process to process, and only names of files that are gone depend on them"
+    reason = "its keys differ from process to process, and only names of temporary files depend on them"
 )]
 fn process_tag() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
@@ -50,8 +50,8 @@ pub(crate) fn is_temporary(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == TEMP_EXTENSION)
 }
 
-/// A file that grows beside its place under a temporary name and is hashed as it is written. Dropped before
-/// [`put`](Self::put), it is removed.
+/// A file that is written under a temporary name and hashed as it is written. Dropped before
+/// [`persist`](Self::persist), it is removed.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     file: File,
@@ -60,12 +60,12 @@ pub(crate) struct AtomicFile {
     first_error: FirstWriteError,
 }
 
-/// The error of the system with which writing failed first. Encoders keep its text alone.
+/// The first write error of the system, of which encoders keep only the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstWriteError(Arc<OnceLock<i32>>);
 
 impl FirstWriteError {
-    /// That error, if there was one.
+    /// The error, if there was one.
     pub(crate) fn error(&self) -> Option<std::io::Error> {
         self.0.get().map(|code| std::io::Error::from_raw_os_error(*code))
     }
@@ -83,14 +83,14 @@ impl FileDigest {
         Self { bytes, blake3: hasher.finalize().to_hex().to_string() }
     }
 
-    /// As an entry for the file at `path`.
+    /// Converts to the entry of the file at `path`.
     pub(crate) fn into_entry(self, path: impl Into<String>) -> FileEntry {
         FileEntry { path: path.into(), bytes: self.bytes, blake3: self.blake3 }
     }
 }
 
 impl AtomicFile {
-    /// Begins the file that belongs at `place`.
+    /// Creates the temporary file for `place`.
     pub(crate) fn create(place: &Path) -> Result<Self, RecordError> {
         let path = temp_path(place);
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
@@ -98,12 +98,12 @@ impl AtomicFile {
         Ok(Self { path, file, hasher: blake3::Hasher::new(), bytes: 0, first_error: failed })
     }
 
-    /// Where to learn, after it has gone into an encoder, why writing failed.
+    /// Tells why writing failed, after the file has been moved into an encoder.
     pub(crate) fn first_error(&self) -> FirstWriteError {
         self.first_error.clone()
     }
 
-    /// Writes the file to the device, then renames it to `place`. The rename itself is durable after
+    /// Syncs the file, then renames it to `place`. The rename itself is durable after
     /// [`sync_directory`].
     pub(crate) fn persist(self, place: &Path) -> Result<FileDigest, RecordError> {
         journal::note(journal::FsOp::SyncFile, place);
@@ -116,7 +116,7 @@ impl AtomicFile {
 impl Write for AtomicFile {
     fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
         let n = self.file.write(buffer).inspect_err(|e| {
-            // An interrupted call is made again.
+            // The caller retries an interrupted call.
             if let Some(code) = e.raw_os_error().filter(|_| e.kind() != ErrorKind::Interrupted) {
                 let _ = self.first_error.0.set(code);
             }
@@ -133,12 +133,12 @@ impl Write for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // After the rename the name belongs to nobody.
+        // After the rename the temporary name no longer exists.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Writes `path` whole or not at all, making its directory when needed, and waits for the device.
+/// Writes `path` atomically and durably, creating its directory if needed.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     write_atomic_nosync(path, content)?;
     sync_parent(path)
@@ -149,14 +149,14 @@ pub(crate) fn write_atomic_nosync(path: &Path, content: &[u8]) -> Result<FileDig
     write_temp(path, content)?.persist(path)
 }
 
-/// As [`write_atomic`] unless `path` exists; whether it was written.
+/// As [`write_atomic`], unless `path` exists; returns whether it was written.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<bool, RecordError> {
     let growing = write_temp(path, content)?;
     growing.file.sync_all().map_err(RecordError::io("write", path))?;
     match fs::hard_link(&growing.path, path) {
         Ok(()) => sync_parent(path).map(|()| true),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
-        // A file system without links: the last of several that come at once stays.
+        // On a file system without hard links the last of concurrent writers wins.
         Err(_) if path.exists() => Ok(false),
         Err(_) => growing.persist(path).and_then(|_| sync_parent(path)).map(|()| true),
     }
@@ -179,7 +179,7 @@ fn sync_parent(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// Makes the renames within `path` durable. Only Unix has directories that can be synced.
+/// Makes the renames within `path` durable. Only Unix can sync directories.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), RecordError> {
     journal::note(journal::FsOp::SyncDirectory, path);
     if cfg!(unix) {
@@ -204,7 +204,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
     fs::rename(from, to).map_err(RecordError::io("rename to", to))
 }
 
-/// Removes a file; one that is not there is fine.
+/// Removes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
@@ -212,8 +212,8 @@ pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// Removes a directory with all that is in it; one that is not there is fine. It is there whole or not at
-/// all: who reads it meanwhile finds nothing rather than a part of it.
+/// Removes a directory and its content, if it exists. The removal is atomic: concurrent readers
+/// never see a part of it.
 pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
     let going = temp_path(path);
     let removed = fs::rename(path, &going).and_then(|()| fs::remove_dir_all(&going));
@@ -248,7 +248,7 @@ pub(crate) fn file_entry(root: &Path, relative: &str) -> Result<FileEntry, Recor
     Ok(hash_file(&mut file).map_err(RecordError::io("read", &path))?.into_entry(relative))
 }
 
-/// What tests learn of the order in which files reach the device.
+/// Journal of file system operations, for tests of their order.
 pub(crate) mod journal {
     use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Some columns of a table in memory, whatever the table: for analysis that names columns as data.
+//! Columns of any table in memory, for analysis that names columns as data.
 
 use std::fs::File;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub enum FrameValues {
     Texts(Vec<Option<String>>),
 }
 
-/// Reads the columns `names` of an open table. One that is not there is not in the answer.
+/// Reads the columns `names` of an open table. Missing columns are omitted.
 pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame, RecordError> {
     let batches = projected((path, file), |schema| {
         let fields = schema.root_schema().get_fields().iter().enumerate();
@@ -90,24 +90,24 @@ fn numbers(array: &dyn Array) -> Option<Vec<Option<f64>>> {
 }
 
 impl DataFrame {
-    /// From columns of equal length.
+    /// Builds a frame from columns of equal length.
     pub fn new(columns: Vec<FrameColumn>) -> Self {
         Self { columns }
     }
 
-    /// The column of that name.
+    /// The column named `name`.
     pub fn column(&self, name: &str) -> Option<&FrameColumn> {
         self.columns.iter().find(|c| c.name == name)
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |c| c.values.len())
     }
 }
 
 impl FrameValues {
-    /// How many values there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),
@@ -115,7 +115,7 @@ impl FrameValues {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

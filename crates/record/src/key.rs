@@ -1,4 +1,4 @@
-//! Which run a row belongs to: scheme, point of the sweep and seed.
+//! The key of a run: scheme, sweep point and seed.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The values of the swept keys, in the order of the sweep; empty when nothing is swept.
+/// The values of the swept keys, in sweep order; empty if nothing is swept.
 ///
 /// In JSON it is an object, `{"traffic.short.size": "800 kB"}`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -15,11 +15,11 @@ pub struct SweepPoint(pub Vec<(String, String)>);
 /// One run of a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunKey {
-    /// Number in the order of the plan, from zero; the column `run` of every table.
+    /// Number in plan order, from zero; the column `run` of every table.
     pub run: u32,
     /// Name of the scheme.
     pub scheme: String,
-    /// Where in the sweep.
+    /// The point of the sweep.
     pub point: SweepPoint,
     /// The seed.
     pub seed: u64,
@@ -36,14 +36,14 @@ impl SweepPoint {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// True when nothing is swept.
+    /// Whether nothing is swept.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl fmt::Display for SweepPoint {
-    /// `traffic.short.size = 800 kB, switch.mark.k = 20 pkt`; nothing when nothing is swept.
+    /// `traffic.short.size = 800 kB, switch.mark.k = 20 pkt`; empty if nothing is swept.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (key, value)) in self.0.iter().enumerate() {
             let comma = if i == 0 { "" } else { ", " };

@@ -1,8 +1,9 @@
 //! Result tables as Parquet and CSV, the run directory and its manifest.
 //!
-//! Contract: what a run left behind goes into typed tables, each column with its unit, and comes back
-//! as it was, or not at all: what is read is held against the hash of what was written. A directory that says
-//! `complete` is. Nothing is analysed here beyond the order statistics that the table of queues carries.
+//! Contract: results are stored in typed tables, each column with its unit, and read back unchanged
+//! or not at all: every read is checked against the hash of what was written. A directory marked
+//! `complete` is complete. Nothing is analysed here except the order statistics in the table of
+//! queues.
 
 mod content_hash;
 mod convert;

@@ -1,4 +1,4 @@
-//! `manifest.json`: what a run directory holds, where it came from, and whether it is complete.
+//! `manifest.json`: content, origin and status of a run directory.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,86 +8,86 @@ use crate::key::{RunKey, SweepPoint};
 /// Value of [`Manifest::schema`].
 pub const SCHEMA: &str = "lowtide.manifest/2";
 
-/// The schema of earlier manifests, which have no hash of themselves.
+/// The schema of earlier manifests, which have no content hash.
 pub(crate) const UNHASHED_SCHEMA: &str = "lowtide.manifest/1";
 
-/// Whether all runs are there.
+/// Status of a run directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DirectoryStatus {
-    /// Every run, every table, every figure.
+    /// All runs, tables and figures are present.
     Complete,
-    /// Not yet, or stopped: only finished runs, under `partial/`.
+    /// Only finished runs are present, under `partial/`.
     Interrupted,
 }
 
 /// One finished run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ManifestRun {
-    /// Which.
+    /// The run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// Hash of everything that decides it.
+    /// Hash of the resolved specification of the run.
     pub hash: String,
     /// Digest of its physics.
     pub digest: String,
-    /// Seconds of wall time it took.
+    /// Wall-clock seconds of the run.
     pub wall_seconds: f64,
-    /// Threads that it took; they change nothing else. None on real packets.
+    /// Threads of the run, which do not affect the results; `None` on real packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Ends of the ranges of flow sizes that the summary shows, in bytes, ascending.
+    /// Upper ends of the flow size classes in the summary, in bytes, ascending.
     pub size_classes: Vec<u64>,
-    /// How it went on real packets; none of what was simulated.
+    /// Timing accuracy on real packets; `None` for a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<TimingReport>,
 }
 
-/// What made the runs in place of the simulator.
+/// The backend that executed the runs instead of the simulator.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Backend {
     /// `live` or `kernel`.
     pub name: String,
     /// The kernel that carried the packets: release and machine.
     pub kernel: String,
-    /// How it was asked for, beyond its name.
+    /// Its options.
     pub choices: Vec<String>,
 }
 
-/// How well a run on real packets kept to its scenario.
+/// Timing accuracy of a run on real packets.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TimingReport {
-    /// What the ends did otherwise than the scenario says, or could not be told.
+    /// Deviations of the endpoints from the scenario, including settings that they could not apply.
     pub differences: Vec<String>,
-    /// Packets that the bottleneck handed to hosts.
+    /// Packets that the bottleneck delivered to hosts.
     pub packets: u64,
-    /// Of these, packets that it handed over later than any figure can bear.
+    /// Of these, packets delivered later than `tolerance_us`.
     pub behind: u64,
-    /// From when on that is, microseconds.
+    /// Maximum acceptable lateness, microseconds.
     pub tolerance_us: f64,
-    /// How late it handed them over, in the mean, microseconds.
+    /// Mean lateness of delivery, microseconds.
     pub late_mean_us: f64,
-    /// Half of them were at most so late.
+    /// Median lateness, microseconds.
     pub late_p50_us: f64,
-    /// 99 of 100.
+    /// 99th percentile of the lateness, microseconds.
     pub late_p99_us: f64,
-    /// The latest.
+    /// Maximum lateness, microseconds.
     pub late_max_us: f64,
-    /// Processor time that whoever runs this virtual machine gave to others meanwhile, of all processors, milliseconds.
+    /// CPU steal time of this virtual machine during the run, over all CPUs, milliseconds.
     #[serde(default)]
     pub stolen_ms: f64,
-    /// Packets that an interface refused.
+    /// Packets that an interface rejected.
     pub refused: u64,
-    /// Packets that were no IP, or for nobody.
+    /// Packets that were not IP, or had an unknown destination.
     pub strays: u64,
-    /// What the bottleneck says of itself where it did not keep up.
+    /// Remarks of the bottleneck if it fell behind.
     pub remarks: Vec<String>,
 }
 
-/// A setting that decides the results, as the report shows it.
+/// A setting of the runs in the report.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReportedSetting {
-    /// What it belongs to: `run`, `network`, `hosts senders`.
+    /// Its section: `run`, `network`, `hosts senders`.
     pub section: String,
     /// Its name.
     pub name: String,
@@ -106,7 +106,7 @@ pub struct SchemeOverride {
     pub named: String,
     /// Its value in the runs.
     pub value: String,
-    /// The host groups that have that value; empty where all have it.
+    /// The host groups with that value; empty for all.
     pub hosts: Vec<String>,
 }
 
@@ -123,46 +123,46 @@ pub struct Manifest {
     pub scenario: String,
     /// Its title.
     pub title: String,
-    /// What it shows, in a few sentences.
+    /// Its description, in a few sentences.
     pub description: Option<String>,
     /// Hash of the resolved scenario.
     pub scenario_hash: String,
-    /// The command that makes this directory again.
+    /// The command that reproduces this directory.
     pub command: String,
-    /// What made the runs; none for the simulator.
+    /// The backend; `None` for the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// One digest for all runs; only when complete.
     pub digest: Option<String>,
     /// The schemes compared, in order.
     pub schemes: Vec<String>,
-    /// Switches of them that settings replace; absent where none is, and in older directories.
+    /// Switches that settings replace; absent if there are none, and in older directories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<SchemeOverride>,
-    /// The points of the sweep, in order; one empty point when nothing is swept.
+    /// The sweep points, in order; one empty point if nothing is swept.
     pub points: Vec<SweepPoint>,
     /// The seeds, in order.
     pub seeds: Vec<u64>,
-    /// Settings that decide the results.
+    /// Settings of the runs.
     pub settings: Vec<ReportedSetting>,
-    /// Seconds of wall time of all runs, added up: what one thread needs.
+    /// Sum of the wall-clock seconds of all runs: the time of a single thread.
     pub wall_seconds: f64,
     /// Packets serialised by any output queue, over all runs.
     pub hops: u64,
     /// Flows over all runs.
     pub flows: u64,
-    /// Flows with a size that the end of their run cut off.
+    /// Finite flows that are right-censored.
     pub unfinished: u64,
     /// Flows whose connection failed.
     pub failed: u64,
-    /// The finished runs, in the order of the plan; only when complete.
+    /// The finished runs, in plan order; only if complete.
     pub runs: Vec<ManifestRun>,
-    /// All other files; only when complete.
+    /// All other files; only if complete.
     pub files: Vec<FileEntry>,
 }
 
 impl Manifest {
-    /// What makes results comparable: the same tool, the same scenario.
+    /// Identity of comparable results: the same tool, scenario and backend.
     pub(crate) fn identity(&self) -> String {
         let mut by = String::new();
         if let Some(Backend { name, kernel, choices }) = &self.backend {
@@ -175,7 +175,7 @@ impl Manifest {
         format!("{} {} (lowtide {}{by})", self.scenario, self.scenario_hash, self.version)
     }
 
-    /// Whether both stand for the same runs.
+    /// Whether both describe the same runs.
     pub(crate) fn has_same_plan(&self, other: &Self) -> bool {
         self.schemes == other.schemes && self.points == other.points && self.seeds == other.seeds
     }

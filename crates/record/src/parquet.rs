@@ -1,4 +1,5 @@
-//! Tables as Parquet files, Snappy-compressed, with the Arrow schema (units, descriptions) inside.
+//! Tables as Parquet files, Snappy-compressed, with the Arrow schema (units, descriptions)
+//! embedded.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,10 @@ use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
 use crate::table::{self, Row};
 
-/// Rows per row group: what a reader of one run has to skip through at most.
+/// Rows per row group: the maximum that a reader of one run has to skip.
 const ROW_GROUP: usize = 1 << 16;
 
-/// A table being written; nothing is there under its name before [`TableWriter::finish`].
+/// A table being written, which gets its name in [`TableWriter::finish`].
 pub(crate) struct TableWriter {
     path: PathBuf,
     failed: FirstWriteError,
@@ -53,7 +54,7 @@ impl TableWriter {
         self.writer.write(batch).map_err(|e| write_error(&self.path, &self.failed, &e))
     }
 
-    /// Puts the table at its place.
+    /// Renames the table to its final name.
     pub(crate) fn finish(self) -> Result<FileDigest, RecordError> {
         let Self { path, failed, writer, .. } = self;
         let growing = writer.into_inner().map_err(|e| write_error(&path, &failed, &e))?;
@@ -61,7 +62,7 @@ impl TableWriter {
     }
 }
 
-/// A table could not be written: by the file system, or because the encoder refuses its rows.
+/// Converts a write error, of the file system or of the encoder.
 fn write_error(path: &Path, failed: &FirstWriteError, error: &ParquetError) -> RecordError {
     match failed.error() {
         Some(source) => RecordError::io("write", path)(source),
@@ -81,7 +82,7 @@ pub(crate) fn write_rows<R: Row>(
     Ok(writer.finish()?.into_entry(name))
 }
 
-/// Reads an open table; `runs` limits it to the row groups that may hold one of these runs.
+/// Reads an open table; `runs` limits it to the row groups that may contain one of these runs.
 pub(crate) fn batches(
     (path, file): (&Path, File),
     runs: Option<&[u32]>,
@@ -96,7 +97,7 @@ pub(crate) fn batches(
     builder.build().map_err(|e| RecordError::table(path, &e))
 }
 
-/// Reads the columns of an open table that `mask` picks.
+/// Reads the columns of an open table selected by `mask`.
 pub(crate) fn projected(
     (path, file): (&Path, File),
     mask: impl Fn(&SchemaDescriptor) -> ProjectionMask,
@@ -107,7 +108,7 @@ pub(crate) fn projected(
     builder.with_projection(mask).build().map_err(|e| RecordError::table(path, &e))
 }
 
-/// Whether the bounds of the column `run` leave room for one of `runs`.
+/// Whether the bounds of the column `run` admit one of `runs`.
 fn may_hold(group: &RowGroupMetaData, runs: &[u32]) -> bool {
     let statistics = group.columns().first().and_then(|c| c.statistics());
     let Some(Statistics::Int32(bounds)) = statistics else { return true };
@@ -117,7 +118,7 @@ fn may_hold(group: &RowGroupMetaData, runs: &[u32]) -> bool {
     }
 }
 
-/// The rows of `path` that belong to `runs` (all when `None`), with the number of the run.
+/// The rows of `path` that belong to `runs` (all if `None`), with the number of the run.
 pub(crate) fn read<R: Row>(
     (path, file): (&Path, File),
     runs: Option<&[u32]>,
@@ -136,7 +137,7 @@ fn typed<R: Row>(path: &Path, batch: &RecordBatch) -> Result<Vec<(u32, R)>, Reco
     })
 }
 
-/// Reads a whole table run by run, in the order of the file, holding one run at a time.
+/// Reads a whole table run by run, in file order, with one run in memory.
 pub(crate) struct ByRun<R> {
     path: PathBuf,
     batches: ParquetRecordBatchReader,
@@ -161,7 +162,7 @@ impl<R: Row> ByRun<R> {
         }
     }
 
-    /// The rows of `run`. Runs must be asked for in the order of the file; one without rows is empty.
+    /// The rows of `run`, possibly none. Runs must be requested in file order.
     pub(crate) fn take(&mut self, run: u32) -> Result<Vec<R>, RecordError> {
         let mut rows = Vec::new();
         loop {

@@ -1,9 +1,9 @@
 //! Order statistics, exact and in integers.
 //!
-//! Contract: a quantile is a value that occurred. `q = num/den` of `n` ordered values is the value of
-//! rank `ceil(n q)`, counted from one (the inverse of the empirical distribution, "type 1"). A sample
-//! *holds* `q` when at least one value is expected on each side of it: `n min(q, 1 - q) >= 1`, so the
-//! 99th percentile needs 100 values. What a sample does not hold is absent, not the maximum.
+//! Contract: a quantile is a value that occurred. `q = num/den` of `n` ordered values is the value
+//! of rank `ceil(n q)`, counted from one (the inverse of the empirical distribution, "type 1"). It
+//! is defined only if at least one value is expected on each side: `n min(q, 1 - q) >= 1`, so the
+//! 99th percentile needs 100 values. An undefined quantile is absent, not the maximum.
 
 use lowtide_host::QueueLevel;
 
@@ -26,18 +26,18 @@ impl Quantile {
     /// The 99.9th percentile.
     pub const P999: Self = Self { num: 999, den: 1000 };
 
-    /// Whether `n` values hold it.
+    /// Whether it is defined for `n` values.
     pub const fn is_defined_for(self, n: u64) -> bool {
         let smaller = if self.num < self.den - self.num { self.num } else { self.den - self.num };
         n as u128 * smaller as u128 >= self.den as u128
     }
 
-    /// Its rank among `n` values, from one; zero when there are none.
+    /// Its rank among `n` values, from one; zero if there are none.
     pub const fn rank(self, n: u64) -> u64 {
         (n as u128 * self.num as u128).div_ceil(self.den as u128) as u64
     }
 
-    /// Its value among `sorted` values, if they hold it.
+    /// Its value among `sorted` values, if defined.
     pub fn of<T: Copy>(self, sorted: &[T]) -> Option<T> {
         let n = sorted.len() as u64;
         if !self.is_defined_for(n) {
@@ -47,12 +47,12 @@ impl Quantile {
     }
 }
 
-/// By what the levels of a queue are weighted.
+/// Weights of the levels of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LevelWeight {
-    /// By how long the queue had the level: what an outside observer sees.
+    /// Time at the level: the view of an outside observer.
     Time,
-    /// By the packets that found the level on arrival: what packets see.
+    /// Packets that found the level on arrival: the view of packets.
     Arrivals,
 }
 
@@ -69,15 +69,15 @@ impl LevelWeight {
         levels.iter().fold(0, |sum, l| sum.saturating_add(self.of(l)))
     }
 
-    /// The mean level in packets; `None` without any weight.
+    /// The mean level in packets; `None` if all weights are zero.
     pub fn mean(self, levels: &[QueueLevel]) -> Option<f64> {
         let total = self.total(levels);
         let sum: u128 = levels.iter().map(|l| u128::from(self.of(l)) * u128::from(l.packets)).sum();
         (total > 0).then(|| sum as f64 / total as f64)
     }
 
-    /// The level at `q`, in packets. `levels` ascend. Time is continuous and holds every quantile;
-    /// arrivals hold what [`Quantile::is_defined_for`] says.
+    /// The level at `q`, in packets. `levels` ascend. Time is continuous and defines every
+    /// quantile; arrivals follow [`Quantile::is_defined_for`].
     pub fn quantile(self, levels: &[QueueLevel], q: Quantile) -> Option<u32> {
         let total = self.total(levels);
         if total == 0 || (self == Self::Arrivals && !q.is_defined_for(total)) {

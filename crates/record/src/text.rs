@@ -1,4 +1,4 @@
-//! Any table as text: for `table` on the command line and for CSV, without a reader of Parquet.
+//! Any table as text: for the command `table` and for CSV, without a Parquet reader.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use crate::error::RecordError;
 use crate::parquet::batches;
 use crate::table::Cell;
 
-/// A column as the file describes it.
+/// A column as described in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextColumn {
     /// Its name.
     pub name: String,
     /// Its unit; empty for names and counts.
     pub unit: String,
-    /// What it says.
+    /// Its description.
     pub description: String,
-    /// Whether it holds numbers.
+    /// Whether it is numeric.
     pub numeric: bool,
 }
 
-/// A table whose rows come as text, one after the other.
+/// An iterator over the rows of a table, as text.
 pub struct TextTable {
     path: PathBuf,
     columns: Vec<TextColumn>,
@@ -32,7 +32,7 @@ pub struct TextTable {
     rows: std::vec::IntoIter<Vec<Option<String>>>,
 }
 
-/// Opens a table file that belongs to no directory; [`crate::RunDir::text_table`] checks it, too.
+/// Opens a table file outside of a run directory; [`crate::RunDir::text_table`] also checks it.
 pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
     open(path, File::open(path).map_err(RecordError::io("open", path))?)
 }
@@ -89,7 +89,7 @@ fn text_rows(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
     (0..batch.num_rows()).map(|row| columns.iter().map(|c| c[row].clone()).collect()).collect()
 }
 
-/// A column of a type that no table of ours has reads as null.
+/// A column of an unknown type reads as null.
 fn text_column(column: &dyn Array) -> Vec<Option<String>> {
     fn of<T: ToString>(column: &dyn Array) -> Option<Vec<Option<String>>>
     where

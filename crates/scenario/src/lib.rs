@@ -25,6 +25,7 @@ mod plan;
 mod range;
 mod reader;
 mod reference;
+mod renamed_keys;
 mod replaced;
 mod row_estimate;
 mod run;

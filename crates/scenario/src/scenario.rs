@@ -11,6 +11,7 @@ use crate::files::{Directory, Files, NoFiles};
 use crate::key_path::{self, PathTarget};
 use crate::known_names::KnownNames;
 use crate::plan::{self, RunPlan};
+use crate::renamed_keys;
 use crate::sweep;
 use crate::table_spec::SWEEP;
 use crate::toml_tree::{self, SourceSpan, SourceText, TomlData, TomlEntry, TomlNode};
@@ -22,6 +23,7 @@ pub struct Scenario {
     sources: Vec<SourceText>,
     root: TomlNode,
     files: Arc<dyn Files>,
+    notes: Vec<String>,
 }
 
 /// Source name of overrides in errors.
@@ -81,7 +83,7 @@ impl Scenario {
         files: Arc<dyn Files>,
     ) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file_name.to_owned(), text: Arc::from(text) };
-        let root = match toml_tree::parse_file(0, &source) {
+        let mut root = match toml_tree::parse_file(0, &source) {
             Ok(root) => root,
             Err(found) => {
                 return Err(ScenarioErrors::collect(found)
@@ -90,7 +92,9 @@ impl Scenario {
         };
         let stem = Path::new(file_name).file_stem().map(|s| s.to_string_lossy().into_owned());
         let name = stem.unwrap_or_else(|| file_name.to_owned());
-        Ok(Self { name, sources: vec![source], root, files })
+        let mut notes = Vec::new();
+        renamed_keys::apply(&mut root, &mut notes);
+        Ok(Self { name, sources: vec![source], root, files, notes })
     }
 
     /// Name: that of the embedded scenario, or the file's without its ending.
@@ -107,6 +111,11 @@ impl Scenario {
     /// Text as it was read, without overrides.
     pub fn text(&self) -> &str {
         &self.sources[0].text
+    }
+
+    /// Names that changed since the version before and that this scenario uses: one sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Sets a dotted key, as `-s key=value` does: it takes precedence over the file, and ends a
@@ -138,6 +147,7 @@ impl Scenario {
             self.root.insert(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
         }
         self.remove_from_sweep(&key);
+        renamed_keys::apply(&mut self.root, &mut self.notes);
         Ok(self)
     }
 
@@ -184,10 +194,11 @@ impl Scenario {
             let place = place.unwrap_or(axes.len()).min(axes.len());
             axes.insert(place, TomlEntry { key, key_at, node });
         }
+        renamed_keys::apply(&mut self.root, &mut self.notes);
         Ok(self)
     }
 
-    /// Removes a table, as if the file never had it: `hosts.senders`, `traffic.short_hash`. An
+    /// Removes a table, as if the file never had it: `hosts.senders`, `traffic.short`. An
     /// unknown table is not an error.
     #[must_use]
     pub fn without(mut self, table: &str) -> Self {
@@ -233,7 +244,7 @@ impl Scenario {
         self.sources
             .push(SourceText { name: flag.to_owned(), text: format!("{key}={value}").into() });
         let at = SourceSpan { source: index, start: 0, end: key.len() };
-        let bare = key.trim().replace('"', "");
+        let bare = renamed_keys::current_key(&key.trim().replace('"', ""), &mut self.notes);
         match key_path::resolve(&bare, &KnownNames::of(&self.root)) {
             Ok(target) => Ok((bare, at, key.len() + 1, target)),
             Err((message, help)) => Err(error_at(&self.sources, at, message, help).into()),

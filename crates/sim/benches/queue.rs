@@ -1,5 +1,5 @@
-//! Cost of one pop and one push with n events pending (the hold model), with the increments of a
-//! data-centre network: 45 % serialisation and queueing, 53 % links of 1 us, 2 % long timers.
+//! The cost of one pop and one push with n events pending (the hold model), with the increments of
+//! a data-centre network: 45 % serialisation and queueing, 53 % links of 1 us, 2 % long timers.
 
 use std::hint::black_box;
 
@@ -26,7 +26,7 @@ fn hold(c: &mut Criterion) {
             sched.at(sched.now() + increment(&mut rng), Entity::new(0, i));
         }
         let mut i = 0;
-        // Let the start wear off.
+        // Reach the steady state first.
         let mut step = move || {
             if let Some((now, entity)) = sched.pop() {
                 i = (i + 1) & 0xffff;

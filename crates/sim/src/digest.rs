@@ -1,14 +1,14 @@
-//! Running hashes of what was observed.
+//! Running hashes of observed values.
 
 use crate::seed::{GAMMA, mix64};
 
-/// A cheap 64-bit running hash; two runs with the same value did the same things.
+/// A 64-bit running hash, not collision-resistant against adversaries.
 ///
-/// Not against adversaries. Each step is a bijection of the state for a given value and of the value
-/// for a given state, so sequences that differ in one place never collide. The algorithm is part of
-/// the format of results and pinned by test vectors: start with `s = 0x9e3779b97f4a7c15`, for each
-/// value `s = (s ^ v) * 0xd6e8feb86659fd93` modulo 2^64, then `s ^= s >> 32`; what is shown is
-/// splitmix64's output function of `s`.
+/// Runs with the same value did the same things. Each step is a bijection of the state for a given
+/// value and of the value for a given state. So sequences that differ in one place never collide.
+/// The algorithm is part of the result format and pinned by test vectors. Start with `s =
+/// 0x9e3779b97f4a7c15`; for each value `s = (s ^ v) * 0xd6e8feb86659fd93` modulo 2^64, then `s ^= s
+/// >> 32`. The output is splitmix64's output function of `s`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest(u64);
 
@@ -19,11 +19,11 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// The digest of nothing.
+    /// Returns the digest of an empty sequence.
     pub const fn new() -> Self {
         Self(GAMMA)
     }
-    /// Takes in one more value.
+    /// Adds one value.
     #[inline]
     pub const fn update(&mut self, value: u64) {
         let s = (self.0 ^ value).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -33,9 +33,9 @@ impl Digest {
     pub const fn value(self) -> u64 {
         mix64(self.0)
     }
-    /// One digest over those of many entities, given in the order of the entities.
+    /// Combines the digests of many entities, in entity order.
     ///
-    /// The digest of the values one after the other and then of their number.
+    /// The result is the digest of the values followed by their count.
     pub fn combine(values: impl IntoIterator<Item = u64>) -> u64 {
         let mut all = Self::new();
         let mut n = 0;
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn golden_vectors() {
-        // From a second implementation of the text above, in another language.
+        // From an independent implementation of the text above in another language.
         assert_eq!(of(&[]), 0xe220_a839_7b1d_cdaf);
         assert_eq!(of(&[0]), 0x8b17_2f19_d02c_3b2b);
         assert_eq!(of(&[1, 2, 3]), 0xc0e2_635d_4bbd_a542);

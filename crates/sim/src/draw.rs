@@ -1,20 +1,20 @@
-//! Distributions to draw from: integers only, so that every machine draws the same.
+//! Random distributions in integer arithmetic, so every machine draws the same values.
 
 use lowtide_units::Duration;
 
 use crate::Rng;
 
 impl Rng {
-    /// A span in `0..max`, each picosecond equally likely; zero when `max` is zero.
+    /// Returns a span in `0..max`, each picosecond equally likely; zero if `max` is zero.
     pub fn duration_below(&mut self, max: Duration) -> Duration {
         Duration::from_ps(self.below(max.as_ps()))
     }
 
-    /// An exponentially distributed span of that mean, which is also its standard deviation.
+    /// Returns an exponentially distributed span; its mean and standard deviation are `mean`.
     ///
-    /// Von Neumann's rejection by comparisons (1951): of a descending run of uniform numbers the
-    /// first is kept if the run is odd, else one mean is added and a new run begun. Exact but for
-    /// the 2^-32 of the mean to which it is rounded down.
+    /// Von Neumann's rejection by comparisons (1951): the first number of a descending run of
+    /// uniform numbers is kept if the run is odd. Otherwise one mean is added and a new run starts.
+    /// Exact except for rounding down to 2^-32 of the mean.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let mut whole = 0_u64;
         loop {
@@ -38,10 +38,10 @@ impl Rng {
         }
     }
 
-    /// A value of mean zero and that standard deviation, in picoseconds, close to normal.
+    /// Returns a nearly normal value with mean zero and standard deviation `deviation`, in ps.
     ///
-    /// The sum of twelve uniform numbers less six (Irwin and Hall): the variance is exactly one,
-    /// nothing lies beyond six standard deviations, and the excess kurtosis is -0.1.
+    /// The sum of twelve uniform numbers minus six (Irwin-Hall): the variance is exactly one, no
+    /// value exceeds six standard deviations, and the excess kurtosis is -0.1.
     pub fn normal(&mut self, deviation: Duration) -> i64 {
         let sum: i128 = (0..12).map(|_| i128::from(self.next_u64() >> 32)).sum();
         let centred = sum - 6 * (i128::from(u32::MAX));
@@ -49,7 +49,7 @@ impl Rng {
         i64::try_from(ps).unwrap_or(if ps < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// True with a probability of `ppb` parts per billion.
+    /// Returns true with a probability of `ppb` parts per billion.
     pub fn chance(&mut self, ppb: u64) -> bool {
         self.below(1_000_000_000) < ppb
     }
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn golden_vectors() {
-        // From a second implementation of the text above, in another language.
+        // From an independent implementation of the text above in another language.
         let mut rng = Seed(42).rng();
         let spans = [(); 4].map(|()| rng.exponential(Duration::from_us(1)).as_ps());
         let values = [(); 4].map(|()| rng.normal(Duration::from_us(1)));

@@ -1,21 +1,22 @@
-//! Who an event is for.
+//! The target of an event.
 
 use core::fmt;
 
-/// Whoever can have an event pending: a port, a connection, a host. A kind and an index.
+/// An entity that can have a pending event: a port, a connection, a host. A kind and an index.
 ///
-/// The [`World`](crate::World) gives the sixteen kinds their meaning. An entity has at most one
-/// event that matters at any one instant; what it is, the entity knows itself.
+/// The [`World`](crate::World) defines the sixteen kinds. An entity has at most one relevant event
+/// at any instant, and knows itself which one it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entity(u32);
 
 impl Entity {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const KINDS: u8 = 16;
     /// The greatest index.
     pub const MAX_INDEX: u32 = (1 << 28) - 1;
 
-    /// The entity `index` of `kind`; `kind < 16`, `index <= MAX_INDEX`, higher bits are cut off.
+    /// Returns entity `index` of `kind`; `kind < 16`, `index <= MAX_INDEX`, higher bits are
+    /// dropped.
     pub const fn new(kind: u8, index: u32) -> Self {
         debug_assert!(kind < Self::KINDS && index <= Self::MAX_INDEX);
         Self(((kind as u32) << 28) | (index & Self::MAX_INDEX))
@@ -28,11 +29,11 @@ impl Entity {
     pub const fn index(self) -> u32 {
         self.0 & Self::MAX_INDEX
     }
-    /// Kind and index in one number, kind first.
+    /// Returns kind and index as one number, kind first.
     pub(crate) const fn raw(self) -> u32 {
         self.0
     }
-    /// The entity of which `raw` is the number.
+    /// Returns the entity with the number `raw`.
     pub(crate) const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kind_and_index_come_back() {
+    fn kind_and_index_round_trip() {
         for (kind, index) in [(0, 0), (15, Entity::MAX_INDEX), (3, 77), (8, 1 << 27)] {
             let e = Entity::new(kind, index);
             assert_eq!((e.kind(), e.index()), (kind, index));

@@ -1,10 +1,9 @@
 //! The event core: virtual time, total event order, seeds, digests.
 //!
-//! Contract: a run is a function of its seed and of what the [`World`] does, nothing else. The order
-//! of events is total and does not depend on the order in which they were scheduled (see
-//! [`Scheduler`]), every random draw comes from a generator of its own entity (see [`Seed`]), and
-//! what happened is summed up in a [`Digest`] of observable facts, never of scheduler steps.
-//! Integers only. Knows neither TCP nor networks.
+//! Contract: a run depends only on its seed and on the [`World`]. The order of events is total and
+//! independent of the order of scheduling (see [`Scheduler`]). Every entity draws from its own
+//! generator (see [`Seed`]). A [`Digest`] summarises observable facts, never scheduler steps.
+//! Integers only. Independent of TCP and networks.
 #![deny(clippy::float_arithmetic)]
 
 mod digest;

@@ -1,10 +1,10 @@
-//! An event that is pending, and its place in the order of all ([`crate::Scheduler`]).
+//! A pending event and its key in the total order ([`crate::Scheduler`]).
 
 use lowtide_units::Instant;
 
 use crate::Entity;
 
-/// When something happens, and to whom.
+/// The time and the entity of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pending {
     pub(crate) time: Instant,
@@ -12,7 +12,8 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Whether it comes before `other`. Few events meet at one instant, so the hash is taken only for those.
+    /// Returns true if this event precedes `other`. The hash is computed only on a tie, which is
+    /// rare.
     #[inline]
     pub(crate) fn is_before(self, other: Self, salt: u64) -> bool {
         if self.time == other.time { self.wins(other, salt) } else { self.time < other.time }
@@ -21,7 +22,7 @@ impl Pending {
     fn wins(self, other: Self, salt: u64) -> bool {
         self.order_key(salt) < other.order_key(salt)
     }
-    /// Time, hash and entity in one number that sorts as the events do.
+    /// Returns time, hash and entity as one number that sorts in event order.
     pub(crate) fn order_key(self, salt: u64) -> u128 {
         let (time, entity) = (self.time.as_ps(), u64::from(self.entity.raw()));
         let x = (salt ^ time).wrapping_add(entity << 32);
@@ -29,13 +30,13 @@ impl Pending {
         let hash = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) & 0xffff_ffff_0000_0000;
         (u128::from(time) << 64) | u128::from(hash | entity)
     }
-    /// The event of that place.
-    pub(crate) fn from_key(place: u128) -> Self {
-        Self { time: time_of(place), entity: Entity::from_raw(place as u32) }
+    /// Returns the event with the order key `key`.
+    pub(crate) fn from_key(key: u128) -> Self {
+        Self { time: time_of(key), entity: Entity::from_raw(key as u32) }
     }
 }
 
-/// When the event of a place comes.
-pub(crate) fn time_of(place: u128) -> Instant {
-    Instant::from_ps((place >> 64) as u64)
+/// Returns the time of the event with the order key `key`.
+pub(crate) fn time_of(key: u128) -> Instant {
+    Instant::from_ps((key >> 64) as u64)
 }

@@ -1,11 +1,12 @@
-//! Events that are not soon: unsorted, by how far ahead they are.
+//! A radix heap of the events beyond the wheel.
 //!
-//! A radix heap. Time is cut into spans, and their number into digits of six bits. An event lies by the
-//! highest digit in which its span differs from the one reached so far, and by the value of that digit:
-//! first come the 64 spans around the one reached, one digit more is 64 times as long, and so on. The
-//! first non-empty bucket, from the lowest digit up, holds what is next; when it is not of the lowest
-//! digit it is dealt out again among lower ones. So an event moves at most once per digit, a timer of
-//! milliseconds two or three times, and none is compared with another here.
+//! Time is divided into spans, and span numbers into digits of six bits. An event's level is the
+//! highest digit in which its span differs from the span reached so far. The value of that digit is
+//! its bucket. The lowest level holds the 64 spans around the span reached; each further level
+//! covers 64 times as much. The first non-empty bucket, from the lowest level up, holds the next
+//! events. If it is above the lowest level, its events are redistributed to lower levels. So an
+//! event moves at most once per digit, a timer of milliseconds two or three times, and no events
+//! are compared here.
 
 use std::mem;
 
@@ -13,37 +14,37 @@ use lowtide_units::Instant;
 
 use crate::pending::Pending;
 
-/// Bits of a digit.
+/// Bits per digit.
 const DIGIT: u32 = 6;
 /// Values of a digit.
 const BUCKETS: usize = 1 << DIGIT;
-/// Digits of 64 bits.
+/// Digits in 64 bits.
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
-/// A bucket keeps its memory up to so many events when it is emptied.
+/// A drained bucket keeps its allocation up to this many events.
 const KEEP: usize = 1 << 10;
 
-/// All events that differ from the span reached in one digit, and in none above it.
+/// The events whose highest digit that differs from the span reached is this one.
 #[derive(Clone, Debug)]
 struct Level {
-    /// A bit for each bucket that holds something.
+    /// One bit per non-empty bucket.
     occupied: u64,
     buckets: [Vec<Pending>; BUCKETS],
 }
 
-/// The pending events behind those that are soon.
+/// The pending events beyond the wheel.
 #[derive(Clone, Debug)]
 pub(crate) struct RadixHeap {
-    /// A span is two to that many picoseconds long.
+    /// A span is 2^`bits` ps long.
     bits: u32,
-    /// Nothing that is held is in a span before this one.
+    /// No held event is in an earlier span.
     reached: u64,
-    /// A bit for each level that holds something.
+    /// One bit per non-empty level.
     occupied: u32,
     levels: Box<[Level; LEVELS]>,
 }
 
 impl RadixHeap {
-    /// Holds nothing; spans are of two to the `bits` picoseconds, and none before `reached` will come.
+    /// Returns an empty heap with spans of 2^`bits` ps; no event before span `reached` may follow.
     pub(crate) fn new(bits: u32, reached: u64) -> Self {
         let level = || Level { occupied: 0, buckets: [const { Vec::new() }; BUCKETS] };
         Self { bits, reached, occupied: 0, levels: Box::new([(); LEVELS].map(|()| level())) }
@@ -53,11 +54,11 @@ impl RadixHeap {
         event.time.as_ps() >> self.bits
     }
 
-    /// Takes in an event, not before the span reached.
+    /// Adds an event that is not before the span reached.
     #[inline(never)]
     pub(crate) fn put(&mut self, event: Pending) {
         let span = self.span(event);
-        debug_assert!(span >= self.reached, "what is soon is not later");
+        debug_assert!(span >= self.reached, "event before the span reached");
         let index = ((span ^ self.reached) | 1).ilog2() / DIGIT;
         let digit = (span >> (index * DIGIT)) as usize % BUCKETS;
         self.occupied |= 1 << index;
@@ -66,7 +67,8 @@ impl RadixHeap {
         level.buckets[digit].push(event);
     }
 
-    /// Gives `take` all events of spans up to and with `last`, which comes after all calls before.
+    /// Passes all events of spans up to and including `last` to `take`. `last` never decreases
+    /// between calls.
     #[inline(never)]
     pub(crate) fn take_up_to(&mut self, last: u64, take: &mut dyn FnMut(Pending)) {
         while let Some((index, digit)) = self.next_bucket() {
@@ -96,7 +98,7 @@ impl RadixHeap {
         }
     }
 
-    /// Where the next events are: level and digit.
+    /// Returns level and digit of the next non-empty bucket.
     fn next_bucket(&self) -> Option<(usize, usize)> {
         if self.occupied == 0 {
             return None;
@@ -105,7 +107,7 @@ impl RadixHeap {
         Some((index, self.levels[index].occupied.trailing_zeros() as usize))
     }
 
-    /// When the next event comes.
+    /// Returns the time of the next event.
     pub(crate) fn first(&self) -> Option<Instant> {
         let (index, digit) = self.next_bucket()?;
         self.levels[index].buckets[digit].iter().map(|event| event.time).min()

@@ -1,18 +1,18 @@
-//! The generator: xoshiro256++ (Blackman, Vigna 2019), seeded through splitmix64.
+//! Random generator: xoshiro256++ (Blackman, Vigna 2019), seeded through splitmix64.
 //!
-//! Written out here, thirty lines, so that no release of a library can move a result.
+//! Implemented here (thirty lines) so that no library release can change a result.
 
 use std::hint::cold_path;
 
 use crate::Seed;
 use crate::seed::{GAMMA, mix64};
 
-/// A pseudo-random generator with 256 bits of state. Not for secrets.
+/// A pseudo-random generator with 256 bits of state. Not cryptographic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rng([u64; 4]);
 
 impl Rng {
-    /// A generator whose state is the first four outputs of splitmix64 started at `seed`.
+    /// Returns a generator whose state is the first four outputs of splitmix64 started at `seed`.
     pub fn new(seed: Seed) -> Self {
         let mut z = seed.value();
         Self([(); 4].map(|()| {
@@ -20,7 +20,7 @@ impl Rng {
             mix64(z)
         }))
     }
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.0;
         let out = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -33,7 +33,7 @@ impl Rng {
         s[3] = s[3].rotate_left(45);
         out
     }
-    /// A whole number in `0..n`, each equally likely; 0 when `n` is 0.
+    /// Returns an integer in `0..n`, each equally likely; 0 when `n` is 0.
     ///
     /// Multiply and reject (Lemire 2019): no bias, nearly always one draw.
     pub fn below(&mut self, n: u64) -> u64 {
@@ -43,7 +43,7 @@ impl Rng {
         let mut wide = u128::from(self.next_u64()) * u128::from(n);
         if (wide as u64) < n {
             cold_path();
-            // 2^64 mod n: the products whose low half is less belong to no full cycle.
+            // 2^64 mod n: products whose low half is smaller belong to an incomplete cycle.
             let reject = n.wrapping_neg() % n;
             while (wide as u64) < reject {
                 wide = u128::from(self.next_u64()) * u128::from(n);
@@ -73,14 +73,14 @@ mod tests {
 
     #[test]
     fn golden_vectors() {
-        // Pinned here too, so that the oracle above cannot move together with us.
+        // Pinned here too, in case the reference above changes.
         let mut rng = Rng([1, 2, 3, 4]);
         let want = [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386];
         assert_eq!([(); 4].map(|()| rng.next_u64()), want);
     }
 
     #[test]
-    fn below_is_in_range_and_even() {
+    fn below_is_in_range_and_uniform() {
         let mut rng = Seed(7).rng();
         let mut seen = [0_u32; 6];
         for _ in 0..60_000 {

@@ -13,49 +13,48 @@ use crate::tick_tuner::TickTuner;
 use crate::wheel::{BUCKETS, Wheel};
 use crate::{Entity, Seed};
 
-/// Ticks of 2 ns, until more is known.
+/// Initial tick length: 2 ns.
 const TICK_BITS: u32 = 11;
-/// Ticks of a block: the wheel is filled a block at a time.
+/// Ticks per block: the wheel is filled one block at a time.
 const BLOCK: u64 = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 10;
 
-/// A list of more events is long.
+/// A longer ready list overflows to a heap.
 const READY_LIMIT: usize = 256;
 
 /// The pending events and the clock.
 ///
-/// **Order.** Events happen by time; at one instant by a 32-bit hash of (seed, instant, entity), and
-/// where that ties too by entity. An entity has at most one event that matters at one instant, so
-/// this order is total and does not depend on the order in which events were scheduled, nor on which
-/// thread did it. The hash takes in the instant, so that of two entities that keep meeting neither
-/// always goes first.
+/// **Order.** Events are ordered by time, then by a 32-bit hash of (seed, instant, entity), then by
+/// entity. An entity has at most one relevant event at any instant. So this order is total and
+/// depends neither on the order of scheduling nor on the thread. The hash includes the instant, so
+/// of two entities that often collide neither always goes first.
 ///
-/// **Time** never goes back. An event for the past is a mistake of the caller (a debug build says
-/// so); it happens now. An event for [`Instant::FAR_FUTURE`] never happens and is not kept.
+/// **Time** never goes back. An event in the past is an error of the caller: a debug build panics,
+/// a release build runs it now. An event at [`Instant::FAR_FUTURE`] never happens and is not kept.
 ///
-/// Events cannot be taken back: an entity whose deadline moved lets the old event pass.
+/// Events cannot be cancelled: an entity whose deadline moved ignores the old event.
 ///
-/// The next few microseconds lie in a wheel of ticks ([`crate::wheel`]), what is beyond in a radix heap
-/// ([`crate::radix_heap`]). An event that is alone in its tick is taken from there; where there are several they
-/// become a short sorted list, into which goes what still comes for a tick that time has reached. How long a
-/// tick is follows from how many events a tick has had: it moves no result. Where very many events meet at one
-/// time the list is long, and what still comes into it goes to a heap beside it.
+/// The next few microseconds are in a timer wheel ([`crate::wheel`]), later events in a radix heap
+/// ([`crate::radix_heap`]). An event that is alone in its tick is taken directly from the wheel.
+/// Several events of one tick become a short sorted list; events that are still scheduled for a
+/// tick already reached are inserted into it. The tick length follows the number of events per tick
+/// and affects no result. If the list gets long, further events go to an overflow heap beside it.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// What comes in the tick that was reached, or before; the next at the end.
+    /// Events of the reached tick or before; the next is at the end.
     ready: Vec<Pending>,
-    /// The places of what came when the list was long.
+    /// Order keys of events that arrived when the list was long.
     overflow: BinaryHeap<Reverse<u128>>,
     wheel: Wheel,
     radix_heap: RadixHeap,
-    /// A tick is two to that many picoseconds long.
+    /// A tick is 2^`bits` ps long.
     bits: u32,
-    /// The tick that was reached; all before it is over, its own events are in the list.
+    /// The reached tick: earlier ticks are done, its own events are in the list.
     reached: u64,
-    /// The wheel has all that is before this tick.
+    /// The wheel holds all events before this tick.
     wheel_end: u64,
     tick_tuner: TickTuner,
-    /// Events that came in so far.
+    /// Events scheduled so far.
     scheduled: u64,
     salt: u64,
     now: Instant,
@@ -63,7 +62,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Nothing pending, the clock at zero. `seed` decides the order at equal times.
+    /// Returns an empty scheduler with the clock at zero. `seed` breaks ties.
     pub fn new(seed: Seed) -> Self {
         Self {
             ready: Vec::new(),
@@ -80,11 +79,12 @@ impl Scheduler {
             events: 0,
         }
     }
-    /// From now on ticks are to have several events, for whoever looks at all of them before the first happens.
+    /// Makes ticks hold several events from now on, for a world that prefetches.
     pub(crate) fn batch_ticks(&mut self) {
         self.tick_tuner.batch_ticks();
     }
-    /// The time of the event taken last, or where [`crate::run`] stopped if that is later.
+    /// Returns the time of the last event taken, or the stop time of [`crate::run`] if that is
+    /// later.
     pub const fn now(&self) -> Instant {
         self.now
     }
@@ -115,7 +115,7 @@ impl Scheduler {
     fn tick(&self, time: Instant) -> u64 {
         time.as_ps() >> self.bits
     }
-    /// Puts an event in its place among those that are soon.
+    /// Inserts an event into the ready list.
     #[inline(never)]
     fn insert(&mut self, event: Pending) {
         if self.ready.len() > READY_LIMIT {
@@ -125,13 +125,12 @@ impl Scheduler {
         let before = self.ready.iter().rev().take_while(later).count();
         self.ready.insert(self.ready.len() - before, event);
     }
-    /// True when nothing is known of what comes next.
+    /// Returns true if the next event must be fetched from the wheel or the heap.
     #[inline]
     fn is_ready_empty(&self) -> bool {
         self.ready.is_empty() && self.overflow.is_empty()
     }
-    /// Finds what comes next if that is not known. True when several events are at hand now that were not
-    /// before.
+    /// Loads the next tick if no event is ready. Returns true if several events became ready.
     #[inline]
     pub(crate) fn refill_ready(&mut self) -> bool {
         if !self.is_ready_empty() {
@@ -140,15 +139,15 @@ impl Scheduler {
         self.advance();
         self.ready.len() > 1
     }
-    /// What is at hand, the next first.
+    /// Returns the entities of the ready list, the next one first.
     pub(crate) fn ready_entities(&self) -> impl Iterator<Item = Entity> {
         self.ready.iter().rev().map(|event| event.entity)
     }
-    /// Takes the next event out and moves the clock there.
+    /// Removes the next event and moves the clock to it.
     pub fn pop(&mut self) -> Option<(Instant, Entity)> {
         self.pop_before(Instant::FAR_FUTURE)
     }
-    /// Takes the next event out if it is before `limit`.
+    /// Removes the next event if it is before `limit`.
     #[expect(clippy::inline_always, reason = "every event, and a call costs as much as the rest")]
     #[inline(always)]
     pub fn pop_before(&mut self, limit: Instant) -> Option<(Instant, Entity)> {
@@ -170,14 +169,14 @@ impl Scheduler {
         self.ready.pop();
         Some(self.dispatch(event))
     }
-    /// The event is taken out.
+    /// Advances the clock to an event that was removed.
     #[inline]
     fn dispatch(&mut self, event: Pending) -> (Instant, Entity) {
         self.now = event.time;
         self.events += 1;
         (event.time, event.entity)
     }
-    /// Sees to it that the next of all is at the end of the list.
+    /// Moves the first event of the overflow heap to the ready list if it is the next.
     #[cold]
     fn merge_overflow(&mut self) {
         let last = self.ready.last().map(|event| event.order_key(self.salt));
@@ -187,7 +186,7 @@ impl Scheduler {
             self.ready.push(Pending::from_key(PeekMut::pop(first).0));
         }
     }
-    /// Moves on to the next tick that has an event, if there is one, and its events into the list, which is
+    /// Advances to the next tick with events, if any, and loads it into the ready list, which is
     /// empty.
     #[inline]
     fn advance(&mut self) {
@@ -195,12 +194,12 @@ impl Scheduler {
             self.load_tick(tick);
         }
     }
-    /// The next tick that has an event, which is in the wheel now.
+    /// Returns the next tick with events; they are in the wheel then.
     #[inline]
     fn next_tick(&mut self) -> Option<u64> {
         self.wheel.next(self.reached + 1).or_else(|| self.refill_from_heap())
     }
-    /// Moves on to a tick, and its events into the list, which is empty.
+    /// Advances to a tick and loads its events into the ready list, which is empty.
     #[inline(never)]
     fn load_tick(&mut self, tick: u64) {
         self.wheel.take(tick, &mut self.ready);
@@ -212,7 +211,7 @@ impl Scheduler {
         }
         self.enter_tick(tick);
     }
-    /// Moves on to a tick.
+    /// Advances to a tick.
     #[inline]
     fn enter_tick(&mut self, tick: u64) {
         let block = self.reached >> BLOCK_BITS;
@@ -222,15 +221,14 @@ impl Scheduler {
             self.next_block();
         }
     }
-    /// The wheel is empty: on to the first tick of what is later. Returns it.
+    /// Refills the empty wheel from the radix heap. Returns its first tick.
     #[inline(never)]
     fn refill_from_heap(&mut self) -> Option<u64> {
         let tick = self.tick(self.radix_heap.first()?);
         self.fill(tick);
         Some(tick)
     }
-    /// A block of the wheel is behind: fills it with what was later, and looks whether ticks have the right
-    /// length.
+    /// A block of the wheel is done: refills the wheel and adapts the tick length.
     #[inline(never)]
     fn next_block(&mut self) {
         self.fill(self.reached);
@@ -238,14 +236,14 @@ impl Scheduler {
             self.resize_ticks(bits);
         }
     }
-    /// Moves all into the wheel for which there is room when `tick` is reached.
+    /// Moves all events for which the wheel has room when `tick` is reached.
     fn fill(&mut self, tick: u64) {
         let last = (tick >> BLOCK_BITS) + BUCKETS / BLOCK - 1;
         self.wheel_end = (last + 1) << BLOCK_BITS;
         let (wheel, bits) = (&mut self.wheel, self.bits);
         self.radix_heap.take_up_to(last, &mut |event| wheel.put(event.time.as_ps() >> bits, event));
     }
-    /// From now on ticks are of two to the `bits` picoseconds.
+    /// Changes the tick length to 2^`bits` ps.
     #[cold]
     fn resize_ticks(&mut self, bits: u32) {
         let mut events = std::mem::take(&mut self.ready);
@@ -265,38 +263,38 @@ impl Scheduler {
             self.advance();
         }
     }
-    /// The time of the next event.
+    /// Returns the time of the next event.
     pub fn peek_time(&self) -> Option<Instant> {
-        let crowd = self.overflow.peek().map(|place| time_of(place.0));
-        let soon = self.ready.last().map(|event| event.time).into_iter().chain(crowd).min();
+        let overflow = self.overflow.peek().map(|key| time_of(key.0));
+        let soon = self.ready.last().map(|event| event.time).into_iter().chain(overflow).min();
         let wheel = || self.wheel.times(self.wheel.next(self.reached + 1)?).min();
         soon.or_else(wheel).or_else(|| self.radix_heap.first())
     }
-    /// The place of the next event in the order of all.
+    /// Returns the order key of the next event.
     pub(crate) fn first_key(&mut self) -> Option<u128> {
         self.refill_ready();
-        let crowd = self.overflow.peek().map(|place| place.0);
+        let overflow = self.overflow.peek().map(|key| key.0);
         let soon = self.ready.last().map(|event| event.order_key(self.salt));
-        soon.into_iter().chain(crowd).min()
+        soon.into_iter().chain(overflow).min()
     }
-    /// The place of an event of `entity` at `time` in the order of all: what is before has a lower number.
-    /// Schedulers of the same seed agree on it.
+    /// Returns the order key of an event of `entity` at `time`. Earlier events have lower keys.
+    /// Schedulers with the same seed agree on it.
     pub fn order_key(&self, time: Instant, entity: Entity) -> u128 {
         Pending { time, entity }.order_key(self.salt)
     }
-    /// How many events are pending.
+    /// Returns the number of pending events.
     pub const fn len(&self) -> usize {
         (self.scheduled - self.events) as usize
     }
-    /// True when none is pending.
+    /// Returns true if no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// How many events were taken out so far.
+    /// Returns the number of events taken so far.
     pub const fn events(&self) -> u64 {
         self.events
     }
-    /// Moves the clock on to `time`, before which nothing may be pending.
+    /// Advances the clock to `time`; no event may be pending before it.
     pub(crate) fn advance_to(&mut self, time: Instant) {
         debug_assert!(self.peek_time().is_none_or(|t| t >= time));
         self.now = self.now.max(time);
@@ -307,15 +305,15 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// The whole order at once, many events at the same instants and spans of every size, with as
-    /// many pending as a large network has.
+    /// Total order with many ties, spans of every size, and as many pending events as in a large
+    /// network.
     #[test]
     fn pops_in_the_order_of_one_heap() {
         let mut sched = Scheduler::new(Seed(3));
         let mut heap = BinaryHeap::new();
         let mut rng = Seed(4).rng();
         let mut push = |sched: &mut Scheduler, heap: &mut BinaryHeap<_>| {
-            // Mostly near, on a grid of 64 ns so that many meet; some far, up to ten seconds.
+            // Mostly near, on a grid of 64 ns so that many tie; some far, up to ten seconds.
             let far = rng.below(8) == 0;
             let grid = if far { 64_000 << rng.below(28) } else { 64_000 };
             let time = Instant::from_ps((sched.now().as_ps() / grid + rng.below(40)) * grid);
@@ -340,7 +338,8 @@ mod tests {
         assert!(sched.is_empty() && sched.pop().is_none() && sched.peek_time().is_none());
     }
 
-    /// Thousands at one instant, and each of them schedules another for the same one or soon after.
+    /// Thousands of events at one instant; each schedules another at the same instant or soon
+    /// after.
     #[test]
     fn overflow_keeps_the_order_of_one_heap() {
         let mut sched = Scheduler::new(Seed(5));
@@ -363,9 +362,9 @@ mod tests {
         assert!(sched.is_empty());
     }
 
-    /// A limit that stops before a far event moves nothing out of its order.
+    /// A limit before a far event does not change the order.
     #[test]
-    fn what_is_scheduled_before_an_event_that_was_looked_at_comes_first() {
+    fn events_scheduled_before_a_peeked_event_come_first() {
         let mut sched = Scheduler::new(Seed(1));
         let entity = |i| Entity::new(0, i);
         let at = |ms: u64| Instant::from_ps(ms * 1_000_000_000);

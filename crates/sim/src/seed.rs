@@ -1,38 +1,38 @@
-//! Seeds: one number per run, from which every entity gets generators of its own.
+//! Seeds: one number per run, from which each entity derives its generators.
 
 use crate::Rng;
 
 /// The step of splitmix64, 2^64 divided by the golden ratio.
 pub(crate) const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The output function of splitmix64 (Steele, Lea, Flood 2014; variant 13 of Stafford): a bijection.
+/// Output function of splitmix64 (Steele, Lea, Flood 2014; variant 13 of Stafford): a bijection.
 pub(crate) const fn mix64(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// Where a generator starts.
+/// The initial state of a generator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of one purpose of one entity in one run.
+    /// Derives the seed of one purpose of one entity in one run.
     ///
-    /// Entities that come or go do not move the draws of the others. The algorithm is part of the
-    /// format of results and pinned by test vectors: with `absorb(x)` meaning
-    /// `h = mix64((h + GAMMA) ^ x)` modulo 2^64, `GAMMA = 0x9e3779b97f4a7c15` and `mix64` the output
-    /// function of splitmix64, start with `h = 0` and absorb `run`, the text `kind`, `id`, the text
-    /// `purpose`. A text is absorbed as its length in bytes, then its bytes in groups of eight,
-    /// little-endian, the last one padded with zeros.
+    /// Adding or removing entities does not change the draws of others. The algorithm is part of
+    /// the result format and pinned by test vectors. `absorb(x)` means `h = mix64((h + GAMMA) ^ x)`
+    /// modulo 2^64, with `GAMMA = 0x9e3779b97f4a7c15` and `mix64` the output function of
+    /// splitmix64. Start with `h = 0` and absorb `run`, the text `kind`, `id`, the text `purpose`.
+    /// A text is absorbed as its length in bytes, then its bytes in groups of eight, little-endian,
+    /// the last one padded with zeros.
     pub fn derive(run: u64, kind: &str, id: u64, purpose: &str) -> Self {
         Self(absorb_text(absorb(absorb_text(absorb(0, run), kind), id), purpose))
     }
-    /// A generator that starts here.
+    /// Returns a generator with this seed.
     pub fn rng(self) -> Rng {
         Rng::new(self)
     }
-    /// The number itself, for whoever needs a salt and not a generator.
+    /// Returns the number itself, e.g. as a salt.
     pub const fn value(self) -> u64 {
         self.0
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn golden_vectors() {
-        // From a second implementation of the text above, in another language.
+        // From an independent implementation of the text above in another language.
         let cases = [
             (0, "", 0, "", 0x2130_748a_aac8_0268),
             (1, "host", 0, "jitter", 0x068b_6528_beb2_0dc2),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_do_not_run_into_each_other() {
+    fn texts_are_length_prefixed() {
         assert_ne!(Seed::derive(1, "ab", 0, "c"), Seed::derive(1, "a", 0, "bc"));
         assert_ne!(Seed::derive(1, "a\0", 0, "c"), Seed::derive(1, "a", 0, "c"));
         assert_ne!(Seed::derive(1, "x", 2, "c"), Seed::derive(2, "x", 1, "c"));

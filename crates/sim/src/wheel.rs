@@ -1,8 +1,8 @@
-//! Events of the next few microseconds, by ticks of time.
+//! A timer wheel for the events of the next few microseconds.
 //!
-//! A ring of buckets, one per tick, each the head of a list in a common pool; two layers of bits find the
-//! next one that is not empty. The length of a tick is chosen by [`crate::Scheduler`] so that most
-//! buckets hold one event, or a few where those are wanted together. Events of one tick come out together
+//! A ring of buckets, one per tick. Each bucket is the head of a list in a common pool; a two-level
+//! bitmap finds the next non-empty bucket. [`crate::Scheduler`] chooses the tick length so that
+//! most buckets hold one event, or several for prefetching. Events of one tick come out together
 //! and unsorted.
 
 use lowtide_units::Instant;
@@ -12,7 +12,7 @@ use crate::pending::Pending;
 
 /// Buckets of the ring: one bit each in 64 words, one bit per word in a 65th.
 pub(crate) const BUCKETS: u64 = 1 << 12;
-/// No node follows.
+/// End of a list.
 const END: u32 = u32::MAX;
 
 /// An event in the pool.
@@ -29,14 +29,14 @@ impl Node {
     }
 }
 
-/// The ring.
+/// The wheel.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
     heads: Box<[u32; BUCKETS as usize]>,
     occupied: [u64; 64],
     words: u64,
     nodes: Vec<Node>,
-    /// The first of the free nodes.
+    /// Head of the free list.
     free: u32,
 }
 
@@ -53,7 +53,7 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Adds an event at `tick`, which is less than [`BUCKETS`] ahead of the earliest one held.
+    /// Adds an event at `tick`, which is less than [`BUCKETS`] after the earliest event held.
     #[inline]
     pub(crate) fn put(&mut self, tick: u64, event: Pending) {
         let bucket = (tick % BUCKETS) as usize;
@@ -71,7 +71,7 @@ impl Wheel {
         self.words |= 1 << (bucket / 64);
     }
 
-    /// Makes one more node, which is free.
+    /// Adds one free node.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -79,7 +79,7 @@ impl Wheel {
         self.nodes.push(Node { time: Instant::ZERO, entity: Entity::from_raw(0), next: END });
     }
 
-    /// The next tick from `tick` on that holds something; it must be within [`BUCKETS`].
+    /// Returns the next non-empty tick from `tick` on; it must be within [`BUCKETS`].
     #[inline]
     pub(crate) fn next(&self, tick: u64) -> Option<u64> {
         if self.words == 0 {
@@ -91,14 +91,14 @@ impl Wheel {
         if here != 0 {
             return Some(tick + u64::from(here.trailing_zeros()));
         }
-        // The words behind this one, and round the ring to its own lower bits.
+        // The following words, then the lower bits of this word after one turn of the ring.
         let turned = self.words.rotate_right(word as u32 + 1);
         let ahead = u64::from(turned.trailing_zeros()) + 1;
         let bits = self.occupied[((word + ahead) % 64) as usize];
         Some(tick - bit + ahead * 64 + u64::from(bits.trailing_zeros()))
     }
 
-    /// Takes the event at `tick` out if it is the only one there and before `limit`.
+    /// Removes the event at `tick` if it is the only one there and before `limit`.
     #[inline]
     pub(crate) fn take_single(&mut self, tick: u64, limit: Instant) -> Option<Pending> {
         let bucket = (tick % BUCKETS) as usize;
@@ -115,7 +115,7 @@ impl Wheel {
         Some(event)
     }
 
-    /// Takes all events at `tick` out, and adds them to `out`.
+    /// Moves all events at `tick` to `out`.
     #[inline]
     pub(crate) fn take(&mut self, tick: u64, out: &mut Vec<Pending>) {
         let bucket = (tick % BUCKETS) as usize;
@@ -129,7 +129,7 @@ impl Wheel {
         }
     }
 
-    /// Nothing is in that bucket any more.
+    /// Marks a bucket empty.
     #[inline]
     fn clear(&mut self, bucket: usize) {
         let word = &mut self.occupied[bucket / 64];
@@ -139,7 +139,7 @@ impl Wheel {
         }
     }
 
-    /// When the events at `tick` come, for whoever looks without taking.
+    /// Returns the times of the events at `tick` without removing them.
     pub(crate) fn times(&self, tick: u64) -> impl Iterator<Item = Instant> {
         let node = |at: u32| self.nodes.get(at as usize);
         std::iter::successors(node(self.heads[(tick % BUCKETS) as usize]), move |n| node(n.next))
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_next_anywhere_in_the_ring() {
+    fn finds_the_next_tick_anywhere_in_the_ring() {
         for start in [0, 63, 64, 4_000, 4_095, 4_096, 1 << 40] {
             for ahead in [0, 1, 62, 63, 64, 65, 127, 2_000, 4_031, 4_032, 4_095] {
                 let mut wheel = Wheel::default();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_used_again() {
+    fn nodes_are_reused() {
         let mut wheel = Wheel::default();
         let mut out = Vec::new();
         for tick in 0..10_000 {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_event_that_is_alone_and_due_is_taken_singly() {
+    fn take_single_takes_only_a_lone_due_event() {
         let mut wheel = Wheel::default();
         assert_eq!(wheel.take_single(3, Instant::FAR_FUTURE), None);
         wheel.put(3, event(7));

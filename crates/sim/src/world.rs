@@ -6,61 +6,62 @@ use lowtide_units::Instant;
 
 use crate::{Entity, Scheduler};
 
-/// Whatever is simulated.
+/// The simulated system.
 pub trait World {
-    /// The event of `entity` has come. What happens next goes into `sched`.
+    /// Handles the event of `entity`; schedules further events with `sched`.
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler);
-    /// Whether [`World::prefetch`] is of use.
+    /// Returns true if [`World::prefetch`] is useful.
     fn wants_prefetch(&self) -> bool {
         false
     }
-    /// These events are at hand, the next first; others may come before them. Whoever reads now what they
-    /// will need lets the processor fetch it for all of them at once. Must not change what happens.
+    /// Prefetches the state that these upcoming events will read, the next event first, so that the
+    /// cache misses overlap. Other events may come before them. Must not change any result.
     fn prefetch(&self, _coming: impl Iterator<Item = Entity>) {}
-    /// True when there is nothing left to wait for; asked before each event, so keep it cheap.
+    /// Returns true if there is nothing left to wait for; called before each event, so it must be
+    /// cheap.
     fn finished(&self) -> bool;
 }
 
-/// Why [`run`] came back.
+/// The reason why [`run`] returned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stop {
-    /// The time was up.
+    /// `until` was reached.
     Time,
-    /// No event was pending any more.
+    /// No event was pending.
     Idle,
-    /// The world said that it had finished.
+    /// [`World::finished`] returned true.
     Finished,
-    /// `should_stop` said so.
+    /// `should_stop` returned true.
     Interrupted,
 }
 
-/// [`run`] asks `should_stop` once per this many events.
+/// [`run`] calls `should_stop` once per this many events.
 pub const POLL_EVERY: u64 = 1 << 16;
 
-/// Handles events in order until one of the four reasons to [`Stop`].
+/// Handles events in order until one of the reasons in [`Stop`].
 ///
-/// `until` is exclusive: events before it are handled, events at it are not, so that a run to `a` and
-/// then to `b` is the run to `b`. After [`Stop::Time`] the scheduler's clock stands at `until`; after
-/// the other three it stands at the last event. Reasons that hold together are reported in the order
-/// `CompletedExperiment`, `CallFailure`, `Idle`, `Time`. Events at [`Instant::FAR_FUTURE`] never happen.
+/// `until` is exclusive: a run to `a` and then to `b` equals a run to `b`. The scheduler's clock is
+/// `until` after [`Stop::Time`], and the time of the last event otherwise. If several reasons hold,
+/// the order is `Finished`, `Interrupted`, `Idle`, `Time`. Events at [`Instant::FAR_FUTURE`] never
+/// happen.
 ///
-/// `should_stop` gets the virtual time. It is asked every [`POLL_EVERY`] events and must not change
-/// the world: an uninterrupted run is the same whatever it does.
+/// `should_stop` gets the virtual time. It is called every [`POLL_EVERY`] events and must not
+/// change the world; the result does not depend on it unless it interrupts.
 pub fn run<W: World>(
     world: &mut W,
     sched: &mut Scheduler,
     until: Instant,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> Stop {
-    let foresees = prepare(world, sched);
+    let prefetches = prepare(world, sched);
     loop {
         for _ in 0..POLL_EVERY {
             if world.finished() {
                 cold_path();
                 return Stop::Finished;
             }
-            if foresees {
-                // What a large network waits for is memory; this is for the small ones.
+            if prefetches {
+                // Only large networks prefetch; small ones need the fast path.
                 cold_path();
                 if sched.refill_ready() {
                     world.prefetch(sched.ready_entities());
@@ -82,20 +83,20 @@ pub fn run<W: World>(
     }
 }
 
-/// Whether the world is to be shown what is at hand; then there should be several.
+/// Returns true if the world prefetches; ticks then hold several events.
 fn prepare<W: World>(world: &W, sched: &mut Scheduler) -> bool {
-    let foresees = world.wants_prefetch();
-    if foresees {
+    let prefetches = world.wants_prefetch();
+    if prefetches {
         sched.batch_ticks();
     }
-    foresees
+    prefetches
 }
 
-/// Handles the events before `until`; the clock stays at the last one.
+/// Handles the events before `until`. The clock remains at the last one.
 pub(crate) fn window<W: World>(world: &mut W, sched: &mut Scheduler, until: Instant) {
-    let foresees = prepare(world, sched);
+    let prefetches = prepare(world, sched);
     loop {
-        if foresees && sched.refill_ready() {
+        if prefetches && sched.refill_ready() {
             world.prefetch(sched.ready_entities());
         }
         let Some((now, entity)) = sched.pop_before(until) else { return };
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
     use crate::Seed;
 
-    /// One entity that ticks every nanosecond, `left` times.
+    /// An entity that ticks every nanosecond, `left` times.
     struct Ticker {
         left: u64,
         finish_at: u64,
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn a_run_without_events_is_idle() {
         let (mut world, mut sched) = start(5, 0);
-        // The last tick leaves nothing pending, and the world finished as well: that goes first.
+        // After the last tick the run is both idle and finished; `Finished` takes precedence.
         assert_eq!(run(&mut world, &mut sched, at(99), &mut |_| false), Stop::Finished);
         world.left = 1;
         assert_eq!(run(&mut world, &mut sched, at(99), &mut |_| false), Stop::Idle);
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_world_gets_no_further_event() {
+    fn a_finished_world_gets_no_more_events() {
         let (mut world, mut sched) = start(10, 7);
         assert_eq!(run(&mut world, &mut sched, at(99), &mut |_| false), Stop::Finished);
         assert_eq!(world.seen, [0, 1_000, 2_000]);
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_be_interrupted_and_goes_on_as_if_it_had_not_been() {
+    fn an_interrupted_run_resumes_unchanged() {
         let (mut world, mut sched) = start(POLL_EVERY * 3, 0);
         let mut polls = Vec::new();
         let stop = run(&mut world, &mut sched, Instant::FAR_FUTURE, &mut |now| {

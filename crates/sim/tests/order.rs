@@ -1,4 +1,4 @@
-//! The scheduler against a sorted list.
+//! The scheduler compared with a sorted list.
 
 use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_units::Instant;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Schedule so much after now: the shift spreads spans over all orders of magnitude.
+    /// Schedules an event `span << shift` ps from now; the shift covers all orders of magnitude.
     Push {
         span: u64,
         shift: u32,
@@ -28,7 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The order at one instant, read off a scheduler that has seen nothing else.
+/// The order at one instant, taken from a new scheduler.
 fn order_at(seed: Seed, time: Instant, entities: &[Entity]) -> Vec<Entity> {
     let mut fresh = Scheduler::new(seed);
     for &e in entities {
@@ -101,10 +101,10 @@ proptest! {
             std::iter::from_fn(|| sched.pop()).collect::<Vec<_>>()
         };
         let first = drain(&events);
-        let mut turned = events.clone();
-        turned.rotate_left(turn % events.len());
-        turned.reverse();
-        prop_assert_eq!(&first, &drain(&turned));
+        let mut permuted = events.clone();
+        permuted.rotate_left(turn % events.len());
+        permuted.reverse();
+        prop_assert_eq!(&first, &drain(&permuted));
         prop_assert!(first.is_sorted_by_key(|e| e.0));
         prop_assert_eq!(first.len(), events.len());
     }
@@ -130,7 +130,7 @@ fn the_seed_decides_ties() {
 }
 
 #[test]
-fn never_is_not_kept() {
+fn events_at_far_future_are_not_kept() {
     let mut sched = Scheduler::new(Seed(0));
     sched.at(Instant::FAR_FUTURE, Entity::new(0, 0));
     assert!(sched.is_empty());

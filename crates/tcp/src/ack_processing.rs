@@ -1,4 +1,4 @@
-//! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
+//! Effects of an ACK on the sender: scoreboard, recovery, round-trip time, ECN, window.
 
 use core::hint::cold_path;
 
@@ -10,15 +10,15 @@ use crate::config::UndoRule;
 use crate::connection::Connection;
 use crate::event::{EventKind, SegmentError};
 use crate::feedback::{AckView, CeFeedback};
-use crate::losses::{Finder, News};
-use crate::recovery::{Acked, Answer, is_dsack};
+use crate::loss_detection::{AckSummary, LossDetector};
+use crate::recovery::{Acked, EifelAck, is_dsack};
 use crate::rtt::{elapsed_ticks, round_to_ticks};
 use crate::sender::{LimitedBy, RecoveryExt};
 
 impl Connection {
-    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
-    /// than all before.
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `newer_timestamp`: its
+    /// timestamp is newer than all before.
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn process_ack(
         &mut self,
@@ -32,18 +32,19 @@ impl Connection {
         }
         if ack > self.snd.nxt as i64 {
             cold_path();
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
             return Err(SegmentError::AckOfUnsent);
         }
         if ack < self.snd.una as i64 {
-            // Old, reordered: nothing in it is news for the sender, but its payload may be.
+            // Old and reordered: it carries no new information for the sender, but its payload may
+            // be new.
             return Ok(());
         }
         let ack = ack as u64;
         let window_moved = self.update_window(seg, ack > self.snd.una);
         let ece = seg.flags.contains(Flags::ECE);
         if self.snd.nxt == 0 && self.receive_only && !ece && seg.options.sack.is_empty() {
-            // The side that only receives: there is nothing that this could acknowledge.
+            // Nothing was sent yet, so this ACK acknowledges nothing.
             self.snd.last_ece = false;
         } else {
             self.handle_ack(now, seg, ack, newer_timestamp, window_moved);
@@ -51,7 +52,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Everything that follows from an ACK up to `ack`, which is not older than the last one.
+    /// Processes an ACK up to `ack` that is not older than the last one.
     #[inline(never)]
     fn handle_ack(
         &mut self,
@@ -78,7 +79,7 @@ impl Connection {
         let feedback = self.decode_feedback(seg, &acked, advanced || newer_timestamp);
         if !plain
             && self.ts.is_some()
-            && (!seg.options.sack.is_empty() || self.snd.episode.repairing())
+            && (!seg.options.sack.is_empty() || self.snd.episode.in_recovery())
         {
             self.undo_spurious(now, seg, advanced, feedback.congested);
         }
@@ -101,16 +102,22 @@ impl Connection {
             && prior_flight_size > 0
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
-        // Whoever has none of PRR, RACK and probes should not pay for them.
-        let extras = self.snd.recovery_ext.is_some();
+        // Without PRR, RACK and probes their cost is avoided.
+        let has_ext = self.snd.recovery_ext.is_some();
         let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
-        let dsack = if extras && !plain { self.dsack_of(seg) } else { None };
-        let news = News { advanced, duplicate, window_moved, sacked: sack_news, dsack };
-        // With nothing in flight there is nothing to lose, and where nothing is amiss nothing is lost.
-        let (lost_bytes, lost_segments) = if !plain && (extras || prior_flight_size > 0) {
-            self.recover(now, &acked, &news)
+        let dsack = if has_ext && !plain { self.dsack_of(seg) } else { None };
+        let news = AckSummary {
+            advanced,
+            duplicate,
+            window_changed: window_moved,
+            sacked: sack_news,
+            dsack,
+        };
+        // With nothing in flight nothing can be lost, and on the fast path nothing is.
+        let (lost_bytes, lost_segments) = if !plain && (has_ext || prior_flight_size > 0) {
+            self.advance_recovery(now, &acked, &news)
         } else {
             (0, 0)
         };
@@ -167,87 +174,88 @@ impl Connection {
         if reaction == Reaction::Reduced && sample.ece {
             self.counters.ecn_reductions += 1;
             self.ecn.on_cut(self.snd.nxt);
-            self.reduce_for_ecn(&acked);
+            self.begin_ecn_reduction(&acked);
         } else if reaction == Reaction::Reduced {
-            // A control that goes by delay states its window itself, in one step, and owes no CWR.
+            // A delay-based control computes its window in one step and owes no CWR.
             self.counters.delay_reductions += 1;
         }
         self.rearm_rto(now, advanced);
-        if extras {
+        if has_ext {
             if self.snd.prr().is_some() {
-                self.reduce_on(&acked, &news, lost_bytes == 0);
+                self.update_prr(&acked, &news, lost_bytes == 0);
             }
             if plain {
-                self.restart_loss_probe(now, true);
+                self.rearm_loss_probe(now, true);
             } else {
-                self.judge_loss_probe(now, seg, &news);
-                self.restart_loss_timers(now, advanced);
+                self.on_loss_probe_acked(now, seg, &news);
+                self.rearm_loss_timers(now, advanced);
             }
         }
     }
 
-    /// No loss is being repaired or looked for, and the scoreboard is plain: an ACK that advances SND.UNA
-    /// says what arrived, and nothing else.
+    /// No loss is suspected or being repaired and the scoreboard is plain: an ACK that advances
+    /// SND.UNA only acknowledges data.
     #[inline]
     fn on_fast_path(&self) -> bool {
-        let first = self.snd.board.first_sending();
-        // Where the peer took SACKs back, something that was sent later has arrived.
-        let quiet = |extras: &RecoveryExt| {
-            extras.tlp.end().is_none() && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
+        let first = self.snd.board.first_send_order();
+        // After SACK reneging, a segment sent later has already arrived.
+        let quiet = |ext: &RecoveryExt| {
+            ext.tlp.end_seq().is_none()
+                && first.is_some_and(|first| !ext.rack.newest_sent_after(first))
         };
         self.snd.board.is_plain(self.snd.una)
-            && !self.snd.episode.repairing()
+            && !self.snd.episode.in_recovery()
             && self.timers.reorder == Instant::FAR_FUTURE
             && self.snd.recovery_ext.as_deref().is_none_or(quiet)
     }
 
-    /// What an ACK up to `ack` without SACK blocks brings where nothing is amiss: the steps of
-    /// [`Self::ack_slow_path`] and [`Self::recover`] without those that have nothing to do.
+    /// Processes an ACK up to `ack` without SACK blocks on the fast path: [`Self::ack_slow_path`]
+    /// and [`Self::recover`] without the steps that have no effect here.
     fn ack_fast_path(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
         let arrived = self.snd.board.ack_in_order(ack, acked);
         self.snd.episode.dup_acks = 0;
         self.snd.limited_transmit_bytes = 0;
-        let by_time = self.finder() == Finder::Time;
-        let Some(extras) = &mut self.snd.recovery_ext else { return };
-        if extras.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
-            extras.prr = None;
+        let by_time = self.loss_detector() == LossDetector::Rack;
+        let Some(ext) = &mut self.snd.recovery_ext else { return };
+        if ext.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
+            ext.prr = None;
         }
         if let Some(arrived) = arrived.filter(|_| by_time) {
-            extras.rack.on_in_order(now, &arrived);
+            ext.rack.on_in_order(now, &arrived);
         }
     }
 
-    /// What an ACK up to `ack` brings, in order or not. True when its SACK blocks are news.
+    /// Processes an ACK up to `ack`, in order or not. True if its SACK blocks are new.
     #[inline(never)]
     fn ack_slow_path(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
         if self.snd.recovery_ext.is_some() {
-            acked.arrivals = self.listen_for_order(now, seg);
+            acked.rack_sample = self.rack_sample(now, seg);
         }
         self.snd.board.ack(ack, acked);
         self.snd.una = ack;
         self.sack_ok && !seg.options.sack.is_empty() && self.mark_sacked(seg, acked)
     }
 
-    /// The byte of a window probe was taken: now it counts as sent.
+    /// The peer accepted the byte of a window probe: it now counts as sent.
     #[cold]
     #[inline(never)]
     fn on_window_probe_acked(&mut self, now: Instant, ack: i64, end: u64) {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
             let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
             self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
-            self.snd.board.doubt_last();
+            self.snd.board.mark_ambiguous();
             self.snd.nxt = end;
             self.snd.window_probe_end = None;
         }
     }
 
-    /// SND.WND from a segment that is not older than the last one used. True when it changed.
+    /// Updates SND.WND from a segment that is not older than the last one used. True if it changed.
     ///
-    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a retransmission
-    /// could acknowledge new data without bringing its window along, and the old window would count
-    /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
-    /// newer, as in Linux (tcp_may_update_window).
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a
+    /// retransmission could acknowledge new data without updating the window. The old window would
+    /// then count from the new SND.UNA, beyond the peer's offer. Therefore an ACK of new data is
+    /// always newer, as in Linux (`tcp_may_update_window`).
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
         let newer = advances
@@ -260,15 +268,16 @@ impl Connection {
         let moved = wnd != self.snd.wnd;
         self.snd.set_window(wnd, seg.seq, seg.ack);
         if moved {
-            // A window that opened ends probing; one that is still closed was an answer.
+            // An opened window ends probing; a window that is still closed was an answer to the
+            // probe.
             self.timers.persist = Instant::FAR_FUTURE;
         }
         self.unanswered = 0;
         moved
     }
 
-    /// Marks what the blocks report. Blocks that cannot be true are ignored (RFC 2018 §5), so is the
-    /// DSACK, which is at or below SND.UNA or inside the second block (RFC 2883 §4).
+    /// Marks the SACKed segments. Impossible blocks are ignored (RFC 2018 §5). So is the DSACK,
+    /// which is at or below SND.UNA or inside the second block (RFC 2883 §4).
     #[inline(never)]
     fn mark_sacked(&mut self, seg: &Segment, acked: &mut Acked) -> bool {
         let mut news = false;
@@ -282,11 +291,12 @@ impl Connection {
         news
     }
 
-    /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
+    /// Undoes a spurious loss reaction (RFC 3522, RFC 4015; switch `undo`).
     ///
-    /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
-    /// the ACK reports congestion (step 8), `marked` as the decoder has it. Deviations: cwnd returns to what it was, as in Linux, not
-    /// to what is in flight; the round-trip estimate takes the late sample in as any other.
+    /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7), unless
+    /// the decoder reports congestion (`marked`, step 8). Deviations: cwnd is restored to its old
+    /// value, as in Linux, not to the data in flight; the round-trip estimate uses the late sample
+    /// as any other.
     #[inline(never)]
     fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool, marked: bool) {
         let Some(option) = seg.options.timestamps else { return };
@@ -294,22 +304,22 @@ impl Connection {
         if dsack {
             self.snd.eifel.on_dsack();
         }
-        if !advanced || !self.snd.episode.repairing() {
+        if !advanced || !self.snd.episode.in_recovery() {
             return;
         }
-        let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
+        let answer = EifelAck { echo: option.echo, dsack, acks_all: self.snd.board.is_empty() };
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }
         let in_flight = self.snd.board.len();
-        if !self.snd.eifel.allows(self.snd.una, self.snd.nxt, in_flight) {
+        if !self.snd.eifel.may_undo(self.snd.una, self.snd.nxt, in_flight) {
             return;
         }
-        self.snd.board.nothing_lost();
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.prr = None;
+        self.snd.board.undo_losses();
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = None;
         }
-        // What limited the sender was the window that is gone now: no growth for that.
+        // The sender was limited by the reduced window, which is gone: no growth for it.
         self.snd.limited_by = LimitedBy::Application;
         self.snd.episode.undo(self.sack_ok);
         self.ecn.on_undone();
@@ -323,8 +333,9 @@ impl Connection {
         }
     }
 
-    /// One sample per ACK: from the newest segment that was sent only once, unless it waited for one
-    /// that was sent again; else from the timestamps (RFC 7323 §4), which also judge retransmissions.
+    /// Takes one sample per ACK: from the newest segment sent only once, unless it waited for a
+    /// retransmission. Otherwise from the timestamps (RFC 7323 §4), which also time
+    /// retransmissions.
     fn measure_rtt(
         &mut self,
         now: Instant,
@@ -332,7 +343,7 @@ impl Connection {
         acked: &Acked,
         advanced: bool,
     ) -> Option<Duration> {
-        let clean = acked.newest.as_ref().filter(|_| !acked.waited);
+        let clean = acked.newest.as_ref().filter(|_| !acked.filled_hole);
         let sample = match (clean, &self.ts, seg.options.timestamps) {
             (Some(newest), _, _) => {
                 Some(elapsed_ticks(newest.at, now, self.config.rtt_granularity))
@@ -346,8 +357,8 @@ impl Connection {
         match sample {
             Some(rtt) => {
                 self.rtt.sample(&self.config, rtt);
-                if let Some(extras) = &mut self.snd.recovery_ext {
-                    extras.tlp.measured();
+                if let Some(ext) = &mut self.snd.recovery_ext {
+                    ext.tlp.on_rtt_sample();
                 }
             }
             None if advanced => self.rtt.reset_backoff(),
@@ -356,7 +367,7 @@ impl Connection {
         sample
     }
 
-    /// What the ECN flags say. `newest`: the ACK cannot have been sent before one that was read.
+    /// Decodes the ECN flags. `newest`: the ACK cannot have been sent before one already processed.
     fn decode_feedback(&mut self, seg: &Segment, acked: &Acked, newest: bool) -> CeFeedback {
         let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
         let newest = newest || acked.delivered_segments > 0;
@@ -370,7 +381,7 @@ impl Connection {
         })
     }
 
-    /// The rule of [`AckSample::delack_suspected`].
+    /// Computes [`AckSample::delack_suspected`].
     fn delack_suspected(&self, seg: &Segment, acked: &Acked, rtt: Option<Duration>) -> bool {
         (1..self.config.delack_segments).contains(&acked.acked_segments)
             && self.snd.board.is_empty()
@@ -380,15 +391,16 @@ impl Connection {
                 .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
     }
 
-    /// The facts of [`AckSample::flight`].
+    /// Computes [`AckSample::rate_sample`].
     fn rate_sample(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
         let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
         let bytes = self.snd.delivered.saturating_sub(newest.delivered);
         Some((bytes, now.saturating_since(newest.delivered_at)))
     }
 
-    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
-    /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
+    /// RFC 6298 §5.2, §5.3: stops the timer when everything is acknowledged, else restarts it. It
+    /// restarts at every partial ACK ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD),
+    /// not only at the first.
     fn rearm_rto(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;

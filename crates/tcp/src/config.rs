@@ -1,49 +1,49 @@
-//! Everything that two ends may do differently, as typed fields. The names, kinds, ranges and sources
-//! that people write are in [`crate::switches`]; nothing else decides behaviour.
+//! All settings of one end, as typed fields. [`crate::switches`] has their names, kinds, ranges and
+//! sources; nothing else decides behaviour.
 
 use lowtide_units::{Bytes, Duration};
 
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::params::Params;
 
-/// How ECN is negotiated (RFC 3168 §6.1.1, RFC 9768 §3.1).
+/// Negotiation of ECN (RFC 3168 §6.1.1, RFC 9768 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnNegotiation {
-    /// Neither asked for nor accepted.
+    /// Neither requested nor accepted.
     Off,
-    /// Asked for and accepted.
+    /// Requested and accepted.
     Rfc3168,
-    /// Accepted when the peer asks, not asked for.
+    /// Accepted if the peer requests it, not requested.
     Passive,
-    /// Accurate ECN asked for and accepted; RFC 3168 with a peer that has no more.
+    /// Accurate ECN requested and accepted; RFC 3168 with a peer that supports no more.
     AccEcn,
-    /// Accurate ECN, or RFC 3168, accepted when the peer asks, nothing asked for.
+    /// Accurate ECN, or RFC 3168, accepted if the peer requests it; not requested.
     AccEcnPassive,
 }
 
 impl EcnNegotiation {
-    /// Our SYN asks for ECN of some kind.
+    /// True if our SYN requests ECN of some kind.
     pub const fn requests_ecn(self) -> bool {
         matches!(self, Self::Rfc3168 | Self::AccEcn)
     }
-    /// Accurate ECN is accepted.
+    /// True if Accurate ECN is accepted.
     pub const fn accepts_accecn(self) -> bool {
         matches!(self, Self::AccEcn | Self::AccEcnPassive)
     }
 }
 
-/// Which packets of an ECN connection carry ECT(0).
+/// Packets of an ECN connection that carry ECT(0).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EctClass {
     /// New data only (RFC 3168 §6.1.4 to §6.1.6).
     Data,
     /// Every packet, SYN and pure ACK included (Linux with a control that needs ECN).
     All,
-    /// Every packet but SYN and SYN-ACK.
+    /// Every packet except SYN and SYN-ACK.
     AllButSyn,
 }
 
-/// What receivers echo when one ACK stands for several segments.
+/// Timestamps that a receiver echoes when one ACK covers several segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DelayEchoRule {
     /// The mean of all (DX §V-A, "LRO handling").
@@ -52,7 +52,7 @@ pub enum DelayEchoRule {
     Newest,
 }
 
-/// When the sender sets CWR.
+/// Packets on which the sender sets CWR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwrRule {
     /// Never (DCTCP §3 does not mention it).
@@ -61,7 +61,7 @@ pub enum CwrRule {
     AfterReduction,
 }
 
-/// How often ECN may cut the window.
+/// Limit on ECN window cuts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutRule {
     /// Once per window of data (RFC 3168 §6.1.2, RFC 8257 §3.3).
@@ -75,11 +75,11 @@ pub enum CutRule {
 pub enum HandshakeRtt {
     /// None (Karn's algorithm): data starts with a timeout of 3 s (RFC 6298 §5.7).
     Karn,
-    /// That of the echoed timestamp, where timestamps are agreed.
+    /// The sample of the echoed timestamp, if timestamps were negotiated.
     Timestamps,
 }
 
-/// When a new cut becomes possible after one at which SND.NXT was `R`.
+/// Earliest new cut after one at SND.NXT `R`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutRoundEnd {
     /// When SND.UNA has reached `R`.
@@ -88,86 +88,86 @@ pub enum CutRoundEnd {
     PastPoint,
 }
 
-/// When the window may not grow because of an ECN reaction.
+/// ACKs on which an ECN reaction forbids window growth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FreezeGrowth {
-    /// Only on the very ACK that cuts (RFC 8257 §3.4).
+    /// Only the ACK that cuts (RFC 8257 §3.4).
     Off,
-    /// On every ACK that carries ECE (RFC 3168 §6.1.2).
+    /// Every ACK with ECE (RFC 3168 §6.1.2).
     EceAcks,
-    /// From the cut until its window of data is acknowledged ("congestion recovery"), as [`CutRoundEnd`]
-    /// says it.
+    /// All ACKs from the cut until its window of data is acknowledged ("congestion recovery"), as
+    /// defined by [`CutRoundEnd`].
     Round,
 }
 
-/// How losses are found and repaired.
+/// Loss detection and repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecoveryRule {
-    /// RFC 6675 where SACK was agreed, else RFC 6582.
+    /// RFC 6675 with SACK, else RFC 6582.
     Sack,
-    /// RFC 8985 (RACK) where SACK was agreed, else RFC 6582.
+    /// RFC 8985 (RACK) with SACK, else RFC 6582.
     Rack,
     /// RFC 6582 always.
     NewReno,
 }
 
-/// How the window comes down to what a reaction leaves of it.
+/// Course of a window reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// At once; nothing is sent until the pipe has drained below it (RFC 5681 §3.2, RFC 3168 §6.1.2).
+    /// At once; nothing is sent until the pipe is below the new window (RFC 5681 §3.2, RFC 3168
+    /// §6.1.2).
     OneStep,
-    /// In proportion to what is delivered, over a round trip (RFC 9937). The window does not grow
-    /// meanwhile, whatever [`FreezeGrowth`] says.
+    /// In proportion to delivered data, over a round trip (RFC 9937). The window does not grow
+    /// meanwhile, regardless of [`FreezeGrowth`].
     Prr,
 }
 
-/// When data that the window lets go really goes.
+/// Departure of data that the window permits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacingRule {
     /// At once.
     Off,
-    /// At the rate that the control states; at once where it states none.
+    /// At the rate of the control; at once if it has none.
     Control,
-    /// At the rate that the control states, else at one that follows from the window and the round
-    /// trip.
+    /// At the rate of the control, else at one computed from the window and the round trip.
     Window,
 }
 
-/// Whether a loss reaction that was not needed is taken back.
+/// Undo of spurious loss reactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UndoRule {
     /// Never.
     Off,
-    /// When timestamps show that the original got through (Eifel, RFC 3522 and RFC 4015).
+    /// If timestamps show that the original was delivered (Eifel, RFC 3522 and RFC 4015).
     Eifel,
 }
 
-/// How the initial sequence number is chosen.
+/// Choice of the initial sequence number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IsnRule {
     /// `M + F(connection, secret)` with a clock `M` (RFC 6528 §3).
     Rfc6528,
-    /// Drawn.
+    /// Random.
     Random,
 }
 
-/// Whether a listener answers SYNs without state (RFC 4987 §3.6).
+/// Stateless answers of a listener to SYNs (RFC 4987 §3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SynCookies {
-    /// Never: a SYN that finds no room is dropped.
+    /// Never: a SYN that does not fit the backlog is dropped.
     Off,
-    /// Where as many connections are half open as may be.
+    /// If the limit of half-open connections is reached.
     WhenFull,
 }
 
-/// Where the clock of TSval begins.
+/// Start of the TSval clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimestampOffset {
-    /// `F` over addresses and ports, with a secret of its own (RFC 7323 §5.4).
+    /// `F` over addresses and ports, with a separate secret (RFC 7323 §5.4).
     PerConnection,
-    /// `F` over the two addresses (Linux 6.18): what comes later from a host has a later stamp.
+    /// `F` over the two addresses (Linux 6.18): later connections of a host have later timestamps.
     PerHostPair,
-    /// Drawn.
+    /// Random.
     Random,
     /// At zero.
     Zero,
@@ -180,11 +180,11 @@ pub enum InitialWindow {
     Rfc6928,
     /// `min(4 MSS, max(2 MSS, 4380 B))`.
     Rfc3390,
-    /// That many segments.
+    /// `n` segments.
     Segments(u32),
 }
 
-/// What the minimum RTO bounds.
+/// Lower bound applied by the minimum RTO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RtoMinApplies {
     /// The whole timeout (RFC 6298 §2.4).
@@ -193,7 +193,7 @@ pub enum RtoMinApplies {
     Variance,
 }
 
-/// All settings of one side of a connection.
+/// All settings of one end of a connection.
 #[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -202,21 +202,21 @@ pub struct Config {
     pub cc: &'static str,
     /// Name of the feedback decoder in its registry.
     pub feedback: &'static str,
-    /// Which packets carry ECT(0).
+    /// Packets that carry ECT(0).
     pub ect: EctClass,
-    /// When CWR is set.
+    /// Rule for CWR.
     pub cwr: CwrRule,
-    /// How often ECN may cut.
+    /// Limit on ECN cuts.
     pub cut: CutRule,
-    /// When the next cut is possible.
+    /// Earliest next cut.
     pub recut: CutRoundEnd,
-    /// When growth stops for ECN.
+    /// Freeze of growth by ECN.
     pub freeze_growth: FreezeGrowth,
-    /// The least window after an ECN or loss reaction, in segments (1 or 2).
+    /// Minimum window after an ECN or loss reaction, in segments (1 or 2).
     pub window_floor: u32,
-    /// The least ssthresh after such a reaction, in segments (1 or 2); never below the window.
+    /// Minimum ssthresh after such a reaction, in segments (1 or 2); never below the window.
     pub ssthresh_floor: u32,
-    /// The window at the start and the bound after idle.
+    /// The initial window, and the bound after idle.
     pub initial_window: InitialWindow,
     /// Byte counting: bytes per ACK that count in slow start, in segments (RFC 3465 L).
     pub abc_limit: u32,
@@ -224,57 +224,57 @@ pub struct Config {
     pub idle_restart: bool,
     /// Loss recovery.
     pub recovery: RecoveryRule,
-    /// How the window comes down after a loss or an ECN cut.
+    /// Window reduction after a loss or an ECN cut.
     pub reduction: Reduction,
-    /// Probe when the tail of a flight stays unacknowledged (RFC 8985 §7); needs SACK.
+    /// Send a tail loss probe (RFC 8985 §7); needs SACK.
     pub tail_loss_probe: bool,
-    /// How long the peer may hold an ACK back, as far as probes of a single segment reckon.
+    /// Assumed maximum ACK delay of the peer, for probes of a single segment.
     pub max_ack_delay: Duration,
-    /// Added to the timers of tail loss probes and reordering, for clocks that are coarse.
+    /// Added to the timers of tail loss probes and reordering, for coarse clocks.
     pub loss_timer_slack: Duration,
-    /// The timers of tail loss probes and reordering run for whole multiples of this; zero for any duration.
+    /// Tick of the timers of tail loss probes and reordering; zero for any duration.
     pub loss_timer_granularity: Duration,
-    /// Round-trip sample of a handshake that was repeated.
+    /// Round-trip sample of a handshake with retransmissions.
     pub handshake_rtt: HandshakeRtt,
-    /// Taking back a loss reaction.
+    /// Undo of a spurious loss reaction.
     pub undo: UndoRule,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Hold back small segments while data is outstanding (RFC 9293 §3.7.4).
     pub nagle: bool,
-    /// How data is spaced.
+    /// Pacing of data.
     pub pacing: PacingRule,
     /// RTO before the first sample.
     pub rto_initial: Duration,
-    /// The least RTO.
+    /// Minimum RTO.
     pub rto_min: Duration,
-    /// What the least RTO bounds.
+    /// Lower bound applied by the minimum RTO.
     pub rto_min_applies: RtoMinApplies,
-    /// The largest RTO.
+    /// Maximum RTO.
     pub rto_max: Duration,
     /// Clock granularity G of RFC 6298; timeouts are whole multiples of it.
     pub rto_granularity: Duration,
-    /// The tick of the clock that round trips are measured with; zero measures exactly.
+    /// Tick of the clock that measures round trips; zero measures exactly.
     pub rtt_granularity: Duration,
     /// SYN and SYN-ACK retransmissions before giving up.
     pub syn_retries: u32,
-    /// Data retransmission timeouts in a row before giving up (R2 of RFC 9293 §3.8.3).
+    /// Consecutive data retransmission timeouts before giving up (R2 of RFC 9293 §3.8.3).
     pub retries: u32,
-    /// Bytes that the application may have unacknowledged or unsent.
+    /// Limit on unacknowledged plus unsent bytes of the application.
     pub send_buffer: Bytes,
-    /// Most segments in one [`crate::Transmit`] (segmentation offload).
+    /// Maximum segments in one [`crate::Transmit`] (segmentation offload).
     pub tso_segments: u32,
-    /// New data that is less than one over this of the window waits for a larger burst; zero never waits.
+    /// New data below 1/`tso_defer` of the window waits for a larger burst; zero never waits.
     pub tso_defer: u32,
 
     // Receiver.
     /// Name of the acknowledgement policy in its registry.
     pub ack: &'static str,
-    /// Acknowledge at least every so many segments (m).
+    /// Acknowledge at least every `delack_segments` segments (m).
     pub delack_segments: u32,
-    /// The longest an ACK waits.
+    /// Maximum delay of an ACK.
     pub delack_timer: Duration,
-    /// Receive buffer, which bounds the window that is offered.
+    /// Receive buffer, which bounds the advertised window.
     pub receive_buffer: Bytes,
     /// Report duplicates (RFC 2883).
     pub dsack: bool,
@@ -282,11 +282,11 @@ pub struct Config {
     // Both sides of one connection.
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// The least MSS that the peer or a path can bring about, bytes with options; not above that of `mtu`.
+    /// Minimum MSS from the peer or the path, bytes including options; at most that of `mtu`.
     pub min_mss: u32,
     /// ECN negotiation.
     pub ecn: EcnNegotiation,
-    /// SYNs that get lost end the wish for ECN.
+    /// Lost SYNs end the request for ECN.
     pub ecn_fallback: bool,
     /// Offer and use timestamps (RFC 7323).
     pub timestamps: bool,
@@ -298,50 +298,50 @@ pub struct Config {
     pub window_scaling: bool,
     /// Offer and use the delay option of DX.
     pub delay_option: bool,
-    /// What an ACK of several segments echoes of their stamps.
+    /// Timestamps that an ACK of several segments echoes.
     pub delay_echo: DelayEchoRule,
-    /// How far above the least round trip still counts as the least.
+    /// Tolerance above the minimum round trip that still counts as the minimum.
     pub delay_slack: Duration,
-    /// How long a least round trip that is not met is kept; zero is for ever.
+    /// Lifetime of a minimum round trip that is not met again; zero is unlimited.
     pub delay_lifetime: Duration,
-    /// How long TIME-WAIT lasts (2 MSL).
+    /// Duration of TIME-WAIT (2 MSL).
     pub time_wait: Duration,
-    /// What a RST does in TIME-WAIT.
+    /// Effect of a RST in TIME-WAIT.
     pub time_wait_reset: TimeWaitReset,
 
-    // Numbers that strangers cannot guess, and what strangers may send.
+    // Unpredictable numbers, and segments accepted from off-path senders.
     /// Initial sequence numbers.
     pub isn: IsnRule,
-    /// The tick of their clock.
+    /// The tick of the clock of initial sequence numbers.
     pub isn_tick: Duration,
-    /// Where the clock of TSval begins.
+    /// Start of the TSval clock.
     pub timestamp_offset: TimestampOffset,
     /// SYN cookies of a listener.
     pub syn_cookies: SynCookies,
-    /// Which RST ends the connection.
+    /// RST that ends the connection.
     pub rst_accept: RstAccept,
-    /// What a SYN in a synchronised state gets.
+    /// Answer to a SYN in a synchronised state.
     pub syn_answer: SynAnswer,
-    /// How old an acknowledgement number may be.
+    /// Oldest acknowledgement number that is accepted.
     pub ack_accept: AckAccept,
-    /// Challenge ACKs in one interval; `u32::MAX` for no limit.
+    /// Maximum challenge ACKs per interval; `u32::MAX` for no limit.
     pub challenge_ack_limit: u32,
-    /// That interval.
+    /// The interval of that limit.
     pub challenge_ack_interval: Duration,
-    /// Which ACKs count.
+    /// ACKs that count against that limit.
     pub ack_throttle: AckThrottle,
 
-    // Whether the peer is still there.
-    /// Probe a connection on which nothing happens.
+    // Liveness of the peer.
+    /// Probe an idle connection (keep-alive).
     pub keep_alive: bool,
-    /// How long nothing must have been heard before the first probe.
+    /// Silence of the peer before the first probe.
     pub keep_alive_idle: Duration,
     /// The time between probes.
     pub keep_alive_interval: Duration,
     /// Unanswered probes before giving up.
     pub keep_alive_count: u32,
-    /// How long sent data may stay unacknowledged, or wait for a closed window; zero for as long as
-    /// the retries last.
+    /// Maximum time that data may stay unacknowledged or wait for a closed window; zero: until the
+    /// retries are used up.
     pub user_timeout: Duration,
 
     /// Parameters of the chosen control, policy and decoder.

@@ -1,5 +1,5 @@
-//! One connection: its public face. What arrives is handled in `input` and `acks`, what leaves in
-//! `output`, opening in `handshake`, timers in `expiry`.
+//! Public interface of one connection. `input` and `ack_processing` handle arrivals, `output`
+//! transmission, `handshake` the opening, `expiry` the timers.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -28,30 +28,31 @@ use crate::transmit::{Transmit, TransmitId};
 
 /// A TCP connection without I/O.
 ///
-/// The driver feeds segments and the time, and polls what to send, when to come back, and what
-/// happened. After any call that returned, poll [`Self::poll_transmit`] until `None`, then
-/// [`Self::poll_event`] until `None`, then ask [`Self::poll_timeout`].
+/// The driver passes in segments and the time, and polls for segments to send, the next timeout and
+/// events. After any call that returned, poll [`Self::poll_transmit`] until `None`, then
+/// [`Self::poll_event`] until `None`, then [`Self::poll_timeout`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection {
-    // In the order of use: what every segment touches stands together, what few do comes last.
+    // Ordered by use: the fields that every segment touches share cache lines; rare ones come last.
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
     pub(crate) pending: PendingEvents,
-    /// Segments that come before anything was sent are no news to what this end sends with.
+    /// Until data is sent, arriving ACKs skip the send side: no delay option, no AccECN, no
+    /// clock-driven control.
     pub(crate) receive_only: bool,
-    /// SACK and timestamps as agreed.
+    /// SACK was negotiated.
     pub(crate) sack_ok: bool,
-    /// Why it is over.
+    /// Reason for the close.
     pub(crate) close_reason: CloseReason,
     pub(crate) ip: IpVersion,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
-    /// Timeouts in a row without progress.
+    /// Consecutive timeouts without progress.
     pub(crate) timeouts: u32,
-    /// Timeouts and window probes in a row without any answer.
+    /// Consecutive timeouts and window probes without any answer.
     pub(crate) unanswered: u32,
-    /// A RST to send: its sequence number, and its acknowledgement where it carries one.
+    /// Sequence number of a RST to send.
     pub(crate) pending_rst: Option<SeqNum>,
     pub(crate) ts: Option<crate::timestamps::TimestampState>,
     pub(crate) rcv: Receiver,
@@ -61,14 +62,14 @@ pub struct Connection {
     pub(crate) snd: Sender,
     pub(crate) cc: Option<Box<dyn CongestionControl>>,
     pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
-    /// Queueing delay from host stamps, where that was agreed.
+    /// Queueing delay from the delay option, if negotiated.
     pub(crate) delay: Option<Box<DelayState>>,
     pub(crate) rtt: RttEstimator,
     next_id: u64,
     last_departure: Option<HostStamp>,
     pub(crate) counters: Counters,
     pub(crate) handshake: Handshake,
-    /// That control, which is not always the one that was wished.
+    /// The active control, which may differ from the configured one.
     pub(crate) cc_entry: Option<&'static CcEntry>,
     pub(crate) challenge_ack_limiter: ChallengeAckLimiter,
 }
@@ -113,18 +114,18 @@ impl Connection {
         }
     }
 
-    /// The same connection over that version of IP, to be said before anything is polled. It decides
-    /// how much of the MTU is payload; without it the connection is over IPv4.
+    /// Sets the IP version, before anything is polled. It determines the payload bytes of an MTU;
+    /// the default is IPv4.
     #[must_use]
     pub const fn with_ip_version(mut self, ip: IpVersion) -> Self {
         self.ip = ip;
         self
     }
 
-    /// A segment for this connection arrived.
+    /// Processes a segment that arrived for this connection.
     ///
-    /// `Ok` says which of its bytes to keep. An error says why it was not used; whatever the
-    /// specification wants in answer comes out of [`Self::poll_transmit`].
+    /// `Ok` says which of its bytes to keep. An error says why it was rejected; an answer that the
+    /// specification requires comes out of [`Self::poll_transmit`].
     #[inline]
     pub fn handle_segment(
         &mut self,
@@ -152,33 +153,33 @@ impl Connection {
         if result.is_err() {
             self.counters.rejected += 1;
         }
-        self.note_waiting(now);
+        self.track_unacked(now);
         result
     }
 
-    /// Takes note that the time is `now`; call when [`Self::poll_timeout`] has come.
+    /// Processes expired timers; call at the time returned by [`Self::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         self.snd.quota = SendQuota::UNKNOWN;
         self.expire(now);
-        self.note_waiting(now);
+        self.track_unacked(now);
     }
 
-    /// The next thing to put on the wire; `None` when there is nothing to send now.
+    /// The next segments to send; `None` if there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = Transmit::default();
         self.poll_transmit_into(now, &mut transmit).then_some(transmit)
     }
 
-    /// [`Self::poll_transmit`] into a place that the driver keeps, which saves a copy: false, and nothing
-    /// of use in `out`, when there is nothing to send now.
+    /// As [`Self::poll_transmit`], but writes to `out`, which saves a copy. False if there is
+    /// nothing to send now; `out` is then unspecified.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
         let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, out);
-        self.note_waiting(now);
+        self.track_unacked(now);
         sends
     }
 
-    /// The same where it must be looked at closely.
+    /// As [`Self::poll_transmit_into`], with all checks.
     #[inline]
     pub(crate) fn poll_transmit_slow(&mut self, now: Instant, out: &mut Transmit) -> bool {
         let released = self.rcv.released_by_timer();
@@ -190,15 +191,15 @@ impl Connection {
         sends
     }
 
-    /// The segments of `id` left the host, at that reading of the host's clock.
+    /// The segments of `id` left the host at `stamp` of the host's clock.
     #[inline]
     pub fn on_transmitted(&mut self, id: TransmitId, stamp: HostStamp) {
         let _ = id;
         self.last_departure = Some(stamp);
     }
 
-    /// When [`Self::handle_timeout`] wants to be called; `None` for never.
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// Deadline for [`Self::handle_timeout`]; `None` for never.
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.poll_timers().unwrap_or(Instant::FAR_FUTURE);
@@ -206,25 +207,26 @@ impl Connection {
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// The same without pacing, for drivers whose timers are coarser than it.
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// As [`Self::poll_timeout`] without pacing, for drivers with coarse timers.
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
-        if self.minds_liveness() {
+        if self.tracks_liveness() {
             cold_path();
             at = at.min(self.liveness_deadline());
         }
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// When pacing lets data go that waits for it. [`Self::handle_timeout`] need not be called for it.
+    /// Time at which pacing releases waiting data. [`Self::handle_timeout`] need not be called for
+    /// it.
     #[inline]
     pub fn poll_pacer(&self) -> Option<Instant> {
         self.pacing_blocks().then_some(self.snd.pace_at)
     }
 
-    /// What the application should know next.
+    /// The next event for the application.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         Some(match self.pending.take()? {
@@ -236,9 +238,9 @@ impl Connection {
         })
     }
 
-    /// The application has `n` more bytes to send. They are taken even beyond the send buffer, which
-    /// bounds what may be sent and unacknowledged: a driver with real bytes asks
-    /// [`Self::send_space`] first. Ignored after [`Self::close`].
+    /// The application has `n` more bytes to send. They are accepted even beyond the send buffer,
+    /// which limits unacknowledged data: a driver with real bytes calls [`Self::send_space`] first.
+    /// Ignored after [`Self::close`].
     pub fn send(&mut self, n: u64) {
         self.snd.quota = SendQuota::UNKNOWN;
         if !self.snd.fin_queued {
@@ -246,8 +248,8 @@ impl Connection {
         }
     }
 
-    /// Takes back what was given beyond the send buffer: what an application that blocks in its writes has not
-    /// written yet when it is stopped. How many bytes that were.
+    /// Discards data beyond the send buffer: writes that a blocking application has not completed
+    /// when it is stopped. Returns the number of bytes.
     pub fn discard_unsent(&mut self) -> u64 {
         self.snd.quota = SendQuota::UNKNOWN;
         let edge = self.snd.una.saturating_add(self.snd.buffer);
@@ -257,7 +259,7 @@ impl Connection {
         back
     }
 
-    /// How many bytes fit into the send buffer; after a zero, [`Event::Writable`] follows.
+    /// Free bytes of the send buffer; after a zero, [`Event::Writable`] follows.
     pub fn send_space(&mut self) -> u64 {
         let used = self.snd.write_seq.saturating_sub(self.snd.una);
         let space = self.snd.buffer.saturating_sub(used);
@@ -272,15 +274,15 @@ impl Connection {
         }
     }
 
-    /// The application read `n` bytes; the window may open. A peer that has closed is not told.
+    /// The application read `n` bytes; the window may open. A peer that has closed is not notified.
     #[inline]
     pub fn read(&mut self, n: u64) {
         if self.rcv.read(n) && self.state.can_receive() {
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         }
     }
 
-    /// No more data from this side: FIN follows what was given.
+    /// Closes this end: FIN follows the data already written.
     pub fn close(&mut self) {
         if self.snd.fin_queued {
             return;
@@ -288,17 +290,17 @@ impl Connection {
         self.snd.quota = SendQuota::UNKNOWN;
         self.snd.fin_queued = true;
         match self.state {
-            // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data
-            // waits, the close waits with it, as in SYN-RECEIVED, instead of failing the send.
+            // Nothing was sent that the peer must acknowledge (RFC 9293 §3.10.4). Deviation: with
+            // data queued, the close waits for it, as in SYN-RECEIVED, instead of failing the send.
             State::SynSent if self.snd.write_seq == 0 => self.end(CloseReason::Normal),
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
-            // In SYN-RECEIVED the close waits for ESTABLISHED; elsewhere it was done before.
+            // In SYN-RECEIVED the close waits for ESTABLISHED; in other states it was already done.
             _ => {}
         }
     }
 
-    /// Gives the connection up: RST, no waiting (RFC 9293 §3.10.5).
+    /// Aborts the connection: RST, no TIME-WAIT (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         if self.state.is_synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived
@@ -308,7 +310,7 @@ impl Connection {
         self.end(CloseReason::Aborted);
     }
 
-    /// Retransmission timeouts so far: [`crate::Counters::rto_count`] without the rest.
+    /// Retransmission timeouts so far: [`crate::Counters::rto_count`] alone.
     pub const fn rto_count(&self) -> u64 {
         self.counters.rto_count
     }
@@ -318,7 +320,7 @@ impl Connection {
         self.state
     }
 
-    /// The settings it was opened with.
+    /// The configuration that it was opened with.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -328,24 +330,24 @@ impl Connection {
         (self.local_port, self.remote_port)
     }
 
-    /// Bytes that arrived in order and were not read.
+    /// Bytes received in order and not yet read.
     pub fn unread(&self) -> u64 {
         self.rcv.unread()
     }
 
-    /// SND.UNA: the driver may forget payload below this offset.
+    /// SND.UNA: the driver may free payload below this offset.
     pub fn acked_upto(&self) -> u64 {
         self.snd.una.min(self.snd.write_seq)
     }
 
-    /// Every byte from this offset on has never been sent, not even as a probe of a closed window.
+    /// Every byte from this offset on was never sent, not even as a window probe.
     pub fn sent_upto(&self) -> u64 {
         self.snd.nxt.max(self.snd.window_probe_end.unwrap_or(0)).min(self.snd.write_seq)
     }
 
-    /// True when the connection is established and this side has sent no FIN, the peer has acknowledged data, and
-    /// no timer ends it before at least two retransmission timeouts from now: nothing is backed off, and neither
-    /// keep-alive nor the user timeout is on.
+    /// True if no timer can end the connection before two retransmission timeouts from now. It is
+    /// established, this end has sent no FIN, the peer has acknowledged data, nothing is backed
+    /// off, and neither keep-alive nor the user timeout is on.
     pub fn is_making_progress(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1)
             && !self.snd.fin_sent
@@ -353,15 +355,16 @@ impl Connection {
             && self.timeouts == 0
             && self.unanswered == 0
             && self.config.retries >= 2
-            && !self.minds_liveness()
+            && !self.tracks_liveness()
     }
 
-    /// What it has counted so far.
+    /// The counters so far.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Name of the congestion control that governs. One that needs ECN is NewReno without, as its file says.
+    /// Name of the active congestion control. A control that needs ECN runs as NewReno without it,
+    /// as documented in its file.
     fn effective_cc(&self) -> &'static str {
         match self.cc_entry {
             Some(entry) if entry.requires.ecn && !self.ecn.is_on() => cc::newreno::ENTRY.name,
@@ -370,7 +373,7 @@ impl Connection {
         }
     }
 
-    /// One look at everything.
+    /// A snapshot of the connection.
     pub fn info(&self) -> Info {
         let ssthresh = self.cc.as_ref().map(|c| c.ssthresh()).filter(|s| *s != u64::MAX);
         Info {
@@ -397,7 +400,7 @@ impl Connection {
             mss: self.snd.mss,
             limited_by: self.snd.limited_by,
             pacing_rate: self.pacing_rate(),
-            in_recovery: self.snd.episode.repairing(),
+            in_recovery: self.snd.episode.in_recovery(),
             after_rto: self.snd.episode.after_timeout(),
             last_progress: self.snd.last_sent_at.unwrap_or_default().max(self.snd.delivered_at),
             last_departure: self.last_departure,
@@ -419,7 +422,7 @@ impl Connection {
         }
     }
 
-    /// The control's window, or where PRR has it at present.
+    /// The control's window, or the current value during PRR.
     fn cwnd(&self) -> u64 {
         if self.snd.prr().is_some() {
             return self.send_window(self.snd.board.pipe());
@@ -427,7 +430,7 @@ impl Connection {
         self.cc.as_ref().map_or(0, |c| c.cwnd())
     }
 
-    /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).
+    /// Bytes of memory in use, including bookkeeping (never payload).
     pub fn memory(&self) -> usize {
         let control = self.cc.as_deref().map_or(0, size_of_val);
         let decoder = self.decoder.as_deref().map_or(0, size_of_val);
@@ -435,14 +438,14 @@ impl Connection {
         size_of::<Self>() + control + decoder + delay + self.rcv.heap() + self.snd.heap()
     }
 
-    /// Shows what the congestion control has to show beside its window.
+    /// Reports the state variables of the congestion control.
     pub fn probe(&self, out: &mut dyn Probe) {
         if let Some(cc) = &self.cc {
             cc.probe(out);
         }
     }
 
-    /// The application hears that it is over, and why.
+    /// Notifies the application of the close and its reason.
     pub(crate) const fn notify_closed(&mut self, reason: CloseReason) {
         self.close_reason = reason;
         self.pending.note(EventKind::Closed);
@@ -453,14 +456,14 @@ impl Connection {
         TransmitId(self.next_id)
     }
 
-    /// The connection is over; timers stop, the application hears of it once.
+    /// Closes the connection: stops the timers and notifies the application once.
     pub(crate) fn end(&mut self, reason: CloseReason) {
         if self.state != State::Closed && self.state != State::TimeWait {
             self.notify_closed(reason);
         }
         self.state = State::Closed;
         self.timers = Timers::OFF;
-        self.rcv.owe_nothing();
+        self.rcv.clear_pending_ack();
         self.snd.pacing_blocked = false;
     }
 }

@@ -1,60 +1,60 @@
-//! Choices against blind attackers: segments whose author does not see the connection (RFC 5961), and
-//! the limit on the answers to them.
+//! Defences against blind attackers, who do not see the connection's segments (RFC 5961), and the
+//! limit on challenge ACKs.
 
 use lowtide_units::{Duration, Instant};
 
-/// Which RST inside the window ends a connection.
+/// RST inside the window that ends a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RstAccept {
-    /// Only one at RCV.NXT itself; others are challenged (RFC 5961 §3.2).
+    /// Only one at exactly RCV.NXT; others get a challenge ACK (RFC 5961 §3.2).
     Exact,
-    /// Every one (RFC 793 p. 70).
+    /// Any (RFC 793 p. 70).
     InWindow,
 }
 
-/// What a SYN in a synchronised state gets.
+/// Answer to a SYN in a synchronised state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SynAnswer {
-    /// A challenge ACK, wherever its sequence number lies (RFC 5961 §4.2).
+    /// A challenge ACK, at any sequence number (RFC 5961 §4.2).
     ChallengeAck,
     /// Inside the window a RST, and the connection ends (RFC 793 p. 71).
     Reset,
 }
 
-/// How old an acknowledgement number may be for the segment to count.
+/// Oldest acknowledgement number that is accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckAccept {
     /// Not older than SND.UNA less the largest window that the peer offered (RFC 5961 §5.2).
     MaxWindow,
-    /// The same, and not older than what was really sent (Linux since 6.7).
+    /// As `MaxWindow`, and not older than the data actually sent (Linux since 6.7).
     SentWindow,
-    /// As old as can be (RFC 793 p. 72).
+    /// Any age (RFC 793 p. 72).
     Any,
 }
 
-/// Which ACKs the limit on challenge ACKs counts.
+/// ACKs that count against the challenge-ACK limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckThrottle {
-    /// Challenge ACKs (RFC 5961 §7). An ACK that both ends find unacceptable is answered by an ACK then,
-    /// without end: two forged segments bring that about.
+    /// Challenge ACKs (RFC 5961 §7). Two forged segments can then start an endless ACK exchange, in
+    /// which both ends answer unacceptable ACKs.
     Challenges,
-    /// Also those in answer to unacceptable segments that occupy no sequence number (Linux). The driver of
-    /// real packets sets this whatever the profile.
+    /// Also answers to unacceptable segments that occupy no sequence number (Linux). The driver of
+    /// real packets sets this for every profile.
     Empty,
 }
 
-/// What an acceptable RST does in TIME-WAIT.
+/// Effect of an acceptable RST in TIME-WAIT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimeWaitReset {
-    /// Nothing (RFC 1337 §3).
+    /// None (RFC 1337 §3).
     Ignore,
     /// It ends the wait (RFC 9293 §3.10.7.4).
     End,
 }
 
-/// Counts the challenge ACKs of one connection (RFC 5961 §7, FreeBSD `ack_war_cnt`).
+/// Limits the challenge ACKs of one connection (RFC 5961 §7, FreeBSD `ack_war_cnt`).
 ///
-/// Deviation from the example of that section, which counts for the whole host: a shared count lets an
+/// Deviation from the example in RFC 5961 §7, which counts per host: a shared count lets an
 /// attacker on one connection learn about another (CVE-2016-5696).
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct ChallengeAckLimiter {
@@ -63,7 +63,8 @@ pub(crate) struct ChallengeAckLimiter {
 }
 
 impl ChallengeAckLimiter {
-    /// One more at `now`? At most `limit` in an `interval` that begins with the first of them.
+    /// True if one more may be sent at `now`: at most `limit` per `interval`, which begins at the
+    /// first.
     pub(crate) fn allows(&mut self, now: Instant, limit: u32, interval: Duration) -> bool {
         if self.since.is_none_or(|since| now.saturating_since(since) >= interval) {
             *self = Self { since: Some(now), sent: 0 };

@@ -1,12 +1,13 @@
-//! ECN on one connection: negotiation, ECT, the reaction round and CWR (RFC 3168 §6.1, RFC 9768 §3.1).
+//! ECN on one connection: negotiation, ECT, the reaction round and CWR (RFC 3168 §6.1, RFC 9768
+//! §3.1).
 //!
-//! Who reacts how is the congestion control's; what the bits of an ACK mean is the decoder's; what to
-//! echo is the acknowledgement policy's. This file owns everything else; `accurate` has what only
-//! AccECN knows.
+//! The congestion control decides the reaction, the decoder interprets the bits of an ACK, and the
+//! acknowledgement policy decides the echo. This file does everything else; `accecn` does what is
+//! specific to AccECN.
 //!
-//! Whatever was wished, what is used follows from the mode ([`EcnMode::feedback`], [`EcnMode::ack`]):
-//! with AccECN its own decoder and policy, because the bits mean nothing else there; over RFC 3168 what
-//! was wished, the standard ones in the place of AccECN's.
+//! The decoder and the policy depend on the negotiated mode ([`EcnMode::feedback`],
+//! [`EcnMode::ack`]). AccECN uses its own, because the bits have another meaning there. RFC 3168
+//! uses the configured ones, with the standard ones in place of those of AccECN.
 
 mod accecn;
 #[cfg(test)]
@@ -22,11 +23,11 @@ use crate::config::{
 use crate::{ack, feedback};
 use accecn::{AccEcnState, SynAckEcnReply, SynEcnRequest};
 
-/// SYNs or SYN-ACKs that ask for AccECN, or agree to it, before one goes without (RFC 9768 §3.1.4.1,
-/// §3.2.3.2.2).
+/// SYNs or SYN-ACKs that request AccECN, or accept it, before one is sent without (RFC 9768
+/// §3.1.4.1, §3.2.3.2.2).
 const ACCECN_SYN_TRIES: u32 = 2;
 
-/// What was agreed.
+/// The negotiated ECN mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnMode {
     /// No ECN on this connection.
@@ -39,7 +40,7 @@ pub enum EcnMode {
 }
 
 impl EcnMode {
-    /// The mode in tables: the value of the switch `ecn` that asks for it.
+    /// The mode in tables: the value of the switch `ecn` that requests it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -48,29 +49,29 @@ impl EcnMode {
         }
     }
 
-    /// The feedback decoder that is used where `wish` is set; none without ECN.
-    pub fn feedback(self, wish: &'static str) -> Option<&'static str> {
-        let accurate = feedback::accecn::ENTRY.name;
+    /// The feedback decoder in use if `configured` is set; none without ECN.
+    pub fn feedback(self, configured: &'static str) -> Option<&'static str> {
+        let accecn = feedback::accecn::ENTRY.name;
         match self {
             Self::Off => None,
-            Self::Classic if wish == accurate => Some(feedback::rfc3168::ENTRY.name),
-            Self::Classic => Some(wish),
-            Self::AccEcn => Some(accurate),
+            Self::Classic if configured == accecn => Some(feedback::rfc3168::ENTRY.name),
+            Self::Classic => Some(configured),
+            Self::AccEcn => Some(accecn),
         }
     }
 
-    /// The acknowledgement policy that is used where `wish` is set.
-    pub fn ack(self, wish: &'static str) -> &'static str {
-        let accurate = ack::accecn::ENTRY.name;
+    /// The acknowledgement policy in use if `configured` is set.
+    pub fn ack(self, configured: &'static str) -> &'static str {
+        let accecn = ack::accecn::ENTRY.name;
         match self {
-            Self::AccEcn => accurate,
-            Self::Off | Self::Classic if wish == accurate => ack::rfc3168::ENTRY.name,
-            Self::Off | Self::Classic => wish,
+            Self::AccEcn => accecn,
+            Self::Off | Self::Classic if configured == accecn => ack::rfc3168::ENTRY.name,
+            Self::Off | Self::Classic => configured,
         }
     }
 }
 
-/// What a packet is, as far as ECT cares.
+/// Kind of packet, as relevant for ECT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacketClass {
     Syn,
@@ -84,8 +85,8 @@ pub(crate) enum PacketClass {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct EcnState {
-    // In the order of use: what every segment touches stands together, what few do comes last.
-    /// Where AccECN is accepted.
+    // Ordered by use: the fields that every segment touches share cache lines; rare ones come last.
+    /// Present if AccECN is accepted.
     accecn: Option<Box<AccEcnState>>,
     mode: EcnMode,
     ect: EctClass,
@@ -93,17 +94,17 @@ pub(crate) struct EcnState {
     freeze: FreezeGrowth,
     cut: CutRule,
     recut: CutRoundEnd,
-    /// SND.NXT at the last reduction for ECN: only that freezes growth, never a loss.
+    /// SND.NXT at the last reduction for ECN. Only an ECN reduction freezes growth, never a loss.
     cut_at: Option<u64>,
     /// SND.NXT at the last reduction, ECN or loss.
     reduced_at: Option<u64>,
     configured: EcnNegotiation,
-    /// What our SYN asks for: the wish, until lost SYNs end it.
+    /// ECN request of our SYN: as configured, until lost SYNs end it.
     requested: SynEcnRequest,
     fallback: bool,
-    /// SYNs or SYN-ACKs that got lost.
+    /// Number of lost SYNs or SYN-ACKs.
     syns_lost: u32,
-    /// SYN or SYN-ACK that set ECN up, and such that did not; sent and heard.
+    /// ECN-setup and non-ECN-setup SYNs or SYN-ACKs, sent and received.
     sent_setup: bool,
     sent_non_setup: bool,
     received_setup: bool,
@@ -145,17 +146,17 @@ impl EcnState {
         self.mode
     }
 
-    /// The peer's feedback means something.
+    /// ECN was negotiated, so the peer's feedback is valid.
     pub(crate) fn is_on(&self) -> bool {
         self.mode != EcnMode::Off
     }
 
-    /// AccECN was agreed.
+    /// AccECN was negotiated.
     pub(crate) fn is_accecn(&self) -> bool {
         self.mode == EcnMode::AccEcn
     }
 
-    /// What AccECN keeps, where it was agreed.
+    /// The state of AccECN, if it was negotiated.
     fn negotiated_accecn(&self) -> Option<&AccEcnState> {
         self.accecn.as_deref().filter(|_| self.mode == EcnMode::AccEcn)
     }
@@ -169,13 +170,15 @@ impl EcnState {
         self.is_on() && self.negotiated_accecn().is_none_or(|a| !a.ect_disabled)
     }
 
-    /// CE on the peer's data must be echoed (RFC 3168 §6.1.1). Wider than [`Self::is_on`]: a host that
-    /// asked twice, with ECN and without, may set no ECT, but the peer may have heard the first.
+    /// True if CE on the peer's data must be echoed (RFC 3168 §6.1.1). Wider than [`Self::is_on`]:
+    /// a host that sent SYNs both with and without ECN may set no ECT, but the peer may have seen
+    /// the first.
     pub(crate) const fn must_echo(&self) -> bool {
         self.sent_setup && !self.received_non_setup
     }
 
-    /// Classic ECN is on when both sides set it up and neither ever said otherwise (RFC 3168 §6.1.1).
+    /// Sets the mode: classic ECN is on if both sides set it up and neither sent a non-setup packet
+    /// (RFC 3168 §6.1.1).
     fn update_mode(&mut self) {
         let on = self.sent_setup
             && self.received_setup
@@ -184,12 +187,12 @@ impl EcnState {
         self.mode = if on { EcnMode::Classic } else { EcnMode::Off };
     }
 
-    /// Flags of the SYN that goes out now: an ECN-setup SYN has ECE and CWR (RFC 3168 §6.1.1), one
-    /// that asks for AccECN also AE (RFC 9768 §3.1.1).
+    /// Flags of the next SYN: an ECN-setup SYN has ECE and CWR (RFC 3168 §6.1.1), one that requests
+    /// AccECN also AE (RFC 9768 §3.1.1).
     pub(crate) fn syn_flags(&mut self) -> Flags {
         let field = self.codepoint(PacketClass::Syn);
-        if let Some(accurate) = &mut self.accecn {
-            accurate.sent(field);
+        if let Some(accecn) = &mut self.accecn {
+            accecn.sent(field);
         }
         let asks = self.requested != SynEcnRequest::Nothing;
         self.sent_setup |= asks;
@@ -197,9 +200,9 @@ impl EcnState {
         self.requested.flags()
     }
 
-    /// No answer to our SYN or SYN-ACK: something on the path may drop those that speak of ECN, so the
-    /// next ones do not. One SYN is enough for that (RFC 3168 §6.1.1.1), of AccECN it takes two
-    /// (RFC 9768 §3.1.4.1); a SYN-ACK does so with AccECN only (§3.2.3.2.2).
+    /// Our SYN or SYN-ACK got no answer: the path may drop ECN packets, so the next ones are sent
+    /// without. A classic request ends after one SYN (RFC 3168 §6.1.1.1), one for AccECN after two
+    /// (RFC 9768 §3.1.4.1). A SYN-ACK does so with AccECN only (§3.2.3.2.2).
     pub(crate) fn syn_lost(&mut self) {
         self.syns_lost += 1;
         if self.fallback
@@ -209,29 +212,29 @@ impl EcnState {
         }
     }
 
-    /// The peer's SYN arrived, maybe again, with that ECN field. False when the connection must be
+    /// The peer's SYN arrived, possibly again, with this ECN field. False if the connection must be
     /// reset ([`AccEcnState::on_syn`]).
     ///
-    /// Without AccECN on this host AE does not count: its request is answered as a classic one
-    /// (RFC 9768 §3.1.2). The first SYN decides the mode (§3.1.5).
+    /// Without AccECN on this host AE is ignored: the request is answered as a classic one (RFC
+    /// 9768 §3.1.2). The first SYN decides the mode (§3.1.5).
     #[must_use]
     pub(crate) fn on_syn(&mut self, flags: Flags, field: Codepoint) -> bool {
         let ask = SynEcnRequest::of_syn(flags);
         let first = !self.received_setup && !self.received_non_setup;
-        // Who asked for nothing and meets a SYN gave its answer already.
+        // In a simultaneous open, an end whose SYN requested nothing has already declined.
         let willing =
             self.requested == SynEcnRequest::Accurate || self.sent_setup || !self.sent_non_setup;
-        if let Some(accurate) = &mut self.accecn {
-            if !accurate.on_syn(ask, field) {
+        if let Some(accecn) = &mut self.accecn {
+            if !accecn.on_syn(ask, field) {
                 return false;
             }
             if first && ask == SynEcnRequest::Accurate && willing {
                 self.mode = EcnMode::AccEcn;
                 self.received_setup = true;
-                accurate.ect_disabled = self.sent_non_setup;
+                accecn.ect_disabled = self.sent_non_setup;
             }
             if self.mode == EcnMode::AccEcn {
-                accurate.ect_disabled |= ask == SynEcnRequest::Nothing;
+                accecn.ect_disabled |= ask == SynEcnRequest::Nothing;
                 return true;
             }
         }
@@ -239,7 +242,7 @@ impl EcnState {
         true
     }
 
-    /// We can say yes to the peer's classic SYN.
+    /// We can accept the peer's classic request.
     const fn accepts_classic(&self) -> bool {
         !matches!(self.configured, EcnNegotiation::Off)
             && self.received_setup
@@ -247,21 +250,21 @@ impl EcnState {
             && !self.sent_non_setup
     }
 
-    /// Our SYN-ACKs that agree to AccECN got no answer, so this one does not (RFC 9768 §3.2.3.2.2).
+    /// Our SYN-ACKs that accept AccECN got no answer, so this one does not (RFC 9768 §3.2.3.2.2).
     const fn accecn_fell_back(&self) -> bool {
         self.fallback && self.syns_lost >= ACCECN_SYN_TRIES
     }
 
-    /// Flags of the SYN-ACK that goes out now: an ECN-setup SYN-ACK has ECE and not CWR; one that
-    /// agrees to AccECN tells how the SYN arrived.
+    /// Flags of the next SYN-ACK: an ECN-setup SYN-ACK has ECE and not CWR; one that accepts AccECN
+    /// reports the ECN field of the SYN.
     pub(crate) fn syn_ack_flags(&mut self) -> Flags {
         let field = self.codepoint(PacketClass::SynAck);
         let plain = self.accecn_fell_back();
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.sent(field);
-            // It stays in its mode, but the peer may not (RFC 9768 §3.1.5).
-            accurate.ect_disabled |= plain;
-            return if plain { Flags::NONE } else { accurate.syn_ack_flags() };
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.sent(field);
+            // This end stays in its mode, but the peer may not (RFC 9768 §3.1.5).
+            accecn.ect_disabled |= plain;
+            return if plain { Flags::NONE } else { accecn.syn_ack_flags() };
         }
         let yes = self.accepts_classic();
         self.sent_setup |= yes;
@@ -270,27 +273,27 @@ impl EcnState {
         if yes { Flags::ECE } else { Flags::NONE }
     }
 
-    /// The peer's SYN-ACK arrived, with that ECN field. One that reflects our flags comes from a stack
-    /// that copies reserved bits, not from one that speaks ECN (RFC 3168 §6.1.1, RFC 9768 table 2).
+    /// The peer's SYN-ACK arrived with this ECN field. One that reflects our flags is from a stack
+    /// that copies reserved bits, not from one with ECN (RFC 3168 §6.1.1, RFC 9768 table 2).
     pub(crate) fn on_syn_ack(&mut self, flags: Flags, field: Codepoint) {
         let unheard = !self.received_setup && !self.received_non_setup;
-        if let Some(accurate) = &mut self.accecn {
+        if let Some(accecn) = &mut self.accecn {
             let answer = SynAckEcnReply::of_syn_ack(flags);
             if self.mode == EcnMode::AccEcn {
-                // Both opened, and the peer's SYN has decided.
-                accurate.ect_disabled |= flags.ace() == 0;
+                // Simultaneous open: the peer's SYN has decided.
+                accecn.ect_disabled |= flags.ace() == 0;
                 let reported =
                     if let SynAckEcnReply::Accurate(reported) = answer { reported } else { None };
-                accurate.on_syn_ack(reported, field);
+                accecn.on_syn_ack(reported, field);
                 return;
             }
             if unheard && self.sent_setup {
-                // To a SYN that asked for AccECN, be it not the last one.
+                // The answer to a SYN that requested AccECN, though maybe not to the last one.
                 if let SynAckEcnReply::Accurate(reported) = answer {
                     self.mode = EcnMode::AccEcn;
                     self.received_setup = true;
-                    accurate.on_syn_ack(reported, field);
-                    accurate.schedule_handshake_ack();
+                    accecn.on_syn_ack(reported, field);
+                    accecn.schedule_handshake_ack();
                 } else {
                     self.on_peer_setup(answer == SynAckEcnReply::Classic);
                 }
@@ -306,10 +309,10 @@ impl EcnState {
         self.update_mode();
     }
 
-    /// The codepoint of an outgoing packet. That of a SYN or SYN-ACK must be asked for before its flags.
+    /// The codepoint of an outgoing packet. For a SYN or SYN-ACK, call this before its flags.
     pub(crate) fn codepoint(&self, class: PacketClass) -> Codepoint {
         let ect = match (self.ect, class) {
-            // Before anything is agreed: where the flags of the packet speak of ECN.
+            // Before the negotiation is over: only if the flags of the packet set ECN up.
             (EctClass::All, PacketClass::Syn) => self.requested != SynEcnRequest::Nothing,
             (EctClass::All, PacketClass::SynAck) if self.is_accecn() => {
                 self.may_set_ect() && !self.accecn_fell_back()
@@ -324,60 +327,60 @@ impl EcnState {
         if ect { Codepoint::Ect0 } else { Codepoint::NotEct }
     }
 
-    /// A pure ACK without SACK blocks ends the handshake: its ACE field is no counter.
+    /// A pure ACK without SACK blocks ends the handshake: its ACE field is not a counter.
     pub(crate) fn on_handshake_ack(&mut self, flags: Flags) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.on_handshake_ack(flags.ace());
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.on_handshake_ack(flags.ace());
         }
     }
 
-    /// The SYN-ACK came again and is being answered.
+    /// A retransmitted SYN-ACK arrived and is being answered.
     pub(crate) fn on_syn_ack_retransmitted(&mut self, flags: Flags, field: Codepoint) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.on_syn_ack_retransmitted(flags, field);
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.on_syn_ack_retransmitted(flags, field);
         }
     }
 
-    /// Our SYN or SYN-ACK met CE.
+    /// Our SYN or SYN-ACK was marked CE.
     pub(crate) fn handshake_was_marked(&self) -> bool {
         self.negotiated_accecn().is_some_and(|a| a.handshake_marked)
     }
 
-    /// The ACE field that each segment without SYN carries now, where AccECN was agreed.
+    /// The current ACE field of segments without SYN, if AccECN was negotiated.
     pub(crate) fn ace(&self) -> Option<u8> {
         self.negotiated_accecn().map(AccEcnState::ace)
     }
 
-    /// CE packets that arrived; zero without AccECN.
+    /// CE packets received; zero without AccECN.
     pub(crate) fn received_ce(&self) -> u64 {
         self.negotiated_accecn().map_or(0, AccEcnState::received)
     }
 
-    /// That many packets with CE arrived on a segment that was accepted.
+    /// Counts `marks` CE packets of an accepted segment.
     pub(crate) fn on_ce_packets(&mut self, marks: u32) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.on_ce_packets(marks);
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.on_ce_packets(marks);
         }
     }
 
-    /// An ACK is owed to marked ACKs only.
+    /// Schedules an ACK that only answers marked ACKs.
     pub(crate) fn schedule_ack_without_sack(&mut self) {
-        if let Some(accurate) = self.negotiated_accecn_mut() {
-            accurate.schedule_ack_without_sack();
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.schedule_ack_without_sack();
         }
     }
 
-    /// The next ACK goes alone and without SACK blocks.
+    /// True if the next ACK is a pure ACK without SACK blocks.
     pub(crate) fn ack_without_sack_due(&self) -> bool {
         self.negotiated_accecn().is_some_and(AccEcnState::ack_without_sack_due)
     }
 
-    /// It goes out; the ACE field of the handshake's last ACK.
+    /// Takes the scheduled ACK; returns the ACE field of the handshake's last ACK.
     pub(crate) fn take_ack_without_sack(&mut self) -> Option<u8> {
         self.negotiated_accecn_mut().and_then(AccEcnState::take_ack_without_sack)
     }
 
-    /// How many packets with CE the flags report at least ([`AccEcnState::take`]).
+    /// Minimum number of CE packets that the flags report ([`AccEcnState::ace_delta`]).
     pub(crate) fn ace_delta(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
         if self.mode != EcnMode::AccEcn {
             return 0;
@@ -385,7 +388,7 @@ impl EcnState {
         self.negotiated_accecn_mut().map_or(0, |a| a.ace_delta(flags, fresh, delivered))
     }
 
-    /// The cut rule allows a reduction at this SND.UNA.
+    /// True if the cut rule allows a reduction at this SND.UNA.
     pub(crate) fn may_reduce(&self, snd_una: u64) -> bool {
         if self.cut == CutRule::PerMarkedAck {
             return true;
@@ -393,7 +396,7 @@ impl EcnState {
         self.reduced_at.is_none_or(|point| self.cut_round_over(point, snd_una))
     }
 
-    /// The round of a cut at which SND.NXT was `point` is over.
+    /// True if the round of a cut at SND.NXT `point` is over.
     const fn cut_round_over(&self, point: u64, snd_una: u64) -> bool {
         match self.recut {
             CutRoundEnd::AtPoint => snd_una >= point,
@@ -401,12 +404,12 @@ impl EcnState {
         }
     }
 
-    /// A reduction happened and its window of data is not acknowledged yet.
+    /// True if data sent before the last reduction is not all acknowledged.
     pub(crate) fn in_reaction(&self, snd_una: u64) -> bool {
         self.reduced_at.is_some_and(|point| snd_una < point)
     }
 
-    /// The window may not grow on this ACK because of ECN.
+    /// True if ECN forbids window growth on this ACK.
     pub(crate) fn frozen(&self, snd_una: u64, ece: bool) -> bool {
         match self.freeze {
             FreezeGrowth::Off => false,
@@ -417,14 +420,14 @@ impl EcnState {
         }
     }
 
-    /// The control cut its window because of ECN.
+    /// The control reduced its window because of ECN.
     pub(crate) fn on_cut(&mut self, snd_nxt: u64) {
         self.cut_at = Some(snd_nxt);
         self.on_reduced(snd_nxt);
     }
 
-    /// The window was reduced for whatever reason: CWR is owed (RFC 3168 §6.1.2), and ECN must not
-    /// cut again for the same window of data.
+    /// The window was reduced for any reason: CWR is due (RFC 3168 §6.1.2), and ECN must not cut
+    /// again for this window of data.
     pub(crate) fn on_reduced(&mut self, snd_nxt: u64) {
         self.reduced_at = Some(snd_nxt);
         // AccECN has no CWR (RFC 9768 §3.1.5).
@@ -432,13 +435,13 @@ impl EcnState {
             self.mode == EcnMode::Classic && self.cwr_rule == CwrRule::AfterReduction;
     }
 
-    /// The last reduction was for a loss that was none: only a cut for ECN before it still counts.
+    /// The last reduction was undone as spurious: only an earlier cut for ECN still counts.
     pub(crate) const fn on_undone(&mut self) {
         self.reduced_at = self.cut_at;
         self.cwr_pending = false;
     }
 
-    /// CWR of a segment with new data; true once per reduction.
+    /// CWR flag of a segment with new data; true once per reduction.
     pub(crate) const fn take_cwr(&mut self) -> bool {
         let owed = self.cwr_pending;
         self.cwr_pending = false;

@@ -1,5 +1,5 @@
 //! All connections of one host: demultiplexing, listeners, initial sequence numbers, ports, the
-//! TIME-WAIT table, and RST for what belongs to nobody (RFC 9293 §3.10.7.1, §3.10.7.2).
+//! TIME-WAIT table, and RST for segments without a connection (RFC 9293 §3.10.7.1, §3.10.7.2).
 
 mod cookies;
 mod listeners;
@@ -26,13 +26,13 @@ use crate::receiver::Accepted;
 use crate::state::State;
 use listeners::{Admission, ListenerId, Listeners};
 use secrets::Secrets;
-use time_wait::{Entry, TimeWaits};
+use time_wait::{TimeWaitEntry, TimeWaits};
 
-/// Names a connection of one endpoint. A slot is used again after [`Endpoint::release`].
+/// Identifies a connection of one endpoint. [`Endpoint::release`] frees the slot for reuse.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnId(pub u32);
 
-/// Both ends of a connection, as this host sees them.
+/// Addresses and ports of a connection, as this host sees them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FourTuple {
     /// This host's address.
@@ -51,32 +51,32 @@ impl FourTuple {
     }
 }
 
-/// Where an arriving segment went.
+/// Outcome of an arriving segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arrival {
-    /// To a connection, which took it.
+    /// A connection accepted it.
     Taken(ConnId, Accepted),
-    /// To a connection, which did not use it but may have something to send.
+    /// A connection rejected it, but may have something to send.
     Refused(ConnId, SegmentError),
     /// It opened this connection on a listener.
     Opened(ConnId),
-    /// To nobody; a RST may wait in [`Endpoint::poll_reply`].
+    /// No connection or listener matched; a RST may wait in [`Endpoint::poll_reply`].
     Stray,
-    /// To an old connection in TIME-WAIT; an ACK may wait in [`Endpoint::poll_reply`].
+    /// It matched a connection in TIME-WAIT; an ACK may wait in [`Endpoint::poll_reply`].
     TimeWait,
-    /// A SYN beyond the listener's backlog: dropped without an answer.
+    /// A SYN beyond the listener's backlog: dropped without a reply.
     BacklogFull,
-    /// A SYN beyond the listener's backlog, with `syn-cookies`: nothing is kept of it, and its SYN-ACK waits in
-    /// [`Endpoint::poll_reply`].
+    /// A SYN beyond the listener's backlog, with `syn-cookies`: no state is kept, and its SYN-ACK
+    /// waits in [`Endpoint::poll_reply`].
     Cookie,
-    /// It brought a SYN cookie back: this connection is open, and took the rest of the segment.
+    /// It returned a SYN cookie: this connection is open and accepted the rest of the segment.
     Completed(ConnId, Accepted),
 }
 
-/// Why a port cannot be listened on.
+/// Reason why a port cannot be listened on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListenError {
-    /// Somebody listens there already.
+    /// The port has a listener already.
     InUse(u16),
 }
 
@@ -89,10 +89,10 @@ impl fmt::Display for ListenError {
 
 impl core::error::Error for ListenError {}
 
-/// Why a connection cannot be opened.
+/// Reason why a connection cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenError {
-    /// A connection with the same ends exists, or is in TIME-WAIT.
+    /// A connection with the same four-tuple exists, or is in TIME-WAIT.
     InUse(FourTuple),
     /// No ephemeral port is free towards that peer.
     NoPort,
@@ -114,22 +114,22 @@ impl core::error::Error for OpenError {}
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Slot {
-    // In the order of use: what every segment touches stands together, what few do comes last.
+    // Fields in the order of use: first those that every segment touches.
     tuple: FourTuple,
-    /// A newer connection between the same ends has taken its place.
+    /// A newer connection with the same four-tuple has replaced it.
     superseded: bool,
-    /// The listener that counts it as not established.
+    /// The listener whose backlog it occupies.
     embryonic: Option<ListenerId>,
     conn: Connection,
 }
 
 /// First port of the dynamic range (RFC 6335 §6).
-const EPHEMERAL: u16 = 49_152;
-/// Ports of that range.
-const PORTS: u64 = (u16::MAX - EPHEMERAL) as u64 + 1;
-/// How far the initial sequence number of a new incarnation lies beyond the last number of the old
-/// one, where the clock has not brought it there.
-const BEYOND: u64 = 1 << 16;
+const EPHEMERAL_MIN: u16 = 49_152;
+/// Number of ports in that range.
+const EPHEMERAL_PORTS: u64 = (u16::MAX - EPHEMERAL_MIN) as u64 + 1;
+/// Minimum distance from the last sequence number of an old incarnation to the ISN of a new one, if
+/// the clock has not advanced that far.
+const ISN_INCREMENT: u64 = 1 << 16;
 
 /// All connections of one host.
 #[derive(Debug)]
@@ -141,20 +141,20 @@ pub struct Endpoint {
     time_waits: TimeWaits,
     replies: VecDeque<(FourTuple, Segment)>,
     secrets: Secrets,
-    /// What the next connection gets instead of a drawn initial sequence number.
+    /// The ISN of the next connection, in place of a generated one.
     next_isn: Option<SeqNum>,
-    /// Ports given out so far.
+    /// Ports assigned so far.
     next_port: u64,
-    /// Ports looked at to find a free one.
+    /// Ports tried to find a free one.
     #[cfg(test)]
-    port_steps: usize,
+    ports_tried: usize,
 }
 
 impl Endpoint {
-    /// An endpoint whose sequence numbers, timestamps and ports follow from `seed`.
+    /// Creates an endpoint whose sequence numbers, timestamps and ports depend on `seed`.
     ///
-    /// The numbers are unpredictable to a peer as far as the seed is, which is 64 bits: a driver on a
-    /// real network draws it from the system's random source.
+    /// A peer can predict the numbers only if it can guess the 64-bit seed. A driver on a real
+    /// network must draw it from the system's random source.
     pub fn new(seed: u64) -> Self {
         Self {
             slots: Vec::new(),
@@ -167,11 +167,11 @@ impl Endpoint {
             next_isn: None,
             next_port: 0,
             #[cfg(test)]
-            port_steps: 0,
+            ports_tried: 0,
         }
     }
 
-    /// Accepts connections to `port`, at most `backlog` at a time that are not established.
+    /// Accepts connections to `port`; at most `backlog` of them may be embryonic (not established).
     pub fn listen(
         &mut self,
         port: u16,
@@ -181,17 +181,17 @@ impl Endpoint {
         self.listeners.open(port, config, backlog)
     }
 
-    /// Stops accepting connections to `port`; those that exist go on.
+    /// Stops accepting connections to `port`; existing ones continue.
     pub fn unlisten(&mut self, port: u16) {
         self.listeners.close(port);
     }
 
-    /// Connections that come to `port` from now on get `config`; nothing happens without a listener.
+    /// Sets the configuration of future connections to `port`; no effect without a listener.
     pub fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
         self.listeners.reconfigure(port, config);
     }
 
-    /// Opens a connection. `local_port` zero picks an ephemeral one.
+    /// Opens a connection. `local_port` 0 selects an ephemeral port.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -207,40 +207,40 @@ impl Endpoint {
         } else if self.is_used(now, &tuple) {
             return Err(OpenError::InUse(tuple));
         }
-        let (isn, ts_base) = self.numbers(now, &tuple, &config);
+        let (isn, ts_base) = self.initial_numbers(now, &tuple, &config);
         let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base)
             .with_ip_version(tuple.ip_version());
         Ok(self.insert(tuple, conn, None))
     }
 
-    /// The next connection, opened or accepted, starts at `isn`. For tests of what happens near the
-    /// wrap of the sequence space; a host never does this.
+    /// Sets the ISN of the next connection, opened or accepted. For tests near the wrap of the
+    /// sequence space; a host never calls it.
     pub const fn set_next_isn(&mut self, isn: SeqNum) {
         self.next_isn = Some(isn);
     }
 
-    /// The next connection whose numbers are drawn (`isn = random`, `timestamp-offset = random`) gets
-    /// these. For tests of what happens near the wrap of both; a host never does this.
+    /// Sets the numbers of the next connection with `isn = random` or `timestamp-offset = random`.
+    /// For tests near the wrap of both; a host never calls it.
     pub fn set_next_draw(&mut self, isn: SeqNum, timestamp_offset: u32) {
         let draw = u64::from(timestamp_offset) << 32 | u64::from(isn.raw());
         self.secrets.next_draw = Some(draw);
     }
 
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
-        self.table.contains_key(tuple) || self.time_waits.holds(now, tuple)
+        self.table.contains_key(tuple) || self.time_waits.contains(now, tuple)
     }
 
-    /// Algorithm 3 of RFC 6056 (§3.3.3, simple hash-based): one counter, and for each destination a
-    /// secret place to begin at. A port comes up again after all others did.
+    /// Algorithm 3 of RFC 6056 (§3.3.3, simple hash-based): one counter, and a secret start offset
+    /// for each destination. A port is reused only after all others.
     fn pick_port(&mut self, now: Instant, tuple: FourTuple) -> Option<u16> {
-        let offset = self.secrets.port_offset(&tuple) % PORTS;
-        for _ in 0..PORTS {
+        let offset = self.secrets.port_offset(&tuple) % EPHEMERAL_PORTS;
+        for _ in 0..EPHEMERAL_PORTS {
             #[cfg(test)]
             {
-                self.port_steps += 1;
+                self.ports_tried += 1;
             }
-            let port = EPHEMERAL + ((offset + self.next_port) % PORTS) as u16;
-            self.next_port = (self.next_port + 1) % PORTS;
+            let port = EPHEMERAL_MIN + ((offset + self.next_port) % EPHEMERAL_PORTS) as u16;
+            self.next_port = (self.next_port + 1) % EPHEMERAL_PORTS;
             if !self.is_used(now, &FourTuple { local_port: port, ..tuple }) {
                 return Some(port);
             }
@@ -248,8 +248,13 @@ impl Endpoint {
         None
     }
 
-    fn numbers(&mut self, now: Instant, tuple: &FourTuple, config: &Config) -> (SeqNum, u32) {
-        let (drawn, ts_base) = self.secrets.numbers(now, tuple, config);
+    fn initial_numbers(
+        &mut self,
+        now: Instant,
+        tuple: &FourTuple,
+        config: &Config,
+    ) -> (SeqNum, u32) {
+        let (drawn, ts_base) = self.secrets.initial_numbers(now, tuple, config);
         (self.next_isn.take().unwrap_or(drawn), ts_base)
     }
 
@@ -270,8 +275,8 @@ impl Endpoint {
         id
     }
 
-    /// A segment arrived from `remote` for `local`. `hint` is the connection that the driver believes
-    /// it belongs to (receive flow steering); a wrong hint costs time and nothing else.
+    /// Processes a segment from `remote` to `local`. `hint` is the connection that the driver
+    /// expects (receive flow steering); a wrong hint only costs time.
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -304,17 +309,17 @@ impl Endpoint {
         self.find_and_handle(now, tuple, seg)
     }
 
-    /// The same by the table: for SYNs, and where no hint helps.
+    /// [`Self::handle_segment`] by table lookup: for SYNs and for segments without a valid hint.
     #[inline(never)]
     fn find_and_handle(&mut self, now: Instant, tuple: FourTuple, seg: &Segment) -> Arrival {
-        let found = self.table.get(&tuple).copied();
+        let id = self.table.get(&tuple).copied();
         let opens =
             seg.flags.contains(Flags::SYN) && !seg.flags.intersects(Flags::ACK | Flags::RST);
-        let Some((id, slot)) = found.and_then(|id| self.slot(id).map(|slot| (id, slot))) else {
-            return self.unknown(now, tuple, seg, opens);
+        let Some((id, slot)) = id.and_then(|id| self.slot(id).map(|slot| (id, slot))) else {
+            return self.handle_unmatched(now, tuple, seg, opens);
         };
         if opens && slot.conn.state() == State::TimeWait {
-            let old = Entry::of(&slot.conn);
+            let old = TimeWaitEntry::of(&slot.conn);
             if let Some(beyond) = self.reopens(&old, seg) {
                 let arrival = self.open(now, tuple, seg, Some(beyond));
                 if matches!(arrival, Arrival::Opened(_))
@@ -326,17 +331,17 @@ impl Endpoint {
                 return arrival;
             }
         }
-        self.known(now, id, seg)
+        self.handle_on_connection(now, id, seg)
     }
 
-    fn known(&mut self, now: Instant, id: ConnId, seg: &Segment) -> Arrival {
+    fn handle_on_connection(&mut self, now: Instant, id: ConnId, seg: &Segment) -> Arrival {
         let Some(slot) = self.slot_mut(id) else { return Arrival::Stray };
         let result = slot.conn.handle_segment(now, seg);
         if slot.conn.state() != State::SynReceived
             && let Some(listener) = slot.embryonic.take()
         {
             let port = slot.tuple.local_port;
-            self.listeners.settle(port, listener);
+            self.listeners.leave_backlog(port, listener);
         }
         match result {
             Ok(accepted) => Arrival::Taken(id, accepted),
@@ -346,12 +351,18 @@ impl Endpoint {
 
     #[cold]
     #[inline(never)]
-    fn unknown(&mut self, now: Instant, tuple: FourTuple, seg: &Segment, opens: bool) -> Arrival {
+    fn handle_unmatched(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        seg: &Segment,
+        opens: bool,
+    ) -> Arrival {
         let old = self.time_waits.get(now, &tuple);
         let waits = old.is_some();
         let beyond = old.filter(|_| opens).and_then(|old| self.reopens(old, seg));
         if waits && beyond.is_none() {
-            if let Some(reply) = self.time_waits.answer(now, &tuple, seg) {
+            if let Some(reply) = self.time_waits.reply_to(now, &tuple, seg) {
                 self.replies.push_back((tuple, reply));
             }
             return Arrival::TimeWait;
@@ -360,12 +371,12 @@ impl Endpoint {
             return Arrival::Stray;
         }
         if !opens {
-            if let Some(arrival) = self.complete(now, tuple, seg) {
+            if let Some(arrival) = self.complete_cookie(now, tuple, seg) {
                 return arrival;
             }
-            // To a listener, only an ACK is wrong enough for a RST (RFC 9293 §3.10.7.2).
+            // A segment to a listener gets a RST only if ACK is set (RFC 9293 §3.10.7.2).
             if seg.flags.contains(Flags::ACK) || self.listeners.config(tuple.local_port).is_none() {
-                self.reset(tuple, seg);
+                self.reply_with_rst(tuple, seg);
             }
             return Arrival::Stray;
         }
@@ -376,15 +387,15 @@ impl Endpoint {
         arrival
     }
 
-    /// Whether the SYN `seg` ends the TIME-WAIT of `old`; what the new sequence numbers must be
-    /// beyond, if so.
-    fn reopens(&self, old: &Entry, seg: &Segment) -> Option<SeqNum> {
+    /// Checks whether the SYN `seg` ends the TIME-WAIT of `old`. If so, returns the sequence number
+    /// that the new ISN must exceed.
+    fn reopens(&self, old: &TimeWaitEntry, seg: &Segment) -> Option<SeqNum> {
         let config = self.listeners.config(seg.dst_port)?;
         let stamp = seg.options.timestamps.filter(|_| config.timestamps).map(|t| t.value);
         old.reopens(seg.seq, stamp)
     }
 
-    /// A SYN for a listener, or for nobody.
+    /// Processes a SYN without a connection.
     #[cold]
     #[inline(never)]
     fn open(
@@ -396,19 +407,19 @@ impl Endpoint {
     ) -> Arrival {
         let (listener, config) = match self.listeners.admit(tuple.local_port) {
             Admission::Admitted(listener, config) => (listener, config),
-            // The number in a cookie cannot be made to lie beyond that of an old connection.
+            // The number in a cookie cannot be forced beyond that of an old connection.
             Admission::Cookie(config) if beyond.is_none() => {
-                return self.answer_statelessly(now, tuple, seg, config);
+                return self.send_cookie(now, tuple, seg, config);
             }
             Admission::Full | Admission::Cookie(_) => return Arrival::BacklogFull,
-            Admission::Nobody => {
-                self.reset(tuple, seg);
+            Admission::NoListener => {
+                self.reply_with_rst(tuple, seg);
                 return Arrival::Stray;
             }
         };
-        let (isn, ts_base) = self.numbers(now, &tuple, &config);
+        let (isn, ts_base) = self.initial_numbers(now, &tuple, &config);
         let isn = match beyond {
-            Some(last) if !last.before(isn) => last.add(BEYOND),
+            Some(last) if !last.before(isn) => last.add(ISN_INCREMENT),
             _ => isn,
         };
         let conn =
@@ -416,10 +427,10 @@ impl Endpoint {
         Arrival::Opened(self.insert(tuple, conn, Some(listener)))
     }
 
-    /// RST for a segment that belongs to nobody (RFC 9293 §3.10.7.1).
+    /// Queues a RST for a segment without a connection (RFC 9293 §3.10.7.1).
     #[cold]
     #[inline(never)]
-    fn reset(&mut self, tuple: FourTuple, seg: &Segment) {
+    fn reply_with_rst(&mut self, tuple: FourTuple, seg: &Segment) {
         let mut reply = Segment {
             src_port: tuple.local_port,
             dst_port: tuple.remote_port,
@@ -435,8 +446,8 @@ impl Endpoint {
         self.replies.push_back((tuple, reply));
     }
 
-    /// The next segment that no connection sends: RST for strangers, ACK out of TIME-WAIT, SYN-ACK with a
-    /// cookie.
+    /// Returns the next segment that no connection sends: a RST, an ACK from TIME-WAIT, or a
+    /// SYN-ACK with a cookie.
     pub fn poll_reply(&mut self) -> Option<(FourTuple, Segment)> {
         self.replies.pop_front()
     }
@@ -449,45 +460,45 @@ impl Endpoint {
         self.slots.get_mut(id.0 as usize)?.as_mut()
     }
 
-    /// A connection.
+    /// The connection `id`.
     #[inline]
     pub fn conn(&mut self, id: ConnId) -> Option<&mut Connection> {
         self.slot_mut(id).map(|s| &mut s.conn)
     }
 
-    /// The connection between these ends, unless it is in the TIME-WAIT table.
+    /// Finds the connection of a four-tuple, unless it is in the TIME-WAIT table.
     pub fn find(&self, tuple: &FourTuple) -> Option<ConnId> {
         self.table.get(tuple).copied()
     }
 
-    /// Both ends of a connection.
+    /// The four-tuple of a connection.
     pub fn tuple(&self, id: ConnId) -> Option<FourTuple> {
         self.slot(id).map(|s| s.tuple)
     }
 
-    /// The driver is done with a connection. One in TIME-WAIT goes on in a small table; one that is
-    /// not over is forgotten, and what still arrives for it is answered with RST.
+    /// Releases a connection that the driver no longer needs. One in TIME-WAIT continues in a small
+    /// table. One that is not closed is discarded; its later segments are answered with RST.
     pub fn release(&mut self, now: Instant, id: ConnId) {
         let Some(slot) = self.slots.get_mut(id.0 as usize).and_then(Option::take) else { return };
         self.free.push(id.0);
         if let Some(listener) = slot.embryonic {
-            self.listeners.settle(slot.tuple.local_port, listener);
+            self.listeners.leave_backlog(slot.tuple.local_port, listener);
         }
         if slot.superseded {
             return;
         }
         self.table.remove(&slot.tuple);
         if slot.conn.state() == State::TimeWait {
-            self.time_waits.enter(now, slot.tuple, Entry::of(&slot.conn));
+            self.time_waits.enter(now, slot.tuple, TimeWaitEntry::of(&slot.conn));
         }
     }
 
-    /// Connections that exist, TIME-WAIT table not counted.
+    /// Number of connections, without the TIME-WAIT table.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// No connection exists.
+    /// Returns whether there is no connection.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }

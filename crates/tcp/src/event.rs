@@ -1,28 +1,28 @@
-//! What a connection tells its application, and why it ended.
+//! Events for the application, and reasons for a close.
 
 use core::fmt;
 
-/// Why a connection ended.
+/// Reason for the end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CloseReason {
-    /// Both sides closed and everything was acknowledged.
+    /// Both ends closed and everything was acknowledged.
     Normal,
     /// The peer reset it.
     Reset,
     /// The peer refused it: RST in answer to SYN.
     Refused,
-    /// No answer for too long.
+    /// No answer within the retry limit.
     TimedOut,
-    /// Nothing moved for as long as the user timeout.
+    /// No progress within the user timeout.
     UserTimeout,
     /// No answer to keep-alive probes.
     KeepAlive,
-    /// This side aborted it.
+    /// This end aborted it.
     Aborted,
 }
 
 impl CloseReason {
-    /// The reason in tables.
+    /// The reason as shown in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Normal => "closed",
@@ -36,7 +36,7 @@ impl CloseReason {
     }
 }
 
-/// Something that the application should know.
+/// Notification for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The handshake is over.
@@ -46,15 +46,15 @@ pub enum Event {
         /// One past the last readable byte.
         upto: u64,
     },
-    /// There is room again in the send buffer.
+    /// The send buffer has room again.
     Writable,
-    /// The peer sent FIN: no more bytes after the readable ones.
+    /// The peer sent FIN: no more bytes follow the readable ones.
     PeerClosed,
-    /// The connection is over; in TIME-WAIT this comes before the wait ends.
+    /// The connection is closed; in TIME-WAIT this is reported before the wait ends.
     Closed(CloseReason),
 }
 
-/// A kind of [`Event`]; its value is its bit in [`PendingEvents`], the first to be told the lowest.
+/// A kind of [`Event`]; its value is its bit in [`PendingEvents`], lowest bit first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum EventKind {
@@ -65,8 +65,8 @@ pub(crate) enum EventKind {
     Closed = 16,
 }
 
-/// Events that wait to be polled: each kind at most once, in a fixed order. One word, as it is asked after
-/// each segment and mostly empty.
+/// Pending events: each kind at most once, in a fixed order. One word, because it is polled after
+/// each segment and usually empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PendingEvents(u8);
 
@@ -75,7 +75,7 @@ impl PendingEvents {
         self.0 |= kind as u8;
     }
 
-    /// The first one, which no longer waits.
+    /// Removes and returns the first event.
     #[inline]
     pub(crate) const fn take(&mut self) -> Option<EventKind> {
         let kind = match self.0.trailing_zeros() {
@@ -91,8 +91,8 @@ impl PendingEvents {
     }
 }
 
-/// Why a segment was not used. It was dropped, and the connection is as it was but for an ACK or a
-/// RST that the specification wants in answer.
+/// Reason why a segment was rejected. It was dropped without effect, except for an ACK or a RST
+/// that the specification requires as answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SegmentError {
@@ -102,17 +102,17 @@ pub enum SegmentError {
     OutOfWindow,
     /// Older than the timestamp seen last (PAWS, RFC 7323 §5).
     Paws,
-    /// Acknowledges what was never sent.
+    /// Acknowledges data that was never sent.
     AckOfUnsent,
-    /// Acknowledges less than any segment under way can (RFC 5961 §5.2).
+    /// Acknowledges less than any segment in flight can (RFC 5961 §5.2).
     OldAck,
     /// SYN on a synchronised connection.
     UnexpectedSyn,
-    /// No ACK where one is needed.
+    /// ACK flag missing.
     NoAck,
     /// RST that is not acceptable.
     BadReset,
-    /// The handshake cannot go on with it.
+    /// Does not fit the handshake.
     BadHandshake,
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for SegmentError {
             Self::Closed => "the connection is closed",
             Self::OutOfWindow => "outside the receive window",
             Self::Paws => "older than the last timestamp (PAWS)",
-            Self::AckOfUnsent => "acknowledges what was never sent",
+            Self::AckOfUnsent => "acknowledges data that was never sent",
             Self::OldAck => "its acknowledgement is too old",
             Self::UnexpectedSyn => "SYN on a synchronised connection",
             Self::NoAck => "no ACK flag",

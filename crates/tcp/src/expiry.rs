@@ -1,11 +1,11 @@
-//! What happens when a timer fires.
+//! Timeout handlers of a connection.
 
 use lowtide_units::Instant;
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::event::CloseReason;
-use crate::losses::Finder;
+use crate::loss_detection::LossDetector;
 use crate::state::State;
 
 impl Connection {
@@ -20,7 +20,7 @@ impl Connection {
         if self.timers.reorder <= now {
             self.reordering_timeout(now);
         }
-        // Before the retransmission timer, which starts again with it.
+        // Before the retransmission timer, which this one restarts.
         if self.timers.loss_probe <= now {
             self.loss_probe_timeout(now);
         }
@@ -50,7 +50,7 @@ impl Connection {
         self.timers.retransmit = now + self.rtt.rto();
     }
 
-    /// RFC 6298 §5.4 to §5.6 and RFC 5681 §3.1.
+    /// Handles a retransmission timeout (RFC 6298 §5.4 to §5.6, RFC 5681 §3.1).
     #[cold]
     #[inline(never)]
     fn retransmission_timeout(&mut self, now: Instant) {
@@ -58,39 +58,39 @@ impl Connection {
             self.timers.retransmit = Instant::FAR_FUTURE;
             return;
         }
-        // Behind a window that the peer closed over it, data may wait as long as the peer answers
-        // (RFC 9293 §3.8.6, SHLD-17): then unanswered timeouts count.
-        let vain = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
-        if vain >= self.config.retries {
+        // After the peer closed the window over data in flight, retransmissions may go on as long
+        // as the peer answers (RFC 9293 §3.8.6, SHLD-17): then only unanswered timeouts count.
+        let attempts = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
+        if attempts >= self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }
         self.timeouts += 1;
         self.unanswered += 1;
         self.counters.rto_count += 1;
-        // During recovery FlightSize (RFC 5681 §2) counts what was SACKed and left the network, and half
-        // of it may be more than cwnd: ssthresh would rise. Deviation, as in FreeBSD: no more than cwnd
-        // counts then.
+        // During recovery FlightSize (RFC 5681 §2) includes SACKed bytes that left the network.
+        // Half of it may exceed cwnd, and ssthresh would rise. Deviation, as in FreeBSD: FlightSize
+        // is then capped at cwnd.
         let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
-        let spoilt = self.sack_ok && self.snd.episode.repairing();
-        let most = if spoilt { cwnd } else { u64::MAX };
-        let in_flight = self.snd.board.flight_size().min(most);
+        let counts_sacked = self.sack_ok && self.snd.episode.in_recovery();
+        let limit = if counts_sacked { cwnd } else { u64::MAX };
+        let in_flight = self.snd.board.flight_size().min(limit);
         let first = self.timeouts == 1;
         self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
-        if self.finder() == Finder::Time {
-            let allowance = self.allowance();
-            self.snd.board.lose_on_timeout(now, allowance);
+        if self.loss_detector() == LossDetector::Rack {
+            let loss_delay = self.loss_delay();
+            self.snd.board.mark_lost_on_rto(now, loss_delay);
         } else {
             self.snd.board.mark_all_lost();
         }
-        self.snd.episode.time_out(self.snd.nxt);
+        self.snd.episode.on_rto(self.snd.nxt);
         if first {
             self.snd.eifel.arm();
         }
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.prr = None;
-            extras.tlp.reset();
-            extras.last_reaction_at = now;
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = None;
+            ext.tlp.reset();
+            ext.last_reaction_at = now;
         }
         self.timers.loss_probe = Instant::FAR_FUTURE;
         self.timers.reorder = Instant::FAR_FUTURE;
@@ -99,7 +99,7 @@ impl Connection {
         self.timers.retransmit = now + self.rtt.rto();
     }
 
-    /// RFC 9293 §3.8.6.1: probe, with backoff, for as long as the peer answers.
+    /// Sends window probes with backoff as long as the peer answers (RFC 9293 §3.8.6.1).
     #[cold]
     #[inline(never)]
     fn persist_timeout(&mut self, now: Instant) {

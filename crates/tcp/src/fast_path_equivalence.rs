@@ -1,9 +1,8 @@
-//! The short ways through a connection against the long ones: two pairs of connections live through the
-//! same, one of which never takes a short way, and show the same at every step.
+//! Equivalence of the fast paths and the slow path. Two pairs of connections get equal input; one
+//! takes only the slow path. Both must show equal state at every step.
 //!
-//! The short ways are header prediction ([`Connection::handle_segment`]), the ACK that finds nothing amiss, the
-//! side that has not sent yet, the look ahead at what may be sent, and the header that says what the last
-//! one said.
+//! The fast paths are header prediction ([`Connection::handle_segment`]), the ACK fast path, the
+//! receive-only end, the send quota, and the header that repeats fields of the last one.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -23,22 +22,22 @@ use crate::scheme::{SCHEMES, apply};
 use crate::sender::SendQuota;
 use crate::transmit::Transmit;
 
-/// What happens to both pairs.
+/// An input to both pairs.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The next segment of the client (0) or the server (1) arrives, with CE or without.
+    /// The next segment of the client (0) or the server (1) arrives, with or without CE.
     Arrive(usize, bool),
     /// It is lost.
     Lose(usize),
-    /// It comes after the next one.
+    /// It arrives after the next one.
     Reorder(usize),
-    /// It comes twice.
+    /// It arrives twice.
     Duplicate(usize),
-    /// So many microseconds pass.
+    /// This many microseconds pass.
     Wait(u64),
     /// The next timer fires, if it does within a second.
     Timer(usize),
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     Send(usize, u64),
     Close(usize),
 }
@@ -58,9 +57,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A client and its server, and what is on its way from each.
+/// A client and its server, and the segments in flight from each.
 struct Pair {
-    /// It takes no short way.
+    /// It takes only the slow path.
     slow_path_only: bool,
     config: Arc<Config>,
     now: Instant,
@@ -69,20 +68,20 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(config: &Arc<Config>, closely: bool) -> Self {
+    fn new(config: &Arc<Config>, slow_path_only: bool) -> Self {
         let client =
             Connection::connect(Arc::clone(config), 1, 2, SeqNum::new(u32::MAX - 9_000), 5);
         let (ends, line) = ([Some(client), None], [VecDeque::new(), VecDeque::new()]);
-        Self { slow_path_only: closely, config: Arc::clone(config), now: Instant::ZERO, ends, line }
+        Self { slow_path_only, config: Arc::clone(config), now: Instant::ZERO, ends, line }
     }
 
-    /// Forgets what the short ways go by.
+    /// Clears the state that the fast paths depend on.
     fn force_slow_path(&mut self, side: usize) {
         if let Some(conn) = self.ends[side].as_mut().filter(|_| self.slow_path_only) {
             conn.receive_only = false;
             conn.snd.quota = SendQuota::UNKNOWN;
-            conn.snd.board.doubt_everything();
-            conn.rcv.look_again();
+            conn.snd.board.mark_all_ambiguous();
+            conn.rcv.force_slow_path();
         }
     }
 
@@ -102,7 +101,7 @@ impl Pair {
         }
     }
 
-    fn take(&mut self, step: Step) -> String {
+    fn apply(&mut self, step: Step) -> String {
         match step {
             Step::Arrive(from, ce) => {
                 let Some(mut seg) = self.line[from].pop_front() else { return String::new() };
@@ -143,11 +142,11 @@ impl Pair {
         String::new()
     }
 
-    /// One turn of the driver at both ends; what there was to see.
-    fn turn(&mut self) -> Vec<String> {
+    /// One turn of the driver at both ends; returns all visible state.
+    fn poll(&mut self) -> Vec<String> {
         let mut seen = Vec::new();
         for side in 0..2 {
-            let (now, closely) = (self.now, self.slow_path_only);
+            let (now, slow_path_only) = (self.now, self.slow_path_only);
             self.force_slow_path(side);
             let Some(conn) = &mut self.ends[side] else { continue };
             while let Some(event) = conn.poll_event() {
@@ -160,12 +159,12 @@ impl Pair {
             loop {
                 self.force_slow_path(side);
                 let Some(conn) = &mut self.ends[side] else { break };
-                let sends = if closely {
+                let sends = if slow_path_only {
                     conn.poll_transmit_slow(now, &mut out)
                 } else {
                     conn.poll_transmit_into(now, &mut out)
                 };
-                conn.note_waiting(now);
+                conn.track_unacked(now);
                 if !sends {
                     break;
                 }
@@ -174,18 +173,18 @@ impl Pair {
             }
             let Some(conn) = &self.ends[side] else { continue };
             seen.push(format!("{:?} {:?}", conn.poll_timeout(), conn.info()));
-            // What will show later.
+            // Hidden state that becomes visible later.
             let mut shown = Shown::default();
             if conn.snd.nxt > 0 {
                 conn.probe(&mut shown);
             }
-            seen.push(format!("{:?} {:?}", conn.allowance(), shown));
+            seen.push(format!("{:?} {:?}", conn.loss_delay(), shown));
         }
         seen
     }
 }
 
-/// What a control shows beside its window.
+/// State variables that a control reports besides its window.
 #[derive(Default, Debug)]
 struct Shown(Vec<(String, u64)>);
 
@@ -220,8 +219,8 @@ proptest! {
         let opening = [Step::Send(0, bytes); 1];
         let handshake = [0, 1, 0].map(|side| Step::Arrive(side, false));
         for step in opening.into_iter().chain(handshake).chain(steps) {
-            prop_assert_eq!(short.take(step), long.take(step), "{:?}", step);
-            prop_assert_eq!(short.turn(), long.turn(), "{:?}", step);
+            prop_assert_eq!(short.apply(step), long.apply(step), "{:?}", step);
+            prop_assert_eq!(short.poll(), long.poll(), "{:?}", step);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Opening: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.3), and what the options agree.
+//! Connection establishment: active, passive and simultaneous open (RFC 9293 §3.5, §3.10.7.3), and
+//! option negotiation.
 //!
-//! Deviation: payload or FIN on a SYN or SYN-ACK is not taken; the peer sends it again (RFC 9293
-//! §3.10.7.2 allows queueing, most stacks do not either).
+//! Deviation: payload or FIN on a SYN or SYN-ACK is ignored, and the peer retransmits it. RFC 9293
+//! §3.10.7.2 allows queueing; most stacks do not queue either.
 
 pub(crate) mod state;
 
@@ -26,13 +27,13 @@ use crate::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
 use state::PeerOptions;
 
-/// Bytes of the timestamps option with its padding.
-pub(crate) const TIMESTAMPS: u32 = 12;
+/// Length of the timestamps option with padding, bytes.
+pub(crate) const TIMESTAMPS_LEN: u32 = 12;
 
 impl Connection {
-    /// Opens actively: the SYN comes out of [`Self::poll_transmit`].
+    /// Opens actively: [`Self::poll_transmit`] returns the SYN.
     ///
-    /// `isn` and `ts_base` are the driver's: initial sequence number and offset of TSval.
+    /// The driver chooses `isn`, the initial sequence number, and `ts_base`, the offset of TSval.
     pub fn connect(
         config: Arc<Config>,
         local_port: u16,
@@ -57,18 +58,19 @@ impl Connection {
         let mut c = Self::new(config, syn.dst_port, syn.src_port, isn, State::SynReceived);
         c.handshake.syn_due = true;
         c.handshake.ts_base = ts_base;
-        // The first SYN cannot contradict itself.
+        // The first SYN cannot contradict another.
         let _ = c.ecn.on_syn(syn.flags, syn.ecn);
-        c.take_peer_syn(now, syn);
+        c.on_peer_syn(now, syn);
         c
     }
 
-    /// Nobody knows when the SYN-ACK went out (SYN cookies): its ACK gives no sample of the round trip.
+    /// Clears the SYN-ACK's send time, which is unknown with SYN cookies: its ACK gives no RTT
+    /// sample.
     pub(crate) const fn forget_syn_time(&mut self) {
         self.handshake.sent_at = None;
     }
 
-    fn take_peer_syn(&mut self, now: Instant, syn: &Segment) {
+    fn on_peer_syn(&mut self, now: Instant, syn: &Segment) {
         let o = &syn.options;
         self.handshake.peer = PeerOptions {
             mss: o.mss,
@@ -76,7 +78,7 @@ impl Connection {
             sack_permitted: o.sack_permitted,
             delay: o.offers_delay(),
         };
-        let shift = if self.scaling() { self.scale() } else { 0 };
+        let shift = if self.window_scaling_agreed() { self.own_window_scale() } else { 0 };
         self.rcv.synchronise(syn.seq, shift);
         self.ts = match (self.config.timestamps, o.timestamps) {
             (true, Some(t)) => {
@@ -89,29 +91,31 @@ impl Connection {
         self.snd.set_window(u64::from(syn.window), syn.seq, syn.ack);
     }
 
-    /// Window scaling is agreed; known from the peer's SYN on.
-    fn scaling(&self) -> bool {
+    /// Returns whether window scaling is agreed; valid from the peer's SYN on.
+    fn window_scaling_agreed(&self) -> bool {
         self.config.window_scaling && self.handshake.peer.window_scale.is_some()
     }
 
-    /// Delay stamps are wished, and packets have room for them, timestamps and a byte of payload.
-    fn wishes_delay(&self) -> bool {
+    /// Returns whether the delay option is configured and packets have room for it, timestamps and
+    /// a byte of payload.
+    fn wants_delay_option(&self) -> bool {
         let room = self.config.mtu.saturating_sub(self.ip.headers_len());
-        self.config.delay_option && room > TIMESTAMPS + DelayStamps::WIRE_LEN as u32
+        self.config.delay_option && room > TIMESTAMPS_LEN + DelayStamps::WIRE_LEN as u32
     }
 
-    /// The shift that we offer.
-    fn scale(&self) -> u8 {
+    /// The window scale that we offer.
+    fn own_window_scale(&self) -> u8 {
         Receiver::scale_for(self.config.receive_buffer.as_u64())
     }
 
-    /// The options of our SYN (everything that is wished) or SYN-ACK (what the peer offered too).
+    /// The options of our SYN (all configured) or SYN-ACK (those that the peer offered too).
     pub(crate) fn syn_options(&self, now: Instant) -> Options {
         let answering = self.state == State::SynReceived;
         let peer = &self.handshake.peer;
         let mss =
             (self.config.mtu.saturating_sub(self.ip.headers_len())).min(u32::from(u16::MAX)) as u16;
-        let window_scale = if answering { self.scaling() } else { self.config.window_scaling };
+        let window_scale =
+            if answering { self.window_scaling_agreed() } else { self.config.window_scaling };
         let timestamps = match (&self.ts, answering) {
             (Some(ts), true) => Some(ts.stamp(now)),
             (None, true) => None,
@@ -122,18 +126,18 @@ impl Connection {
         };
         let mut options = Options {
             mss: Some(mss),
-            window_scale: window_scale.then(|| self.scale()),
+            window_scale: window_scale.then(|| self.own_window_scale()),
             sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
             timestamps,
             ..Options::default()
         };
-        if self.wishes_delay() && (!answering || peer.delay) {
+        if self.wants_delay_option() && (!answering || peer.delay) {
             options.offer_delay();
         }
         options
     }
 
-    /// Our SYN or SYN-ACK, when one is due.
+    /// Returns our SYN or SYN-ACK if one is due.
     #[cold]
     #[inline(never)]
     pub(crate) fn syn_segment(&mut self, now: Instant) -> Option<Transmit> {
@@ -147,7 +151,7 @@ impl Connection {
             dst_port: self.remote_port,
             seq: self.snd.isn,
             flags: Flags::SYN,
-            window: self.rcv.offer(true),
+            window: self.rcv.advertise_window(true),
             ecn: self.ecn.codepoint(class),
             options: self.syn_options(now),
             ..Segment::default()
@@ -167,7 +171,7 @@ impl Connection {
         Some(self.control_segment(header))
     }
 
-    /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
+    /// Processes a segment in SYN-SENT (RFC 9293 §3.10.7.3).
     #[cold]
     #[inline(never)]
     pub(crate) fn segment_in_syn_sent(
@@ -192,13 +196,13 @@ impl Connection {
         if !seg.flags.contains(Flags::SYN) {
             return Err(SegmentError::BadHandshake);
         }
-        self.take_peer_syn(now, seg);
+        self.on_peer_syn(now, seg);
         if acks {
             self.ecn.on_syn_ack(seg.flags, seg.ecn);
             self.establish(now, seg);
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         } else {
-            // Simultaneous open: the peer's SYN is answered as a server would.
+            // Simultaneous open: the peer's SYN is answered as by a server.
             let _ = self.ecn.on_syn(seg.flags, seg.ecn);
             self.state = State::SynReceived;
             self.handshake.syn_due = true;
@@ -206,13 +210,13 @@ impl Connection {
         Ok(Accepted::default())
     }
 
-    /// The SYN-ACK of a simultaneous open. Its SYN and the options of it are known already, so what
-    /// counts is its ACK (RFC 9293 §3.5, figure 7, line 6); by its sequence number it is not acceptable
-    /// and thus answered (§3.10.7.4). As on every SYN, the window is not scaled and ECE is no
+    /// Processes the SYN-ACK of a simultaneous open. Its SYN and options are known already, so only
+    /// its ACK counts (RFC 9293 §3.5, figure 7, line 6). Its sequence number is not acceptable, so
+    /// it is answered (§3.10.7.4). As on every SYN, the window is not scaled and ECE is no
     /// congestion echo.
     #[cold]
     #[inline(never)]
-    pub(crate) fn crossing_syn_ack_arrives(
+    pub(crate) fn simultaneous_syn_ack_arrives(
         &mut self,
         now: Instant,
         seg: &Segment,
@@ -227,11 +231,11 @@ impl Connection {
         self.ecn.on_syn_ack(seg.flags, seg.ecn);
         self.establish(now, seg);
         self.snd.set_window(u64::from(seg.window), seg.seq, seg.ack);
-        self.rcv.owe_ack_now();
+        self.rcv.schedule_ack_now();
         Ok(Accepted::default())
     }
 
-    /// Round-trip time of the handshake, which `seg` completes.
+    /// RTT of the handshake, which `seg` completes.
     fn handshake_rtt(&self, now: Instant, seg: &Segment) -> Option<Duration> {
         let tick = self.config.rtt_granularity;
         let sent_once = self.handshake.retransmissions == 0 && !self.handshake.repeated;
@@ -248,21 +252,21 @@ impl Connection {
         }
     }
 
-    /// The peer acknowledged our SYN and we have the peer's: both sides are synchronised.
+    /// Completes the handshake: the peer acknowledged our SYN, and we have the peer's.
     #[cold]
     #[inline(never)]
     pub(crate) fn establish(&mut self, now: Instant, seg: &Segment) {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;
-        // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
+        // A window scale above 14 is the peer's error: use 14 (RFC 7323 §2.3).
         self.snd.snd_wscale =
-            if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
+            if self.window_scaling_agreed() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
-        let measures = self.wishes_delay() && peer.delay;
-        self.delay = measures.then(|| Box::new(DelayState::new(&config)));
-        let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 }
-            + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };
-        // The peer must not choose how many segments a window has (CVE-2019-11479).
+        let uses_delay = self.wants_delay_option() && peer.delay;
+        self.delay = uses_delay.then(|| Box::new(DelayState::new(&config)));
+        let option_bytes = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
+            + if uses_delay { DelayStamps::WIRE_LEN as u32 } else { 0 };
+        // The peer must not control the number of segments in a window (CVE-2019-11479).
         let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
         let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers_len()));
         self.snd.set_mss(segment.saturating_sub(option_bytes).max(1), &config);
@@ -274,12 +278,14 @@ impl Connection {
         }
 
         let mss = self.snd.mss;
-        // SYN or SYN-ACK lost more than once: one segment (RFC 5681 §3.1). Once may be a timeout of 1 s
-        // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer). One that met CE is
-        // (RFC 5562 §3.1; RFC 9768 §3.2.2.2 asks for a reaction and leaves open which).
-        let well = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
-        let initial_window = if well { config.initial_window.bytes(mss) } else { u64::from(mss) };
-        let path = CcSetup {
+        // If SYN or SYN-ACK was lost more than once, the window is one segment (RFC 5681 §3.1). A
+        // single loss may be a timeout of 1 s that was too short, and does not count (RFC 6928 §2;
+        // Linux tcp_init_transfer). A CE mark on SYN or SYN-ACK does (RFC 5562 §3.1; RFC 9768
+        // §3.2.2.2 requires a reaction but leaves it open).
+        let full_window = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
+        let initial_window =
+            if full_window { config.initial_window.bytes(mss) } else { u64::from(mss) };
+        let cc_setup = CcSetup {
             mss,
             initial_window,
             floor: u64::from(config.window_floor) * u64::from(mss),
@@ -288,12 +294,12 @@ impl Connection {
             ecn: self.ecn.is_on(),
             now,
         };
-        let wished = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
-        // A control that decides by delay is blind without the option.
-        let blind = wished.requires.host_stamps && !measures;
-        let control = if blind { &cc::newreno::ENTRY } else { wished };
+        let configured = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
+        // A delay-based congestion control cannot work without the delay option.
+        let lacks_delay = configured.requires.host_stamps && !uses_delay;
+        let control = if lacks_delay { &cc::newreno::ENTRY } else { configured };
         self.cc_entry = Some(control);
-        self.cc = Some((control.build)(&config.params, &path));
+        self.cc = Some((control.build)(&config.params, &cc_setup));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {
             let decoder = feedback::find(name).unwrap_or(&feedback::rfc3168::ENTRY);
@@ -306,13 +312,13 @@ impl Connection {
             mss,
             ecn: self.ecn.must_echo(),
         };
-        self.receive_only = !measures
+        self.receive_only = !uses_delay
             && !self.ecn.is_accecn()
             && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
-        self.liveness.hear(now);
+        self.liveness.on_segment(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
         self.pending.note(EventKind::Established);
         self.state = if self.snd.fin_queued { State::FinWait1 } else { State::Established };

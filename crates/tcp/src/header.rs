@@ -1,7 +1,7 @@
-//! Headers of what is sent: of data, of the several kinds of ACKs, of RST. That of a SYN is in `handshake`.
+//! Headers of data segments, ACKs and RST; `handshake` builds those of SYNs.
 //!
-//! What leaves at every turn is written where it leaves from ([`Connection::poll_transmit_into`]): a copy of
-//! a header costs as much as to make it.
+//! Frequent segments are written in place ([`Connection::poll_transmit_into`]): copying a header
+//! costs as much as building it.
 
 use core::ops::Range;
 
@@ -12,7 +12,8 @@ use crate::connection::Connection;
 use crate::ecn::PacketClass;
 use crate::transmit::Transmit;
 
-/// A header in which nothing stands. A constant is written piece by piece; a default is made first.
+/// An empty header. A constant is written field by field; a default would be built first and
+/// copied.
 const EMPTY_HEADER: Segment = Segment {
     src_port: 0,
     dst_port: 0,
@@ -35,8 +36,8 @@ const EMPTY_HEADER: Segment = Segment {
 };
 
 impl Connection {
-    /// A header with everything that every segment of a synchronised connection carries. It
-    /// acknowledges all that arrived, so nothing is owed afterwards.
+    /// A header with the fields common to all segments of a synchronised connection. It
+    /// acknowledges all received data, so no ACK is due afterwards.
     #[inline(never)]
     pub(crate) fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
         let mut out = Transmit::default();
@@ -44,7 +45,7 @@ impl Connection {
         out.header
     }
 
-    /// The same where it leaves from.
+    /// As [`Self::segment`], written in place.
     #[inline]
     pub(crate) fn put_header(
         &mut self,
@@ -76,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// The delay option. Apart from the rest: most connections have none.
+    /// Adds the delay option. A separate function, because most connections do not use it.
     #[inline(never)]
     fn put_delay_option(&mut self, seg: &mut Segment) {
         if let Some(delay) = &mut self.delay {
@@ -89,7 +90,7 @@ impl Connection {
         self.put_header(now, self.snd.seq(at), PacketClass::Control, out);
         if self.sack_ok && self.rcv.has_blocks() {
             let header = &mut out.header;
-            // As many blocks as the header has room for, and the MTU.
+            // As many blocks as the header and the MTU have room for.
             let room = (self.config.mtu.saturating_sub(self.ip.header_len()) as usize)
                 .saturating_sub(header.header_len() + 4)
                 / 8;
@@ -99,7 +100,7 @@ impl Connection {
         self.complete_control(out);
     }
 
-    /// An ACK alone and without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
+    /// A pure ACK without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
     #[cold]
     #[inline(never)]
     pub(crate) fn ack_without_sack(&mut self, now: Instant) -> Transmit {
@@ -109,14 +110,14 @@ impl Connection {
         if let Some(ace) = self.ecn.take_ack_without_sack() {
             header.flags = header.flags.with_ace(ace);
             if blocks {
-                self.rcv.owe_ack_now();
+                self.rcv.schedule_ack_now();
             }
         }
         self.control_segment(header)
     }
 
-    /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
-    /// echo. What arrived since stays owed.
+    /// The ACK that precedes a change of the echo (RFC 8257 §3.2): an older number with the older
+    /// echo. Later data is still to be acknowledged.
     #[inline(never)]
     pub(crate) fn prior_ack(&mut self, now: Instant, upto: u64, echo: bool, out: &mut Transmit) {
         let timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
@@ -126,7 +127,7 @@ impl Connection {
             seq: self.snd.seq(self.snd.nxt),
             ack: self.rcv.seq(upto),
             flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
-            window: self.rcv.offer_from(upto, false),
+            window: self.rcv.advertise_window_from(upto, false),
             ecn: self.ecn.codepoint(PacketClass::Control),
             options: Options { timestamps, ..EMPTY_HEADER.options },
             ..EMPTY_HEADER
@@ -164,7 +165,7 @@ impl Connection {
 
     #[inline]
     pub(crate) fn complete_control(&mut self, out: &mut Transmit) {
-        // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
+        // A FIN that was sent counts one in SND.NXT but is not a byte of the stream.
         let at = self.snd.nxt.min(self.snd.write_seq);
         self.complete(at..at, 1, out);
     }
@@ -180,7 +181,7 @@ impl Connection {
         out
     }
 
-    /// All but the header.
+    /// Fills in all fields except the header.
     #[inline]
     pub(crate) fn complete(&mut self, stream: Range<u64>, segments: u32, out: &mut Transmit) {
         out.id = self.new_id();

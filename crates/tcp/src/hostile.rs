@@ -1,8 +1,8 @@
-//! What one peer may cost: work, memory and segments sent for each segment that it sends, against the bounds
-//! that `docs/live.md` states.
+//! Costs that one peer can cause: work, memory and segments sent per received segment, against the
+//! bounds stated in `docs/live.md`.
 
 mod bounds;
-mod times;
+mod timing;
 mod work;
 
 use alloc::sync::Arc;
@@ -14,34 +14,34 @@ use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::profile::find_profile;
-use crate::recovery::take_steps;
+use crate::recovery::take_visits;
 use crate::sender::Sender;
 use crate::transmit::Transmit;
 
 const ISN: u32 = 1000;
 const IRS: u32 = 5000;
 
-/// Entries of the scoreboard that an ACK may visit beside those which it changes.
-const STEPS_PER_ACK: u64 = 16;
-/// Entries visited for each segment that was ever sent or sent again, all ACKs together.
-const STEPS_PER_SEGMENT: u64 = 8;
-/// Bytes of a connection for each segment that may be in flight.
+/// Scoreboard entries that an ACK may visit in addition to those that it changes.
+const VISITS_PER_ACK: u64 = 16;
+/// Entries visited per segment sent or retransmitted, over all ACKs.
+const VISITS_PER_SEGMENT: u64 = 8;
+/// Memory of a connection per segment that may be in flight, bytes.
 const BYTES_PER_SEGMENT: usize = 200;
 
-/// A connection whose peer states an MSS of its choice and acknowledges as it likes.
-struct Hostile {
+/// A connection whose peer chooses its MSS and its ACKs.
+struct HostilePeer {
     conn: Connection,
     now: Instant,
     timestamps: bool,
-    /// Segments that arrived, and segments that it sent.
+    /// Segments received and segments sent.
     acks: u64,
     sent: u64,
-    /// The most entries that one ACK visited, with what it let go.
-    most_steps: u64,
-    steps: u64,
+    /// Maximum of entries visited by one ACK and the segments that it released.
+    max_visits_per_ack: u64,
+    visits: u64,
 }
 
-impl Hostile {
+impl HostilePeer {
     fn open(config: Config, mss: u16) -> Self {
         let (sack_permitted, timestamps) = (config.sack, config.timestamps);
         let now = Instant::ZERO + Duration::from_secs(1);
@@ -60,14 +60,22 @@ impl Hostile {
         };
         let conn = Connection::accept(Arc::new(config), now, &syn, SeqNum::new(ISN), 0);
         let (acks, sent, most_steps, steps) = (0, 0, 0, 0);
-        let mut hostile = Self { conn, now, timestamps, acks, sent, most_steps, steps };
+        let mut hostile = Self {
+            conn,
+            now,
+            timestamps,
+            acks,
+            sent,
+            max_visits_per_ack: most_steps,
+            visits: steps,
+        };
         assert!(hostile.conn.poll_transmit(now).is_some(), "the SYN-ACK");
-        hostile.later(Duration::from_ms(1));
-        hostile.acknowledges(0, &[]);
+        hostile.advance(Duration::from_ms(1));
+        hostile.ack(0, &[]);
         hostile
     }
 
-    fn later(&mut self, time: Duration) {
+    fn advance(&mut self, time: Duration) {
         self.now += time;
     }
 
@@ -75,17 +83,12 @@ impl Hostile {
         u64::from(self.conn.info().mss)
     }
 
-    /// An ACK arrives and everything that follows is sent: how many segments.
-    fn acknowledges(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<Transmit> {
-        self.acknowledges_echoing(ack, blocks, 1)
+    /// Processes an ACK and returns all segments sent after it.
+    fn ack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<Transmit> {
+        self.ack_with_echo(ack, blocks, 1)
     }
 
-    fn acknowledges_echoing(
-        &mut self,
-        ack: u64,
-        blocks: &[(u64, u64)],
-        echo: u32,
-    ) -> Vec<Transmit> {
+    fn ack_with_echo(&mut self, ack: u64, blocks: &[(u64, u64)], echo: u32) -> Vec<Transmit> {
         let at = |offset: u64| SeqNum::new(ISN + 1).add(offset);
         let mut options = Options {
             timestamps: self.timestamps.then_some(Timestamps { value: 2, echo }),
@@ -104,29 +107,29 @@ impl Hostile {
         };
         self.acks += 1;
         self.conn.handle_segment(self.now, &segment).unwrap();
-        self.sends_all()
+        self.drain_transmits()
     }
 
-    fn sends_all(&mut self) -> Vec<Transmit> {
+    fn drain_transmits(&mut self) -> Vec<Transmit> {
         let sent: Vec<_> = core::iter::from_fn(|| self.conn.poll_transmit(self.now)).collect();
         self.sent += sent.iter().map(|t| u64::from(t.segments)).sum::<u64>();
-        let steps = take_steps();
-        self.most_steps = self.most_steps.max(steps);
-        self.steps += steps;
+        let steps = take_visits();
+        self.max_visits_per_ack = self.max_visits_per_ack.max(steps);
+        self.visits += steps;
         sent
     }
 
-    fn fires(&mut self) {
+    fn fire_timer(&mut self) {
         self.now = self.conn.poll_timeout().expect("a timer");
         self.conn.handle_timeout(self.now);
-        self.sends_all();
+        self.drain_transmits();
     }
 
-    /// Acknowledges segment by segment until `segments` are in flight, or the send buffer lets go no more;
-    /// what is acknowledged then.
+    /// Acknowledges segment by segment until `segments` are in flight, or the send buffer allows no
+    /// more. Returns the bytes acknowledged.
     fn fill(&mut self, segments: u64) -> u64 {
         self.conn.send(1 << 40);
-        self.sends_all();
+        self.drain_transmits();
         let (mut acked, mut before) = (0, 0);
         loop {
             let flight = self.conn.sent_upto() - acked;
@@ -134,27 +137,32 @@ impl Hostile {
                 return acked;
             }
             before = flight;
-            // Half a window in a round trip keeps the window growing.
+            // Half a window per round trip keeps the window growing.
             for _ in 0..(flight / self.mss()).div_ceil(4).max(1) {
                 acked += (2 * self.mss()).min(flight);
-                self.acknowledges(acked, &[]);
+                self.ack(acked, &[]);
             }
-            self.later(Duration::from_us(100));
+            self.advance(Duration::from_us(100));
         }
     }
 
-    /// What it has visited since is not more than the ACKs since, and all segments ever sent, explain.
+    /// Checks that the number of ACKs, and of all segments ever sent, explains the entries visited
+    /// since the last reset.
     #[track_caller]
-    fn within_bound(&self, what: &str, acks: u64) {
-        let most = STEPS_PER_ACK * acks + STEPS_PER_SEGMENT * self.sent;
-        assert!(self.steps <= most, "{what}: {} entries visited, at most {most}", self.steps);
+    fn check_bounds(&self, what: &str, acks: u64) {
+        let max_visits = VISITS_PER_ACK * acks + VISITS_PER_SEGMENT * self.sent;
+        assert!(
+            self.visits <= max_visits,
+            "{what}: {} entries visited, at most {max_visits}",
+            self.visits
+        );
         let bytes = self.conn.memory();
         let allowed = 4096 + BYTES_PER_SEGMENT * 2 * Sender::max_segments(self.conn.config());
         assert!(bytes <= allowed, "{what}: {bytes} B of memory, at most {allowed}");
     }
 
-    fn forget_steps(&mut self) {
-        (self.acks, self.steps, self.most_steps) = (0, 0, 0);
+    fn reset_visits(&mut self) {
+        (self.acks, self.visits, self.max_visits_per_ack) = (0, 0, 0);
     }
 }
 

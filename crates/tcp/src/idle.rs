@@ -1,4 +1,4 @@
-//! When there is nothing to send, as mostly: known without a look at all that could be.
+//! Fast check for the common case of nothing to send.
 
 use lowtide_units::Instant;
 
@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::sender::{LimitedBy, QuotaCheck};
 
 impl Connection {
-    /// Nothing is owed, and there is nothing to send (and nothing in flight), as at a side that receives
-    /// between its ACKs, or no congestion window for it. What a closer look would note is noted.
+    /// True if no ACK is due and nothing can be sent: no data, as at a receiver between its ACKs,
+    /// or no room in the congestion window. Records the limit as the full checks would.
     #[inline]
     pub(crate) fn nothing_to_send(&mut self) -> bool {
         let silent = self.state.can_send()

@@ -1,4 +1,4 @@
-//! What a connection shows of itself, with the names of `tcp_info` where one exists.
+//! State that a connection reports, with the names of `tcp_info` where they exist.
 
 use lowtide_units::{Duration, HostStamp, Instant, Rate};
 
@@ -19,11 +19,11 @@ pub struct Counters {
     pub rto_count: u64,
     /// Fast-recovery episodes.
     pub fast_retransmits: u64,
-    /// Loss reactions that were taken back.
+    /// Loss reactions undone as spurious.
     pub undos: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub loss_probes: u64,
-    /// Losses that such a probe repaired unseen.
+    /// Losses repaired by a tail loss probe without another loss signal.
     pub loss_probe_recoveries: u64,
     /// Reductions because of ECN.
     pub ecn_reductions: u64,
@@ -31,48 +31,49 @@ pub struct Counters {
     pub delay_reductions: u64,
     /// Payload bytes that the decoder counted as CE.
     pub delivered_ce_bytes: u64,
-    /// Segments that the decoder counted as CE; with Accurate ECN packets without payload as well.
+    /// Segments that the decoder counted as CE; with Accurate ECN including packets without
+    /// payload.
     pub delivered_ce_segs: u64,
-    /// Segments that were not used.
+    /// Segments rejected.
     pub rejected: u64,
     /// Challenge ACKs sent (RFC 5961).
     pub challenge_acks: u64,
-    /// ACKs that the limit on challenge ACKs held back.
+    /// ACKs suppressed by the limit on challenge ACKs.
     pub throttled_acks: u64,
 }
 
-/// One look at a connection.
+/// A snapshot of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Info {
     /// State.
     pub state: State,
-    /// ECN as agreed.
+    /// ECN as negotiated.
     pub ecn: EcnMode,
-    /// Data is sent with ECT: ECN was agreed, and nothing spoke against it.
+    /// Data is sent with ECT: ECN was negotiated, and no check has disabled it.
     pub ect: bool,
-    /// With Accurate ECN: packets that came with CE, with payload or without, SYNs apart.
+    /// With Accurate ECN: packets received with CE, with or without payload, except SYNs.
     pub received_ce_pkts: u64,
-    /// Name of the congestion control that acts: another than the wished one where that one cannot
-    /// work, as its file says.
+    /// Name of the active congestion control. It differs from the configured one if that one cannot
+    /// work, as documented in its file.
     pub cc: &'static str,
-    /// Host stamps as agreed.
+    /// Delay option as negotiated.
     pub delay: DelayMode,
-    /// Time in queues that the last echo told of, one way, where host stamps are agreed.
+    /// One-way queueing delay in the last echo, if the delay option is negotiated.
     pub queueing_delay: Option<Duration>,
-    /// Congestion window, bytes; zero before ESTABLISHED. While PRR brings it down: what is in flight and
-    /// what may go.
+    /// Congestion window, bytes; zero before ESTABLISHED. During PRR: bytes in flight plus bytes
+    /// that may be sent.
     pub snd_cwnd: u64,
     /// Slow-start threshold, bytes.
     pub snd_ssthresh: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The same as this host shows it: in whole ticks of `rtt-granularity`.
+    /// SRTT as this host reports it: in whole ticks of `rtt-granularity`.
     pub srtt_quantised: Option<Duration>,
-    /// Its mean deviation.
+    /// Mean deviation of the round-trip time.
     pub rttvar: Duration,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
-    /// Retransmission timeout, backoff included.
+    /// Retransmission timeout, including backoff.
     pub rto: Duration,
     /// Bytes in the network (RFC 6675 pipe).
     pub in_flight: u64,
@@ -80,31 +81,31 @@ pub struct Info {
     pub bytes_acked: u64,
     /// Payload bytes received in order.
     pub bytes_received: u64,
-    /// Of all payload bytes that came, those with CE.
+    /// Payload bytes received with CE.
     pub marked_bytes: u64,
-    /// All payload bytes that came, duplicates included.
+    /// Payload bytes received, including duplicates.
     pub received_bytes: u64,
     /// The peer's window, bytes.
     pub snd_wnd: u64,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// What limits the sender.
+    /// The limit of the sender.
     pub limited_by: LimitedBy,
-    /// The rate at which data is spaced, where it is.
+    /// The pacing rate, if data is paced.
     pub pacing_rate: Option<Rate>,
     /// In loss recovery.
     pub in_recovery: bool,
-    /// A retransmission timeout fired, and what was outstanding then is not all acknowledged.
+    /// A retransmission timeout fired, and the data outstanding then is not all acknowledged.
     pub after_rto: bool,
-    /// When data was last sent, or acknowledged for the first time; the start before that.
+    /// Time when data was last sent or first acknowledged; before that, the start.
     pub last_progress: Instant,
-    /// The host's clock when the last segment really left, where the driver stamps.
+    /// Departure of the last segment by the host's clock, if the driver timestamps.
     pub last_departure: Option<HostStamp>,
-    /// ACKs of this end that its delayed-ACK timer released.
+    /// ACKs of this end released by its delayed-ACK timer.
     pub delack_timeouts: u32,
-    /// How long the data that they acknowledge had waited, all together.
+    /// Total time that the data acknowledged by them had waited.
     pub delack_time: Duration,
-    /// How often the control guessed right at delayed-ACK timeouts.
+    /// Correct guesses of the control at delayed-ACK timeouts.
     pub delack_detection: DelackDetection,
     /// Counters.
     pub counters: Counters,

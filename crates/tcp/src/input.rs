@@ -1,4 +1,4 @@
-//! What happens when a segment arrives (RFC 9293 §3.10.7.4), in the order of its checks.
+//! Segment arrival (RFC 9293 §3.10.7.4), in the order of its checks.
 
 use lowtide_units::Instant;
 use lowtide_wire::{Ecn, Flags, Segment};
@@ -10,14 +10,15 @@ use crate::receiver::Accepted;
 use crate::state::State;
 use crate::timers::Timers;
 
-/// Flags that do not decide whether a segment is taken.
+/// Flags that do not decide whether a segment is accepted.
 const IGNORED_FLAGS: Flags =
     Flags::FIN.with(Flags::PSH).with(Flags::URG).with(Flags::ECE).with(Flags::CWR).with(Flags::AE);
 
 impl Connection {
-    /// Takes the next data at a side that has never sent any, if the segment says nothing else: header
-    /// prediction. Its steps are those of [`Self::segment_arrives`], without the checks of what cannot be.
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    /// Header prediction: accepts in-order data at an end that has never sent data, if the segment
+    /// carries nothing else. Equivalent to [`Self::segment_arrives`] without the checks that cannot
+    /// fail.
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn header_prediction(&mut self, now: Instant, seg: &Segment) -> Option<Accepted> {
         let plain = seg.flags.without(Flags::PSH.with(Flags::CWR)) == Flags::ACK
@@ -27,7 +28,7 @@ impl Connection {
             && self.snd.nxt == 0
             && self.snd.window_probe_end.is_none()
             && self.state.can_receive()
-            && self.rcv.expects(seg);
+            && self.rcv.is_next_in_order(seg);
         if !plain || !receives {
             return None;
         }
@@ -42,21 +43,21 @@ impl Connection {
         }
         self.update_window(seg, false);
         self.snd.last_ece = false;
-        self.liveness.hear(now);
+        self.liveness.on_segment(now);
         self.pending.note(EventKind::Readable);
-        let accepted = self.rcv.on_expected(now, seg);
-        self.note_waiting(now);
+        let accepted = self.rcv.on_in_order(now, seg);
+        self.track_unacked(now);
         Some(accepted)
     }
 
-    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn segment_arrives(
         &mut self,
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        // Neither SYN nor RST, an ACK, and the handshake is over: what nearly every segment is.
+        // Neither SYN nor RST, an ACK, and the handshake is over: true of most segments.
         let usual = seg.flags.without(IGNORED_FLAGS) == Flags::ACK;
         let usual = usual && self.state != State::SynReceived;
         if !usual && let Some(answer) = self.syn_before_checks(now, seg) {
@@ -75,19 +76,20 @@ impl Connection {
             return Err(error);
         }
         let mut later = false;
-        // Not before: a timestamp that somebody made up would make PAWS refuse everything else.
+        // Only after the sequence check: a forged timestamp would make PAWS reject every other
+        // segment.
         if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps)
             && offset <= self.rcv.last_ack_sent as i64
         {
             later = ts.is_newer(option.value);
             ts.update(now, option.value);
         }
-        // What repeats the handshake's last ACK is no counter, and says nothing that an ACK of data does
-        // not say again (RFC 9768 §3.2.2.2 leaves such a test open).
+        // A repeat of the handshake's last ACK carries no counter, and its information is repeated
+        // by ACKs of data (RFC 9768 §3.2.2.2 leaves such a test open).
         let handshake = self.snd.una == 0 || self.handshake.repeated;
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
-        self.liveness.hear(now);
+        self.liveness.on_segment(now);
         self.on_fin_acked(now);
         let accepted = self.accept_payload(now, seg);
         if self.ecn.is_accecn() {
@@ -96,7 +98,7 @@ impl Connection {
         Ok(accepted)
     }
 
-    /// A SYN that is answered whatever else it says; what becomes of it.
+    /// Handles a SYN that is answered before the other checks; returns the result.
     #[cold]
     #[inline(never)]
     fn syn_before_checks(
@@ -109,9 +111,9 @@ impl Connection {
         }
         if self.state == State::SynReceived && self.rcv.offset(seg.seq) == -1 {
             if seg.flags.contains(Flags::ACK) {
-                return Some(self.crossing_syn_ack_arrives(now, seg));
+                return Some(self.simultaneous_syn_ack_arrives(now, seg));
             }
-            // The peer's SYN again: our SYN-ACK was lost.
+            // A retransmitted SYN of the peer: our SYN-ACK was lost.
             if self.ecn.on_syn(seg.flags, seg.ecn) {
                 self.handshake.syn_due = true;
                 self.handshake.retransmissions = self.handshake.retransmissions.max(1);
@@ -121,7 +123,7 @@ impl Connection {
             return Some(Err(SegmentError::BadHandshake));
         }
         if self.state.is_synchronised() && self.config.syn_answer == SynAnswer::ChallengeAck {
-            // Whatever its sequence number and its timestamp (RFC 5961 §4.2).
+            // Regardless of its sequence number and timestamp (RFC 5961 §4.2).
             self.send_challenge_ack(now);
             self.ack_retransmitted_syn_ack(seg);
             return Some(Err(SegmentError::UnexpectedSyn));
@@ -129,8 +131,8 @@ impl Connection {
         None
     }
 
-    /// The flags of an acceptable segment, and the end of the handshake in SYN-RECEIVED; what becomes of it
-    /// if that is not the rest of the checks.
+    /// Checks the flags of an acceptable segment and completes the handshake in SYN-RECEIVED.
+    /// Returns the result if the remaining checks do not run.
     #[cold]
     #[inline(never)]
     fn check_flags(
@@ -163,7 +165,8 @@ impl Connection {
         None
     }
 
-    /// Counts the CE of a segment that passed all checks (RFC 9768 §3.2), payload or none.
+    /// Counts the CE mark of a segment that passed all checks (RFC 9768 §3.2), with or without
+    /// payload.
     #[cold]
     #[inline(never)]
     fn count_ce(&mut self, seg: &Segment) {
@@ -173,19 +176,19 @@ impl Connection {
         };
         self.ecn.on_ce_packets(marks);
         let data = seg.payload_len > 0;
-        let owed = self.rcv.owes_ack();
+        let owed = self.rcv.ack_pending();
         // An answer to nothing but ACKs may not look like a duplicate ACK (RFC 9768 §3.2.2.5.1); where
         // SACK was agreed, one without news of SACK does not.
         let may_answer = owed || data || (self.sack_ok && self.state.is_synchronised());
-        if self.rcv.on_marks(marks, data) && may_answer && self.state != State::TimeWait {
+        if self.rcv.on_ce_packets(marks, data) && may_answer && self.state != State::TimeWait {
             if !owed {
                 self.ecn.schedule_ack_without_sack();
             }
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         }
     }
 
-    /// A SYN-ACK that came again is answered: with AccECN the ACK says how it arrived.
+    /// Answers a retransmitted SYN-ACK; with AccECN the ACK reports the ECN field of its arrival.
     #[cold]
     #[inline(never)]
     fn ack_retransmitted_syn_ack(&mut self, seg: &Segment) {
@@ -197,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// PAWS, before the sequence check and not for RST (RFC 7323 §5.3 R1).
+    /// Performs PAWS, before the sequence check and not for RST (RFC 7323 §5.3 R1).
     fn check_timestamps(&mut self, now: Instant, seg: &Segment) -> Result<(), SegmentError> {
         let Some(ts) = self.ts.as_ref() else { return Ok(()) };
         if seg.flags.contains(Flags::RST) {
@@ -209,7 +212,7 @@ impl Connection {
                 self.ack_unacceptable(now, seg);
                 Err(SegmentError::Paws)
             }
-            // Agreed on, so every segment must have it (RFC 7323 §3.2); dropped in silence.
+            // Negotiated, so every segment must carry it (RFC 7323 §3.2); dropped silently.
             None => Err(SegmentError::Paws),
         }
     }
@@ -226,10 +229,10 @@ impl Connection {
             return Err(SegmentError::OutOfWindow);
         }
         self.rcv.note_duplicate(seg);
-        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is answered only when it
-        // acknowledges our SYN, as a keep-alive does where the last ACK of the handshake was lost. When an
-        // old SYN opened it, the peer has another connection, and both would answer each other's answers
-        // until one of them gives up.
+        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is answered only if
+        // it acknowledges our SYN, as a keep-alive does after the last ACK of the handshake was
+        // lost. If an old SYN opened this connection, the peer has another one, and both ends would
+        // answer each other until one gives up.
         let of_this = seg.flags.contains(Flags::ACK) && self.snd.offset(seg.ack) == 0;
         if self.state.is_synchronised() || seg.seq_len() > 0 || of_this {
             self.ack_unacceptable(now, seg);
@@ -239,12 +242,13 @@ impl Connection {
             && seg.flags.contains(Flags::FIN)
             && self.rcv.offset(seg.seq_end()) == self.rcv.nxt as i64
         {
-            // Our ACK of the FIN was lost: acknowledge it again and wait again.
+            // Our ACK of the FIN was lost: acknowledge it again and restart TIME-WAIT.
             self.timers.time_wait = now + self.config.time_wait;
         }
-        // With a closed window, valid ACKs still count (RFC 9293 §3.10.7.4). So do those on old
-        // segments, as in FreeBSD, when they acknowledge more: two ends whose window probes were both
-        // taken would otherwise refuse each other's ACKs, which come one byte too early, for ever.
+        // With a closed window, valid ACKs still count (RFC 9293 §3.10.7.4). ACKs on old segments
+        // also count if they acknowledge more, as in FreeBSD. Otherwise two ends whose window
+        // probes were both accepted would reject each other's ACKs, which are one byte too early,
+        // without limit.
         let recent = self.rcv.is_recent(offset) && self.snd.offset(seg.ack) > self.snd.una as i64;
         let ack_counts = self.state.is_synchronised()
             && (offset == self.rcv.nxt as i64 || recent)
@@ -253,15 +257,16 @@ impl Connection {
             && self.check_ack(seg).is_ok();
         if ack_counts {
             self.process_ack(now, seg, false)?;
-            self.liveness.hear(now);
+            self.liveness.on_segment(now);
             self.on_fin_acked(now);
         }
         Err(SegmentError::OutOfWindow)
     }
 
-    /// A RST in the window (RFC 9293 §3.10.7.4, second check).
+    /// Handles a RST in the window (RFC 9293 §3.10.7.4, second check).
     ///
-    /// Deviation: in CLOSING and LAST-ACK the end is normal only when all our data was acknowledged.
+    /// Deviation: in CLOSING and LAST-ACK the close is normal only if all our data was
+    /// acknowledged.
     #[cold]
     #[inline(never)]
     fn rst_arrives(&mut self, now: Instant, offset: i64) -> Result<Accepted, SegmentError> {
@@ -276,8 +281,8 @@ impl Connection {
         }
         let reason = match self.state {
             State::SynReceived => CloseReason::Refused,
-            // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
-            // peer that left TIME-WAIT early answers so.
+            // Both ends have closed and all data was delivered; only our FIN may be unacknowledged.
+            // A peer that left TIME-WAIT early answers with RST.
             State::Closing | State::LastAck if self.snd.una >= self.snd.write_seq => {
                 CloseReason::Normal
             }
@@ -287,7 +292,7 @@ impl Connection {
         Ok(Accepted::default())
     }
 
-    /// A SYN in the window, where it is not challenged anyway (RFC 793 p. 71).
+    /// Handles a SYN in the window if it was not answered by a challenge ACK (RFC 793 p. 71).
     #[cold]
     #[inline(never)]
     fn syn_arrives(&mut self, now: Instant) {
@@ -299,10 +304,11 @@ impl Connection {
         }
     }
 
-    /// Which acknowledgement numbers can be those of a peer that sees our segments (RFC 5961 §5.2).
+    /// Checks that the acknowledgement number is plausible for a peer that sees our segments (RFC
+    /// 5961 §5.2).
     fn check_ack(&self, seg: &Segment) -> Result<(), SegmentError> {
         let ack = self.snd.offset(seg.ack);
-        // A window probe may have been taken.
+        // The peer may have accepted a window probe.
         let most = self.snd.window_probe_end.map_or(self.snd.nxt, |end| end.max(self.snd.nxt));
         if ack > most as i64 {
             return Err(SegmentError::AckOfUnsent);
@@ -315,7 +321,8 @@ impl Connection {
         if ack >= self.snd.una as i64 - window as i64 { Ok(()) } else { Err(SegmentError::OldAck) }
     }
 
-    /// An ACK that only a peer which sees it can answer rightly (RFC 5961), so many and no more.
+    /// Schedules a challenge ACK, within the limit: only a peer that sees it can answer correctly
+    /// (RFC 5961).
     #[cold]
     #[inline(never)]
     fn send_challenge_ack(&mut self, now: Instant) {
@@ -323,20 +330,20 @@ impl Connection {
             (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
         if self.challenge_ack_limiter.allows(now, limit, interval) {
             self.counters.challenge_acks += 1;
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         } else {
             self.counters.throttled_acks += 1;
         }
     }
 
-    /// The ACK in answer to a segment that is old or beyond the window.
+    /// Schedules the ACK that answers an old segment or one beyond the window.
     #[cold]
     #[inline(never)]
     fn ack_unacceptable(&mut self, now: Instant, seg: &Segment) {
         if self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0 {
             self.send_challenge_ack(now);
         } else {
-            self.rcv.owe_ack_now();
+            self.rcv.schedule_ack_now();
         }
     }
 
@@ -379,7 +386,7 @@ impl Connection {
         accepted
     }
 
-    /// Enters TIME-WAIT: the application is done, old segments are waited out.
+    /// Enters TIME-WAIT: notifies the application and waits for old segments to expire.
     #[cold]
     #[inline(never)]
     fn enter_time_wait(&mut self, now: Instant) {

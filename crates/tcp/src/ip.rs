@@ -1,4 +1,4 @@
-//! What the connection must know of the layer below: how long its header is.
+//! Length of the IP header, the only fact about IP that a connection needs.
 
 /// The version of IP that carries a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -19,12 +19,12 @@ impl IpVersion {
         }
     }
 
-    /// Bytes of the fixed headers of IP and TCP: what an MTU has over the MSS (RFC 9293 §3.7.1).
+    /// Bytes of the fixed headers of IP and TCP: MTU minus MSS (RFC 9293 §3.7.1).
     pub const fn headers_len(self) -> u32 {
         self.header_len() + 20
     }
 
-    /// The MSS of a peer that states none (RFC 9293 §3.7.1, MUST-15).
+    /// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1, MUST-15).
     pub(crate) const fn default_mss(self) -> u16 {
         match self {
             Self::V4 => 536,

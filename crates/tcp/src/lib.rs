@@ -1,14 +1,15 @@
 //! The sans-IO TCP of lowtide.
 //!
-//! Contract: deterministic; no I/O, no clock, no threads, no payload bytes, and no floats that decide.
-//! No global state but what other crates register before anything runs ([`cc::register`]). `now` is an argument. Remote input gives an error, never a panic.
+//! Contract: deterministic; no I/O, no clock, no threads, no payload bytes, and no floats in
+//! decisions. The only global state are registrations by other crates before anything runs
+//! ([`cc::register`]). `now` is an argument. Remote input gives an error, never a panic.
 //!
 //! Read first: RFC 9293, RFC 5681, RFC 6675, RFC 6298, RFC 7323, RFC 3168.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 
 extern crate alloc;
-// So that a file reads the same in here and in a crate of its own: `use lowtide_tcp::cc::Entry`.
+// Lets a file compile unchanged here and in another crate: `use lowtide_tcp::cc::CcEntry`.
 extern crate self as lowtide_tcp;
 
 #[cfg(test)]
@@ -43,8 +44,8 @@ mod info;
 mod input;
 mod ip;
 mod liveness;
+mod loss_detection;
 mod loss_probe;
-mod losses;
 mod memory;
 mod output;
 mod pacing;

@@ -1,13 +1,13 @@
-//! Whether the peer is still there: keep-alive (RFC 9293 §3.8.4) and the user timeout (RFC 5482 §2,
-//! RFC 9293 §3.10.8).
+//! Detection of a dead peer: keep-alive (RFC 9293 §3.8.4) and the user timeout (RFC 5482 §2, RFC
+//! 9293 §3.10.8).
 //!
-//! Contract: both are off unless switched on, and then they end the connection with a reason of their
-//! own. R2 of RFC 9293 §3.8.3 is the switch `retries`; of R1 there is nobody to tell, since this stack
-//! has no routing below it.
+//! Contract: both are off by default. Each ends the connection with a separate close reason. R2 of
+//! RFC 9293 §3.8.3 is the switch `retries`; R1 has no effect, because this stack has no routing
+//! layer to notify.
 //!
-//! Deviations: as in Linux, a user timeout takes the place of the count of keep-alive probes, and it
-//! also ends a connection whose peer answers but keeps its window closed. The peer gets a RST only
-//! when keep-alive gives up: then it may be alive after all.
+//! Deviations: as in Linux, a user timeout replaces the count of keep-alive probes. It also ends a
+//! connection whose peer answers but keeps its window closed. Only a keep-alive timeout sends a
+//! RST, because the peer may be alive.
 
 pub(crate) mod state;
 
@@ -22,13 +22,13 @@ use crate::state::State;
 use crate::transmit::Transmit;
 
 impl Connection {
-    /// Keep-alive or the user timeout is switched on; most connections have neither.
+    /// Returns whether keep-alive or the user timeout is on; most connections have neither.
     #[inline]
-    pub(crate) fn minds_liveness(&self) -> bool {
+    pub(crate) fn tracks_liveness(&self) -> bool {
         self.config.keep_alive || self.config.user_timeout != Duration::ZERO
     }
 
-    /// When [`Self::check_liveness`] has something to do.
+    /// The next deadline of [`Self::check_liveness`].
     #[inline(never)]
     pub(crate) fn liveness_deadline(&self) -> Instant {
         self.user_deadline().min(self.keep_alive_deadline())
@@ -47,7 +47,7 @@ impl Connection {
         since.map_or(Instant::FAR_FUTURE, |since| since + timeout)
     }
 
-    /// Only while nothing is on its way and nothing waits (MUST-26).
+    /// Runs only while no data is in flight and none is unsent (MUST-26).
     fn keep_alive_deadline(&self) -> Instant {
         let waits = !self.snd.board.is_empty() || self.snd.has_unsent();
         let counts = self.state.is_synchronised() && self.state != State::TimeWait;
@@ -55,13 +55,13 @@ impl Connection {
             return Instant::FAR_FUTURE;
         }
         if self.liveness.probes == 0 {
-            self.liveness.heard_at + self.config.keep_alive_idle
+            self.liveness.last_received_at + self.config.keep_alive_idle
         } else {
             self.liveness.probed_at + self.config.keep_alive_interval
         }
     }
 
-    /// The time is `now`: gives the connection up, or asks for a probe.
+    /// Closes the connection or schedules a probe, if a deadline has passed.
     pub(crate) fn check_liveness(&mut self, now: Instant) {
         if self.user_deadline() <= now {
             self.end(CloseReason::UserTimeout);
@@ -71,13 +71,13 @@ impl Connection {
             return;
         }
         let timeout = self.config.user_timeout;
-        let gone = if timeout == Duration::ZERO {
+        let timed_out = if timeout == Duration::ZERO {
             self.liveness.probes >= self.config.keep_alive_count
         } else {
-            let silence = now.saturating_since(self.liveness.heard_at);
+            let silence = now.saturating_since(self.liveness.last_received_at);
             self.liveness.probes > 0 && silence >= timeout
         };
-        if gone {
+        if timed_out {
             self.pending_rst = Some(self.snd.seq(self.snd.nxt));
             self.end(CloseReason::KeepAlive);
             return;
@@ -87,19 +87,19 @@ impl Connection {
         self.liveness.probe_due = true;
     }
 
-    /// Something was sent or arrived: notes whether anything waits for the peer, and since when.
-    /// Progress is what moves SND.UNA, or ends the wait.
+    /// After a segment was sent or arrived: records since when data or a window probe waits for an
+    /// ACK. The wait restarts when SND.UNA moves.
     #[inline]
-    pub(crate) fn note_waiting(&mut self, now: Instant) {
+    pub(crate) fn track_unacked(&mut self, now: Instant) {
         if self.config.user_timeout != Duration::ZERO {
             cold_path();
-            self.note_waiting_since(now);
+            self.track_unacked_slow(now);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn note_waiting_since(&mut self, now: Instant) {
+    fn track_unacked_slow(&mut self, now: Instant) {
         let probing = self.timers.persist < Instant::FAR_FUTURE;
         let waits = probing || !self.snd.board.is_empty();
         let liveness = &mut self.liveness;
@@ -112,8 +112,8 @@ impl Connection {
         }
     }
 
-    /// SEG.SEQ = SND.NXT - 1 and no data (RFC 9293 §3.8.4, SHLD-12): old for the peer, so that it must
-    /// answer.
+    /// A segment with SEG.SEQ = SND.NXT - 1 and no data (RFC 9293 §3.8.4, SHLD-12): it is old, so
+    /// the peer must answer.
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Transmit {

@@ -1,39 +1,39 @@
-//! Memory that a driver shares out over many connections: how much one may use, and what it gives back.
+//! Memory limits per connection, for a driver that shares memory among many connections.
 //!
-//! Contract: a window that was offered is never taken back (RFC 9293 §3.8.6.2.1). Data beyond a gap may
-//! be forgotten though it was reported by SACK, which RFC 2018 §8 allows: the sender keeps it until it is
+//! Contract: an advertised window is never shrunk (RFC 9293 §3.8.6.2.1). Data beyond a gap may be
+//! discarded although it was SACKed, which RFC 2018 §8 allows: the sender keeps it until it is
 //! acknowledged cumulatively.
 
 use lowtide_wire::Segment;
 
 use crate::connection::Connection;
 
-/// Where data belongs, beside what has arrived.
+/// Position of data relative to the data that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataKind {
-    /// It has arrived already, or there is none.
+    /// All of it has arrived already, or there is none.
     Duplicate,
-    /// The next byte that is expected is among it.
+    /// It contains the next expected byte.
     InSequence,
     /// Beyond a gap.
     OutOfOrder,
 }
 
 impl Connection {
-    /// Bounds the data that may wait to be read to `bytes` from now on, in place of the configured
-    /// receive buffer; at least one byte. A smaller bound stops the window from growing and never moves
-    /// its right edge left; with a larger one the next ACK offers more.
+    /// Limits unread data to `bytes`, at least one, in place of the configured receive buffer. A
+    /// lower limit stops the window from growing but never moves its right edge left. After a
+    /// higher limit, the next ACK advertises a larger window.
     pub fn set_receive_buffer(&mut self, bytes: u64) {
         self.rcv.set_buffer(bytes);
     }
 
-    /// Forgets all data beyond the first gap, as if it had not arrived. The driver does so with its
-    /// bytes. A FIN beyond the gap is remembered.
+    /// Discards all data beyond the first gap, as if it had not arrived. The driver must discard
+    /// its bytes too. A FIN beyond the gap is kept.
     pub fn discard_out_of_order(&mut self) {
         self.rcv.discard_out_of_order();
     }
 
-    /// Where the data of an arriving segment belongs, beside what has arrived.
+    /// Classifies the data of an arriving segment.
     pub fn classify(&self, seg: &Segment) -> DataKind {
         let (start, next) = (self.rcv.offset(seg.seq), self.rcv.nxt as i64);
         if start > next {

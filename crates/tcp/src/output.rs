@@ -1,4 +1,5 @@
-//! What may be sent now, and what follows from sending it. How it looks on the wire is in `header`.
+//! Transmission: which segment may be sent now, and the state changes after it. `header` builds the
+//! segment.
 
 use core::hint::cold_path;
 
@@ -8,32 +9,32 @@ use lowtide_wire::Flags;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
-use crate::loss_probe::Tail;
-use crate::losses::Finder;
-use crate::recovery::{Phase, Sent};
+use crate::loss_detection::LossDetector;
+use crate::loss_probe::LossProbe;
+use crate::recovery::{RecoveryPhase, TxSegment};
 use crate::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
 use crate::state::State;
 use crate::transmit::Transmit;
 use crate::tso_defer::SendOpportunity;
 
-/// One decision: which sequence range, and as what.
+/// One send decision: sequence range and kind of transmission.
 #[derive(Clone, Copy, Debug)]
 enum Plan {
-    /// New payload (`len` bytes in `segments` segments), with FIN or without.
+    /// New payload (`len` bytes in `segments` segments), with or without FIN.
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
-    Retransmit(Sent),
+    Retransmit(TxSegment),
     /// A probe for the tail of a flight.
-    TailLossProbe(Tail),
+    TailLossProbe(LossProbe),
     /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
-    Rescue(Sent),
+    Rescue(TxSegment),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     WindowProbe,
 }
 
 impl Connection {
-    /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
-    /// data, a plain ACK.
+    /// Order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks, data, a
+    /// plain ACK.
     #[inline(never)]
     pub(crate) fn next_transmit(&mut self, now: Instant, out: &mut Transmit) -> bool {
         self.snd.pacing_blocked = false;
@@ -49,7 +50,7 @@ impl Connection {
                 self.prior_ack(now, split.upto, split.echo, out);
                 return true;
             }
-            // SACK blocks go on a segment of their own: a full data segment has no room for them.
+            // SACK blocks go on a separate segment: a full data segment has no room for them.
             if self.sack_ok && self.rcv.has_blocks() {
                 self.pure_ack(now, out);
                 return true;
@@ -84,7 +85,7 @@ impl Connection {
         due
     }
 
-    /// A RST, or what belongs to the handshake.
+    /// A RST or a segment of the handshake.
     #[cold]
     #[inline(never)]
     fn next_unsynchronised(&mut self, now: Instant) -> Option<Transmit> {
@@ -95,7 +96,7 @@ impl Connection {
             return None;
         }
         let syn = self.syn_segment(now);
-        // What did not fit the handshake is answered (RFC 9293 §3.10.7.4).
+        // Segments that the handshake did not accept are answered (RFC 9293 §3.10.7.4).
         syn.or_else(|| {
             self.rcv.must_ack_now().then(|| {
                 let mut ack = Transmit::default();
@@ -105,7 +106,7 @@ impl Connection {
         })
     }
 
-    /// Anything but new data.
+    /// Builds the segment of any plan, by the slow path.
     #[cold]
     #[inline(never)]
     fn execute(&mut self, now: Instant, plan: &Plan) -> Transmit {
@@ -120,11 +121,11 @@ impl Connection {
                 self.retransmission(now, sent)
             }
             Plan::Rescue(sent) => {
-                // HighRxt stays: what lies below may still be missing.
+                // HighRxt is unchanged: segments below may still be missing.
                 self.snd.episode.rescued = true;
                 self.retransmission(now, sent)
             }
-            Plan::TailLossProbe(tail) => self.send_tail(now, tail),
+            Plan::TailLossProbe(tail) => self.send_loss_probe(now, tail),
             Plan::WindowProbe => self.window_probe(now),
         }
     }
@@ -137,15 +138,15 @@ impl Connection {
             cold_path();
             return Some(self.plan_window_probe());
         }
-        // With nothing in flight no probe is due, and what it keeps need not be looked at.
+        // With nothing in flight no probe is due, so its state is not read.
         if !self.snd.board.is_empty()
-            && let Some(extras) = &mut self.snd.recovery_ext
-            && core::mem::take(&mut extras.tlp.due)
-            && let Some(tail) = self.plan_tail()
+            && let Some(ext) = &mut self.snd.recovery_ext
+            && core::mem::take(&mut ext.tlp.due)
+            && let Some(tail) = self.plan_loss_probe()
         {
             return Some(Plan::TailLossProbe(tail));
         }
-        if !self.snd.has_unsent() && !self.snd.episode.repairing() {
+        if !self.snd.has_unsent() && !self.snd.episode.in_recovery() {
             self.set_app_limited();
             return None;
         }
@@ -160,12 +161,15 @@ impl Connection {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
         } else {
             let inflated = self.snd.prr().is_none()
-                && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+                && matches!(
+                    self.snd.episode.phase,
+                    RecoveryPhase::FastRecovery { sack: false, .. }
+                );
             let board = &self.snd.board;
             let in_flight = if inflated { board.flight_size() } else { board.pipe() };
             (self.send_window(in_flight), in_flight)
         };
-        if self.snd.episode.repairing()
+        if self.snd.episode.in_recovery()
             && let Some(lost) = self.snd.board.next_lost()
         {
             if self.snd.episode.force_one || in_flight + u64::from(lost.len) <= cwnd {
@@ -178,20 +182,20 @@ impl Connection {
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
-            && self.finder() == Finder::Sack
+            && self.loss_detector() == LossDetector::Sack
         {
             return self.plan_hole(cwnd, in_flight);
         }
         plan
     }
 
-    /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
-    /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
-    /// of a sender without more data would be sent twice.
+    /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is no new data to send. Rule 4 is applied
+    /// once per episode. Deviation: it does not apply to a segment already retransmitted in this
+    /// episode; otherwise a sender without more data would send every lost segment twice.
     #[cold]
     #[inline(never)]
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
-        let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
+        let fits = |s: &TxSegment| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
             return Some(Plan::Retransmit(hole));
         }
@@ -225,8 +229,8 @@ impl Connection {
 
         let want = available.min(mss);
         let len = want.min(window);
-        // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
-        // half of what the peer ever offered, with Nagle only into an empty network.
+        // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): send less than wanted only if it is
+        // at least half of the peer's largest window. With Nagle, only with nothing in flight.
         if len < mss {
             let held = flight_size > 0 && self.config.nagle;
             if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
@@ -280,28 +284,30 @@ impl Connection {
         Some(Plan::New { len, segments, fin })
     }
 
-    /// Where all is calm: whether one segment goes depends on nothing but data and windows, which the segment
-    /// before it makes less by its length.
+    /// True if the next send decision depends only on data and windows, which each segment reduces
+    /// by its length.
     fn quota_applies(&self) -> bool {
         self.config.tso_segments <= 1 && !self.snd.tsq_throttled && self.pacing_rate().is_none()
     }
 
-    /// No loss is being repaired or looked for and no reduction is under way: the congestion window is what
-    /// the control says.
+    /// No loss is suspected or being repaired and no reduction is in progress: the congestion
+    /// window is that of the congestion control.
     fn in_ca_open(&self) -> bool {
-        !self.snd.episode.repairing() && self.snd.episode.dup_acks == 0 && self.snd.prr().is_none()
+        !self.snd.episode.in_recovery()
+            && self.snd.episode.dup_acks == 0
+            && self.snd.prr().is_none()
     }
 
-    /// Bytes of new data that the congestion window lets go.
+    /// Bytes of new data that the congestion window permits.
     fn cwnd_room(&self, cwnd: u64, in_flight: u64, flight_size: u64) -> u64 {
         let duplicates = self.snd.episode.dup_acks;
-        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.repairing() {
+        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.in_recovery() {
             (cwnd, in_flight)
         } else if !self.config.limited_transmit {
             (cwnd, flight_size)
         } else if !self.sack_ok && self.snd.prr().is_none() {
-            // Without SACK each of the first two duplicates lets one segment go (RFC 3042 §2);
-            // with SACK the pipe shrinks by itself, and PRR says by itself what may go.
+            // Without SACK each of the first two duplicates permits one segment (RFC 3042 §2). With
+            // SACK the pipe shrinks, and PRR computes its own limit.
             (cwnd + u64::from(duplicates.min(2)) * u64::from(self.snd.mss), flight_size)
         } else {
             (cwnd, in_flight)
@@ -309,8 +315,8 @@ impl Connection {
         cwnd.saturating_sub(in_flight)
     }
 
-    /// RFC 5681 §4.1: after an RTO without sending, the window is no longer known to fit. True when
-    /// the control was told so.
+    /// RFC 5681 §4.1: after an RTO without sending, the congestion window may no longer fit the
+    /// path. True if the congestion control was notified.
     fn restart_after_idle(&mut self, now: Instant) -> bool {
         if !self.snd.board.is_empty() {
             return false;
@@ -324,7 +330,8 @@ impl Connection {
         restart
     }
 
-    /// The window is (as good as) closed and nothing in flight will tell when it opens.
+    /// Arms the persist timer if the window is (nearly) closed and nothing is in flight to elicit
+    /// an ACK.
     fn arm_persist(&mut self, now: Instant, sending: bool) {
         let stuck = !sending
             && self.snd.board.is_empty()
@@ -337,7 +344,7 @@ impl Connection {
         }
     }
 
-    /// The persist timer fired: what the window takes, however little, else one byte beyond it.
+    /// The persist timer fired: sends as many bytes as fit the window, or one byte beyond it.
     #[cold]
     #[inline(never)]
     fn plan_window_probe(&self) -> Plan {
@@ -360,7 +367,7 @@ impl Connection {
         let start = self.snd.nxt;
         let end = start + len;
         let last = end == self.snd.write_seq;
-        // A FIN alone is no data packet (RFC 3168 §6.1.4).
+        // A FIN alone is not a data packet (RFC 3168 §6.1.4).
         let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
         self.put_header(now, self.snd.seq(start), class, out);
         let header = &mut out.header;
@@ -380,7 +387,7 @@ impl Connection {
         }
         let delivered_at = self.snd.delivered_at;
         if self.snd.board.is_empty() {
-            // A new flight: the rate is measured from its first segment.
+            // A new flight: the delivery rate is measured from its first segment.
             self.snd.delivered_at = now;
         }
         if segments > 1 {
@@ -391,7 +398,7 @@ impl Connection {
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
-        if self.snd.episode.dup_acks > 0 && !self.snd.episode.repairing() {
+        if self.snd.episode.dup_acks > 0 && !self.snd.episode.in_recovery() {
             cold_path();
             self.snd.limited_transmit_bytes += len;
         }
@@ -399,12 +406,12 @@ impl Connection {
         self.snd.window_probes = 0;
         self.sent_data(now, len as u32);
         if self.snd.recovery_ext.is_some() {
-            self.restart_loss_probe(now, true);
+            self.rearm_loss_probe(now, true);
         }
         self.complete(start..end, segments, out);
     }
 
-    /// One more segment of new data is in flight.
+    /// Adds one segment of new data to the scoreboard.
     fn note_sent(
         &mut self,
         now: Instant,
@@ -416,12 +423,12 @@ impl Connection {
         self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
-            self.snd.board.doubt_last();
+            self.snd.board.mark_ambiguous();
         }
         self.counters.data_segs_out += 1;
     }
 
-    /// The segments from SND.NXT up to `end` are in flight, which segmentation offload makes of one.
+    /// Adds the segments from SND.NXT to `end`, cut by segmentation offload from one send.
     #[inline(never)]
     fn note_burst(&mut self, now: Instant, end: u64, fin: bool, delivered_at: Instant) {
         let (mss, last) = (u64::from(self.snd.mss), end == self.snd.write_seq);
@@ -438,7 +445,7 @@ impl Connection {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
+    pub(crate) fn retransmission(&mut self, now: Instant, sent: &TxSegment) -> Transmit {
         let payload_end = sent.end().min(self.snd.write_seq);
         let len = payload_end.saturating_sub(sent.start);
         let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);
@@ -460,12 +467,12 @@ impl Connection {
         self.transmit(header, sent.start..payload_end, 1)
     }
 
-    /// One byte of new data beyond the window (RFC 9293 §3.8.6.1). SND.NXT stays: the byte counts as
-    /// sent only if the peer takes it.
+    /// One byte of new data beyond the window (RFC 9293 §3.8.6.1). SND.NXT is unchanged: the byte
+    /// counts as sent only if the peer accepts it.
     ///
-    /// With nothing but a FIN to send the probe is empty and repeats the last sequence number, which
-    /// asks for an ACK too (as in Linux). A FIN sent into the closed window would be refused, and then
-    /// wait for the retransmission timer although the window has opened.
+    /// If only a FIN is left to send, the probe is empty and repeats the last sequence number,
+    /// which also elicits an ACK (as in Linux). The peer would reject a FIN sent into the closed
+    /// window, and the FIN would wait for the retransmission timer after the window had opened.
     #[cold]
     #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Transmit {
@@ -482,8 +489,8 @@ impl Connection {
         self.transmit(header, start..end, 1)
     }
 
-    /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
-    #[expect(clippy::inline_always, reason = "every data segment comes this way")]
+    /// Data was sent: starts the retransmission timer (RFC 6298 §5.1) and advances the pacer.
+    #[expect(clippy::inline_always, reason = "every data segment takes this path")]
     #[inline(always)]
     fn sent_data(&mut self, now: Instant, payload: u32) {
         self.snd.last_sent_at = Some(now);

@@ -1,11 +1,11 @@
-//! Pacing: when data that the window lets go really goes (switch `pacing`).
+//! Pacing: departure times of data that the window permits (switch `pacing`).
 //!
-//! Contract: each data segment, new or sent again, moves the time at which the next one may leave by
-//! its own length at the pacing rate. Nothing is saved up: after a pause one segment goes at once, and
-//! the next waits. Probes, acknowledgements, SYN and RST are never held, and with `pacing = "off"`, or
-//! without a rate, nothing is.
+//! Contract: each data segment, new or retransmitted, delays the next one by its own length at the
+//! pacing rate. No credit accumulates: after a pause one segment leaves at once and the next waits.
+//! Probes, ACKs, SYN and RST are never delayed. With `pacing = "off"`, or without a rate, nothing
+//! is.
 //!
-//! A driver may hold data back as well ([`Connection::hold_data_until`]); that goes without a rate.
+//! A driver may also hold data back ([`Connection::hold_data_until`]); this needs no rate.
 //!
 //! The rate counts IP packets: payload and headers.
 
@@ -16,15 +16,15 @@ use crate::config::PacingRule;
 use crate::connection::Connection;
 use crate::sender::{LimitedBy, SendQuota};
 
-/// Windows per round trip, in percent, while slow start is far from its end: the window may double
-/// within a round trip, and pacing must not stop it (Linux `tcp_pacing_ss_ratio`).
+/// Pacing rate in percent of one window per round trip, early in slow start. The window may double
+/// within a round trip, and pacing must not prevent it (Linux `tcp_pacing_ss_ratio`).
 const PACING_SS_RATIO: u64 = 200;
-/// The same later: a little more than the window, so that pacing alone never limits
+/// Pacing rate in percent after that: slightly above the window, so that pacing alone never limits
 /// (`tcp_pacing_ca_ratio`).
 const PACING_CA_RATIO: u64 = 120;
 
 impl Connection {
-    /// The rate at which data leaves, where it is spaced.
+    /// The pacing rate, if data is paced.
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         let stated = || self.cc.as_ref().and_then(|c| c.pacing_rate());
         match self.config.pacing {
@@ -34,7 +34,7 @@ impl Connection {
         }
     }
 
-    /// So many windows per smoothed round trip; none before the first sample.
+    /// The pacing rate from the window and SRTT; none before the first sample.
     fn window_rate(&self) -> Option<Rate> {
         let (cc, srtt) = (self.cc.as_ref()?, self.rtt.srtt()?);
         let cwnd = cc.cwnd();
@@ -42,7 +42,7 @@ impl Connection {
         per_round_trip(cwnd.max(self.snd.board.pipe()), percent, srtt.as_ps())
     }
 
-    /// There is something to send, and its time has not come.
+    /// True if pacing delays the data to be sent; records the limit.
     pub(crate) fn pacing_defers(&mut self, now: Instant) -> bool {
         let early = now < self.snd.pace_at;
         self.snd.tsq_throttled &= early;
@@ -55,22 +55,22 @@ impl Connection {
         waits
     }
 
-    /// No data, new or to be sent again, leaves before `at`: for a driver whose own queue has enough of this
-    /// connection (Linux: TCP small queues). Meanwhile the congestion window does not grow, as it is not what
-    /// limits. Acknowledgements, probes, SYN and RST are not held. [`Self::poll_timeout`] says when to ask again. A
-    /// later time, of pacing or of a hold before, stays.
+    /// Holds data, new and retransmitted, until `at`, for a driver whose own queue holds enough of
+    /// this connection (Linux: TCP small queues). Meanwhile the congestion window does not grow, as
+    /// it is not the limit. ACKs, probes, SYN and RST are not held. [`Self::poll_timeout`] returns
+    /// the time to poll again. A later time, from pacing or an earlier hold, is kept.
     pub fn hold_data_until(&mut self, at: Instant) {
         self.snd.tsq_throttled = true;
         self.snd.pace_at = self.snd.pace_at.max(at);
         self.snd.quota = SendQuota::UNKNOWN;
     }
 
-    /// A paced sender waits although it may send.
+    /// Pacing delays a sender that may otherwise send.
     pub(crate) const fn pacing_blocks(&self) -> bool {
         self.snd.pacing_blocked
     }
 
-    /// Data left: the next may leave when this has had its time.
+    /// Data was sent: computes the departure time of the next segment.
     #[inline(never)]
     pub(crate) fn advance_pacer(&mut self, now: Instant, payload: u32) {
         if let Some(rate) = self.pacing_rate() {

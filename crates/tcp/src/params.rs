@@ -1,4 +1,4 @@
-//! Parameters that belong to one registered file (a congestion control, a policy, a decoder).
+//! Parameters of one registered file (a congestion control, a policy, a decoder).
 
 use alloc::vec::Vec;
 
@@ -6,18 +6,18 @@ use lowtide_units::Duration;
 
 use crate::value::{Value, ValueKind};
 
-/// One parameter as its file declares it.
+/// Declaration of one parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// Name in kebab case; people write `owner.name`, as in `dctcp.shift-g`.
+    /// Name in kebab case; users type `owner.name`, as in `dctcp.shift-g`.
     pub name: &'static str,
-    /// What values it takes.
+    /// Accepted values.
     pub kind: ValueKind,
-    /// The default, as people would write it.
+    /// The default, as users would type it.
     pub default: &'static str,
     /// One sentence with the unit.
     pub doc: &'static str,
-    /// Where the default comes from (`RFC 8257 §3.3`).
+    /// Source of the default (`RFC 8257 §3.3`).
     pub source: &'static str,
 }
 
@@ -26,18 +26,18 @@ pub struct Param {
 pub struct Params(Vec<(&'static str, &'static str, Value)>);
 
 impl Params {
-    /// Nothing set: every parameter has its default.
+    /// No parameter set: all have their defaults.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
-    /// Sets `owner.name`, replacing what was there.
+    /// Sets `owner.name`, replacing an earlier value.
     pub fn set(&mut self, owner: &'static str, name: &'static str, value: Value) {
         match self.0.iter_mut().find(|(o, n, _)| *o == owner && *n == name) {
             Some(slot) => slot.2 = value,
             None => self.0.push((owner, name, value)),
         }
     }
-    /// What was set for `owner.name`.
+    /// The value set for `owner.name`.
     pub fn get(&self, owner: &str, name: &str) -> Option<&Value> {
         self.0.iter().find(|(o, n, _)| *o == owner && *n == name).map(|(_, _, v)| v)
     }
@@ -48,7 +48,7 @@ impl Params {
             _ => default,
         }
     }
-    /// The time set for `owner.name`, or `default`.
+    /// The duration set for `owner.name`, or `default`.
     pub fn duration(&self, owner: &str, name: &str, default: Duration) -> Duration {
         match self.get(owner, name) {
             Some(Value::Duration(d)) => *d,

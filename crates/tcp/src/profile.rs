@@ -1,10 +1,10 @@
-//! Profiles: complete settings of a known stack or of the standards, each value with its source.
+//! Profiles: complete settings of a known stack or of the standards, with the source of each value.
 //!
-//! Contract: a profile is data, a list of switches as people write them. `rfc` is
-//! [`Config::default`] with the sources of its values; `linux` is what a Linux machine does as it
-//! comes, as far as the switches can say it. The others are the DCTCP family: each has DCTCP on, with
-//! the switches in which papers and stacks differ. A scheme over a profile replaces what it states, so
-//! they need none; Linux's DCTCP is `linux` with the scheme `dctcp`.
+//! Contract: a profile is data, a list of switches in the syntax of scenario files. `rfc` is
+//! [`Config::default`] with the sources of its values. `linux` is an unmodified Linux host, as far
+//! as the switches can express it. The others are the DCTCP family: DCTCP is on, and they differ in
+//! the switches in which papers and stacks differ. A scheme on top of a profile replaces the
+//! switches that it sets, so Linux's DCTCP needs no profile: it is `linux` with the scheme `dctcp`.
 
 mod freebsd;
 mod linux;
@@ -26,20 +26,20 @@ use crate::switches::{self, SwitchError};
 pub struct Assignment {
     /// Name of the switch or parameter.
     pub switch: &'static str,
-    /// The value as people write it.
+    /// The value in the syntax of scenario files.
     pub value: &'static str,
-    /// Why this value (`RFC 6298 §2.4`, `Linux TCP_RTO_MIN`).
+    /// Source of this value (`RFC 6298 §2.4`, `Linux TCP_RTO_MIN`).
     pub source: &'static str,
 }
 
 /// A named list of switches.
 #[derive(Debug)]
 pub struct Profile {
-    /// Name as people write it.
+    /// The name in scenario files.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// What differs from [`Config::default`], or what is worth a source.
+    /// The switches that differ from [`Config::default`] or whose source is stated.
     pub settings: &'static [Assignment],
 }
 
@@ -58,23 +58,23 @@ const fn set(switch: &'static str, value: &'static str, source: &'static str) ->
     Assignment { switch, value, source }
 }
 
-/// The profile of that name.
+/// Finds a profile by name.
 pub fn find_profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().copied().find(|p| p.name == name)
 }
 
 impl Profile {
-    /// The whole configuration.
+    /// Returns the complete configuration.
     pub fn config(&self) -> Result<Config, SwitchError> {
         let mut config = Config::default();
         self.apply(&mut config)?;
         Ok(config)
     }
-    /// Sets what this profile states; the rest of `config` stays.
+    /// Sets the switches of this profile; the rest of `config` is unchanged.
     pub fn apply(&self, config: &mut Config) -> Result<(), SwitchError> {
         apply(self.settings, config)
     }
-    /// Where this profile's value of `switch` comes from, if it states one.
+    /// Returns the source of this profile's value of `switch`, if it sets one.
     pub fn source(&self, switch: &str) -> Option<&'static str> {
         self.settings.iter().find(|a| a.switch == switch).map(|a| a.source)
     }
@@ -90,15 +90,15 @@ pub(crate) fn apply(settings: &[Assignment], config: &mut Config) -> Result<(), 
 pub struct DiffRow {
     /// Name of the switch or parameter.
     pub switch: String,
-    /// The first one's value.
+    /// The value in the first configuration.
     pub a: String,
-    /// The second one's value.
+    /// The value in the second configuration.
     pub b: String,
 }
 
-/// Every setting in which `a` and `b` differ, in the order of [`switches::all`].
+/// Returns every setting in which `a` and `b` differ, in the order of [`switches::all`].
 ///
-/// A parameter counts as its default where it was not set. [`Profile::source`] gives the reasons.
+/// A parameter that was not set counts as its default. [`Profile::source`] gives the reasons.
 pub fn diff(a: &Config, b: &Config) -> Vec<DiffRow> {
     use alloc::string::ToString;
     switches::all()

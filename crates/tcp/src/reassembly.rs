@@ -1,50 +1,51 @@
-//! Reassembly: which byte ranges have arrived, in order and beyond (RFC 9293 §3.10.7.4, RFC 2018).
+//! Reassembly: the byte ranges that have arrived, in order and beyond (RFC 9293 §3.10.7.4, RFC
+//! 2018).
 //!
-//! Ranges of offsets only, no bytes. The number of ranges is bounded by the window and, against an
-//! adversary that sends every second byte, by [`MAX_RANGES`].
+//! Holds ranges of offsets, no bytes. The window bounds the number of ranges; [`MAX_RANGES`] bounds
+//! it against an adversary that sends every second byte.
 
 use alloc::vec::Vec;
 
-/// Most separate ranges kept; further ones are dropped as if they had not arrived.
+/// Maximum number of ranges; a segment that needs another is dropped as if it had not arrived.
 pub(crate) const MAX_RANGES: usize = 1024;
 
-/// Ranges that are found in one look over all of them: more than a SACK option has room for.
-const AT_ONCE: usize = 6;
+/// Ranges found in one scan over all of them: more than a SACK option has room for.
+const BLOCKS_PER_SCAN: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Held {
     start: u64,
     end: u64,
-    /// Greater means touched later: SACK reports the latest first (RFC 2018 §4).
+    /// Logical time of the last update: SACK reports the latest range first (RFC 2018 §4).
     touched: u64,
 }
 
-/// What became of an arriving range.
+/// Result of inserting a range.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one arrival")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Placed {
-    /// It moved the in-order edge.
+pub(crate) struct InsertOutcome {
+    /// It advanced the in-order edge.
     pub(crate) advanced: bool,
-    /// It filled a gap, all or part of one, below data already held.
+    /// It filled a gap or part of one, below data already held.
     pub(crate) filled: bool,
-    /// All of it was there before.
+    /// All of it was held before.
     pub(crate) duplicate: bool,
-    /// It was refused for want of room for another range.
+    /// It was rejected because there is no room for another range.
     pub(crate) refused: bool,
 }
 
-/// Arrived ranges.
+/// The ranges that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     held: Vec<Held>,
     clock: u64,
-    /// Ranges that were looked at to find the latest.
+    /// Ranges visited to find the latest.
     #[cfg(test)]
-    looked: core::cell::Cell<usize>,
+    scanned: core::cell::Cell<usize>,
 }
 
 impl Reassembly {
-    /// Bytes held outside of this struct.
+    /// Heap memory, bytes.
     pub(crate) const fn heap(&self) -> usize {
         self.held.capacity() * size_of::<Held>()
     }
@@ -53,17 +54,18 @@ impl Reassembly {
         !self.held.is_empty()
     }
 
-    /// `[start, end)` arrived with `start >= *edge`; moves the in-order `edge` as far as it goes.
-    pub(crate) fn insert(&mut self, edge: &mut u64, start: u64, end: u64) -> Placed {
+    /// Adds `[start, end)`, with `start >= *edge`, and advances the in-order `edge` as far as
+    /// possible.
+    pub(crate) fn insert(&mut self, edge: &mut u64, start: u64, end: u64) -> InsertOutcome {
         let mut placed =
-            Placed { advanced: false, filled: false, duplicate: false, refused: false };
+            InsertOutcome { advanced: false, filled: false, duplicate: false, refused: false };
         self.clock += 1;
         if start == *edge && self.held.is_empty() {
             *edge = end;
             placed.advanced = true;
             return placed;
         }
-        // Those that touch or overlap [start, end) are folded into one.
+        // Ranges that touch or overlap [start, end) are merged.
         let first = self.held.partition_point(|h| h.end < start);
         let last = self.held.partition_point(|h| h.start <= end);
         let overlapped = self.held.get(first..last).unwrap_or(&[]);
@@ -92,52 +94,52 @@ impl Reassembly {
         placed
     }
 
-    /// The first part of `[start, end)` that is held, when there is one.
+    /// Returns the first part of `[start, end)` that is held.
     pub(crate) fn first_held(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let first = self.held.partition_point(|h| h.end <= start);
         let part = self.held.get(first).map(|h| (h.start.max(start), h.end.min(end)));
         part.filter(|(from, to)| from < to)
     }
 
-    /// The range that holds `offset`, when there is one.
+    /// Returns the range that contains `offset`.
     pub(crate) fn covering(&self, offset: u64) -> Option<(u64, u64)> {
         let first = self.held.partition_point(|h| h.end <= offset);
         self.held.get(first).filter(|h| h.start <= offset).map(|h| (h.start, h.end))
     }
 
-    /// Up to `room` ranges beyond the edge, the one touched last first. Every range is looked at once
-    /// for each [`AT_ONCE`] of them.
+    /// Passes up to `room` ranges beyond the edge to `take`, the latest first. Visits every range
+    /// once per [`BLOCKS_PER_SCAN`] of them.
     pub(crate) fn blocks(&self, room: usize, mut take: impl FnMut(u64, u64)) {
         let (mut below, mut left) = (u64::MAX, room);
         while left > 0 {
-            // The latest so far, the latest first; a place that is not in use was touched at zero.
-            let mut latest = [Held { start: 0, end: 0, touched: 0 }; AT_ONCE];
-            let most = left.min(AT_ONCE);
+            // The latest ranges so far, latest first; an unused slot has `touched` 0.
+            let mut latest = [Held { start: 0, end: 0, touched: 0 }; BLOCKS_PER_SCAN];
+            let limit = left.min(BLOCKS_PER_SCAN);
             for held in self.held.iter().filter(|h| h.touched < below) {
                 #[cfg(test)]
-                self.looked.set(self.looked.get() + 1);
+                self.scanned.set(self.scanned.get() + 1);
                 let place = latest.partition_point(|l| l.touched > held.touched);
-                if let Some(last) = latest.last_mut().filter(|_| place < AT_ONCE) {
+                if let Some(last) = latest.last_mut().filter(|_| place < BLOCKS_PER_SCAN) {
                     *last = *held;
                     latest[place..].rotate_right(1);
                 }
             }
-            let found = latest.iter().take(most).take_while(|h| h.touched > 0);
+            let found = latest.iter().take(limit).take_while(|h| h.touched > 0);
             let mut n = 0;
             for held in found {
                 take(held.start, held.end);
                 (below, n) = (held.touched, n + 1);
             }
-            left = if n < most { 0 } else { left - n };
+            left = if n < limit { 0 } else { left - n };
         }
     }
 
-    /// Forgets every range.
+    /// Discards all ranges.
     pub(crate) fn clear(&mut self) {
         self.held = Vec::new();
     }
 
-    /// The highest offset held, plus one.
+    /// One past the highest offset held.
     pub(crate) fn top(&self) -> Option<u64> {
         self.held.last().map(|h| h.end)
     }
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_comb_is_bounded() {
+    fn a_hostile_comb_of_ranges_is_bounded() {
         let mut edge = 0;
         let mut r = Reassembly::default();
         for i in 0..5_000_u64 {
@@ -174,7 +176,7 @@ mod tests {
         assert!(r.held.len() <= MAX_RANGES);
         assert_eq!(
             r.insert(&mut edge, 0, 20_000),
-            Placed { advanced: true, filled: true, duplicate: false, refused: false }
+            InsertOutcome { advanced: true, filled: true, duplicate: false, refused: false }
         );
         assert_eq!(edge, 20_000);
         assert!(!r.has_gap());
@@ -185,9 +187,9 @@ mod tests {
         let (mut edge, mut r) = (0, Reassembly::default());
         for i in 0..20_000_u64 {
             r.insert(&mut edge, 1 + 2 * (i * 7919 % 20_000), 2 + 2 * (i * 7919 % 20_000));
-            let before = r.looked.get();
+            let before = r.scanned.get();
             r.blocks(4, |_, _| ());
-            assert!(r.looked.get() - before <= MAX_RANGES, "each range once per ACK");
+            assert!(r.scanned.get() - before <= MAX_RANGES, "each range once per ACK");
             assert!(r.heap() <= 2 * MAX_RANGES * size_of::<Held>(), "{} bytes", r.heap());
         }
         r.clear();
@@ -195,7 +197,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map of single bytes.
+        /// Compares with a map of single bytes.
         #[test]
         fn agrees_with_a_byte_map(pieces in prop::collection::vec((0_u64..200, 1_u64..40), 1..60)) {
             let mut map = vec![false; 300];

@@ -1,15 +1,14 @@
-//! What other crates add to a registry of this one.
+//! Entries that other crates add to a registry of this one.
 //!
-//! Contract: a list that only grows, in the order in which things were added, to be filled before
-//! anything runs. It is the one thing here that a process has and not a connection; nothing reads it
-//! on the path of a packet.
+//! Contract: an append-only list in order of registration, filled before anything runs. It is the
+//! only state per process instead of per connection; the packet path does not read it.
 
 use alloc::boxed::Box;
 use core::fmt;
 
 use once_cell::race::OnceBox;
 
-/// The name belongs to something that is registered already.
+/// The name is already registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NameTaken(pub &'static str);
 
@@ -21,7 +20,7 @@ impl fmt::Display for NameTaken {
 
 impl core::error::Error for NameTaken {}
 
-/// The added entries of one registry: the rest of a list, from one end on.
+/// Append-only list of the entries added to one registry.
 pub(crate) struct AppendList<T: 'static>(OnceBox<Node<T>>);
 
 struct Node<T: 'static> {
@@ -30,12 +29,12 @@ struct Node<T: 'static> {
 }
 
 impl<T> AppendList<T> {
-    /// Nothing was added.
+    /// An empty list.
     pub(crate) const fn new() -> Self {
         Self(OnceBox::new())
     }
 
-    /// What was added, first things first.
+    /// The added entries in order of registration.
     pub(crate) fn iter(&'static self) -> impl Iterator<Item = &'static T> {
         let mut at = self;
         core::iter::from_fn(move || {
@@ -66,7 +65,7 @@ impl<T> AppendList<T> {
             } else if at.0.set(Box::new(Node { entry, next: Self::new() })).is_ok() {
                 return Ok(());
             }
-            // Else another thread was faster: look at what it has added.
+            // Another thread appended first: continue from its entry.
         }
     }
 }

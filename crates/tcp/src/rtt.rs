@@ -1,20 +1,20 @@
 //! Round-trip estimation and the retransmission timeout (RFC 6298).
 //!
-//! Does not time anything: it turns samples into a timeout. Karn's rule is the caller's (no sample
-//! from a retransmitted segment without timestamps).
+//! Contract: it converts samples into a timeout and measures nothing. Karn's rule is the caller's
+//! task (no sample from a retransmitted segment without timestamps).
 
 use lowtide_units::{Duration, Instant};
 
 use crate::config::{Config, RtoMinApplies};
 
-/// SRTT, RTTVAR and the timeout made of them.
+/// SRTT, RTTVAR and the timeout computed from them.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
     min: Duration,
     base_rto: Duration,
-    /// The base is a whole number of ticks.
+    /// The base RTO is a whole number of ticks.
     base_is_whole_ticks: bool,
     backoff: u32,
     rto_max: Duration,
@@ -33,7 +33,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one sample R (RFC 6298 §2.2, §2.3) and ends any backoff.
+    /// Adds one sample R (RFC 6298 §2.2, §2.3) and resets the backoff.
     pub(crate) fn sample(&mut self, config: &Config, r: Duration) {
         let (tick, floor) = (config.rto_granularity, config.rto_min);
         self.min = self.min.min(r);
@@ -56,7 +56,7 @@ impl RttEstimator {
             RtoMinApplies::Timeout => (srtt + variance).max(floor),
             RtoMinApplies::Variance => srtt + variance.max(floor),
         };
-        // Mostly the tick is that of the sample before, and there is nothing to divide.
+        // Usually the tick is that of the last sample, so the division is skipped.
         let same = timeout <= self.base_rto && self.base_rto - timeout < tick;
         if !(same && self.base_is_whole_ticks) {
             let ticks = timeout.round_up_to(tick);
@@ -71,16 +71,16 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// An ACK of new data ended the backoff although it gave no sample.
+    /// Resets the backoff at an ACK of new data without a sample.
     ///
-    /// RFC 6298 leaves this open (it waits for a sample, Karn's second half); Linux and FreeBSD reset
-    /// at the first new ACK, and so does this.
+    /// RFC 6298 leaves this open (Karn's algorithm waits for a sample); Linux and FreeBSD reset at
+    /// the first new ACK, and so does this code.
     pub(crate) const fn reset_backoff(&mut self) {
         self.backoff = 0;
     }
 
-    /// The SYN was retransmitted, so there is no sample from the handshake: start data with at
-    /// least 3 s (RFC 6298 §5.7), when the configured initial timeout is the standard one.
+    /// The SYN was retransmitted, so the handshake gave no sample. Data starts with at least 3 s
+    /// (RFC 6298 §5.7) if the configured initial timeout is the standard one.
     pub(crate) fn syn_was_retransmitted(&mut self, config: &Config) {
         self.backoff = 0;
         if self.srtt.is_none() && config.rto_initial >= Duration::from_secs(1) {
@@ -89,7 +89,7 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout, backoff included.
+    /// The timeout, including backoff.
     #[inline]
     pub(crate) fn rto(&self) -> Duration {
         if self.backoff == 0 {
@@ -99,14 +99,14 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout without its backoff, doubled that often: window probes back off by themselves
-    /// (RFC 9293 §3.8.6.1), a closed window is no congestion.
+    /// The timeout doubled `times` times, without its own backoff. Window probes have a separate
+    /// backoff (RFC 9293 §3.8.6.1): a closed window is no congestion.
     pub(crate) fn rto_backed_off(&self, times: u32) -> Duration {
         let factor = 1_u64.checked_shl(times).unwrap_or(u64::MAX);
         (self.base_rto * factor).min(self.rto_max)
     }
 
-    /// SRTT as a host shows it whose clock has such a tick: whole ticks, rounded down, one at least.
+    /// SRTT as a host with this clock tick reports it: whole ticks, rounded down, at least one.
     pub(crate) fn srtt_quantised(&self, tick: Duration) -> Option<Duration> {
         self.srtt.map(|srtt| round_to_ticks(srtt, tick))
     }
@@ -119,14 +119,14 @@ impl RttEstimator {
         self.rttvar
     }
 
-    /// The least sample so far.
+    /// The minimum sample so far.
     pub(crate) fn min(&self) -> Option<Duration> {
         self.srtt.map(|_| self.min)
     }
 }
 
-/// The time from `sent` to `now` as a clock of that tick has it: the ticks between, one at least, which
-/// is the least that such a host can express (ODCTCP §6.2). Zero is a clock that has no tick.
+/// Time from `sent` to `now` in ticks of the clock, at least one, which is the minimum that such a
+/// host can express (ODCTCP §6.2). `tick` zero: no quantisation.
 #[inline]
 pub(crate) fn elapsed_ticks(sent: Instant, now: Instant, tick: Duration) -> Duration {
     if tick == Duration::ZERO {
@@ -136,7 +136,7 @@ pub(crate) fn elapsed_ticks(sent: Instant, now: Instant, tick: Duration) -> Dura
     tick * ticks.max(1)
 }
 
-/// A time in whole ticks, rounded down, one at least.
+/// A time in whole ticks, rounded down, at least one.
 pub(crate) fn round_to_ticks(time: Duration, tick: Duration) -> Duration {
     match time.as_ps().checked_div(tick.as_ps()) {
         None => time,
@@ -148,7 +148,7 @@ pub(crate) fn round_to_ticks(time: Duration, tick: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    /// An estimator and its settings.
+    /// An estimator and its configuration.
     struct Estimator(RttEstimator, Config);
 
     impl Estimator {

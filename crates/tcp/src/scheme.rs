@@ -1,9 +1,9 @@
-//! Schemes: what people compare (`sack`, `ecn`, `dctcp`), as bundles of switches over a profile.
+//! Schemes under comparison (`sack`, `ecn`, `dctcp`), as bundles of switches over a profile.
 //!
-//! Contract: a scheme is data and overrides whatever profile it is laid over, so that two schemes
-//! differ in the same switches whichever profile lies beneath. It states every switch of which the
-//! outcome of the comparison depends by definition, and no other: how losses are found and how the
-//! window comes down are the profile's, the same for all. One-sided DCTCP is three schemes, because its
+//! Contract: a scheme is data and overrides any profile, so two schemes differ in the same switches
+//! over every profile. It sets every switch on which the comparison depends by definition, and no
+//! other: loss detection and window reduction are the profile's and equal for all. One-sided DCTCP
+//! is three schemes, because its halves run on different hosts.
 //! halves go to different hosts.
 
 use crate::config::Config;
@@ -13,7 +13,7 @@ use crate::switches::SwitchError;
 /// A named bundle of switches.
 #[derive(Debug)]
 pub struct Scheme {
-    /// Name as people write it.
+    /// Name as users type it.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
@@ -21,7 +21,7 @@ pub struct Scheme {
     pub settings: &'static [Assignment],
 }
 
-/// Every scheme, by name.
+/// All schemes, sorted by name.
 pub static SCHEMES: &[Scheme] = &[
     Scheme {
         name: "accecn",
@@ -211,12 +211,12 @@ const fn set(switch: &'static str, value: &'static str, source: &'static str) ->
     Assignment { switch, value, source }
 }
 
-/// The scheme of that name.
+/// Finds a scheme by its name.
 pub fn find_scheme(name: &str) -> Option<&'static Scheme> {
     SCHEMES.iter().find(|s| s.name == name)
 }
 
-/// Lays `scheme` over `config`.
+/// Applies `scheme` over `config`.
 pub fn apply(scheme: &Scheme, config: &mut Config) -> Result<(), SwitchError> {
     apply_all(scheme.settings, config)
 }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheme_is_what_its_name_says() {
+    fn each_scheme_sets_the_switches_of_its_name() {
         let config = |name| {
             let mut config = Config::default();
             apply(find_scheme(name).unwrap(), &mut config).unwrap();
@@ -282,7 +282,7 @@ mod tests {
             assert_eq!((c.cc, c.feedback, c.cwr), ("dctcp", "one-sided", CwrRule::AfterReduction));
         }
         assert_eq!((sender.ack, both.ack), ("rfc3168", "odctcp"));
-        // Each half leaves the other direction as it was.
+        // Each half leaves the other direction unchanged.
         assert_eq!(receiver, Config { ack: "odctcp", ..ecn });
         let (accecn, modern) = (config("accecn"), config("dctcp-accecn"));
         assert_eq!(
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_receiver_of_every_scheme_can_serve_its_sender() {
+    fn the_receiver_of_every_scheme_fits_its_sender() {
         for scheme in SCHEMES {
             let mut config = Config::default();
             apply(scheme, &mut config).unwrap();

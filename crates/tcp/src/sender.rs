@@ -1,4 +1,4 @@
-//! The sending half's state: SND.UNA, SND.NXT, the peer's window, what is in flight, and what limits.
+//! Send state: SND.UNA, SND.NXT, the peer's window, data in flight and the send limit.
 
 use alloc::boxed::Box;
 
@@ -8,36 +8,37 @@ use lowtide_wire::SeqNum;
 use crate::config::{Config, RecoveryRule, Reduction};
 use crate::recovery::{Eifel, Episode, Prr, Rack, Scoreboard, Tlp};
 
-/// What kept the sender from sending more when it last tried.
+/// Reason why the sender stopped at its last attempt to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LimitedBy {
     /// No more data from the application.
     Application,
-    /// The congestion window (or its pacing).
+    /// The congestion window, or pacing.
     Cwnd,
     /// The peer's window.
     ReceiveWindow,
     /// The send buffer.
     SendBuffer,
-    /// The host's own queue has enough of this connection ([`crate::Connection::hold_data_until`]).
+    /// The host's own queue holds enough data of this connection
+    /// ([`crate::Connection::hold_data_until`]).
     HostQueue,
 }
 
-/// Bytes of the send buffer that a segment in flight takes at least, however short it is. Its entry in the
-/// scoreboard takes memory and time that the peer would else decide by its MSS (CVE-2019-11478,
-/// CVE-2019-11479). Deviation: the RFCs count bytes of data only; Linux charges a whole socket buffer.
+/// Minimum bytes of the send buffer that a segment in flight occupies. Without it, a peer with a
+/// small MSS could force many scoreboard entries (CVE-2019-11478, CVE-2019-11479). Deviation: the
+/// RFCs count bytes of data only; Linux charges a whole socket buffer.
 const SEGMENT_COST: u64 = 512;
-/// Short segments that may be in flight however small the send buffer is.
+/// Short segments that may be in flight even with a small send buffer.
 const MIN_SEGMENTS: u64 = 1024;
 
-/// What PRR, RACK and tail loss probes keep; no burden for connections without them.
+/// State of PRR, RACK and tail loss probes, allocated only if one of them is enabled.
 #[derive(Clone, Debug)]
 pub(crate) struct RecoveryExt {
-    /// The window comes down by PRR at present.
+    /// The reduction by PRR in progress.
     pub(crate) prr: Option<Prr>,
     pub(crate) rack: Rack,
     pub(crate) tlp: Tlp,
-    /// When the last loss was answered, by fast recovery or by a timeout.
+    /// Time of the last loss reaction, by fast recovery or by a timeout.
     pub(crate) last_reaction_at: Instant,
 }
 
@@ -57,36 +58,38 @@ impl RecoveryExt {
     }
 }
 
-/// What the last look at data and windows left for the segments after the one that it let go: it holds until
-/// something arrives, a timer fires, or the application says something.
+/// Data and congestion window left after the last send decision. Valid until a segment arrives, a
+/// timer fires or the application calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendQuota {
-    /// Bytes that are there to be sent and fit the peer's window, but for the last one.
+    /// Unsent bytes that fit the peer's window, less one: the last byte is excluded.
     data: u32,
-    /// Bytes that the congestion window has room for.
+    /// Bytes left in the congestion window.
     room: u32,
-    /// No pacer spaces them.
+    /// Sending is not paced.
     pub(crate) unpaced: bool,
 }
 
-/// What is ahead.
+/// Result of [`SendQuota::check`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum QuotaCheck {
-    /// A full segment, and not the last one.
+    /// A full segment may be sent, and more data follows it.
     FullSegment,
-    /// Nothing, for want of congestion window.
+    /// The congestion window has no room for a segment.
     CwndLimited,
-    /// It must be looked at.
+    /// The quota does not decide; the full checks must run.
     Unknown,
 }
 
 impl SendQuota {
     pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
 
-    /// A full segment of `mss` goes unpaced, out of so many bytes.
+    /// The quota after one unpaced full segment of `mss` bytes, from `data` unsent bytes and `room`
+    /// bytes of congestion window.
     pub(crate) fn after(mss: u64, data: u64, room: u64) -> Self {
         let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
-        // Where the room is more than can be said, the data must be looked at again before it is used up.
+        // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
+        // again.
         let most = u64::from(u32::MAX);
         Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
     }
@@ -102,7 +105,7 @@ impl SendQuota {
         }
     }
 
-    /// It goes.
+    /// Uses the quota for one full segment.
     #[inline]
     pub(crate) const fn consume(&mut self, mss: u32) {
         self.data -= mss;
@@ -110,16 +113,16 @@ impl SendQuota {
     }
 }
 
-/// Offsets count payload bytes from zero; a FIN counts one.
+/// Send state. Offsets count payload bytes from zero; a FIN counts one.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
-    // In the order of use: what every segment touches stands together, what few do comes last.
+    // Ordered by use: the fields that every segment touches share cache lines; rare ones come last.
     /// SND.UNA.
     pub(crate) una: u64,
     /// SND.NXT: the highest offset ever sent. Retransmission does not move it back.
     pub(crate) nxt: u64,
-    /// How far the application has given data.
+    /// Stream offset up to which the application has written.
     pub(crate) write_seq: u64,
     /// SND.WND, bytes.
     pub(crate) wnd: u64,
@@ -128,7 +131,7 @@ pub(crate) struct Sender {
     pub(crate) isn: SeqNum,
     /// Payload bytes of a full segment.
     pub(crate) mss: u32,
-    /// Bytes that may be unacknowledged or unsent: the send buffer, less where segments are short.
+    /// Limit on unacknowledged plus unsent bytes: the send buffer, or less when segments are short.
     pub(crate) buffer: u64,
     /// SND.WL1 and SND.WL2.
     pub(crate) wl1: SeqNum,
@@ -139,28 +142,28 @@ pub(crate) struct Sender {
     pub(crate) fin_queued: bool,
     pub(crate) fin_sent: bool,
     pub(crate) limited_by: LimitedBy,
-    /// The next transmission ignores the peer's window (persist timer).
+    /// The next transmission ignores the peer's window (persist timer fired).
     pub(crate) window_probe_due: bool,
-    /// The last attempt to send was stopped by the pacer alone.
+    /// Pacing alone stopped the last attempt to send.
     pub(crate) pacing_blocked: bool,
-    /// The driver takes no data before `pace_at`.
+    /// The driver accepts no data before `pace_at`.
     pub(crate) tsq_throttled: bool,
-    /// ECE of the last ACK.
+    /// ECE flag of the last ACK.
     pub(crate) last_ece: bool,
-    /// The application was told that the buffer is full.
+    /// The application was notified that the buffer is full.
     pub(crate) nospace: bool,
-    /// Reports that would lower the path MTU so far.
+    /// ICMP reports so far that would lower the path MTU.
     pub(crate) pmtu_reductions: u8,
     pub(crate) quota: SendQuota,
-    /// One past a window probe's byte, while unanswered.
+    /// One past the byte of an unanswered window probe.
     pub(crate) window_probe_end: Option<u64>,
     pub(crate) board: Scoreboard,
-    /// Where a switch asks for it.
+    /// Present if a switch requires it.
     pub(crate) recovery_ext: Option<Box<RecoveryExt>>,
     pub(crate) episode: Episode,
-    /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
+    /// New data sent by limited transmit in this run of duplicate ACKs; not part of FlightSize.
     pub(crate) limited_transmit_bytes: u64,
-    /// Bytes delivered so far, and when the last of them was.
+    /// Bytes delivered so far, and the time of the last delivery.
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Instant,
     /// End of the current round trip.
@@ -211,21 +214,21 @@ impl Sender {
         }
     }
 
-    /// Short segments that may be in flight. With full ones, which [`Self::buffer`] bounds, there are
-    /// twice as many at most.
+    /// Maximum number of short segments in flight. [`Self::buffer`] bounds full segments to twice
+    /// as many.
     pub(crate) fn max_segments(config: &Config) -> usize {
         let most = config.send_buffer.as_u64().div_ceil(SEGMENT_COST).max(MIN_SEGMENTS);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
-    /// Full segments have `mss` bytes from now on.
+    /// Sets the payload bytes of a full segment to `mss`.
     pub(crate) fn set_mss(&mut self, mss: u32, config: &Config) {
         self.mss = mss;
         let most = Self::max_segments(config) as u64;
         self.buffer = config.send_buffer.as_u64().min(most.saturating_mul(u64::from(mss)));
     }
 
-    /// The reduction by PRR that is under way.
+    /// The reduction by PRR in progress.
     pub(crate) fn prr(&self) -> Option<&Prr> {
         self.recovery_ext.as_ref()?.prr.as_ref()
     }
@@ -234,12 +237,12 @@ impl Sender {
         self.recovery_ext.as_mut()?.prr.as_mut()
     }
 
-    /// The end of a tail loss probe that is not decided yet.
+    /// End of a tail loss probe whose outcome is not yet known.
     pub(crate) fn loss_probe_end(&self) -> Option<u64> {
-        self.recovery_ext.as_ref()?.tlp.end()
+        self.recovery_ext.as_ref()?.tlp.end_seq()
     }
 
-    /// Bytes held outside of this struct.
+    /// Heap bytes held outside this struct.
     pub(crate) fn heap(&self) -> usize {
         self.board.heap() + self.recovery_ext.as_deref().map_or(0, size_of_val)
     }
@@ -254,17 +257,17 @@ impl Sender {
         self.una as i64 + ack.diff(self.seq(self.una)) as i64
     }
 
-    /// New data or a FIN waits to be sent.
+    /// New data or a FIN is waiting to be sent.
     pub(crate) const fn has_unsent(&self) -> bool {
         self.nxt < self.write_seq || (self.fin_queued && !self.fin_sent)
     }
 
-    /// Our FIN was acknowledged.
+    /// Our FIN is acknowledged.
     pub(crate) const fn fin_acked(&self) -> bool {
         self.fin_sent && self.una > self.write_seq
     }
 
-    /// The peer's window field arrived, scaled.
+    /// Stores the peer's scaled window field, with SND.WL1 and SND.WL2.
     pub(crate) fn set_window(&mut self, wnd: u64, seq: SeqNum, ack: SeqNum) {
         self.wnd = wnd;
         self.wl1 = seq;

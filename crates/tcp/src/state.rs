@@ -3,7 +3,7 @@
 /// State of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// SYN sent, nothing heard.
+    /// SYN sent, no answer yet.
     SynSent,
     /// SYN received, SYN-ACK sent.
     SynReceived,
@@ -15,13 +15,13 @@ pub enum State {
     FinWait2,
     /// The peer closed; we may still send.
     CloseWait,
-    /// Both closed at the same time; our FIN is not acknowledged.
+    /// Both closed simultaneously; our FIN is not acknowledged.
     Closing,
-    /// The peer closed first, then we; our FIN is not acknowledged.
+    /// The peer closed first, then we did; our FIN is not acknowledged.
     LastAck,
-    /// Both closed; old segments are waited out.
+    /// Both closed; waits until old segments have expired.
     TimeWait,
-    /// Gone.
+    /// No connection.
     Closed,
 }
 
@@ -34,7 +34,7 @@ impl State {
     pub const fn can_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
-    /// We may still send data (or send it again).
+    /// We may still send data or retransmit it.
     pub const fn can_send(self) -> bool {
         matches!(
             self,

@@ -1,16 +1,16 @@
-//! The timers of one connection: deadlines that are polled, never callbacks.
+//! The timers of one connection: deadlines that are polled, without callbacks.
 
 use lowtide_units::Instant;
 
-/// Deadlines; [`Instant::FAR_FUTURE`] means off. The delayed ACK's is the receiver's, the pacer's is
-/// the sender's.
+/// Deadlines; [`Instant::FAR_FUTURE`] means off. The receiver holds the delayed-ACK deadline, the
+/// sender the pacing deadline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     /// Retransmission, of data or of SYN.
     pub(crate) retransmit: Instant,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     pub(crate) persist: Instant,
-    /// Something was overtaken and may still come (RFC 8985 §6.2).
+    /// Reordering timer: an overtaken segment may still arrive (RFC 8985 §6.2).
     pub(crate) reorder: Instant,
     /// Tail loss probe (RFC 8985 §7.2).
     pub(crate) loss_probe: Instant,

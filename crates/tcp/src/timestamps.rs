@@ -3,10 +3,10 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Timestamps;
 
-/// TS.Recent older than this proves nothing (RFC 7323 §5.5).
+/// Age at which TS.Recent is invalid (RFC 7323 §5.5).
 const STALE: Duration = Duration::from_secs(24 * 24 * 3600);
 
-/// State of the option once both sides agreed on it.
+/// State of the option after negotiation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampState {
     granularity: Duration,
@@ -33,24 +33,25 @@ impl TimestampState {
         Timestamps { value: tick(now, self.granularity, self.base), echo: self.recent }
     }
 
-    /// PAWS: true when the segment is older than one seen before.
+    /// PAWS: true if the segment is older than one received before.
     #[inline]
     pub(crate) fn is_old(&self, now: Instant, value: u32) -> bool {
         value.wrapping_sub(self.recent).cast_signed() < 0
             && now.saturating_since(self.recent_at) < STALE
     }
 
-    /// Strictly newer than the last one seen.
+    /// True if strictly newer than the last value.
     pub(crate) const fn is_newer(&self, value: u32) -> bool {
         value.wrapping_sub(self.recent).cast_signed() > 0
     }
 
-    /// The last one seen.
+    /// True if equal to the last value.
     pub(crate) const fn is_same(&self, value: u32) -> bool {
         value == self.recent
     }
 
-    /// An acceptable segment that starts at or before the last ACK sent (RFC 7323 §4.3 rule 2).
+    /// Updates TS.Recent from an acceptable segment that starts at or before the last ACK sent (RFC
+    /// 7323 §4.3 rule 2).
     #[inline]
     pub(crate) fn update(&mut self, now: Instant, value: u32) {
         if value.wrapping_sub(self.recent).cast_signed() >= 0
@@ -61,8 +62,8 @@ impl TimestampState {
         }
     }
 
-    /// The latest at which something can have been sent that is echoed so; `None` when the echo is
-    /// from the future and says nothing.
+    /// Latest send time of the segment whose TSval is echoed; `None` if the echo is from the future
+    /// and thus invalid.
     pub(crate) fn latest_send_time(&self, now: Instant, echo: u32) -> Option<Instant> {
         let granularity = self.granularity.as_ps().max(1);
         let age = tick(now, self.granularity, self.base).wrapping_sub(echo);
@@ -70,18 +71,18 @@ impl TimestampState {
         (age < 1 << 30).then(|| Instant::from_ps((ticks + 1).saturating_mul(granularity) - 1))
     }
 
-    /// Round-trip time from an echo; `None` when the echo is from the future or within one tick,
-    /// where it says nothing.
+    /// Round-trip time from an echo; `None` if the echo is from the future or within one tick, too
+    /// coarse to measure.
     pub(crate) fn rtt(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age(now, echo).filter(|ticks| *ticks > 0).map(|ticks| self.granularity * ticks)
     }
 
-    /// Round-trip time from an echo, one tick at least; `None` when the echo is from the future.
+    /// Round-trip time from an echo, at least one tick; `None` if the echo is from the future.
     pub(crate) fn rtt_at_least_a_tick(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age(now, echo).map(|ticks| self.granularity * ticks.max(1))
     }
 
-    /// Ticks since the time that an echo states; `None` when that is in the future.
+    /// Ticks since the time of an echo; `None` if it is in the future.
     fn age(&self, now: Instant, echo: u32) -> Option<u64> {
         let ticks = tick(now, self.granularity, self.base).wrapping_sub(echo);
         (ticks < 1 << 30).then_some(u64::from(ticks))

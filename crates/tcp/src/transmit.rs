@@ -1,39 +1,39 @@
-//! What a connection hands to its driver: one or more segments over a range of the stream.
+//! Output of a connection to its driver: one or more segments over a range of the stream.
 
 use core::ops::Range;
 
 use lowtide_wire::{DelayStamps, Flags, Segment};
 
-/// Names a [`Transmit`] in [`crate::Connection::on_transmitted`].
+/// Identifies a [`Transmit`] in [`crate::Connection::on_transmitted`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TransmitId(pub u64);
 
-/// Segments to put on the wire. The driver copies the payload out of its own buffer.
+/// Segments to put on the wire. The driver copies the payload from its buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Transmit {
-    /// Its name.
+    /// Identifier for [`crate::Connection::on_transmitted`].
     pub id: TransmitId,
-    /// The header; `payload_len` is that of all segments together. Where the delay option is agreed, it
-    /// has a place for when the segment leaves, which the driver fills in for each segment
+    /// The header; `payload_len` is the total of all segments. With the delay option negotiated, it
+    /// reserves space for the departure time, which the driver fills in for each segment
     /// ([`Segment::stamp_departure`]).
     pub header: Segment,
     /// Stream offsets of the payload.
     pub stream: Range<u64>,
-    /// Payload bytes of each segment but the last.
+    /// Payload bytes of each segment except the last.
     pub mss: u32,
-    /// How many segments: one, or more for segmentation offload.
+    /// Number of segments: one, or more for segmentation offload.
     pub segments: u32,
-    /// AE, CWR and ECE are a counter, the same on each segment (RFC 9768 §3.3.4).
+    /// AE, CWR and ECE are a counter, identical on each segment (RFC 9768 §3.3.4).
     pub accecn: bool,
-    /// The delayed-ACK timer released this acknowledgement. For simulators, which may tell the other end
-    /// ([`lowtide_wire::RxMeta::delack_timeout`]); nothing on the wire says so.
+    /// The delayed-ACK timer released this acknowledgement. Not on the wire; simulators may pass it
+    /// to the peer ([`lowtide_wire::RxMeta::delack_timeout`]).
     pub delack_timeout: bool,
 }
 
 impl Transmit {
-    /// The `i`-th segment as it goes on the wire, `i < segments`, as a NIC that segments makes it:
-    /// CWR (RFC 3168 §6.1.2), unless it is part of a counter, and the echo of the delay option on the
-    /// first only, FIN and PSH on the last only.
+    /// The `i`-th segment on the wire, `i < segments`, as a NIC with segmentation offload builds
+    /// it. CWR (RFC 3168 §6.1.2), unless part of a counter, and the delay echo are on the first
+    /// only; FIN and PSH on the last only.
     #[inline]
     pub fn segment(&self, i: u32) -> Segment {
         let mut seg = self.header;
@@ -43,7 +43,7 @@ impl Transmit {
         seg
     }
 
-    /// Makes the header that of the `i`-th segment.
+    /// Turns the header into that of the `i`-th segment.
     #[inline(never)]
     fn fill_segment(&self, i: u32, seg: &mut Segment) {
         let at = u64::from(i) * u64::from(self.mss);

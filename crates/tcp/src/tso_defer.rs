@@ -1,39 +1,40 @@
-//! Waiting for a larger burst (switch `tso-defer`): what segmentation offload gains is lost if each ACK
-//! lets one or two segments go.
+//! Deferring for a larger TSO burst (switch `tso-defer`): segmentation offload gains nothing if
+//! each ACK releases only one or two segments.
 //!
-//! Contract: new data that could go waits while it is less than a burst and less than one over `tso-defer` of the
-//! congestion window, if more data is there and an ACK is to be expected soon: something is in flight,
-//! and the oldest of it was sent half a smoothed round trip ago or more. Nothing waits for a timer: the
-//! next ACK decides anew. What is sent again, the last of the data, a burst of one segment and a sender
-//! with duplicate ACKs or a loss to repair never wait.
+//! Contract: new data is deferred while it is less than a burst and less than 1/`tso-defer` of the
+//! congestion window. More data must be available and an ACK must be expected soon: the oldest
+//! segment in flight was sent at least half a smoothed round trip ago. No timer is involved: the
+//! next ACK decides anew. Retransmissions, the last of the data, a burst of one segment, and a
+//! sender with duplicate ACKs or a loss to repair are never deferred.
 //!
-//! This is what Linux does where the NIC segments (`net.ipv4.tcp_tso_win_divisor = 3`), as far as it shows on
-//! the wire; Linux also sends at once when it sent nothing for a millisecond.
+//! Linux does this on NICs with TSO (`net.ipv4.tcp_tso_win_divisor = 3`), as far as the wire shows;
+//! Linux also sends at once after a millisecond without sending.
 
 use lowtide_units::Instant;
 
 use crate::connection::Connection;
-use crate::recovery::Phase;
+use crate::recovery::RecoveryPhase;
 
-/// New data that could go now.
+/// New data that may be sent now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendOpportunity {
-    /// Bytes that wait to be sent for the first time.
+    /// Bytes that were never sent.
     pub(crate) available: u64,
-    /// Bytes of them that the windows let go.
+    /// Bytes of them that the windows permit.
     pub(crate) room: u64,
     /// Congestion window, bytes.
     pub(crate) cwnd: u64,
 }
 
 impl Connection {
-    /// Whether it waits.
+    /// True if sending is deferred.
     #[cold]
     #[inline(never)]
     pub(crate) fn tso_should_defer(&self, now: Instant, opportunity: SendOpportunity) -> bool {
         let burst = u64::from(self.config.tso_segments) * u64::from(self.snd.mss);
         let share = opportunity.cwnd / u64::from(self.config.tso_defer.max(1));
-        let repairing = self.snd.episode.phase != Phase::Open || self.snd.episode.dup_acks > 0;
+        let repairing =
+            self.snd.episode.phase != RecoveryPhase::Open || self.snd.episode.dup_acks > 0;
         opportunity.room < opportunity.available
             && opportunity.room < burst.min(share)
             && self.config.tso_segments > 1

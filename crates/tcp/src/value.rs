@@ -1,4 +1,4 @@
-//! Values of switches and parameters, and how people write them.
+//! Values of switches and parameters, and their text form.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,62 +16,62 @@ pub enum Value {
     Count(u64),
     /// A size.
     Bytes(Bytes),
-    /// A span of time.
+    /// A duration.
     Duration(Duration),
     /// One of a list of names.
     Name(&'static str),
 }
 
-/// What a switch accepts.
+/// Values that a switch accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueKind {
     /// `true` or `false`.
     Bool,
     /// A whole number in a closed range.
     Count {
-        /// Least.
+        /// Minimum.
         min: u64,
-        /// Most.
+        /// Maximum.
         max: u64,
     },
     /// A size in a closed range, in bytes.
     Bytes {
-        /// Least.
+        /// Minimum.
         min: u64,
-        /// Most.
+        /// Maximum.
         max: u64,
     },
-    /// A span in a closed range.
+    /// A duration in a closed range.
     Duration {
-        /// Least.
+        /// Minimum.
         min: Duration,
-        /// Most.
+        /// Maximum.
         max: Duration,
     },
-    /// A name out of `allowed`; `refused` names exist in the field but not here yet.
+    /// A name out of `allowed`; `refused` names are known but not implemented.
     Name {
-        /// The names that work.
+        /// The accepted names.
         allowed: fn() -> Vec<&'static str>,
-        /// Known names that are refused, each with the reason.
+        /// Known but rejected names, each with the reason.
         refused: &'static [(&'static str, &'static str)],
     },
     /// A name out of `allowed`, or a whole number in a closed range.
     NameOrCount {
-        /// The names that work.
+        /// The accepted names.
         allowed: fn() -> Vec<&'static str>,
-        /// Least.
+        /// Minimum.
         min: u64,
-        /// Most.
+        /// Maximum.
         max: u64,
     },
 }
 
-/// Why a text is no value for a switch.
+/// Error: a text or value does not fit a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueError(String);
 
 impl ValueError {
-    /// An error with this text, which says what would be right.
+    /// An error with this message, which states the accepted values.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
@@ -86,7 +86,7 @@ impl fmt::Display for ValueError {
 impl core::error::Error for ValueError {}
 
 impl Value {
-    /// The name, when it is one.
+    /// The name, if the value is one.
     pub const fn name(&self) -> Option<&'static str> {
         match self {
             Self::Name(n) => Some(n),
@@ -108,7 +108,7 @@ impl fmt::Display for Value {
 }
 
 impl ValueKind {
-    /// Reads `text` as a value of this kind; the error says what would be right.
+    /// Parses `text` as a value of this kind; the error states the accepted values.
     pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let text = text.trim();
         let value = match *self {
@@ -137,7 +137,7 @@ impl ValueKind {
         Ok(value)
     }
 
-    /// Whether `value` is of this kind and in its range; the error says what would be right.
+    /// Checks that `value` is of this kind and in range; the error states the accepted values.
     pub fn check(&self, value: &Value) -> Result<(), ValueError> {
         let fits = match (self, value) {
             (Self::Bool, Value::Bool(_)) => true,
@@ -158,7 +158,7 @@ impl ValueKind {
         }
     }
 
-    /// What is accepted, in words: `one of newreno, cubic`, `0 to 10`.
+    /// Describes the accepted values: `one of newreno, cubic`, `0 to 10`.
     pub fn describe(&self) -> String {
         match *self {
             Self::Bool => "true or false".to_string(),

@@ -9,8 +9,7 @@ use lowtide_tcp::cc::{
 };
 use lowtide_tcp::conformance::{RULES, check};
 
-/// What is wrong with a control. Each stands for a mistake that a real implementation made or
-/// could make.
+/// Fault of a control. Each is a mistake that a real implementation made or could make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     Nothing,
@@ -44,7 +43,7 @@ enum Fault {
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// A sound NewReno with one fault.
+/// A correct NewReno with one fault.
 #[derive(Debug)]
 struct Broken {
     fault: Fault,
@@ -53,7 +52,7 @@ struct Broken {
     acks: u64,
     marked: bool,
     saved: u64,
-    /// Where the window is not what `window` says.
+    /// Set if the window differs from `window`.
     cwnd: Option<u64>,
 }
 
@@ -129,7 +128,7 @@ impl Broken {
                 self.cwnd = Some(self.window.cwnd().wrapping_add(ack.acked_bytes) / 8);
             }
             Fault::SharedState => {
-                // A counter that all connections share: FreeBSD once replaced a method for all.
+                // A counter shared by all connections: FreeBSD once replaced a method for all.
                 if CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) {
                     self.window.raise_to(self.window.cwnd().saturating_add(mss));
                 }
@@ -213,7 +212,7 @@ const DECLARES: DeclaredProperties = DeclaredProperties {
     exemptions: &[],
 };
 
-/// An entry that builds a control with that fault; `build` cannot capture.
+/// An entry that builds a control with this fault; `build` cannot capture.
 macro_rules! entry {
     ($fault:ident) => {
         CcEntry {
@@ -299,12 +298,12 @@ fn a_control_that_halves_is_not_proportional_and_one_that_is_does_not_halve() {
     assert_eq!(broken_rules(&undeclared), ["ecn-halves"]);
 }
 
-/// DCTCP with a mistake in how it answers a loss.
+/// DCTCP with a wrong reaction to a loss.
 #[derive(Debug)]
 struct WrongOnLoss {
     inner: Box<dyn CongestionControl>,
-    /// A loss is answered with alpha, so without marks not at all; else one that follows a mark in
-    /// the same window of data is not answered, however small the cut was.
+    /// If set, a loss cuts by alpha, so without marks not at all. Otherwise a loss after a mark in
+    /// one window of data has no reaction, however small the cut was.
     by_alpha: bool,
 }
 
@@ -363,7 +362,7 @@ fn exemptions_must_be_needed_known_and_cited() {
     assert_eq!(check(&cited), []);
     for (exemptions, says) in [
         (&[Exemption { rule: "ecn-halves", source: "" }], "no source"),
-        (&[Exemption { rule: "loss-halves", source: "RFC 8511" }], "keeps to it"),
+        (&[Exemption { rule: "loss-halves", source: "RFC 8511" }], "but follows it"),
         (&[Exemption { rule: "no-such-rule", source: "RFC 8511" }], "no rule"),
     ] {
         let broken = check(&with(exemptions));

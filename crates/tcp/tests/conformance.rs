@@ -1,4 +1,4 @@
-//! The conformance kit over every registered control.
+//! The conformance kit, run on every registered control.
 
 use lowtide_tcp::Params;
 use lowtide_tcp::cc::{self, dctcp};
@@ -22,7 +22,7 @@ fn broken(set: &[(&str, &str)]) -> Vec<&'static str> {
 }
 
 #[test]
-fn dctcp_does_so_with_the_integers_of_both_kernels_and_in_both_orders() {
+fn dctcp_conforms_with_both_kernels_integers_and_both_orders() {
     for arithmetic in ["linux", "freebsd"] {
         for order in ["estimate-first", "cut-first"] {
             let set = [("arithmetic", arithmetic), ("order", order), ("after-idle", "reset")];
@@ -31,7 +31,7 @@ fn dctcp_does_so_with_the_integers_of_both_kernels_and_in_both_orders() {
     }
 }
 
-/// What stacks do otherwise is seen by the kit: the switches are no decoration.
+/// The kit detects deviations of stacks, so the switches have an effect.
 #[test]
 fn the_kit_sees_where_stacks_leave_the_standards() {
     assert_eq!(broken(&[("loss-from", "cwnd")]), ["loss-halves"]);

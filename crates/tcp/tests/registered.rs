@@ -1,4 +1,4 @@
-//! Controls, policies and decoders of another crate: as good as those of this one.
+//! Controls, policies and decoders of another crate: registered ones are equal to built-in ones.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use lowtide_tcp::{
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
-/// NewReno that begins with a window of its own.
+/// NewReno with a different initial window.
 static CONTROL: cc::CcEntry = cc::CcEntry {
     name: "own-control",
     summary: "for this test",
@@ -77,9 +77,9 @@ fn opened(config: Config) -> (u64, bool) {
     (conn.info().snd_cwnd / u64::from(conn.info().mss), conn.poll_transmit(now).is_some())
 }
 
-/// One test: what is registered is registered for the process.
+/// A single test, because registration is per process.
 #[test]
-fn what_is_registered_is_found_listed_set_and_used() {
+fn registered_entries_are_found_listed_set_and_used() {
     let unknown = switches::set_text(&mut Config::default(), "cc", "own-control");
     assert!(unknown.expect_err("not yet").to_string().contains("unknown"));
 

@@ -1,10 +1,10 @@
 //! Test harness for tests that need more than an ordinary user has: root, namespaces, programs.
 //!
-//! `libtest` decides at compile time which tests are ignored, so a test that finds a prerequisite
-//! missing can only pass. [`run_tests`] decides at run time: a test without its prerequisites is reported
-//! as `ignored`, with the reason. `LOWTIDE_REQUIRE_ROOT=1` makes it fail instead.
+//! `libtest` decides at compile time which tests are ignored, so a test without its prerequisites
+//! can only pass. [`run_tests`] decides at run time: it reports such a test as `ignored`, with the
+//! reason. `LOWTIDE_REQUIRE_ROOT=1` makes the test fail instead.
 //!
-//! A test target uses it with `harness = false` in its `Cargo.toml` and a `main` that lists its tests:
+//! A test target sets `harness = false` in its `Cargo.toml` and lists its tests in `main`:
 //! ```no_run
 //! # mod bulk { pub(crate) fn every_profile() {} }
 //! use lowtide_test_needs::{NAMESPACES, TUN, run_tests, tests};
@@ -13,7 +13,7 @@
 //!     run_tests([tests!(&[NAMESPACES, TUN]; bulk::every_profile)])
 //! }
 //! ```
-//! A function that is not listed is dead code, which the lints refuse.
+//! A function that is not listed is dead code, which the lints reject.
 
 mod needs;
 
@@ -24,7 +24,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 pub use needs::{ACC_ECN, IP, NAMESPACES, Need, TUN, UML};
 
-/// Environment variable: `1` turns missing prerequisites that root or a package provides into failures.
+/// Environment variable: `1` makes missing prerequisites that root or a package provides errors.
 pub const REQUIRE: &str = "LOWTIDE_REQUIRE_ROOT";
 
 /// Tests that share their prerequisites; made by [`tests!`].
@@ -50,7 +50,7 @@ pub fn run_tests<const N: usize>(groups: [Group; N]) -> ExitCode {
     let required = std::env::var(REQUIRE).is_ok_and(|value| value == "1");
     let mut trials = Vec::new();
     for group in groups {
-        // Probes may be slow, so only a group of which a test runs is probed.
+        // Probes may be slow, so a group is probed only if one of its tests runs.
         let probed = Arc::new(OnceLock::new());
         for (name, test) in group.tests {
             let probed = Arc::clone(&probed);
@@ -70,7 +70,7 @@ struct Missing {
     fails: bool,
 }
 
-/// The first missing prerequisite. One that fails the tests precedes one that only skips them.
+/// Returns the first missing prerequisite, those that fail the tests before those that skip them.
 fn missing(needs: &[Need], required: bool) -> Option<Missing> {
     let absent = needs.iter().filter_map(|need| {
         let why = (need.probe)().err()?;
@@ -118,8 +118,8 @@ mod tests {
         panic!("it runs without its prerequisites");
     }
 
-    /// What becomes of a test with `needs`, by name.
-    fn of(test: fn(), needs: &[Need], required: bool) -> &'static str {
+    /// The outcome of a test with `needs`, by name.
+    fn outcome_name(test: fn(), needs: &[Need], required: bool) -> &'static str {
         match outcome(missing(needs, required), test) {
             Ok(Completion::Completed) => "passed",
             Ok(Completion::Ignored { .. }) => "ignored",
@@ -128,11 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_prerequisite_is_ignored_and_fails_where_it_is_required() {
-        assert_eq!(of(passes, &[PRESENT], true), "passed");
-        assert_eq!(of(never_runs, &[PRESENT, ABSENT], false), "ignored");
-        assert_eq!(of(never_runs, &[OLD_KERNEL, ABSENT], true), "failed");
-        assert_eq!(of(never_runs, &[OLD_KERNEL], true), "ignored");
+    fn a_missing_prerequisite_skips_a_test_unless_it_is_required() {
+        assert_eq!(outcome_name(passes, &[PRESENT], true), "passed");
+        assert_eq!(outcome_name(never_runs, &[PRESENT, ABSENT], false), "ignored");
+        assert_eq!(outcome_name(never_runs, &[OLD_KERNEL, ABSENT], true), "failed");
+        assert_eq!(outcome_name(never_runs, &[OLD_KERNEL], true), "ignored");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Prerequisites and how each is probed.
+//! Test prerequisites and their probes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,22 +6,23 @@ use std::process::{Command, Stdio};
 /// A prerequisite of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// What is needed, as it is printed.
+    /// Name in messages.
     pub name: &'static str,
-    /// Says why it is missing.
+    /// Checks for the prerequisite. The error says why it is missing.
     pub probe: fn() -> Result<(), String>,
-    /// `LOWTIDE_REQUIRE_ROOT=1` insists on what root or a package provides, not on kernel features.
+    /// Whether `LOWTIDE_REQUIRE_ROOT=1` applies: root or a package provides it, not the kernel
+    /// version.
     pub enforceable: bool,
 }
 
-/// Network namespaces of our own: `CAP_SYS_ADMIN`.
+/// New network namespaces: `CAP_SYS_ADMIN`.
 pub const NAMESPACES: Need =
     Need { name: "a network namespace", probe: namespace, enforceable: true };
 /// TUN interfaces: `/dev/net/tun`, open for reading and writing.
 pub const TUN: Need = Need { name: "/dev/net/tun", probe: tun, enforceable: true };
 /// The command `ip` of iproute2.
 pub const IP: Need = Need { name: "the command `ip`", probe: ip, enforceable: true };
-/// User Mode Linux: `linux.uml` on the path.
+/// User Mode Linux: `linux.uml` on the `PATH`.
 pub const UML: Need =
     Need { name: "linux.uml (Debian package user-mode-linux)", probe: uml, enforceable: true };
 /// A kernel with Accurate ECN (`net.ipv4.tcp_ecn = 3`, Linux 6.17 and later).
@@ -41,7 +42,7 @@ fn in_namespace(probe: fn() -> Result<(), String>) -> Result<(), String> {
 
 #[cfg(not(target_os = "linux"))]
 fn in_namespace(_: fn() -> Result<(), String>) -> Result<(), String> {
-    Err("only Linux has them".into())
+    Err("only Linux has network namespaces".into())
 }
 
 fn namespace() -> Result<(), String> {
@@ -62,7 +63,7 @@ fn ip() -> Result<(), String> {
 fn uml() -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("linux.uml").is_file());
-    found.then_some(()).ok_or_else(|| "not on the path".into())
+    found.then_some(()).ok_or_else(|| "not on the PATH".into())
 }
 
 fn acc_ecn() -> Result<(), String> {
@@ -71,6 +72,6 @@ fn acc_ecn() -> Result<(), String> {
         if !Path::new(KEY).exists() {
             return Err(format!("{KEY} is missing"));
         }
-        std::fs::write(KEY, "3").map_err(|e| format!("{KEY} refuses 3: {e}"))
+        std::fs::write(KEY, "3").map_err(|e| format!("{KEY} does not accept 3: {e}"))
     })
 }

@@ -1,8 +1,9 @@
-//! The applications of one host: clients that write their flows, and the server that reads everything.
+//! Applications of one host: clients that write their flows, and the server that reads all data.
 //!
-//! Contract: as the simulator's. A client opens its connection when its flow begins, writes, and ends its half; the
-//! server reads at once. Nobody closes before the run is over, so that both ends can be asked what they saw. A flow
-//! is delivered when its last byte is in the hands of the server's application.
+//! Contract: as in the simulator. A client opens its connection when its flow starts, writes, and
+//! closes its send direction; the server reads at once. No socket is closed before the run ends, so
+//! that both ends can be queried. A flow is delivered when the server's application has read its
+//! last byte.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -15,9 +16,9 @@ use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets};
 use crate::writer::{ACK_POLL_INTERVAL, FlowWriter};
 
-/// The port on which every host serves, as in the simulator.
+/// Server port of every host, as in the simulator.
 pub(crate) const PORT: u16 = 5001;
-/// The longest wait, so that the end is noticed.
+/// Maximum wait, so that the end of the run is noticed.
 const MAX_WAIT: Duration = Duration::from_ms(2);
 
 /// One flow that a host sends.
@@ -27,19 +28,19 @@ pub(crate) struct ClientFlow {
     to: Ipv4Addr,
     sized: bool,
     writer: FlowWriter,
-    /// Its sender is looked at in intervals.
+    /// Its sender is sampled at intervals.
     sampled: bool,
     start: Instant,
     conn: Option<Conn>,
     pub(crate) port: u16,
-    /// When it was really opened.
+    /// Actual open time.
     pub(crate) opened: Option<Instant>,
     pub(crate) established: Option<Instant>,
     finished: bool,
     pub(crate) failed: Option<CloseReason>,
-    /// When it looks next whether all is acknowledged.
+    /// Time of the next check whether all data is acknowledged.
     next_ack_check: Instant,
-    /// The last look.
+    /// The last socket info.
     pub(crate) last_info: Option<SocketInfo>,
 }
 
@@ -75,20 +76,20 @@ impl ClientFlow {
 pub(crate) struct ServerFlow {
     conn: Conn,
     pub(crate) peer: SocketAddrV4,
-    /// Its flow and that flow's size, once they are known.
+    /// Its flow and that flow's size, once known.
     flow: Option<(u32, Option<u64>)>,
-    /// Bytes that the application has.
+    /// Bytes read by the application.
     pub(crate) bytes: u64,
-    /// Of these, bytes that came before the warm-up was over.
+    /// Bytes read before the end of the warm-up.
     pub(crate) warmup_bytes: u64,
-    /// When it had the last of them.
+    /// Time at which the last byte was read.
     pub(crate) completed_at: Option<Instant>,
     closed: bool,
-    /// The last look.
+    /// The last socket info.
     pub(crate) last_info: Option<SocketInfo>,
 }
 
-/// A sender at one moment.
+/// A sample of a sender.
 #[derive(Debug)]
 pub(crate) struct SenderSample {
     pub(crate) at: Instant,
@@ -103,7 +104,7 @@ pub(crate) struct Apps {
     pub(crate) incoming: Vec<ServerFlow>,
     pub(crate) samples: Vec<SenderSample>,
     address: Ipv4Addr,
-    /// Whose connection it is: places in `outgoing` and `incoming`.
+    /// Role of each connection: indices into `outgoing` and `incoming`.
     roles: Vec<ConnRole>,
     warmup: Duration,
     interval: Option<Duration>,
@@ -122,34 +123,40 @@ impl Apps {
         warmup: Duration,
         interval: Option<Duration>,
     ) -> Self {
-        let (incoming, samples, who) = (Vec::new(), Vec::new(), Vec::new());
-        Self { outgoing, incoming, samples, address, roles: who, warmup, interval }
+        let (incoming, samples, roles) = (Vec::new(), Vec::new(), Vec::new());
+        Self { outgoing, incoming, samples, address, roles, warmup, interval }
     }
 
-    /// Does what is to be done until the run is stopped, then looks at every connection once more.
-    pub(crate) fn run(&mut self, sockets: &mut dyn Sockets, course: &RunState) -> io::Result<()> {
-        let mut news = Vec::new();
+    /// Runs the applications until the run is stopped, then queries every connection once more.
+    pub(crate) fn run(
+        &mut self,
+        sockets: &mut dyn Sockets,
+        run_state: &RunState,
+    ) -> io::Result<()> {
+        let mut events = Vec::new();
         let mut sample_at = self.interval.map(|interval| Instant::ZERO + interval);
-        while !course.is_stopped() {
-            let mut next = self.run_due(sockets, course)?;
+        while !run_state.is_stopped() {
+            let mut next = self.run_due(sockets, run_state)?;
             if let (Some(at), Some(interval)) = (sample_at, self.interval) {
-                let now = course.now();
+                let now = run_state.now();
                 if at <= now {
                     self.sample(now, sockets)?;
-                    // What was missed is left out.
+                    // Missed samples are skipped.
                     let missed = now.saturating_since(at).as_ps() / interval.as_ps().max(1);
                     sample_at = Some(at + interval * (missed + 1));
                 }
                 next = sample_at.map_or(next, |at| next.min(at));
             }
-            let left = next.saturating_since(course.now()).min(MAX_WAIT);
-            sockets.wait(std::time::Duration::from_nanos(left.as_ns()), &mut news)?;
-            for what in news.drain(..) {
+            let left = next.saturating_since(run_state.now()).min(MAX_WAIT);
+            sockets.wait(std::time::Duration::from_nanos(left.as_ns()), &mut events)?;
+            for what in events.drain(..) {
                 match what {
-                    SocketEvent::Accepted(conn, peer) => self.accepted(conn, peer, sockets, course),
+                    SocketEvent::Accepted(conn, peer) => {
+                        self.accepted(conn, peer, sockets, run_state);
+                    }
                     SocketEvent::Ready(conn) => match self.roles.get(conn).copied() {
-                        Some(ConnRole::Client(i)) => self.serve_client(i, sockets, course),
-                        Some(ConnRole::Server(i)) => self.serve_server(i, sockets, course),
+                        Some(ConnRole::Client(i)) => self.serve_client(i, sockets, run_state),
+                        Some(ConnRole::Server(i)) => self.serve_server(i, sockets, run_state),
                         None => {}
                     },
                 }
@@ -158,11 +165,11 @@ impl Apps {
         self.collect_final_info(sockets)
     }
 
-    /// Opens and writes what is due; when there is something to do next.
-    fn run_due(&mut self, sockets: &mut dyn Sockets, course: &RunState) -> io::Result<Instant> {
+    /// Opens flows and writes data that are due; returns the time of the next action.
+    fn run_due(&mut self, sockets: &mut dyn Sockets, run_state: &RunState) -> io::Result<Instant> {
         let mut next = Instant::FAR_FUTURE;
         for i in 0..self.outgoing.len() {
-            let now = course.now();
+            let now = run_state.now();
             let flow = &mut self.outgoing[i];
             if flow.failed.is_some() || flow.finished {
                 continue;
@@ -172,7 +179,7 @@ impl Apps {
                     next = next.min(flow.start);
                     continue;
                 }
-                self.open(i, now, sockets, course);
+                self.open(i, now, sockets, run_state);
                 continue;
             }
             if flow.established.is_none() {
@@ -182,8 +189,8 @@ impl Apps {
                 if flow.next_ack_check <= now {
                     flow.next_ack_check = now + ACK_POLL_INTERVAL;
                     let conn: Vec<Conn> = flow.conn.into_iter().collect();
-                    let look = sockets.info(&conn)?.pop().flatten();
-                    if look.is_some_and(|l| l.unacknowledged == Some(0)) {
+                    let socket_info = sockets.info(&conn)?.pop().flatten();
+                    if socket_info.is_some_and(|l| l.unacknowledged == Some(0)) {
                         flow.writer.acknowledged(now);
                     }
                 }
@@ -191,7 +198,7 @@ impl Apps {
             }
             if let Some(at) = flow.writer.next() {
                 if at <= now {
-                    self.serve_client(i, sockets, course);
+                    self.serve_client(i, sockets, run_state);
                 } else {
                     next = next.min(at);
                 }
@@ -200,20 +207,20 @@ impl Apps {
         Ok(next)
     }
 
-    fn open(&mut self, i: usize, now: Instant, sockets: &mut dyn Sockets, course: &RunState) {
+    fn open(&mut self, i: usize, now: Instant, sockets: &mut dyn Sockets, run_state: &RunState) {
         let flow = &mut self.outgoing[i];
         flow.opened = Some(now);
         match sockets.connect(SocketAddrV4::new(flow.to, PORT)) {
             Ok((conn, port)) => {
                 (flow.conn, flow.port) = (Some(conn), port);
-                course.note_opened(SocketAddrV4::new(self.address, port), flow.flow);
+                run_state.note_opened(SocketAddrV4::new(self.address, port), flow.flow);
                 record_role(&mut self.roles, conn, ConnRole::Client(i));
             }
-            Err(error) => self.fail(i, &error, course),
+            Err(error) => self.fail(i, &error, run_state),
         }
     }
 
-    fn fail(&mut self, i: usize, error: &io::Error, course: &RunState) {
+    fn fail(&mut self, i: usize, error: &io::Error, run_state: &RunState) {
         let flow = &mut self.outgoing[i];
         if flow.failed.is_some() {
             return;
@@ -224,18 +231,18 @@ impl Apps {
             io::ErrorKind::TimedOut => CloseReason::TimedOut,
             _ => CloseReason::Aborted,
         });
-        // A flow whose bytes all arrived is counted by its server.
+        // The server counts a flow whose bytes all arrived.
         if flow.sized && !flow.finished {
-            course.on_flow_finished();
+            run_state.on_flow_finished();
         }
     }
 
-    /// Something is new with a flow that is sent.
-    fn serve_client(&mut self, i: usize, sockets: &mut dyn Sockets, course: &RunState) {
+    /// Handles an event of an outgoing flow.
+    fn serve_client(&mut self, i: usize, sockets: &mut dyn Sockets, run_state: &RunState) {
         let flow = &mut self.outgoing[i];
         let Some(conn) = flow.conn.filter(|_| flow.failed.is_none()) else { return };
-        if let Err(error) = flow.serve(conn, sockets, course) {
-            self.fail(i, &error, course);
+        if let Err(error) = flow.serve(conn, sockets, run_state) {
+            self.fail(i, &error, run_state);
         }
     }
 
@@ -244,7 +251,7 @@ impl Apps {
         conn: Conn,
         peer: SocketAddrV4,
         sockets: &mut dyn Sockets,
-        course: &RunState,
+        run_state: &RunState,
     ) {
         record_role(&mut self.roles, conn, ConnRole::Server(self.incoming.len()));
         self.incoming.push(ServerFlow {
@@ -257,32 +264,32 @@ impl Apps {
             closed: false,
             last_info: None,
         });
-        self.serve_server(self.incoming.len() - 1, sockets, course);
+        self.serve_server(self.incoming.len() - 1, sockets, run_state);
     }
 
-    /// Something is new with a connection that was accepted.
-    fn serve_server(&mut self, i: usize, sockets: &mut dyn Sockets, course: &RunState) {
+    /// Handles an event of an accepted connection.
+    fn serve_server(&mut self, i: usize, sockets: &mut dyn Sockets, run_state: &RunState) {
         let warm = Instant::ZERO + self.warmup;
         let Some(flow) = self.incoming.get_mut(i).filter(|f| !f.closed) else { return };
         loop {
             match sockets.read(flow.conn) {
                 Ok(ReadOutcome::Bytes(n)) => {
-                    let now = course.now();
+                    let now = run_state.now();
                     flow.bytes += n;
                     if now < warm {
                         flow.warmup_bytes = flow.bytes;
                     }
                     if flow.flow.is_none() {
-                        flow.flow = course.flow_of(flow.peer);
+                        flow.flow = run_state.flow_of(flow.peer);
                     }
                     let size = flow.flow.and_then(|(_, size)| size);
                     if flow.completed_at.is_none() && size.is_some_and(|size| flow.bytes >= size) {
                         flow.completed_at = Some(now);
-                        course.on_flow_finished();
+                        run_state.on_flow_finished();
                     }
                 }
                 Ok(ReadOutcome::WouldBlock) => return,
-                // A client whose connection failed knows it itself.
+                // The client reports a failed connection itself.
                 Ok(ReadOutcome::Eof) | Err(_) => {
                     flow.closed = true;
                     return;
@@ -301,12 +308,12 @@ impl Apps {
             .filter_map(|f| Some((f.flow, f.conn?)))
             .collect();
         let conns: Vec<Conn> = wanted.iter().map(|(_, conn)| *conn).collect();
-        for ((flow, _), look) in wanted.into_iter().zip(sockets.info(&conns)?) {
-            if let Some(look) = look {
+        for ((flow, _), socket_info) in wanted.into_iter().zip(sockets.info(&conns)?) {
+            if let Some(socket_info) = socket_info {
                 if let Some(out) = self.outgoing.iter_mut().find(|f| f.flow == flow) {
-                    out.last_info = Some(look.clone());
+                    out.last_info = Some(socket_info.clone());
                 }
-                self.samples.push(SenderSample { at: now, flow, info: look });
+                self.samples.push(SenderSample { at: now, flow, info: socket_info });
             }
         }
         Ok(())
@@ -314,31 +321,31 @@ impl Apps {
 
     fn collect_final_info(&mut self, sockets: &mut dyn Sockets) -> io::Result<()> {
         let out = self.outgoing.iter().enumerate().filter_map(|(i, f)| Some((f.conn?, i)));
-        let (conns, places): (Vec<Conn>, Vec<usize>) = out.unzip();
-        for (i, look) in places.into_iter().zip(sockets.info(&conns)?) {
-            // A connection that is gone has been seen before, or never.
-            if look.is_some() {
-                self.outgoing[i].last_info = look;
+        let (conns, indices): (Vec<Conn>, Vec<usize>) = out.unzip();
+        for (i, socket_info) in indices.into_iter().zip(sockets.info(&conns)?) {
+            // A connection without info has a final one already, or never had any.
+            if socket_info.is_some() {
+                self.outgoing[i].last_info = socket_info;
             }
         }
         let conns: Vec<Conn> = self.incoming.iter().map(|f| f.conn).collect();
-        for (flow, look) in self.incoming.iter_mut().zip(sockets.info(&conns)?) {
-            flow.last_info = look;
+        for (flow, socket_info) in self.incoming.iter_mut().zip(sockets.info(&conns)?) {
+            flow.last_info = socket_info;
         }
         Ok(())
     }
 }
 
-fn record_role(who: &mut Vec<ConnRole>, conn: Conn, is: ConnRole) {
-    // Numbers of connections come one after the other.
-    debug_assert_eq!(who.len(), conn, "no connection is left out");
-    who.push(is);
+fn record_role(roles: &mut Vec<ConnRole>, conn: Conn, role: ConnRole) {
+    // Connections are numbered consecutively.
+    debug_assert_eq!(roles.len(), conn, "no connection is left out");
+    roles.push(role);
 }
 
 impl ClientFlow {
-    /// All of it has been acknowledged, as far as it was seen: nothing more to look at.
+    /// All data is acknowledged, as last sampled: no further checks are needed.
     fn is_acknowledged(&self) -> bool {
-        let nothing = |look: &SocketInfo| look.unacknowledged == Some(0);
+        let nothing = |socket_info: &SocketInfo| socket_info.unacknowledged == Some(0);
         self.finished && self.last_info.as_ref().is_some_and(nothing)
     }
 
@@ -346,16 +353,16 @@ impl ClientFlow {
         &mut self,
         conn: Conn,
         sockets: &mut dyn Sockets,
-        course: &RunState,
+        run_state: &RunState,
     ) -> io::Result<()> {
         if self.established.is_none() {
             if !sockets.is_established(conn)? {
                 return Ok(());
             }
-            self.established = Some(course.now());
+            self.established = Some(run_state.now());
         }
         loop {
-            let due = self.writer.due(course.now());
+            let due = self.writer.due(run_state.now());
             if due == 0 {
                 break;
             }
@@ -369,7 +376,7 @@ impl ClientFlow {
             self.finished = true;
             sockets.shutdown_write(conn)?;
         }
-        // The server sends nothing: this is how a reset shows.
+        // The server sends no data: a read detects a reset.
         while let ReadOutcome::Bytes(_) = sockets.read(conn)? {}
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The testbed in place of the simulator.
+//! The testbed as a backend in place of the simulator.
 
 use lowtide_host::Setup;
 use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
@@ -14,7 +14,7 @@ use crate::run::{RunOutput, run};
 use crate::stack_choice::{StackChoice, StackKind};
 use crate::tables::{self, Observations};
 
-/// Runs on real packets, in namespaces without a name: nothing can be left behind.
+/// Runs on real packets, in unnamed namespaces, which cannot leak.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Testbed {
     choice: StackChoice,
@@ -22,28 +22,28 @@ pub struct Testbed {
     tries: u32,
 }
 
-/// One part of the processors' time in so many may go to others of the machine underneath: then long flows were within 3 % of
-/// the simulation, and 10 to 23 % slower with one in ten (`docs/testbed.md`).
+/// Maximum CPU steal is 1/100 of the CPU time. Up to it, long flows were within 3 % of the
+/// simulation; at one tenth they were 10 to 23 % slower (`docs/testbed.md`).
 const STEAL_DIVISOR: u128 = 100;
 
-/// Whether no more than one part in [`STEAL_DIVISOR`] of the time of all processors went to others.
+/// True if steal is at most 1/[`STEAL_DIVISOR`] of the time of all CPUs.
 fn is_steal_tolerable(stolen: Duration, took: Duration, processors: usize) -> bool {
     u128::from(stolen.as_ps()) * STEAL_DIVISOR <= u128::from(took.as_ps()) * processors as u128
 }
 
 impl Testbed {
-    /// Hosts have TCPs as `choice` says.
+    /// A testbed whose hosts use the TCP stacks of `choice`.
     pub const fn new(choice: StackChoice) -> Self {
         Self { choice, name: None, tries: 1 }
     }
 
-    /// Makes a run again while the machine underneath takes too much for others, so often at most, and keeps the one
-    /// from which it took least. What flows did decides nothing.
+    /// Repeats a run with too much CPU steal, up to `tries` runs in all, and keeps the one with the
+    /// least steal. The flows' results do not affect the choice.
     pub fn tries(self, tries: u32) -> Self {
         Self { tries, ..self }
     }
 
-    /// The same under another name in the manifest: where it runs matters.
+    /// Sets the name in the manifest, which says where the run took place.
     pub fn with_name(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -70,7 +70,7 @@ impl Backend for Testbed {
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
         if let Some(stray) = self.choice.unknown_host(&setup.network.hosts) {
             return Err(UnsupportedSetup {
-                message: format!("no host and no group of hosts is called `{stray}`"),
+                message: format!("there is no host or group of hosts `{stray}`"),
                 help: Some(format!("there are {}", setup.host_groups.join(", "))),
             });
         }
@@ -119,27 +119,29 @@ impl Backend for Testbed {
         };
         let mut measured = tables::measured(&done, plan::differences(setup));
         if made > 1 {
-            measured.remarks.push(format!(
-                "made {made} times: the machine underneath took least from this one"
-            ));
+            measured
+                .remarks
+                .push(format!("{made} runs were made; this one had the least CPU steal"));
         }
         let tables = tables::tables(setup, &plans, &Observations::of(done));
         Ok(Some(CompletedRun::measured(setup, tables, measured)))
     }
 }
 
-/// Release and machine of the kernel.
+/// Release and machine type of the kernel.
 pub(crate) fn kernel() -> String {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
     let text = |name| read(name).unwrap_or_default().trim().to_owned();
     format!("{} {}", text("osrelease"), std::env::consts::ARCH)
 }
 
-/// A namespace, if this process may make them and interfaces in them.
+/// A namespace, if this process may create namespaces and interfaces in them.
 fn privileged_namespace() -> Result<Namespace, UnsupportedSetup> {
     let namespace = Namespace::new().map_err(|error| UnsupportedSetup {
         message: error.to_string(),
-        help: Some("`--backend live` with lowtide's TCP on all hosts needs no rights".to_owned()),
+        help: Some(
+            "`--backend live` with lowtide's TCP on all hosts needs no privileges".to_owned(),
+        ),
     })?;
     if std::path::Path::new("/dev/net/tun").exists() {
         return Ok(namespace);
@@ -153,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_part_in_a_hundred_of_all_processors_may_be_taken() {
+    fn steal_up_to_one_percent_is_tolerable() {
         let ms = Duration::from_ms;
         assert!(is_steal_tolerable(ms(0), ms(1500), 1));
         assert!(

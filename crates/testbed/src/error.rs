@@ -1,18 +1,18 @@
-//! Why a testbed could not be built, or a run in it failed.
+//! Errors of building a testbed or running in it.
 
 use lowtide_bottleneck::BottleneckError;
 use lowtide_live::LiveError;
 use thiserror::Error;
 
-/// What went wrong.
+/// An error of a testbed.
 #[derive(Debug, Error)]
 pub enum TestbedError {
-    /// A device or a namespace could not be had.
+    /// A device or a namespace could not be created.
     #[error("host `{host}`: {error}")]
     Host {
         /// The host.
         host: String,
-        /// Why.
+        /// The cause.
         error: LiveError,
     },
     /// A socket of a host failed.
@@ -20,15 +20,15 @@ pub enum TestbedError {
     Socket {
         /// The host.
         host: String,
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// The thread of a host has ended before it should.
-    #[error("host `{0}` has ended before the run was over")]
+    /// A host's thread ended too early.
+    #[error("the thread of host `{0}` ended before the run was over")]
     Ended(String),
-    /// The network could not be run.
+    /// The network failed.
     #[error(transparent)]
     Bottleneck(#[from] BottleneckError),
 }

@@ -1,4 +1,4 @@
-//! The threads of the hosts: each makes what it needs, waits for the start, runs its applications, and tells.
+//! Host threads: each sets up its stack, waits for the start, runs its applications and reports.
 
 use std::io;
 use std::net::IpAddr;
@@ -24,38 +24,38 @@ use crate::plan::{HostPlan, HostStack, PREFIX};
 use crate::run_state::RunState;
 use crate::sockets::Sockets;
 
-/// The interface of a host.
+/// Interface name of a host.
 pub(crate) const INTERFACE: &str = "eth0";
 
-/// Where a kernel host is.
+/// Namespace of a kernel host.
 #[derive(Clone, Debug)]
 pub(crate) enum HostNetns {
-    /// In a namespace of its own, which goes with its thread; its interface goes to the bottleneck.
+    /// In a new namespace that ends with its thread; its interface is connected to the bottleneck.
     New,
-    /// In one that is there, with its interface.
+    /// In an existing namespace with its interface.
     Existing(netns::Namespace),
 }
 
-/// A host that runs.
+/// A running host.
 pub(crate) struct HostThread {
     name: String,
-    /// Its end of the line to the bottleneck, unless somebody else has it.
+    /// Its end of the link to the bottleneck, unless another process has it.
     port: Option<HostPort>,
     differences: Vec<String>,
     start_tx: Sender<Arc<RunState>>,
-    /// Says so when it has looked at every connection for the last time.
+    /// Signals that it has queried every connection for the last time.
     done_rx: Receiver<HostReady>,
     thread: JoinHandle<Result<Apps, TestbedError>>,
 }
 
-/// What a host says when it is ready.
+/// Message of a host that is ready.
 struct HostReady {
     device: Option<Device>,
     differences: Vec<String>,
 }
 
 impl HostThread {
-    /// Starts the thread of a host and waits until it listens.
+    /// Starts a host's thread and waits until it listens.
     pub(crate) fn start(
         plan: &HostPlan,
         place: HostNetns,
@@ -70,7 +70,7 @@ impl HostThread {
             .spawn(move || host_thread(&own, place, apps, seed, ready_tx, &run_rx))
             .map_err(|error| socket(plan, "start its thread", error))?;
         let Ok(HostReady { device, differences }) = ready_rx.recv() else {
-            // It has said why, or panicked.
+            // The thread has returned its error, or panicked.
             let ended =
                 thread.join().unwrap_or_else(|_| Err(TestbedError::Ended(plan.name.clone())));
             return Err(ended.err().unwrap_or_else(|| TestbedError::Ended(plan.name.clone())));
@@ -87,34 +87,35 @@ impl HostThread {
         })
     }
 
-    /// Its end of the line; once.
+    /// Takes its end of the link; once.
     pub(crate) fn take_port(&mut self) -> Option<HostPort> {
         self.port.take()
     }
 
-    /// What its TCP does otherwise than the scenario says.
+    /// Differences between its TCP and the scenario.
     pub(crate) fn differences(&self) -> &[String] {
         &self.differences
     }
 
-    /// Its applications begin.
-    pub(crate) fn begin(&self, course: &Arc<RunState>) {
-        // A thread that has ended is found when it is joined.
-        let _ = self.start_tx.send(Arc::clone(course));
+    /// Starts its applications.
+    pub(crate) fn begin(&self, run_state: &Arc<RunState>) {
+        // A thread that has ended is detected by `join`.
+        let _ = self.start_tx.send(Arc::clone(run_state));
     }
 
-    /// Whether its applications have ended, which they do not before they are told.
+    /// True if its applications have ended, which happens only after the run is stopped.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.done_rx.try_recv(), Err(TryRecvError::Disconnected))
     }
 
-    /// Waits until it has looked at every connection for the last time: before all hosts have, none may close any.
+    /// Waits for its last query of every connection. No host may close a connection before all are
+    /// done.
     pub(crate) fn wait_until_done(&self) {
-        // Nothing is said any more, but that nothing will be.
+        // No message follows, only the closed channel.
         let _ = self.done_rx.recv();
     }
 
-    /// What its applications saw.
+    /// Returns the observations of its applications.
     pub(crate) fn join(self) -> Result<Apps, TestbedError> {
         drop(self.start_tx);
         self.thread.join().unwrap_or(Err(TestbedError::Ended(self.name)))
@@ -140,7 +141,7 @@ fn host_thread(
             let (ours, device) = Device::memory_link().map_err(failed)?;
             let id = u64::from(plan.number);
             let seed = Some(Seed::derive(seed, "host", id, "live endpoint").rng().next_u64());
-            // Both ends of every connection are ours: no limit may change a result.
+            // Both ends of every connection are ours: no limit may affect a result.
             let (memory, orphans) = (usize::MAX, usize::MAX);
             let settings = LiveSettings { seed, memory, orphans, ..LiveSettings::default() };
             let live =
@@ -161,24 +162,24 @@ fn host_thread(
     };
     let mut ready = ready;
     ready.differences.extend(scheduling);
-    // Whoever waits for it is gone only if another host failed.
+    // The receiver is gone only if another host failed.
     if ready_tx.send(ready).is_err() {
         return Err(TestbedError::Ended(plan.name.clone()));
     }
-    let Ok(course) = run_rx.recv() else { return Ok(apps) };
-    let ran = apps.run(&mut *sockets, &course);
+    let Ok(run_state) = run_rx.recv() else { return Ok(apps) };
+    let ran = apps.run(&mut *sockets, &run_state);
     drop(ready_tx);
-    // Until all hosts have looked.
+    // Waits until all hosts have queried their connections.
     let _ = run_rx.recv();
     ran.map_err(|error| socket(plan, "its applications", error))?;
     Ok(apps)
 }
 
-/// The priority of hosts' threads: after the bottleneck's, before all others.
+/// Real-time priority of host threads: below the bottleneck's, above all others.
 const PRIORITY: u8 = 40;
 
-/// Puts this thread, and those that it starts, before those of other programs: a host that waits for a processor looks
-/// like one whose line is slow. What is wrong where that is refused.
+/// Gives this thread and its children real-time priority: a host that waits for a CPU looks like a
+/// slow link. Returns a remark if the system refuses.
 fn set_realtime_priority() -> Option<String> {
     let value = ThreadPriorityValue::try_from(PRIORITY).ok()?;
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
@@ -198,7 +199,8 @@ fn kernel(
     Ok((Box::new(sockets), HostReady { device, differences }))
 }
 
-/// The interface of a kernel host: it has the host's address, and everybody is behind it.
+/// Interface of a kernel host: it has the host's address, and all other hosts are reached through
+/// it.
 pub(crate) fn interface(plan: &HostPlan) -> Result<DevicePlan, LiveError> {
     let [a, b, ..] = plan.address.octets();
     let side = DeviceNetwork::parse(&format!("{a}.{b}.255.254/{PREFIX}"))?;

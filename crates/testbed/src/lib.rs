@@ -1,9 +1,10 @@
-//! A scenario's network out of namespaces, and its traffic over real TCP, the kernel's or lowtide's.
+//! Runs a scenario's network in namespaces, with real TCP: the kernel's or lowtide's.
 //!
-//! Contract: the same resolved run that the simulator takes ([`lowtide_host::Setup`]) goes on in real time: a
-//! [`lowtide_bottleneck::Bottleneck`] is its network, each host is a thread with the applications of its flows, over
-//! the kernel's TCP in a namespace of the host, or over lowtide's. The rows are those of the simulator. What an
-//! end cannot know or do is said: null in the tables, a sentence in the manifest.
+//! Contract: it takes the simulator's resolved run ([`lowtide_host::Setup`]) and executes it in
+//! real time. A [`lowtide_bottleneck::Bottleneck`] is the network. Each host is a thread with the
+//! applications of its flows, over the kernel's TCP in the host's namespace or over lowtide's TCP.
+//! The rows are those of the simulator. Unknown values are null in the tables; unsupported settings
+//! are named in the manifest.
 #![cfg(target_os = "linux")]
 
 mod apps;

@@ -10,10 +10,10 @@ use lowtide_tcp::Config;
 use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
 
-/// The listener's token; connections have their number.
+/// The listener's token; connections use their number.
 const LISTENER: u64 = u64::MAX;
 
-/// See the module.
+/// Connections of lowtide's TCP on one host.
 pub(crate) struct LowtideSockets {
     live: Live,
     config: Config,
@@ -24,7 +24,7 @@ pub(crate) struct LowtideSockets {
 }
 
 impl LowtideSockets {
-    /// A host that listens on `port`.
+    /// Creates a host that listens on `port`.
     pub(crate) fn listen(live: Live, port: u16, config: &Config) -> io::Result<Self> {
         let listener = live.listen(port, config)?;
         listener.set_nonblocking(true);
@@ -47,11 +47,11 @@ impl LowtideSockets {
         self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    fn accept(&mut self, news: &mut Vec<SocketEvent>) -> io::Result<()> {
+    fn accept(&mut self, events: &mut Vec<SocketEvent>) -> io::Result<()> {
         while let Some((stream, peer)) = none_if_would_block(self.listener.accept())? {
             let conn = self.keep(stream)?;
             if let SocketAddr::V4(peer) = peer {
-                news.push(SocketEvent::Accepted(conn, peer));
+                events.push(SocketEvent::Accepted(conn, peer));
             }
         }
         Ok(())
@@ -88,24 +88,24 @@ impl Sockets for LowtideSockets {
         })
     }
 
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()> {
         for ready in self.poller.wait(Some(timeout)) {
             match ready.0 {
-                LISTENER => self.accept(news)?,
-                conn => news.push(SocketEvent::Ready(conn as Conn)),
+                LISTENER => self.accept(events)?,
+                conn => events.push(SocketEvent::Ready(conn as Conn)),
             }
         }
         Ok(())
     }
 
     fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>> {
-        let look = |conn: &Conn| {
+        let query = |conn: &Conn| {
             let stream = self.conns.get(*conn)?;
             let unacknowledged = Some(stream.unacknowledged());
             stream
                 .info()
                 .map(|info| SocketInfo { unacknowledged, ..SocketInfo::from_lowtide(&info) })
         };
-        Ok(conns.iter().map(look).collect())
+        Ok(conns.iter().map(query).collect())
     }
 }

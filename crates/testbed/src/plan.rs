@@ -1,4 +1,4 @@
-//! From a resolved run to hosts with addresses: who is where, with whose TCP.
+//! Translates a resolved run to hosts with addresses and TCP stacks.
 
 use std::net::Ipv4Addr;
 
@@ -12,26 +12,26 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::kernel::tcp_config::KernelTcpConfig;
 use crate::stack_choice::{StackChoice, StackKind};
 
-/// The network of the hosts' addresses, 10.66.0.0/16.
+/// Network of the hosts' addresses, 10.66.0.0/16.
 const NETWORK: [u8; 2] = [10, 66];
-/// Its bits.
+/// Its prefix length.
 pub(crate) const PREFIX: u8 = 16;
-/// Hosts in one part of it.
+/// Hosts per /24 subnet.
 const HOSTS_PER_SUBNET: u32 = 250;
-/// The most hosts: each has a thread or more, and a namespace with a TCP of its own.
+/// Maximum number of hosts: each has one or more threads and a namespace with its own TCP.
 pub(crate) const MAX_HOSTS: usize = 64;
-/// Lines beyond this carry more than one thread can forward.
+/// Maximum link rate: one thread can forward no more.
 const MAX_RATE: Rate = Rate::from_gbps(2);
-/// Beyond this what is measured hangs on the machine.
+/// Above this rate, results depend on the machine.
 const TRUSTED_BPS: u64 = 400_000_000;
 
-/// The address of a host.
+/// Address of a host.
 pub(crate) fn address(host: u32) -> Ipv4Addr {
     let [a, b] = NETWORK;
     Ipv4Addr::new(a, b, (host / HOSTS_PER_SUBNET) as u8, (host % HOSTS_PER_SUBNET + 1) as u8)
 }
 
-/// The TCP of a host.
+/// TCP stack of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum HostStack {
     /// The kernel's.
@@ -54,10 +54,10 @@ fn refusal(message: String, help: &str) -> UnsupportedSetup {
     UnsupportedSetup { message, help: Some(help.to_owned()) }
 }
 
-/// The hosts of `setup`.
+/// Hosts of `setup`.
 ///
 /// # Errors
-/// What real packets cannot do, or not here.
+/// Parts of the scenario that real packets do not support, in general or on this machine.
 pub(crate) fn hosts(
     setup: &Setup,
     choice: &StackChoice,
@@ -88,7 +88,7 @@ fn host_plan(
     let mtu = u16::try_from(host.config.mtu).map_err(|_| {
         refusal(
             format!("host `{name}` has an MTU of {} bytes", host.config.mtu),
-            "65535 is the most",
+            "the maximum is 65535",
         )
     })?;
     Ok(HostPlan { number, name: name.to_owned(), address: address(number), mtu, stack })
@@ -99,18 +99,18 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     if count > MAX_HOSTS {
         return Err(refusal(
             format!("{count} hosts are more than the {MAX_HOSTS} that a testbed has room for"),
-            "each would have a namespace and threads of its own; simulate it, or make it smaller",
+            "each needs a namespace and threads; simulate the scenario, or make it smaller",
         ));
     }
     if !setup.query_clients.is_empty() {
         return Err(refusal(
-            "queries are not asked over real packets yet".to_owned(),
-            "flows are (`transfers`, `poisson` and other kinds); simulate this one",
+            "queries over real packets are not supported yet".to_owned(),
+            "flows are supported (`transfers`, `poisson` and other kinds); simulate this scenario",
         ));
     }
     if !setup.packet_classes.is_empty() {
         return Err(refusal(
-            "classes at switches are not carried by real packets yet".to_owned(),
+            "packet classes over real packets are not supported yet".to_owned(),
             "leave `[switch.class]` out, or simulate it",
         ));
     }
@@ -122,17 +122,17 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     }
     match fastest(setup) {
         Some((name, rate)) if rate > MAX_RATE => Err(refusal(
-            format!("the line {name} has {rate}, and real packets come to some 2 Gbit/s here"),
-            "conclusions want 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
+            format!("the link {name} has {rate}, and real packets reach at most 2 Gbit/s here"),
+            "meaningful results need 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
         )),
         _ => Ok(()),
     }
 }
 
-/// Descriptors that a host takes beside its connections.
+/// File descriptors of a host besides its connections.
 const FDS_PER_HOST: u64 = 16;
 
-/// Raises the limit of open files as far as both ends of all flows need it: none is closed before the end.
+/// Raises the open-files limit for both ends of all flows: none is closed before the end.
 fn raise_fd_limit(setup: &Setup) -> Result<(), UnsupportedSetup> {
     let needed = 64 + FDS_PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
     let refused = |most: u64| {
@@ -149,12 +149,12 @@ fn raise_fd_limit(setup: &Setup) -> Result<(), UnsupportedSetup> {
             let raised = setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard);
             if hard < needed || raised.is_err() { Err(refused(hard)) } else { Ok(()) }
         }
-        // Without a word of the limit the sockets will tell.
+        // If the limit is unknown, a failing socket reports it.
         _ => Ok(()),
     }
 }
 
-/// The line of a switch with the highest rate.
+/// The switch's link with the highest rate.
 fn fastest(setup: &Setup) -> Option<(String, Rate)> {
     let lines = setup.network.links.iter().flat_map(|link| {
         let end = |from: NodeId, to: NodeId, rate: Rate| {
@@ -166,7 +166,7 @@ fn fastest(setup: &Setup) -> Option<(String, Rate)> {
     lines.flatten().max_by_key(|(_, rate)| rate.as_bps())
 }
 
-/// What of the scenario is not in a run on real packets.
+/// Parts of the scenario that a run on real packets does not have.
 pub(crate) fn differences(setup: &Setup) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |is: bool, what: &str| {
@@ -179,11 +179,11 @@ pub(crate) fn differences(setup: &Setup) -> Vec<String> {
     let clock = |h: &HostSetup| h.clock == lowtide_host::ClockSpec::default();
     add(!setup.hosts.iter().all(clock), "the clocks of hosts are that of this machine");
     let jitter = setup.disturbance.host_jitter > lowtide_units::Duration::ZERO;
-    add(jitter, "`host-jitter` is what the scheduler of this machine makes it");
-    add(setup.probes.delays, "computed queueing delays are not set beside true ones");
+    add(jitter, "`host-jitter` is that of this machine's scheduler");
+    add(setup.probes.delays, "computed queueing delays are not compared with true ones");
     if let Some((name, rate)) = fastest(setup).filter(|(_, rate)| rate.as_bps() > TRUSTED_BPS) {
         all.push(format!(
-            "the line {name} has {rate}: beyond 400 Mbit/s figures hang on the machine"
+            "the link {name} has {rate}: above 400 Mbit/s results depend on the machine"
         ));
     }
     all

@@ -1,4 +1,4 @@
-//! One run: hosts, the network between them, the flows, in real time.
+//! One run: hosts, the network between them and the flows, in real time.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -15,34 +15,35 @@ use crate::plan::HostPlan;
 use crate::run_state::RunState;
 use crate::writer::FlowWriter;
 
-/// How often it is looked whether the run is over.
+/// Interval of checks whether the run is over.
 const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
-/// Looks after which whoever waits is told.
+/// Checks between two calls of `watch`.
 const POLLS_PER_WATCH: u32 = 25;
-/// The bottleneck's thread goes before all others: it was taken off for up to 20 ms without.
+/// Real-time priority of the bottleneck's thread, the highest: without it the thread was preempted
+/// for up to 20 ms.
 const PRIORITY: u8 = 50;
-/// Waking a thread takes 20 to 50 us on a virtual machine, and less than that is left between two packets: so long before
-/// something is due it stays awake.
+/// Spin time before an event: a wake-up takes 20 to 50 us on a virtual machine, more than the time
+/// between two packets.
 const SPIN: Duration = Duration::from_us(60);
-/// Senders are looked at no more often: the kernel is asked for all its sockets each time.
+/// Minimum sampling interval: each sample queries all kernel sockets.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_ms(5);
 
-/// What a run came to.
+/// Result of a run.
 pub(crate) struct RunOutput {
-    /// By host.
+    /// By host index.
     pub(crate) apps: Vec<Apps>,
     pub(crate) report: BottleneckReport,
-    /// The time of the run began so long after the bottleneck's.
+    /// Start of the run's clock after that of the bottleneck's clock.
     pub(crate) clock_offset: Duration,
     pub(crate) ended: Instant,
     pub(crate) reason: EndReason,
-    /// What ends do otherwise than the scenario says.
+    /// Differences between hosts and the scenario.
     pub(crate) differences: Vec<String>,
 }
 
-/// The bottleneck for `setup`.
+/// Settings of the bottleneck for `setup`.
 pub(crate) fn settings(setup: &Setup) -> BottleneckSettings {
-    // On a single processor the hosts would wait for it.
+    // On a single CPU the hosts would have to wait for it.
     let alone = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
     BottleneckSettings {
         seed: setup.seed,
@@ -58,7 +59,7 @@ pub(crate) fn settings(setup: &Setup) -> BottleneckSettings {
     }
 }
 
-/// Runs the flows of `setup` between hosts of their own. `None` when `watch` stopped it.
+/// Runs the flows of `setup` between new hosts. `None` if `watch` stopped the run.
 pub(crate) fn run(
     setup: &Setup,
     plans: &[HostPlan],
@@ -70,10 +71,10 @@ pub(crate) fn run(
     }
     let ports = hosts.iter_mut().filter_map(HostThread::take_port).collect();
     let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
-    let course = Arc::new(RunState::begin(sizes(setup)));
+    let run_state = Arc::new(RunState::begin(sizes(setup)));
     let lead = bottleneck.now().since_start();
     let lost = &mut |_| bottleneck.failed_device().is_some();
-    let (ended, reason) = run_flows(setup, &hosts, &course, watch, lost);
+    let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, lost);
     let report = bottleneck.report();
     let finished = finish(hosts)?;
     drop(bottleneck);
@@ -84,30 +85,30 @@ pub(crate) fn run(
     Ok(Some(RunOutput { apps, report, clock_offset: lead, ended, reason, differences }))
 }
 
-/// The bytes of each flow.
+/// Size of each flow.
 pub(crate) fn sizes(setup: &Setup) -> Vec<Option<u64>> {
     setup.flows.iter().map(|f| f.size.map(Bytes::as_u64)).collect()
 }
 
-/// From the first flow to the end.
+/// Runs from the first flow to the end.
 pub(crate) fn run_flows(
     setup: &Setup,
     hosts: &[HostThread],
-    course: &Arc<RunState>,
+    run_state: &Arc<RunState>,
     watch: &mut dyn FnMut(Instant) -> bool,
     lost: &mut dyn FnMut(Instant) -> bool,
 ) -> (Instant, EndReason) {
     for host in hosts {
-        host.begin(course);
+        host.begin(run_state);
     }
     let end = Instant::ZERO + setup.end.at;
     let mut looks = 0_u32;
     let over = loop {
-        let now = course.now();
+        let now = run_state.now();
         if now >= end {
             break (end, EndReason::Time);
         }
-        if setup.end.when_done && course.is_done() {
+        if setup.end.when_done && run_state.is_done() {
             break (now, EndReason::Done);
         }
         let told = looks.is_multiple_of(POLLS_PER_WATCH) && watch(now);
@@ -118,11 +119,11 @@ pub(crate) fn run_flows(
         let left = std::time::Duration::from_nanos(end.saturating_since(now).as_ns());
         std::thread::sleep(left.min(POLL_INTERVAL));
     };
-    course.stop();
+    run_state.stop();
     over
 }
 
-/// What all hosts saw, and what they do otherwise.
+/// Collects the observations of all hosts and their differences from the scenario.
 pub(crate) fn finish(hosts: Vec<HostThread>) -> Result<(Vec<Apps>, Vec<String>), TestbedError> {
     let mut differences: Vec<String> = Vec::new();
     for difference in hosts.iter().flat_map(HostThread::differences) {
@@ -135,7 +136,7 @@ pub(crate) fn finish(hosts: Vec<HostThread>) -> Result<(Vec<Apps>, Vec<String>),
     Ok((apps, differences))
 }
 
-/// The applications of a host.
+/// Applications of a host.
 pub(crate) fn apps(setup: &Setup, plans: &[HostPlan], plan: &HostPlan) -> Apps {
     let mut of_group = vec![0_u32; setup.traffic_groups.len()];
     let mut outgoing = Vec::new();

@@ -1,4 +1,4 @@
-//! What the hosts of one run share while it goes on.
+//! State shared by the hosts of one run.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -8,22 +8,22 @@ use std::sync::{Mutex, PoisonError};
 use lowtide_live::Clock;
 use lowtide_units::Instant;
 
-/// See the module.
+/// State shared by the hosts of one run.
 #[derive(Debug)]
 pub(crate) struct RunState {
-    /// The time of the run.
+    /// Clock of the run.
     clock: Clock,
     stop: AtomicBool,
-    /// Flows with a size that are delivered or have failed.
+    /// Sized flows that are delivered or have failed.
     finished_flows: AtomicUsize,
-    /// Which flow a client's address belongs to.
+    /// Flow number by client address.
     client_flows: Mutex<BTreeMap<SocketAddrV4, u32>>,
-    /// Bytes of each flow, by number.
+    /// Size of each flow, by number.
     sizes: Vec<Option<u64>>,
 }
 
 impl RunState {
-    /// The time of the run begins now.
+    /// Starts the clock of the run.
     pub(crate) fn begin(sizes: Vec<Option<u64>>) -> Self {
         let (stop, over) = (AtomicBool::new(false), AtomicUsize::new(0));
         Self {
@@ -47,23 +47,23 @@ impl RunState {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// One more flow with a size is over.
+    /// Counts a sized flow as finished.
     pub(crate) fn on_flow_finished(&self) {
         self.finished_flows.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Every flow with a size is over.
+    /// True if every sized flow is finished.
     pub(crate) fn is_done(&self) -> bool {
         let sized = self.sizes.iter().flatten().count();
         self.finished_flows.load(Ordering::Acquire) >= sized && sized > 0
     }
 
-    /// A client at `from` opens the connection of `flow`.
+    /// Records that the client at `from` opens the connection of `flow`.
     pub(crate) fn note_opened(&self, from: SocketAddrV4, flow: u32) {
         self.client_flows.lock().unwrap_or_else(PoisonError::into_inner).insert(from, flow);
     }
 
-    /// The flow of a client, and its size.
+    /// Flow of a client, and its size.
     pub(crate) fn flow_of(&self, from: SocketAddrV4) -> Option<(u32, Option<u64>)> {
         let flow = *self.client_flows.lock().unwrap_or_else(PoisonError::into_inner).get(&from)?;
         Some((flow, self.sizes.get(flow as usize).copied().flatten()))

@@ -1,17 +1,17 @@
-//! One look at one end of a connection, whoever's TCP it is.
+//! Snapshot of one end of a connection, for both stacks.
 
 use lowtide_live::ConnInfo;
 use lowtide_tcp::EcnMode;
 use lowtide_units::Duration;
 
-/// What an end shows of itself; `None` is what it does not tell.
+/// Values of one end; `None` if the stack does not provide them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SocketInfo {
-    /// The congestion control that acts.
+    /// The active congestion control.
     pub(crate) cc: String,
-    /// ECN was agreed.
+    /// ECN was negotiated.
     pub(crate) ecn: Option<bool>,
-    /// How, where the end tells.
+    /// ECN mode, if the stack reports it.
     pub(crate) ecn_mode: Option<EcnMode>,
     pub(crate) delay_option: bool,
     pub(crate) mss: Option<u32>,
@@ -37,21 +37,21 @@ pub(crate) struct SocketInfo {
     pub(crate) ecn_reductions: Option<u64>,
     pub(crate) delay_reductions: Option<u64>,
     pub(crate) delivered_ce_bytes: Option<u64>,
-    /// Segments that the peer reported as marked, as far as its feedback can say.
+    /// Segments that the peer reported as marked, as precisely as its feedback allows.
     pub(crate) delivered_ce_segs: Option<u64>,
     pub(crate) delack_timeouts: Option<u64>,
     pub(crate) delack_time: Option<Duration>,
     pub(crate) delack_detected: Option<u64>,
     pub(crate) delack_missed: Option<u64>,
     pub(crate) delack_false_positives: Option<u64>,
-    /// Of all payload bytes that came, those with CE.
+    /// Payload bytes received with CE.
     pub(crate) received_ce_bytes: Option<u64>,
-    /// All payload bytes that came, duplicates included.
+    /// All payload bytes received, duplicates included.
     pub(crate) received_bytes: Option<u64>,
 }
 
 impl SocketInfo {
-    /// At a connection of lowtide's.
+    /// Snapshot of a lowtide connection.
     pub(crate) fn from_lowtide(info: &ConnInfo) -> Self {
         let tcp = &info.tcp;
         let counters = &tcp.counters;

@@ -6,58 +6,58 @@ use std::time::Duration;
 
 use crate::socket_info::SocketInfo;
 
-/// A connection of a host, numbered from zero in the order in which they came.
+/// A connection of a host, numbered from zero in order of creation.
 pub(crate) type Conn = usize;
 
-/// What has happened.
+/// An event of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SocketEvent {
     /// A connection was accepted.
     Accepted(Conn, SocketAddrV4),
-    /// Something changed: it may be open, or read, or written, or over.
+    /// State changed: it may be established, readable, writable or closed.
     Ready(Conn),
 }
 
-/// What a read gave.
+/// Result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadOutcome {
-    /// So many bytes, which nobody looks at.
+    /// Number of bytes read; their contents are ignored.
     Bytes(u64),
-    /// Nothing yet.
+    /// No data yet.
     WouldBlock,
-    /// The peer sends no more.
+    /// The peer sent FIN.
     Eof,
 }
 
-/// Nothing here blocks but [`Self::wait`]. News come once: whoever hears of a connection reads and writes until
-/// nothing goes any more.
+/// Non-blocking sockets; only [`Self::wait`] blocks. Events are edge-triggered: the caller reads
+/// and writes until the socket would block.
 pub(crate) trait Sockets {
-    /// Begins to open a connection, and says from which port.
+    /// Starts to open a connection; returns it and its local port.
     fn connect(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)>;
-    /// Whether it is open by now.
+    /// True if it is established.
     fn is_established(&mut self, conn: Conn) -> io::Result<bool>;
-    /// Writes at most `most` bytes; how many were taken.
+    /// Writes at most `most` bytes; returns the number accepted.
     fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64>;
-    /// No more will be written.
+    /// Closes the send direction.
     fn shutdown_write(&mut self, conn: Conn) -> io::Result<()>;
-    /// Reads what is there, as far as one call gives it.
+    /// Reads available data, one call's worth.
     fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome>;
-    /// Waits for news, at most `timeout`.
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()>;
-    /// Looks at these connections.
+    /// Waits for events, at most `timeout`.
+    fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()>;
+    /// Snapshots of these connections.
     fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>>;
 }
 
-/// What applications write: nobody reads what it is.
+/// Data that applications write; its contents are ignored.
 pub(crate) static PAYLOAD: [u8; 1 << 16] = [0x5a; 1 << 16];
 
-/// The part of [`PAYLOAD`] to write next when `most` bytes are left.
+/// Slice of [`PAYLOAD`] to write when `most` bytes are left.
 pub(crate) fn payload(most: u64) -> &'static [u8] {
     let len = usize::try_from(most).unwrap_or(usize::MAX).min(PAYLOAD.len());
     &PAYLOAD[..len]
 }
 
-/// A result that would block is none.
+/// Maps `WouldBlock` to `None`.
 pub(crate) fn none_if_would_block<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

@@ -1,10 +1,10 @@
-//! Whose TCP the hosts have.
+//! Choice of TCP stack per host.
 
 use lowtide_scenario::glob_matches;
 
 use crate::kernel::tcp_config::CcMapping;
 
-/// Whose TCP a host has.
+/// A TCP stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackKind {
     /// The kernel's.
@@ -13,19 +13,19 @@ pub enum StackKind {
     Lowtide,
 }
 
-/// Who has which, as it was asked for.
+/// TCP stacks by host, as requested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackChoice {
-    /// Hosts that are not excepted.
+    /// Stack of hosts that are not in `exceptions`.
     pub default_stack: StackKind,
-    /// Hosts that have the other one: names and groups, `*` for any letters.
+    /// Hosts with the other stack: names and groups, `*` for any letters.
     pub exceptions: Vec<String>,
-    /// Controls that have another name in the kernel: lowtide's, the kernel's.
+    /// Congestion controls with another name in the kernel: lowtide's, the kernel's.
     pub cc_mapping: Vec<CcMapping>,
 }
 
 impl StackChoice {
-    /// Whose TCP the host of that name (`senders.2`) has.
+    /// Stack of a host (`senders.2`).
     pub(crate) fn stack_of(&self, host: &str) -> StackKind {
         let group = host.rsplit_once('.').map_or(host, |(group, _)| group);
         let named = |pattern: &String| glob_matches(pattern, host) || glob_matches(pattern, group);
@@ -36,7 +36,7 @@ impl StackChoice {
         }
     }
 
-    /// What of `except` names no host of `hosts`.
+    /// First exception that matches no host of `hosts`.
     pub(crate) fn unknown_host<'a>(&'a self, hosts: &[String]) -> Option<&'a str> {
         let names = |pattern: &str| {
             hosts.iter().any(|host| {

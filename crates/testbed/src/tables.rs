@@ -1,4 +1,4 @@
-//! From what a run came to to the tables of the simulator. What nobody could know is null.
+//! Converts the result of a run to the simulator's tables. Unknown values are null.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -24,9 +24,9 @@ struct Ends<'a> {
     server: Option<&'a ServerFlow>,
 }
 
-/// What was seen of a run.
+/// Observations of a run.
 pub(crate) struct Observations {
-    /// By host.
+    /// By host index.
     pub(crate) apps: Vec<Apps>,
     pub(crate) queues: Vec<QueueRecord>,
     pub(crate) queue_samples: Vec<QueueSample>,
@@ -36,7 +36,7 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
-    /// From a run and the bottleneck of its own.
+    /// From a run and its own bottleneck.
     pub(crate) fn of(done: RunOutput) -> Self {
         let queue = |p: &lowtide_bottleneck::PortReport| {
             QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
@@ -63,8 +63,9 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
     let ends = ends(plans, done);
     let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
     let queues = &done.queues;
-    let segments_in =
-        |look: &Option<SocketInfo>| look.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
+    let segments_in = |socket_info: &Option<SocketInfo>| {
+        socket_info.as_ref().and_then(|l| l.segments_in).unwrap_or(0)
+    };
     let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last_info));
     let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
     let counts = RunCounts {
@@ -95,7 +96,7 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
     tables
 }
 
-/// The flows by number, each with both of its ends.
+/// Flows by number, each with both ends.
 fn ends<'a>(plans: &[HostPlan], done: &'a Observations) -> Vec<Ends<'a>> {
     let incoming = done.apps.iter().flat_map(|a| &a.incoming);
     let servers: BTreeMap<SocketAddrV4, &ServerFlow> = incoming.map(|f| (f.peer, f)).collect();
@@ -177,27 +178,27 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
     }
 }
 
-/// What a flow that did not complete waited for, as far as its end tells.
+/// Stall reason of an incomplete flow, as far as its end reports it.
 fn stopped(client: &ClientFlow) -> Option<StallReason> {
     match (client.opened, client.established) {
         (None, _) => Some(StallReason::NotStarted),
         (Some(_), None) => Some(StallReason::Handshake),
-        // The kernel does not say which of its timers runs.
+        // The kernel does not say which of its timers is armed.
         (Some(_), Some(_)) => None,
     }
 }
 
-/// What an end says of ECN. The kernel does not say which kind was agreed: that of RFC 3168, where nothing else was
-/// asked for.
-fn mode(look: &SocketInfo) -> EcnMode {
-    match (look.ecn_mode, look.ecn) {
+/// ECN mode of an end. The kernel does not report the mode: RFC 3168, unless the scenario asks for
+/// another.
+fn mode(socket_info: &SocketInfo) -> EcnMode {
+    match (socket_info.ecn_mode, socket_info.ecn) {
         (Some(mode), _) => mode,
         (None, Some(true)) => EcnMode::Classic,
         (None, _) => EcnMode::Off,
     }
 }
 
-/// What a row says that neither end has counted.
+/// Clears columns that neither end counts.
 fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
     let sender = ends.client.last_info.clone().unwrap_or_default();
     let receiver = ends.server.and_then(|s| s.last_info.clone()).unwrap_or_default();
@@ -213,7 +214,7 @@ fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
     row.delack_imagined = sender.delack_false_positives;
     row.delay_reductions = sender.delay_reductions;
     row.heard_ce_bytes = sender.delivered_ce_bytes;
-    // Packets are not looked at one by one here.
+    // Packets are not inspected one by one here.
     row.warm_data_segs_out = None;
     row.warm_ect_segs_out = None;
     row.warm_cwr_segs_out = None;
@@ -226,7 +227,7 @@ fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
     if !sender.cc.is_empty() {
         row.cc_used.clone_from(&sender.cc);
     }
-    // The kernel has one receiver, and one way to read what it hears, with each control.
+    // The kernel has one receiver and one feedback decoder per congestion control.
     if sender.ecn_mode.is_none() {
         row.feedback_used = sender.ecn.filter(|on| *on).map(|_| "kernel".to_owned());
         if row.ecn && row.ecn_wish.starts_with("accecn") {
@@ -241,19 +242,19 @@ fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
 fn probes(done: &Observations) -> Vec<ProbeRow> {
     let samples = done.apps.iter().flat_map(|a| &a.samples);
     let row = |s: &crate::apps::SenderSample| {
-        let look = &s.info;
+        let socket_info = &s.info;
         Some(ProbeRow {
             at: s.at,
             flow: s.flow,
-            cwnd: look.cwnd?,
-            ssthresh: look.ssthresh,
-            srtt: look.srtt,
-            srtt_shown: look.srtt_quantised.or(look.srtt),
-            rto: look.rto?,
-            in_flight: look.in_flight?,
-            alpha_q20: look.alpha_q20,
-            queueing_delay: look.queueing_delay,
-            acked: look.acked?,
+            cwnd: socket_info.cwnd?,
+            ssthresh: socket_info.ssthresh,
+            srtt: socket_info.srtt,
+            srtt_shown: socket_info.srtt_quantised.or(socket_info.srtt),
+            rto: socket_info.rto?,
+            in_flight: socket_info.in_flight?,
+            alpha_q20: socket_info.alpha_q20,
+            queueing_delay: socket_info.queueing_delay,
+            acked: socket_info.acked?,
         })
     };
     let mut rows: Vec<ProbeRow> = samples.filter_map(row).collect();
@@ -261,7 +262,7 @@ fn probes(done: &Observations) -> Vec<ProbeRow> {
     rows
 }
 
-/// What was observed, in real time: no two runs have the same.
+/// Digest of the observations, in real time: no two runs have the same.
 fn digest(flows: &[FlowRecord], queues: &[QueueRecord]) -> u64 {
     let at = |t: Option<Instant>| t.map_or(0, Instant::as_ps);
     let flows = flows.iter().flat_map(|f| [at(f.established), at(f.delivered_at), f.delivered]);
@@ -274,13 +275,13 @@ fn digest(flows: &[FlowRecord], queues: &[QueueRecord]) -> u64 {
     Digest::combine(flows.chain(queues))
 }
 
-/// How well the run kept to its scenario.
+/// Timing accuracy of the run.
 pub(crate) fn measured(done: &RunOutput, mut differences: Vec<String>) -> TimingReport {
     differences.extend(done.differences.iter().cloned());
     let report = &done.report;
     let late = &report.fidelity.lateness;
     let us = |ns: u64| ns as f64 / 1e3;
-    // How late it was has figures of its own.
+    // Lateness has its own columns.
     let mut remarks = Vec::new();
     if report.fidelity.no_buffer > 0 {
         remarks.push("some packets found no room at the bottleneck".to_owned());

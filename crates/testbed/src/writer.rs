@@ -1,23 +1,23 @@
-//! When the application of a flow writes, by the same rules and draws as the simulator's.
+//! Write times of a flow's application, by the simulator's rules and random draws.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Bytes, Duration, Instant};
 
-/// As good as endless.
+/// Practically unlimited.
 const UNLIMITED_BYTES: u64 = 1 << 60;
 
-/// What one flow's application has written and still owes.
+/// Write state of one flow's application.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowWriter {
     source: WritePattern,
     start: Instant,
-    /// Bytes that the application has handed over or would, if the socket took them.
+    /// Bytes that the application has written or would write if the socket accepted them.
     requested: u64,
-    /// Bytes that the socket has taken.
+    /// Bytes that the socket has accepted.
     accepted: u64,
     total: u64,
-    /// When it writes again, where that is known.
+    /// Time of the next write, if known.
     next: Option<Instant>,
     rng: Rng,
 }
@@ -35,7 +35,7 @@ impl FlowWriter {
         }
     }
 
-    /// Bytes that are to go into the socket by `now`.
+    /// Bytes to write into the socket by `now`.
     pub(crate) fn due(&mut self, now: Instant) -> u64 {
         while let Some(at) = self.next.filter(|at| *at <= now) {
             self.write(at);
@@ -43,7 +43,7 @@ impl FlowWriter {
         self.requested - self.accepted
     }
 
-    /// What is written at `at`.
+    /// Writes at `at`.
     fn write(&mut self, at: Instant) {
         if let WritePattern::BulkFor { duration: lasts } = self.source {
             self.write_for(lasts);
@@ -58,7 +58,7 @@ impl FlowWriter {
         self.next = match self.source {
             _ if self.requested == self.total => None,
             WritePattern::Bulk | WritePattern::BulkFor { .. } | WritePattern::OnOff { .. } => None,
-            // From the start, so that rounding does not add up.
+            // Relative to the start, so that rounding errors do not accumulate.
             WritePattern::Rate { rate, poisson: false, .. } => {
                 Some(self.start + rate.serialization(Bytes::new(self.requested)))
             }
@@ -68,7 +68,7 @@ impl FlowWriter {
         };
     }
 
-    /// Writes as much as the socket takes, and is stopped then.
+    /// Writes as much as the socket accepts until the end of `lasts`.
     fn write_for(&mut self, lasts: Duration) {
         if self.requested == 0 {
             self.requested = self.total;
@@ -79,37 +79,37 @@ impl FlowWriter {
         }
     }
 
-    /// The socket has taken so much.
+    /// Records that the socket has accepted `bytes`.
     pub(crate) fn on_accepted(&mut self, bytes: u64) {
         self.accepted += bytes;
     }
 
-    /// Everything is in the socket.
+    /// True if everything is in the socket.
     pub(crate) fn is_finished(&self) -> bool {
         self.accepted == self.total
     }
 
-    /// It waits until the peer has acknowledged everything.
+    /// True if it waits until the peer has acknowledged everything.
     pub(crate) fn waits_for_acks(&self) -> bool {
         let paused =
             self.next.is_none() && self.requested < self.total && self.accepted == self.requested;
         paused && matches!(self.source, WritePattern::OnOff { .. })
     }
 
-    /// Everything is acknowledged, as it was seen at `now`.
+    /// Everything was acknowledged, as observed at `now`.
     pub(crate) fn acknowledged(&mut self, now: Instant) {
         if let WritePattern::OnOff { pause, .. } = self.source {
             self.next = Some(now + pause);
         }
     }
 
-    /// When it writes next, if it knows.
+    /// Time of the next write, if known.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next
     }
 }
 
-/// How often a flow with pauses looks whether all is acknowledged.
+/// Interval at which a flow with pauses checks for acknowledgements.
 pub(crate) const ACK_POLL_INTERVAL: Duration = Duration::from_ms(2);
 
 #[cfg(test)]

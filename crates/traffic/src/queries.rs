@@ -43,9 +43,9 @@ pub(crate) const THINK: WorkloadParam = WorkloadParam {
 /// `connections`.
 pub(crate) const CONNECTIONS: WorkloadParam = WorkloadParam {
     name: "connections",
-    kind: WorkloadParamKind::Choice(&["standing", "fresh"]),
-    default: Some("standing"),
-    doc: "`standing` connections stay open from query to query; with `fresh` each request opens a new one.",
+    kind: WorkloadParamKind::Choice(&["persistent", "per-request"]),
+    default: Some("persistent"),
+    doc: "`persistent` connections stay open from query to query; with `per-request` each request opens a new one.",
 };
 
 /// `jitter`.
@@ -83,7 +83,7 @@ pub(crate) fn query_client(args: &WorkloadArgs, client: u32, servers: Vec<u32>) 
         schedule: closed_loop(args),
         jitter: args.time("jitter"),
         deadline: args.time_or_off("deadline"),
-        persistent: args.choice("connections") != Some("fresh"),
+        persistent: args.choice("connections") != Some("per-request"),
     }
 }
 

@@ -43,9 +43,9 @@ pub(crate) const SPACING: WorkloadParam = WorkloadParam {
     doc: "Time from the start of one flow to the start of the next.",
 };
 
-/// `lasts`.
+/// `duration`.
 pub(crate) const DURATION: WorkloadParam = WorkloadParam {
-    name: "lasts",
+    name: "duration",
     kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
     default: Some("off"),
     doc: "Time from opening after which a flow of `unlimited` size stops writing; its send buffer is still sent.",

@@ -1,5 +1,5 @@
-//! Runs single inputs again: `cargo run -p lowtide-trial --example replay -- TARGET FILE...`.
-//! With `LOWTIDE_TRACE=1` the target `segments` prints every segment.
+//! Replays single inputs: `cargo run -p lowtide-trial --example replay -- TARGET FILE...`. With
+//! `LOWTIDE_TRACE=1` the target `segments` prints every segment.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Choices out of the bytes of one input. When they are used up every choice is the first one.
+//! Draws choices from the bytes of one input. Once they are used up, every choice is the first one.
 
 use arbitrary::Unstructured;
 
@@ -39,7 +39,7 @@ impl<'a> FuzzInput<'a> {
         self.0.int_in_range(low..=high).unwrap_or(low)
     }
 
-    /// In `low..=high`, every doubling equally likely.
+    /// In `low..=high`, with every octave equally likely.
     pub(crate) fn log_range(&mut self, low: u64, high: u64) -> u64 {
         let low_or_one = low.max(1);
         let octaves = (high / low_or_one).max(1).ilog2();
@@ -58,7 +58,7 @@ impl<'a> FuzzInput<'a> {
         self.0.bytes(n).unwrap_or(&[])
     }
 
-    /// Everything that is left.
+    /// The remaining bytes.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.0.take_rest()
     }

@@ -1,14 +1,15 @@
-//! Scenario files: read, completed, checked and spread out, never run.
+//! Scenario files: parsed, completed, checked and expanded, never run.
 
 use lowtide_scenario::Scenario;
 
-/// Longer files say nothing new, and take long.
+/// Longer files find nothing new, and take long.
 const MAX_LEN: usize = 8_192;
-/// What starts a line that stands for `-s` or `--over`.
+/// Prefixes of lines that represent `-s` or `--over`.
 const OVERRIDE: &str = "#-s ";
 const SWEEP: &str = "#--over ";
 
-/// A file; lines that begin with `#-s key=value` or `#--over key=a,b` are also given as such.
+/// Tests a file; lines that begin with `#-s key=value` or `#--over key=a,b` also become such
+/// options.
 pub fn run(data: &[u8]) {
     let data = &data[..data.len().min(MAX_LEN)];
     let text = String::from_utf8_lossy(data);
@@ -31,20 +32,20 @@ pub fn run(data: &[u8]) {
     let plan = match scenario.expand() {
         Ok(plan) => plan,
         Err(errors) => {
-            assert!(!errors.to_string().is_empty(), "an error without a word");
+            assert!(!errors.to_string().is_empty(), "an error without a text");
             return;
         }
     };
     assert!(!plan.runs.is_empty() && plan.runs.len() <= 1_000_000);
-    let again = scenario.expand().expect("it went well before");
+    let again = scenario.expand().expect("the first expansion succeeded");
     assert_eq!(plan.hash, again.hash);
-    // What is written out means the same run.
+    // The resolved text specifies the same run.
     let (first, last) = (&plan.runs[0], &plan.runs[plan.runs.len() - 1]);
     for run in [first, last] {
         let toml = run.resolved_toml();
         let resolved = Scenario::parse(&toml, "resolved.toml")
             .and_then(|s| s.expand())
-            .unwrap_or_else(|e| panic!("{e}\nin its own words:\n{toml}"));
+            .unwrap_or_else(|e| panic!("{e}\nin the resolved text:\n{toml}"));
         assert_eq!(resolved.runs.len(), 1, "one run became several:\n{toml}");
         assert_eq!(resolved.runs[0].hash, run.hash, "another run:\n{toml}");
     }

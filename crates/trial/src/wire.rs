@@ -1,4 +1,4 @@
-//! Headers, options and captures: what is read was checked, what is written reads back.
+//! Headers, options and captures: parsed data are validated, and emitted data parse back.
 
 use lowtide_units::Instant;
 use lowtide_wire::checksum::Checksum;
@@ -12,7 +12,7 @@ use crate::fuzz_input::FuzzInput;
 /// Larger than the largest IP packet.
 const BUFFER_LEN: usize = 1 << 17;
 
-/// The first byte chooses what the rest is.
+/// Tests the input; its first byte selects the format.
 pub fn run(data: &[u8]) {
     let mut draw = FuzzInput::new(data);
     match draw.byte() % 5 {
@@ -24,7 +24,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Bytes from anywhere.
+/// Parses arbitrary bytes.
 fn packet_bytes(bytes: &[u8]) {
     let v4 = ipv4::parse(bytes).map(|(_, range)| range);
     let v6 = ipv6::parse(bytes).and_then(|(h, range)| {
@@ -43,7 +43,7 @@ fn packet_bytes(bytes: &[u8]) {
     round_trip(&addresses, &segment, payload);
 }
 
-/// The same with right checksums, so that a fuzzer gets behind them.
+/// Parses the bytes with corrected checksums, so that a fuzzer reaches the code behind them.
 fn fixed_checksums(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     let version = bytes.first().map_or(0, |first| first >> 4);
@@ -82,12 +82,12 @@ fn fixed_checksums(bytes: &[u8]) {
     packet_bytes(&bytes);
 }
 
-/// What parsed is a value like any other. It need not come out as the same bytes: unknown options are
-/// dropped, and padding is ours.
+/// A parsed segment can be emitted again. The bytes may differ: unknown options are dropped, and
+/// padding is ours.
 fn round_trip(addresses: &Addresses, segment: &Segment, payload: &[u8]) {
     let mut out = vec![0xaa; BUFFER_LEN];
     let Ok(len) = packet::emit(addresses, segment, payload, &mut out) else {
-        // Options may come packed tighter than we write them, and then not fit.
+        // Options may be packed more tightly than ours, and then not fit.
         assert!(
             segment.options.wire_len() > options::MAX_LEN
                 || payload.len() + tcp::MAX_HEADER_LEN > usize::from(u16::MAX) - 40,
@@ -95,7 +95,7 @@ fn round_trip(addresses: &Addresses, segment: &Segment, payload: &[u8]) {
         );
         return;
     };
-    assert!(out[len..].iter().all(|b| *b == 0xaa), "wrote behind the packet");
+    assert!(out[len..].iter().all(|b| *b == 0xaa), "wrote beyond the packet");
     let (a, s, range) = packet::parse(&out[..len]).expect("our own packet");
     assert_eq!((&a, &s), (addresses, segment));
     assert_eq!(&out[range], payload);
@@ -105,7 +105,7 @@ fn round_trip(addresses: &Addresses, segment: &Segment, payload: &[u8]) {
     if payload.iter().all(|b| *b == 0) {
         assert_eq!(headers[..alone], out[..alone]);
     }
-    // One byte less, and nothing is written.
+    // A buffer that is one byte too short remains unchanged.
     let mut short = vec![0x55; len - 1];
     assert!(packet::emit(addresses, segment, payload, &mut short).is_err());
     assert!(short.iter().all(|b| *b == 0x55));
@@ -125,7 +125,7 @@ fn option_bytes(bytes: &[u8]) {
     }
 }
 
-/// A segment as a value, written and read.
+/// A segment as a value, emitted and parsed.
 fn segment(draw: &mut FuzzInput<'_>) {
     let addresses = if draw.flip() {
         let (src, dst) = (draw.u32().into(), draw.u32().into());
@@ -171,17 +171,17 @@ fn segment(draw: &mut FuzzInput<'_>) {
     let payload = draw.bytes(BUFFER_LEN - 200);
     segment.payload_len = payload.len() as u32;
     round_trip(&addresses, &segment, payload);
-    // A length that is not that of the payload is refused.
+    // A length that differs from that of the payload is rejected.
     segment.payload_len = segment.payload_len.wrapping_add(1 + u32::from(draw.u16()));
     let mut out = vec![0; BUFFER_LEN];
     assert!(packet::emit(&addresses, &segment, payload, &mut out).is_err());
 }
 
-/// Captures: whole blocks, whatever is written.
+/// Captures consist of whole blocks for any content.
 fn capture(draw: &mut FuzzInput<'_>) {
     let text = |draw: &mut FuzzInput<'_>| {
         let n = draw.byte();
-        // A few texts are longer than an option can say.
+        // Some texts exceed the length field of an option.
         let repeat = if n > 250 { 2000 } else { 1 };
         String::from_utf8_lossy(draw.bytes(usize::from(n))).repeat(repeat)
     };

@@ -1,4 +1,4 @@
-//! Every input that a fuzzer found worth keeping, again.
+//! Replays every input of the fuzzers' corpora.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn corpus(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
 }
 
-/// Runs what lies in the folder of one target; a panic names the file by the test's output.
+/// Replays the folder of one target; on a panic the test's output names the file.
 fn replay(name: &str) {
     let target = TARGETS.iter().find(|t| t.name == name).expect("a target of that name");
     let mut files: Vec<PathBuf> = fs::read_dir(corpus(name))
@@ -22,7 +22,7 @@ fn replay(name: &str) {
         println!("{}", path.display());
         let data = fs::read(&path).expect("a file that can be read");
         (target.run)(&data);
-        // The same bytes do the same; the empty prefix and the half are inputs as well.
+        // Targets are deterministic; the first half of an input is an input as well.
         (target.run)(&data[..data.len() / 2]);
     }
 }

@@ -1,46 +1,44 @@
-//! Why a machine could not be had, and what to do about it.
+//! Errors of a machine, and how to correct them.
 
 use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a machine did not boot, or did not do what it was told.
+/// Error of booting a machine or running a command in it.
 #[derive(Debug, Error)]
 pub enum UmlError {
-    /// There is no kernel to boot.
+    /// No kernel was found.
     #[error(
-        "there is no `linux.uml`: `apt-get install --no-install-recommends user-mode-linux` brings it (Debian, \
+        "there is no `linux.uml`: install it with `apt-get install --no-install-recommends user-mode-linux` (Debian, \
          Ubuntu), or `--kernel FILE` names one"
     )]
     NoKernel,
-    /// Its modules are missing.
-    #[error(
-        "the modules of {kernel} should be in {folder}, and are not: they come with its package"
-    )]
+    /// The kernel's modules are missing.
+    #[error("the modules of {kernel} are missing in {folder}: they are part of its package")]
     NoModules {
         /// The kernel.
         kernel: String,
-        /// Where they were looked for.
+        /// Expected folder.
         folder: String,
     },
-    /// A path or an argument that cannot be handed over.
+    /// A path or an argument that cannot be passed to the machine.
     #[error(
-        "`{0}` cannot be handed to the machine: it has to be text, and a path without spaces and quotes"
+        "`{0}` cannot be passed to the machine: it must be UTF-8, and a path without spaces and quotes"
     )]
     InvalidArg(String),
-    /// The guest could not do what it was told.
+    /// The guest reported an error.
     #[error("inside the machine: {0}")]
     Guest(String),
-    /// It ended without saying how.
-    #[error("the machine ended by itself ({status}); its console says:\n{console}")]
+    /// The machine ended without an answer.
+    #[error("the machine ended without an answer ({status}); its console says:\n{console}")]
     Died {
-        /// How its process ended.
+        /// Exit status of its process.
         status: String,
         /// The last lines of its console.
         console: String,
     },
-    /// The kernel of the machine cannot restore the registers of this CPU.
+    /// The machine's kernel cannot restore the registers of this CPU.
     #[error(
         "this version of User Mode Linux cannot restore the registers of this CPU: their XSAVE area is larger than \
          its buffer, as with AMX; use `--kernel FILE` with a newer version, or another machine"
@@ -49,20 +47,20 @@ pub enum UmlError {
     /// It did not boot in time.
     #[error("the machine did not boot within {} s; its console says:\n{console}", .limit.as_secs())]
     BootTimeout {
-        /// How long it had.
+        /// Time limit.
         limit: Duration,
         /// The last lines of its console.
         console: String,
     },
-    /// The command took too long.
-    #[error("the machine was stopped after {} s, before its command had ended", .0.as_secs())]
+    /// The command exceeded its time limit.
+    #[error("the machine was stopped after {} s, before its command ended", .0.as_secs())]
     Timeout(Duration),
-    /// Something that the system refused.
+    /// A system call failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// The failed operation.
         what: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }

@@ -1,10 +1,10 @@
-//! Handing on what another writes into a file, while it does.
+//! Forwards what another process appends to a file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// A file that grows, from its begin.
+/// A growing file, read from its start.
 #[derive(Debug)]
 pub(crate) struct FileFollower {
     file: File,
@@ -12,13 +12,13 @@ pub(crate) struct FileFollower {
 }
 
 impl FileFollower {
-    /// Makes the file, empty.
+    /// Creates the file, empty.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         File::create(path)?;
         Ok(Self { file: File::open(path)?, piece: vec![0; 64 << 10] })
     }
 
-    /// Hands on what is new; whether there was something.
+    /// Forwards new bytes; returns true if there were any.
     pub(crate) fn forward_new(
         &mut self,
         each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
@@ -34,7 +34,7 @@ impl FileFollower {
     }
 }
 
-/// The last lines of a text, at most `most` bytes of them.
+/// The last lines of a text, at most `most` bytes.
 pub(crate) fn tail(path: &Path, most: usize) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
     let from = bytes.len().saturating_sub(most);
@@ -42,7 +42,7 @@ pub(crate) fn tail(path: &Path, most: usize) -> String {
     text.trim().to_owned()
 }
 
-/// Writes to a stream of ours.
+/// Returns a writer to `out`.
 pub(crate) fn to(mut out: impl Write) -> impl FnMut(&[u8]) -> io::Result<()> {
     move |bytes| {
         out.write_all(bytes)?;

@@ -1,8 +1,9 @@
 //! The first process inside the machine.
 //!
-//! Contract: [`main`] is called as process 1 with the folder of the job. It makes /proc, /sys and /run, loads modules, lets
-//! namespaces choose any congestion control, gives the command what the job says, answers, and switches the
-//! machine off, also when the host is gone: its end of the first terminal is a pipe that the host holds open.
+//! Contract: [`main`] is called as process 1 with the job's folder. It mounts /proc, /sys and /run,
+//! loads modules, lets namespaces use any congestion control, runs the job's command, answers, and
+//! powers the machine off. It also powers off when the host is gone: the host holds the other end
+//! of the first terminal, a pipe.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -20,28 +21,28 @@ use nix::unistd::{Pid, sync};
 
 use crate::error::UmlError;
 use crate::job::{
-    Answer, BOOTED, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
+    BOOTED, INTERRUPT, JOB, Job, JobOutcome, OUTCOME, STDERR, STDOUT, read_json, write_json,
 };
 
-/// A path of this program that nothing can be mounted over.
+/// Path of this program that no mount can hide.
 const SELF: &str = "/proc/self/exe";
 /// The terminal whose other end the host holds.
 const CONTROL_TTY: &str = "/dev/tty1";
-/// What the environment of a command inside has, and no other.
+/// Environment variable that is set for commands inside the machine only.
 const INSIDE_VAR: &str = "LOWTIDE_INSIDE_UML";
-/// Linux: the terminal does not become ours (`O_NOCTTY`).
+/// Linux's `O_NOCTTY`: the terminal does not become the controlling one.
 const O_NOCTTY: i32 = 0o400;
 
-/// Whether this process is a command inside a machine.
+/// True if this process is a command inside a machine.
 pub fn is_inside() -> bool {
     std::env::var_os(INSIDE_VAR).is_some()
 }
 
-/// Does the job of `folder` and switches the machine off.
+/// Runs the job of `folder` and powers the machine off.
 pub fn main(folder: &Path) -> ! {
     if std::process::id() == 1 {
         let done = prepare(folder).and_then(|job| work(&job, folder));
-        let answer = done.unwrap_or_else(|e| Answer::Failed(e.to_string()));
+        let answer = done.unwrap_or_else(|e| JobOutcome::Failed(e.to_string()));
         if let Err(e) = write_json(folder, OUTCOME, &answer) {
             eprintln!("lowtide: {e}");
         }
@@ -53,24 +54,24 @@ pub fn main(folder: &Path) -> ! {
     std::process::exit(2)
 }
 
-/// Switches the machine off.
+/// Powers the machine off.
 fn power_off() -> ! {
     sync();
     let _ = reboot(RebootMode::RB_POWER_OFF);
-    // The kernel ends with its first process.
+    // The kernel halts when its process 1 ends.
     std::process::exit(1)
 }
 
 fn attach(kind: &str, at: &Path, options: Option<&Path>) -> Result<(), UmlError> {
     let none: Option<&str> = None;
     match mount(none, at, Some(kind), MsFlags::empty(), options) {
-        // The kernel has mounted it by itself.
+        // The kernel has mounted it already.
         Ok(()) | Err(Errno::EBUSY) => Ok(()),
         Err(e) => Err(UmlError::system(format!("mount {kind} on {}", at.display()), e)),
     }
 }
 
-/// What every command needs, and where the job may be read.
+/// Mounts the file systems that every command needs; returns the job.
 fn prepare(folder: &Path) -> Result<Job, UmlError> {
     for (kind, at) in
         [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")]
@@ -86,9 +87,9 @@ fn prepare(folder: &Path) -> Result<Job, UmlError> {
     Ok(job)
 }
 
-/// Lets the machine write in a folder of the host.
+/// Gives the machine write access to a folder of the host.
 fn mount_hostfs(folder: &Path) -> Result<(), UmlError> {
-    // What is below /run is hidden by ours.
+    // Our mount on /run hides everything below it.
     if folder.starts_with("/run") {
         let failed = |e| UmlError::system(format!("make {}", folder.display()), e);
         fs::create_dir_all(folder).map_err(failed)?;
@@ -96,7 +97,7 @@ fn mount_hostfs(folder: &Path) -> Result<(), UmlError> {
     attach("hostfs", folder, Some(folder))
 }
 
-/// Loads a module; one that is there already is fine.
+/// Loads a module; a loaded one is not an error.
 fn load(path: &Path) -> Result<(), UmlError> {
     let failed = |e: std::io::Error| UmlError::system(format!("load {}", path.display()), e);
     let file = File::open(path).map_err(failed)?;
@@ -106,7 +107,7 @@ fn load(path: &Path) -> Result<(), UmlError> {
     }
 }
 
-/// Linux lets a namespace choose, and a socket without privileges have, what stands in this list.
+/// A namespace may select, and an unprivileged socket may use, the controls of this list only.
 fn allow_all_controls() -> Result<(), UmlError> {
     let folder = Path::new("/proc/sys/net/ipv4");
     let all = fs::read_to_string(folder.join("tcp_available_congestion_control"));
@@ -114,7 +115,7 @@ fn allow_all_controls() -> Result<(), UmlError> {
         .map_err(|e| UmlError::system("allow all congestion controls", e))
 }
 
-fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
+fn work(job: &Job, folder: &Path) -> Result<JobOutcome, UmlError> {
     for module in &job.modules {
         load(module)?;
     }
@@ -145,13 +146,13 @@ fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
     let watch = std::thread::Builder::new().spawn(move || handle_control(tether, child));
     watch.map_err(|e| UmlError::system("start a thread", e))?;
     loop {
-        // Process 1 also inherits what others leave behind.
+        // Process 1 also reaps orphans.
         match waitpid(None, None) {
             Ok(WaitStatus::Exited(pid, status)) if pid == child => {
-                return Ok(Answer::Exited(status));
+                return Ok(JobOutcome::Exited(status));
             }
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => {
-                return Ok(Answer::Signalled(signal as i32));
+                return Ok(JobOutcome::Signalled(signal as i32));
             }
             Ok(_) | Err(Errno::EINTR) => {}
             Err(e) => return Err(UmlError::system("wait for the command", e)),
@@ -159,7 +160,7 @@ fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
     }
 }
 
-/// Does what the host says, until the host is gone; then there is nobody to work for.
+/// Executes the host's control messages until the host is gone; then there is no work left.
 fn handle_control(tether: File, child: Pid) {
     for line in BufReader::new(tether).lines() {
         match line {

@@ -1,4 +1,4 @@
-//! What the host tells the first process of the machine, and how that answers: files in one folder that both see.
+//! Messages between the host and the machine's first process: files in one shared folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,34 +9,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::UmlError;
 
-/// What is to be done.
+/// A command to run.
 #[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
 pub(crate) struct Job {
     /// Arguments of lowtide.
     pub(crate) args: Vec<String>,
-    /// The folder in which it starts.
+    /// Working directory.
     pub(crate) folder: PathBuf,
     /// Its environment.
     pub(crate) environment: BTreeMap<String, String>,
-    /// Folders of the host in which it may write.
+    /// Writable folders of the host.
     pub(crate) writable: Vec<PathBuf>,
-    /// Files of modules to load, in this order.
+    /// Module files to load, in this order.
     pub(crate) modules: Vec<PathBuf>,
 }
 
-/// How it went.
+/// Result of a job.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
-    /// The command ended with this status.
+pub(crate) enum JobOutcome {
+    /// The command exited with this status.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal terminated the command.
     Signalled(i32),
-    /// It was not started.
+    /// The command was not started.
     Failed(String),
 }
 
-/// Names of the files in the folder of a job.
+/// File names in a job's folder.
 pub(crate) const JOB: &str = "job";
 pub(crate) const OUTCOME: &str = "answer";
 pub(crate) const BOOTED: &str = "booted";
@@ -45,10 +45,10 @@ pub(crate) const STDERR: &str = "stderr";
 pub(crate) const CONSOLE: &str = "console";
 pub(crate) const LOCK: &str = "lock";
 
-/// The word by which the host asks to interrupt the command.
+/// Message by which the host interrupts the command.
 pub(crate) const INTERRUPT: &str = "interrupt";
 
-/// Writes `value` so that whoever reads the file finds all of it or none.
+/// Writes `value` atomically: a reader finds all of it or none.
 pub(crate) fn write_json(
     folder: &Path,
     name: &str,
@@ -62,7 +62,7 @@ pub(crate) fn write_json(
     write().map_err(|e| UmlError::system(format!("write {}", path.display()), e))
 }
 
-/// Reads what [`put`] wrote; `None` where there is nothing yet.
+/// Reads a file of [`write_json`]; `None` if it does not exist yet.
 pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(
     folder: &Path,
     name: &str,
@@ -93,11 +93,13 @@ mod tests {
         assert_eq!(read_json::<Job>(folder.path(), JOB).unwrap(), None);
         write_json(folder.path(), JOB, &job).unwrap();
         assert_eq!(read_json::<Job>(folder.path(), JOB).unwrap(), Some(job));
-        for answer in [Answer::Exited(3), Answer::Signalled(9), Answer::Failed("x".to_owned())] {
+        for answer in
+            [JobOutcome::Exited(3), JobOutcome::Signalled(9), JobOutcome::Failed("x".to_owned())]
+        {
             write_json(folder.path(), OUTCOME, &answer).unwrap();
             assert_eq!(read_json(folder.path(), OUTCOME).unwrap(), Some(answer));
         }
         fs::write(folder.path().join(OUTCOME), "{").unwrap();
-        assert!(read_json::<Answer>(folder.path(), OUTCOME).is_err());
+        assert!(read_json::<JobOutcome>(folder.path(), OUTCOME).is_err());
     }
 }

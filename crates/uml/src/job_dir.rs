@@ -1,7 +1,7 @@
-//! The folder of a job, below that for temporary files.
+//! The folder of a job, below the one for temporary files.
 //!
-//! Contract: it is gone when the job is over. Where the program was killed it stays; whoever makes the next one
-//! removes it: a folder whose lock nobody holds belongs to nobody.
+//! Contract: it is removed when the job is over. It remains if the program was killed; the next job
+//! removes every folder whose lock is not held.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,10 +11,10 @@ use tempfile::{Builder, TempDir};
 use crate::error::UmlError;
 use crate::job::LOCK;
 
-/// How these folders are called.
+/// Name prefix of these folders.
 const PREFIX: &str = "lowtide-uml-";
 
-/// A folder, and the lock that shows that it is in use.
+/// A folder, and the lock that marks it as in use.
 #[derive(Debug)]
 pub(crate) struct JobDir {
     folder: TempDir,
@@ -22,12 +22,12 @@ pub(crate) struct JobDir {
 }
 
 impl JobDir {
-    /// A new one, after removing what was left behind in `parent`.
+    /// Creates a folder after removing stale ones in `parent`.
     pub(crate) fn make(parent: &Path) -> Result<Self, UmlError> {
         remove_stale(parent);
         let failed = |e| UmlError::system(format!("make a folder in {}", parent.display()), e);
         let folder = Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(failed)?;
-        // Locked before it has the name that others look for.
+        // Locked before it gets the name that other processes look for.
         let (unfinished, path) = (folder.path().join("lock.new"), folder.path().join(LOCK));
         let lock = File::create(&unfinished).map_err(failed)?;
         lock.lock().map_err(failed)?;
@@ -40,7 +40,7 @@ impl JobDir {
     }
 }
 
-/// Removes the folders of programs that are gone. What cannot be removed (another user's) stays.
+/// Removes the folders of ended programs. Folders that cannot be removed (another user's) remain.
 fn remove_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(|n| n.starts_with(PREFIX));

@@ -1,11 +1,11 @@
-//! The kernel that is booted.
+//! The kernel to boot.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::UmlError;
 
-/// Where Debian keeps the modules of each version.
+/// Debian's folder for the modules of each version.
 const MODULES: &str = "/usr/lib/uml/modules";
 
 /// A kernel that runs as a process, and its modules.
@@ -20,10 +20,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// That of the package, by way of `SETUP`.
+    /// The installed package's kernel, as `SETUP` describes it.
     ///
     /// # Errors
-    /// It is not installed, or not whole.
+    /// It is not installed, or incomplete.
     pub fn find() -> Result<Self, UmlError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program =
@@ -36,12 +36,12 @@ impl Kernel {
     /// # Errors
     /// It cannot be started, or has no modules.
     pub fn at(program: &Path) -> Result<Self, UmlError> {
-        let asked = Command::new(program).arg("--version").output();
-        let asked =
-            asked.map_err(|e| UmlError::system(format!("start {}", program.display()), e))?;
-        // Any other program says anything else.
+        let output = Command::new(program).arg("--version").output();
+        let output =
+            output.map_err(|e| UmlError::system(format!("start {}", program.display()), e))?;
+        // Another program prints something else.
         let version =
-            String::from_utf8_lossy(&asked.stdout).lines().next().unwrap_or("").to_owned();
+            String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or("").to_owned();
         let folder = Path::new(MODULES).join(&version);
         if version.is_empty() || !folder.join("modules.dep").is_file() {
             let (kernel, folder) = (program.display().to_string(), folder.display().to_string());

@@ -1,9 +1,9 @@
-//! A command of lowtide inside a Linux of its own, as an ordinary process: User Mode Linux.
+//! Runs a lowtide command inside a separate Linux, as an ordinary process: User Mode Linux.
 //!
-//! Contract: [`Machine::run`] boots the kernel of Debian's package `user-mode-linux`, has it run this very program
-//! with other arguments, hands on what that prints and with which status it ends, and leaves nothing behind. The
-//! machine sees the files of the host, read-only but for the folders that it is given. It has a network of its
-//! own without any way out, the kernel's `dctcp` and its queueing disciplines among it.
+//! Contract: [`Machine::run`] boots the kernel of Debian's package `user-mode-linux`, runs this
+//! program in it with other arguments, forwards its output and exit status, and leaves nothing
+//! behind. The machine sees the host's files, read-only except for given folders. Its network is
+//! isolated and has the kernel's `dctcp` and queueing disciplines.
 //!
 //! Two halves: [`Machine`] on the host; [`guest`], the first process inside, which never returns.
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The machine, as the host sees it.
+//! The machine as seen by the host.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,36 +14,37 @@ use nix::unistd::Pid;
 use crate::error::UmlError;
 use crate::follow::{FileFollower, tail, to};
 use crate::job::{
-    Answer, BOOTED, CONSOLE, INTERRUPT, JOB, Job, OUTCOME, STDERR, STDOUT, read_json, write_json,
+    BOOTED, CONSOLE, INTERRUPT, JOB, Job, JobOutcome, OUTCOME, STDERR, STDOUT, read_json,
+    write_json,
 };
 use crate::job_dir::JobDir;
 use crate::kernel::Kernel;
 use crate::modules::ModuleDeps;
 
-/// How long a machine may take to boot; it takes 1 to 3 s.
+/// Time limit of booting; it takes 1 to 3 s.
 const BOOT: Duration = Duration::from_mins(1);
-/// How long it may take to end when it was told to.
+/// Time limit of ending after an interrupt.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often its files are looked at.
+/// Polling interval of its files.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How much of the console an error shows, bytes.
+/// Bytes of the console in an error.
 const CONSOLE_TAIL: usize = 2_000;
 /// Message of a kernel whose buffer for PTRACE_SETREGSET is smaller than the CPU's XSAVE area.
 const SETREGSET_ERROR: &str = "ptrace set fp regs failed";
 
-/// A word about the machine itself, for whoever waits.
+/// Event of the machine itself, for the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MachineEvent {
-    /// It is up after so long, and starts its command.
+    /// It is up after this time, and starts its command.
     Booted(Duration),
 }
 
-/// How the command ended.
+/// Exit of the command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GuestExit {
-    /// Its exit status; 128 + n where the signal n ended it, as shells have it.
+    /// Exit status; 128 + n if signal n terminated it, as in shells.
     pub status: u8,
-    /// How long the machine took to boot.
+    /// Boot time.
     pub boot: Duration,
 }
 
@@ -52,33 +53,33 @@ pub struct GuestExit {
 pub struct Machine {
     /// Its kernel.
     pub kernel: Kernel,
-    /// Its memory, MiB. It is taken from the host as it is used.
+    /// Memory, MiB. The host allocates it on use.
     pub memory_mib: u32,
-    /// Modules to load, by name; what they need comes along.
+    /// Modules to load, by name; dependencies are added.
     pub modules: Vec<String>,
-    /// Folders of the host in which its command may write.
+    /// Writable folders of the host.
     pub writable: Vec<PathBuf>,
-    /// How long its command may take.
+    /// Time limit of its command.
     pub limit: Duration,
-    /// The program to run inside: one whose first arguments `guest` make it [`crate::guest::main`].
+    /// The program to run inside: the first arguments `guest` make it call [`crate::guest::main`].
     pub program: PathBuf,
-    /// The arguments that do so; the folder of the job follows them.
+    /// Arguments that select the guest; the job's folder follows them.
     pub guest: Vec<String>,
 }
 
-/// As a word of the kernel's command line, which knows no way to write others.
-fn word(path: &Path) -> Result<&str, UmlError> {
+/// Converts a path to a word of the kernel command line, which has no quoting.
+fn kernel_arg(path: &Path) -> Result<&str, UmlError> {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"'\",".contains(c);
     let text = path.to_str().filter(|t| t.chars().all(plain));
     text.ok_or_else(|| UmlError::InvalidArg(path.display().to_string()))
 }
 
 impl Machine {
-    /// Boots it, runs the program with `args` in the folder of this process, and hands its output on as it comes. `stop`
-    /// interrupts the command, which then may end in its own way.
+    /// Boots it, runs the program with `args` in the current directory, and forwards its output.
+    /// `stop` interrupts the command, which may then shut down cleanly.
     ///
     /// # Errors
-    /// It does not boot, the command cannot be started or takes too long.
+    /// It does not boot, or the command cannot be started or exceeds its time limit.
     pub fn run(
         &self,
         args: &[String],
@@ -133,32 +134,32 @@ impl Machine {
         Command::new(&self.kernel.program)
             .arg(format!("mem={}M", self.memory_mib))
             .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
-            // The console, and the terminal by which the machine knows that we are there.
+            // The console, and the terminal by which the machine detects that the host is gone.
             .args(["con=null", "ssl=null", "con0=null,fd:1", "con1=fd:0,null"])
-            // Without it the kernel appends its own default after `--`, as an argument of our program.
+            // Without it the kernel appends its default after `--`, as an argument of our program.
             .arg("console=tty0")
-            .arg(format!("uml_dir={}", word(folder)?))
+            .arg(format!("uml_dir={}", kernel_arg(folder)?))
             .arg("umid=machine")
-            .arg(format!("init={}", word(&self.program)?))
+            .arg(format!("init={}", kernel_arg(&self.program)?))
             .arg("--")
             .args(&self.guest)
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(console()?)
             .stderr(console()?)
-            // Ctrl-C at the terminal is for us: the command inside shall end in its own way.
+            // Ctrl-C at the terminal is for this process: the command inside shuts down cleanly.
             .process_group(0)
             .spawn()
             .map_err(|e| UmlError::system(format!("start {}", self.kernel.program.display()), e))
     }
 }
 
-/// The process that the machine is, and its helpers, which are in its group. They end with this.
+/// The machine's process group, with its helpers. Dropping this kills it.
 struct Process(Child);
 
 impl Process {
     fn signal(&self, signal: Signal) {
-        // Gone is what it shall be.
+        // The process may be gone already.
         let _ = killpg(Pid::from_raw(self.0.id().cast_signed()), signal);
     }
 }
@@ -180,11 +181,11 @@ struct Running {
 }
 
 impl Running {
-    /// Hands on what the command has printed since.
+    /// Forwards new output of the command.
     fn forward_output(&mut self) -> Result<(), UmlError> {
         let printed = self.out.forward_new(&mut to(io::stdout().lock()));
         let printed = printed.and_then(|_| self.err.forward_new(&mut to(io::stderr().lock())));
-        printed.map(|_| ()).map_err(|e| UmlError::system("hand on what the command prints", e))
+        printed.map(|_| ()).map_err(|e| UmlError::system("forward the command's output", e))
     }
 
     fn console(&self) -> String {
@@ -200,7 +201,7 @@ impl Running {
     ) -> Result<GuestExit, UmlError> {
         let start = Instant::now();
         let mut boot = None;
-        let mut asked: Option<Instant> = None;
+        let mut interrupted_at: Option<Instant> = None;
         loop {
             let ended = self.process.0.try_wait();
             let ended = ended.map_err(|e| UmlError::system("wait for the machine", e))?;
@@ -211,11 +212,11 @@ impl Running {
             }
             self.forward_output()?;
             if let Some(ended) = ended {
-                let answer: Option<Answer> = read_json(self.job_dir.path(), OUTCOME)?;
+                let answer: Option<JobOutcome> = read_json(self.job_dir.path(), OUTCOME)?;
                 let status = match answer {
-                    Some(Answer::Exited(status)) => u8::try_from(status).unwrap_or(1),
-                    Some(Answer::Signalled(n)) => u8::try_from(128 + n).unwrap_or(255),
-                    Some(Answer::Failed(why)) => return Err(UmlError::Guest(why)),
+                    Some(JobOutcome::Exited(status)) => u8::try_from(status).unwrap_or(1),
+                    Some(JobOutcome::Signalled(n)) => u8::try_from(128 + n).unwrap_or(255),
+                    Some(JobOutcome::Failed(why)) => return Err(UmlError::Guest(why)),
                     None => {
                         let status = match (ended.code(), ended.signal()) {
                             (Some(code), _) => format!("status {code}"),
@@ -239,11 +240,11 @@ impl Running {
                 }
                 _ => {}
             }
-            match asked {
+            match interrupted_at {
                 None if stop.load(Ordering::Relaxed) => {
-                    asked = Some(Instant::now());
+                    interrupted_at = Some(Instant::now());
                     if let Some(tether) = &mut self.process.0.stdin {
-                        // A machine that does not read any more is about to end.
+                        // A machine that no longer reads is about to end.
                         let _ = writeln!(tether, "{INTERRUPT}");
                     }
                 }

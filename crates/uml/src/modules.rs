@@ -1,8 +1,9 @@
-//! Which modules are loaded, and in which order.
+//! Modules to load, and their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a testbed needs: devices, the queueing disciplines that mark and delay, and every congestion control.
+/// Modules of a testbed: devices, queueing disciplines that mark and delay, and all congestion
+/// controls.
 pub const NETWORK_MODULES: [&str; 24] = [
     "ipv6",
     "tun",
@@ -30,20 +31,20 @@ pub const NETWORK_MODULES: [&str; 24] = [
     "tcp_yeah",
 ];
 
-/// The modules of a kernel, from its `modules.dep`: file by name, and what each needs.
+/// A kernel's modules, from its `modules.dep`: dependencies by file name.
 #[derive(Debug)]
 pub(crate) struct ModuleDeps<'a> {
     files: BTreeMap<&'a str, (&'a str, Vec<&'a str>)>,
 }
 
-/// The name of a module by its file; `-` and `_` are one to the kernel.
+/// Name of a module file; the kernel does not distinguish `-` and `_`.
 fn name(file: &str) -> &str {
     let last = file.rsplit('/').next().unwrap_or(file);
     last.split('.').next().unwrap_or(last)
 }
 
 impl<'a> ModuleDeps<'a> {
-    /// Lines of `file: needed needed ...`.
+    /// Parses lines of `file: dependency dependency ...`.
     pub(crate) fn parse(text: &'a str) -> Self {
         let line = |line: &'a str| {
             let (file, needs) = line.split_once(':')?;
@@ -52,7 +53,7 @@ impl<'a> ModuleDeps<'a> {
         Self { files: text.lines().filter_map(line).collect() }
     }
 
-    /// The files of `wanted` and all that they need, each after what it needs; and the names that there are none of.
+    /// Files of `wanted` with their dependencies, each after its own; and the unknown names.
     pub(crate) fn order(&self, wanted: &[String]) -> (Vec<&'a str>, Vec<String>) {
         let (mut order, mut seen, mut missing) = (Vec::new(), BTreeSet::new(), Vec::new());
         for name in wanted {
@@ -92,7 +93,7 @@ mod tests {
             ["k/lib/crc.ko", "k/net/ipv6.ko", "k/udp_diag.ko", "k/tun.ko"]
         );
         assert_eq!(order(&["none", "tun"]), (vec!["k/tun.ko"], vec!["none".to_owned()]));
-        // A circle, which no kernel has, ends.
+        // A cycle, which no kernel has, terminates.
         let circle = ModuleDeps::parse("a.ko: b.ko\nb.ko: a.ko\n");
         assert_eq!(circle.order(&["a".to_owned()]).0, ["b.ko", "a.ko"]);
     }

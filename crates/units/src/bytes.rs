@@ -18,7 +18,7 @@ impl Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// The largest decimal unit in which the size is a whole number, `"800 kB"`.
+    /// Prints the largest decimal unit in which the size is an integer, `"800 kB"`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
         for (scale, name) in UNITS {

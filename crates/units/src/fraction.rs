@@ -1,15 +1,15 @@
-//! Shares of a whole and small deviations.
+//! Fractions and small deviations.
 
 use core::fmt;
 
-/// Parts per billion, with a sign: a clock's drift, a loss rate, a fraction of a rate.
+/// Signed parts per billion: a clock's drift, a loss rate, a fraction of a rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fraction(i64);
 
 impl Fraction {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The whole.
+    /// One.
     pub const ONE: Self = Self(1_000_000_000);
 
     /// `ppb` parts per billion.
@@ -31,8 +31,8 @@ impl Fraction {
 }
 
 impl fmt::Display for Fraction {
-    /// Per cent, from 0.1 % on with up to two digits behind the point, else the largest unit in which it is a whole
-    /// number, `"40 ppm"`: reading it back is lossless.
+    /// Prints per cent with up to two decimals from 0.1 % on, otherwise the largest unit in which
+    /// it is an integer, `"40 ppm"`. Reading it back is lossless.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PERCENT: i64 = 10_000_000;
         const HUNDREDTH: i64 = PERCENT / 100;

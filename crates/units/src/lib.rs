@@ -1,7 +1,7 @@
-//! Time, rates, sizes and probes: the vocabulary that every other crate shares.
+//! Time, rates, sizes and probes: the basic types that all other crates share.
 //!
-//! Contract: integers only, no clocks, no I/O, `no_std` (with `alloc` for the error texts).
-//! Nothing in here knows of TCP.
+//! Contract: integers only, no clocks, no I/O, `no_std` (with `alloc` for the error texts). Nothing
+//! here depends on TCP.
 #![no_std]
 
 extern crate alloc;

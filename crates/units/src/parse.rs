@@ -1,10 +1,10 @@
-//! Quantities as people write them: `"10us"`, `"30 kB"`, `"10 Gbit/s"`, `"20 pkt"`.
+//! Parses quantities as people write them: `"10us"`, `"30 kB"`, `"10 Gbit/s"`, `"20 pkt"`.
 //!
 //! Contract: a number, at most one decimal point, then a unit, with or without space between them.
-//! Fractions are exact integer arithmetic: what is not a whole number of picoseconds, bytes, bits per
-//! second or packets is refused, never rounded. Nothing is guessed: a bare number, a unit in the wrong
-//! case and a bit that may be a byte are errors that say what to write instead. What [`Display`] prints
-//! of a quantity reads back as the same quantity.
+//! Fractions use exact integer arithmetic: values that are not a whole number of picoseconds,
+//! bytes, bits per second or packets are rejected, never rounded. Nothing is guessed: a bare
+//! number, a unit in the wrong case, and an ambiguous bit or byte are errors that suggest a valid
+//! form. The output of [`Display`] parses back to the same quantity.
 //!
 //! [`Display`]: fmt::Display
 
@@ -14,7 +14,7 @@ use core::fmt;
 
 use crate::{Bytes, Duration, Fraction, Rate};
 
-/// Why a text is not the quantity that was asked for, with what would be right.
+/// Error of a quantity, with a suggestion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseUnitError {
     message: String,
@@ -22,7 +22,7 @@ pub struct ParseUnitError {
 }
 
 impl ParseUnitError {
-    /// Whether all that is wrong with the quantity is that it does not fit.
+    /// Whether the only error is overflow.
     pub const fn is_too_large(&self) -> bool {
         self.too_large
     }
@@ -36,17 +36,17 @@ impl fmt::Display for ParseUnitError {
 
 impl core::error::Error for ParseUnitError {}
 
-/// One kind of quantity: its units and the words that errors use.
+/// One kind of quantity: its units and the texts of its errors.
 struct Dimension {
-    /// With an article, as in "is not a size".
+    /// Name with an article, as in "is not a size".
     what: &'static str,
-    /// The base unit in words, as in "a whole number of bytes".
+    /// Name of the base unit, as in "a whole number of bytes".
     base: &'static str,
-    /// The unit that examples use.
+    /// Unit in examples.
     example: &'static str,
-    /// Spellings that are accepted and how many base units each one is.
+    /// Accepted spellings, each with its number of base units.
     units: &'static [(&'static str, u64)],
-    /// The units as errors list them.
+    /// List of the units in errors.
     list: &'static str,
 }
 
@@ -112,7 +112,7 @@ const RATE: Dimension = Dimension {
     list: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
 };
 
-/// Byte rates, which are refused; only the advice in the error needs them.
+/// Byte rates, which are rejected; only the hint in the error needs them.
 const BYTE_RATES: [(&str, u64); 5] =
     [("B", 8), ("kB", 8_000), ("MB", 8_000_000), ("GB", 8_000_000_000), ("TB", 8_000_000_000_000)];
 
@@ -132,10 +132,10 @@ const FRACTION: Dimension = Dimension {
     list: "%, ppm, ppb",
 };
 
-/// The longest span of time that can be written in whole seconds.
+/// The longest duration in whole seconds.
 const LONGEST_S: u64 = u64::MAX / 1_000_000_000_000;
 
-/// Reads a span of time: `ps`, `ns`, `us` (or `µs`), `ms`, `s`, `min`; `never` is [`Duration::MAX`].
+/// Parses a duration: `ps`, `ns`, `us` (or `µs`), `ms`, `s`, `min`; `never` is [`Duration::MAX`].
 ///
 /// # Errors
 /// A missing or unknown unit, a fraction of a picosecond, or more than 213 days.
@@ -150,7 +150,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseUnitError> {
     }
 }
 
-/// Reads a size: `B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024).
+/// Parses a size: `B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024).
 ///
 /// # Errors
 /// A missing or unknown unit, a unit of bits, a fraction of a byte, or more than 2^64 - 1 bytes.
@@ -159,55 +159,56 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
     let number = written.number();
     let unit = written.unit;
     if let Some(prefix) = bits_or_bytes(unit) {
-        let advice =
+        let hint =
             format!("may be bits or bytes; a size is in bytes: write \"{number} {prefix}B\"");
-        return Err(error(text, &advice));
+        return Err(error(text, &hint));
     }
-    let advice = match unit {
+    let hint = match unit {
         "KB" => format!(
             "has the unit `KB`; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
         ),
         "k" | "K" => format!(
-            "does not say of what; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
+            "lacks the base unit; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
         ),
-        "M" | "G" => format!("does not say of what; write \"{number} {unit}B\""),
+        "M" | "G" => format!("lacks the base unit; write \"{number} {unit}B\""),
         _ => return written.value().map(Bytes::new),
     };
-    Err(error(text, &advice))
+    Err(error(text, &hint))
 }
 
-/// Reads a rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s` and the spellings `Gbps`, `gbit`.
+/// Parses a rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s` and the spellings `Gbps`, `gbit`.
 ///
 /// # Errors
-/// A missing or unknown unit, a unit of bytes or one that may be either (`Gb`), a fraction of a bit per
-/// second, zero, or more than 2^64 - 1 bit/s.
+/// A missing, unknown or ambiguous unit (`Gb`), a unit of bytes, a fraction of a bit per second,
+/// zero, or more than 2^64 - 1 bit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
     let written = ParsedQuantity::read(text, &RATE)?;
     let number = written.number();
     let stem = written.unit.strip_suffix("/s").or(written.unit.strip_suffix("ps"));
     let stem = stem.unwrap_or(written.unit);
     if let Some((_, scale)) = BYTE_RATES.iter().find(|(name, _)| *name == stem) {
-        let advice = match written.scaled(*scale).ok().and_then(Rate::from_bps) {
+        let hint = match written.scaled(*scale).ok().and_then(Rate::from_bps) {
             Some(rate) => format!("is in bytes; a rate is in bits per second: write \"{rate}\""),
             None => "is in bytes; a rate is in bits per second".to_string(),
         };
-        return Err(error(text, &advice));
+        return Err(error(text, &hint));
     }
-    // "bps" is bits by custom and accepted; "Gb" and "Gb/s" are not.
+    // "bps" is conventionally bits and accepted; "Gb" and "Gb/s" are ambiguous.
     if let Some(prefix) = bits_or_bytes(stem).filter(|_| !written.is_known()) {
-        let advice = format!("may be bits or bytes; write \"{number} {prefix}bit/s\"");
-        return Err(error(text, &advice));
+        let hint = format!("may be bits or bytes; write \"{number} {prefix}bit/s\"");
+        return Err(error(text, &hint));
     }
     if matches!(written.unit, "k" | "K" | "M" | "G" | "T") {
         let prefix = written.unit.replace('K', "k");
-        let advice = format!("does not say of what; write \"{number} {prefix}bit/s\"");
-        return Err(error(text, &advice));
+        let hint = format!("lacks the base unit; write \"{number} {prefix}bit/s\"");
+        return Err(error(text, &hint));
     }
-    Rate::from_bps(written.value()?)
-        .ok_or_else(|| error(text, "is no rate: it must be above zero, for instance \"10 Gbit/s\""))
+    Rate::from_bps(written.value()?).ok_or_else(|| {
+        error(text, "is not a rate: it must be above zero, for instance \"10 Gbit/s\"")
+    })
 }
 
-/// Reads a number of packets: `"20 pkt"`, `"20 packets"`.
+/// Parses a number of packets: `"20 pkt"`, `"20 packets"`.
 ///
 /// # Errors
 /// A missing or unknown unit, or a fraction of a packet.
@@ -219,7 +220,7 @@ pub fn parse_packets(text: &str) -> Result<u64, ParseUnitError> {
     written.value()
 }
 
-/// Reads a share of a whole, which may be negative: `"95 %"`, `"-40 ppm"`, `"250 ppb"`.
+/// Parses a fraction, which may be negative: `"95 %"`, `"-40 ppm"`, `"250 ppb"`.
 ///
 /// # Errors
 /// A missing or unknown unit, a fraction of a part per billion, or more than 2^63 - 1 of them.
@@ -236,7 +237,7 @@ impl Dimension {
     }
 }
 
-/// A text taken apart: `whole.fraction unit`.
+/// A text split into `whole.fraction unit`.
 struct ParsedQuantity<'a> {
     text: &'a str,
     measure: &'static Dimension,
@@ -251,17 +252,17 @@ impl<'a> ParsedQuantity<'a> {
         let trimmed = text.trim();
         let example = measure.example;
         if trimmed.is_empty() {
-            let advice = format!("is empty; write for instance \"10 {example}\"");
-            return Err(error(text, &advice));
+            let hint = format!("is empty; write for instance \"10 {example}\"");
+            return Err(error(text, &hint));
         }
         let (whole, rest) = digits(trimmed);
         if whole.is_empty() {
-            let advice = if trimmed.starts_with('-') {
+            let hint = if trimmed.starts_with('-') {
                 format!("is negative; {} starts at zero", measure.what)
             } else {
                 format!("is not {}; write a number and a unit, \"10 {example}\"", measure.what)
             };
-            return Err(error(text, &advice));
+            return Err(error(text, &hint));
         }
         let (fraction, rest) = match rest.strip_prefix('.') {
             None => ("", rest),
@@ -276,8 +277,8 @@ impl<'a> ParsedQuantity<'a> {
         let unit = rest.trim_start();
         if unit.is_empty() {
             let written = Self { text, measure, whole, fraction, unit };
-            let advice = format!("has no unit; write for instance \"{}\"", written.with_unit());
-            return Err(error(text, &advice));
+            let hint = format!("has no unit; write for instance \"{}\"", written.with_unit());
+            return Err(error(text, &hint));
         }
         if rest.starts_with([',', '_', '\'']) {
             return Err(error(
@@ -288,7 +289,7 @@ impl<'a> ParsedQuantity<'a> {
         Ok(Self { text, measure, whole, fraction, unit })
     }
 
-    /// The number as it was written, less trailing zeros.
+    /// The number as written, without trailing zeros.
     fn number(&self) -> String {
         if self.fraction.is_empty() {
             self.whole.to_string()
@@ -297,8 +298,8 @@ impl<'a> ParsedQuantity<'a> {
         }
     }
 
-    /// The number with a unit that can be meant, for one that was written without. From 1000 on it
-    /// is read in bit/s, as bytes, or in the finer units of time; below that in the unit of examples.
+    /// The number with a plausible unit, for input without a unit. From 1000 on this is bit/s,
+    /// bytes, or the finer units of time; below 1000 the unit of examples.
     fn with_unit(&self) -> String {
         let bare = || format!("{} {}", self.number(), self.measure.example);
         let Ok(n) = self.scaled(1) else { return bare() };
@@ -330,14 +331,14 @@ impl<'a> ParsedQuantity<'a> {
         self.scaled(scale)
     }
 
-    /// The number times `scale`, when that is a whole number below 2^64.
+    /// The number times `scale`, if that is an integer below 2^64.
     fn scaled(&self, scale: u64) -> Result<u64, ParseUnitError> {
         let scale = u128::from(scale);
         let inexact = || {
-            let advice = format!("is not a whole number of {}", self.measure.base);
-            error(self.text, &advice)
+            let hint = format!("is not a whole number of {}", self.measure.base);
+            error(self.text, &hint)
         };
-        // Every fraction with more digits than 10^38 has room for is finer than any base unit.
+        // A fraction with more digits than 10^38 is finer than any base unit.
         let places = u32::try_from(self.fraction.len()).map_err(|_| inexact())?;
         let tenth = 10_u128.checked_pow(places).ok_or_else(inexact)?;
         let fraction = match self.fraction {
@@ -354,14 +355,14 @@ impl<'a> ParsedQuantity<'a> {
         let whole = self.whole.parse::<u128>().ok().and_then(|n| n.checked_mul(scale));
         whole.and_then(|n| n.checked_add(part)).and_then(|n| u64::try_from(n).ok()).ok_or_else(
             || {
-                let advice = if self.measure.base == TIME.base {
+                let hint = if self.measure.base == TIME.base {
                     format!(
                         "is longer than the 213 days that fit; the longest span is \"{LONGEST_S} s\""
                     )
                 } else {
                     format!("is more than {} {}, the most that fits", u64::MAX, self.measure.base)
                 };
-                ParseUnitError { too_large: true, ..error(self.text, &advice) }
+                ParseUnitError { too_large: true, ..error(self.text, &hint) }
             },
         )
     }
@@ -369,17 +370,17 @@ impl<'a> ParsedQuantity<'a> {
     fn unknown_unit(&self) -> ParseUnitError {
         let Dimension { what, units, list, .. } = self.measure;
         let same = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(self.unit));
-        let advice = match same {
+        let hint = match same {
             Some((name, _)) => {
                 format!("has its unit in the wrong case; write \"{} {name}\"", self.number())
             }
             None => format!("is not {what}: the unit is one of {list}"),
         };
-        error(self.text, &advice)
+        error(self.text, &hint)
     }
 }
 
-/// The prefix of a unit that is `b` alone, as `Gb`: people mean bits and bytes by it.
+/// The prefix of an ambiguous unit in `b` alone, such as `Gb`, which may be bits or bytes.
 fn bits_or_bytes(unit: &str) -> Option<&'static str> {
     match unit.strip_suffix('b')? {
         "" => Some(""),
@@ -391,7 +392,7 @@ fn bits_or_bytes(unit: &str) -> Option<&'static str> {
     }
 }
 
-/// The leading ASCII digits, and what follows them.
+/// The leading ASCII digits, and the remaining text.
 fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
@@ -403,12 +404,12 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// An error about `text`, which is quoted: shortened, and without control characters.
-fn error(text: &str, advice: &str) -> ParseUnitError {
+/// An error about `text`, which is quoted, shortened, and escaped.
+fn error(text: &str, hint: &str) -> ParseUnitError {
     const SHOWN: usize = 40;
     let mut shown: String = text.trim().chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.trim().chars().nth(SHOWN).is_some() {
         shown.push_str("...");
     }
-    ParseUnitError { message: format!("`{shown}` {advice}"), too_large: false }
+    ParseUnitError { message: format!("`{shown}` {hint}"), too_large: false }
 }

@@ -1,4 +1,4 @@
-//! Named values that a part of the system shows to whoever records it.
+//! Named values that a component exposes to a recorder.
 
 /// The unit of a probed value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,8 +17,8 @@ pub enum Unit {
     Count,
 }
 
-/// Receives the values that a component chooses to show.
+/// Receives the values that a component exposes.
 pub trait Probe {
-    /// Takes one value. `name` is the field's name without a unit (`cwnd`, `alpha`).
+    /// Receives one value. `name` is the field's name without a unit (`cwnd`, `alpha`).
     fn value(&mut self, name: &'static str, unit: Unit, value: u64);
 }

@@ -13,7 +13,7 @@ impl Rate {
     pub const fn from_bps(bps: u64) -> Option<Self> {
         if bps == 0 { None } else { Some(Self(bps)) }
     }
-    /// A rate of `gbps` Gbit/s; zero is read as one bit per second. Saturates.
+    /// A rate of `gbps` Gbit/s; zero becomes one bit per second. Saturates.
     pub const fn from_gbps(gbps: u64) -> Self {
         Self(if gbps == 0 { 1 } else { gbps.saturating_mul(1_000_000_000) })
     }
@@ -21,15 +21,15 @@ impl Rate {
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// The time that `size` takes on the line, rounded up to a whole picosecond.
+    /// Serialization time of `size`, rounded up to a whole picosecond.
     ///
-    /// Exact at every rate that divides 8 x 10^12 bit/s, that is at all Ethernet rates.
+    /// Exact at every rate that divides 8 x 10^12 bit/s, which includes all Ethernet rates.
     pub const fn serialization(self, size: Bytes) -> Duration {
         let bit_ps = size.as_u64() as u128 * 8_000_000_000_000;
         let ps = bit_ps.div_ceil(self.0 as u128);
         Duration::from_ps(if ps > u64::MAX as u128 { u64::MAX } else { ps as u64 })
     }
-    /// The bytes that fit into `span`, rounded down.
+    /// Bytes that fit into `span`, rounded down.
     pub const fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = span.as_ps() as u128 * self.0 as u128 / 8_000_000_000_000;
         Bytes::new(if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 })

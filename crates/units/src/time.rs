@@ -1,12 +1,12 @@
 //! Virtual and real time in picoseconds.
 //!
-//! One bit at 1 Tbit/s lasts one picosecond and one byte lasts a whole number of picoseconds at
-//! every Ethernet rate up to 1.6 Tbit/s, so serialisation times are exact. A `u64` spans 213 days.
+//! One bit at 1 Tbit/s lasts one picosecond. One byte lasts a whole number of picoseconds at every
+//! Ethernet rate up to 1.6 Tbit/s, so serialization times are exact. A `u64` spans 213 days.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A span of time, in picoseconds.
+/// A duration, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
@@ -14,36 +14,36 @@ pub struct Duration(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
-/// A reading of one host's own clock, in nanoseconds.
+/// A reading of one host's clock, in nanoseconds.
 ///
-/// It drifts, has an offset and may be noisy: it must never be compared with an [`Instant`] or with
-/// the stamp of another host, only subtracted from stamps of the same host.
+/// It drifts, has an offset and may be noisy. Subtract only stamps of the same host; never compare
+/// it with an [`Instant`] or with the stamp of another host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct HostStamp(pub u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span; as a setting it reads "never".
+    /// The longest duration; as a setting it means "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `ps` picoseconds.
+    /// A duration of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// A span of `ns` nanoseconds; saturates.
+    /// A duration of `ns` nanoseconds; saturates.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1_000))
     }
-    /// A span of `us` microseconds; saturates.
+    /// A duration of `us` microseconds; saturates.
     pub const fn from_us(us: u64) -> Self {
         Self(us.saturating_mul(1_000_000))
     }
-    /// A span of `ms` milliseconds; saturates.
+    /// A duration of `ms` milliseconds; saturates.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms.saturating_mul(1_000_000_000))
     }
-    /// A span of `s` seconds; saturates.
+    /// A duration of `s` seconds; saturates.
     pub const fn from_secs(s: u64) -> Self {
         Self(s.saturating_mul(1_000_000_000_000))
     }
@@ -67,7 +67,7 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
-    /// The difference, or zero when `other` is longer.
+    /// The difference, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -83,7 +83,7 @@ impl Duration {
     pub const fn saturating_mul(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
     }
-    /// Rounded up to a whole multiple of `tick`; a zero tick leaves it alone.
+    /// Rounds up to a multiple of `tick`; unchanged for a zero tick.
     pub const fn round_up_to(self, tick: Self) -> Self {
         if tick.0 == 0 {
             return self;
@@ -106,7 +106,7 @@ impl Instant {
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Time since `earlier`; zero when `earlier` is in fact later.
+    /// Time since `earlier`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -171,7 +171,8 @@ impl Div<u64> for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// The largest unit in which the span is a whole number, `"100 us"`: reading it back is lossless.
+    /// Prints the largest unit in which the duration is an integer, `"100 us"`; reading it back is
+    /// lossless.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 5] = [
             (1_000_000_000_000, "s"),

@@ -24,7 +24,7 @@ pub enum Addresses {
 }
 
 impl Addresses {
-    /// The addresses of a packet from `src` to `dst`; `None` when they are not of one family.
+    /// The addresses of a packet from `src` to `dst`; `None` if their families differ.
     pub const fn between(src: IpAddr, dst: IpAddr) -> Option<Self> {
         match (src, dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => Some(Self::V4 { src, dst }),
@@ -41,7 +41,7 @@ impl Addresses {
         }
     }
 
-    /// The addresses of a packet that goes the other way.
+    /// The addresses of a packet in the opposite direction.
     pub const fn reversed(self) -> Self {
         match self {
             Self::V4 { src, dst } => Self::V4 { src: dst, dst: src },
@@ -49,8 +49,8 @@ impl Addresses {
         }
     }
 
-    /// The sum over the pseudo header of `tcp_len` bytes of TCP, header included (RFC 9293 §3.1,
-    /// RFC 8200 §8.1).
+    /// The sum of the pseudo header for `tcp_len` bytes of TCP, header included (RFC 9293 §3.1, RFC
+    /// 8200 §8.1).
     pub fn pseudo_header(&self, tcp_len: u32) -> Checksum {
         let sum = match self {
             Self::V4 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),

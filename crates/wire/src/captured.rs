@@ -1,9 +1,11 @@
-//! TCP packets as a bystander captured them: perhaps cut short, and before the NIC has filled in checksums.
+//! TCP packets from captures on the path: possibly truncated, or before the NIC filled in
+//! checksums.
 //!
-//! Contract: for analysis only, an end host takes [`crate::packet`]. Checksums are not verified (offload
-//! leaves them wrong at a sender), bytes behind the captured ones are known by their number only, a length
-//! of zero (segmentation offload beyond 64 kB) means "up to the end". IPv6 extension headers are walked;
-//! fragments are refused. Options that are cut short or malformed are left out, which the result says.
+//! Contract: for analysis only; an end host uses [`crate::packet`]. Checksums are not verified
+//! (offload leaves them wrong at a sender). Only the number of bytes beyond the captured ones is
+//! known. A length of zero (segmentation offload beyond 64 kB) means "up to the end". IPv6
+//! extension headers are walked; fragments are rejected. Truncated or malformed options are omitted
+//! and reported as incomplete.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,34 +13,34 @@ use crate::error::{HeaderKind, WireError};
 use crate::extension::{FRAGMENT, FRAGMENT_BITS, is_extension};
 use crate::{Addresses, Ecn, Options, Segment, ipv4, ipv6, tcp};
 
-/// AH (RFC 4302), which bystanders pass over.
+/// AH (RFC 4302), which captures skip over.
 const AH: u8 = 51;
-/// More extension headers than this do not occur.
+/// Maximum number of extension headers; more do not occur.
 const MAX_EXTENSIONS: usize = 8;
 
 /// A captured packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedPacket {
-    /// Its two addresses.
+    /// Source and destination.
     pub addresses: Addresses,
-    /// The segment; its payload length is that of the packet, captured or not.
+    /// The segment; its payload length is that of the packet, including uncaptured bytes.
     pub segment: Segment,
-    /// The identification of IPv4.
+    /// The IPv4 identification.
     pub identification: Option<u16>,
-    /// Time to live of IPv4, hop limit of IPv6: every router on the path takes one off.
+    /// IPv4 time to live or IPv6 hop limit: every router on the path decrements it.
     pub hop_limit: u8,
-    /// Options are missing: cut off, or malformed.
+    /// Options are missing: truncated or malformed.
     pub options_incomplete: bool,
 }
 
-/// What the IP header says.
+/// Fields of the IP header.
 struct Ip {
     addresses: Addresses,
     ecn: Ecn,
     protocol: u8,
     identification: Option<u16>,
     hop_limit: u8,
-    /// Where the IP payload begins.
+    /// Offset of the IP payload.
     header_len: usize,
     /// Length of the packet in bytes.
     len: usize,
@@ -57,7 +59,7 @@ pub fn parse(bytes: &[u8], original_len: u32) -> Result<CapturedPacket, WireErro
     if ip.protocol != tcp::PROTOCOL {
         return Err(WireError::NotTcp { protocol: ip.protocol });
     }
-    // Padding of short frames is no payload.
+    // Padding of short frames is not payload.
     let captured = bytes.get(..ip.len.min(bytes.len())).unwrap_or(bytes);
     let rest = captured.get(ip.header_len..).unwrap_or(&[]);
     let header = HeaderKind::Tcp;
@@ -145,7 +147,8 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
         else {
             return Err(WireError::Truncated { header, need: header_len + 8, have });
         };
-        // Offset and "more fragments"; a fragment that is the whole packet is none (RFC 6946).
+        // Offset and "more fragments"; a fragment that is the whole packet does not count (RFC
+        // 6946).
         if protocol == FRAGMENT
             && u16::from_be_bytes([offset_high, offset_low]) & FRAGMENT_BITS != 0
         {

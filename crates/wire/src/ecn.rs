@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// `00`: the transport does not take part in ECN.
+    /// `00`: the transport does not support ECN.
     #[default]
     NotEct = 0b00,
     /// `01`: ECN-capable, ECT(1).
@@ -29,7 +29,7 @@ impl Ecn {
     pub const fn bits(self) -> u8 {
         self as u8
     }
-    /// True when a switch may mark this packet instead of dropping it: ECT(0), ECT(1) or CE.
+    /// True if a switch may mark this packet instead of dropping it: ECT(0), ECT(1) or CE.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }

@@ -1,4 +1,4 @@
-//! Why bytes are no packet, or a segment fits into none.
+//! Errors of reading and writing packets.
 
 use core::fmt;
 
@@ -26,16 +26,16 @@ impl fmt::Display for HeaderKind {
     }
 }
 
-/// Why bytes were refused, or why a segment cannot be written.
+/// Reason why bytes were rejected, or a segment cannot be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WireError {
     /// Fewer bytes than the header needs.
     Truncated {
-        /// The header that is cut short.
+        /// The truncated header.
         header: HeaderKind,
-        /// Bytes that it needs.
+        /// Bytes needed.
         need: usize,
-        /// Bytes that are there.
+        /// Bytes available.
         have: usize,
     },
     /// The version field names another protocol.
@@ -50,25 +50,25 @@ pub enum WireError {
         /// The length it states.
         stated: usize,
     },
-    /// The packet states more bytes than are there, or fewer than its own header has.
+    /// The packet states more bytes than available, or fewer than its own header has.
     TotalLength {
         /// The IP header.
         header: HeaderKind,
         /// The length it states, header included.
         stated: usize,
-        /// Bytes that are there.
+        /// Bytes available.
         have: usize,
     },
-    /// A fragment, the first or another; lowtide does not reassemble.
+    /// A fragment; lowtide does not reassemble.
     Fragment,
-    /// A hop-by-hop header that does not follow the IPv6 header at once.
+    /// A hop-by-hop header that does not directly follow the IPv6 header.
     ExtensionOrder,
-    /// A routing header that wants the packet sent on (RFC 8200 §4.4).
+    /// A routing header that asks this host to forward the packet (RFC 8200 §4.4).
     SegmentsLeft {
-        /// How many segments.
+        /// Number of segments.
         left: u8,
     },
-    /// An option in an IPv6 extension header that a host which does not know it must not skip (RFC 8200 §4.2).
+    /// An unknown option in an IPv6 extension header that a host must not skip (RFC 8200 §4.2).
     ExtensionOption {
         /// The kind.
         kind: u8,
@@ -78,21 +78,21 @@ pub enum WireError {
         /// The kind.
         kind: u8,
     },
-    /// More IPv6 extension headers, or longer ones, than are walked.
+    /// More or longer IPv6 extension headers than this crate walks.
     ExtensionsTooLong {
-        /// How many there are at least.
+        /// Minimum number of headers.
         headers: usize,
-        /// How many bytes these have.
+        /// Their bytes.
         bytes: usize,
     },
-    /// The payload is not TCP, or behind an IPv6 header that is not walked (AH, ESP).
+    /// The payload is not TCP, or follows an unsupported IPv6 header (AH, ESP).
     NotTcp {
         /// The protocol number, or the "next header" of IPv6.
         protocol: u8,
     },
     /// A checksum does not match.
     Checksum {
-        /// The header that holds it.
+        /// The header that contains it.
         header: HeaderKind,
     },
     /// An option with a length byte that its kind cannot have (0 and 1 always).
@@ -107,24 +107,24 @@ pub enum WireError {
         /// The kind.
         kind: u8,
     },
-    /// The options need more than the 40 bytes that a TCP header has for them.
+    /// The options need more than the 40 bytes available in a TCP header.
     OptionsTooLong {
-        /// Bytes that they need.
+        /// Bytes needed.
         len: usize,
     },
     /// An experimental option that states more bytes than it holds.
     ExperimentalTooLong {
-        /// Bytes that it states.
+        /// Bytes stated.
         len: u8,
     },
-    /// The packet is longer than its length field can say.
+    /// The packet is too long for its length field.
     PacketTooLong {
         /// The IP header.
         header: HeaderKind,
-        /// Bytes of payload that it should carry.
+        /// Bytes of payload.
         payload: usize,
     },
-    /// The payload given is not the payload that the segment states.
+    /// The payload length differs from that of the segment.
     PayloadLength {
         /// `payload_len` of the segment.
         stated: u32,
@@ -154,12 +154,12 @@ impl fmt::Display for WireError {
                 write!(f, "{header} packet states a length of {stated} bytes, {have} are there")
             }
             Self::Fragment => f.write_str("IP fragment, which is not reassembled"),
-            Self::ExtensionOrder => f.write_str("IPv6 hop-by-hop header behind another one"),
+            Self::ExtensionOrder => f.write_str("IPv6 hop-by-hop header after another header"),
             Self::SegmentsLeft { left } => {
                 write!(f, "IPv6 routing header with {left} segments left")
             }
             Self::ExtensionOption { kind } => {
-                write!(f, "IPv6 option of kind {kind}, which is unknown and may not be skipped")
+                write!(f, "IPv6 option of kind {kind} is unknown and must not be skipped")
             }
             Self::ExtensionOptionTruncated { kind } => {
                 write!(f, "IPv6 option of kind {kind} runs past the end of its header")

@@ -1,9 +1,10 @@
-//! IPv6 extension headers (RFC 8200 §4), up to the header of the transport.
+//! IPv6 extension headers (RFC 8200 §4), up to the transport header.
 //!
-//! Contract: hop-by-hop options, destination options, routing headers without segments left and fragment headers of
-//! whole packets (RFC 6946) are passed over. Everything else before the transport ends the walk with an error or with
-//! its protocol number: authentication and encryption (AH, ESP) are not known here. The chain is bounded by
-//! [`MAX_HEADERS`] and [`MAX_BYTES`], as RFC 8504 §5.3 allows, so that a packet costs a bounded amount of work.
+//! Contract: hop-by-hop options, destination options, routing headers without segments left and
+//! fragment headers of whole packets (RFC 6946) are skipped. Any other header before the transport
+//! ends the walk with an error or with its protocol number: authentication and encryption (AH, ESP)
+//! are not supported. [`MAX_HEADERS`] and [`MAX_BYTES`] limit the chain, as RFC 8504 §5.3 allows,
+//! so that the work per packet is bounded.
 
 use core::ops::Range;
 
@@ -14,25 +15,25 @@ pub(crate) const HOP_BY_HOP: u8 = 0;
 pub(crate) const ROUTING: u8 = 43;
 pub(crate) const FRAGMENT: u8 = 44;
 pub(crate) const DESTINATION: u8 = 60;
-/// Offset and "more fragments". A fragment without either is a whole packet.
+/// Offset and "more fragments". A fragment with both zero is a whole packet.
 pub(crate) const FRAGMENT_BITS: u16 = 0xfff9;
 
-/// The most extension headers of one packet.
+/// Maximum number of extension headers of one packet.
 pub const MAX_HEADERS: usize = 8;
-/// The most bytes that all of them may have together.
+/// Maximum total bytes of all of them.
 pub const MAX_BYTES: usize = 512;
 
-/// Whether more is to be walked: `protocol` is an extension header that this module passes over.
+/// True if `protocol` is an extension header that this module skips.
 pub(crate) const fn is_extension(protocol: u8) -> bool {
     matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | DESTINATION)
 }
 
-/// Walks from the header of number `protocol` at the start of `range`; gives the first number that is no extension
-/// header and where its header begins.
+/// Walks from the header of type `protocol` at the start of `range`; returns the first type that is
+/// not an extension header and the range from its header on.
 ///
 /// # Errors
-/// A header cut short, one out of order, an option that asks for the packet to be discarded, segments left in a routing
-/// header, a fragment, or a chain that is too long.
+/// A truncated header, one out of order, an option that requires discarding the packet, segments
+/// left in a routing header, a fragment, or a chain that is too long.
 pub fn walk(
     bytes: &[u8],
     mut protocol: u8,
@@ -58,10 +59,10 @@ pub fn walk(
         }
         let header = rest.get(..len).ok_or_else(|| cut(len))?;
         match protocol {
-            // It comes first or not at all (RFC 8200 §4.1).
+            // It must come first (RFC 8200 §4.1).
             HOP_BY_HOP if headers > 1 => return Err(WireError::ExtensionOrder),
             HOP_BY_HOP | DESTINATION => options(header.get(2..).unwrap_or(&[]))?,
-            // Where a segment is left we are asked to be a router (RFC 8200 §4.4, RFC 5095 for type 0).
+            // With segments left we would have to be a router (RFC 8200 §4.4, RFC 5095 for type 0).
             ROUTING if fourth > 0 => return Err(WireError::SegmentsLeft { left: fourth }),
             FRAGMENT if u16::from_be_bytes([third, fourth]) & FRAGMENT_BITS != 0 => {
                 return Err(WireError::Fragment);
@@ -73,8 +74,8 @@ pub fn walk(
     Ok((protocol, at..range.end))
 }
 
-/// Options of a hop-by-hop or destination header (RFC 8200 §4.2). None of them is known here but padding: the two
-/// highest bits of a kind say whether a host may skip it.
+/// Options of a hop-by-hop or destination header (RFC 8200 §4.2). Only padding is known here: the
+/// two highest bits of a kind say whether a host may skip it.
 fn options(mut bytes: &[u8]) -> Result<(), WireError> {
     while let Some((kind, rest)) = bytes.split_first() {
         // Pad1 has no length.

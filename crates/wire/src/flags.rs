@@ -18,15 +18,15 @@ impl Flags {
     pub const RST: Self = Self(0x004);
     /// Push.
     pub const PSH: Self = Self(0x008);
-    /// The acknowledgement field counts.
+    /// The acknowledgement field is valid.
     pub const ACK: Self = Self(0x010);
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(0x020);
     /// ECN echo (RFC 3168).
     pub const ECE: Self = Self(0x040);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x080);
-    /// Accurate ECN (RFC 9768), once the nonce sum.
+    /// Accurate ECN (RFC 9768), formerly the nonce sum.
     pub const AE: Self = Self(0x100);
 
     /// The three bits of the ACE field: AE, CWR and ECE (RFC 9768 §3.2.2).
@@ -40,11 +40,11 @@ impl Flags {
     pub const fn bits(self) -> u16 {
         self.0
     }
-    /// True when every bit of `other` is in `self`.
+    /// True if every bit of `other` is in `self`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-    /// True when any bit of `other` is in `self`.
+    /// True if any bit of `other` is in `self`.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

@@ -1,8 +1,8 @@
-//! What ICMP says of a TCP packet that was sent (RFC 792, RFC 4443).
+//! ICMP errors about TCP packets that this host sent (RFC 792, RFC 4443).
 //!
-//! Contract: only errors about TCP are read; everything else is [`None`]. Of the packet that an error quotes
-//! nothing is believed but its addresses, ports and sequence number, which the caller compares with what it
-//! really sent (RFC 5927 §4.1).
+//! Contract: only errors about TCP are read; everything else is [`None`]. Of the packet quoted in
+//! an error only addresses, ports and sequence number are used. The caller compares them with the
+//! packets actually sent (RFC 5927 §4.1).
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,26 +14,26 @@ const ICMP_V4: u8 = 1;
 /// The "next header" of ICMPv6.
 const ICMP_V6: u8 = 58;
 
-/// What became of the packet.
+/// Kind of the error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// It was longer than a link on its way takes.
+    /// The packet was longer than the MTU of a link on the path.
     TooBig {
-        /// The most bytes that link takes, IP header included; zero where the router does not say.
+        /// The MTU of that link, IP header included; zero if the router does not report it.
         mtu: u32,
     },
-    /// Its port or protocol is not there, or prohibited.
+    /// Port or protocol unreachable, or prohibited.
     HardError,
-    /// Something else on its way that may pass (RFC 1122 §4.2.3.9: a soft error).
+    /// Any other problem, which may be temporary (RFC 1122 §4.2.3.9: a soft error).
     SoftError,
 }
 
 /// An error about one TCP packet of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IcmpError {
-    /// The host that says so.
+    /// The host that sent the error.
     pub from: IpAddr,
-    /// Source (this host) and destination of the packet that it is about.
+    /// Source (this host) and destination of the quoted packet.
     pub addresses: Addresses,
     /// Source port of that packet.
     pub src_port: u16,
@@ -41,11 +41,11 @@ pub struct IcmpError {
     pub dst_port: u16,
     /// Sequence number of that packet.
     pub seq: SeqNum,
-    /// What became of it.
+    /// Kind of the error.
     pub kind: IcmpKind,
 }
 
-/// Reads the ICMP error in the IP packet `bytes`; `None` when it is none, or is not about TCP.
+/// Reads the ICMP error in the IP packet `bytes`; `None` if it is not one, or is not about TCP.
 pub fn parse(bytes: &[u8]) -> Option<IcmpError> {
     if bytes.first()? >> 4 == 6 { parse_v6(bytes) } else { parse_v4(bytes) }
 }
@@ -103,7 +103,8 @@ fn parse_v6(bytes: &[u8]) -> Option<IcmpError> {
     error(addresses, segment, kind, (ip.src.into(), ip.dst.into()))
 }
 
-/// The error about the segment that begins with `segment`, if the one for whom the error is has sent it.
+/// The error about the segment that starts with `segment`, if the recipient of the error has sent
+/// it.
 fn error(
     addresses: Addresses,
     segment: &[u8],

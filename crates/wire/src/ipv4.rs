@@ -1,7 +1,7 @@
 //! The IPv4 header (RFC 791).
 //!
-//! Contract: options in a header are tolerated and skipped, and never written. Fragments are refused.
-//! Bytes after the stated total length are padding and not part of the payload.
+//! Contract: options in a header are skipped, and never written. Fragments are rejected. Bytes
+//! after the stated total length are padding and not part of the payload.
 
 use core::net::Ipv4Addr;
 use core::ops::Range;
@@ -17,7 +17,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 /// "More fragments" and the fragment offset: any of these bits makes a fragment.
 pub(crate) const FRAGMENT: u16 = 0x3fff;
 
-/// The fields of an IPv4 header that matter to an end host.
+/// The fields of an IPv4 header that an end host needs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ipv4Header {
     /// The sender.
@@ -28,7 +28,7 @@ pub struct Ipv4Header {
     pub dscp: u8,
     /// The ECN codepoint.
     pub ecn: Ecn,
-    /// Identification; means nothing on packets that are never fragmented (RFC 6864).
+    /// Identification; meaningless on packets that are never fragmented (RFC 6864).
     pub identification: u16,
     /// The "don't fragment" bit.
     pub dont_fragment: bool,
@@ -39,7 +39,7 @@ pub struct Ipv4Header {
 }
 
 impl Ipv4Header {
-    /// The header of a TCP packet as lowtide sends it: 64 hops, never fragmented.
+    /// The header of a TCP packet sent by lowtide: 64 hops, never fragmented.
     pub const fn tcp(src: Ipv4Addr, dst: Ipv4Addr, ecn: Ecn) -> Self {
         Self {
             src,
@@ -54,10 +54,10 @@ impl Ipv4Header {
     }
 }
 
-/// Reads the header at the start of `bytes`; the range is where its payload lies.
+/// Reads the header at the start of `bytes`; the range is that of its payload.
 ///
 /// # Errors
-/// A header or packet cut short, another version, a fragment, or a wrong checksum.
+/// A truncated header or packet, another version, a fragment, or a wrong checksum.
 pub fn parse(bytes: &[u8]) -> Result<(Ipv4Header, Range<usize>), WireError> {
     let have = bytes.len();
     let header = HeaderKind::Ipv4;
@@ -98,7 +98,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Ipv4Header, Range<usize>), WireError> {
     Ok((fields, header_len..stated))
 }
 
-/// The bytes of `header` in front of `payload_len` bytes, checksum included.
+/// The bytes of `header` for `payload_len` bytes of payload, checksum included.
 ///
 /// # Errors
 /// [`WireError::PacketTooLong`] above 65515 bytes of payload.

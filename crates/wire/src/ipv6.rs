@@ -1,8 +1,8 @@
 //! The IPv6 header (RFC 8200).
 //!
-//! Contract: the fixed header only; [`Ipv6Header::next_header`] names what follows, and
-//! [`crate::extension`] walks on from there. Bytes after the stated payload length are padding.
-//! Jumbograms do not exist here.
+//! Contract: the fixed header only; [`Ipv6Header::next_header`] is the type of the next header, and
+//! [`crate::extension`] walks the extension headers. Bytes after the stated payload length are
+//! padding. Jumbograms are not supported.
 
 use core::net::Ipv6Addr;
 use core::ops::Range;
@@ -26,24 +26,24 @@ pub struct Ipv6Header {
     pub ecn: Ecn,
     /// Flow label: twenty bits.
     pub flow_label: u32,
-    /// What follows the header; TCP is 6.
+    /// Type of the next header; TCP is 6.
     pub next_header: u8,
     /// Hop limit.
     pub hop_limit: u8,
 }
 
 impl Ipv6Header {
-    /// The header of a TCP packet as lowtide sends it: 64 hops, no flow label.
+    /// The header of a TCP packet sent by lowtide: 64 hops, no flow label.
     pub const fn tcp(src: Ipv6Addr, dst: Ipv6Addr, ecn: Ecn) -> Self {
         let next_header = crate::tcp::PROTOCOL;
         Self { src, dst, dscp: 0, ecn, flow_label: 0, next_header, hop_limit: 64 }
     }
 }
 
-/// Reads the header at the start of `bytes`; the range is where its payload lies.
+/// Reads the header at the start of `bytes`; the range is that of its payload.
 ///
 /// # Errors
-/// A header or packet cut short, or another version.
+/// A truncated header or packet, or another version.
 pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, Range<usize>), WireError> {
     let have = bytes.len();
     let header = HeaderKind::Ipv6;
@@ -65,7 +65,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, Range<usize>), WireError> {
     let fields = Ipv6Header {
         src: Ipv6Addr::from_octets(src),
         dst: Ipv6Addr::from_octets(dst),
-        // The traffic class lies across the first two bytes: vvvvTTTT TTTTffff.
+        // The traffic class spans the first two bytes: vvvvTTTT TTTTffff.
         dscp: (first & 0x0f) << 2 | second >> 6,
         ecn: Ecn::from_bits(second >> 4),
         flow_label: u32::from_be_bytes([0, second & 0x0f, third, fourth]),
@@ -75,7 +75,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, Range<usize>), WireError> {
     Ok((fields, HEADER_LEN..stated))
 }
 
-/// The bytes of `header` in front of `payload_len` bytes.
+/// The bytes of `header` for `payload_len` bytes of payload.
 ///
 /// # Errors
 /// [`WireError::PacketTooLong`] above 65535 bytes of payload.

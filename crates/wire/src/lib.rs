@@ -1,11 +1,12 @@
-//! IP and TCP headers and options, to and from bytes.
+//! Reading and writing of IP and TCP headers and options.
 //!
-//! Contract: no sockets, no state, no allocation but in [`pcapng`], `no_std`. Malformed input gives an error,
-//! never a panic. The [`Segment`] is a plain value of fixed size that carries the payload as a length
-//! only: the simulator moves segments and no bytes, a real-packet driver keeps the bytes beside it.
+//! Contract: no sockets, no state, no allocation except in [`pcapng`], `no_std`. Malformed input
+//! gives an error, never a panic. The [`Segment`] is a plain value of fixed size with the payload
+//! as a length only: the simulator moves segments without bytes; a real-packet driver keeps the
+//! bytes separately.
 //!
-//! Start at [`packet`], which reads and writes whole IP packets; [`ipv4`], [`ipv6`], [`extension`] and [`tcp`]
-//! are its parts, [`pcapng`] is for capture files, [`observed`] for what bystanders have captured.
+//! Start at [`packet`], which reads and writes whole IP packets; [`ipv4`], [`ipv6`], [`extension`]
+//! and [`tcp`] are its parts, [`pcapng`] writes capture files, [`captured`] reads captured packets.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 #![warn(clippy::cast_possible_truncation)]

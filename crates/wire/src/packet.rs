@@ -1,8 +1,8 @@
 //! Whole IP packets that carry TCP.
 //!
-//! Contract: [`parse`] takes bytes from anywhere and gives a [`Segment`] with its ECN codepoint, or an
-//! error; [`emit`] writes what [`parse`] reads back unchanged. Headers that lowtide sends have 64 hops,
-//! "don't fragment" and no IP options.
+//! Contract: [`parse`] converts bytes from any source to a [`Segment`] with its ECN codepoint, or
+//! returns an error; [`emit`] writes what [`parse`] reads back unchanged. Emitted headers have 64
+//! hops, "don't fragment" and no IP options.
 
 use core::ops::Range;
 
@@ -11,23 +11,23 @@ use crate::ipv4::{self, Ipv4Header};
 use crate::ipv6::{self, Ipv6Header};
 use crate::{Addresses, Segment, WireError, extension, tcp};
 
-/// Length in bytes of the longest headers that this module writes: IPv6 and TCP with all its options.
+/// Maximum length in bytes of the headers that this module writes: IPv6 and TCP with all options.
 pub const MAX_HEADERS_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
 
-/// Reads the packet at the start of `bytes`; the range is where its TCP payload lies.
+/// Reads the packet at the start of `bytes`; the range is that of its TCP payload.
 ///
 /// # Errors
-/// Whatever [`ipv4::parse`], [`ipv6::parse`], [`extension::walk`] or [`tcp::parse`] refuse, and
+/// Errors of [`ipv4::parse`], [`ipv6::parse`], [`extension::walk`] and [`tcp::parse`], and
 /// [`WireError::NotTcp`].
 pub fn parse(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireError> {
     parse_with(bytes, tcp::parse)
 }
 
-/// The same for a packet that never was on a line, whose checksum of TCP is not there or not worth a look: a host on
-/// this machine has sent it.
+/// As [`parse`], without checking the TCP checksum: for packets that a host on this machine has
+/// sent, which never were on a wire.
 ///
 /// # Errors
-/// As [`parse`], but for that checksum.
+/// As [`parse`], except for that checksum.
 pub fn parse_without_checksum(
     bytes: &[u8],
 ) -> Result<(Addresses, Segment, Range<usize>), WireError> {
@@ -60,8 +60,8 @@ fn parse_with(
 /// Writes the packet to the start of `out` and returns its length in bytes.
 ///
 /// # Errors
-/// Options that do not fit into the header, a payload that is not as long as the segment states or too
-/// long for one IP packet, or an `out` that is too small. Nothing is written then.
+/// Options that do not fit into the header, a payload of another length than the segment states or
+/// too long for one IP packet, or an `out` that is too small. Nothing is written then.
 pub fn emit(
     addresses: &Addresses,
     segment: &Segment,
@@ -72,8 +72,8 @@ pub fn emit(
     tcp::assemble(&headers[..len], segment, payload, out)
 }
 
-/// Writes a packet whose checksum of TCP the system finishes, as it cuts the packet into segments: its field holds the
-/// sum over the pseudo header. The payload comes in two pieces.
+/// Writes a packet for checksum offload and segmentation by the system: the checksum field holds
+/// the sum of the pseudo header. The payload is in two parts.
 ///
 /// # Errors
 /// As [`emit`].
@@ -92,7 +92,7 @@ pub fn emit_partial_checksum(
     if usize::try_from(segment.payload_len) != Ok(given) {
         return Err(WireError::PayloadLength { stated: segment.payload_len, given });
     }
-    // The headers are there, so that this is no more than an IP packet has.
+    // The headers were built, so the length fits an IP packet.
     let tcp_len = u32::try_from(len - tcp + given).unwrap_or(u32::MAX);
     let sum = !addresses.pseudo_header(tcp_len).finish();
     headers[tcp + tcp::CHECKSUM..tcp + tcp::CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
@@ -106,8 +106,8 @@ pub fn emit_partial_checksum(
     Ok(need)
 }
 
-/// Writes only the headers of the packet, for a payload that is not at hand: the lengths are those of
-/// the segment, the checksum is that of zeros. For captures of the simulator, which moves no bytes.
+/// Writes only the headers of the packet, without a payload: the lengths are those of the segment,
+/// the checksum is that of zeros. For captures of the simulator, which moves no bytes.
 ///
 /// # Errors
 /// As [`emit`].
@@ -123,7 +123,7 @@ pub fn emit_headers(
     Ok(need)
 }
 
-/// The bytes of all headers and how many of them count, given the sum over the payload.
+/// The bytes of all headers and their length, given the sum of the payload.
 fn headers(
     addresses: &Addresses,
     segment: &Segment,
@@ -131,7 +131,7 @@ fn headers(
 ) -> Result<([u8; MAX_HEADERS_LEN], usize), WireError> {
     let (tcp, tcp_len) = tcp::emit_header(segment, payload, addresses)?;
     let tcp = &tcp[..tcp_len];
-    // A payload that does not fit into usize is too long for every packet all the same.
+    // A payload that does not fit into usize is too long for any packet.
     let carried =
         usize::try_from(segment.payload_len).unwrap_or(usize::MAX).saturating_add(tcp_len);
     let mut out = [0; MAX_HEADERS_LEN];

@@ -1,9 +1,9 @@
-//! A writer for pcapng capture files (draft-ietf-opsawg-pcapng), as Wireshark and tcpdump read them.
+//! A writer for pcapng capture files (draft-ietf-opsawg-pcapng), readable by Wireshark and tcpdump.
 //!
-//! Contract: little-endian, one section, interfaces of link type RAW (each packet begins with its IPv4 or
-//! IPv6 header), time stamps in nanoseconds: virtual time is cut to whole nanoseconds, because readers
-//! mistake picoseconds. The bytes collect in memory; [`PcapngWriter::take`] hands them over piece by piece, so
-//! that a long capture need not fit.
+//! Contract: little-endian, one section, interfaces of link type RAW (each packet begins with its
+//! IPv4 or IPv6 header). Timestamps are in nanoseconds: virtual time is truncated, because readers
+//! misinterpret picoseconds. The bytes are buffered in memory; [`PcapngWriter::take`] returns them
+//! in parts, so a long capture need not fit.
 
 use alloc::vec::Vec;
 
@@ -20,14 +20,14 @@ const UNKNOWN_LENGTH: u64 = u64::MAX;
 /// `LINKTYPE_RAW`: the packet begins with an IP header.
 const LINKTYPE_RAW: u16 = 101;
 
-// Options; the numbers count per block type.
+// Options; numbered per block type.
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
 const INTERFACE_NAME: u16 = 2;
 const USER_APPLICATION: u16 = 4;
 const TIME_RESOLUTION: u16 = 9;
 
-/// The most bytes kept of one packet; readers refuse more.
+/// Maximum bytes kept of one packet; readers reject more.
 const SNAP_LEN: u32 = 262_144;
 
 /// Ten to the power of minus nine: nanoseconds.
@@ -75,8 +75,7 @@ impl PcapngWriter {
     }
 
     /// Adds a packet of `original_len` bytes, of which `captured` are known (262144 are kept), seen
-    /// at `at`. `comment` is
-    /// shown with it; an empty one is left out.
+    /// at `at`. `comment` is stored with it; an empty one is omitted.
     pub fn packet(
         &mut self,
         interface: InterfaceId,
@@ -103,12 +102,12 @@ impl PcapngWriter {
         self.end(block);
     }
 
-    /// The bytes written since the last call. Joined in order they are the file.
+    /// The bytes written since the last call; concatenated they are the file.
     pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.out)
     }
 
-    /// How many bytes [`Self::take`] would hand over.
+    /// Number of bytes that [`Self::take`] would return.
     pub fn pending(&self) -> usize {
         self.out.len()
     }
@@ -117,12 +116,12 @@ impl PcapngWriter {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Blocks begin at multiples of four within the file, and `take` cuts only between blocks.
+    /// Blocks begin at multiples of four within the file, and `take` splits only between blocks.
     fn align(&mut self) {
         self.out.resize(self.out.len().next_multiple_of(4), 0);
     }
 
-    /// Begins a block and returns where it stands; its length comes with [`Self::end`].
+    /// Begins a block and returns its offset; [`Self::end`] writes its length.
     fn begin(&mut self, kind: u32) -> usize {
         let start = self.out.len();
         self.put(&kind.to_le_bytes());
@@ -130,7 +129,7 @@ impl PcapngWriter {
         start
     }
 
-    /// Writes the length of the block at `start`, which stands both at its beginning and at its end.
+    /// Writes the length of the block at `start`, both at its beginning and at its end.
     fn end(&mut self, start: usize) {
         let len = self.out.len() - start + 4;
         let len = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
@@ -138,7 +137,7 @@ impl PcapngWriter {
         self.put(&len);
     }
 
-    /// Writes one option. A text above 65535 bytes is cut at the start of a character.
+    /// Writes one option. A text above 65535 bytes is truncated at a character boundary.
     fn option(&mut self, code: u16, value: &[u8]) {
         let mut kept = value.len().min(usize::from(u16::MAX));
         // Continuation bytes of UTF-8 are 10xxxxxx.

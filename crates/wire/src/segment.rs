@@ -4,21 +4,24 @@ use lowtide_units::HostStamp;
 
 use crate::{Ecn, Flags, Options, SeqNum};
 
-/// What the driver knows of how a segment arrived.
+/// Driver metadata about the arrival of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RxMeta {
-    /// The host's own clock when the segment came in, below TCP; absent where nobody stamps.
+    /// The host's clock when the segment arrived, below TCP; absent if the driver does not
+    /// timestamp.
     pub stamp: Option<HostStamp>,
-    /// How many wire segments receive aggregation folded into this one; 0 and 1 both mean one.
+    /// Number of wire segments that receive aggregation coalesced into this one; 0 and 1 both mean
+    /// one.
     pub coalesced: u16,
-    /// How many of those had CE; only meaningful when `coalesced > 1`.
+    /// Number of those with CE; only meaningful if `coalesced > 1`.
     pub ce_coalesced: u16,
-    /// Whether a delayed-ACK timer at its sender released this segment. Only a simulator can know; the
-    /// wire does not say, and nobody else sets it.
+    /// True if a delayed-ACK timer at its sender released this segment. Not on the wire: only a
+    /// simulator knows it and sets it.
     pub delack_timeout: Option<bool>,
 }
 
-/// A TCP segment with the IP facts that TCP cares about. The payload is a length, not bytes.
+/// A TCP segment with the fields of the IP header that TCP needs. The payload is a length, not
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Segment {
     /// Source port.
@@ -27,7 +30,7 @@ pub struct Segment {
     pub dst_port: u16,
     /// Sequence number of the first byte (or of the SYN).
     pub seq: SeqNum,
-    /// Next sequence number expected from the peer; counts with the ACK flag only.
+    /// Next sequence number expected from the peer; valid only with the ACK flag.
     pub ack: SeqNum,
     /// Control bits.
     pub flags: Flags,
@@ -41,7 +44,7 @@ pub struct Segment {
     pub payload_len: u32,
     /// Options.
     pub options: Options,
-    /// How it arrived; default on segments that go out.
+    /// Arrival metadata; default on outgoing segments.
     pub rx: RxMeta,
 }
 
@@ -69,7 +72,7 @@ impl Segment {
     pub const fn ipv4_len(&self) -> u32 {
         20 + self.header_len() as u32 + self.payload_len
     }
-    /// Wire segments folded into this one by receive aggregation, at least one.
+    /// Wire segments coalesced into this one by receive aggregation, at least one.
     #[inline]
     pub const fn segments(&self) -> u32 {
         if self.rx.coalesced > 1 { self.rx.coalesced as u32 } else { 1 }

@@ -15,7 +15,7 @@ impl SeqNum {
     pub const fn raw(self) -> u32 {
         self.0
     }
-    /// The number `n` further on; only the low 32 bits of `n` matter.
+    /// The number advanced by `n`; only the low 32 bits of `n` matter.
     #[allow(clippy::cast_possible_truncation, reason = "modulo 2^32 is the definition")]
     pub const fn add(self, n: u64) -> Self {
         Self(self.0.wrapping_add(n as u32))
@@ -24,7 +24,7 @@ impl SeqNum {
     pub const fn diff(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0).cast_signed()
     }
-    /// True when `self` comes before `other` in the window of 2^31 around it.
+    /// True if `self` is before `other` in the window of 2^31 around it.
     pub const fn before(self, other: Self) -> bool {
         self.diff(other) < 0
     }

@@ -1,8 +1,9 @@
 //! The TCP header (RFC 9293 §3.1).
 //!
-//! Contract: the checksum is verified on the way in and computed on the way out. All nine control bits
-//! pass, AE included; the three reserved bits are ignored on the way in (RFC 9293 §3.1) and sent as zero.
-//! TCP does not see the IP header: [`parse`] leaves `ecn` at its default, [`crate::packet`] fills it in.
+//! Contract: the checksum is verified on input and computed on output. All nine control bits pass,
+//! AE included; the three reserved bits are ignored on input (RFC 9293 §3.1) and sent as zero. TCP
+//! does not see the IP header: [`parse`] leaves `ecn` at its default, [`crate::packet`] fills it
+//! in.
 
 use core::ops::Range;
 
@@ -14,20 +15,20 @@ use crate::{Addresses, Ecn, Flags, Options, RxMeta, Segment, SeqNum, options};
 pub const PROTOCOL: u8 = 6;
 /// Length in bytes of a header without options.
 pub const MIN_HEADER_LEN: usize = 20;
-/// Length in bytes of the longest header.
+/// Maximum length in bytes of a header.
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + options::MAX_LEN;
 
-/// Where the checksum is in a header.
+/// Offset of the checksum in a header.
 pub(crate) const CHECKSUM: usize = 16;
 
-/// Reads the segment that fills `bytes`, header and payload; the range is where the payload lies.
+/// Reads the segment that fills `bytes`, header and payload; the range is that of the payload.
 ///
 /// # Errors
-/// A header cut short or with an impossible length, a wrong checksum, a malformed option.
+/// A truncated header or one with an impossible length, a wrong checksum, a malformed option.
 pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usize>), WireError> {
     let range = payload_of(bytes)?;
     let header = HeaderKind::Tcp;
-    // No IP packet is this long; the pseudo header could not say so.
+    // No IP packet is this long; it would not fit the pseudo header.
     let too_long = |_| WireError::PacketTooLong { header, payload: bytes.len() };
     let tcp_len = u32::try_from(bytes.len()).map_err(too_long)?;
     if addresses.pseudo_header(tcp_len).with(bytes).finish() != 0 {
@@ -36,12 +37,12 @@ pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usiz
     segment_of(bytes, range)
 }
 
-/// The same without a look at the checksum.
+/// As [`parse`], without checking the checksum.
 pub(crate) fn parse_without_checksum(bytes: &[u8]) -> Result<(Segment, Range<usize>), WireError> {
     segment_of(bytes, payload_of(bytes)?)
 }
 
-/// Where the payload lies, which the header says.
+/// Range of the payload according to the header.
 fn payload_of(bytes: &[u8]) -> Result<Range<usize>, WireError> {
     let have = bytes.len();
     let header = HeaderKind::Tcp;
@@ -58,7 +59,7 @@ fn payload_of(bytes: &[u8]) -> Result<Range<usize>, WireError> {
     Ok(header_len..have)
 }
 
-/// The segment whose payload is at `payload`, which [`payload_of`] has said.
+/// The segment whose payload is at `payload`, as returned by [`payload_of`].
 fn segment_of(bytes: &[u8], payload: Range<usize>) -> Result<(Segment, Range<usize>), WireError> {
     let header = HeaderKind::Tcp;
     let too_long = |_| WireError::PacketTooLong { header, payload: payload.len() };
@@ -90,8 +91,8 @@ pub(crate) fn fields(fixed: &[u8; MIN_HEADER_LEN], payload_len: u32) -> Segment 
 /// Writes header and payload to the start of `out` and returns their length in bytes.
 ///
 /// # Errors
-/// Options that do not fit into the header, a payload that is not as long as the segment states, or an
-/// `out` that is too small. Nothing is written then.
+/// Options that do not fit into the header, a payload of another length than the segment states, or
+/// an `out` that is too small. Nothing is written then.
 pub fn emit(
     segment: &Segment,
     payload: &[u8],
@@ -102,7 +103,7 @@ pub fn emit(
     assemble(&header[..len], segment, payload, out)
 }
 
-/// Writes `headers` and the payload of `segment` behind each other.
+/// Writes `headers`, then the payload of `segment`.
 pub(crate) fn assemble(
     headers: &[u8],
     segment: &Segment,
@@ -122,7 +123,7 @@ pub(crate) fn assemble(
     Ok(need)
 }
 
-/// The bytes of the header and how many of them count, given the sum over the payload.
+/// The bytes of the header and its length, given the sum of the payload.
 pub(crate) fn emit_header(
     segment: &Segment,
     payload: Checksum,

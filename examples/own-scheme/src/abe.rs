@@ -1,15 +1,15 @@
-//! ABE: a mark takes less off the window than a loss does.
+//! ABE: a mark reduces the window less than a loss.
 //!
-//! ## What it does
-//! NewReno, but for the first mark of a window of data, which leaves `keep` of the window instead of
-//! half. A mark comes from a short queue, a loss from a full one: after a mark the link has less to
-//! drain before it runs empty.
+//! ## Algorithm
+//! NewReno, except for the first mark of a window of data, which reduces the window to `keep`
+//! instead of half. A mark comes from a short queue, a loss from a full one: after a mark the link
+//! has less to drain before it runs empty.
 //!
 //! ## Spec
-//! RFC 8511 §3: beta_ecn = 0.8 where the window grows as RFC 5681 has it.
+//! RFC 8511 §3: beta_ecn = 0.8 if the window grows as in RFC 5681.
 //!
 //! ## Deviations
-//! The cut comes off cwnd, as in `newreno`, where RFC 8511 §3 has FlightSize.
+//! The cut starts from cwnd, as in `newreno`; RFC 8511 §3 has FlightSize.
 //!
 //! ## Kernel twin
 //! FreeBSD has it in `cc_newreno.c` (`net.inet.tcp.cc.abe`).
@@ -31,7 +31,7 @@ pub static ENTRY: CcEntry = CcEntry {
         name: "keep",
         kind: ValueKind::Count { min: 50, max: 100 },
         default: "80",
-        doc: "What a mark leaves of the window, in 1/100.",
+        doc: "Window after a mark, in 1/100 of the window before.",
         source: "RFC 8511 §3.1: 0.8 for Reno",
     }],
     declared: DeclaredProperties {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn at_one_half_it_needs_its_exemption_no_longer() {
+    fn at_one_half_the_exemption_is_unneeded() {
         let mut params = Params::new();
         params.set(ENTRY.name, "keep", Value::Count(50));
         let broken = check_with(&ENTRY, &params);

@@ -1,6 +1,6 @@
-//! The whole `lowtide` command, with one congestion control more.
+//! The whole `lowtide` command with one additional congestion control.
 
-// As in `lowtide-tcp`, so that `abe.rs` is a file that could stand in either.
+// As in `lowtide-tcp`, so that `abe.rs` compiles unchanged in either.
 extern crate alloc;
 
 #[expect(unreachable_pub, reason = "it would be public in `crates/tcp/src/cc/`")]

@@ -1,4 +1,4 @@
-//! The command of this crate: lowtide's, with one control more.
+//! The command of this crate: lowtide's, with one additional control.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

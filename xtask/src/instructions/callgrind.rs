@@ -1,33 +1,33 @@
-//! Reads what callgrind wrote with `--compress-strings=no --compress-pos=no`.
+//! Parses the output of callgrind with `--compress-strings=no --compress-pos=no`.
 
 use std::collections::BTreeMap;
 
-/// Instructions, calls not included.
+/// Instructions, calls excluded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Costs {
     pub(super) total: u64,
-    /// By crate of the source line, so that what was inlined counts where it was written; `std` and
-    /// `other` for what is none of ours.
+    /// By crate of the source line, so inlined code counts for the crate that defines it; `std` and
+    /// `other` for code that is not ours.
     pub(super) crates: BTreeMap<String, u64>,
-    /// By function of the program, what was inlined into it included.
+    /// By function of the program, including code inlined into it.
     pub(super) functions: BTreeMap<String, u64>,
 }
 
 impl Costs {
     /// # Errors
-    /// The text is not of that form.
+    /// The text is not callgrind output.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let mut costs = Self::default();
         let (mut file, mut function) = (String::new(), String::new());
         let mut of_callee = false;
         for (line, number) in text.lines().zip(1..) {
-            // `fl`, `fi` and `fe` name the source, `fn` the function; the rest does not matter here.
+            // `fl`, `fi` and `fe` name the source, `fn` the function; other keys are ignored.
             match line.split_once('=') {
                 Some(("fl" | "fi" | "fe", name)) => crate_of(name).clone_into(&mut file),
                 Some(("fn", name)) => function = plain(name),
                 Some(("calls", _)) => of_callee = true,
                 None if line.starts_with(|c: char| c.is_ascii_digit()) => {
-                    // The line after `calls=` is what the callee took.
+                    // The line after `calls=` is the cost of the callee.
                     if std::mem::take(&mut of_callee) {
                         continue;
                     }
@@ -48,7 +48,7 @@ impl Costs {
     }
 }
 
-/// The crate of a source file.
+/// Crate of a source file.
 fn crate_of(file: &str) -> &str {
     if let Some((name, _)) = file.rsplit_once("/src/").filter(|(path, _)| path.contains("crates/"))
         && let Some((_, name)) = name.rsplit_once("crates/")
@@ -59,8 +59,7 @@ fn crate_of(file: &str) -> &str {
     if file.contains("/rustc/") || file.contains("/library/") { "std" } else { "other" }
 }
 
-/// A function's name without the hash behind it and without the hashes of crates in it, which change with
-/// every build.
+/// Function name without its hash suffix and without crate hashes, which change with every build.
 fn plain(name: &str) -> String {
     let is_hash = |h: &str| {
         h.len() == 17 && h.starts_with('h') && h[1..].bytes().all(|b| b.is_ascii_hexdigit())
@@ -69,7 +68,7 @@ fn plain(name: &str) -> String {
         Some((rest, hash)) if is_hash(hash) => rest,
         _ => name,
     };
-    // A second part of a function that recurses is `name'2`.
+    // A recursive function has a second entry `name'2`.
     let name = name
         .split_once('\'')
         .map_or(name, |(n, rest)| if rest.bytes().all(|b| b.is_ascii_digit()) { n } else { name });
@@ -145,7 +144,7 @@ totals: 5128
     }
 
     #[test]
-    fn what_is_no_count_is_an_error() {
+    fn invalid_counts_are_errors() {
         assert!(Costs::read("").unwrap_err().contains("nothing"));
         assert!(Costs::read("fn=a\n10 many\n").unwrap_err().contains("10 many"));
         assert_eq!(crate_of("/x/registry/src/index/crates/none.rs"), "other");

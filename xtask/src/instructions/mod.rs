@@ -1,9 +1,9 @@
-//! Counts the instructions of the hot path and compares them with what is recorded.
+//! Counts the instructions of the hot path and compares them with the record.
 //!
-//! Contract: two short benchmarks under callgrind, whose counts do not depend on what else the machine
-//! does. What grew by more than 5 % of its record fails: the whole per packet-hop, a crate, or one of the
-//! largest functions. `--record` writes the record anew. It holds for the release profile and the compiler
-//! that it names.
+//! Contract: two short benchmarks run under callgrind, whose counts do not depend on the load of
+//! the machine. Growth of more than 5 % fails: in instructions per packet-hop, of a crate, or of
+//! one of the largest functions. `--record` rewrites the record. It applies to the release profile
+//! and the compiler that it names.
 
 mod callgrind;
 mod record;
@@ -15,21 +15,21 @@ use std::process::{Command, ExitCode, Stdio};
 use serde::Deserialize;
 
 use callgrind::Costs;
-use record::{Counted, Record};
+use record::{BenchmarkCounts, Record};
 
-/// What is counted: benchmarks of `lowtide bench`.
+/// Benchmarks of `lowtide bench` to count.
 const BENCHMARKS: [&str; 2] = ["instructions-fat-tree", "instructions-dumbbell"];
-/// Where the record is.
+/// Path of the record.
 const RECORD: &str = "benches/instructions.toml";
 
-/// What was asked for.
+/// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct InstructionsTask {
     program: Option<PathBuf>,
     record: bool,
 }
 
-/// What `lowtide bench --json` says.
+/// Output of `lowtide bench --json`.
 #[derive(Deserialize)]
 struct BenchOutput {
     rows: Vec<Row>,
@@ -48,7 +48,7 @@ impl InstructionsTask {
         Ok(Self { program: a.word.clone().map(PathBuf::from), record: a.has("--record") })
     }
 
-    /// Counts, and compares or records.
+    /// Counts, then compares or records.
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
         match self.count_and_compare(root) {
             Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
@@ -57,7 +57,7 @@ impl InstructionsTask {
                     eprintln!("grew: {complaint}");
                 }
                 eprintln!(
-                    "instructions grew by more than {} %. If that is what the change is for, say so in the \
+                    "instructions grew by more than {} %. If the growth is intended, say so in the \
                      commit and record it: `cargo xtask instructions --record`",
                     record::MAX_GROWTH
                 );
@@ -75,12 +75,12 @@ impl InstructionsTask {
         let program = self.program.as_ref().unwrap_or(&default);
         if !program.is_file() {
             return Err(format!(
-                "there is no {}: `cargo build --release` makes it",
+                "there is no {}: build it with `cargo build --release`",
                 program.display()
             ));
         }
         let path = root.join(RECORD);
-        // Said before the minute that counting takes.
+        // Read before the minute of counting, so that a missing record is reported at once.
         let before = if self.record { None } else { Some(Record::read(&path)?) };
         let now = Record {
             rustc: compiler()?,
@@ -102,8 +102,9 @@ impl InstructionsTask {
     }
 }
 
-/// One run to warm up and one to count, both under callgrind: instructions per packet-hop of both.
-fn count(root: &Path, program: &Path, name: &str) -> Result<Counted, String> {
+/// Runs once to warm up and once to count, both under callgrind: instructions per packet-hop of
+/// both.
+fn count(root: &Path, program: &Path, name: &str) -> Result<BenchmarkCounts, String> {
     let file = root.join("target").join(format!("{name}.callgrind"));
     let mut out_file = std::ffi::OsString::from("--callgrind-out-file=");
     out_file.push(&file);
@@ -114,30 +115,30 @@ fn count(root: &Path, program: &Path, name: &str) -> Result<Counted, String> {
         .args(["--json", "--quiet", "bench", name, "-n", "1"])
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|e| format!("valgrind does not run ({e}): `apt-get install valgrind`"))?;
+        .map_err(|e| format!("cannot run valgrind ({e}): `apt-get install valgrind`"))?;
     if !done.status.success() {
         return Err(format!("`lowtide bench {name}` under valgrind ended with {}", done.status));
     }
     let printed: BenchOutput = serde_json::from_slice(&done.stdout)
-        .map_err(|e| format!("`lowtide bench {name}` printed what is no result: {e}"))?;
+        .map_err(|e| format!("`lowtide bench {name}` printed no valid result: {e}"))?;
     let row = printed.rows.first().ok_or_else(|| format!("`lowtide bench {name}` has no row"))?;
     let costs = std::fs::read_to_string(&file)
         .map_err(|e| format!("{}: {e}", file.display()))
         .and_then(|text| Costs::read(&text))?;
-    // The file is large, and of no use to anyone afterwards.
+    // The file is large and no longer needed.
     let _ = std::fs::remove_file(&file);
-    Ok(Counted::new(&costs, row.hops * (row.runs + 1)))
+    Ok(BenchmarkCounts::new(&costs, row.hops * (row.runs + 1)))
 }
 
-/// The compiler's version, `rustc 1.95.0`.
+/// Version of the compiler, `rustc 1.95.0`.
 fn compiler() -> Result<String, String> {
-    let failed = |e: std::io::Error| format!("rustc does not run: {e}");
+    let failed = |e: std::io::Error| format!("cannot run rustc: {e}");
     let done = Command::new("rustc").arg("--version").output().map_err(failed)?;
     let text = String::from_utf8_lossy(&done.stdout);
     Ok(text.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
-/// What was counted, for people.
+/// Formats the counts.
 fn text(record: &Record) -> String {
     let mut out = String::new();
     for (name, counted) in &record.benchmarks {

@@ -1,4 +1,4 @@
-//! The record: instructions per packet-hop, and what is too much more.
+//! The record: instructions per packet-hop, and the allowed growth.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::callgrind::Costs;
 
-/// Percent.
+/// Maximum growth, percent.
 pub(super) const MAX_GROWTH: f64 = 5.0;
-/// Functions that are recorded: the largest.
+/// Number of recorded functions: the largest.
 const FUNCTIONS: usize = 10;
-/// Crates below this share of the whole, in percent, are not recorded.
+/// Minimum share of a recorded crate, percent.
 const MIN_SHARE: f64 = 1.0;
 
 const HEAD: &str = "\
@@ -19,30 +19,30 @@ const HEAD: &str = "\
 # `cargo xtask instructions --record`; `cargo xtask instructions` compares.
 ";
 
-/// What is in the file.
+/// Contents of the file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Record {
-    /// The compiler.
+    /// Version of the compiler.
     pub(super) rustc: String,
-    pub(super) benchmarks: BTreeMap<String, Counted>,
+    pub(super) benchmarks: BTreeMap<String, BenchmarkCounts>,
 }
 
-/// One benchmark. All figures are instructions per packet-hop.
+/// Counts of one benchmark, in instructions per packet-hop.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Counted {
-    /// Packet-hops that were counted.
+pub(super) struct BenchmarkCounts {
+    /// Counted packet-hops.
     pub(super) hops: u64,
-    /// Everything.
+    /// Total.
     pub(super) per_hop: f64,
-    /// By crate in which it is written.
+    /// By crate of the source code.
     pub(super) crates: BTreeMap<String, f64>,
-    /// The largest functions, what is inlined into them included.
+    /// The largest functions, including code inlined into them.
     pub(super) functions: BTreeMap<String, f64>,
 }
 
-impl Counted {
+impl BenchmarkCounts {
     pub(super) fn new(costs: &Costs, hops: u64) -> Self {
         let per_hop = |cost: u64| (10.0 * cost as f64 / hops as f64).round() / 10.0;
         let least = costs.total as f64 * MIN_SHARE / 100.0;
@@ -61,7 +61,7 @@ impl Counted {
 
 impl Record {
     /// # Errors
-    /// There is none, or it is not one.
+    /// The file is missing or invalid.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|e| {
             let path = path.display();
@@ -84,8 +84,8 @@ impl Record {
         std::fs::rename(&growing, path).map_err(failed)
     }
 
-    /// What of `now` is too much more than this record. A function that is not in the record is not held to
-    /// anything: it counts in its crate and in the whole.
+    /// Entries of `now` that exceed this record by too much. A function without a record has no
+    /// limit: its growth counts in its crate and in the total.
     pub(super) fn regressions(&self, now: &Self) -> Vec<String> {
         let mut grown = Vec::new();
         for (name, counted) in &now.benchmarks {
@@ -94,7 +94,7 @@ impl Record {
                 continue;
             };
             let mut hold = |what: String, was: f64, is: f64| {
-                // One decimal is kept: a tenth may be rounding.
+                // Values have one decimal: 0.1 may be rounding.
                 if is > was * (1.0 + MAX_GROWTH / 100.0) + 0.1 {
                     let percent = 100.0 * (is - was) / was;
                     grown.push(format!(
@@ -125,7 +125,7 @@ mod tests {
 
     fn record(per_hop: f64, port: f64) -> Record {
         let one = |name: &str, cost| BTreeMap::from([(name.to_owned(), cost)]);
-        let counted = Counted {
+        let counted = BenchmarkCounts {
             hops: 1_000,
             per_hop,
             crates: one("net", port),
@@ -157,7 +157,7 @@ mod tests {
         }
         costs.crates.insert("net".to_owned(), 9_950);
         costs.crates.insert("cli".to_owned(), 50);
-        let counted = Counted::new(&costs, 30);
+        let counted = BenchmarkCounts::new(&costs, 30);
         assert!((counted.per_hop - 333.3).abs() < 1e-9);
         assert_eq!(counted.crates, BTreeMap::from([("net".to_owned(), 331.7)]));
         assert_eq!(counted.functions.len(), FUNCTIONS);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written_and_a_missing_one_says_what_to_do() {
+    fn record_round_trips_and_a_missing_one_says_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("benches/instructions.toml");
         let missing = Record::read(&path).unwrap_err();

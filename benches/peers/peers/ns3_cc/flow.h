@@ -3,7 +3,7 @@
 #pragma once
 
 #include "job.h"
-#include "measures.h"
+#include "metrics.h"
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -19,7 +19,7 @@ namespace peer
 using namespace ns3;
 
 constexpr uint16_t PORT = 5001;
-constexpr uint32_t WRITE = 1 << 18; // bytes of one write; the socket's buffer is the limit
+constexpr uint32_t WRITE = 1 << 18; // bytes of one write; the socket's buffer limits it
 
 class Flow
 {
@@ -54,7 +54,7 @@ class Flow
         return m_bytes == 0;
     }
 
-    // Whom a server's new connection belongs to.
+    // Returns the flow of a server's new connection.
     static Flow* From(const Address& client)
     {
         return s_byClient.at(Key(InetSocketAddress::ConvertFrom(client)));

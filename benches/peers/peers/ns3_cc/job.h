@@ -1,10 +1,10 @@
-// What to build and to run: a file that peers/ns3.py writes.
+// Network and flows to simulate: a file that peers/ns3.py writes.
 //
-//     set NAME VALUE                             every name that is asked for with `Whole` is needed
-//     host NAME                                  an end, with TCP; any other name in a link is a switch
+//     set NAME VALUE                             every name that is read with `Whole` is needed
+//     host NAME                                  an end host with TCP; others are switches
 //     link A B BITS_PER_S DELAY_PS               both directions
 //     watch A B                                  average the queue of A's port towards B
-//     flow SOURCE DESTINATION BYTES START_PS     BYTES = 0: without end
+//     flow SOURCE DESTINATION BYTES START_PS     BYTES = 0: unlimited
 
 #pragma once
 
@@ -68,29 +68,29 @@ ReadJob(const char* path)
     for (int number = 1; std::getline(file, line); ++number)
     {
         std::istringstream in(line);
-        std::string what;
+        std::string keyword;
         std::string a;
         std::string b;
-        in >> what >> a;
-        if (what == "set" && in >> b)
+        in >> keyword >> a;
+        if (keyword == "set" && in >> b)
         {
             job.settings[a] = b;
         }
-        else if (what == "host")
+        else if (keyword == "host")
         {
             job.hosts.push_back(a);
         }
-        else if (what == "link")
+        else if (keyword == "link")
         {
             LinkSpec link{a, "", 0, 0};
             in >> link.b >> link.rate >> link.delay;
             job.links.push_back(link);
         }
-        else if (what == "watch" && in >> b)
+        else if (keyword == "watch" && in >> b)
         {
             job.watched.emplace_back(a, b);
         }
-        else if (what == "flow")
+        else if (keyword == "flow")
         {
             FlowSpec flow{a, "", 0, 0};
             in >> flow.to >> flow.bytes >> flow.start;
@@ -102,7 +102,7 @@ ReadJob(const char* path)
         }
         if (!in)
         {
-            throw std::runtime_error("line " + std::to_string(number) + " makes no sense: " + line);
+            throw std::runtime_error("line " + std::to_string(number) + " is invalid: " + line);
         }
     }
     return job;

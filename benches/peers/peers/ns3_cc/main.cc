@@ -1,5 +1,5 @@
-// One run of ns-3: a network of point-to-point links, switches that mark like DCTCP's, long or sized TCP
-// transfers. The argument is the file of job.h; the answer is one line of JSON.
+// One run of ns-3: point-to-point links, switches with DCTCP marking, unlimited or sized TCP
+// transfers. The argument is the file of job.h; the output is one line of JSON.
 
 #include "flow.h"
 #include "job.h"
@@ -41,7 +41,7 @@ Defaults(const Job& job)
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", time("delack_timer_ps"));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", count("send_buffer_bytes"));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", count("receive_buffer_bytes"));
-    // A step at K of the queue as it is: no average, no ramp, marks in the place of drops.
+    // A step at K of the instantaneous queue: no average, no ramp, marks instead of drops.
     Config::SetDefault("ns3::RedQueueDisc::UseEcn", BooleanValue(true));
     Config::SetDefault("ns3::RedQueueDisc::UseHardDrop", BooleanValue(false));
     Config::SetDefault("ns3::RedQueueDisc::Gentle", BooleanValue(false));
@@ -75,10 +75,10 @@ Run(const Job& job)
         Flow::s_unfinished += !flows.back()->Endless();
     }
 
-    // Goodput, marks and drops count from the end of the warm-up on, hops from the start.
+    // Goodput, marks and drops exclude the warm-up; hops include it.
     int64_t warmup = job.Whole("warmup_ps");
     uint64_t before = 0;
-    std::pair<uint64_t, uint64_t> verdictsBefore;
+    std::pair<uint64_t, uint64_t> countsBefore;
     if (warmup > 0)
     {
         Simulator::Schedule(PicoSeconds(warmup), [&] {
@@ -86,7 +86,7 @@ Run(const Job& job)
             {
                 before += flow->Delivered();
             }
-            verdictsBefore = network.Verdicts();
+            countsBefore = network.MarksAndDrops();
         });
     }
     Simulator::Stop(PicoSeconds(job.Whole("duration_ps")));
@@ -114,7 +114,7 @@ Run(const Job& job)
         sum += time;
     }
     double seconds = static_cast<double>(end - std::max(first, warmup)) / 1e12;
-    auto [marks, drops] = network.Verdicts();
+    auto [marks, drops] = network.MarksAndDrops();
     std::printf("{\"simulated_s\": %.12g, \"hops\": %llu, \"events\": %llu, \"goodput_gbps\": %.9g, "
                 "\"mean_queue_packets\": %.9g, \"max_queue_packets\": %lld, \"marks\": %llu, "
                 "\"drops\": %llu, \"rtos\": %llu, \"unfinished\": %u",
@@ -124,8 +124,8 @@ Run(const Job& job)
                 static_cast<double>(delivered - before) * 8 / seconds / 1e9,
                 network.MeanQueue(end),
                 static_cast<long long>(network.MaxQueue()),
-                static_cast<unsigned long long>(marks - verdictsBefore.first),
-                static_cast<unsigned long long>(drops - verdictsBefore.second + g_deviceDrops),
+                static_cast<unsigned long long>(marks - countsBefore.first),
+                static_cast<unsigned long long>(drops - countsBefore.second + g_deviceDrops),
                 static_cast<unsigned long long>(g_rtos),
                 unfinished);
     if (!times.empty())
@@ -146,11 +146,11 @@ main(int argc, char** argv)
     {
         if (argc != 2)
         {
-            throw std::runtime_error("one argument is needed: the file that says what to run");
+            throw std::runtime_error("one argument is needed: the job file");
         }
         Run(ReadJob(argv[1]));
         std::fflush(stdout);
-        std::_Exit(0); // taking the network down would only cost time
+        std::_Exit(0); // destroying the network would only cost time
     }
     catch (const std::exception& e)
     {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "job.h"
-#include "measures.h"
-#include "ways.h"
+#include "metrics.h"
+#include "routing.h"
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -26,7 +26,7 @@ namespace peer
 
 using namespace ns3;
 
-constexpr int64_t PPP_BYTES = 2; // what PointToPointNetDevice puts before each packet
+constexpr int64_t PPP_BYTES = 2; // header that PointToPointNetDevice adds
 
 class Network
 {
@@ -45,7 +45,7 @@ class Network
         }
         InternetStackHelper stack;
         stack.SetIpv6StackInstall(false);
-        stack.SetRoutingHelper(WaysHelper());
+        stack.SetRoutingHelper(EcmpRoutingHelper());
         for (const auto& [name, node] : m_nodes)
         {
             stack.Install(node);
@@ -54,12 +54,12 @@ class Network
         {
             Connect(link);
         }
-        FindWays();
+        ComputeRoutes();
         for (const auto& [a, b] : job.watched)
         {
             auto& port = m_ports.at({a, b});
-            m_waiting.push_back(std::make_unique<Waiting>(job.Whole("warmup_ps")));
-            m_waiting.back()->Watch(port.disc, port.device);
+            m_monitors.push_back(std::make_unique<QueueMonitor>(job.Whole("warmup_ps")));
+            m_monitors.back()->Watch(port.disc, port.device);
         }
     }
 
@@ -76,25 +76,25 @@ class Network
     double MeanQueue(int64_t until)
     {
         double sum = 0;
-        for (auto& waiting : m_waiting)
+        for (auto& monitor : m_monitors)
         {
-            sum += waiting->Mean(until);
+            sum += monitor->Mean(until);
         }
-        return m_waiting.empty() ? 0 : sum / static_cast<double>(m_waiting.size());
+        return m_monitors.empty() ? 0 : sum / static_cast<double>(m_monitors.size());
     }
 
     int64_t MaxQueue() const
     {
         int64_t max = 0;
-        for (const auto& waiting : m_waiting)
+        for (const auto& monitor : m_monitors)
         {
-            max = std::max(max, waiting->Max());
+            max = std::max(max, monitor->Max());
         }
         return max;
     }
 
     // Marks and drops of all switches so far.
-    std::pair<uint64_t, uint64_t> Verdicts() const
+    std::pair<uint64_t, uint64_t> MarksAndDrops() const
     {
         uint64_t marks = 0;
         uint64_t drops = 0;
@@ -131,12 +131,12 @@ class Network
         PointToPointHelper line;
         line.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rate)));
         line.SetChannelAttribute("Delay", TimeValue(PicoSeconds(link.delay)));
-        // The gap stands for what Ethernet adds to a packet beyond the header that the device adds.
+        // The gap replaces Ethernet's overhead beyond the header that the device adds.
         int64_t extra = m_job.Whole("framing_bytes") - PPP_BYTES;
         int64_t gap = extra > 0 ? extra * 8 * 1'000'000'000'000 / static_cast<int64_t>(link.rate) : 0;
         line.SetDeviceAttribute("InterframeGap", TimeValue(PicoSeconds(gap)));
         NetDeviceContainer ends = line.Install(m_nodes.at(link.a), m_nodes.at(link.b));
-        // A disc must be there before the address is: else ns-3 installs one of its own.
+        // The disc must precede the address, or ns-3 installs its default disc.
         Port a = MakePort(ends.Get(0), link.a);
         Port b = MakePort(ends.Get(1), link.b);
         Ipv4AddressHelper addresses(Ipv4Address(10u << 24 | m_subnet++ << 2), "255.255.255.252");
@@ -151,8 +151,8 @@ class Network
     {
         Port port;
         port.device = DynamicCast<PointToPointNetDevice>(end);
-        // At a switch one packet waits in the device, the others in the disc, which hears from the device
-        // when there is room. A host's packets wait in the device.
+        // At a switch one packet waits in the device, the others in the disc, which the device wakes
+        // when it has room. A host's packets wait in the device.
         port.device->GetQueue()->SetMaxSize(QueueSize(m_host.count(name) ? "1000000p" : "1p"));
         port.device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&CountDeviceDrop));
         port.device->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&CountHop));
@@ -187,8 +187,8 @@ class Network
         }
     }
 
-    // Breadth first from every host: each neighbour that is one step nearer is a way.
-    void FindWays()
+    // Breadth-first search from every host: each neighbour that is one hop closer is a next hop.
+    void ComputeRoutes()
     {
         std::map<std::string, std::vector<std::string>> neighbours;
         for (const auto& [names, port] : m_ports)
@@ -212,14 +212,14 @@ class Network
                     }
                     if (far[next] == far[at] + 1)
                     {
-                        AddWay(next, at, address);
+                        AddRoute(next, at, address);
                     }
                 }
             }
         }
     }
 
-    void AddWay(const std::string& from, const std::string& to, Ipv4Address host)
+    void AddRoute(const std::string& from, const std::string& to, Ipv4Address host)
     {
         const Port& port = m_ports.at({from, to});
         auto ipv4 = m_nodes.at(from)->GetObject<Ipv4>();
@@ -228,7 +228,7 @@ class Network
         route->SetSource(ipv4->GetAddress(port.interface, 0).GetLocal());
         route->SetDestination(host);
         route->SetGateway(port.gateway);
-        DynamicCast<Ways>(ipv4->GetRoutingProtocol())->Add(host.Get(), route);
+        DynamicCast<EcmpRouting>(ipv4->GetRoutingProtocol())->Add(host.Get(), route);
     }
 
     const Job& m_job;
@@ -236,7 +236,7 @@ class Network
     std::map<std::string, Ptr<ns3::Node>> m_nodes;
     std::map<std::string, Ipv4Address> m_address;
     std::map<std::pair<std::string, std::string>, Port> m_ports;
-    std::vector<std::unique_ptr<Waiting>> m_waiting;
+    std::vector<std::unique_ptr<QueueMonitor>> m_monitors;
     uint32_t m_subnet = 0;
 };
 

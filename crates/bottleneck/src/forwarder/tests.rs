@@ -1,4 +1,4 @@
-//! The driver in virtual time: devices and clock are made up, and nobody waits.
+//! Tests of the driver in virtual time, with fake devices and a fake clock.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,18 +19,18 @@ use crate::address_table::AddressTable;
 use crate::engine::EngineConfig;
 use crate::faults::Faults;
 
-/// What comes from a host, and what went to it, at which time.
+/// A fake device: packets to read, and packets sent to it.
 #[derive(Default)]
-struct Fake {
+struct FakeDevice {
     waiting: RefCell<VecDeque<Vec<u8>>>,
     got: RefCell<Vec<Vec<u8>>>,
     full: Cell<bool>,
-    gone: Cell<bool>,
+    failed: Cell<bool>,
 }
 
-impl PacketIo for Fake {
+impl PacketIo for FakeDevice {
     fn read(&self, _: &mut ReadBuffers, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        if self.gone.get() {
+        if self.failed.get() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         for _ in 0..BURST {
@@ -54,7 +54,7 @@ fn address(host: usize, v6: bool) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// A packet from host 0 to host 1 that can be told from others.
+/// A packet from host 0 to host 1 with sequence number `number`.
 fn numbered(v6: bool, ecn: Ecn, number: u32) -> Vec<u8> {
     let addresses = Addresses::between(address(0, v6), address(1, v6)).unwrap();
     let mut out = vec![0; PACKET];
@@ -76,7 +76,7 @@ fn ns(n: u64) -> Instant {
     Instant::ZERO + Duration::from_ns(n)
 }
 
-/// 100 Mbit/s without framing: 120 us for each packet, at the switch; hosts are beyond any rate.
+/// 100 Mbit/s without framing at the switch: 120 us per packet. The hosts' links are much faster.
 fn plan_of(port: PortSpec) -> Blueprint {
     let host = |name: &str| HostLine {
         name: name.to_owned(),
@@ -100,24 +100,24 @@ fn port(buffer: u64, k: u64) -> PortSpec {
 }
 
 struct Rig {
-    core: Forwarder,
-    wires: [Fake; 2],
+    forwarder: Forwarder,
+    devices: [FakeDevice; 2],
     clock: Cell<Instant>,
-    room: ReadBuffers,
+    buffers: ReadBuffers,
 }
 
 impl Rig {
     fn new(plan: &Blueprint, faults: &[&str]) -> Self {
-        let mut asked = Faults::default();
+        let mut injected = Faults::default();
         for text in faults {
-            asked.set(text).unwrap();
+            injected.set(text).unwrap();
         }
         let settings = EngineConfig {
             seed: 1,
             warmup: Duration::ZERO,
             max_packets: 1000,
             sample_interval: Duration::from_us(100),
-            faults: vec![(HostId(0), asked)],
+            faults: vec![(HostId(0), injected)],
         };
         let mut table = AddressTable::default();
         for host in 0..2 {
@@ -126,91 +126,95 @@ impl Rig {
                 table.add(address(host, v6), bits, HostId(host as u32)).unwrap();
             }
         }
-        let seat = |host| PortState {
+        let port_state = |host| PortState {
             host: HostId(host),
             device_error: None,
             device_drops: 0,
             checksum_partial: 0,
             capture: None,
         };
-        let core = Forwarder {
+        let forwarder = Forwarder {
             engine: Engine::new(plan, &settings, table).unwrap(),
-            ports: vec![seat(0), seat(1)],
+            ports: vec![port_state(0), port_state(1)],
             by_host: vec![Some(0), Some(1)],
             fidelity: FidelityStats::default(),
             tolerance: Duration::from_us(100),
             no_device_drops: 0,
         };
         Self {
-            core,
-            wires: <[Fake; 2]>::default(),
+            forwarder,
+            devices: <[FakeDevice; 2]>::default(),
             clock: Cell::new(Instant::ZERO),
-            room: ReadBuffers::default(),
+            buffers: ReadBuffers::default(),
         }
     }
 
     fn put(&self, packets: impl IntoIterator<Item = Vec<u8>>) {
-        self.wires[0].waiting.borrow_mut().extend(packets);
+        self.devices[0].waiting.borrow_mut().extend(packets);
     }
 
-    fn turn(&mut self, at: Instant) -> usize {
+    fn iterate(&mut self, at: Instant) -> usize {
         self.clock.set(at);
         let clock = &self.clock;
-        self.core.run_iteration(&self.wires, &[true, true], &mut self.room, &mut || clock.get())
+        self.forwarder
+            .run_iteration(&self.devices, &[true, true], &mut self.buffers, &mut || clock.get())
     }
 
-    /// Turns at every event, until `end`; when each packet came to host 1.
+    /// Iterates at every event until `end`. Returns the arrival times at host 1.
     fn run(&mut self, end: Instant) -> Vec<Instant> {
         let mut times = Vec::new();
-        while let Some(next) = self.core.engine.next().filter(|next| *next <= end) {
-            self.turn(next);
-            times.resize(self.wires[1].got.borrow().len(), next);
+        while let Some(next) = self.forwarder.engine.next().filter(|next| *next <= end) {
+            self.iterate(next);
+            times.resize(self.devices[1].got.borrow().len(), next);
         }
         times
     }
 
-    /// Numbers and codepoints of what host 1 got, all of them packets without a fault.
+    /// Numbers and codepoints of the packets at host 1, all of them intact.
     fn got(&self) -> Vec<(u32, Ecn)> {
         let read = |bytes: &Vec<u8>| {
             let (_, segment, payload) = packet::parse(bytes).unwrap();
             assert!(bytes[payload].iter().all(|b| *b == segment.seq.raw() as u8));
             (segment.seq.raw(), segment.ecn)
         };
-        self.wires[1].got.borrow().iter().map(read).collect()
+        self.devices[1].got.borrow().iter().map(read).collect()
     }
 }
 
 #[test]
-fn packets_leave_at_the_rate_of_the_line_and_come_after_its_delay() {
+fn packets_leave_at_the_link_rate_and_arrive_after_its_delay() {
     let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
     rig.put((0..3).map(|i| numbered(false, Ecn::Ect0, i)));
-    assert_eq!(rig.turn(ns(1_000)), 3);
-    // 12 ns on each host's line, one after the other; then 120 us on the bottleneck's, 50 us to the host.
+    assert_eq!(rig.iterate(ns(1_000)), 3);
+    // 12 ns per packet on each host's link, 120 us on the bottleneck's, 50 us delay to the host.
     let times = rig.run(ns(1_000_000));
     assert_eq!(times, [171_012, 291_012, 411_012].map(ns));
     assert_eq!(rig.got(), [0, 1, 2].map(|i| (i, Ecn::Ect0)));
-    assert_eq!((rig.core.fidelity.lateness.count(), rig.core.fidelity.lateness.max()), (3, 0));
-    assert_eq!(rig.core.engine.in_transit(), 0);
+    assert_eq!(
+        (rig.forwarder.fidelity.lateness.count(), rig.forwarder.fidelity.lateness.max()),
+        (3, 0)
+    );
+    assert_eq!(rig.forwarder.engine.in_transit(), 0);
 }
 
 #[test]
-fn what_is_marked_is_what_the_simulator_marks() {
+fn marks_are_those_of_the_simulator() {
     for v6 in [false, true] {
         let blueprint = plan_of(port(30, 5));
         let mut rig = Rig::new(&blueprint, &[]);
         let mut network = Network::build(&blueprint, 1, Duration::ZERO, Duration::ZERO).unwrap();
         let mut sched = Scheduler::new(Seed(1));
         let mut rng = Seed(7).rng();
-        let (mut want, mut at) = (Vec::new(), Instant::ZERO);
+        let (mut expected, mut at) = (Vec::new(), Instant::ZERO);
         for i in 0..2_000_u32 {
             at += Duration::from_ns(rng.below(240_000));
             let ecn = if i % 7 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
             rig.put([numbered(v6, ecn, i)]);
-            rig.turn(at);
+            rig.iterate(at);
             let mut handle = |until: Instant, sched: &mut Scheduler, network: &mut Network| {
                 while let Some((t, e)) = sched.pop_before(until + Duration::from_ps(1)) {
                     let reached = network.on_port_event(t, e.index(), sched);
-                    want.extend(reached.map(|d| (d.packet.src_conn, d.packet.segment.ecn)));
+                    expected.extend(reached.map(|d| (d.packet.src_conn, d.packet.segment.ecn)));
                 }
             };
             handle(at, &mut sched, &mut network);
@@ -230,51 +234,55 @@ fn what_is_marked_is_what_the_simulator_marks() {
             }
         }
         rig.run(Instant::ZERO + Duration::from_secs(1));
-        assert_eq!(rig.got(), want);
-        let marks = want.iter().filter(|(_, ecn)| *ecn == Ecn::Ce).count();
-        assert!(marks > 100 && want.len() < 2_000, "{marks} of {}: it was full too", want.len());
-        assert!(want.iter().all(|(i, ecn)| i % 7 != 0 || *ecn == Ecn::NotEct));
-        assert_eq!(rig.core.engine.in_transit(), 0, "what was dropped is forgotten");
+        assert_eq!(rig.got(), expected);
+        let marks = expected.iter().filter(|(_, ecn)| *ecn == Ecn::Ce).count();
+        assert!(
+            marks > 100 && expected.len() < 2_000,
+            "{marks} of {}: it was full too",
+            expected.len()
+        );
+        assert!(expected.iter().all(|(i, ecn)| i % 7 != 0 || *ecn == Ecn::NotEct));
+        assert_eq!(rig.forwarder.engine.in_transit(), 0, "dropped packets are freed");
     }
 }
 
-/// A thread that wakes up late hands over late, and decides as if it had been in time.
+/// A late thread delivers packets late but makes the same decisions as a timely one.
 #[test]
-fn lateness_moves_packets_and_no_decision() {
+fn lateness_delays_packets_but_changes_no_decision() {
     let drive = |step: u64| {
         let mut rig = Rig::new(&plan_of(port(30, 5)), &[]);
         for i in 0..40_u64 {
-            // They come while the thread is awake, in pairs.
+            // Packets arrive in pairs while the thread is awake.
             rig.put((0..2).map(|j| numbered(false, Ecn::Ect0, (2 * i + j) as u32)));
-            rig.turn(ns(i * 1_000_000 / 8));
-            // Between them it looks every `step` only.
+            rig.iterate(ns(i * 1_000_000 / 8));
+            // In between it runs only every `step`.
             let mut t = i * 1_000_000 / 8 + step;
             while t < (i + 1) * 1_000_000 / 8 {
-                rig.turn(ns(t));
+                rig.iterate(ns(t));
                 t += step;
             }
         }
-        rig.turn(ns(100_000_000));
-        let late = rig.core.fidelity.lateness.clone();
-        (rig.got(), late, rig.core.fidelity.late_packets)
+        rig.iterate(ns(100_000_000));
+        let late = rig.forwarder.fidelity.lateness.clone();
+        (rig.got(), late, rig.forwarder.fidelity.late_packets)
     };
-    let (often, late, behind) = drive(1_000);
+    let (timely, late, behind) = drive(1_000);
     assert!(late.percentile(50) <= 1_000 && behind <= 30, "{late:?}");
-    let (seldom, late, behind) = drive(90_000);
-    assert_eq!(often, seldom);
+    let (late_runs, late, behind) = drive(90_000);
+    assert_eq!(timely, late_runs);
     assert!(late.percentile(50) > 20_000 && late.max() > 100_000 && behind > 0, "{late:?}");
 }
 
 #[test]
-fn bytes_of_whatever_is_dropped_are_forgotten() {
-    let lossy = |plan: &mut Blueprint, edit: fn(&mut LineSpec)| edit(&mut plan.links[0].from_a);
+fn bytes_of_dropped_packets_are_freed() {
+    let edit_line = |plan: &mut Blueprint, edit: fn(&mut LineSpec)| edit(&mut plan.links[0].from_a);
     let mut random = plan_of(port(100, 50));
-    lossy(&mut random, |line| line.loss = Fraction::from_percent(50));
-    let mut dying = plan_of(port(1000, 500));
+    edit_line(&mut random, |line| line.loss = Fraction::from_percent(50));
+    let mut failing = plan_of(port(1000, 500));
     let at = Instant::ZERO + Duration::from_ms(3);
     let until = Instant::ZERO + Duration::from_ms(6);
     let detect = Duration::ZERO;
-    dying.failures.push(Failure { link: 1, down_at: at, up_at: Some(until), detect });
+    failing.failures.push(Failure { link: 1, down_at: at, up_at: Some(until), detect });
     let codel = MarkSpec::CoDel(CoDelSpec {
         target: Duration::from_us(500),
         interval: Duration::from_ms(2),
@@ -283,39 +291,39 @@ fn bytes_of_whatever_is_dropped_are_forgotten() {
     for (what, plan) in [
         ("loss", random),
         ("buffer", plan_of(port(10, 5))),
-        ("failure", dying),
+        ("failure", failing),
         ("codel", plan_of(PortSpec { mark: codel, ..port(1000, 0) })),
     ] {
         let mut rig = Rig::new(&plan, &[]);
         for i in 0..200_u64 {
             rig.put([numbered(false, Ecn::Ect0, i as u32)]);
-            rig.turn(ns(i * 60_000));
+            rig.iterate(ns(i * 60_000));
         }
         rig.run(Instant::ZERO + Duration::from_ms(100));
         let got = rig.got().len();
         assert!((1..200).contains(&got), "{what}: {got}");
-        assert_eq!(rig.core.engine.in_transit(), 0, "{what}");
+        assert_eq!(rig.forwarder.engine.in_transit(), 0, "{what}");
     }
 }
 
 #[test]
-fn faults_hold_back_repeat_and_damage() {
+fn faults_reorder_duplicate_and_corrupt() {
     let run = |faults: &[&str]| {
         let mut rig = Rig::new(&plan_of(port(100, 50)), faults);
         for i in 0..50_u64 {
             rig.put([numbered(false, Ecn::Ect0, i as u32)]);
-            rig.turn(ns(i * 150_000));
+            rig.iterate(ns(i * 150_000));
         }
         rig.run(Instant::ZERO + Duration::from_ms(100));
-        assert_eq!(rig.core.engine.in_transit(), 0);
+        assert_eq!(rig.forwarder.engine.in_transit(), 0);
         rig
     };
     let numbers = |rig: &Rig| rig.got().iter().map(|g| g.0).collect::<Vec<_>>();
     let in_order: Vec<u32> = (0..50).collect();
     assert_eq!(numbers(&run(&[])), in_order);
 
-    let twice: Vec<u32> = (0..50).flat_map(|i| [i, i]).collect();
-    assert_eq!(numbers(&run(&["duplicate=100%"])), twice);
+    let duplicated: Vec<u32> = (0..50).flat_map(|i| [i, i]).collect();
+    assert_eq!(numbers(&run(&["duplicate=100%"])), duplicated);
 
     let rig = run(&["reorder=20%/400us"]);
     let mut got = numbers(&rig);
@@ -328,9 +336,9 @@ fn faults_hold_back_repeat_and_damage() {
     assert!(run(&["bleach=100%"]).got().iter().all(|g| g.1 == Ecn::NotEct));
 
     let rig = run(&["corrupt=100%"]);
-    let wrong = |bytes: &Vec<u8>| packet::parse(bytes).is_err();
-    assert_eq!(rig.wires[1].got.borrow().len(), 50);
-    assert!(rig.wires[1].got.borrow().iter().all(wrong));
+    let corrupted = |bytes: &Vec<u8>| packet::parse(bytes).is_err();
+    assert_eq!(rig.devices[1].got.borrow().len(), 50);
+    assert!(rig.devices[1].got.borrow().iter().all(corrupted));
 }
 
 #[test]
@@ -348,34 +356,34 @@ fn packets_without_a_destination_are_counted() {
         to(dst);
     }
     rig.put([vec![], vec![0x45; 19], b"garbage".to_vec()]);
-    rig.turn(ns(0));
-    let strays = rig.core.engine.ingress_drops();
+    rig.iterate(ns(0));
+    let drops = rig.forwarder.engine.ingress_drops();
     assert_eq!(
-        (strays.malformed, strays.unknown_destination, strays.multicast, strays.to_self),
+        (drops.malformed, drops.unknown_destination, drops.multicast, drops.to_self),
         (3, 2, 2, 1)
     );
-    assert_eq!(rig.core.engine.in_transit(), 0);
+    assert_eq!(rig.forwarder.engine.in_transit(), 0);
 }
 
 #[test]
 fn full_and_lost_devices_are_reported() {
     let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
-    rig.wires[1].full.set(true);
+    rig.devices[1].full.set(true);
     rig.put([numbered(true, Ecn::Ect0, 1)]);
-    rig.turn(ns(0));
+    rig.iterate(ns(0));
     rig.run(ns(1_000_000));
-    assert_eq!(rig.core.ports[1].device_drops, 1);
-    rig.wires[1].gone.set(true);
+    assert_eq!(rig.forwarder.ports[1].device_drops, 1);
+    rig.devices[1].failed.set(true);
     rig.put([numbered(true, Ecn::Ect0, 2)]);
-    rig.turn(ns(2_000_000));
+    rig.iterate(ns(2_000_000));
     rig.run(ns(3_000_000));
-    assert!(rig.core.ports[1].device_error.is_some());
-    assert_eq!(rig.core.no_device_drops, 1);
+    assert!(rig.forwarder.ports[1].device_error.is_some());
+    assert_eq!(rig.forwarder.no_device_drops, 1);
     let names = ["a".to_owned(), "b".to_owned()];
-    let report = rig.core.report(ns(3_000_000), &names, crate::report::ThreadStats::default());
-    let complaints = report.warnings().join("; ");
-    assert!(complaints.contains("host `b` is gone"), "{complaints}");
-    assert!(complaints.contains("did not take 1 packets"), "{complaints}");
+    let report = rig.forwarder.report(ns(3_000_000), &names, crate::report::ThreadStats::default());
+    let warnings = report.warnings().join("; ");
+    assert!(warnings.contains("host `b` is gone"), "{warnings}");
+    assert!(warnings.contains("did not take 1 packets"), "{warnings}");
     assert_eq!(report.port("switch0->b").unwrap().stats.packets, 2);
 }
 
@@ -385,9 +393,9 @@ fn max_packets_bounds_memory() {
     for i in 0..1_500 {
         rig.put([numbered(false, Ecn::Ect0, i)]);
     }
-    while rig.turn(ns(0)) > 0 {}
+    while rig.iterate(ns(0)) > 0 {}
     assert_eq!(
-        (rig.core.engine.ingress_drops().no_buffer, rig.core.engine.in_transit()),
+        (rig.forwarder.engine.ingress_drops().no_buffer, rig.forwarder.engine.in_transit()),
         (500, 1000)
     );
 }
@@ -396,15 +404,15 @@ fn max_packets_bounds_memory() {
 fn queues_are_sampled_at_their_interval() {
     let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
     rig.put((0..10).map(|i| numbered(false, Ecn::Ect0, i)));
-    rig.turn(ns(0));
+    rig.iterate(ns(0));
     rig.run(ns(1_000_000));
-    let samples = rig.core.engine.samples().iter();
+    let samples = rig.forwarder.engine.samples().iter();
     let queue: Vec<u32> = samples.filter(|s| s.port == 3).map(|s| s.packets).collect();
-    // The first is on the line; one leaves every 120 us.
+    // The first packet is on the link; one leaves every 120 us.
     assert_eq!(queue, [9, 8, 7, 6, 5, 5, 4, 3, 2, 1]);
 }
 
-/// Whatever bytes come, half of them shaped like headers: nothing panics, nothing is kept.
+/// Random bytes, some with header-like beginnings, cause no panic and no leak.
 #[test]
 fn arbitrary_bytes_cause_no_panic_and_no_leak() {
     let faults = ["corrupt=50%", "ce=50%", "bleach=10%", "duplicate=10%", "reorder=10%/1ms"];
@@ -419,19 +427,19 @@ fn arbitrary_bytes_cause_no_panic_and_no_leak() {
             let kept = (rng.below(60) as usize).min(len);
             packet[..kept].copy_from_slice(&good[..kept]);
             let bytes = (len as u16).saturating_sub(if v6 { 40 } else { 0 }).to_be_bytes();
-            let place = if v6 { 4 } else { 2 };
-            if len > place + 2 && rng.below(8) > 0 {
-                packet[place..place + 2].copy_from_slice(&bytes);
+            let offset = if v6 { 4 } else { 2 };
+            if len > offset + 2 && rng.below(8) > 0 {
+                packet[offset..offset + 2].copy_from_slice(&bytes);
             }
         }
         rig.put([packet]);
-        rig.turn(ns(i * 5_000));
+        rig.iterate(ns(i * 5_000));
     }
     rig.run(Instant::ZERO + Duration::from_secs(10));
-    let strays = rig.core.engine.ingress_drops();
-    let tally = &rig.core.engine.counters()[1];
+    let drops = rig.forwarder.engine.ingress_drops();
+    let counters = &rig.forwarder.engine.counters()[1];
     assert!(
-        strays.malformed > 5_000 && strays.unknown_destination > 100 && tally.delivered > 5_000
+        drops.malformed > 5_000 && drops.unknown_destination > 100 && counters.delivered > 5_000
     );
-    assert_eq!(rig.core.engine.in_transit(), 0);
+    assert_eq!(rig.forwarder.engine.in_transit(), 0);
 }

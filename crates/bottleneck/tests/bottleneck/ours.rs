@@ -1,4 +1,4 @@
-//! lowtide's TCP at both ends, over lines in memory: no right is needed.
+//! lowtide's TCP at both ends, over links in memory, without privileges.
 
 use lowtide_bottleneck::BottleneckSettings;
 use lowtide_live::config;
@@ -8,7 +8,7 @@ use crate::world::{HostStack, World, bytes, faults_in_both_directions, network, 
 
 const OURS: [HostStack; 2] = [HostStack::Lowtide, HostStack::Lowtide];
 
-pub(crate) fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
+pub(crate) fn every_scheme_delivers_every_byte_despite_faults() {
     with_timeout(|| {
         let faults = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.5 %"];
         let world = World::new(
@@ -29,8 +29,9 @@ pub(crate) fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
     });
 }
 
-/// CE without a queue: RFC 3168 feedback says so, and a path that wipes the codepoint loses nothing but that.
-pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
+/// CE without a queue: RFC 3168 feedback reports it. A path that bleaches the codepoint causes no
+/// other harm.
+pub(crate) fn ce_and_bleach_faults_reach_the_endpoints() {
     with_timeout(|| {
         let classic = config("linux", Some("ecn"), &[]).unwrap();
         let load = bytes(TransferDirection::Up, 1, 1_000_000);
@@ -47,7 +48,7 @@ pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
             (sender, receiver, report.hosts[0].faults)
         };
         let (sender, receiver, faults) = run(&["ce=2 %"]);
-        // Of what was marked the SYN, ACKs and what was sent again are not data that came first.
+        // Marked SYNs, ACKs and retransmissions do not count as new data.
         assert!(faults.ce > 5 && receiver.marked_bytes > 5 * 1_000, "{faults:?}: {receiver:?}");
         assert!(sender.counters.ecn_reductions > 0, "{sender:?}");
         let (sender, receiver, faults) = run(&["ce=2 %", "bleach=100 %"]);
@@ -56,7 +57,8 @@ pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
     });
 }
 
-/// The window of DCTCP hovers about K packets and the queue with it. A machine that is busy may make it shorter.
+/// DCTCP's window, and with it the queue, varies around K packets. On a busy machine it may be
+/// shorter.
 pub(crate) fn dctcp_keeps_a_short_queue() {
     with_timeout(|| {
         let world =
@@ -66,10 +68,10 @@ pub(crate) fn dctcp_keeps_a_short_queue() {
         let (report, _) = world.end();
         let port = report.port("switch0->b").unwrap();
         let (mean, max) = (port.queue_mean(), port.queue_max());
-        eprintln!("queue {mean:.1} packets in the mean, {max} at most");
+        eprintln!("queue {mean:.1} packets on average, {max} at most");
         assert_eq!(port.stats.drops, 0, "{port:?}");
         assert!(port.stats.marks > 0 && max > 20, "{port:?}");
-        assert!(mean < 40.0 && max < 200, "{mean} packets in the mean, {max} at most");
+        assert!(mean < 40.0 && max < 200, "{mean} packets on average, {max} at most");
         assert!(report.fidelity.lateness.count() > 2_000);
     });
 }

@@ -1,5 +1,5 @@
-//! The kernel's TCP and lowtide's, both and each other's sender and receiver, while packets are lost, repeated, damaged
-//! and out of order: every byte comes, whatever was negotiated.
+//! The kernel's TCP and lowtide's in all pairs as sender and receiver, under loss, duplication,
+//! corruption and reordering. Every byte must arrive with every negotiated option.
 
 use lowtide_live::config;
 use lowtide_live::load::TransferDirection;
@@ -10,19 +10,19 @@ use crate::world::{
     HostStack, World, bytes, faults_in_both_directions, megabytes, network, with_timeout,
 };
 
-/// Connections at a time: their timeouts pass together.
+/// Parallel connections, so that their timeouts overlap.
 const PARALLEL: usize = 6;
 
-/// What a kernel is set to, and what ours is.
+/// Settings of the kernel and of lowtide.
 struct PairCase {
     name: &'static str,
     kernel: &'static [(&'static str, &'static str)],
     ours: &'static [(&'static str, &'static str)],
-    /// ECN of connections that the first host opens, and of those that the second opens.
+    /// ECN modes of connections opened by the first and by the second host.
     ecn: Option<[EcnMode; 2]>,
 }
 
-const fn setting(
+const fn case(
     name: &'static str,
     kernel: &'static [(&'static str, &'static str)],
     ours: &'static [(&'static str, &'static str)],
@@ -30,7 +30,7 @@ const fn setting(
     PairCase { name, kernel, ours, ecn: None }
 }
 
-/// Each `tcp_ecn` (0 off, 1 on, 2 passive) against each ECN of ours, ours being the first host.
+/// Each `tcp_ecn` (0 off, 1 on, 2 passive) with each ECN setting of ours. Ours is the first host.
 const ECN: [PairCase; 6] = {
     use EcnMode::{Classic, Off};
     const fn ecn(
@@ -52,13 +52,13 @@ const ECN: [PairCase; 6] = {
 };
 
 const OPTIONS: [PairCase; 7] = [
-    setting("no sack there", &[("tcp_sack", "0")], &[]),
-    setting("no sack here", &[], &[("sack", "false")]),
-    setting("no timestamps there", &[("tcp_timestamps", "0")], &[]),
-    setting("no timestamps here", &[], &[("timestamps", "false")]),
-    setting("no scaling there", &[("tcp_window_scaling", "0")], &[]),
-    setting("no scaling here", &[], &[("window-scaling", "false")]),
-    setting(
+    case("no sack there", &[("tcp_sack", "0")], &[]),
+    case("no sack here", &[], &[("sack", "false")]),
+    case("no timestamps there", &[("tcp_timestamps", "0")], &[]),
+    case("no timestamps here", &[], &[("timestamps", "false")]),
+    case("no scaling there", &[("tcp_window_scaling", "0")], &[]),
+    case("no scaling here", &[], &[("window-scaling", "false")]),
+    case(
         "nothing at all",
         &[
             ("tcp_sack", "0"),
@@ -70,86 +70,88 @@ const OPTIONS: [PairCase; 7] = [
     ),
 ];
 
-/// What goes wrong, both ways at once.
+/// Faults in both directions.
 const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.5 %"];
 
-/// Data both ways over connections that either host opens.
-fn run(whose: [HostStack; 2], setting: &PairCase, v6: bool) {
-    let what = format!("{} {whose:?} v6 {v6}", setting.name);
+/// Transfers data in both directions over connections opened by either host.
+fn run(stacks: [HostStack; 2], case: &PairCase, v6: bool) {
+    let what = format!("{} {stacks:?} v6 {v6}", case.name);
     let world =
-        World::new(whose, &network("1 Gbit/s", 50, 100, 20), &faults_in_both_directions(&FAULTS));
+        World::new(stacks, &network("1 Gbit/s", 50, 100, 20), &faults_in_both_directions(&FAULTS));
     let base: &[(&str, &str)] = &[("ecn", "rfc3168")];
-    let config = config("linux", None, &[base, setting.ours].concat()).unwrap();
-    for end in &world.hosts {
-        end.set("tcp_ecn", "1");
-        for (name, value) in setting.kernel {
-            end.set(name, value);
+    let config = config("linux", None, &[base, case.ours].concat()).unwrap();
+    for host in &world.hosts {
+        host.set("tcp_ecn", "1");
+        for (name, value) in case.kernel {
+            host.set(name, value);
         }
     }
     let each = megabytes() * 1_000_000 / 4 / PARALLEL as u64;
     let mut modes = Vec::new();
     for client in [0, 1] {
-        for way in [TransferDirection::Up, TransferDirection::Down] {
-            let load = bytes(way, PARALLEL, each);
+        for direction in [TransferDirection::Up, TransferDirection::Down] {
+            let load = bytes(direction, PARALLEL, each);
             let (report, served) = world.transfer(&what, (client, v6), &config, &load);
             let all = report.streams.iter().chain(&served);
             modes.push(all.filter_map(|s| s.info).map(|i| i.tcp.ecn).collect::<Vec<_>>());
         }
     }
-    if let (Some(want), true) = (setting.ecn, whose.contains(&HostStack::Lowtide)) {
-        for (seen, want) in modes.chunks(2).zip(want) {
-            // A SYN that was lost may be sent again without ECN (RFC 3168 §6.1.1.1).
-            let agreed = seen.iter().flatten().filter(|mode| **mode == want).count();
-            let fell_back = seen.iter().flatten().all(|mode| [want, EcnMode::Off].contains(mode));
+    if let (Some(expected), true) = (case.ecn, stacks.contains(&HostStack::Lowtide)) {
+        for (observed, expected) in modes.chunks(2).zip(expected) {
+            // A lost SYN may be retransmitted without ECN (RFC 3168 §6.1.1.1).
+            let agreed = observed.iter().flatten().filter(|mode| **mode == expected).count();
+            let fell_back =
+                observed.iter().flatten().all(|mode| [expected, EcnMode::Off].contains(mode));
             assert!(fell_back && agreed > PARALLEL, "{what}: {modes:?}");
         }
     }
     let (report, ours) = world.end();
-    // What was done to packets was done, and noticed.
+    // All faults were injected, and corruption was detected.
     let lost: u64 = report.ports.iter().map(|p| p.stats.lost).sum();
     let faults = |f: fn(&lowtide_bottleneck::FaultCounts) -> u64| -> u64 {
         report.hosts.iter().map(|h| f(&h.faults)).sum()
     };
-    let done = [lost, faults(|f| f.reordered), faults(|f| f.duplicated), faults(|f| f.corrupted)];
-    assert!(done.iter().all(|n| *n > 0), "{what}: {done:?}");
+    let injected =
+        [lost, faults(|f| f.reordered), faults(|f| f.duplicated), faults(|f| f.corrupted)];
+    assert!(injected.iter().all(|n| *n > 0), "{what}: {injected:?}");
     for stats in ours {
-        let noticed = stats.packets.bad_checksum + stats.packets.malformed;
-        assert!(noticed > 0 && noticed <= done[3], "{what}: {noticed} of {done:?}");
+        let detected = stats.packets.bad_checksum + stats.packets.malformed;
+        assert!(detected > 0 && detected <= injected[3], "{what}: {detected} of {injected:?}");
     }
     let marks: u64 = report.ports.iter().map(|p| p.stats.marks).sum();
     eprintln!(
-        "{what}: {} MB, {lost} lost, {} late, {} twice, {} damaged, {marks} marked",
+        "{what}: {} MB, {lost} lost, {} reordered, {} duplicated, {} corrupted, {marks} marked",
         megabytes(),
-        done[1],
-        done[2],
-        done[3]
+        injected[1],
+        injected[2],
+        injected[3]
     );
 }
 
-fn all(settings: &'static [PairCase], whose: [HostStack; 2]) {
+fn run_all(cases: &'static [PairCase], stacks: [HostStack; 2]) {
     with_timeout(move || {
-        for (i, setting) in settings.iter().enumerate() {
-            run(whose, setting, i % 2 == 1);
+        for (i, case) in cases.iter().enumerate() {
+            run(stacks, case, i % 2 == 1);
         }
     });
 }
 
-pub(crate) fn ours_and_the_kernels_whatever_their_ecn() {
-    all(&ECN, [HostStack::Lowtide, HostStack::Kernel]);
+pub(crate) fn ours_and_the_kernels_with_every_ecn_setting() {
+    run_all(&ECN, [HostStack::Lowtide, HostStack::Kernel]);
 }
 
-pub(crate) fn ours_and_the_kernels_whatever_their_options() {
-    all(&OPTIONS, [HostStack::Lowtide, HostStack::Kernel]);
+pub(crate) fn ours_and_the_kernels_with_every_option() {
+    run_all(&OPTIONS, [HostStack::Lowtide, HostStack::Kernel]);
 }
 
-pub(crate) fn the_kernels_among_themselves() {
-    const BOTH: [PairCase; 2] =
-        [setting("plain", &[], &[]), setting("bare", &[("tcp_sack", "0")], &[])];
-    all(&BOTH, [HostStack::Kernel, HostStack::Kernel]);
+pub(crate) fn kernel_to_kernel() {
+    const BOTH: [PairCase; 2] = [case("plain", &[], &[]), case("bare", &[("tcp_sack", "0")], &[])];
+    run_all(&BOTH, [HostStack::Kernel, HostStack::Kernel]);
 }
 
-/// Every sender of ours to the kernel's receiver, and the kernel's sender to every receiver of ours.
-pub(crate) fn every_scheme_of_ours_and_the_kernels_ecn() {
+/// Every sender of ours to the kernel's receiver, and the kernel's sender to every receiver of
+/// ours.
+pub(crate) fn every_scheme_against_the_kernel() {
     with_timeout(|| {
         let plan = network("1 Gbit/s", 50, 100, 20);
         let world = World::new(
@@ -159,11 +161,16 @@ pub(crate) fn every_scheme_of_ours_and_the_kernels_ecn() {
         );
         world.hosts[1].set("tcp_ecn", "1");
         for (i, scheme) in SCHEMES.iter().enumerate() {
-            // A kernel refuses ECN to a SYN with ECT.
+            // A kernel does not negotiate ECN with a SYN that has ECT.
             let config = config("linux", Some(scheme.name), &[("ect", "data")]).unwrap();
             let each = megabytes() * 1_000_000 / 6 / PARALLEL as u64;
-            for way in [TransferDirection::Up, TransferDirection::Down] {
-                world.transfer(scheme.name, (0, i % 2 == 1), &config, &bytes(way, PARALLEL, each));
+            for direction in [TransferDirection::Up, TransferDirection::Down] {
+                world.transfer(
+                    scheme.name,
+                    (0, i % 2 == 1),
+                    &config,
+                    &bytes(direction, PARALLEL, each),
+                );
             }
         }
         let (report, ours) = world.end();

@@ -1,5 +1,5 @@
-//! One-sided DCTCP for a host that cannot change its kernel: the kernel's client, the relay, the network, the kernel's
-//! server with standard ECN.
+//! One-sided DCTCP for a host whose kernel cannot be changed: the kernel's client, the relay, the
+//! network, the kernel's server with standard ECN.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,11 +14,12 @@ use lowtide_live::{config, netns};
 use crate::world::{HostStack, PORT, World, address, network, with_timeout};
 
 const BYTES: usize = 3_000_000;
-/// The line has 20 Mbit/s, so that any machine fills it.
+/// Buffer in packets. The link has 20 Mbit/s, so that any machine can saturate it.
 const BUFFER: u64 = 60;
 const K: u64 = 10;
 
-/// The bytes go by way of a relay whose connections have `scheme`; the queue in front of the line.
+/// Transfers data over a relay whose connections use `scheme`. Returns the bottleneck port and the
+/// relay's counters.
 fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
     let world = World::new(
         [HostStack::Lowtide, HostStack::Kernel],
@@ -37,8 +38,8 @@ fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
     let stop = AtomicBool::new(false);
     let data: Vec<u8> = (0..BYTES).map(|i| (i * 7 + i / 255) as u8).collect();
     let stats = std::thread::scope(|scope| {
-        let relayed = scope.spawn(|| relay.run(&stop));
-        let sent = scope.spawn(|| {
+        let relay_thread = scope.spawn(|| relay.run(&stop));
+        let client_thread = scope.spawn(|| {
             let mut client = TcpStream::connect(front).unwrap();
             client.write_all(&data).unwrap();
             client.shutdown(Shutdown::Write).unwrap();
@@ -50,19 +51,19 @@ fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
         stream.read_to_end(&mut got).unwrap();
         assert!(got == data, "{scheme}: {} bytes", got.len());
         drop(stream);
-        sent.join().unwrap();
+        client_thread.join().unwrap();
         stop.store(true, Ordering::Relaxed);
-        relayed.join().unwrap().unwrap()
+        relay_thread.join().unwrap().unwrap()
     });
     let (report, _) = world.end();
     (report.port("switch0->b").unwrap().clone(), stats)
 }
 
-pub(crate) fn a_relay_gives_one_sided_dctcp_to_a_host_that_has_none() {
+pub(crate) fn a_relay_provides_one_sided_dctcp() {
     with_timeout(|| {
         netns::enter_new().unwrap();
         assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
-        // A kernel that is not DCTCP refuses ECN to a SYN with ECT.
+        // A kernel without DCTCP does not negotiate ECN with a SYN that has ECT.
         let (short, stats) = queue_of("odctcp-sender", &[("ect", "data")]);
         assert_eq!((stats.closed, stats.bytes_to_targets), (1, BYTES as u64));
         let (long, _) = queue_of("sack", &[]);
@@ -71,6 +72,6 @@ pub(crate) fn a_relay_gives_one_sided_dctcp_to_a_host_that_has_none() {
         assert!(long.stats.drops > 0, "{long:?}");
         let mean = [&short, &long].map(PortReport::queue_mean);
         assert!(mean[0] < mean[1], "{mean:?}");
-        eprintln!("queue {:.1} packets in the mean, {:.1} without it", mean[0], mean[1]);
+        eprintln!("queue {:.1} packets on average, {:.1} without it", mean[0], mean[1]);
     });
 }

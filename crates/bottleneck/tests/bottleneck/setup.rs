@@ -1,4 +1,4 @@
-//! What cannot be, and what goes away.
+//! Invalid settings, and devices that fail.
 
 use std::io::Write;
 use std::process::Command;
@@ -23,10 +23,10 @@ pub(crate) fn invalid_settings_are_rejected() {
         Bottleneck::start(&plan, ports, settings).unwrap_err().to_string()
     };
     let none = BottleneckSettings::default();
-    let twice = start(vec![port(1, 0).0, port(1, 1).0], &none);
-    assert!(twice.contains("`b` has two ports"), "{twice}");
-    let nobody = start(vec![port(2, 0).0], &none);
-    assert!(nobody.contains("the network has 2 hosts"), "{nobody}");
+    let duplicate = start(vec![port(1, 0).0, port(1, 1).0], &none);
+    assert!(duplicate.contains("`b` has two ports"), "{duplicate}");
+    let unknown = start(vec![port(2, 0).0], &none);
+    assert!(unknown.contains("the network has 2 hosts"), "{unknown}");
     let shared = start(vec![port(0, 0).0, port(1, 0).0], &none);
     assert!(shared.contains("10.77.0.1 is at two hosts"), "{shared}");
     let faults =
@@ -37,7 +37,7 @@ pub(crate) fn invalid_settings_are_rejected() {
     assert!(start(vec![port(0, 0).0], &capture).contains("cannot write the capture"));
 }
 
-pub(crate) fn a_lost_host_is_reported_and_the_others_go_on() {
+pub(crate) fn a_lost_host_is_reported_and_the_others_continue() {
     with_timeout(|| {
         let plan = network("1 Gbit/s", 50, 100, 20);
         let ((a, at_a), (b, at_b)) = (port(0, 0), port(1, 1));
@@ -53,8 +53,8 @@ pub(crate) fn a_lost_host_is_reported_and_the_others_go_on() {
         while !bottleneck.has_ended() {
             short_sleep();
         }
-        let complaints = bottleneck.stop().unwrap().warnings().join("; ");
-        assert!(complaints.contains("`a` is gone") && complaints.contains("`b` is gone"));
+        let warnings = bottleneck.stop().unwrap().warnings().join("; ");
+        assert!(warnings.contains("`a` is gone") && warnings.contains("`b` is gone"));
     });
 }
 
@@ -72,23 +72,23 @@ pub(crate) fn garbage_is_counted_and_dropped() {
             }
             n += 1;
         }
-        let seen = || {
-            let strays = bottleneck.report().ingress_drops;
-            strays.malformed + strays.unknown_destination + strays.multicast
+        let dropped = || {
+            let drops = bottleneck.report().ingress_drops;
+            drops.malformed + drops.unknown_destination + drops.multicast
         };
-        while seen() < u64::from(n) {
+        while dropped() < u64::from(n) {
             short_sleep();
         }
         drop((at_a, at_b));
     });
 }
 
-/// An interface that is removed in the middle of everything.
+/// An interface is removed during operation.
 pub(crate) fn an_interface_that_goes_away_ends_its_host_only() {
     with_timeout(|| {
-        let whose = [HostStack::Lowtide, HostStack::Kernel];
+        let stacks = [HostStack::Lowtide, HostStack::Kernel];
         let world =
-            World::new(whose, &network("1 Gbit/s", 50, 100, 20), &BottleneckSettings::default());
+            World::new(stacks, &network("1 Gbit/s", 50, 100, 20), &BottleneckSettings::default());
         let plain = config("linux", None, &[]).unwrap();
         world.transfer("before", (0, false), &plain, &bytes(TransferDirection::Up, 1, 100_000));
         let TestHost::Kernel(namespace) = &world.hosts[1] else { unreachable!() };
@@ -98,7 +98,7 @@ pub(crate) fn an_interface_that_goes_away_ends_its_host_only() {
             short_sleep();
         }
         assert_eq!(world.bottleneck.failed_device().unwrap().0, HostId(1));
-        // Whoever is left is heard, and what it sends comes nowhere.
+        // The remaining host can still send, but its packets have no destination.
         let to = std::net::SocketAddr::new(address(1, false), PORT);
         let mut stream = world.hosts[0].live().begin_connect(to, &plain).unwrap();
         stream.set_nonblocking(true);
@@ -117,15 +117,15 @@ pub(crate) fn a_capture_appears_once_it_is_complete() {
             captures: vec![(HostId(0), path.clone())],
             ..BottleneckSettings::default()
         };
-        let whose = [HostStack::Lowtide, HostStack::Lowtide];
-        let world = World::new(whose, &network("1 Gbit/s", 50, 100, 20), &settings);
+        let stacks = [HostStack::Lowtide, HostStack::Lowtide];
+        let world = World::new(stacks, &network("1 Gbit/s", 50, 100, 20), &settings);
         let plain = config("linux", None, &[]).unwrap();
         world.transfer("captured", (0, false), &plain, &bytes(TransferDirection::Up, 1, 500_000));
-        assert!(!path.exists(), "not before it is whole");
+        assert!(!path.exists(), "it must not exist before it is complete");
         let (report, _) = world.end();
         let bytes = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        // Blocks of type 6 are packets; each has 32 bytes beside what is kept of it.
+        // Blocks of type 6 are packets.
         let (mut at, mut packets) = (0, 0);
         while at < bytes.len() {
             let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());

@@ -1,8 +1,9 @@
-//! Many short connections for a long time, through a network that loses, repeats, damages and reorders packets: what a
-//! process holds is the same at the end as at the beginning.
+//! Soak test: many short connections through a network that loses, duplicates, corrupts and
+//! reorders packets. The process must not leak memory or descriptors.
 //!
-//! `LOWTIDE_SOAK_MINUTES=20 cargo test --release -p lowtide-bottleneck --test bottleneck soak -- --nocapture` is the
-//! real thing; without that variable it is a few seconds beside the other tests, which show one of connections only.
+//! The full test is `LOWTIDE_SOAK_MINUTES=20 cargo test --release -p lowtide-bottleneck --test
+//! bottleneck soak -- --nocapture`. Without the variable it takes a few seconds and checks only for
+//! leaked connections.
 
 use std::fs;
 use std::time::Duration;
@@ -13,19 +14,20 @@ use lowtide_live::{Clock, config};
 use crate::world::{HostStack, World, bytes, faults_in_both_directions, network, with_timeout_of};
 
 const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.2 %"];
-/// Connections at a time.
+/// Parallel connections.
 const PARALLEL: usize = 48;
-/// How often it is looked at, in a long run.
+/// Interval of memory samples in a long run.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(30);
-/// Medians of memory may differ by as much, bytes. Single looks differ by twenty megabytes, as allocators and a hundred
-/// threads that come and go have it; the medians of two runs of twenty minutes differed by 0.1 and 1.3.
+/// Tolerated difference of the median memory, bytes. Single samples differ by 20 MB because of the
+/// allocator and a hundred short-lived threads. The medians of two 20-minute runs differed by 0.1
+/// and 1.3 MB.
 const NOISE: u64 = 4 << 20;
 
 fn minutes() -> Option<u64> {
     std::env::var("LOWTIDE_SOAK_MINUTES").ok()?.parse().ok()
 }
 
-/// What this process holds, and its connections.
+/// Resources of this process, and its connections.
 #[derive(Clone, Copy, Debug)]
 struct ProcessUsage {
     descriptors: usize,
@@ -48,12 +50,12 @@ impl ProcessUsage {
         }
     }
 
-    /// Once nothing is under way: connections that ended may still be on their way out.
+    /// Usage without open connections; closing ones get some time to end.
     fn quiet(world: &World) -> Self {
         for _ in 0..6000 {
-            let held = Self::now(world);
-            if held.connections == 0 {
-                return held;
+            let usage = Self::now(world);
+            if usage.connections == 0 {
+                return usage;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -61,22 +63,23 @@ impl ProcessUsage {
     }
 }
 
-/// The median of what was held.
-fn median(looks: &[ProcessUsage]) -> u64 {
-    let mut memory: Vec<u64> = looks.iter().map(|h| h.memory).collect();
+/// Median of the memory samples.
+fn median(samples: &[ProcessUsage]) -> u64 {
+    let mut memory: Vec<u64> = samples.iter().map(|h| h.memory).collect();
     memory.sort_unstable();
     memory[memory.len() / 2]
 }
 
-/// Many connections of all kinds, one after the other and next to each other; how many.
+/// Transfers data over many parallel connections, of a kind that depends on `number`. Returns how
+/// many.
 fn round(world: &World, number: u64) -> usize {
     let config = config("linux", None, &[("ecn", "rfc3168")]).unwrap();
-    // Sizes from a few bytes to some hundred kilobytes.
+    // Sizes from a few bytes to several hundred kilobytes.
     let size = 1 + (number * 7919 % 23).pow(4);
-    let way =
+    let direction =
         if number.is_multiple_of(2) { TransferDirection::Up } else { TransferDirection::Down };
     let (client, v6) = ((number / 2 % 2) as usize, (number / 4).is_multiple_of(2));
-    let load = LoadPlan { seed: number, ..bytes(way, PARALLEL, size) };
+    let load = LoadPlan { seed: number, ..bytes(direction, PARALLEL, size) };
     world.transfer(&format!("round {number}"), (client, v6), &config, &load);
     PARALLEL
 }
@@ -88,17 +91,17 @@ pub(crate) fn soak() {
 
 fn run(time: Duration) {
     let plan = network("400 Mbit/s", 50, 200, 40);
-    let whose = [HostStack::Lowtide, HostStack::Kernel];
-    let world = World::new(whose, &plan, &faults_in_both_directions(&FAULTS));
-    let (clock, mut looks, mut connections) = (Clock::start(), Vec::new(), 0);
+    let stacks = [HostStack::Lowtide, HostStack::Kernel];
+    let world = World::new(stacks, &plan, &faults_in_both_directions(&FAULTS));
+    let (clock, mut samples, mut connections) = (Clock::start(), Vec::new(), 0);
     let seconds = || clock.now().since_start().as_secs_f64();
     let mut number = 0;
     while seconds() < time.as_secs_f64() {
-        // Memory is taken at first that is used again later.
-        if number == 8 || seconds() > looks.len() as f64 * SAMPLE_INTERVAL.as_secs_f64() {
-            let held = ProcessUsage::quiet(&world);
-            println!("{:>6.0} s {connections:>8} connections so far, {held:?}", seconds());
-            looks.push(held);
+        // Memory that is allocated once and reused is excluded by sampling after warm-up.
+        if number == 8 || seconds() > samples.len() as f64 * SAMPLE_INTERVAL.as_secs_f64() {
+            let usage = ProcessUsage::quiet(&world);
+            println!("{:>6.0} s {connections:>8} connections so far, {usage:?}", seconds());
+            samples.push(usage);
         }
         connections += round(&world, number);
         number += 1;
@@ -106,16 +109,16 @@ fn run(time: Duration) {
     let last = ProcessUsage::quiet(&world);
     println!("{:>6.0} s {connections:>8} connections, {last:?}", seconds());
     assert_eq!((last.connections, last.buffers), (0, 0));
-    // Other tests of this process have descriptors of their own; the long run is by itself.
+    // Other tests of this process have descriptors too; only the long run is alone.
     if minutes().is_some() {
-        assert_eq!(last.descriptors, looks[0].descriptors, "{looks:?}");
+        assert_eq!(last.descriptors, samples[0].descriptors, "{samples:?}");
     }
-    // The first look was before anything was taken.
-    let half = looks.len() / 2;
+    // The first sample precedes the allocations.
+    let half = samples.len() / 2;
     if minutes().is_some_and(|m| m >= 5) {
-        let (first, second) = (median(&looks[1..=half]), median(&looks[half + 1..]));
+        let (first, second) = (median(&samples[1..=half]), median(&samples[half + 1..]));
         println!("median of memory in the first half {first}, in the second {second} bytes");
-        assert!(second < first + NOISE, "memory grows from {first} to {second} bytes: {looks:?}");
+        assert!(second < first + NOISE, "memory grows from {first} to {second} bytes: {samples:?}");
     }
     let (report, stats) = world.end();
     let faults =
@@ -123,6 +126,6 @@ fn run(time: Duration) {
             (sum.0 + f.reordered, sum.1 + f.duplicated, sum.2 + f.corrupted)
         });
     assert!(faults.0 > 0 && faults.1 > 0 && faults.2 > 0, "{faults:?}");
-    assert!(stats[0].packets.bad_checksum > 0, "damage was noticed");
-    println!("reordered, duplicated, damaged: {faults:?}; ours: {:?}", stats[0].packets);
+    assert!(stats[0].packets.bad_checksum > 0, "corruption was detected");
+    println!("reordered, duplicated, corrupted: {faults:?}; ours: {:?}", stats[0].packets);
 }

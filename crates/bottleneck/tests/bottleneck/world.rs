@@ -1,4 +1,4 @@
-//! Two hosts and the network between them.
+//! The test setup: two hosts and the network between them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -21,21 +21,21 @@ use lowtide_tcp::Config;
 use lowtide_units::Rate;
 
 pub(crate) const PORT: u16 = 5201;
-/// Nothing here takes as long, unless it hangs; more bytes take longer.
-const LONGEST: Duration = Duration::from_mins(5);
+/// Time limit of a test; larger amounts of data extend it.
+const MAX_TIME: Duration = Duration::from_mins(5);
 
-/// Megabytes that are moved with a setting, over all directions.
+/// Megabytes transferred per configuration, over all directions.
 pub(crate) fn megabytes() -> u64 {
     let megabytes = std::env::var("LOWTIDE_LIVE_MB").ok().and_then(|n| n.parse().ok());
     megabytes.unwrap_or(3)
 }
 
-/// Runs `test`, which fails if it hangs.
+/// Runs `test`, which fails if it exceeds the time limit.
 pub(crate) fn with_timeout(test: impl FnOnce() + Send + 'static) {
-    with_timeout_of(LONGEST * (1 + megabytes() / 30) as u32, test);
+    with_timeout_of(MAX_TIME * (1 + megabytes() / 30) as u32, test);
 }
 
-/// Runs `test`, which takes no longer than `limit`.
+/// Runs `test`, which fails if it exceeds `limit`.
 pub(crate) fn with_timeout_of(limit: Duration, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel::<()>();
     let thread = std::thread::Builder::new().spawn(move || {
@@ -43,25 +43,25 @@ pub(crate) fn with_timeout_of(limit: Duration, test: impl FnOnce() + Send + 'sta
         test();
     });
     let thread = thread.unwrap();
-    // The end of the thread, well or not, closes the channel.
-    let hangs = wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-    assert!(!hangs, "it hangs");
+    // The channel closes when the thread ends, also by a panic.
+    let timed_out = wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+    assert!(!timed_out, "the test hangs");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
 }
 
-/// A moment without work, for whoever waits.
+/// A short sleep for polling loops.
 pub(crate) fn short_sleep() {
     std::thread::sleep(Duration::from_millis(2));
 }
 
-/// Whose TCP a host has.
+/// TCP implementation of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HostStack {
     Lowtide,
     Kernel,
-    /// The kernel's, on an Ethernet, with or without its offloads.
+    /// The kernel's, on Ethernet, with or without offloads.
     Ethernet {
         offloads: bool,
     },
@@ -77,11 +77,11 @@ impl TestHost {
     pub(crate) fn live(&self) -> &Live {
         match self {
             Self::Lowtide(live) => live,
-            Self::Kernel(_) => panic!("it is the kernel's"),
+            Self::Kernel(_) => panic!("the host has the kernel's TCP"),
         }
     }
 
-    /// Sets `net.ipv4.<name>` of a kernel.
+    /// Sets `net.ipv4.<name>` of a host with the kernel's TCP.
     pub(crate) fn set(&self, name: &str, value: &str) {
         if let Self::Kernel(namespace) = self {
             let name = format!("ipv4.{name}");
@@ -89,10 +89,10 @@ impl TestHost {
         }
     }
 
-    /// A server of the kernel's, at every address of it.
+    /// A server of the kernel on all its addresses.
     pub(crate) fn server(&self) -> TcpListener {
         match self {
-            Self::Lowtide(_) => panic!("it is ours"),
+            Self::Lowtide(_) => panic!("the host has lowtide's TCP"),
             Self::Kernel(namespace) => {
                 namespace.run(|| TcpListener::bind(("0.0.0.0", PORT))).unwrap().unwrap()
             }
@@ -118,7 +118,7 @@ impl TestHost {
     }
 }
 
-/// Two hosts, the first with lowtide's TCP or the kernel's, the second likewise.
+/// Two hosts, each with either TCP, and the network between them.
 pub(crate) struct World {
     pub(crate) hosts: Vec<TestHost>,
     pub(crate) bottleneck: Bottleneck,
@@ -129,7 +129,7 @@ pub(crate) fn address(host: usize, v6: bool) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// A switch between two hosts, both lines alike; hosts are as fast as they can.
+/// A switch between two hosts with equal links; the hosts' send rate is practically unlimited.
 pub(crate) fn network(rate: &str, delay_us: u64, buffer: u64, k: u64) -> Blueprint {
     let host = |name: &str| HostLine {
         name: name.to_owned(),
@@ -149,7 +149,7 @@ pub(crate) fn network(rate: &str, delay_us: u64, buffer: u64, k: u64) -> Bluepri
     plan
 }
 
-/// These faults in both directions.
+/// Settings with these faults in both directions.
 pub(crate) fn faults_in_both_directions(faults: &[&str]) -> BottleneckSettings {
     let mut all = Faults::default();
     for text in faults {
@@ -163,14 +163,14 @@ pub(crate) fn faults_in_both_directions(faults: &[&str]) -> BottleneckSettings {
 
 impl World {
     pub(crate) fn new(
-        whose: [HostStack; 2],
+        stacks: [HostStack; 2],
         plan: &Blueprint,
         settings: &BottleneckSettings,
     ) -> Self {
-        let (mut ends, mut ports) = (Vec::new(), Vec::new());
-        for (number, whose) in whose.into_iter().enumerate() {
+        let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+        for (number, stack) in stacks.into_iter().enumerate() {
             let addresses = [false, true].map(|v6| address(number, v6));
-            let (end, device) = match whose {
+            let (host, device) = match stack {
                 HostStack::Lowtide => {
                     let (ours, device) = Device::memory_link().unwrap();
                     let seed = Some(number as u64 + 1);
@@ -194,15 +194,15 @@ impl World {
                 }
             };
             let networks = addresses.map(|a| (a, if a.is_ipv6() { 128 } else { 32 })).to_vec();
-            ends.push(end);
+            hosts.push(host);
             ports.push(HostPort { host: HostId(number as u32), device, networks });
         }
         let bottleneck = Bottleneck::start(plan, ports, settings).unwrap();
-        Self { hosts: ends, bottleneck }
+        Self { hosts, bottleneck }
     }
 
-    /// Data over connections that host `client` opens to the other one; both ends have seen the
-    /// same bytes, or this fails.
+    /// Transfers data over connections that host `client` opens to the other one. Asserts that both
+    /// ends saw the same bytes.
     pub(crate) fn transfer(
         &self,
         what: &str,
@@ -227,11 +227,11 @@ impl World {
         (report, served)
     }
 
-    /// Ends it, hosts last; nothing went wrong that was not asked for.
+    /// Stops the network, then the hosts. Asserts that no unexpected problem occurred.
     pub(crate) fn end(self) -> (BottleneckReport, Vec<LiveStats>) {
         let report = self.bottleneck.stop().unwrap();
-        let gone: Vec<_> = report.hosts.iter().filter_map(|h| h.device_error.as_ref()).collect();
-        assert!(gone.is_empty(), "{gone:?}");
+        let failed: Vec<_> = report.hosts.iter().filter_map(|h| h.device_error.as_ref()).collect();
+        assert!(failed.is_empty(), "{failed:?}");
         assert_eq!(
             (report.ingress_drops.unknown_destination, report.ingress_drops.malformed),
             (0, 0)
@@ -241,21 +241,22 @@ impl World {
     }
 }
 
-/// The interface of a kernel's host, in the namespace of this thread. Its congestion control is Reno, whatever the machine's is.
+/// Opens the device of a kernel's host in the namespace of this thread. Its congestion control is
+/// Reno, whatever the machine's is.
 fn kernel(number: usize) -> Device {
-    let sides = [false, true].map(|v6| DeviceNetwork {
+    let networks = [false, true].map(|v6| DeviceNetwork {
         local: address(7, v6),
         peer: address(number, v6),
         prefix: if v6 { 64 } else { 24 },
     });
     netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
-    Device::open(&DevicePlan::parse("tun:eth0", 1500, sides.to_vec()).unwrap()).unwrap()
+    Device::open(&DevicePlan::parse("tun:eth0", 1500, networks.to_vec()).unwrap()).unwrap()
 }
 
-/// A pair of interfaces from the kernel's host to a namespace where nothing else is. What comes out there is the
-/// network's, which answers for the other host.
+/// Creates a veth pair from the kernel's host to an otherwise empty namespace. The network opens
+/// the other end and answers for the other host.
 fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
-    let sides = [false, true].map(|v6| DeviceNetwork {
+    let networks = [false, true].map(|v6| DeviceNetwork {
         local: address(1 - number, v6),
         peer: address(number, v6),
         prefix: if v6 { 64 } else { 24 },
@@ -275,21 +276,20 @@ fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
         if !offloads {
             links.disable_offloads("eth0").unwrap();
         }
-        for side in &sides {
-            links.add_address("eth0", side.peer, side.prefix).unwrap();
+        for network in &networks {
+            links.add_address("eth0", network.peer, network.prefix).unwrap();
         }
         links.set_link_up("eth0", true).unwrap();
         netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
     };
     host.run(far).unwrap();
-    let plan = DevicePlan::parse("packet:p0", 1500, sides.to_vec()).unwrap();
+    let plan = DevicePlan::parse("packet:p0", 1500, networks.to_vec()).unwrap();
     middle.run(|| Device::open(&plan)).unwrap().unwrap()
 }
 
-/// So many bytes over each of a few connections.
-pub(crate) fn bytes(way: TransferDirection, parallel: usize, n: u64) -> LoadPlan {
+/// A plan of parallel connections with `n` bytes each.
+pub(crate) fn bytes(direction: TransferDirection, parallel: usize, n: u64) -> LoadPlan {
     let zero = lowtide_units::Duration::ZERO;
-    let flow =
-        LoadFlow { start: zero, direction: way, amount: Amount::Bytes(n), write_size: 64 << 10 };
+    let flow = LoadFlow { start: zero, direction, amount: Amount::Bytes(n), write_size: 64 << 10 };
     LoadPlan { flows: vec![flow; parallel], interval: zero, seed: 42 }
 }

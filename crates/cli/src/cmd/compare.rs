@@ -129,7 +129,7 @@ fn results(
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
-    let plan = scenario.expand()?;
+    let plan = super::expand(&scenario, out)?;
     let how = PlanRunner {
         out: None,
         jobs: args.jobs,

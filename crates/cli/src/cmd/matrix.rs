@@ -3,7 +3,7 @@
 use lowtide_lab::CompletedExperiment;
 use lowtide_lab::matrix::share::{self, MovedEnds, PartialDeployment, ShareResult};
 use lowtide_lab::matrix::{
-    self, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, Thresholds, Verdict,
+    self, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, Thresholds,
 };
 use lowtide_scenario::Scenario;
 
@@ -163,7 +163,7 @@ fn bar(value: f64, most: f64) -> char {
 /// The verdict of a cell, where it is worth a word.
 fn word(row: &PairRow) -> String {
     match row.verdict {
-        Verdict::Healthy => String::new(),
+        PairVerdict::Healthy => String::new(),
         other => format!(" {}", other.short()),
     }
 }

@@ -24,10 +24,11 @@ pub(crate) mod testbed;
 #[cfg(target_os = "linux")]
 mod uml;
 
-use lowtide_scenario::Scenario;
+use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::args::ScenarioArgs;
 use crate::error::CommandError;
+use crate::output::Output;
 
 /// Reads a scenario and applies what was typed: first `-s`, then `--over`, then `--seeds`.
 fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {
@@ -41,6 +42,14 @@ fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {
         scenario = scenario.seeds(seeds)?;
     }
     Ok(scenario)
+}
+
+/// Expands `scenario`, with a note for each key that it has by an old name.
+fn expand(scenario: &Scenario, out: Output) -> Result<RunPlan, CommandError> {
+    for note in scenario.notes() {
+        out.note(note);
+    }
+    Ok(scenario.expand()?)
 }
 
 /// Sets every `KEY=VALUE`.

@@ -36,7 +36,7 @@ pub(super) fn run_by(
     if !args.trace.is_empty() {
         scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
-    let plan = scenario.expand()?;
+    let plan = super::expand(&scenario, out)?;
     #[cfg(target_os = "linux")]
     if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
         return super::uml::rerun_inside(args.out.as_deref(), out);

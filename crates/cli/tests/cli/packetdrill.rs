@@ -48,7 +48,7 @@ fn a_failed_script_is_status_1_and_a_refused_one_is_status_2() {
     let output = lowtide(&["packetdrill", &dir.display().to_string()]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("wrong.pkt:2: this call returned something else"), "{text}");
+    assert!(text.contains("wrong.pkt:2: this call returned another value"), "{text}");
     assert!(text.contains("expected: -1 EBADF"), "{text}");
 
     let dir = folder("bad", &[("bad.pkt", BAD), ("wrong.pkt", WRONG)]);

@@ -1,4 +1,4 @@
-//! What the parts of a run wrote down for its end, and what follows from it.
+//! The records that shards keep for the end of the run, and their evaluation.
 
 use std::mem;
 
@@ -11,13 +11,13 @@ use crate::query::QueryCost;
 use crate::shard::{CostClaim, CostSample, Shard};
 use crate::world::World;
 
-/// What all parts wrote down.
+/// The records of all shards.
 pub(super) struct CrossShardLog {
-    /// Knows the order of all events.
+    /// Knows the global event order.
     order: Scheduler,
-    /// Sides that have seen their flow to its end, and when; by side.
+    /// Sides that have completed their flow, with the time; by side.
     ends: Vec<(u32, EventKey)>,
-    /// By connection, of each in order.
+    /// By connection, then in order.
     costs: Vec<CostSample>,
     cost_claims: Vec<CostClaim>,
 }
@@ -27,37 +27,37 @@ impl CrossShardLog {
         Self { order, ends: Vec::new(), costs: Vec::new(), cost_claims: Vec::new() }
     }
 
-    /// Takes over the notes of a part.
-    pub(super) fn take(&mut self, apart: &mut Shard, flows: &[ConnProgress]) {
-        for (place, when) in mem::take(&mut apart.flow_ends) {
-            let Some(progress) = flows.get(place as usize) else { continue };
-            let client = apart.map.shard_of(progress.client) == apart.id;
+    /// Takes the records of a shard.
+    pub(super) fn take(&mut self, shard: &mut Shard, flows: &[ConnProgress]) {
+        for (index, when) in mem::take(&mut shard.flow_ends) {
+            let Some(progress) = flows.get(index as usize) else { continue };
+            let client = shard.map.shard_of(progress.client) == shard.id;
             let side = ConnSide::client(progress.number);
             self.ends.push((if client { side } else { side.peer() }.index(), when));
         }
-        self.costs.append(&mut apart.costs);
-        self.cost_claims.append(&mut apart.claims);
+        self.costs.append(&mut shard.costs);
+        self.cost_claims.append(&mut shard.claims);
     }
 
-    /// To be called when all notes are there.
+    /// Sorts the records; call it when all are there.
     pub(super) fn sort(&mut self) {
         self.ends.sort_unstable_by_key(|(side, _)| *side);
-        // Those of one connection are of one part, in order already.
+        // Those of one connection come from one shard, already in order.
         self.costs.sort_by_key(|cost| cost.connection);
     }
 
-    fn order_key(&self, moment: EventKey) -> u128 {
-        self.order.order_key(moment.at, moment.entity)
+    fn order_key(&self, key: EventKey) -> u128 {
+        self.order.order_key(key.at, key.entity)
     }
 
-    /// When this side has seen its flow to its end.
+    /// Returns the time when this side completed its flow.
     fn end(&self, side: ConnSide) -> Option<u128> {
         let found = self.ends.binary_search_by_key(&side.index(), |(side, _)| *side).ok()?;
         self.ends.get(found).map(|(_, when)| self.order_key(*when))
     }
 
-    /// Why a flow between two parts failed, of which each end knows its own: whatever came first counts, and
-    /// nothing after the last byte was delivered.
+    /// Returns the failure of a flow across shards. Each end knows its own; the first one counts,
+    /// unless the last byte was delivered before.
     pub(super) fn failure(
         &self,
         client: &ConnProgress,
@@ -74,24 +74,25 @@ impl CrossShardLog {
         }
     }
 
-    /// What the server's end of a connection had gone through before an event.
-    fn cost_before(&self, connection: u32, moment: EventKey) -> QueryCost {
-        let place = self.order_key(moment);
+    /// Returns the cost at the server's end of a connection before an event.
+    fn cost_before(&self, connection: u32, key: EventKey) -> QueryCost {
+        let limit = self.order_key(key);
         let is_before =
-            |cost: &CostSample| (cost.connection, self.order_key(cost.when)) < (connection, place);
+            |cost: &CostSample| (cost.connection, self.order_key(cost.when)) < (connection, limit);
         let after = self.costs.partition_point(is_before);
         let last = after.checked_sub(1).and_then(|i| self.costs.get(i));
         last.filter(|cost| cost.connection == connection).map_or(QueryCost::NONE, |cost| cost.sum)
     }
 
-    /// Gives each query what the other ends of its connections went through for it.
+    /// Attributes to each query the cost at the remote ends of its connections.
     pub(super) fn attribute_costs(&self, whole: &mut World<'_>) {
         for claim in &self.cost_claims {
             let cost = self
                 .cost_before(claim.connection, claim.to)
                 .since(self.cost_before(claim.connection, claim.from));
-            let asking = whole.query_clients.list.get_mut(claim.query_client as usize);
-            if let Some(query) = asking.and_then(|a| a.queries.get_mut(claim.query as usize)) {
+            let query_client = whole.query_clients.list.get_mut(claim.query_client as usize);
+            if let Some(query) = query_client.and_then(|a| a.queries.get_mut(claim.query as usize))
+            {
                 query.add_cost(cost);
             }
         }

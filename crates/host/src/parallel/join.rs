@@ -1,4 +1,4 @@
-//! A run that is over, put together again, so that its rows are those of a run that never was in parts.
+//! Joins the shards of a finished run, so that its rows equal those of a run without shards.
 
 use std::mem;
 
@@ -14,33 +14,37 @@ use crate::query_clients::QueryClient;
 use crate::shard::Shard;
 use crate::world::World;
 
-/// One part, over.
+/// A finished shard.
 struct FinishedShard<'a> {
     world: World<'a>,
     shard: Box<Shard>,
 }
 
-/// The whole of a run that ended at `ended`, its network finished.
-pub(super) fn join<'a>(parts: ShardedRun<'a>, cut: &Partition, ended: Instant) -> World<'a> {
-    let ShardedRun { mut whole, processes: shares, global_sched: agenda } = parts;
+/// Joins a run that ended at `ended`, and finishes its network.
+pub(super) fn join<'a>(
+    sharded: ShardedRun<'a>,
+    partition: &Partition,
+    ended: Instant,
+) -> World<'a> {
+    let ShardedRun { mut whole, processes, global_sched } = sharded;
     let mut pieces: Vec<FinishedShard<'_>> = Vec::new();
-    for share in shares {
-        let mut world = share.shard.world;
+    for process in processes {
+        let mut world = process.shard.world;
         world.net.finish(ended);
-        if let Some(apart) = world.shard.take() {
-            pieces.push(FinishedShard { world, shard: apart });
+        if let Some(shard) = world.shard.take() {
+            pieces.push(FinishedShard { world, shard });
         }
     }
-    let mut notes = CrossShardLog::new(agenda);
-    for FinishedShard { world, shard: apart } in &mut pieces {
-        notes.take(apart, &world.flows);
+    let mut log = CrossShardLog::new(global_sched);
+    for FinishedShard { world, shard } in &mut pieces {
+        log.take(shard, &world.flows);
     }
-    notes.sort();
-    whole.net.join(pieces.iter_mut().map(|piece| &mut piece.world.net), cut);
+    log.sort();
+    whole.net.join(pieces.iter_mut().map(|piece| &mut piece.world.net), partition);
     join_hosts(&mut whole, &mut pieces);
-    join_connections(&mut whole, &mut pieces, &notes);
+    join_connections(&mut whole, &mut pieces, &log);
     join_query_clients(&mut whole, &mut pieces);
-    notes.attribute_costs(&mut whole);
+    log.attribute_costs(&mut whole);
     for piece in &pieces {
         whole.counts.segments += piece.world.counts.segments;
         whole.counts.rejected += piece.world.counts.rejected;
@@ -57,34 +61,30 @@ fn join_hosts(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>]) {
     whole.nodes = nodes.into_iter().flatten().collect();
 }
 
-/// Each connection from its two ends.
-fn join_connections(
-    whole: &mut World<'_>,
-    pieces: &mut [FinishedShard<'_>],
-    notes: &CrossShardLog,
-) {
+/// Joins each connection from its two ends.
+fn join_connections(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>], log: &CrossShardLog) {
     let last = pieces.iter().filter_map(|piece| piece.shard.numbers.last()).max();
     let count = last.map_or(0, |last| *last as usize + 1);
     whole.flows = vec![ConnProgress::new(0, 0, 0, None); count];
     whole.handles = (0..2 * count).map(|_| ConnHandle::at(0)).collect();
     for client_end in [true, false] {
-        for FinishedShard { world, shard: apart } in pieces.iter_mut() {
-            for (place, &number) in apart.numbers.iter().enumerate() {
-                let progress = world.flows[place];
-                let here = |host| apart.map.shard_of(host) == apart.id;
+        for FinishedShard { world, shard } in pieces.iter_mut() {
+            for (index, &number) in shard.numbers.iter().enumerate() {
+                let progress = world.flows[index];
+                let here = |host| shard.map.shard_of(host) == shard.id;
                 let (client, server) = (here(progress.client), here(progress.server));
-                // First all that have the client's end, then what others know of the server's.
+                // First everything at the client's end, then the server's end from other shards.
                 if client != client_end {
                     continue;
                 }
                 let known = &mut whole.flows[number as usize];
-                *known = if client { progress } else { join_ends(known, &progress, notes) };
+                *known = if client { progress } else { join_ends(known, &progress, log) };
                 known.peer_index = number;
                 for (side, host, here) in [
                     (ConnSide::client(number), progress.client, client),
                     (ConnSide::client(number).peer(), progress.server, server),
                 ] {
-                    let own = &mut world.handles[side.with_flow(place as u32).index() as usize];
+                    let own = &mut world.handles[side.with_flow(index as u32).index() as usize];
                     if here {
                         let handle = mem::replace(own, ConnHandle::at(0));
                         whole.handles[side.index() as usize] = ConnHandle { host, ..handle };
@@ -95,36 +95,36 @@ fn join_connections(
     }
 }
 
-/// A connection between two parts, as each end knows it.
-fn join_ends(client: &ConnProgress, server: &ConnProgress, notes: &CrossShardLog) -> ConnProgress {
+/// Joins the two ends of a connection across shards.
+fn join_ends(client: &ConnProgress, server: &ConnProgress, log: &CrossShardLog) -> ConnProgress {
     let receiver = if client.server_sends { client } else { server };
     ConnProgress {
         delivered: receiver.delivered,
         delivered_at: receiver.delivered_at,
         delivered_in_warmup: receiver.delivered_in_warmup,
         ecn_counters: client.ecn_counters.and(&server.ecn_counters),
-        failed: notes.failure(client, server),
+        failed: log.failure(client, server),
         ..*client
     }
 }
 
-/// Each asker, and what its connections carry, from the client's part.
+/// Takes each query client, and its exchanges, from the client's shard.
 fn join_query_clients(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>]) {
     let specs = &whole.setup.query_clients;
     let mut list: Vec<Option<QueryClient>> = specs.iter().map(|_| None).collect();
     let count = whole.flows.len().saturating_sub(whole.query_clients.first);
     let mut exchanges: Vec<Option<Exchange>> = (0..count).map(|_| None).collect();
-    for FinishedShard { world, shard: apart } in pieces {
+    for FinishedShard { world, shard } in pieces {
         let own = mem::take(&mut world.query_clients.list).into_iter().zip(specs).enumerate();
-        for (i, (asking, _)) in
-            own.filter(|(_, (_, spec))| apart.map.shard_of(spec.client) == apart.id)
+        for (i, (query_client, _)) in
+            own.filter(|(_, (_, spec))| shard.map.shard_of(spec.client) == shard.id)
         {
-            let first = apart.numbers.get(asking.first as usize).copied().unwrap_or_default();
-            list[i] = Some(asking.with_first(first));
+            let first = shard.numbers.get(query_client.first as usize).copied().unwrap_or_default();
+            list[i] = Some(query_client.with_first(first));
         }
-        let places = world.query_clients.first..;
-        for (place, exchange) in places.zip(mem::take(&mut world.query_clients.exchanges)) {
-            if let Some(&number) = apart.numbers.get(place).filter(|_| !exchange.client_is_remote) {
+        let indices = world.query_clients.first..;
+        for (index, exchange) in indices.zip(mem::take(&mut world.query_clients.exchanges)) {
+            if let Some(&number) = shard.numbers.get(index).filter(|_| !exchange.client_is_remote) {
                 exchanges[number as usize - whole.query_clients.first] = Some(exchange);
             }
         }

@@ -1,8 +1,9 @@
-//! One run on several threads ([`lowtide_sim::partition`]): cut by racks, run, put together.
+//! One run on several threads ([`lowtide_sim::partition`]): split by racks, run, joined.
 //!
-//! Contract: the outcome is that of [`crate::run`] on one thread, whatever the number of threads; only the
-//! memory that ports hold ([`crate::RunCounts::port_bytes`]) may differ, since packets that wait for another part do
-//! so elsewhere. A run that several threads would not make faster is done by one, and [`ThreadUsage`] says why.
+//! Contract: the outcome equals that of [`crate::run`] on one thread, for any number of threads.
+//! Only the memory of ports ([`crate::RunCounts::port_bytes`]) may differ, since packets for
+//! another shard wait elsewhere. A run that would not profit from several threads uses one, and
+//! [`ThreadUsage`] gives the reason.
 
 mod cost_model;
 mod cross_shard_log;
@@ -27,13 +28,13 @@ use crate::run::{begin, end_reason};
 use crate::setup::Setup;
 use crate::world::World;
 
-/// Runs `setup` to its end on up to so many threads. The same outcome as of [`crate::run`], sooner.
+/// Runs `setup` to its end on up to `threads` threads. The outcome equals that of [`crate::run`].
 ///
-/// `should_stop` is asked now and then with the virtual time, on this thread; `true` ends the run as
-/// interrupted.
+/// `should_stop` is called occasionally with the virtual time, on this thread; `true` ends the run
+/// as interrupted.
 ///
 /// # Errors
-/// Why the run cannot start.
+/// The reason why the run cannot start.
 pub fn run_on(
     setup: &Setup,
     threads: Threads,
@@ -46,32 +47,35 @@ pub fn run_on(
     let (world, sched) = begin(setup)?;
     match cost_model::choose_partition(&world, threads) {
         Err(why) => Ok((crate::run::run_to_end(world, sched, should_stop), alone(Some(why)))),
-        Ok(found) => {
+        Ok(choice) => {
             drop(sched);
-            let (outcome, windows) = run_shards(world, &found.cut, should_stop);
-            Ok((outcome, ThreadUsage { threads: found.cut.shards(), why: found.why, windows }))
+            let (outcome, windows) = run_shards(world, &choice.partition, should_stop);
+            Ok((
+                outcome,
+                ThreadUsage { threads: choice.partition.shards(), why: choice.why, windows },
+            ))
         }
     }
 }
 
 fn run_shards(
     world: World<'_>,
-    cut: &Partition,
+    partition: &Partition,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> (Outcome, (u64, u64)) {
     let setup = world.setup;
     let unfinished = world.unfinished;
     let bounds = RunBounds {
-        lookahead: cut.lookahead(),
+        lookahead: partition.lookahead(),
         until: world.end,
         completions: (setup.end.when_done && unfinished > 0).then_some(unfinished),
     };
-    let mut apart = split::split(world, cut);
-    let mut conductor = GlobalEvents::new(&mut apart);
-    let lead = (&mut conductor, &mut apart.global_sched);
-    let ended = run_partitioned(&mut apart.processes, lead, bounds, should_stop);
-    let mut world = join::join(apart, cut, ended.at);
-    world.sampler = conductor.into_sampler();
+    let mut sharded = split::split(world, partition);
+    let mut global_events = GlobalEvents::new(&mut sharded);
+    let lead = (&mut global_events, &mut sharded.global_sched);
+    let ended = run_partitioned(&mut sharded.processes, lead, bounds, should_stop);
+    let mut world = join::join(sharded, partition, ended.at);
+    world.sampler = global_events.into_sampler();
     world.counts.events = ended.events;
     let outcome = results::collect(world, ended.at, end_reason(ended.stop));
     debug_assert!(

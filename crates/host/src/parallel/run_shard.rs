@@ -1,4 +1,4 @@
-//! A part of a run as the threads see it.
+//! A shard of a run as the threads see it.
 
 use lowtide_net::CrossShardPacket;
 use lowtide_sim::partition::ShardWorld;
@@ -10,27 +10,27 @@ use crate::event_key::EventKey;
 use crate::shard::RemoteRequest;
 use crate::world::World;
 
-/// Some racks and their hosts.
+/// Several racks and their hosts.
 pub(super) struct RunShard<'a> {
     pub(super) world: World<'a>,
     pub(super) termination_check: TerminationCheck,
 }
 
-/// What comes from another part.
+/// A message from another shard.
 #[expect(
     clippy::large_enum_variant,
-    reason = "nearly all are packets, and none is to be allocated"
+    reason = "nearly all are packets, which must not be allocated"
 )]
 pub(super) enum ShardMessage {
     Packet(CrossShardPacket),
-    /// A packet says that there is a request, this which one. It is here before the packet.
+    /// The query of a request that a packet carries. It arrives before the packet.
     Request(RemoteRequest),
 }
 
 impl lowtide_sim::World for RunShard<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
-        if let Some(apart) = &mut self.world.shard {
-            apart.current_event = EventKey { at: now, entity };
+        if let Some(shard) = &mut self.world.shard {
+            shard.current_event = EventKey { at: now, entity };
         }
         self.world.handle(now, entity, sched);
     }
@@ -56,14 +56,14 @@ impl ShardWorld for RunShard<'_> {
         until: Instant,
         post: &mut dyn FnMut(usize, ShardMessage),
     ) -> Option<Instant> {
-        if let Some(apart) = &mut self.world.shard {
-            for (part, asked) in apart.remote_requests.drain(..) {
-                post(part, ShardMessage::Request(asked));
+        if let Some(shard) = &mut self.world.shard {
+            for (to, request) in shard.remote_requests.drain(..) {
+                post(to, ShardMessage::Request(request));
             }
         }
         self.world
             .net
-            .export_packets(until, &mut |part, crossing| post(part, ShardMessage::Packet(crossing)))
+            .export_packets(until, &mut |to, crossing| post(to, ShardMessage::Packet(crossing)))
     }
 
     fn has_exports(&self) -> bool {
@@ -73,8 +73,8 @@ impl ShardWorld for RunShard<'_> {
     fn import_message(&mut self, mail: ShardMessage, sched: &mut Scheduler) {
         match mail {
             ShardMessage::Packet(crossing) => self.world.net.import_packet(&crossing, sched),
-            ShardMessage::Request(RemoteRequest { connection: place, query }) => {
-                if let Some(exchange) = self.world.query_clients.exchange(place as usize) {
+            ShardMessage::Request(RemoteRequest { connection: index, query }) => {
+                if let Some(exchange) = self.world.query_clients.exchange(index as usize) {
                     exchange.on_remote_request(query);
                 }
             }
@@ -82,7 +82,7 @@ impl ShardWorld for RunShard<'_> {
     }
 
     fn completed(&self) -> usize {
-        self.world.shard.as_ref().map_or(0, |apart| apart.completed)
+        self.world.shard.as_ref().map_or(0, |shard| shard.completed)
     }
 
     fn cannot_finish_before(&mut self, until: Instant) -> bool {

@@ -1,12 +1,12 @@
-//! Whether something that the run waits for certainly goes on: as long as that is so, no part can do
-//! anything after the end of the run.
+//! Checks that the run cannot finish within the next window, so no shard can run past the end.
 //!
-//! Contract: one witness is enough, and doubt is no. A flow goes on until `until`, at most a lookahead from what is
-//! done, if it starts no earlier; or if it is well and its client has bytes that it has never sent, as long
-//! as no packet gets to the server within a lookahead. It is well when no timer can end it so soon
-//! ([`Connection::is_making_progress`]) at the client; the server's end has acknowledged data, so it is established and
-//! has nothing to repeat, and no RST comes from an end that lives. An asker goes on if its next query is not due
-//! before `until`, or not for a lookahead after the one that is under way.
+//! Contract: one witness suffices, and doubt means no. A flow continues until `until`, at most a
+//! lookahead after the events done, if it starts no earlier. It also continues if it is healthy,
+//! its client has unsent bytes, and no packet reaches the server within a lookahead. It is healthy
+//! if no timer at the client can end it so soon ([`Connection::is_making_progress`]). Then the
+//! server's end has acknowledged data, so it is established and has nothing to retransmit, and a
+//! live end sends no RST. A query client continues if its next query is not due before `until`, or
+//! not until a lookahead after the outstanding one.
 //!
 //! [`Connection::is_making_progress`]: lowtide_tcp::Connection::is_making_progress
 
@@ -19,28 +19,28 @@ use crate::app::ConnSide;
 use crate::setup::Setup;
 use crate::world::World;
 
-/// So many flows are looked at before it says that it does not know.
+/// Maximum flows examined before it gives up.
 const TRIES: usize = 16;
 /// IP bytes of the smallest packet.
 const SMALLEST: u64 = 40;
 
-/// The flows and askers of one part that may be witnesses.
+/// The possible witnesses of one shard: flows and query clients.
 #[derive(Debug, Default)]
 pub(super) struct TerminationCheck {
     lookahead: Duration,
-    /// Flows with a size whose clients are here, as far as they are not known to be over: places.
+    /// Local indices of sized flows with their client here that are not known to be complete.
     flows: Vec<u32>,
-    /// Where to look first.
+    /// The first flow to examine.
     at: usize,
-    /// Askers here.
+    /// Query clients here.
     query_clients: Vec<u32>,
-    /// A flow within this part cannot reach its server within a lookahead either.
+    /// Flows within this shard also cannot reach their server within a lookahead.
     local_beyond_lookahead: bool,
-    /// No timer gives a connection up within a lookahead.
+    /// No timer aborts a connection within a lookahead.
     no_early_timeout: bool,
 }
 
-/// What can be said of a flow.
+/// The state of a flow.
 enum Continuation {
     Completed,
     Continues,
@@ -53,22 +53,23 @@ impl TerminationCheck {
         if !setup.end.when_done {
             return Self::default();
         }
-        let Some(apart) = &world.shard else { return Self::default() };
-        let here = |host: u32| apart.map.shard_of(host) == apart.id;
+        let Some(shard) = &world.shard else { return Self::default() };
+        let here = |host: u32| shard.map.shard_of(host) == shard.id;
         let flows = world.flows.iter().zip(0..);
         let own = flows.filter(|(f, _)| !f.server_sends && f.size.is_some() && here(f.client));
-        let mut flows: Vec<u32> = own.map(|(_, place)| place).collect();
-        // The last to start are those to look at first.
-        flows.sort_by_key(|place| {
-            let flow = &world.flows[*place as usize];
+        let mut flows: Vec<u32> = own.map(|(_, index)| index).collect();
+        // The last to start are examined first.
+        flows.sort_by_key(|index| {
+            let flow = &world.flows[*index as usize];
             Reverse((flow.start, flow.size))
         });
-        let askers = setup.query_clients.iter().zip(0..).filter(|(spec, _)| here(spec.client));
+        let query_clients =
+            setup.query_clients.iter().zip(0..).filter(|(spec, _)| here(spec.client));
         Self {
             lookahead,
             flows,
             at: 0,
-            query_clients: askers.map(|(_, i)| i).collect(),
+            query_clients: query_clients.map(|(_, i)| i).collect(),
             local_beyond_lookahead: min_host_delay(&setup.network) >= lookahead,
             no_early_timeout: has_no_early_timeout(setup, lookahead),
         }
@@ -89,27 +90,27 @@ impl TerminationCheck {
                 }
             }
         }
-        let goes_on = |asker: &u32| {
-            let spec = world.setup.query_clients.get(*asker as usize);
-            let asking = world.query_clients.list.get(*asker as usize);
-            spec.zip(asking)
+        let goes_on = |client_index: &u32| {
+            let spec = world.setup.query_clients.get(*client_index as usize);
+            let query_client = world.query_clients.list.get(*client_index as usize);
+            spec.zip(query_client)
                 .is_some_and(|(spec, a)| a.cannot_finish_before(spec, until, self.lookahead))
         };
         self.query_clients.iter().any(goes_on)
     }
 
-    fn check_flow(&self, world: &mut World<'_>, place: u32, until: Instant) -> Continuation {
-        let (Some(&flow), Some(apart)) = (world.flows.get(place as usize), &world.shard) else {
+    fn check_flow(&self, world: &mut World<'_>, index: u32, until: Instant) -> Continuation {
+        let (Some(&flow), Some(shard)) = (world.flows.get(index as usize), &world.shard) else {
             return Continuation::Completed;
         };
-        if flow.is_over() || apart.map.is_over(flow.number) {
+        if flow.is_over() || shard.map.is_over(flow.number) {
             return Continuation::Completed;
         }
         if flow.start >= until {
             return Continuation::Continues;
         }
-        let leaves = apart.map.shard_of(flow.server) != apart.id;
-        let side = ConnSide::client(place);
+        let leaves = shard.map.shard_of(flow.server) != shard.id;
+        let side = ConnSide::client(index);
         let id = world.handles.get(side.index() as usize).and_then(|h| h.conn);
         let conn = id.and_then(|id| world.conn(side, id));
         let size = flow.size.map_or(0, Bytes::as_u64);
@@ -123,7 +124,7 @@ impl TerminationCheck {
     }
 }
 
-/// The least time from any host to any other.
+/// Returns the minimum delay between any two hosts.
 fn min_host_delay(plan: &Blueprint) -> Duration {
     let least = |from_host: bool| {
         let line = move |link: &LinkSpec| {
@@ -141,7 +142,7 @@ fn min_host_delay(plan: &Blueprint) -> Duration {
     least(true) + least(false)
 }
 
-/// No host gives a peer up sooner than after two timeouts, each longer than a lookahead.
+/// Returns true if no host aborts a connection before two timeouts, each at least a lookahead.
 fn has_no_early_timeout(setup: &Setup, lookahead: Duration) -> bool {
     setup.hosts.iter().all(|host| {
         let config = &host.config;

@@ -1,50 +1,50 @@
-//! How many threads a run may take, how many it took, and why not more.
+//! The number of threads of a run: limit, use, and reason.
 
 use std::fmt;
 
 use lowtide_net::PartitionError;
 
-/// How many threads a run may take.
+/// The thread limit of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threads {
-    /// At most.
+    /// Maximum.
     pub max: usize,
-    /// Takes as many as that where the network can be cut so, whether it pays or not.
+    /// Takes that many if the network can be partitioned, even if it does not pay off.
     pub force: bool,
 }
 
 impl Threads {
-    /// One.
+    /// One thread.
     pub const ONE: Self = Self { max: 1, force: false };
 
-    /// Up to so many, as far as they make the run faster.
+    /// Returns a limit of `most` threads, used as far as they make the run faster.
     pub const fn up_to(most: usize) -> Self {
         Self { max: most, force: false }
     }
 }
 
-/// How many threads a run took.
+/// The threads that a run used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadUsage {
-    /// So many.
+    /// Number of threads.
     pub threads: usize,
-    /// Why not as many as there might have been.
+    /// The reason why it did not use more.
     pub why: Option<ThreadLimit>,
-    /// Windows that they did at the same time, and windows that one did for all.
+    /// Windows executed in parallel, and windows executed by one thread for all.
     pub windows: (u64, u64),
 }
 
-/// Why a run took fewer threads than it might have.
+/// The reason why a run used fewer threads than allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ThreadLimit {
-    /// The network is not cut.
+    /// The network cannot be partitioned.
     NotPartitioned(PartitionError),
-    /// A trace, or a comparison of delays, is written in the order of all events.
+    /// A trace or a comparison of delays is written in global event order.
     OrderedRecording,
-    /// So little happens within one lookahead that threads would mostly wait for one another.
+    /// So few events happen per lookahead that threads would mostly wait.
     TooFewEvents {
-        /// Events within a lookahead, as far as that can be told before.
+        /// Estimated events per lookahead.
         events: u64,
     },
 }
@@ -57,7 +57,7 @@ impl fmt::Display for ThreadLimit {
                 f.write_str("a trace, or a comparison of delays, takes all events in order")
             }
             Self::TooFewEvents { events } => {
-                write!(f, "only some {events} events happen before one part can reach another")
+                write!(f, "only about {events} events happen per lookahead")
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Traces of chosen flows: every segment at both ends, every change of the sender, every packet at the
-//! ports on the way.
+//! Traces of chosen flows: every segment at both ends, every change of the sender, every packet at
+//! the ports on the path.
 //!
-//! Contract: reads, never changes; a run with a trace has the same digest as one without, and a run
-//! without pays one branch where a segment is sent or comes in. The world calls in this order: what
-//! makes an end act ([`Tracer::received`], [`Tracer::timer`], [`Tracer::opened`]), what it sends
-//! ([`Tracer::sent`]), how it looks afterwards ([`Tracer::look`]).
+//! Contract: read-only; the digest does not depend on tracing. An untraced run pays one branch per
+//! segment sent or received. The world calls in this order: the cause of an action
+//! ([`Tracer::received`], [`Tracer::timer`], [`Tracer::opened`]), its transmissions
+//! ([`Tracer::sent`]), the resulting state ([`Tracer::on_sender_state`]).
 
 mod rows;
 
@@ -21,7 +21,7 @@ use crate::alpha::alpha;
 use crate::app::{ConnProgress, ConnSide};
 use crate::node::address;
 
-/// What is kept of one side while the trace goes on.
+/// The trace state of one side.
 #[derive(Clone, Copy, Debug, Default)]
 struct StreamState {
     isn: Option<SeqNum>,
@@ -30,7 +30,7 @@ struct StreamState {
 }
 
 impl StreamState {
-    /// The offset of a sequence number of this side, near the highest one sent.
+    /// Returns the stream offset of a sequence number of this side, near the highest one sent.
     fn offset(&self, seq: SeqNum) -> u64 {
         let Some(isn) = self.isn else { return 0 };
         let near = i64::from(seq.diff(isn.add(1).add(self.snd_max)));
@@ -41,8 +41,8 @@ impl StreamState {
 /// Records the traced flows of a run.
 #[derive(Debug)]
 pub(crate) struct Tracer {
-    /// Place in `trace.flows` by flow number.
-    place: Vec<Option<u32>>,
+    /// Index in `trace.flows` by flow number.
+    index: Vec<Option<u32>>,
     /// Two per traced flow.
     sides: Vec<StreamState>,
     /// The last row and the counters of each traced flow's sender.
@@ -53,7 +53,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    /// `None` when nothing is to be traced. Flows that the run does not have are left out.
+    /// Returns a tracer; `None` if there is nothing to trace. Unknown flows are ignored.
     pub(crate) fn new(
         wanted: &[u32],
         all: &[ConnProgress],
@@ -69,9 +69,9 @@ impl Tracer {
         let flows: Vec<TracedFlow> = ids.into_iter().filter_map(ends).collect();
         let answers_from = all.iter().take_while(|p| !p.server_sends).count() as u32;
         let most = flows.last()?.id as usize;
-        let mut place = vec![None; most + 1];
+        let mut index = vec![None; most + 1];
         for (i, flow) in flows.iter().enumerate() {
-            place[flow.id as usize] = Some(i as u32);
+            index[flow.id as usize] = Some(i as u32);
         }
         let conns: Vec<u32> = flows
             .iter()
@@ -80,7 +80,7 @@ impl Tracer {
             .collect();
         net.trace(&conns);
         Some(Box::new(Self {
-            place,
+            index,
             sides: vec![StreamState::default(); conns.len()],
             last: vec![None; flows.len()],
             trigger: Trigger::default(),
@@ -93,16 +93,16 @@ impl Tracer {
         Trace { hop_records: net.take_hop_records(), ..self.trace }
     }
 
-    fn place(&self, side: ConnSide) -> Option<usize> {
-        self.place.get(side.flow()).copied().flatten().map(|p| p as usize)
+    fn index(&self, side: ConnSide) -> Option<usize> {
+        self.index.get(side.flow()).copied().flatten().map(|p| p as usize)
     }
 
-    /// The application opened a connection.
+    /// Records that the application opened a connection.
     pub(crate) fn opened(&mut self) {
         (self.trigger, self.cause) = (Trigger::Open, 0);
     }
 
-    /// A segment came to `side`; `packet` is its number.
+    /// Records that a segment arrived at `side`; `packet` is its number.
     #[cold]
     #[inline(never)]
     pub(crate) fn received(&mut self, at: Instant, side: ConnSide, segment: &Segment, packet: u64) {
@@ -110,7 +110,7 @@ impl Tracer {
         self.note(at, side.peer(), SegmentEvent::Received, segment, packet);
     }
 
-    /// The segment that came in last was not used.
+    /// Marks the segment that arrived last as rejected.
     #[cold]
     #[inline(never)]
     pub(crate) fn rejected(&mut self, side: ConnSide) {
@@ -120,7 +120,7 @@ impl Tracer {
         }
     }
 
-    /// A timer of a side fired, between these looks at it.
+    /// Records that a timer of a side fired between these two states.
     #[cold]
     #[inline(never)]
     pub(crate) fn timer(&mut self, before: &Info, after: &Info) {
@@ -139,7 +139,7 @@ impl Tracer {
         };
     }
 
-    /// `side` sent a segment; `packet` is its number.
+    /// Records that `side` sent a segment; `packet` is its number.
     #[cold]
     #[inline(never)]
     pub(crate) fn sent(&mut self, at: Instant, side: ConnSide, segment: &Segment, packet: u64) {
@@ -156,8 +156,8 @@ impl Tracer {
         segment: &Segment,
         packet: u64,
     ) {
-        let Some(place) = self.place(from) else { return };
-        let (own, peer) = (2 * place + usize::from(!from.is_client()), 2 * place);
+        let Some(index) = self.index(from) else { return };
+        let (own, peer) = (2 * index + usize::from(!from.is_client()), 2 * index);
         let peer = peer + usize::from(from.is_client());
         let syn = segment.flags.contains(Flags::SYN);
         if syn && event == SegmentEvent::Sent {
@@ -186,15 +186,14 @@ impl Tracer {
         });
     }
 
-    /// `side` has acted: notes how its sender looks, if that changed. What comes next is not due to the
-    /// same cause.
+    /// Records the sender state of `side` after it acted, if it changed. Resets the cause.
     pub(crate) fn on_sender_state(&mut self, at: Instant, side: ConnSide, conn: &Connection) {
         let (trigger, cause) = (self.trigger, self.cause);
         (self.trigger, self.cause) = (Trigger::default(), 0);
         let sends = side.is_client() != self.trace.server_sends(side.flow() as u32);
-        let Some(place) = self.place(side).filter(|_| sends) else { return };
+        let Some(index) = self.index(side).filter(|_| sends) else { return };
         let info = conn.info();
-        let (before, counters) = match &self.last[place] {
+        let (before, counters) = match &self.last[index] {
             Some((row, counters)) => (Some(*row), *counters),
             None => (None, Counters::default()),
         };
@@ -206,8 +205,8 @@ impl Tracer {
         events.add(SenderEvents::RTO, now.rto_count > counters.rto_count);
         events.add(SenderEvents::UNDO, now.undos > counters.undos);
         events.add(SenderEvents::LOSS_PROBE, now.loss_probes > counters.loss_probes);
-        let shaking = before.is_none_or(|b| b.phase == SenderPhase::Handshake);
-        events.add(SenderEvents::ESTABLISHED, shaking && info.state.is_synchronised());
+        let in_handshake = before.is_none_or(|b| b.phase == SenderPhase::Handshake);
+        events.add(SenderEvents::ESTABLISHED, in_handshake && info.state.is_synchronised());
         let phase = phase(&info, before.map(|b| b.phase), now.rto_count > counters.rto_count);
         let repairs = |p: SenderPhase| matches!(p, SenderPhase::Recovery | SenderPhase::Timeout);
         let over = before.is_some_and(|b| repairs(b.phase)) && !repairs(phase);
@@ -235,7 +234,7 @@ impl Tracer {
         let same = |b: &SenderRow| SenderRow { at, trigger, cause, events, ..*b } == row;
         if !events.is_empty() || !before.is_some_and(|b| same(&b)) {
             self.trace.senders.push(row);
-            self.last[place] = Some((row, *now));
+            self.last[index] = Some((row, *now));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a trace holds: plain rows, in order of time.
+//! The rows of a trace, in order of time.
 
 use std::net::IpAddr;
 
@@ -7,24 +7,24 @@ use lowtide_tcp::{LimitedBy, State};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
-/// Everything that was seen of the traced flows.
+/// The trace of the traced flows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// The traced flows, ascending.
     pub flows: Vec<TracedFlow>,
-    /// From this number on flows are connections of askers.
+    /// Flows from this number on are query connections.
     pub first_query_conn: u32,
     /// Their segments at both ends.
     pub segments: Vec<SegmentRow>,
-    /// Every packet, theirs and others', at each port on their way. [`Passage::src_conn`] is twice the
-    /// flow, plus one for what the server sends.
+    /// Every packet, theirs and others', at each port on their paths. [`HopRecord::src_conn`] is
+    /// twice the flow, plus one for packets from the server.
     pub hop_records: Vec<HopRecord>,
-    /// What their senders thought, one row per change.
+    /// The states of their senders, one row per change.
     pub senders: Vec<SenderRow>,
 }
 
 impl Trace {
-    /// In that flow, traced or not, the server sends the data: it is a connection of an asker.
+    /// Returns true if the server sends the data of that flow, traced or not: a query connection.
     pub const fn server_sends(&self, flow: u32) -> bool {
         flow >= self.first_query_conn
     }
@@ -35,24 +35,24 @@ impl Trace {
 pub struct TracedFlow {
     /// Its number.
     pub id: u32,
-    /// The client, which opens it and, in a flow proper, sends the data.
+    /// The client, which opens the connection and, except for queries, sends the data.
     pub client: IpAddr,
     /// The server.
     pub server: IpAddr,
 }
 
-/// What happened to a segment at an end.
+/// An event of a segment at an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentEvent {
-    /// It left TCP.
+    /// TCP sent it.
     Sent,
-    /// It came in and was used.
+    /// It arrived and was accepted.
     Received,
-    /// It came in and was not used.
+    /// It arrived and was rejected.
     Rejected,
 }
 
-/// What made an end act.
+/// The cause of an action of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trigger {
     /// The application, after the open.
@@ -60,13 +60,13 @@ pub enum Trigger {
     Application,
     /// The application opened the connection.
     Open,
-    /// A segment came in.
+    /// A segment arrived.
     Segment,
     /// The delayed-ACK timer.
     DelayedAck,
     /// The retransmission timer.
     Rto,
-    /// The timer of tail loss probes.
+    /// The tail loss probe timer.
     LossProbe,
     /// The reordering timer of RACK.
     Reordering,
@@ -75,7 +75,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Application => "application",
@@ -90,51 +90,51 @@ impl Trigger {
     }
 }
 
-/// One segment at one end. Offsets count payload bytes from zero, of the side that sent them.
+/// One segment at one end. Offsets count payload bytes from zero, per sending side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SegmentRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// Flow number.
     pub flow: u32,
-    /// Number of the packet, the same at both ends and in [`Passage::packet`].
+    /// Number of the packet, the same at both ends and in [`HopRecord::packet`].
     pub packet: u64,
-    /// The client sent it.
+    /// True if the client sent it.
     pub from_client: bool,
-    /// What happened.
+    /// The event.
     pub event: SegmentEvent,
-    /// Why it was sent; [`Trigger::Segment`] for one that came in.
+    /// The cause of its transmission; [`Trigger::Segment`] for an arrival.
     pub trigger: Trigger,
-    /// The packet that made the end send it; zero for none.
+    /// The packet that caused the transmission; zero for none.
     pub cause: u64,
     /// The segment.
     pub segment: Segment,
-    /// Offset of its first byte.
+    /// Stream offset of its first byte.
     pub stream: u64,
-    /// Offset up to which it acknowledges.
+    /// Stream offset that it acknowledges.
     pub acked: u64,
-    /// It repeats bytes that were sent before.
+    /// It retransmits bytes.
     pub retransmission: bool,
 }
 
-/// What a sender did about losses and marks, as a set.
+/// A set of loss and congestion events of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderEvents(u8);
 
 impl SenderEvents {
-    /// The window was cut because of ECN or delay.
+    /// The window was reduced due to ECN or delay.
     pub const CWND_REDUCED: Self = Self(1);
     /// Fast recovery began.
     pub const FAST_RETRANSMIT: Self = Self(2);
     /// The retransmission timer fired.
     pub const RTO: Self = Self(4);
-    /// A reaction was taken back.
+    /// A reduction was undone.
     pub const UNDO: Self = Self(8);
     /// A tail loss probe was sent.
     pub const LOSS_PROBE: Self = Self(16);
-    /// The handshake was over.
+    /// The handshake was completed.
     pub const ESTABLISHED: Self = Self(32);
-    /// Recovery was over.
+    /// Recovery was completed.
     pub const RECOVERED: Self = Self(64);
 
     const NAMES: [(Self, &'static str); 7] = [
@@ -154,34 +154,34 @@ impl SenderEvents {
         }
     }
 
-    /// Whether nothing happened.
+    /// Returns true if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The names in tables.
+    /// Returns the names in tables.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(e, _)| self.0 & e.0 != 0).map(|(_, name)| name)
     }
 }
 
-/// How a sender sets its window at present.
+/// The phase of a sender's congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenderPhase {
     /// The connection is not established.
     Handshake,
     /// cwnd is below ssthresh.
     SlowStart,
-    /// It is not.
+    /// cwnd is at or above ssthresh.
     Avoidance,
     /// Fast recovery.
     Recovery,
-    /// After a retransmission timeout, until what was outstanding is acknowledged.
+    /// After an RTO, until the data outstanding then is acknowledged.
     Timeout,
 }
 
 impl SenderPhase {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
@@ -193,22 +193,22 @@ impl SenderPhase {
     }
 }
 
-/// A sender after it acted on something, where that changed it.
+/// The state of a sender after an action, if it changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// Flow number.
     pub flow: u32,
-    /// What made it act.
+    /// The cause of the action.
     pub trigger: Trigger,
-    /// The packet that did; zero for none.
+    /// The packet that caused it; zero for none.
     pub cause: u64,
-    /// What it did about losses and marks.
+    /// Loss and congestion events.
     pub events: SenderEvents,
     /// State of the connection.
     pub state: State,
-    /// How it sets its window.
+    /// The phase of its congestion control.
     pub phase: SenderPhase,
     /// Congestion window, bytes.
     pub cwnd: u64,
@@ -222,7 +222,7 @@ pub struct SenderRow {
     pub rto: Duration,
     /// Bytes in flight (RFC 6675 pipe).
     pub in_flight: u64,
-    /// DCTCP's alpha in units of 2^-20, where the control has one.
+    /// DCTCP's alpha in units of 2^-20, if the control has one.
     pub alpha_q20: Option<u64>,
     /// Bytes acknowledged.
     pub acked: u64,
@@ -230,12 +230,12 @@ pub struct SenderRow {
     pub snd_wnd: u64,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// What keeps it from sending more.
+    /// The limit of its transmission.
     pub limited_by: LimitedBy,
 }
 
 impl SenderRow {
-    /// The name of the state, as in RFC 9293 §3.3.2.
+    /// Returns the name of the state, as in RFC 9293 §3.3.2.
     pub const fn state_name(&self) -> &'static str {
         match self.state {
             State::SynSent => "SYN-SENT",
@@ -251,7 +251,7 @@ impl SenderRow {
         }
     }
 
-    /// The name in tables of what limits it.
+    /// Returns the name of its limit in tables.
     pub const fn limited_by_name(&self) -> &'static str {
         match self.limited_by {
             LimitedBy::Application => "application",

@@ -1,5 +1,5 @@
-//! DCTCP over Accurate ECN in a network: what was wished and what was agreed, and a queue as with
-//! DCTCP's own echo.
+//! DCTCP over Accurate ECN in a network: the requested and the negotiated mode, and the same queue
+//! as with DCTCP's own echo.
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_host::{FlowRecord, FlowStatus, Outcome};
@@ -20,15 +20,15 @@ fn facts(f: &FlowRecord) -> (&str, &str, Option<&str>, &str) {
 }
 
 #[test]
-fn the_record_says_what_was_wished_and_what_was_used() {
+fn the_record_has_the_requested_and_the_used_names() {
     for (sender, receiver, used) in [
         ("dctcp-accecn", "accecn", ("accecn", "accecn", Some("accecn"), "accecn")),
         ("accecn", "dctcp-accecn", ("accecn", "accecn", Some("accecn"), "accecn")),
-        // A classic peer: the standard decoder, whatever the peer echoes by.
+        // A classic peer: the standard decoder, whatever the peer's ACK policy.
         ("dctcp-accecn", "ecn", ("accecn", "rfc3168", Some("rfc3168"), "rfc3168")),
         ("dctcp-accecn", "dctcp", ("accecn", "rfc3168", Some("rfc3168"), "dctcp")),
         ("dctcp-accecn", "sack", ("accecn", "off", None, "rfc3168")),
-        // A classic sender at a receiver that could do more.
+        // A classic sender and a receiver that supports more.
         ("dctcp", "accecn", ("rfc3168", "rfc3168", Some("dctcp"), "rfc3168")),
         ("sack", "accecn", ("off", "off", None, "rfc3168")),
     ] {
@@ -43,7 +43,7 @@ fn the_record_says_what_was_wished_and_what_was_used() {
     }
 }
 
-/// The mean queue by time, in packets, and the time that both flows took.
+/// Returns the time-weighted mean queue in packets, and the duration of both flows.
 fn queue(o: &Outcome) -> (f64, Duration) {
     let q = o.queues.iter().max_by_key(|q| q.marks).expect("a queue");
     let (mut area, mut time) = (0.0, 0.0);
@@ -64,6 +64,6 @@ fn the_queue_is_that_of_dctcp_with_its_own_echo() {
     assert!((accurate - own).abs() < 2.0, "{accurate:.1} and {own:.1} packets");
     let ratio = accurate_time.as_us() as f64 / own_time.as_us() as f64;
     assert!((0.99..1.01).contains(&ratio), "{accurate_time} and {own_time}");
-    // Half of the window at each mark keeps less in the queue.
+    // Halving the window at each mark leaves a shorter queue.
     assert!(halving < accurate, "{halving:.1} and {accurate:.1} packets");
 }

@@ -1,4 +1,4 @@
-//! DCTCP's queue against the analysis of DCTCP §3.3, at 10 Gbit/s and 100 us.
+//! DCTCP's queue compared with the analysis of DCTCP §3.3, at 10 Gbit/s and 100 us.
 
 use crate::common::{self, config};
 use lowtide_host::Outcome;
@@ -20,7 +20,7 @@ fn long_flows(n: u32, m: u32, arithmetic: &str) -> Outcome {
     common::outcome(&common::long_flows(n, &config, delay, K, jitter))
 }
 
-/// The length that a share `p` of arrivals found at most, in packets.
+/// Returns the queue length at quantile `p` of the arrivals, in packets.
 fn found(outcome: &Outcome, p: f64) -> f64 {
     let queue = outcome.queues.iter().max_by_key(|q| q.marks).expect("a queue");
     let all: u64 = queue.levels.iter().map(|l| l.arrivals).sum();
@@ -34,7 +34,7 @@ fn found(outcome: &Outcome, p: f64) -> f64 {
     f64::NAN
 }
 
-/// DCTCP eq. 5 to 7: window at the mark, alpha, and the swing of the queue in packets.
+/// DCTCP eq. 5 to 7: window at the mark, alpha, and the queue amplitude in packets.
 fn predicted_amplitude(n: f64) -> f64 {
     // Packets on the line: 1538 B each with Ethernet framing.
     let bdp = 10e9 * RTT_US * 1e-6 / (1538.0 * 8.0);
@@ -55,7 +55,7 @@ fn the_prediction_is_the_papers() {
     assert!((predicted_amplitude(10.0) - 26.7).abs() < 0.7, "{}", predicted_amplitude(10.0));
 }
 
-/// Goodput, ceiling and swing; the swing only where `judge` says that it is judged.
+/// Checks goodput, maximum and amplitude; the amplitude only if `judge`.
 fn check(n: u32, m: u32, arithmetic: &str, judge: bool) {
     let outcome = long_flows(n, m, arithmetic);
     let name = format!("N = {n}, m = {m}, {arithmetic}");
@@ -63,27 +63,27 @@ fn check(n: u32, m: u32, arithmetic: &str, judge: bool) {
     let ceiling = K as f64 + f64::from(n);
     let room = 0.1 * ceiling + 2.0 * f64::from(n);
     assert!((top - ceiling).abs() <= room, "{name}: p99.9 {top}, K + N = {ceiling}");
-    let swing = found(&outcome, 0.99) - found(&outcome, 0.01);
+    let amplitude = found(&outcome, 0.99) - found(&outcome, 0.01);
     let predicted = predicted_amplitude(f64::from(n));
-    let off = (swing / predicted - 1.0).abs();
-    assert!(!judge || off <= 0.25, "{name}: swing {swing}, eq. 7 {predicted:.1}");
+    let off = (amplitude / predicted - 1.0).abs();
+    assert!(!judge || off <= 0.25, "{name}: swing {amplitude}, eq. 7 {predicted:.1}");
     let delivered: u64 = outcome.flows.iter().map(|f| f.delivered_after_warmup).sum();
     let goodput = delivered as f64 * 8.0 / 0.1;
     assert!((goodput / (10e9 * 1448.0 / 1538.0) - 1.0).abs() < 0.01, "{name}: {goodput}");
 }
 
 #[test]
-fn cutting_whole_segments_the_queue_swings_as_predicted() {
+fn with_segment_arithmetic_the_queue_amplitude_is_as_predicted() {
     for (n, m) in [(2, 1), (2, 2), (10, 1), (10, 2)] {
         check(n, m, "linux", true);
     }
 }
 
-/// With byte arithmetic what a cut leaves of the last segment is not sent, so each flow gives up to
-/// one segment more than eq. 7 lets it: at N = 10 and m = 2 the swing is 34, 27 % above 26.5. A
-/// finding (`docs/roadmap.md`), so that one swing is not judged.
+/// With byte arithmetic the part of the last segment left by a reduction is not sent. So each flow
+/// yields up to one segment more than in eq. 7: at N = 10 and m = 2 the amplitude is 34, 27 % above
+/// 26.5. A finding (`docs/roadmap.md`), so this amplitude is not checked.
 #[test]
-fn cutting_bytes_it_swings_as_predicted_but_for_one_case() {
+fn with_byte_arithmetic_it_is_as_predicted_except_for_one_case() {
     for (n, m, judge) in [(2, 1, true), (2, 2, true), (10, 1, true), (10, 2, false)] {
         check(n, m, "q20", judge);
     }

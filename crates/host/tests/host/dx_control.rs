@@ -1,4 +1,4 @@
-//! DX on one bottleneck of 10 Gbit/s beside DCTCP (DX §VI-C 1, fig. 8).
+//! DX compared with DCTCP on one bottleneck of 10 Gbit/s (DX §VI-C 1, fig. 8).
 
 use crate::common::{self, config};
 use lowtide_host::{Outcome, ProbePlan, Setup};
@@ -22,13 +22,13 @@ fn with(scheme: &str, sets: &[(&str, &str)]) -> Config {
     config
 }
 
-/// `n` flows over one line, 200 us without queues (DX §IV-C), for 100 ms.
+/// Returns `n` flows over one line with a base RTT of 200 us (DX §IV-C), for 100 ms.
 fn long_flows(n: u32, config: &Config) -> Setup {
     common::long_flows(n, config, Duration::from_us(78), K, Duration::from_us(200))
 }
 
-/// What the bottleneck saw: busy share of the time in 1/1000, mean and 99th percentile of the queue in
-/// packets, by time.
+/// Bottleneck statistics: utilisation in 1/1000, time-weighted mean and 99th percentile of the
+/// queue in packets.
 #[derive(Debug)]
 struct Seen {
     busy: u64,
@@ -60,11 +60,12 @@ fn run(scheme: &str, sets: &[(&str, &str)], n: u32) -> Seen {
     seen(&common::outcome(&long_flows(n, &with(scheme, sets))))
 }
 
-/// DX §VI-C 1: the queue is a fraction of DCTCP's, the line is busy. The paper has 6.6 times less at ten
-/// flows and 99.9 %. With each round decided by itself (§V-B) the line loses some per cent, because each
-/// queue is answered twice; with fresh rounds (eq. 2 to 6) one.
+/// DX §VI-C 1: the queue is a fraction of DCTCP's, and utilisation is high. The paper has 6.6 times
+/// less at ten flows and 99.9 %. With a decision per round (§V-B) utilisation drops by several per
+/// cent, because the control reacts to each queue twice. With fresh rounds (eq. 2 to 6) it drops by
+/// one.
 #[test]
-fn the_queue_is_a_fraction_of_that_of_dctcp_and_the_line_is_busy() {
+fn the_queue_is_a_fraction_of_that_of_dctcp_at_high_utilisation() {
     for n in [2, 10, 30] {
         let dctcp = run("dctcp", &[], n);
         for (decide, busy) in [("each-round", 960), ("fresh-round", 985)] {
@@ -80,7 +81,7 @@ fn the_queue_is_a_fraction_of_that_of_dctcp_and_the_line_is_busy() {
 
 /// DX fig. 8: the window is within 2.69 packets of (BDP + n) / n.
 #[test]
-fn the_window_is_near_what_theory_says() {
+fn the_window_is_near_its_theoretical_value() {
     let cases = [2, 4, 7, 10].map(|n| [(n, "each-round"), (n, "fresh-round")]);
     for &(n, decide) in cases.as_flattened() {
         let config = with("dx", &[("dx.decide", decide), ("delack-segments", "1")]);
@@ -102,7 +103,7 @@ fn the_window_is_near_what_theory_says() {
     }
 }
 
-/// Where the peer has no option the connection is NewReno's, to the last packet.
+/// Without the option at the peer the connection equals NewReno's, packet by packet.
 #[test]
 fn without_the_option_at_the_receiver_it_is_newreno() {
     let mut dx = long_flows(2, &with("dx", &[]));

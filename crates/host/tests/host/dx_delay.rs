@@ -1,4 +1,5 @@
-//! The queueing delay that a sender computes from two clocks, against the one that was (DX fig. 12).
+//! The queueing delay that a sender computes from two clocks, compared with the true one (DX fig.
+//! 12).
 
 use crate::common::{config, outcome, star_setup};
 use lowtide_host::clock::TimestampPoint;
@@ -19,7 +20,7 @@ fn packet_time(gbps: u64) -> Duration {
     Rate::from_gbps(gbps).serialization(FULL)
 }
 
-/// `hosts` hosts around a switch, 10 us per link, with clocks that stand and drift as they like.
+/// Returns `hosts` hosts around a switch, 10 us per link, with arbitrary clock offsets and drifts.
 fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
     let unlimited = PortSpec {
         buffer: BufferSpec::Unlimited,
@@ -56,11 +57,11 @@ fn flow(group: u16, src: u32, dst: u32, source: WritePattern) -> Flow {
     Flow { group, src, dst, size: None, start: Instant::ZERO, write_pattern: source }
 }
 
-fn apart(row: &DelayRow) -> u64 {
+fn error(row: &DelayRow) -> u64 {
     row.computed.as_ps().abs_diff(row.actual.as_ps())
 }
 
-/// Four senders of DX into one port.
+/// Returns four DX senders to one port.
 fn fan_in(gbps: u64, reverse: bool) -> Setup {
     let mut config = config("dx");
     let headroom = packet_time(gbps).to_string();
@@ -79,13 +80,13 @@ fn fan_in(gbps: u64, reverse: bool) -> Setup {
     setup
 }
 
-/// Drift is 40 ppm at most between two clocks, 200 ns of 5 ms, and the queue runs empty more often.
+/// Drift between two clocks is at most 40 ppm, 200 ns in 5 ms; the queue runs empty more often.
 #[test]
-fn clocks_that_drift_leave_the_delay_right_to_a_packet() {
+fn with_drifting_clocks_the_delay_is_accurate_to_a_packet() {
     for gbps in [1, 10, 40] {
         for reverse in [false, true] {
             let rows = outcome(&fan_in(gbps, reverse)).delays;
-            // Before that a late flow may not have seen the path empty.
+            // Earlier, a late flow may not have seen the path empty.
             let from = Instant::ZERO + Duration::from_ms(20);
             let rows: Vec<&DelayRow> = rows.iter().filter(|r| r.at > from).collect();
             let packet = packet_time(gbps).as_ps();
@@ -93,13 +94,13 @@ fn clocks_that_drift_leave_the_delay_right_to_a_packet() {
             assert!(rows.len() > 300, "{what}: {} rows", rows.len());
             let longest = rows.iter().map(|r| r.actual.as_ps()).max().unwrap_or(0);
             assert!(longest > 5 * packet, "{what}: there are queues, {longest} ps");
-            let worst = rows.iter().map(|r| apart(r)).max().unwrap_or(0);
+            let worst = rows.iter().map(|r| error(r)).max().unwrap_or(0);
             assert!(worst < packet, "{what}: {worst} ps");
         }
     }
 }
 
-/// DX §V-A, "LRO handling": what aggregation puts together is measured by its mean.
+/// DX §V-A, "LRO handling": an aggregate is measured by its mean.
 #[test]
 fn aggregation_and_delayed_acks_leave_the_mean() {
     let mut setup = fan_in(10, false);
@@ -115,18 +116,18 @@ fn aggregation_and_delayed_acks_leave_the_mean() {
     assert!(rows.len() > 1_000, "{} rows", rows.len());
     let longest = rows.iter().map(|r| r.actual.as_ps()).max().unwrap_or(0);
     assert!(longest > 3 * packet_time(10).as_ps(), "{longest} ps");
-    let worst = rows.iter().map(|r| apart(r)).max().unwrap_or(0);
+    let worst = rows.iter().map(|r| error(r)).max().unwrap_or(0);
     assert!(worst < packet_time(10).as_ps(), "{worst} ps");
 }
 
-/// A port that one host keeps busy, to which another adds a packet now and then: what a sender computes
-/// that stamps its packets but does not care about delay.
+/// Returns a port that one host keeps busy, to which another occasionally adds a packet. The sender
+/// stamps its packets but ignores delay.
 fn pings(gbps: u64, every: Duration) -> Setup {
     let mut config = config("sack");
     config.delay_option = true;
     config.delack_segments = 1;
     let mut setup = setup(3, gbps, &config);
-    // Enough for the path, and what does not fit the path waits in the NIC, not in the switch.
+    // Enough for the path; the excess waits in the NIC, not in the switch.
     let path = Rate::from_gbps(gbps).bytes_in(Duration::from_us(140)).as_u64();
     setup.hosts[2].config.receive_buffer = Bytes::new(path + 60_000);
     let write = Bytes::new(1_432);
@@ -142,7 +143,7 @@ fn pings(gbps: u64, every: Duration) -> Setup {
 
 /// DX fig. 12: 12 us at 1 Gbit/s, 1.2 us at 10 Gbit/s.
 #[test]
-fn every_packet_more_in_the_queue_is_seen() {
+fn every_additional_packet_in_the_queue_is_measured() {
     for (gbps, every) in [(1, 10_000), (10, 1_000), (40, 300)] {
         let every = Duration::from_us(every);
         let outcome = outcome(&pings(gbps, every));
@@ -153,19 +154,19 @@ fn every_packet_more_in_the_queue_is_seen() {
         let seen: Vec<&DelayRow> =
             (3..8).filter_map(|k| rows.iter().find(|r| r.at >= at(k))).collect();
         assert_eq!(seen.len(), 5, "{gbps} Gbit/s");
-        // Between two samples clocks drift apart by at most 40 ppm; stamps are whole nanoseconds.
+        // Between two samples clocks drift by at most 40 ppm; stamps are whole nanoseconds.
         let slack = every.as_ps() * 40 / 1_000_000 + 2_000;
         for pair in seen.windows(2) {
             let more = pair[1].computed.saturating_sub(pair[0].computed).as_ps();
             assert!(more.abs_diff(packet) <= slack, "{gbps} Gbit/s: {more} ps more, not {packet}");
-            assert!(apart(pair[1]) < packet, "{gbps} Gbit/s: {:?}", pair[1]);
+            assert!(error(pair[1]) < packet, "{gbps} Gbit/s: {:?}", pair[1]);
         }
         assert!(seen[4].actual.as_ps() >= 5 * packet, "{gbps} Gbit/s: {:?}", seen[4]);
     }
 }
 
-/// The standard deviation of what a sender computes less what was, in nanoseconds: two senders of bulk
-/// data into one port at 10 Gbit/s, whose stamps are taken as `clock` says.
+/// Returns the standard deviation of computed minus true delay, in ns: two bulk senders to one port
+/// at 10 Gbit/s, with stamps as `clock` says.
 fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
     let mut config = config("sack");
     config.delay_option = true;
@@ -179,7 +180,7 @@ fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
         host.nic.bucket = bucket;
     }
     let burst = Bytes::new(44 * 1_432);
-    // Uneven, so that the bursts of the two meet in every way.
+    // Different pauses, so that the bursts of the two meet in all phases.
     let bursts = |pause| WritePattern::OnOff { burst, pause: Duration::from_us(pause) };
     setup.flows = vec![flow(0, 0, 2, bursts(53)), flow(0, 1, 2, bursts(71))];
     setup.end.at = Duration::from_ms(40);
@@ -195,16 +196,16 @@ fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
     (errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
-/// DX table I, fig. 10 and 11: what each step leaves, in nanoseconds of one way; the paper has round trips,
-/// which are twice the one way of errors, so 1.4 times its deviation. Nothing here was fitted but the
-/// deviation of the stack (80.7 us), and the shares of the DMA model.
+/// DX table I, fig. 10 and 11: the remaining error after each step, in ns, one-way. The paper has
+/// round trips: two one-way errors, so 1.4 times the deviation. Only the deviation of the stack
+/// (80.7 us) and the shares of the DMA model were fitted.
 #[test]
-fn each_step_takes_its_error_away() {
+fn each_step_removes_its_error() {
     let at = |place, noise, calibrate| {
         deviation(&ClockSpec { timestamp_point: place, noise, calibrate, ..ClockSpec::IDEAL }, None)
     };
     let driver_spec = ClockSpec { timestamp_point: TimestampPoint::Driver, ..ClockSpec::IDEAL };
-    // Polled every 2 us, so that two packets leave together or one (DX §III: ten at most).
+    // Polled every 2 us, so that two packets leave together, or one (DX §III: at most ten).
     let burst = Bytes::new(10 * FULL.as_u64());
     let bucket = BucketSpec { rate: Rate::from_gbps(10), burst, poll: Duration::from_us(2) };
     let controlled = deviation(&driver_spec, Some(bucket));
@@ -215,28 +216,29 @@ fn each_step_takes_its_error_away() {
     let dma = at(TimestampPoint::Hardware, NoiseSpec::Dma, false);
     let dma_spaced = at(TimestampPoint::Hardware, NoiseSpec::Dma, true);
     let all = [kernel, driver, controlled, both, spaced, dma, dma_spaced];
-    // Two stacks of four: the paper's 80.7 us over 1.4.
+    // Two of four stacks: the paper's 80.7 us over 1.4.
     assert!((54_000.0..61_000.0).contains(&kernel), "{all:?}");
     // Bursts of 64 KB with one stamp; the paper has up to 50 us of error.
     assert!((8_000.0..25_000.0).contains(&driver), "{all:?}");
-    // Burst control, the largest step in the paper (a factor of 23.8); how much depends on the polling.
+    // Burst control, the largest step in the paper (a factor of 23.8); the size depends on the
+    // polling.
     assert!(driver / controlled > 4.0, "{all:?}");
-    // All of the software: 1.98 us in the paper. Calibration alone is as good here, where a batch is
+    // All software steps: 1.98 us in the paper. Calibration alone is as good here, where a batch is
     // handed over at one instant.
     assert!(driver / both > 23.8 && both < 1_000.0 && spaced < 1_000.0, "{all:?}");
-    // Hardware as it is is comparable to all of the software, and 0.53 us after calibration.
+    // Uncalibrated hardware is comparable to all software steps; 0.53 us after calibration.
     assert!((1_000.0..4_000.0).contains(&dma), "{all:?}");
     assert!(dma_spaced < 530.0, "{all:?}");
 }
 
-/// The queue on the way back is as long as that on the way there, and leaves no trace.
+/// The reverse queue is as long as the forward queue, and does not affect the delay.
 #[test]
-fn a_queue_on_the_way_back_is_no_delay() {
+fn a_reverse_queue_is_not_measured() {
     let mut config = config("sack");
     config.delay_option = true;
     config.receive_buffer = Bytes::new(300_000);
     let mut setup = setup(3, 10, &config);
-    // Acknowledgements to host 0 share its port with data from host 1 that comes and goes.
+    // Acknowledgements to host 0 share its port with on-off data from host 1.
     let pause = Duration::from_us(400);
     let burst = Bytes::new(200_000);
     setup.flows = vec![
@@ -262,6 +264,6 @@ fn a_queue_on_the_way_back_is_no_delay() {
     let from = Instant::ZERO + Duration::from_ms(5);
     let rows: Vec<&DelayRow> = outcome.delays.iter().filter(|r| r.at > from).collect();
     assert!(rows.len() > 3_000, "{} rows", rows.len());
-    let worst = rows.iter().map(|r| apart(r)).max().unwrap_or(0);
+    let worst = rows.iter().map(|r| error(r)).max().unwrap_or(0);
     assert!(worst < packet_time(10).as_ps() / 5, "{worst} ps");
 }

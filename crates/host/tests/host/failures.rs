@@ -1,4 +1,4 @@
-//! TCP over a fabric of which a link fails: it is lost packets, then another way.
+//! TCP over a fabric with a link failure: packet loss, then another path.
 
 use lowtide_host::{FlowStatus, HostSetup, Outcome, Setup};
 use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
@@ -9,8 +9,8 @@ use lowtide_units::{Duration, Instant, Rate};
 
 use crate::common::{config, flow, outcome, port, star_setup};
 
-/// Four hosts on each of two leaves under two spines, a flow of 1 MB from each on the left to one on the
-/// right. `fails` are the spines of which the link to the first leaf fails after 2 ms, for 40 ms.
+/// Four hosts on each of two leaves under two spines, a flow of 1 MB from each on the left to one
+/// on the right. For each spine in `fails` the link to the first leaf fails after 2 ms, for 40 ms.
 fn run(fails: &[&str]) -> Outcome {
     let config = config("dctcp");
     let layer =
@@ -58,8 +58,8 @@ fn flows_go_on_over_the_other_spine() {
     let failed = run(&["spine0"]);
     assert!(all_done(&failed));
     assert!(failed.counts.link_down_drops > 0);
-    assert_eq!(failed.counts.no_route_drops, 0, "there is always another way");
-    // Four megabytes over one link of 1 Gbit/s take 32 ms at least; two had been there for 2 ms.
+    assert_eq!(failed.counts.no_route_drops, 0, "there is always another path");
+    // Four megabytes over one link of 1 Gbit/s take at least 32 ms; two links were up for 2 ms.
     assert!(failed.ended > Instant::ZERO + Duration::from_ms(30));
     assert!(failed.ended < Instant::ZERO + Duration::from_ms(60), "{:?}", failed.ended);
     assert_eq!(failed.digest, run(&["spine0"]).digest);

@@ -1,12 +1,12 @@
-//! A congestion control that needs ECN, at a peer that refuses it: NewReno to the last packet, and the
-//! record says so.
+//! A congestion control that needs ECN, with a peer that refuses it: identical to NewReno, and
+//! recorded as such.
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_tcp::switches;
 use lowtide_units::Duration;
 
 #[test]
-fn without_ecn_a_control_that_needs_it_is_newreno_and_is_called_that() {
+fn without_ecn_a_control_that_needs_it_falls_back_to_newreno() {
     for scheme in ["dctcp", "tdctcp", "hull", "dctcp-accecn"] {
         let run = |cc: Option<&str>| {
             let mut setup = star_setup(2, &config(scheme), port(100, 20));

@@ -1,4 +1,4 @@
-//! Small runs put together by hand: one binary, so that it is linked once.
+//! Small hand-built runs: one binary, so that it is linked once.
 
 mod accecn;
 mod common;

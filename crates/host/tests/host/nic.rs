@@ -22,7 +22,7 @@ fn with(config: &Config, nic: NicSpec) -> Outcome {
     outcome
 }
 
-/// The most packets that arrivals found in the first sender's own port.
+/// Returns the maximum number of packets that an arrival found in the first sender's own port.
 fn longest_at_sender(outcome: &Outcome) -> u32 {
     let queue = outcome.queues.iter().find(|q| q.name.starts_with("h0->")).expect("h0's port");
     queue.levels.iter().filter(|l| l.arrivals > 0).map(|l| l.packets).max().expect("packets")
@@ -40,11 +40,11 @@ fn bucket(rate: Rate, burst: u64) -> NicSpec {
 #[test]
 fn a_bucket_at_the_rate_of_the_line_leaves_no_queue_in_the_nic() {
     let off = with(&bursts(), NicSpec::default());
-    // Of an initial window of ten the last finds nine, one of them on the line.
+    // The last packet of an initial window of ten finds nine, one of them on the line.
     assert!(longest_at_sender(&off) >= 8, "a burst waits in the port");
     let on = with(&bursts(), bucket(Rate::from_gbps(1), 1_538));
     assert_eq!(longest_at_sender(&on), 0, "each finds the line free");
-    // The wait has moved, and nothing else has changed much.
+    // The queue has moved, and throughput is nearly unchanged.
     let (a, b) = (off.ended.as_secs_f64(), on.ended.as_secs_f64());
     assert!((a / b - 1.0).abs() < 0.01, "{a} {b}");
 }
@@ -64,7 +64,7 @@ fn aggregates_make_fewer_segments_and_fewer_acknowledgements_of_the_same_bytes()
         AggregationSpec { interval: Duration::from_us(50), max_bytes: Bytes::new(64_000) };
     let nic = NicSpec { aggregation: Some(aggregation), ..NicSpec::default() };
     let (off, on) = (with(&bursts(), NicSpec::default()), with(&bursts(), nic));
-    // Two flows at 1 Gbit/s: four packets in 50 us, of which about two of each flow.
+    // Two flows at 1 Gbit/s: four packets in 50 us, about two of each flow.
     assert!(
         on.counts.segments * 10 < off.counts.segments * 8,
         "{} {}",
@@ -76,7 +76,7 @@ fn aggregates_make_fewer_segments_and_fewer_acknowledgements_of_the_same_bytes()
 }
 
 #[test]
-fn the_sum_of_marks_is_the_same_whoever_counts_when_segments_are_aggregated() {
+fn marks_are_counted_exactly_despite_aggregation() {
     let aggregation =
         AggregationSpec { interval: Duration::from_us(50), max_bytes: Bytes::new(64_000) };
     let mut setup = setup(&bursts());
@@ -101,7 +101,8 @@ fn moderation_delays_by_at_most_its_interval_and_batches_what_comes() {
     };
     // Packets far apart interrupt at once.
     assert_eq!(one(nic(10)), one(NicSpec::default()));
-    // The request follows its SYN by a round trip of 83 us, so with 200 us it waits for the rest.
+    // The request follows its SYN after an RTT of 83 us, so at 200 us it waits for the rest of the
+    // interval.
     let late = one(nic(200)).saturating_since(one(NicSpec::default()));
     assert!((Duration::from_us(100)..=Duration::from_us(200)).contains(&late), "{late}");
     let (off, on) = (with(&bursts(), NicSpec::default()), with(&bursts(), nic(100)));
@@ -121,9 +122,9 @@ fn clocks_change_nothing_for_schemes_that_do_not_read_them() {
     assert_eq!(outcome(&ideal), outcome(&noisy));
 }
 
-/// A host whose own line is the slowest on the way: no switch marks.
+/// A host whose own line is the bottleneck: no switch marks.
 #[test]
-fn a_small_queue_bounds_what_a_flow_has_in_its_own_host() {
+fn tsq_bounds_the_queue_in_the_host() {
     let alone = |config: &Config, small_queue: Option<u64>| {
         let mut setup = star_setup(1, config, port(3_000, 60));
         setup.flows = vec![flow(&setup, 0, 20_000_000, Duration::ZERO)];
@@ -132,11 +133,11 @@ fn a_small_queue_bounds_what_a_flow_has_in_its_own_host() {
     };
     let single = Config { send_buffer: Bytes::new(2_000_000), ..config("dctcp") };
     let off = alone(&single, None);
-    assert!(longest_at_sender(&off) > 1_000, "as far as the send buffer goes");
+    assert!(longest_at_sender(&off) > 1_000, "up to the send buffer");
     let on = alone(&single, Some(15_000));
-    // Ten packets of 1500 B, the last of which finds nine.
-    assert_eq!(longest_at_sender(&on), 8, "found in the queue, the one on the line not among them");
-    // The line never runs dry for it.
+    // Ten packets of 1500 B; the last one finds nine.
+    assert_eq!(longest_at_sender(&on), 8, "in the queue, without the one on the line");
+    // The line never becomes idle because of the limit.
     let (a, b) = (off.ended.as_secs_f64(), on.ended.as_secs_f64());
     assert!((a / b - 1.0).abs() < 0.001, "{a} {b}");
     // A burst counts as one.

@@ -1,4 +1,4 @@
-//! Queries: times to the picosecond, closed and open loops, connections that stay open and others.
+//! Queries: times to the picosecond, closed and open loops, persistent connections and others.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,8 @@ fn took(query: &QueryRecord) -> Duration {
     query.end.expect("complete").saturating_since(query.start)
 }
 
-/// `n` servers send a megabyte together, a few times, into a port with room for 100 packets (DCTCP §4.2.1).
+/// Returns an incast: `n` servers repeatedly send a megabyte in total to a port with room for 100
+/// packets (DCTCP §4.2.1).
 fn incast(scheme: &str, n: u32, queries: u32) -> Setup {
     let mut setup = star_setup(n, &config(scheme), port(100, 20));
     setup.query_clients = vec![query_client(&setup, queries, 1_000_000 / u64::from(n))];
@@ -34,7 +35,7 @@ fn incast(scheme: &str, n: u32, queries: u32) -> Setup {
 }
 
 #[test]
-fn a_query_alone_takes_exactly_what_the_links_take() {
+fn a_single_query_takes_exactly_the_delay_of_its_links() {
     let mut setup = setup(1);
     setup.query_clients = vec![query_client(&setup, 3, 1_000)];
     setup.query_clients[0].schedule =
@@ -45,7 +46,7 @@ fn a_query_alone_takes_exactly_what_the_links_take() {
     let times: Vec<Duration> = result.queries.iter().map(took).collect();
     assert_eq!(times, [crossing(SYN) * 2 + one, one, one]);
     assert_eq!((result.reason, result.ended), (EndReason::Done, result.queries[2].end.unwrap()));
-    // Ten segments are an initial window: they come in one train.
+    // Ten segments are an initial window: they arrive back to back.
     setup.query_clients[0].response_sizes = vec![Bytes::new(14_480)];
     let train = crossing(HEADERS + 200) + crossing(1_500) + on_line(1_500) * 9;
     assert_eq!(took(&outcome(&setup).queries[2]), train);
@@ -75,13 +76,13 @@ fn a_closed_loop_sends_the_next_query_a_pause_after_the_last_response() {
 }
 
 #[test]
-fn an_incast_that_fits_takes_what_its_line_takes() {
+fn an_incast_that_fits_takes_its_serialisation_time() {
     for n in [5, 40] {
         let mut setup = incast("dctcp", n, 10);
-        // Room for all: the floor of fig. 18.
+        // Room for all: the lower bound of fig. 18.
         setup.network.links.iter_mut().for_each(|l| l.from_b.port = port(2_000, 20));
         let result = outcome(&setup);
-        // 1 MB of payload in segments of 1448 B, 8.5 ms with headers and framing.
+        // 1 MB of payload in segments of 1448 B: 8.5 ms with headers and framing.
         let line = Duration::from_us(8_490)..Duration::from_us(9_200);
         for query in &result.queries {
             assert!(line.contains(&took(query)), "{n}: {}", took(query));
@@ -103,8 +104,8 @@ fn a_timeout_shows_in_the_time_of_its_query() {
         assert!(query.retx_bytes > 0);
     }
     assert!(spared.iter().all(|q| took(q) < Duration::from_ms(15)));
-    // One query at a time: each timeout of a server counts once. Clients have some too, where the answer
-    // that acknowledges their request was lost as a whole.
+    // One query at a time: each RTO of a server counts once. Clients also have some, when the whole
+    // answer that acknowledges their request was lost.
     let servers: u64 = result.flows.iter().map(|f| f.rto_count).sum();
     let all: u64 = result.queries.iter().map(|q| q.timeouts).sum();
     assert!((servers..2 * servers).contains(&all), "{all} {servers}");
@@ -113,9 +114,9 @@ fn a_timeout_shows_in_the_time_of_its_query() {
     assert_eq!((all - resent) % 200, 0, "and whole requests again");
 }
 
-/// DCTCP §4.2.1: 35 servers with two packets of 1.5 KB each are more than 100 KB.
+/// DCTCP §4.2.1: 35 servers with two packets of 1.5 KB each exceed 100 KB.
 #[test]
-fn dctcp_collapses_where_two_packets_of_each_server_fill_the_buffer_and_tcp_long_before() {
+fn dctcp_collapses_when_two_packets_per_server_fill_the_buffer_and_tcp_earlier() {
     let hit = |scheme: &str, n: u32| {
         let mut setup = incast(scheme, n, 40);
         let buffer = BufferSpec::Static(Count::Bytes(Bytes::new(100_000)));
@@ -137,7 +138,7 @@ fn dctcp_collapses_where_two_packets_of_each_server_fill_the_buffer_and_tcp_long
 }
 
 #[test]
-fn connections_that_stay_open_keep_their_window() {
+fn persistent_connections_keep_their_window() {
     let times = |standing, pause| {
         let mut setup = setup(1);
         setup.hosts[0].config.initial_window = InitialWindow::Segments(2);
@@ -150,17 +151,17 @@ fn connections_that_stay_open_keep_their_window() {
     let (kept, connections) = times(true, Duration::ZERO);
     assert_eq!(connections, 1);
     assert!(kept[1] + Duration::from_us(200) < kept[0] && kept[3] <= kept[1], "{kept:?}");
-    // Idle for longer than an RTO, it starts again (RFC 5681 §4.1), but with no handshake.
+    // After more than an RTO of idle time it slow-starts (RFC 5681 §4.1), but without a handshake.
     let (idle, _) = times(true, Duration::from_secs(1));
     assert!(idle[1] > kept[1] + Duration::from_us(150) && idle[1] < idle[0], "{idle:?}");
-    // A connection of its own begins again each time.
+    // A new connection slow-starts each time.
     let (fresh, connections) = times(false, Duration::ZERO);
     assert_eq!((connections, fresh[0]), (4, kept[0]));
     assert!(fresh.iter().all(|t| *t > kept[1] + Duration::from_us(200)), "{fresh:?}");
 }
 
 #[test]
-fn requests_queue_up_on_a_connection_and_are_answered_in_order() {
+fn requests_on_a_connection_are_answered_in_order() {
     let mut setup = setup(1);
     setup.query_clients = vec![query_client(&setup, 0, 1)];
     let at = |us| Instant::ZERO + Duration::from_us(us);
@@ -178,7 +179,7 @@ fn requests_queue_up_on_a_connection_and_are_answered_in_order() {
         [at(0), at(0), at(100), at(5_000)]
     );
     let ends: Vec<Instant> = queries.iter().map(|q| q.end.expect("complete")).collect();
-    // The small one waits behind the large one, and the last byte of neither goes alone.
+    // The small answer waits behind the large one; their last segments are sent together.
     assert!(ends[0] > at(4_000) && ends[0] <= ends[1] && ends[1] < ends[2], "{ends:?}");
     assert!(ends[1] < ends[0] + Duration::from_us(20), "{ends:?}");
     assert_eq!(result.flows.len(), 1);
@@ -186,7 +187,7 @@ fn requests_queue_up_on_a_connection_and_are_answered_in_order() {
 }
 
 #[test]
-fn each_request_of_its_own_connection_opens_one() {
+fn each_non_persistent_request_opens_a_connection() {
     let mut setup = setup(5);
     let first = flow(&setup, 0, 10_000, Duration::ZERO);
     setup.flows = vec![first, first];
@@ -210,7 +211,7 @@ fn each_request_of_its_own_connection_opens_one() {
 }
 
 #[test]
-fn the_server_closes_after_its_answer_and_a_standing_client_after_its_last_query() {
+fn the_server_closes_after_its_answer_and_a_persistent_client_after_its_last_query() {
     for standing in [true, false] {
         let mut setup = setup(2);
         setup.query_clients = vec![query_client(&setup, 3, 5_000)];
@@ -240,7 +241,7 @@ fn a_server_that_cannot_be_reached_fails_the_query_and_the_loop_goes_on() {
             assert_eq!((query.status, query.error), (FlowStatus::Failed, Some("timed out")));
             assert_eq!((query.end, query.deadline_met), (None, Some(false)));
         }
-        // One connection that fails, or one for each query.
+        // One connection that fails, or one per query.
         let failed: Vec<_> =
             result.flows.iter().filter(|f| f.status == FlowStatus::Failed).collect();
         assert_eq!(failed.len(), if standing { 1 } else { 3 });
@@ -268,7 +269,7 @@ fn disturbed(seed: u64) -> Setup {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_and_looking_changes_nothing() {
+fn runs_are_reproducible_and_sampling_changes_nothing() {
     let plain = outcome(&disturbed(7));
     assert_eq!(plain, outcome(&disturbed(7)));
     assert_ne!(plain.digest, outcome(&disturbed(8)).digest);
@@ -281,7 +282,7 @@ fn the_same_seed_gives_the_same_run_and_looking_changes_nothing() {
     setup.probes.trace = vec![0, 3, 40];
     let seen = outcome(&setup);
     assert_eq!(with_rows(&seen), with_rows(&plain));
-    // The side that sends the data is the one that is looked at.
+    // The sending side is traced.
     let trace = seen.trace.expect("a trace");
     for number in [3, 40] {
         let row = &plain.flows.iter().find(|f| f.id == number).expect("it was opened");
@@ -300,7 +301,7 @@ fn with_rows(outcome: &Outcome) -> (u64, &[QueryRecord], usize) {
 }
 
 #[test]
-fn with_jitter_requests_leave_within_it() {
+fn request_jitter_is_uniform_within_its_bound() {
     let jitter = Duration::from_us(500);
     let result = outcome(&disturbed(7));
     let mut late = Vec::new();
@@ -312,7 +313,7 @@ fn with_jitter_requests_leave_within_it() {
     }
     assert_eq!(late.len(), 200);
     assert!(late.iter().all(|t| *t < jitter));
-    // Uniform: of 200 draws the mean lies within five standard errors, 10 % of the whole.
+    // Uniform: the mean of 200 draws is within five standard errors, 10 % of the range.
     let mean = late.iter().map(|t| t.as_secs_f64()).sum::<f64>() / 200.0;
     assert!((mean / jitter.as_secs_f64() - 0.5).abs() < 0.1, "{mean}");
 }

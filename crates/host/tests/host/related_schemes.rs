@@ -1,5 +1,5 @@
-//! TDCTCP, Vegas and HULL's host on one bottleneck: the mechanisms that their papers rest on. Whether
-//! they reach the papers' figures is for the experiments to say.
+//! TDCTCP, Vegas and HULL's host on one bottleneck: the mechanisms that their papers rely on. The
+//! experiments check the papers' figures.
 
 use crate::common::{config, outcome, port, star_setup};
 use lowtide_host::{Disturbance, EndCondition, Outcome, Setup};
@@ -11,15 +11,16 @@ fn set(config: &mut Config, name: &str, value: &str) {
     switches::set_text(config, name, value).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// `n` flows without an end into one port of 1 Gbit/s that marks above `k`; each begins `apart` later.
-fn long_flows(n: u32, config: &Config, k: u64, apart: Duration, ms: u64) -> Outcome {
+/// Runs `n` unlimited flows to one port of 1 Gbit/s that marks above `k`; each starts `spacing`
+/// after the previous one.
+fn long_flows(n: u32, config: &Config, k: u64, spacing: Duration, ms: u64) -> Outcome {
     let setup = star_setup(n, config, port(1000, k));
     let flow = |i: u32| Flow {
         group: 0,
         src: i,
         dst: n,
         size: None,
-        start: Instant::ZERO + apart * u64::from(i),
+        start: Instant::ZERO + spacing * u64::from(i),
         write_pattern: WritePattern::Bulk,
     };
     outcome(&Setup {
@@ -37,7 +38,7 @@ fn long_flows(n: u32, config: &Config, k: u64, apart: Duration, ms: u64) -> Outc
     })
 }
 
-/// Mean length of the port to the receiver, in 1/1000 packets.
+/// Returns the mean queue length of the port to the receiver, in 1/1000 packets.
 fn mean_queue(o: &Outcome) -> u64 {
     let queue = o.queues.iter().filter(|q| q.at_switch).max_by_key(|q| q.bytes).expect("a queue");
     let (sum, time) = queue.levels.iter().fold((0, 0), |(sum, time), l| {
@@ -47,21 +48,22 @@ fn mean_queue(o: &Outcome) -> u64 {
     (sum * 1000 / time.max(1)) as u64
 }
 
-/// Jain's index of what the flows delivered, in 1/1000 (TDCTCP §V).
+/// Returns Jain's fairness index of the delivered bytes, in 1/1000 (TDCTCP §V).
 fn fairness(o: &Outcome) -> u64 {
     let shares = || o.flows.iter().map(|f| u128::from(f.delivered_after_warmup));
     let (sum, squares): (u128, u128) = (shares().sum(), shares().map(|x| x * x).sum());
     (1000 * sum * sum / (squares * o.flows.len() as u128)) as u64
 }
 
-/// The share of the line that carries payload after the warm-up, in 1/1000 of what fits.
+/// Returns the goodput after the warm-up, in 1/1000 of the maximum.
 fn goodput(o: &Outcome, ms: u64) -> u64 {
     let delivered: u64 = o.flows.iter().map(|f| f.delivered_after_warmup).sum();
     // 1448 of 1538 B at 1 Gbit/s for three quarters of the time.
     delivered * 1538 * 1000 / (1448 * (125_000 * ms * 3 / 4))
 }
 
-/// Ten flows whose windows are one or two segments: each window of one waits for the receiver's timer.
+/// Runs ten flows with windows of one or two segments: each window of one waits for the delayed-ACK
+/// timer.
 fn narrow(scheme: &str) -> Outcome {
     outcome_of(&narrow_config(scheme))
 }
@@ -81,10 +83,10 @@ fn narrow_config(scheme: &str) -> Config {
     c
 }
 
-/// TDCTCP fig. 4, fig. 9, fig. 13: with the timer that adapts and alpha that is forgotten no flow is
-/// left behind, at the price of a queue that is a little longer.
+/// TDCTCP fig. 4, fig. 9, fig. 13: with the adaptive timer and the reset of alpha no flow starves,
+/// at the cost of a slightly longer queue.
 #[test]
-fn tdctcp_waits_less_for_timers_and_is_fair_where_dctcp_is_not() {
+fn tdctcp_waits_less_for_timers_and_is_fairer_than_dctcp() {
     let (d, t) = (narrow("dctcp"), narrow("tdctcp"));
     assert!(fairness(&t) > 980, "{}", fairness(&t));
     assert!(fairness(&d) < 900, "{}", fairness(&d));
@@ -98,7 +100,7 @@ fn tdctcp_waits_less_for_timers_and_is_fair_where_dctcp_is_not() {
     assert!(goodput(&t, 1000) > 990 && goodput(&d, 1000) > 990);
 }
 
-/// The rule that takes an ACK for released by the receiver's timer, against the truth.
+/// Compares the rule that detects ACKs of the delayed-ACK timer with the truth.
 #[test]
 fn the_rule_finds_delayed_ack_timeouts_of_long_flows() {
     let o = narrow("tdctcp");
@@ -106,22 +108,22 @@ fn the_rule_finds_delayed_ack_timeouts_of_long_flows() {
     let (found, missed) = (sum(|f| f.delack_detected), sum(|f| f.delack_missed));
     assert!(found > 500, "{found} found");
     assert_eq!((missed, sum(|f| f.delack_false_positives)), (0, 0), "{found} found");
-    // An ACK may be on its way when the run ends.
+    // An ACK may be in flight when the run ends.
     assert!(sum(|f| f.delack_timeouts).abs_diff(found + missed) <= 10);
-    // A rule that is never wrong here does as the truth would.
-    let mut told = narrow_config("tdctcp");
-    set(&mut told, "tdctcp.delack-timeout", "oracle");
-    assert_eq!(outcome_of(&told).digest, o.digest);
+    // A rule that is always right behaves like the oracle.
+    let mut oracle = narrow_config("tdctcp");
+    set(&mut oracle, "tdctcp.delack-timeout", "oracle");
+    assert_eq!(outcome_of(&oracle).digest, o.digest);
     let dctcp = narrow("dctcp");
     assert!(dctcp.flows.iter().any(|f| f.delack_timeouts > 0));
     assert!(
         dctcp.flows.iter().all(|f| f.delack_detected + f.delack_missed == 0),
-        "it does not guess"
+        "it does not use the rule"
     );
 }
 
-/// DX fig. 7: each flow of Vegas keeps one to three packets queued; flows that begin behind a queue
-/// take it for part of the path and add more than that.
+/// DX fig. 7: each Vegas flow keeps one to three packets queued. Flows that start behind a queue
+/// take it for part of the path and add more.
 #[test]
 fn vegas_queues_grow_with_each_flow_and_beyond_beta_when_the_base_rtt_is_wrong() {
     let queue = |n: u32| {

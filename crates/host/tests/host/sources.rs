@@ -1,4 +1,4 @@
-//! Applications that do not write everything at once.
+//! Applications that write over time.
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_host::{Outcome, ProbePlan, Setup};
@@ -29,7 +29,7 @@ fn a_pause_follows_each_burst_that_was_acknowledged() {
         ..ProbePlan::default()
     };
     let outcome = outcome(&setup);
-    // A burst takes 0.85 ms on the line, and a few round trips of 0.11 ms in slow start.
+    // A burst takes 0.85 ms on the line, and several RTTs of 0.11 ms in slow start.
     let (least, most) = (Duration::from_us(22_500), Duration::from_us(25_500));
     let took = finished(&outcome);
     assert!((least..most).contains(&took), "{took}");
@@ -60,11 +60,11 @@ fn a_constant_rate_keeps_its_rate_to_the_last_write() {
 }
 
 #[test]
-fn what_tcp_cannot_send_waits_for_it() {
+fn writes_beyond_the_line_rate_wait_for_tcp() {
     let source =
         WritePattern::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_448), poisson: false };
     let took = finished(&outcome(&setup(10_000_000, source)));
-    // Four times the line: the line decides, 1448 B of payload in 1538 B.
+    // Four times the line rate: the line is the limit, 1448 B of payload in 1538 B.
     let line = 10_000_000.0 * 8.0 * 1538.0 / 1448.0 / 1e9;
     assert!((took.as_secs_f64() / line - 1.0).abs() < 0.02, "{took} and {line}");
 }
@@ -85,7 +85,7 @@ fn poisson_writes_have_their_mean_and_depend_on_the_seed() {
 }
 
 #[test]
-fn a_flow_that_is_stopped_sends_what_its_buffer_holds_and_closes() {
+fn a_stopped_flow_sends_its_buffered_data_and_closes() {
     let lasts = Duration::from_ms(20);
     let mut setup = setup(1, WritePattern::BulkFor { duration: lasts });
     setup.flows[0].size = None;
@@ -97,6 +97,6 @@ fn a_flow_that_is_stopped_sends_what_its_buffer_holds_and_closes() {
     let until_then = 2_360_000;
     let (least, most) = (until_then, until_then + buffer);
     assert!((least..=most).contains(&flow.delivered), "{} of {most} B", flow.delivered);
-    // Nothing is left to do for the 80 ms after it but to leave TIME-WAIT.
+    // In the 80 ms after it only TIME-WAIT remains.
     assert!(outcome.counts.segments < 2 * most / 1_448, "{}", outcome.counts.segments);
 }

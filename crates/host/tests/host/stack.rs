@@ -1,4 +1,4 @@
-//! The delay of the stack, and host profiles, in whole transfers.
+//! Stack delay and host profiles in whole transfers.
 
 use crate::common::{config, crossing, flow, on_line, outcome, port, query_client, star_setup};
 use lowtide_host::{
@@ -19,7 +19,7 @@ fn with_stack(send: StackDelay, receive: StackDelay) -> Setup {
 }
 
 #[test]
-fn a_constant_delay_adds_itself_each_way_to_the_picosecond() {
+fn a_constant_delay_is_exact_in_each_direction() {
     let mut setup = with_stack(delay(7, StackJitter::None), delay(11, StackJitter::None));
     setup.flows = vec![flow(&setup, 0, 14_480, Duration::ZERO)];
     let stack = Duration::from_us(18);
@@ -28,7 +28,7 @@ fn a_constant_delay_adds_itself_each_way_to_the_picosecond() {
     let row = &outcome(&setup).flows[0];
     assert_eq!(row.established, Some(Instant::ZERO + syn * 2));
     assert_eq!(row.delivered_at, Some(Instant::ZERO + syn * 2 + train));
-    // Before burst control: the bucket sees the packets when they have come through the stack.
+    // Before burst control: packets enter the bucket after the stack.
     setup.hosts[0].nic.bucket = Some(lowtide_host::BucketSpec {
         rate: Rate::from_gbps(1),
         burst: Bytes::new(1_538),
@@ -48,15 +48,15 @@ fn jitter_keeps_the_order_and_follows_the_seed() {
         outcome(&setup)
     };
     let first = run(1);
-    // What overtakes would be repaired: nothing did.
+    // Reordering would cause retransmissions: there were none.
     assert_eq!((first.flows[0].retx_bytes, first.counts.rejected), (0, 0));
     assert_eq!(first.flows[0].delivered, 2_000_000);
     assert_eq!(first, run(1));
     assert_ne!(first.digest, run(2).digest);
 }
 
-/// Two flows over 10 Gbit/s as `profile` sends them: throughput of the line, and the length that one of a
-/// hundred packets finds in its sender's own port, which is a burst.
+/// Runs two flows over 10 Gbit/s with `profile`. Returns the utilisation, and the 99th percentile
+/// of the queue that packets find in the sender's own port, i.e. the burst size.
 fn long(profile: &str) -> (f64, u32, Outcome) {
     let mut setup = star_setup(2, &config("dctcp"), port(600, 65));
     for link in &mut setup.network.links {
@@ -98,7 +98,7 @@ fn hosts_of_2010_send_bursts_of_thirty_packets_and_ideal_ones_do_not() {
         "{ideal_rate} {rate} {linux_rate}"
     );
     let (_, _, plain) = long("ideal");
-    assert!(linux.counts.segments * 10 < plain.counts.segments * 9, "GRO makes fewer of them");
+    assert!(linux.counts.segments * 10 < plain.counts.segments * 9, "GRO merges segments");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! One run on several threads: the same outcome, whatever the number of threads.
+//! One run on several threads: the outcome does not depend on the number of threads.
 
 use lowtide_host::{
     Disturbance, EndCondition, EndReason, HostSetup, Outcome, ProbePlan, Setup, ThreadUsage,
@@ -19,16 +19,17 @@ use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 use crate::common::{config, disturbance, flow, outcome, port, star_setup};
 
-/// The run on exactly so many threads, where the network can be cut so.
+/// Runs on exactly this many threads, if the network can be partitioned so.
 fn on(setup: &Setup, threads: usize) -> (Outcome, ThreadUsage) {
     let threads = Threads { max: threads, force: true };
     let (mut outcome, used) = run_on(setup, threads, &mut |_| false).expect("a run that can start");
-    // What waits for another part does so elsewhere.
+    // Packets for another shard wait elsewhere.
     outcome.counts.port_bytes = 0;
     (outcome, used)
 }
 
-/// The outcome is that of `whole` on all these numbers of threads; how many were really used.
+/// Checks that the outcome equals `whole` on all these numbers of threads. Returns the threads
+/// used.
 fn same(setup: &Setup, whole: &Outcome, threads: &[usize], what: &str) -> Vec<ThreadUsage> {
     let mut whole = whole.clone();
     whole.counts.port_bytes = 0;
@@ -70,7 +71,7 @@ fn any_port(rng: &mut Rng) -> PortSpec {
     }
 }
 
-/// A ring of switches with chords, hosts here and there.
+/// Returns a ring of switches with chords and random hosts.
 fn any_graph(rng: &mut Rng) -> Blueprint {
     let n = 3 + rng.below(6);
     let switches: Vec<String> = (0..n).map(|i| format!("s{i}")).collect();
@@ -209,7 +210,7 @@ fn any_setup(seed: u64) -> Setup {
         Flow { group: 0, src, dst, size, start, write_pattern: source }
     };
     let flows = (0..4 + rng.below(20)).map(|_| any_flow(&mut rng)).collect();
-    let askers = (0..rng.below(3)).map(|_| any_query_client(&mut rng, hosts)).collect();
+    let query_clients = (0..rng.below(3)).map(|_| any_query_client(&mut rng, hosts)).collect();
     let mut host = HostSetup { config: config.clone(), ..HostSetup::default() };
     if rng.below(4) == 0 {
         host.nic.moderation = Duration::from_us(10);
@@ -228,7 +229,7 @@ fn any_setup(seed: u64) -> Setup {
         hosts: network.hosts.iter().map(|_| host.clone()).collect(),
         network,
         flows,
-        query_clients: askers,
+        query_clients,
         disturbance: if rng.below(4) == 0 { Disturbance::default() } else { disturbance() },
         probes,
         ..star_setup(1, &config, port(10, 10))
@@ -237,20 +238,23 @@ fn any_setup(seed: u64) -> Setup {
 
 #[test]
 fn any_run_is_the_same_on_any_number_of_threads() {
-    let (mut cut, mut done, mut merged) = (0, 0, 0);
+    let (mut partitioned, mut done, mut merged) = (0, 0, 0);
     for seed in 0..10 {
         let setup = any_setup(seed);
         let whole = outcome(&setup);
         let threads: &[usize] = if seed % 5 == 0 { &[1, 2, 3, 4, 8] } else { &[2, 3] };
         let used = same(&setup, &whole, threads, &format!("seed {seed}"));
-        cut += usize::from(used.iter().any(|u| u.threads > 2));
+        partitioned += usize::from(used.iter().any(|u| u.threads > 2));
         done += usize::from(whole.reason == EndReason::Done);
         merged += usize::from(used.iter().all(|u| u.windows.0 > 0 && u.windows.1 > 0));
     }
-    assert!(cut > 5 && done > 1 && merged > 2, "{cut} cut, {done} done, {merged} merged");
+    assert!(
+        partitioned > 5 && done > 1 && merged > 2,
+        "{partitioned} cut, {done} done, {merged} merged"
+    );
 }
 
-/// Two racks of two hosts under two spines, 1 us per link.
+/// Returns two racks of two hosts under two spines, 1 us per link.
 fn racks(flows: &[(u32, u32, Option<u64>, u64)]) -> Setup {
     let config = config("dctcp");
     let layer =
@@ -277,9 +281,9 @@ fn racks(flows: &[(u32, u32, Option<u64>, u64)]) -> Setup {
 }
 
 #[test]
-fn a_run_ends_with_the_event_that_ends_it() {
-    // One flow across, one within a rack, one that starts last: each is the last one once. What follows
-    // (FIN, ACKs, timers) does not happen on any number of threads.
+fn a_run_ends_with_its_final_event() {
+    // One flow across racks, one within a rack, one that starts last: each finishes last once.
+    // Later events (FIN, ACKs, timers) do not happen on any number of threads.
     for (across, within, late) in [(600_000, 3_000, 1), (3_000, 600_000, 1), (3_000, 3_000, 100)] {
         let flows = [(0, 3, Some(across), 0), (1, 0, Some(within), 5), (2, 1, Some(4_000), late)];
         let setup = racks(&flows);
@@ -288,7 +292,7 @@ fn a_run_ends_with_the_event_that_ends_it() {
         let used = same(&setup, &whole, &[2], "done")[0];
         assert!(used.windows.0 > 10 && used.windows.1 > 3, "{used:?}");
     }
-    // A failed flow is over too: nobody answers, as the only way is cut.
+    // A failed flow is finished too: no answer arrives, since the only path is down.
     let mut setup = racks(&[(0, 3, Some(1_000_000), 0), (1, 0, Some(3_000), 0)]);
     for hosts in &mut setup.hosts {
         hosts.config.retries = 2;
@@ -326,7 +330,7 @@ fn a_run_ends_at_its_time_or_when_nothing_is_left() {
 }
 
 #[test]
-fn one_thread_does_what_several_would_not_do_faster() {
+fn one_thread_is_used_if_several_would_not_be_faster() {
     let fewer = |setup: &Setup| {
         let (_, used) = run_on(setup, Threads::up_to(2), &mut |_| false).unwrap();
         assert_eq!(used.threads, 1);

@@ -1,4 +1,4 @@
-//! Clocks with ticks: what a host sees of round trips, and when its timers fire.
+//! Clocks with ticks: RTT as a host sees it, and the times of its timers.
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_host::{StackDelay, StackJitter, StackSpec};
@@ -6,7 +6,7 @@ use lowtide_tcp::PacingRule;
 use lowtide_units::{Duration, Instant};
 
 #[test]
-fn a_host_that_measures_in_milliseconds_shows_whole_ones() {
+fn a_host_with_millisecond_ticks_reports_whole_milliseconds() {
     let run = |tick: Duration, k: u64| {
         let mut config = config("dctcp");
         config.rtt_granularity = tick;
@@ -19,10 +19,10 @@ fn a_host_that_measures_in_milliseconds_shows_whole_ones() {
     let (exact, shown) = run(Duration::ZERO, 20);
     assert_eq!(exact, shown, "no tick, nothing to round");
     assert!((Duration::from_us(100)..Duration::from_us(700)).contains(&exact), "{exact}");
-    // A round trip below a tick counts as one: the least that such a host can express.
+    // An RTT below a tick counts as one tick, the minimum of such a host.
     let ms = Duration::from_ms(1);
     assert_eq!(run(ms, 20), (ms, ms));
-    // 300 packets of 12.3 us, 3.7 ms: the estimate keeps fractions, what is shown does not.
+    // 300 packets of 12.3 us, 3.7 ms: the estimate keeps fractions, the reported value does not.
     let (exact, _) = run(Duration::ZERO, 300);
     let (kept, shown) = run(ms, 300);
     assert!(exact > ms * 2, "{exact}");
@@ -30,8 +30,8 @@ fn a_host_that_measures_in_milliseconds_shows_whole_ones() {
     assert_eq!(shown, ms * (kept.as_ps() / ms.as_ps()));
 }
 
-/// When the last of three clients that open at once is connected: its SYN finds no room and is sent again
-/// when the timer fires.
+/// Returns the time when the last of three simultaneous clients is connected: its SYN is dropped
+/// and retransmitted by the timer.
 fn last_connected(tick: Duration, seed: u64) -> Instant {
     let mut setup = star_setup(3, &config("dctcp"), port(1, 500));
     setup.seed = seed;
@@ -43,7 +43,7 @@ fn last_connected(tick: Duration, seed: u64) -> Instant {
 }
 
 #[test]
-fn a_timer_fires_within_a_tick_of_its_deadline_at_a_phase_that_the_seed_draws() {
+fn a_timer_fires_within_a_tick_of_its_deadline_at_a_random_phase() {
     let tick = Duration::from_ms(10);
     let exact = last_connected(Duration::ZERO, 1);
     assert!(exact > Instant::ZERO + Duration::from_secs(1));
@@ -57,12 +57,12 @@ fn a_timer_fires_within_a_tick_of_its_deadline_at_a_phase_that_the_seed_draws() 
 }
 
 #[test]
-fn pacing_waits_for_no_tick() {
+fn pacing_does_not_wait_for_ticks() {
     let run = |pacing, tick: Duration| {
         let mut config = config("dctcp");
         (config.pacing, config.delack_segments) = (pacing, 1);
         let mut setup = star_setup(1, &config, port(1_000, 500));
-        // A round trip of 20 ms, which the line is much faster than.
+        // An RTT of 20 ms, in which the line could send much more.
         let slow = StackDelay { constant: Duration::from_ms(5), jitter: StackJitter::None };
         for host in &mut setup.hosts {
             host.clock.timer_tick = tick;
@@ -72,6 +72,6 @@ fn pacing_waits_for_no_tick() {
         outcome(&setup).flows[0].delivered_at
     };
     let paced = run(PacingRule::Window, Duration::ZERO);
-    assert_ne!(paced, run(PacingRule::Off, Duration::ZERO), "it does something here");
+    assert_ne!(paced, run(PacingRule::Off, Duration::ZERO), "pacing has an effect here");
     assert_eq!(paced, run(PacingRule::Window, Duration::from_ms(10)));
 }

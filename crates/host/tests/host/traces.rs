@@ -1,4 +1,4 @@
-//! Traces of flows: they touch nothing, and what they say fits together.
+//! Traces of flows: they change nothing and are consistent.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use lowtide_net::HopOutcome;
 use lowtide_units::Duration;
 use lowtide_wire::{Ecn, Flags};
 
-/// Three flows on a port with room for `buffer` packets that marks above five.
+/// Returns three flows on a port with room for `buffer` packets that marks above five.
 fn crowded(scheme: &str, buffer: u64) -> Setup {
     let mut setup = star_setup(3, &config(scheme), port(buffer, 5));
     setup.flows = (0..3).map(|i| flow(&setup, i, 400_000, Duration::ZERO)).collect();
@@ -42,7 +42,7 @@ fn a_trace_does_not_perturb_the_run() {
         assert_eq!((plain.digest, &plain.flows), (with.digest, &with.flows), "{scheme}");
         assert_eq!((plain.queues, plain.counts), (with.queues, with.counts), "{scheme}");
         let ids: Vec<u32> = with.trace.unwrap().flows.iter().map(|f| f.id).collect();
-        assert_eq!(ids, [0, 2], "those that there are, once");
+        assert_eq!(ids, [0, 2], "existing flows, once each");
     }
 }
 
@@ -59,26 +59,26 @@ fn every_packet_is_followed_from_end_to_end() {
     let mut dropped = 0;
     let end = trace.segments.last().unwrap().at;
     for (number, row) in &sent {
-        let way: Vec<_> = trace.hop_records.iter().filter(|p| p.packet == *number).collect();
-        assert_eq!(way[0].at, row.at, "its own port takes it at once");
-        assert!(way.iter().all(|p| p.at <= p.start && p.start <= p.departure));
-        assert!(way.windows(2).all(|w| w[0].departure <= w[1].at));
-        let lost = way.last().unwrap().decision == HopOutcome::DroppedByBuffer;
+        let path: Vec<_> = trace.hop_records.iter().filter(|p| p.packet == *number).collect();
+        assert_eq!(path[0].at, row.at, "its own port takes it at once");
+        assert!(path.iter().all(|p| p.at <= p.start && p.start <= p.departure));
+        assert!(path.windows(2).all(|w| w[0].departure <= w[1].at));
+        let lost = path.last().unwrap().decision == HopOutcome::DroppedByBuffer;
         dropped += u32::from(lost);
         match arrived.get(number) {
             Some(end) => {
-                assert!(!lost && way.len() == 2 && way[1].departure < end.at);
+                assert!(!lost && path.len() == 2 && path[1].departure < end.at);
                 assert_eq!((end.stream, end.acked), (row.stream, row.acked));
             }
-            // The run ends when the last byte is delivered; its ACK is under way then.
+            // The run ends when the last byte is delivered; its ACK is in flight then.
             None => assert!(lost || row.at + Duration::from_us(200) > end, "{number} vanished"),
         }
     }
-    assert!(dropped > 0, "the port was meant to be too small");
+    assert!(dropped > 0, "the port must be too small");
     assert!(arrived.keys().all(|n| sent.contains_key(n)));
     let again: Vec<_> = sent.values().filter(|r| r.retransmission).collect();
     assert!(!again.is_empty());
-    // What a segment caused came at that moment.
+    // A segment caused by another was sent at the arrival of that one.
     for row in sent.values().filter(|r| r.trigger == Trigger::Segment) {
         assert_eq!(arrived[&row.cause].at, row.at);
     }

@@ -5,7 +5,7 @@ use lowtide_host::{Disturbance, EndReason, FlowStatus, ProbePlan, RunError, run}
 use lowtide_units::{Duration, Instant};
 
 #[test]
-fn a_one_segment_transfer_takes_exactly_what_the_links_take() {
+fn a_one_segment_transfer_takes_exactly_the_delay_of_its_links() {
     let mut setup = star_setup(1, &config("sack"), port(100, 50));
     setup.flows = vec![flow(&setup, 0, 1000, Duration::ZERO)];
     let result = outcome(&setup);
@@ -35,7 +35,7 @@ fn a_long_flow_fills_the_link_to_its_payload_rate() {
 }
 
 #[test]
-fn a_shallow_buffer_loses_and_repairs() {
+fn losses_in_a_shallow_buffer_are_repaired() {
     for scheme in ["sack", "ecn", "dctcp"] {
         let mut setup = star_setup(4, &config(scheme), port(30, 1000));
         setup.flows = (0..4).map(|i| flow(&setup, i, 3_000_000, Duration::ZERO)).collect();
@@ -80,7 +80,7 @@ fn the_same_seed_gives_the_same_run_and_another_does_not() {
     assert_ne!(first.flows, other.flows);
 }
 
-/// Debug and release builds must agree, and so must every machine: this value was computed once.
+/// Debug and release builds must agree on all machines; the expected value is a constant.
 #[test]
 fn the_digest_is_the_same_everywhere() {
     assert_eq!(

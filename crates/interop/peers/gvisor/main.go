@@ -1,4 +1,5 @@
-// The peer program of gVisor's netstack: one connection over a TUN interface, as crates/interop/src/script.rs says.
+// Peer program for gVisor's netstack: one connection over a TUN interface, as
+// crates/interop/src/script.rs specifies.
 package main
 
 import (
@@ -33,7 +34,7 @@ const (
 	backlog = 16
 )
 
-// script is one end of one connection.
+// script describes one end of one connection.
 type script struct {
 	connect     bool
 	tun         string
@@ -51,8 +52,8 @@ type script struct {
 	localPortIn uint16
 }
 
-// account is the report of this end.
-type account struct {
+// report is the result of this end.
+type report struct {
 	Sent     uint64 `json:"sent"`
 	Received uint64 `json:"received"`
 	Checksum string `json:"checksum"`
@@ -115,7 +116,7 @@ func makeStack(s script, fd int) (*stack.Stack, error) {
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol},
 		HandleLocal:        true,
 	})
-	// As runsc sets them for its containers.
+	// Settings of runsc for its containers.
 	sack := tcpip.TCPSACKEnabled(true)
 	moderate := tcpip.TCPModerateReceiveBufferOption(s.window == 0)
 	options := []tcpip.SettableTransportProtocolOption{&sack, &moderate}
@@ -148,7 +149,7 @@ func makeStack(s script, fd int) (*stack.Stack, error) {
 	return host, nil
 }
 
-// open returns the connection, with its endpoint for an abort.
+// open returns the connection, and its endpoint for an abort.
 func open(s script, host *stack.Stack) (*gonet.TCPConn, tcpip.Endpoint, error) {
 	var queue waiter.Queue
 	ep, err := host.NewEndpoint(tcp.ProtocolNumber, s.network, &queue)
@@ -186,7 +187,7 @@ func open(s script, host *stack.Stack) (*gonet.TCPConn, tcpip.Endpoint, error) {
 	if err := ep.Listen(backlog); err != nil {
 		return nil, nil, errors.New(err.String())
 	}
-	say("ready")
+	sendLine("ready")
 	for {
 		accepted, acceptedQueue, err := ep.Accept(nil)
 		if err == nil {
@@ -203,7 +204,7 @@ func open(s script, host *stack.Stack) (*gonet.TCPConn, tcpip.Endpoint, error) {
 	}
 }
 
-func word(err error) string {
+func closeStatus(err error) string {
 	var timeout net.Error
 	text := err.Error()
 	switch {
@@ -257,13 +258,13 @@ func receive(s script, conn *gonet.TCPConn, ep tcpip.Endpoint) (uint64, uint64, 
 	}
 }
 
-func perform(s script, host *stack.Stack) account {
+func perform(s script, host *stack.Stack) report {
 	conn, ep, err := open(s, host)
 	if err != nil {
-		return account{Checksum: fmt.Sprintf("%016x", newChecksum().value()), Ended: word(err)}
+		return report{Checksum: fmt.Sprintf("%016x", newChecksum().value()), Ended: closeStatus(err)}
 	}
 	if err := conn.SetDeadline(time.Now().Add(s.limit)); err != nil {
-		return account{Ended: word(err)}
+		return report{Ended: closeStatus(err)}
 	}
 	type result struct {
 		sent uint64
@@ -286,15 +287,15 @@ func perform(s script, host *stack.Stack) account {
 		ended = "aborted"
 	}
 	for _, failure := range []error{out.err, err} {
-		// Of the two directions one may have taken the reset.
+		// One of the two directions may have consumed the reset.
 		if failure != nil && ended != "reset" {
-			ended = word(failure)
+			ended = closeStatus(failure)
 		}
 	}
-	return account{out.sent, received, fmt.Sprintf("%016x", sum), ended}
+	return report{out.sent, received, fmt.Sprintf("%016x", sum), ended}
 }
 
-func say(line string) { fmt.Println(line) }
+func sendLine(line string) { fmt.Println(line) }
 
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "error:", err)
@@ -310,10 +311,10 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	say("tun")
+	sendLine("tun")
 	input := bufio.NewReader(os.Stdin)
 	if line, _ := input.ReadString('\n'); strings.TrimSpace(line) != "go" {
-		fail(errors.New("the runner did not say `go`"))
+		fail(errors.New("the runner did not send `go`"))
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, input)
@@ -327,7 +328,7 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	say(string(text))
-	// The stack goes on until standard input ends.
+	sendLine(string(text))
+	// The stack keeps running until standard input ends.
 	select {}
 }

@@ -1,9 +1,9 @@
 package main
 
-// period is the length of the block of bytes that repeats.
+// period is the length of the repeating block, in bytes.
 const period = 1_048_573
 
-// pattern is the endless stream of bytes of a seed, as `crates/interop/src/pattern.rs` has it.
+// pattern is the endless byte stream of a seed, as in `crates/interop/src/pattern.rs`.
 type pattern []byte
 
 func newPattern(seed uint64) pattern {

@@ -1,7 +1,9 @@
-/* The peer program of lwIP: one connection over a TUN interface, as crates/interop/src/script.rs says.
+/* Peer program for lwIP: one connection over a TUN interface, as crates/interop/src/script.rs
+ * specifies.
  *
- * It uses lwIP's callbacks (raw API), which run on lwIP's own thread. A second thread reads the interface. A receiver
- * that shall keep its window small does so as lwIP's applications do: it takes data and does not call tcp_recved. */
+ * It uses lwIP's callbacks (raw API), which run on lwIP's thread. A second thread reads the
+ * interface. To keep its window small, a receiver accepts data without calling tcp_recved, as
+ * lwIP's applications do. */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,7 +49,7 @@ static struct {
     struct tcp_pcb *pcb;
     uint8_t *pattern;
     uint64_t sent, received, sum;
-    /* Bytes that were taken and are still counted against the window: for now, and for ever. */
+    /* Accepted bytes that still count against the window: until the pause ends, and permanently. */
     uint32_t paused, held;
     bool is_open, is_paused, fin_sent, fin_seen, done;
 } host = {.sum = FNV_START};
@@ -58,7 +60,7 @@ static void fail(const char *what)
     exit(2);
 }
 
-static void say(const char *line)
+static void send_line(const char *line)
 {
     puts(line);
     fflush(stdout);
@@ -85,7 +87,7 @@ static void make_pattern(void)
     }
 }
 
-/* Reports once; the stack goes on. */
+/* Reports once; the stack keeps running. */
 static void report(const char *ended)
 {
     if (host.done)
@@ -116,7 +118,7 @@ static void send_more(void)
             most = tcp_sndbuf(pcb);
         if (most > 0x4000)
             most = 0x4000;
-        /* A later ACK or the poll goes on. */
+        /* A later ACK or the poll timer continues. */
         if (most == 0 || tcp_write(pcb, host.pattern + start, (u16_t)most, TCP_WRITE_FLAG_COPY) != ERR_OK)
             break;
         host.sent += most;
@@ -134,7 +136,7 @@ static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
     return ERR_OK;
 }
 
-static void give_credit(uint32_t bytes)
+static void advance_window(uint32_t bytes)
 {
     while (bytes > 0 && host.pcb != NULL) {
         u16_t now = bytes > 0xffff ? 0xffff : (u16_t)bytes;
@@ -182,14 +184,14 @@ static err_t on_data(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
     if (host.is_paused)
         host.paused += credit;
     else
-        give_credit(credit);
+        advance_window(credit);
     return ERR_OK;
 }
 
 static void on_error(void *arg, err_t err)
 {
     (void)arg;
-    /* The connection block is gone. */
+    /* lwIP has freed the pcb. */
     host.pcb = NULL;
     switch (err) {
     case ERR_RST:
@@ -223,10 +225,10 @@ static void on_pause_over(void *arg)
     uint32_t credit = host.paused;
     host.is_paused = false;
     host.paused = 0;
-    give_credit(credit);
+    advance_window(credit);
 }
 
-static void use(struct tcp_pcb *pcb)
+static void attach_callbacks(struct tcp_pcb *pcb)
 {
     host.pcb = pcb;
     tcp_recv(pcb, on_data);
@@ -257,7 +259,7 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     (void)arg;
     if (err != ERR_OK || pcb == NULL)
         return ERR_VAL;
-    use(pcb);
+    attach_callbacks(pcb);
     begin();
     return ERR_OK;
 }
@@ -268,8 +270,8 @@ static void on_limit(void *arg)
     report("timeout");
 }
 
-/* One packet to the interface. What it does not take is lost. */
-static err_t put(struct netif *netif, struct pbuf *p)
+/* Writes one packet to the interface. A failed write drops it. */
+static err_t tun_output(struct netif *netif, struct pbuf *p)
 {
     (void)netif;
     uint8_t packet[PACKET];
@@ -279,16 +281,16 @@ static err_t put(struct netif *netif, struct pbuf *p)
     return ERR_OK;
 }
 
-static err_t put_v4(struct netif *netif, struct pbuf *p, const ip4_addr_t *to)
+static err_t tun_output_v4(struct netif *netif, struct pbuf *p, const ip4_addr_t *to)
 {
     (void)to;
-    return put(netif, p);
+    return tun_output(netif, p);
 }
 
-static err_t put_v6(struct netif *netif, struct pbuf *p, const ip6_addr_t *to)
+static err_t tun_output_v6(struct netif *netif, struct pbuf *p, const ip6_addr_t *to)
 {
     (void)to;
-    return put(netif, p);
+    return tun_output(netif, p);
 }
 
 static err_t prepare(struct netif *netif)
@@ -296,8 +298,8 @@ static err_t prepare(struct netif *netif)
     netif->name[0] = 't';
     netif->name[1] = 'n';
     netif->mtu = PACKET;
-    netif->output = put_v4;
-    netif->output_ip6 = put_v6;
+    netif->output = tun_output_v4;
+    netif->output_ip6 = tun_output_v6;
     return ERR_OK;
 }
 
@@ -325,7 +327,7 @@ static void start(void *arg)
     if (pcb == NULL)
         fail("tcp_new");
     if (script.connect) {
-        use(pcb);
+        attach_callbacks(pcb);
         if (tcp_bind(pcb, &script.local, 0) != ERR_OK ||
             tcp_connect(pcb, &script.remote, script.remote_port, on_connected) != ERR_OK)
             fail("tcp_connect");
@@ -337,7 +339,7 @@ static void start(void *arg)
     if (pcb == NULL)
         fail("tcp_listen");
     tcp_accept(pcb, on_accept);
-    say("ready");
+    send_line("ready");
 }
 
 static void *read_packets(void *arg)
@@ -348,7 +350,7 @@ static void *read_packets(void *arg)
         ssize_t len = read(host.fd, packet, sizeof packet);
         if (len <= 0)
             fail("read the interface");
-        /* Not PBUF_POOL: in Debian's 2.1.3 such a buffer says that it has 1500 bytes and has 616. */
+        /* Not PBUF_POOL: in Debian's 2.1.3 its buffers claim 1500 bytes but have 616. */
         struct pbuf *p = pbuf_alloc(PBUF_RAW, (u16_t)len, PBUF_RAM);
         if (p == NULL)
             continue;
@@ -410,7 +412,7 @@ int main(int count, char **args)
 {
     read_script(count, args);
     make_pattern();
-    /* Initial sequence numbers and ports follow from it. */
+    /* Seed of initial sequence numbers and ports. */
     srand((unsigned)script.seed);
     host.fd = open("/dev/net/tun", O_RDWR);
     if (host.fd < 0)
@@ -419,11 +421,11 @@ int main(int count, char **args)
     strncpy(request.ifr_name, script.tun ? script.tun : "", IFNAMSIZ - 1);
     if (ioctl(host.fd, TUNSETIFF, &request) < 0)
         fail("TUNSETIFF");
-    say("tun");
+    send_line("tun");
     char line[16];
     if (fgets(line, sizeof line, stdin) == NULL || strcmp(line, "go\n") != 0) {
         errno = EPIPE;
-        fail("the runner did not say `go`");
+        fail("the runner did not send `go`");
     }
     tcpip_init(NULL, NULL);
     if (tcpip_callback(start, NULL) != ERR_OK)

@@ -1,6 +1,6 @@
-//! The kernel's TCP by its sockets.
+//! The kernel's TCP, through sockets.
 //!
-//! The runner has made the interface: `tun` is only said for the protocol's sake.
+//! The runner has created the interface: the `tun` line only follows the protocol.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use super::{report, send_line, wait_for_go};
 use crate::exchange::{error_name, perform, set_timeouts};
 use crate::script::{EndpointReport, EndpointScript, OpenMode};
 
-/// Performs `script` and waits to be ended.
+/// Executes `script` and waits to be terminated.
 ///
 /// # Errors
 /// The runner is gone.
@@ -23,7 +23,7 @@ pub fn main(script: &EndpointScript) -> io::Result<()> {
         Ok(stream) => (perform(&stream, script), Some(stream)),
         Err(error) => (EndpointReport::failed(error_name(&error)), None),
     };
-    // Closing sends the RST of an abort, and nothing where both FINs have gone.
+    // Closing sends the RST of an abort; after both FINs it sends nothing.
     drop(stream);
     report(&account);
     loop {
@@ -35,7 +35,7 @@ fn open(script: &EndpointScript) -> io::Result<TcpStream> {
     let at = if script.open == OpenMode::Connect { script.remote } else { script.local };
     let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
     if script.window > 0 {
-        // The kernel doubles it for its own overhead.
+        // The kernel doubles it for its overhead.
         socket.set_recv_buffer_size(script.window as usize)?;
     }
     let limit_all = Duration::from_secs(script.limit_s.max(1));

@@ -1,4 +1,4 @@
-//! The peer programs in Rust. Those in Go and C are in `peers/`.
+//! Peer programs in Rust. Those in Go and C are in `peers/`.
 
 pub mod kernel;
 pub mod smoltcp;
@@ -7,23 +7,23 @@ use std::io::{self, BufRead, Write};
 
 use crate::script::EndpointReport;
 
-/// Says `line` to the runner.
+/// Sends `line` to the runner.
 pub(crate) fn send_line(line: &str) {
     let mut out = io::stdout().lock();
-    // A runner that is gone ends this program by its standard input.
+    // If the runner is gone, standard input ends this program.
     let _ = writeln!(out, "{line}");
     let _ = out.flush();
 }
 
-/// Waits for `go`. From then on a thread waits for the end of standard input and ends the process.
+/// Waits for `go`, then starts a thread that ends the process when standard input ends.
 ///
 /// # Errors
-/// The runner is gone, or there is no thread.
+/// The runner is gone, or the thread cannot be started.
 pub(crate) fn wait_for_go() -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     if line.trim() != "go" {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the runner did not say `go`"));
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the runner did not send `go`"));
     }
     let watch = || {
         let mut rest = String::new();
@@ -36,7 +36,7 @@ pub(crate) fn wait_for_go() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the report and leaves the stack running until the runner ends standard input.
+/// Writes the report and keeps the stack running until the runner closes standard input.
 pub(crate) fn report(account: &EndpointReport) {
     send_line(&serde_json::to_string(account).unwrap_or_default());
 }

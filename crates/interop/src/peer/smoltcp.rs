@@ -15,11 +15,11 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 use super::{report, send_line, wait_for_go};
 use crate::script::{Checksum, EndpointReport, EndpointScript, OpenMode};
 
-/// Buffers of the socket, bytes: what its examples for bulk data use.
+/// Socket buffer sizes, bytes: as in smoltcp's examples for bulk data.
 const BUFFER: usize = 64 << 10;
-/// The port of a client.
+/// Port of a client.
 const CLIENT_PORT: u16 = 49_152;
-/// The longest sleep, so that a pause and the time limit are kept.
+/// Maximum sleep, so that a pause and the time limit are met.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 struct Host {
@@ -30,10 +30,10 @@ struct Host {
     handle: SocketHandle,
 }
 
-/// Performs `script` and keeps the stack running until it is ended.
+/// Executes `script` and keeps the stack running until it is terminated.
 ///
 /// # Errors
-/// No TUN interface, or the runner is gone.
+/// There is no TUN interface, or the runner is gone.
 pub fn main(script: &EndpointScript) -> io::Result<()> {
     let device = TunTapInterface::new(&script.tun, Medium::Ip)?;
     send_line("tun");
@@ -57,7 +57,7 @@ impl Host {
         let mut interface = Interface::new(config, &mut device, instant(clock));
         let bits = if script.local.is_ipv4() { 24 } else { 64 };
         interface.update_ip_addrs(|all| {
-            // The list has room for at least one.
+            // The list has room for at least one entry.
             let _ = all.push(IpCidr::new(address(script.local.ip()), bits));
         });
         let window = if script.window > 0 { script.window as usize } else { BUFFER };
@@ -73,12 +73,12 @@ impl Host {
         self.sockets.get_mut(self.handle)
     }
 
-    /// Moves packets and timers, then sleeps until there is something to do.
+    /// Processes packets and timers, then sleeps until the next event.
     fn poll(&mut self) {
         let now = instant(self.clock);
         self.interface.poll(now, &mut self.device, &mut self.sockets);
         let due = self.interface.poll_delay(now, &self.sockets).unwrap_or(LONGEST_SLEEP);
-        // A failed wait shows when the device is read.
+        // A failed wait is detected when the device is read.
         let _ = wait(self.device.as_raw_fd(), Some(due.min(LONGEST_SLEEP)));
     }
 
@@ -122,7 +122,7 @@ impl Host {
             self.poll();
             let (now, late) = (instant(self.clock), self.is_late(script));
             let socket = self.sockets.get_mut::<Socket<'_>>(self.handle);
-            // A socket that is closed tells at once whether FIN or RST came.
+            // A closed socket reports at once whether FIN or RST arrived.
             let closed = socket.state() == State::Closed;
             let mut dead = false;
             while (closed || now >= start + pause) && !fin_seen && !dead {
@@ -142,7 +142,7 @@ impl Host {
             }
             if script.reset_at > 0 && received >= script.reset_at {
                 socket.abort();
-                // The RST goes out with the next turn.
+                // The next poll sends the RST.
                 break "aborted";
             }
             while sent < script.send && (fin_seen || !script.after_fin) && socket.can_send() {

@@ -1,8 +1,9 @@
-//! A few connections with each peer, in namespaces of their own. The whole matrix is a command:
+//! Several connections with each peer, in separate namespaces. The whole matrix is a command:
 //! `cargo run -p lowtide-interop`.
 //!
-//! A peer that this machine lacks is reported as ignored, with the reason. `LOWTIDE_REQUIRE_ROOT=1` makes missing
-//! namespaces or TUN interfaces a failure, `LOWTIDE_REQUIRE_PEERS=1` a missing program or library.
+//! A peer that this machine lacks is reported as ignored, with the reason. `LOWTIDE_REQUIRE_ROOT=1`
+//! makes missing namespaces or TUN interfaces a failure, `LOWTIDE_REQUIRE_PEERS=1` a missing
+//! program or library.
 #![cfg(target_os = "linux")]
 
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for peer in PEERS {
-        // All cases of a peer run at the first that is asked for: User Mode Linux boots once.
+        // The first requested case runs all cases of a peer: User Mode Linux boots once.
         let results = Arc::new(OnceLock::new());
         for case in quick() {
             let results = Arc::clone(&results);
@@ -55,7 +56,7 @@ fn trial(
     }
 }
 
-/// Skips a test, or fails it where the environment requires what is missing.
+/// Skips a test, or fails it if the environment requires the missing dependency.
 fn skip(missing: &MissingDependency) -> Result<Completion, Failed> {
     let variable = if missing.is_privilege { REQUIRE } else { REQUIRE_PEERS };
     if std::env::var(variable).is_ok_and(|value| value == "1") {

@@ -1,8 +1,8 @@
-//! The prediction beside a short simulation.
+//! Compares the prediction with a short simulation.
 //!
-//! Contract: the simulated network is the one of the analysis and of the question: one line, N endless
-//! DCTCP flows, one-step reductions, an ACK for each segment. Hosts send no bursts. Statistics start
-//! after the flows have converged. Queues are those that arriving packets find.
+//! Contract: the simulated network meets the assumptions of the analysis: one link, N endless DCTCP
+//! flows, one-step reductions, one ACK per segment. Hosts send no bursts. Statistics start after
+//! the flows have converged. Queue lengths are those that arriving packets find.
 
 use lowtide_scenario::{RunPlan, Scenario};
 use lowtide_units::Duration;
@@ -16,45 +16,45 @@ use crate::queues::QueueFacts;
 use crate::session::simulate;
 
 const TEMPLATE: &str = include_str!("check.toml");
-/// Bytes of an ACK on the line.
+/// Bytes of an ACK on the wire.
 const ACK_WIRE_BYTES: u64 = 52 + FRAMING_BYTES as u64;
-/// The queue of the line in question.
+/// The bottleneck queue.
 const BOTTLENECK: &str = "switch0->switch1";
-/// Round trips and periods of the sawtooth before statistics start, and over which they run.
+/// RTTs and sawtooth periods of the warm-up, and of the measurement.
 const WARMUP: (f64, f64) = (400.0, 20.0);
 const MEASURED: (f64, f64) = (800.0, 60.0);
-/// Times may differ by this share, or by this many packets, and still count as foretold.
+/// Tolerance of a prediction: this share, or this many packets.
 const TOLERANCE: (f64, f64) = (0.15, 2.0);
-/// The line may be used less by this share.
+/// Tolerance of the utilisation, which may only be lower by this much.
 const UTILISATION_TOLERANCE: f64 = 0.01;
-/// Packets that one check may send in one run; beyond, it takes minutes.
+/// Packets that one run of a check may send; more take minutes.
 const MAX_PACKETS: f64 = 30e6;
 
-/// A simulation beside the prediction.
+/// A simulation compared with the prediction.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SimulationCheck {
     /// Seeds that were run.
     pub seeds: usize,
-    /// How long each run was measured, in milliseconds of its own time.
+    /// Measured interval of each run, in milliseconds of simulated time.
     pub measured_ms: f64,
     /// Every quantity.
     pub rows: Vec<CheckedQuantity>,
     /// Packets dropped, all runs together.
     pub drops: u64,
-    /// Where the two differ, and why where the numbers show it.
+    /// Differences, with their cause if the numbers show it.
     pub remarks: Vec<String>,
 }
 
 /// One quantity.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CheckedQuantity {
-    /// What: `queue_max`, `queue_min`, `amplitude`, `queue_mean` or `utilisation`.
+    /// `queue_max`, `queue_min`, `amplitude`, `queue_mean` or `utilisation`.
     pub quantity: &'static str,
-    /// How it is measured.
+    /// The statistic that is measured.
     pub measured_as: &'static str,
     /// The unit; empty for a share.
     pub unit: &'static str,
-    /// By the analysis; null where that says nothing.
+    /// Value by the analysis; null if it makes no prediction.
     pub predicted: Option<f64>,
     /// Mean over seeds.
     pub measured: Option<f64>,
@@ -67,40 +67,39 @@ pub struct CheckedQuantity {
 /// The scenario of the check.
 ///
 /// # Errors
-/// The round trip is shorter than its own serialisations, or the simulation would be endless.
-pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenario, LabError> {
-    let rate = question.rate;
-    // Several senders meet in the switch at the rate of the line; a single one must be faster than it.
-    let host_rate =
-        if question.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
+/// The RTT is shorter than its own serialization times, or the simulation would take too long.
+pub fn check_scenario(input: &SizingInput, sizing: &Sizing) -> Result<Scenario, LabError> {
+    let rate = input.rate;
+    // Several senders share the switch at link rate; a single one must be faster than the link.
+    let host_rate = if input.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
     let sending =
         |bytes: u64, bps: u64| u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(bps);
     let one_way = |bytes: u64| sending(bytes, host_rate) * 2 + sending(bytes, rate.as_bps());
-    let fixed = one_way(u64::from(question.wire_bytes())) + one_way(ACK_WIRE_BYTES);
-    let rest = u128::from(question.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
+    let fixed = one_way(u64::from(input.wire_bytes())) + one_way(ACK_WIRE_BYTES);
+    let rest = u128::from(input.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
     let delay = rest.and_then(|r| u64::try_from(r / 6).ok()).ok_or_else(|| LabError::InvalidRequest {
         message: format!(
-            "a round trip of {} leaves no time on the wire: three lines serialise a segment and its ACK \
+            "a round trip of {} leaves no time on the wire: three links serialise a segment and its ACK \
              in {:.1} us",
-            question.rtt,
+            input.rtt,
             fixed as f64 / 1e6
         ),
-        help: Some("give a longer --rtt, or --no-check for the analysis alone".to_owned()),
+        help: Some("use a longer --rtt, or --no-check for the analysis alone".to_owned()),
     })?;
-    let period = advice.predicted.map_or(1.0, |p| p.period_rtts);
-    // A standing queue makes round trips longer.
-    let queue = (advice.k_packets as f64 + f64::from(question.flows)) / advice.path_packets;
+    let period = sizing.predicted.map_or(1.0, |p| p.period_rtts);
+    // A steady-state queue makes RTTs longer.
+    let queue = (sizing.k_packets as f64 + f64::from(input.flows)) / sizing.path_packets;
     let rtts = |(least, periods): (f64, f64)| (periods * period).max(least) * (1.0 + queue);
     let (warmup, measured) = (rtts(WARMUP), rtts(MEASURED));
-    let packets = (warmup + measured) * advice.path_packets;
+    let packets = (warmup + measured) * sizing.path_packets;
     if packets > MAX_PACKETS {
         return Err(LabError::InvalidRequest {
             message: format!("the check would send {:.0} million packets a run", packets / 1e6),
-            help: Some("--no-check gives the analysis alone".to_owned()),
+            help: Some("use --no-check for the analysis alone".to_owned()),
         });
     }
     let span = |rtts: f64| {
-        let ps = rtts * question.rtt.as_ps() as f64;
+        let ps = rtts * input.rtt.as_ps() as f64;
         format!("{} ns", (ps / 1e3).ceil() as u64)
     };
     let bps = |bps: u64| format!("{bps} bit/s");
@@ -111,31 +110,31 @@ pub fn check_scenario(question: &SizingInput, advice: &Sizing) -> Result<Scenari
         ("topology.link-delay", format!("{delay} ps")),
         ("topology.bottleneck-rate", bps(rate.as_bps())),
         ("topology.bottleneck-delay", format!("{delay} ps")),
-        ("topology.mtu", format!("{} B", question.mtu.max(9000))),
-        ("switch.mark.k", format!("{} pkt", advice.k_packets)),
-        ("transport.connection.mtu", question.mtu.to_string()),
-        ("transport.sender.dctcp.shift-g", advice.shift_g.to_string()),
-        ("hosts.senders.count", question.flows.to_string()),
-        ("traffic.flows.count", question.flows.to_string()),
+        ("topology.mtu", format!("{} B", input.mtu.max(9000))),
+        ("switch.mark.k", format!("{} pkt", sizing.k_packets)),
+        ("transport.connection.mtu", input.mtu.to_string()),
+        ("transport.sender.dctcp.shift-g", sizing.shift_g.to_string()),
+        ("hosts.senders.count", input.flows.to_string()),
+        ("traffic.flows.count", input.flows.to_string()),
     ];
     let template = Scenario::parse(TEMPLATE, "plan-check.toml")?;
     Ok(keys.iter().try_fold(template, |s, (key, value)| s.with_override(key, value))?)
 }
 
-/// Runs the check and lays it beside the advice.
+/// Runs the check and compares it with the prediction.
 ///
 /// # Errors
 /// A run failed.
 pub fn run_check(
-    question: &SizingInput,
-    advice: &Sizing,
+    input: &SizingInput,
+    sizing: &Sizing,
     plan: &RunPlan,
     jobs: usize,
 ) -> Result<SimulationCheck, LabError> {
     let results = simulate(plan, jobs)?;
     let runs = &results.runs;
-    let rows = rows(advice, runs);
-    let remarks = remarks(question, advice, &rows);
+    let rows = rows(sizing, runs);
+    let remarks = remarks(input, sizing, &rows);
     let drops = bottlenecks(runs).flatten().map(|q| q.drops).sum();
     let warmup = Duration::as_ps(plan_warmup(plan)) as f64 / 1e9;
     let measured_ms = runs.first().map_or(0.0, |r| r.ended_ms - warmup);
@@ -147,16 +146,16 @@ fn plan_warmup(plan: &RunPlan) -> Duration {
     run.map_or(Duration::ZERO, |s| s.warmup)
 }
 
-/// The queue in question in every run.
+/// The bottleneck queue of every run.
 fn bottlenecks(runs: &[RunFacts]) -> impl Iterator<Item = Option<&QueueFacts>> {
     runs.iter().map(|r| r.queue(BOTTLENECK))
 }
 
-/// How a quantity is read off a queue.
+/// Reads a quantity from a queue.
 type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
 
-fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
-    let p = advice.predicted.as_ref();
+fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
+    let p = sizing.predicted.as_ref();
     let number = |v: Option<u32>| v.map(f64::from);
     let row =
         |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
@@ -185,14 +184,14 @@ fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
     vec![
         row(
             "queue_max",
-            "99 % of what packets find",
+            "99th percentile on packet arrival",
             "packets",
             p.map(|p| p.queue_max_packets),
             &high,
         ),
         row(
             "queue_min",
-            "1 % of what packets find",
+            "1st percentile on packet arrival",
             "packets",
             p.map(|p| p.queue_min_packets.max(0.0)),
             &low,
@@ -200,14 +199,16 @@ fn rows(advice: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
         row("amplitude", "99 % less 1 %", "packets", p.map(clamped_amplitude), &|q| {
             Some(high(q)? - low(q)?)
         }),
-        row("queue_mean", "mean of what packets find", "packets", p.map(clamped_mean), &|q| {
+        row("queue_mean", "mean on packet arrival", "packets", p.map(clamped_mean), &|q| {
             q.seen.mean_packets
         }),
-        row("utilisation", "share of the time", "", p.map(|p| p.utilisation), &|q| q.utilisation),
+        row("utilisation", "fraction of the time", "", p.map(|p| p.utilisation), &|q| {
+            q.utilisation
+        }),
     ]
 }
 
-/// The swing that shows: a queue is never below zero.
+/// Amplitude with the minimum clamped at zero, as a queue is never negative.
 fn clamped_amplitude(p: &super::SteadyState) -> f64 {
     p.queue_max_packets - p.queue_min_packets.max(0.0)
 }
@@ -216,14 +217,14 @@ fn clamped_mean(p: &super::SteadyState) -> f64 {
     f64::midpoint(p.queue_max_packets, p.queue_min_packets.max(0.0))
 }
 
-fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) -> Vec<String> {
+fn remarks(input: &SizingInput, sizing: &Sizing, rows: &[CheckedQuantity]) -> Vec<String> {
     let mut out = Vec::new();
     let of = |quantity: &str| rows.iter().find(|r| r.quantity == quantity);
     let both = |quantity: &str| {
         of(quantity).filter(|r| r.differs).and_then(|r| r.predicted.zip(r.measured))
     };
     if let Some((p, m)) = both("amplitude") {
-        let few = advice.predicted.map(|p| p.critical_window_packets).filter(|w| *w < 4.0);
+        let few = sizing.predicted.map(|p| p.critical_window_packets).filter(|w| *w < 4.0);
         let few = few.map_or_else(String::new, |w| {
             format!("; windows of about {w:.1} segments cannot be cut below 2 either")
         });
@@ -231,7 +232,7 @@ fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) ->
             format!(
                 "the queue swings {m:.0} packets, not {p:.0}: the analysis has all flows in phase, and \
                  {} flows fall out of step (DCTCP §3.3 says so of its N = 40){few}",
-                question.flows
+                input.flows
             )
         } else {
             format!(
@@ -242,8 +243,7 @@ fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) ->
         });
     }
     if let Some((p, m)) = both("queue_max") {
-        let crowded =
-            2.0 * f64::from(question.flows) > advice.path_packets + advice.k_packets as f64;
+        let crowded = 2.0 * f64::from(input.flows) > sizing.path_packets + sizing.k_packets as f64;
         out.push(if m > p && crowded {
             format!(
                 "the queue reaches {m:.0} packets, not {p:.0}: windows do not fall below 2 segments"
@@ -257,14 +257,14 @@ fn remarks(question: &SizingInput, advice: &Sizing, rows: &[CheckedQuantity]) ->
     }
     if let Some((p, m)) = both("utilisation") {
         out.push(format!(
-            "the line is used for {:.1} % of the time, not {:.1} %",
+            "the link is used for {:.1} % of the time, not {:.1} %",
             m * 100.0,
             p * 100.0
         ));
     }
-    if question.burst_packets > 0 {
+    if input.burst_packets > 0 {
         out.push(
-            "the simulated hosts send no bursts: the allowance for them shows as queue, not as need"
+            "the simulated hosts send no bursts: the margin for bursts only makes the queue longer"
                 .to_owned(),
         );
     }

@@ -1,8 +1,8 @@
-//! Which K, which g, how much buffer: the answer of the analysis, and a simulation beside it.
+//! Recommends K, g and the buffer size by the DCTCP analysis, and checks them by simulation.
 //!
-//! Contract: the advice follows from [`crate::theory::dctcp`] alone and takes no time; the check is a
-//! scenario like any other, so that whoever doubts it can run it with other settings. Where the two
-//! differ the answer says so, and why where the reason can be read off the numbers.
+//! Contract: the recommendation follows from [`crate::theory::dctcp`] alone and takes no time. The
+//! check is an ordinary scenario that users can run with other settings. Differences are reported,
+//! with their cause if the numbers show it.
 
 mod check;
 
@@ -15,58 +15,58 @@ use crate::error::LabError;
 use crate::theory::dctcp::{self, Sawtooth};
 use crate::theory::{DomainError, bdp_packets};
 
-/// Bytes of a packet on an Ethernet line beside its own: preamble, header, check sequence, gap.
+/// Ethernet overhead of a packet in bytes: preamble, header, FCS, inter-packet gap.
 const FRAMING_BYTES: u32 = 38;
-/// Segments that the window of a Linux sender keeps at least.
+/// Minimum window of a Linux sender, in segments.
 const WINDOW_FLOOR: f64 = 2.0;
-/// The greatest shift of g that the control takes (`dctcp.shift-g`).
+/// Largest shift of g that the congestion control accepts (`dctcp.shift-g`).
 const MAX_SHIFT_G: u32 = 10;
 
-/// A line and who shares it.
+/// A bottleneck link and its flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SizingInput {
     /// C.
     pub rate: Rate,
-    /// The round trip of a full segment over empty queues.
+    /// RTT of a full segment over empty queues.
     pub rtt: Duration,
     /// N.
     pub flows: u32,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
-    /// How many packets a host sends back to back (DCTCP §3.5: 30 to 40 at 10 Gbit/s).
+    /// Packets that a host sends back to back (DCTCP §3.5: 30 to 40 at 10 Gbit/s).
     pub burst_packets: u32,
-    /// The threshold in packets, where it is given and not wanted.
+    /// The threshold in packets, if it is given.
     pub k: Option<u64>,
-    /// g as 2^-shift, where it is given and not wanted.
+    /// g as 2^-shift, if it is given.
     pub shift_g: Option<u32>,
 }
 
-/// What the analysis says. Packets are full ones; all of it is reported as floats.
+/// Result of the analysis. Packets are full-sized; all values are reported as floats.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sizing {
-    /// C x RTT, framing counted.
+    /// C x RTT, including framing.
     pub path_packets: f64,
-    /// K must be greater for a queue that never runs empty, whatever the number of flows (eq. 13).
+    /// Lower bound of K for a queue that never runs empty, for any number of flows (eq. 13).
     pub k_above_packets: f64,
-    /// The same for this number of flows (eq. 12).
+    /// Lower bound of K for this number of flows (eq. 12).
     pub k_above_for_flows_packets: f64,
-    /// What K allows for bursts of hosts (DCTCP §3.5).
+    /// Margin in K for bursts of hosts (DCTCP §3.5).
     pub burst_packets: u32,
-    /// K: what was given, or the least whole number above eq. 13 and the bursts.
+    /// K: as given, or the least integer above eq. 13 plus the bursts.
     pub k_packets: u64,
-    /// g must be smaller (eq. 15).
+    /// Upper bound of g (eq. 15).
     pub g_below: f64,
-    /// g: what was given, or the greatest power of two below eq. 15.
+    /// g: as given, or the greatest power of two below eq. 15.
     pub g: f64,
-    /// The same as `dctcp.shift-g`.
+    /// `g` as `dctcp.shift-g`.
     pub shift_g: u32,
-    /// The steady state; null where the analysis does not hold.
+    /// The steady state; null if the analysis does not hold.
     pub predicted: Option<SteadyState>,
-    /// Packets that the port should be able to hold: the longest queue and one burst.
+    /// Packets that the port should be able to buffer: the longest queue and one burst.
     pub buffer_packets: u64,
-    /// The same in bytes of IP packets.
+    /// `buffer_packets` in bytes of IP packets.
     pub buffer_bytes: u64,
-    /// What must be known to read this.
+    /// Caveats for the reader.
     pub notes: Vec<String>,
 }
 
@@ -79,22 +79,22 @@ pub struct SteadyState {
     pub alpha: f64,
     /// The longest queue (eq. 10).
     pub queue_max_packets: f64,
-    /// The shortest queue (eq. 12); below zero the line stands idle for a while.
+    /// The shortest queue (eq. 12); below zero the link is idle for part of the period.
     pub queue_min_packets: f64,
-    /// The swing between them (eq. 8, closed form).
+    /// Amplitude of the queue (eq. 8, closed form).
     pub amplitude_packets: f64,
-    /// The swing with alpha by eq. 6.
+    /// Amplitude with alpha by eq. 6.
     pub amplitude_exact_packets: f64,
-    /// The period in round trips (eq. 9).
+    /// Period in RTTs (eq. 9).
     pub period_rtts: f64,
-    /// The same in microseconds of the round trip without queues.
+    /// Period in microseconds, at the RTT without queues.
     pub period_us: f64,
-    /// The share of the line that is used.
+    /// Utilisation of the link, 0 to 1.
     pub utilisation: f64,
 }
 
 impl SizingInput {
-    /// Bytes of a full packet on the line.
+    /// Bytes of a full packet on the wire.
     const fn wire_bytes(&self) -> u32 {
         self.mtu + FRAMING_BYTES
     }
@@ -105,29 +105,29 @@ impl SizingInput {
     }
 }
 
-/// What the analysis says to a question.
+/// Applies the analysis to `input`.
 ///
 /// # Errors
-/// The question is outside of what the analysis is about: no rate, no round trip, no flow.
-pub fn recommend(question: &SizingInput) -> Result<Sizing, LabError> {
-    let path = question.bdp_packets();
-    let flows = f64::from(question.flows);
+/// The input is outside of the domain of the analysis: no rate, no RTT or no flow.
+pub fn recommend(input: &SizingInput) -> Result<Sizing, LabError> {
+    let path = input.bdp_packets();
+    let flows = f64::from(input.flows);
     let wrong = |e: DomainError| LabError::InvalidRequest { message: e.to_string(), help: None };
     let k_above = dctcp::min_k(path).map_err(wrong)?;
     let k_above_for_flows = dctcp::min_k_for_flows(path, flows).map_err(wrong)?;
-    let k = question.k.unwrap_or(k_above as u64 + 1 + u64::from(question.burst_packets));
+    let k = input.k.unwrap_or(k_above as u64 + 1 + u64::from(input.burst_packets));
     let g_below = dctcp::max_g(path, k as f64).map_err(wrong)?;
-    let shift_g = question.shift_g.unwrap_or_else(|| shift_below(g_below));
+    let shift_g = input.shift_g.unwrap_or_else(|| shift_below(g_below));
     let mut notes = Vec::new();
     let predicted = match Sawtooth::new(path, k as f64, flows) {
-        Ok(sawtooth) => Some(SteadyState::new(&sawtooth, question.rtt)),
+        Ok(sawtooth) => Some(SteadyState::new(&sawtooth, input.rtt)),
         Err(e) => {
             notes.push(format!("no steady state is predicted: {e}"));
             None
         }
     };
     let floor = WINDOW_FLOOR * flows - path;
-    notes_on(question, k as f64, k_above, floor, predicted.as_ref(), &mut notes);
+    notes_on(input, k as f64, k_above, floor, predicted.as_ref(), &mut notes);
     let g = gain(shift_g);
     if g >= g_below {
         notes.push(format!(
@@ -135,25 +135,25 @@ pub fn recommend(question: &SizingInput) -> Result<Sizing, LabError> {
         ));
     }
     let longest = (k as f64 + flows).max(floor);
-    let buffer_packets = longest.ceil() as u64 + u64::from(question.burst_packets);
+    let buffer_packets = longest.ceil() as u64 + u64::from(input.burst_packets);
     Ok(Sizing {
         path_packets: path,
         k_above_packets: k_above,
         k_above_for_flows_packets: k_above_for_flows,
-        burst_packets: question.burst_packets,
+        burst_packets: input.burst_packets,
         k_packets: k,
         g_below,
         g,
         shift_g,
         predicted,
         buffer_packets,
-        buffer_bytes: buffer_packets * u64::from(question.mtu),
+        buffer_bytes: buffer_packets * u64::from(input.mtu),
         notes,
     })
 }
 
 fn notes_on(
-    question: &SizingInput,
+    input: &SizingInput,
     k: f64,
     k_above: f64,
     floor: f64,
@@ -169,7 +169,7 @@ fn notes_on(
         notes.push(format!(
             "a window keeps {WINDOW_FLOOR} segments at least, so {} flows leave {floor:.0} packets \
              waiting, more than K: marks cannot shorten this queue",
-            question.flows
+            input.flows
         ));
     } else if predicted.is_some_and(|p| p.critical_window_packets < 2.0 * WINDOW_FLOOR) {
         notes.push(
@@ -178,7 +178,7 @@ fn notes_on(
                 .to_owned(),
         );
     }
-    if question.burst_packets == 0 {
+    if input.burst_packets == 0 {
         notes.push(
             "hosts that send bursts (segmentation offload, interrupt moderation) need K larger by the \
              burst: --bursts (DCTCP §3.5)"
@@ -222,7 +222,7 @@ impl SteadyState {
 mod tests {
     use super::*;
 
-    fn question(flows: u32) -> SizingInput {
+    fn input(flows: u32) -> SizingInput {
         SizingInput {
             rate: Rate::from_gbps(10),
             rtt: Duration::from_us(100),
@@ -237,39 +237,39 @@ mod tests {
     #[test]
     fn a_burst_of_forty_packets_needs_the_papers_k_of_65_at_10_gbits() {
         // DCTCP §3.5: 20 packets by eq. 13, over 60 with bursts of 30 to 40; §4.1 takes 65.
-        let wide = SizingInput { rtt: Duration::from_us(170), ..question(2) };
+        let wide = SizingInput { rtt: Duration::from_us(170), ..input(2) };
         assert_eq!(recommend(&wide).unwrap().k_packets, 20);
         let k = recommend(&SizingInput { burst_packets: 40, ..wide }).unwrap().k_packets;
         assert!((60..=65).contains(&k), "{k}");
     }
 
     #[test]
-    fn the_advice_keeps_its_own_bounds() {
-        let advice = recommend(&question(10)).unwrap();
-        assert!((advice.path_packets - 81.27).abs() < 0.01, "{}", advice.path_packets);
-        assert_eq!((advice.k_packets, advice.shift_g), (12, 4));
-        assert!(advice.k_packets as f64 > advice.k_above_packets && advice.g < advice.g_below);
-        let predicted = advice.predicted.unwrap();
+    fn the_sizing_respects_its_bounds() {
+        let sizing = recommend(&input(10)).unwrap();
+        assert!((sizing.path_packets - 81.27).abs() < 0.01, "{}", sizing.path_packets);
+        assert_eq!((sizing.k_packets, sizing.shift_g), (12, 4));
+        assert!(sizing.k_packets as f64 > sizing.k_above_packets && sizing.g < sizing.g_below);
+        let predicted = sizing.predicted.unwrap();
         assert!((predicted.queue_max_packets - 22.0).abs() < 1e-9, "K + N");
         assert!((predicted.utilisation - 1.0).abs() < 1e-9);
-        assert_eq!((advice.buffer_packets, advice.buffer_bytes), (22, 33_000));
+        assert_eq!((sizing.buffer_packets, sizing.buffer_bytes), (22, 33_000));
     }
 
     #[test]
-    fn a_given_k_and_g_are_taken_and_judged() {
-        let given = SizingInput { k: Some(5), shift_g: Some(1), ..question(10) };
-        let advice = recommend(&given).unwrap();
-        assert_eq!((advice.k_packets, advice.g), (5, 0.5));
-        let says = |part: &str| advice.notes.iter().any(|n| n.contains(part));
-        assert!(says("eq. 13") && says("eq. 15"), "{:?}", advice.notes);
+    fn a_given_k_and_g_are_used_and_judged() {
+        let given = SizingInput { k: Some(5), shift_g: Some(1), ..input(10) };
+        let sizing = recommend(&given).unwrap();
+        assert_eq!((sizing.k_packets, sizing.g), (5, 0.5));
+        let says = |part: &str| sizing.notes.iter().any(|n| n.contains(part));
+        assert!(says("eq. 13") && says("eq. 15"), "{:?}", sizing.notes);
     }
 
     #[test]
-    fn too_many_flows_get_advice_and_no_prediction() {
-        let advice = recommend(&question(200)).unwrap();
-        assert_eq!(advice.predicted, None);
-        assert!(advice.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", advice.notes);
-        assert!(advice.buffer_packets as f64 >= 400.0 - advice.path_packets);
-        assert!(recommend(&question(0)).is_err());
+    fn too_many_flows_get_a_sizing_without_prediction() {
+        let sizing = recommend(&input(200)).unwrap();
+        assert_eq!(sizing.predicted, None);
+        assert!(sizing.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", sizing.notes);
+        assert!(sizing.buffer_packets as f64 >= 400.0 - sizing.path_packets);
+        assert!(recommend(&input(0)).is_err());
     }
 }

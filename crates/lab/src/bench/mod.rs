@@ -1,10 +1,9 @@
 //! Speed of the simulator on fixed scenarios.
 //!
-//! A packet-hop is one packet serialised by one output queue; hosts' own ports and ACKs count. Times
-//! are processor seconds of this thread (of all threads that a run has, the time in which they wait for one
-//! another included), so that other jobs on the machine disturb as little as they
-//! can; the median of several runs is reported, with the extremes beside it. A run is everything from a
-//! setup to its rows: the network is built in it.
+//! A packet-hop is one packet serialised by one output queue, including ports of hosts and ACKs.
+//! Times are CPU seconds of this thread, or of all threads of a parallel run including their waits.
+//! Other jobs on the machine thus have little influence. The median of several runs is reported
+//! with the extremes. A run includes building the network and producing the rows.
 
 mod suite;
 
@@ -20,19 +19,19 @@ pub use suite::{Benchmark, all, select};
 
 use crate::error::LabError;
 
-/// What one benchmark took.
+/// Result of one benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BenchmarkResult {
     /// Its name.
     pub name: String,
     /// Runs that were counted.
     pub runs: u32,
-    /// Threads of each.
+    /// Threads of each run.
     pub threads: u32,
-    /// Why not as many as were asked for, where that is so.
+    /// Reason if fewer threads ran than were requested.
     #[serde(default)]
     pub fewer_threads: Option<String>,
-    /// Virtual seconds that one run came to.
+    /// Simulated seconds of one run.
     pub simulated_s: f64,
     /// Packet-hops of one run.
     pub hops: u64,
@@ -40,26 +39,26 @@ pub struct BenchmarkResult {
     pub events: u64,
     /// Segments delivered to a connection in one run.
     pub segments: u64,
-    /// Processor seconds of the median run.
+    /// CPU seconds of the median run.
     pub cpu_s: f64,
-    /// The fastest and the slowest run, processor seconds.
+    /// CPU seconds of the fastest and the slowest run.
     pub cpu_s_range: [f64; 2],
-    /// Seconds of wall time of the median run.
+    /// Wall-clock seconds of the median run.
     pub wall_s: f64,
-    /// Packet-hops per processor second, median.
+    /// Packet-hops per CPU second, median.
     pub hops_per_cpu_s: f64,
-    /// Nanoseconds of processor time per packet-hop, median.
+    /// Nanoseconds of CPU time per packet-hop, median.
     pub ns_per_hop: f64,
-    /// Nanoseconds of processor time per delivered segment, median.
+    /// Nanoseconds of CPU time per delivered segment, median.
     pub ns_per_segment: f64,
     /// Events per packet-hop.
     pub events_per_hop: f64,
-    /// Bytes of memory per flow that is open at the end, both ends.
+    /// Bytes of memory per flow that is open at the end, for both endpoints.
     pub bytes_per_flow: Option<u64>,
     /// Bytes of memory per output port at the end.
     pub bytes_per_port: Option<u64>,
-    /// Largest resident memory of this process so far, MiB, program included; where the system tells.
-    /// Only in a process of its own does it belong to one benchmark.
+    /// Peak resident memory of this process in MiB, if the system reports it. It belongs to one
+    /// benchmark only if that has its own process.
     pub peak_rss_mib: Option<f64>,
     /// Digest of the run.
     pub digest: String,
@@ -79,7 +78,8 @@ fn setup(benchmark: &Benchmark) -> Result<Setup, LabError> {
     Ok(setup)
 }
 
-/// Runs `benchmark` on up to so many threads once to warm up and `runs` times to count. `clock` is wall time since some moment.
+/// Runs `benchmark` once to warm up and `runs` times to measure, on at most that many threads.
+/// `clock` returns wall-clock time since an arbitrary epoch.
 pub fn measure(
     benchmark: &Benchmark,
     runs: u32,
@@ -104,7 +104,7 @@ pub fn measure(
     Ok(row(benchmark, (&first, used), &times))
 }
 
-/// Processor time: of this thread, or of all where a run has several.
+/// CPU time of this thread, or of the process if a run has several threads.
 enum Cpu {
     One(ThreadTime),
     All(ProcessTime),
@@ -164,7 +164,7 @@ fn row(
     }
 }
 
-/// `VmHWM` of Linux; elsewhere unknown.
+/// `VmHWM` of Linux; unknown on other systems.
 fn peak_rss_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! Which benchmarks there are: `suite.toml`, read.
+//! The benchmarks of `suite.toml`.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use toml::Table;
 pub struct Benchmark {
     /// Its name, `perm-128-sack-probes`.
     pub name: String,
-    /// What it measures.
+    /// Description of its workload.
     pub summary: String,
-    /// It runs when none is named.
+    /// It runs when no benchmark is named.
     pub by_default: bool,
     pub(super) scenario: String,
     pub(super) set: Vec<(String, String)>,
-    /// Its probes are on; else nothing is sampled, whatever the scenario says.
+    /// Its probes are on; otherwise nothing is sampled, even if the scenario has probes.
     pub(super) probes: bool,
 }
 
@@ -36,7 +36,7 @@ struct Entry {
     scenario: String,
     #[serde(default)]
     set: Table,
-    /// In place of what the variant sets.
+    /// Replaces the keys that the variant sets.
     sack: Option<Table>,
     #[serde(default)]
     short: bool,
@@ -62,7 +62,7 @@ struct Variant {
 /// Every benchmark, in the order of the file, each followed by its variants.
 pub fn all() -> &'static [Benchmark] {
     static ALL: LazyLock<Vec<Benchmark>> = LazyLock::new(|| {
-        // A test reads it: what is wrong in it never leaves the repository.
+        // A test reads it, so a released file is valid.
         let file: Option<File> = toml::from_str(include_str!("suite.toml")).ok();
         file.map(|f| f.benchmark.iter().flat_map(|b| expand_variants(b, &f.variants)).collect())
             .unwrap_or_default()
@@ -108,11 +108,11 @@ fn pairs(table: &Table) -> Vec<(String, String)> {
     table.iter().map(|(k, v)| (k.clone(), text(v))).collect()
 }
 
-/// The benchmarks that `patterns` name, each once, in the order of the list; those that run without a name
-/// for an empty list. `*` stands for any letters: `perm-*`, `*-probes`.
+/// Returns the benchmarks that match `patterns`, each once, in the order of the list; the default
+/// ones for an empty list. `*` matches any characters: `perm-*`, `*-probes`.
 ///
 /// # Errors
-/// The first pattern that names none.
+/// The first pattern that matches no benchmark.
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Benchmark>, &str> {
     if patterns.is_empty() {
         return Ok(all().iter().filter(|b| b.by_default).collect());

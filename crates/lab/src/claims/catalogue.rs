@@ -1,5 +1,5 @@
-//! The experiments: `papers/<paper>/<row>.toml` with `<row>.expected.toml` beside it, embedded; or such a pair of
-//! files of one's own.
+//! The experiments: embedded pairs `papers/<paper>/<row>.toml` and `<row>.expected.toml`, or such a
+//! pair of the user's.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ const CLAIMS_SUFFIX: &str = ".expected.toml";
 pub struct Experiment {
     /// The paper, as `od`.
     pub paper: &'static str,
-    /// Its row, as `fig5.1`.
+    /// Its row, such as `fig5.1`.
     pub name: &'static str,
     /// The scenario file.
     pub scenario: &'static str,
     /// The file of claims.
     pub expected: &'static str,
-    /// Where its scenario stands, if it is not embedded.
+    /// Path of its scenario, if it is not embedded.
     pub path: Option<&'static Path>,
 }
 
 impl Experiment {
-    /// What `reproduce` takes and prints: `od-fig5.1`.
+    /// Its identifier for `reproduce`: `od-fig5.1`.
     pub fn id(&self) -> String {
         format!("{}-{}", self.paper, self.name)
     }
@@ -44,7 +44,7 @@ impl Experiment {
         Ok(read?.named(&self.id()))
     }
 
-    /// Where its claims stand, for errors.
+    /// Path of its claims, for errors.
     pub(super) fn claims_path(&self) -> String {
         match self.path {
             None => format!("papers/{}/{}{CLAIMS_SUFFIX}", self.paper, self.name),
@@ -53,7 +53,7 @@ impl Experiment {
     }
 }
 
-/// Every experiment, by paper and name.
+/// All experiments, by paper and name.
 pub fn experiments() -> Vec<Experiment> {
     let mut out: Vec<Experiment> = PAPERS.dirs().flat_map(of_paper).collect();
     out.sort_by_key(|r| (r.paper, sort_key(r.name)));
@@ -69,10 +69,11 @@ fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Experiment> {
     })
 }
 
-/// An experiment of one's own: the scenario at `path`, with its file of claims beside it. Its paper is the folder.
+/// Loads a user's experiment: the scenario at `path`, with its file of claims beside it. Its paper
+/// is the folder.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file cannot be read.
 pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
     let text = |path: &Path| -> Result<&'static str, ClaimError> {
         let text = std::fs::read_to_string(path).map_err(|e| ClaimError {
@@ -96,26 +97,26 @@ pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
     })
 }
 
-/// Rows live as long as the process, which reads a handful of them.
+/// Leaks the text: experiments live as long as the process, which reads few of them.
 fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-/// The file of claims of a scenario.
+/// Path of the file of claims of a scenario.
 fn claims_path_of(path: &Path) -> std::path::PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{stem}{CLAIMS_SUFFIX}"))
 }
 
-/// `fig5.10` after `fig5.9`.
+/// Sorts `fig5.10` after `fig5.9`.
 fn sort_key(name: &str) -> (String, Vec<u32>) {
     let digits = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
     let (word, numbers) = name.split_at(digits);
     (word.to_owned(), numbers.split(['.', '-']).filter_map(|n| n.parse().ok()).collect())
 }
 
-/// The experiments that `name` means: `all`, a paper (`od`), or one row (`od-fig5.1`, `od/fig5.1`).
-/// Empty when there is none.
+/// The experiments selected by `name`: `all`, a paper (`od`), or one row (`od-fig5.1`,
+/// `od/fig5.1`). Empty if there is none.
 pub fn find_experiments(name: &str) -> Vec<Experiment> {
     let means = |r: &Experiment| {
         let also = ExperimentClaims::parse(r.expected, name).map(|e| e.also).unwrap_or_default();
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_parameter_of_a_paper_is_fitted_at_most() {
+    fn at_most_one_parameter_of_a_paper_is_fitted() {
         let mut papers = BTreeSet::new();
         for row in experiments() {
             if ExperimentClaims::parse(row.expected, "").unwrap().calibration.is_some() {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_in_the_order_of_the_paper() {
+    fn rows_are_in_the_order_of_the_paper() {
         assert!(sort_key("fig5.10") > sort_key("fig5.9"));
         assert!(sort_key("fig14") > sort_key("fig2"));
     }

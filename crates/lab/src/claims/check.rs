@@ -1,7 +1,7 @@
-//! Whether what a claim names is there, before anything runs: tables, columns, units, schemes, points of
-//! the sweep, traffic groups, queues.
+//! Checks before any run that the names in a claim exist: tables, columns, units, schemes, sweep
+//! points, traffic groups, queues.
 //!
-//! Contract: a claim that passes can be measured in the whole form of its experiment.
+//! Contract: a claim that passes can be measured in the full form of its experiment.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +16,11 @@ use toml::Table;
 use super::measure::{ClaimMeasure, Filter, Reduce, RowsMeasure, TIME};
 use super::{Claim, rates::RatesStatistic};
 
-/// Units that a claim may have, beside a `share of` something.
+/// Units that a claim may have, beside `share of ...`.
 const UNITS: [&str; 12] =
     ["", "us", "ms", "s", "Mbit/s", "Gbit/s", "bytes", "kB", "pkt", "segments", "flows", "queries"];
 
-/// What makes a claim's unit of a column's, where `per` is not one.
+/// Factors between the unit of a column and that of a claim, if `per` is not one.
 const UNIT_CONVERSIONS: [(&str, &str, f64); 8] = [
     ("ps", "us", 1e6),
     ("ps", "ms", 1e9),
@@ -32,17 +32,17 @@ const UNIT_CONVERSIONS: [(&str, &str, f64); 8] = [
     ("packets", "pkt", 1.0),
 ];
 
-/// What an experiment has that its claims may name.
+/// Names in an experiment that its claims may use.
 pub(super) struct ExperimentSchema<'a> {
     plan: &'a RunPlan,
     groups: Vec<String>,
-    /// Of the networks of all points, once somebody asks.
+    /// Queues of the networks of all points, computed on first use.
     queues: OnceCell<BTreeSet<String>>,
 }
 
 impl<'a> ExperimentSchema<'a> {
     pub(super) fn new(plan: &'a RunPlan) -> Self {
-        // What `resolved_toml` writes is TOML; a text that were not would have no groups.
+        // `resolved_toml` writes valid TOML; anything else would have no groups.
         let table: Table =
             plan.runs.first().and_then(|r| r.resolved_toml().parse().ok()).unwrap_or_default();
         let traffic = table.get("traffic").and_then(toml::Value::as_table);
@@ -50,7 +50,7 @@ impl<'a> ExperimentSchema<'a> {
         Self { plan, groups, queues: OnceCell::new() }
     }
 
-    /// What is wrong with a claim.
+    /// Returns the error of a claim.
     pub(super) fn check(&self, claim: &Claim) -> Result<(), String> {
         let unit = claim.unit.as_str();
         if !UNITS.contains(&unit) && !unit.starts_with("share of ") {
@@ -61,13 +61,13 @@ impl<'a> ExperimentSchema<'a> {
         }
         self.measure(&claim.measure)?;
         match &claim.trials {
-            // Of a rate both are counts, and the unit is that of their share.
+            // Both measures of a rate are counts; the unit is that of their ratio.
             Some(trials) => self.measure(trials),
             None => check_unit(&claim.measure, unit),
         }
     }
 
-    /// Whether what is measured can be.
+    /// Checks that a measure can be evaluated.
     pub(super) fn measure(&self, measure: &ClaimMeasure) -> Result<(), String> {
         measure.leaves().into_iter().try_for_each(|leaf| {
             self.scheme(leaf.scheme())?;
@@ -127,17 +127,17 @@ impl<'a> ExperimentSchema<'a> {
         self.plan.points.first().into_iter().flatten().map(|(key, _)| key.as_str())
     }
 
-    /// The values of a swept key; none where it is not swept.
+    /// The values of a swept key; empty if it is not swept.
     pub(super) fn values(&self, key: &str) -> impl Iterator<Item = &str> {
         let all = self.plan.points.iter().flatten();
         all.filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// Each value stands in the sweep, and together they leave one point.
+    /// Each value is in the sweep, and together they select one point.
     fn point(&self, leaf: &ClaimMeasure) -> Result<(), String> {
         let at = leaf.at();
         for (key, value) in &at {
-            // Of a table, a filter may also be of a column; `rows` looks after those.
+            // A filter of a table may also name a column, which `rows` checks.
             if !self.swept_keys().any(|k| k == *key) {
                 if matches!(leaf, ClaimMeasure::Rows(_)) {
                     continue;
@@ -169,7 +169,7 @@ impl<'a> ExperimentSchema<'a> {
         {
             return Err(format!("`{less}` is not in the unit of `{}`", rows.column));
         }
-        // Tables that name something else than a queue name it otherwise.
+        // Tables that do not name queues use another column.
         self.queue(rows.r#where.get("name").and_then(Filter::text))?;
         for name in names {
             let column = known.iter().find(|c| c.name == name);
@@ -189,10 +189,10 @@ impl<'a> ExperimentSchema<'a> {
     }
 }
 
-/// Columns that every table begins with, beside those of the sweep.
+/// Leading columns of every table, beside those of the sweep.
 const KEY_COLUMNS: [&str; 3] = ["run", "scheme", "seed"];
 
-/// The columns of a table; `None` where there is no such table.
+/// The columns of a table; `None` if there is no such table.
 fn columns(table: &str) -> Option<&'static [Column]> {
     const ALL: [(&str, &[Column]); 14] = [
         (RunRow::TABLE, RunRow::COLUMNS),
@@ -213,12 +213,12 @@ fn columns(table: &str) -> Option<&'static [Column]> {
     ALL.iter().find(|(name, _)| *name == table).map(|(_, columns)| *columns)
 }
 
-/// Whether what is measured comes in the claim's unit.
+/// Checks that a measure has the claim's unit.
 fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
     let counted = unit.is_empty() || unit.starts_with("share of ");
     let only = |own: &str| match own {
         _ if own == unit || (own == "packets" && unit == "pkt") => Ok(()),
-        // Shares, ratios, indices; numbers of things are named as the paper names them.
+        // Shares, ratios and indices; counts have the paper's name for their unit.
         "" if counted || ["flows", "queries", "pkt", "segments"].contains(&unit) => Ok(()),
         _ => Err(format!("it is in `{own}`, and the claim's unit is `{unit}`")),
     };
@@ -253,14 +253,14 @@ fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
                 };
             }
             match own {
-                // How many bytes a segment has is the experiment's.
+                // The segment size is a property of the experiment.
                 "bytes" if unit == "segments" && rows.per > 1.0 => Ok(()),
-                // Alpha and the like.
+                // Alpha and other fractions.
                 "2^-20" if counted => Ok(()),
                 _ if by(1.0) => only(own),
-                _ => {
-                    Err(format!("the column is in `{own}`, and `per` does not make `{unit}` of it"))
-                }
+                _ => Err(format!(
+                    "the column is in `{own}`, and `per` does not convert it to `{unit}`"
+                )),
             }
         }
     }
@@ -273,8 +273,8 @@ mod tests {
     use super::*;
     use crate::claims::ExperimentClaims;
 
-    /// What is said of a claim on the embedded scenario `two-flows-1g`, with K swept.
-    fn said(unit: &str, measure: &str) -> Result<(), String> {
+    /// The error of a claim on the embedded scenario `two-flows-1g`, with K swept.
+    fn check_error(unit: &str, measure: &str) -> Result<(), String> {
         let text = format!(
             "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
              kind = \"ordering\"\nat-most = 1\nunit = \"{unit}\"\nmeasure = {{ {measure} }}"
@@ -291,16 +291,16 @@ mod tests {
     #[test]
     fn a_claim_that_can_be_measured_passes() {
         let goodput = "metric = \"goodput_mbps\", group = \"pair\", scheme = \"dctcp\"";
-        assert_eq!(said("Mbit/s", &format!("{goodput}, {AT}")), Ok(()));
+        assert_eq!(check_error("Mbit/s", &format!("{goodput}, {AT}")), Ok(()));
         let rows = "table = \"flows\", column = \"fct_ps\", per = 1e9, reduce = \"mean\", \
                     where = { scheme = \"dctcp\", \"switch.mark.k\" = \"30 pkt\", start_ps = { from = \"1 s\" } }";
-        assert_eq!(said("ms", rows), Ok(()));
+        assert_eq!(check_error("ms", rows), Ok(()));
         let jain = "rates = \"jain\", group = \"pair\", every = \"1 ms\", scheme = \"dctcp\"";
-        assert_eq!(said("", &format!("{jain}, {AT}")), Ok(()));
+        assert_eq!(check_error("", &format!("{jain}, {AT}")), Ok(()));
     }
 
     #[test]
-    fn what_is_not_there_is_refused_with_what_there_is() {
+    fn unknown_names_are_rejected_with_the_known_ones() {
         let metric = |name: &str, of: &str| format!("metric = \"{name}\", {of}");
         let rows = |column: &str, filter: &str| {
             format!(
@@ -355,7 +355,7 @@ mod tests {
                 "no queue `switch0->receiver7`; near it are switch0->receiver",
             ),
         ] {
-            let error = said(unit, &measure).unwrap_err();
+            let error = check_error(unit, &measure).unwrap_err();
             assert!(error.contains(says), "{unit} {measure}: {error}");
         }
     }

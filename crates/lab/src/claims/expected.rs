@@ -1,4 +1,4 @@
-//! A file of claims: what a paper reports of one experiment, and how we measure the same.
+//! A file of claims: the paper's results of one experiment, and the measures that reproduce them.
 
 use serde::Deserialize;
 use toml::Table;
@@ -9,35 +9,36 @@ use super::vary::VarySpec;
 use super::verdict::ClaimVerdict;
 use super::{ClaimError, QuickConfig};
 
-/// Which band a claim has.
+/// Kind of a claim, which determines its band.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// An order, or zero against many: within the bounds that the claim states.
+pub enum ClaimKind {
+    /// An order, or zero against many: within the bounds of the claim.
     Ordering,
-    /// How many times more: 25 % around the reported value.
+    /// A factor between two values: 25 % around the reported value.
     Ratio,
-    /// A value from a simulation: 15 %.
+    /// A value from a simulation: 15 % around the reported value.
     Simulation,
-    /// A value from a testbed: 30 %.
+    /// A value from a testbed: 30 % around the reported value.
     Testbed,
-    /// A share of events: the reported value in our 95 % binomial interval, or within a factor of 3.
+    /// A share of events: the reported value is in our 95 % binomial interval, or within a factor
+    /// of 3.
     Rate,
-    /// A difference: the stated band on both sides, not narrower than our interval.
+    /// A difference: the stated band on both sides, at least as wide as our interval.
     Difference,
 }
 
-/// What is claimed.
+/// One claim of a paper.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Claim {
-    /// Its name in the experiment.
+    /// Its identifier in the experiment.
     pub id: String,
-    /// One sentence of what the paper says.
+    /// The paper's statement, in one sentence.
     pub says: String,
-    /// Its kind, which decides the band.
-    pub kind: Kind,
-    /// Where the paper says so.
+    /// Its kind, which determines the band.
+    pub kind: ClaimKind,
+    /// Place in the paper.
     pub source: String,
     /// The unit of the reported and the measured value.
     #[serde(default)]
@@ -45,44 +46,44 @@ pub struct Claim {
     /// The paper's value; an ordering may have none.
     #[serde(default)]
     pub reported: Option<f64>,
-    /// What is measured.
+    /// The measure.
     pub measure: ClaimMeasure,
-    /// Of a [`Kind::Rate`]: how often it could have happened. `measure` counts how often it did.
+    /// For a [`Kind::Rate`]: the number of trials, of which `measure` counts the events.
     #[serde(default)]
     pub trials: Option<ClaimMeasure>,
-    /// Of a [`Kind::Ordering`]: where it holds.
+    /// For a [`Kind::Ordering`]: the lower bound.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// See `at_least`.
+    /// For a [`Kind::Ordering`]: the upper bound.
     #[serde(default)]
     pub at_most: Option<f64>,
-    /// Of a [`Kind::Difference`]: half the width of its band.
+    /// For a [`Kind::Difference`]: half the width of its band.
     #[serde(default)]
     pub band: Option<f64>,
-    /// Where the order at least is the paper's, for an absolute value outside its band.
+    /// Range in which at least the order is the paper's, for an absolute value outside its band.
     #[serde(default)]
     pub direction: Option<ClaimRange>,
-    /// Why it does not come out, if it does not: found out, not guessed.
+    /// Established cause, if it is not reproduced.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Why the reduced form cannot judge it, if it cannot.
+    /// Reason why the reduced form cannot judge it, if so.
     #[serde(default)]
     pub full_only: Option<String>,
-    /// What the last full run that somebody looked at came to. No run writes it.
+    /// Result of the last full run that was reviewed. No run writes it.
     #[serde(default)]
     pub recorded: Option<RecordedResult>,
-    /// A free parameter was fitted to it, so it does not count.
+    /// A free parameter was fitted to it, so it is not counted.
     #[serde(default)]
     pub calibrated: bool,
 }
 
-/// What a full run came to, kept beside the claim so that a later one can be held against it.
+/// Result of a full run, recorded to detect changes in later runs.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedResult {
     /// The verdict.
     pub verdict: ClaimVerdict,
-    /// What was measured.
+    /// The measured value.
     #[serde(default)]
     pub measured: Option<f64>,
     /// Its interval.
@@ -94,10 +95,10 @@ pub struct RecordedResult {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClaimRange {
-    /// Not below.
+    /// Lower bound, inclusive.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// Not above.
+    /// Upper bound, inclusive.
     #[serde(default)]
     pub at_most: Option<f64>,
 }
@@ -105,21 +106,22 @@ pub struct ClaimRange {
 /// A file of claims.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ExperimentClaims {
-    /// The paper, in words.
+    /// The paper's name.
     pub paper: String,
-    /// What the experiment shows.
+    /// Title of the experiment.
     pub title: String,
-    /// Other rows of the paper that this experiment stands for, as `fig4.2`.
+    /// Other rows of the paper that this experiment covers, such as `fig4.2`.
     pub also: Vec<String>,
-    /// The free parameter that was fitted to this experiment, for the whole paper; none of its claims count.
+    /// The free parameter of the whole paper that was fitted to this experiment; its claims are not
+    /// counted.
     pub calibration: Option<String>,
     /// The reduced form.
     pub quick: QuickConfig,
     /// The claims, in the order of the file.
     pub claims: Vec<Claim>,
-    /// The paper's figures, to be drawn again.
+    /// The paper's figures to draw.
     pub figures: Vec<PaperFigure>,
-    /// What the paper leaves open, to be varied.
+    /// Settings that the paper leaves open, to be varied.
     pub vary: Vec<VarySpec>,
 }
 
@@ -142,7 +144,7 @@ struct File {
 }
 
 impl ExperimentClaims {
-    /// Reads a file; `name` stands for it in errors.
+    /// Parses a file; `name` identifies it in errors.
     pub fn parse(text: &str, name: &str) -> Result<Self, ClaimError> {
         let fail = |message: String| ClaimError { file: name.to_owned(), message };
         let file: File = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
@@ -187,10 +189,10 @@ impl ExperimentClaims {
 }
 
 impl Claim {
-    /// What contradicts the kind of the claim.
+    /// Returns the contradiction with the kind of the claim, if any.
     fn inconsistency(&self) -> Option<&'static str> {
         let bounds = self.at_least.is_some() || self.at_most.is_some();
-        let ordering = self.kind == Kind::Ordering;
+        let ordering = self.kind == ClaimKind::Ordering;
         if ordering && !bounds {
             Some("an ordering needs `at-least` or `at-most`")
         } else if !ordering && bounds {
@@ -199,12 +201,12 @@ impl Claim {
             )
         } else if !ordering && self.reported.is_none() {
             Some("it needs what the paper reports, `reported`")
-        } else if (self.kind == Kind::Rate) != self.trials.is_some() {
+        } else if (self.kind == ClaimKind::Rate) != self.trials.is_some() {
             Some("`trials` belongs to a rate, and a rate needs it")
-        } else if (self.kind == Kind::Difference) != self.band.is_some() {
+        } else if (self.kind == ClaimKind::Difference) != self.band.is_some() {
             Some("`band` belongs to a difference, and a difference needs it")
         } else if ordering && self.direction.is_some() {
-            Some("an ordering has no `direction` of its own")
+            Some("an ordering has no `direction`")
         } else if self.recorded.is_some_and(|r| r.verdict != ClaimVerdict::Reproduced)
             && self.reason.is_none()
         {
@@ -214,7 +216,7 @@ impl Claim {
         }
     }
 
-    /// Where the claim holds; of a rate, what counts as near without its interval.
+    /// The band of the claim; for a rate, the band without its interval.
     pub fn band(&self) -> [f64; 2] {
         let reported = self.reported.unwrap_or_default();
         let around = |share: f64| {
@@ -222,32 +224,32 @@ impl Claim {
             [reported - width, reported + width]
         };
         match self.kind {
-            Kind::Ordering => {
+            ClaimKind::Ordering => {
                 [self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY)]
             }
-            Kind::Ratio => around(0.25),
-            Kind::Simulation => around(0.15),
-            Kind::Testbed => around(0.30),
-            Kind::Rate => [reported / 3.0, reported * 3.0],
-            Kind::Difference => {
+            ClaimKind::Ratio => around(0.25),
+            ClaimKind::Simulation => around(0.15),
+            ClaimKind::Testbed => around(0.30),
+            ClaimKind::Rate => [reported / 3.0, reported * 3.0],
+            ClaimKind::Difference => {
                 let half = self.band.unwrap_or_default();
                 [reported - half, reported + half]
             }
         }
     }
 
-    /// Where at least the direction is the paper's; `None` when the claim cannot tell.
+    /// Range in which at least the direction is the paper's; `None` if the claim has no direction.
     pub fn direction(&self) -> Option<[f64; 2]> {
         let reported = self.reported?;
         match (self.kind, self.direction) {
-            (Kind::Ordering, _) => None,
+            (ClaimKind::Ordering, _) => None,
             (_, Some(b)) => {
                 Some([b.at_least.unwrap_or(f64::NEG_INFINITY), b.at_most.unwrap_or(f64::INFINITY)])
             }
-            (Kind::Ratio, None) if reported > 1.0 => Some([1.0, f64::INFINITY]),
-            (Kind::Ratio, None) if reported < 1.0 => Some([0.0, 1.0]),
-            (Kind::Difference, None) if reported > 0.0 => Some([0.0, f64::INFINITY]),
-            (Kind::Difference, None) if reported < 0.0 => Some([f64::NEG_INFINITY, 0.0]),
+            (ClaimKind::Ratio, None) if reported > 1.0 => Some([1.0, f64::INFINITY]),
+            (ClaimKind::Ratio, None) if reported < 1.0 => Some([0.0, 1.0]),
+            (ClaimKind::Difference, None) if reported > 0.0 => Some([0.0, f64::INFINITY]),
+            (ClaimKind::Difference, None) if reported < 0.0 => Some([f64::NEG_INFINITY, 0.0]),
             _ => None,
         }
     }
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_contradicts_its_kind_is_refused() {
+    fn a_claim_that_contradicts_its_kind_is_rejected() {
         for (rest, says) in [
             ("kind = \"ordering\"", "needs `at-least`"),
             ("kind = \"ratio\"", "needs what the paper reports"),
@@ -308,7 +310,7 @@ mod tests {
         }
     }
     #[test]
-    fn what_a_parameter_was_fitted_to_does_not_count() {
+    fn claims_used_for_calibration_do_not_count() {
         let file = |calibrated: &str| {
             let text = format!(
                 "paper = \"P\"\ntitle = \"T\"\ncalibration = \"g\"\n[[claim]]\nid = \"a\"\nsays = \"s\"\n\

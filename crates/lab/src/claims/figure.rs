@@ -1,8 +1,8 @@
-//! A paper's figure, drawn again from our tables in the paper's own axes; what is drawn is data.
+//! A paper's figure, drawn from our tables on the paper's axes; its description is data.
 //!
-//! Contract: a point over a swept key or a class is a measure as claims have it, the mean over seeds with
-//! its interval. A distribution takes the values of all seeds; a trace, a plane and a cloud those of the first. Beside
-//! what was measured may stand what an analysis says, never alone.
+//! Contract: a point over a swept key or a class is a measure as in claims: the mean over seeds
+//! with its interval. A distribution takes the values of all seeds; a trace, a plane and a cloud
+//! those of the first. Curves of an analysis appear only beside measured ones.
 
 mod dots;
 
@@ -19,47 +19,48 @@ use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind}
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PaperFigure {
-    /// Its name, as `fig18a`.
+    /// Its identifier, such as `fig18a`.
     pub id: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// How to read it.
+    /// Its caption.
     #[serde(default)]
     caption: String,
-    kind: Kind,
-    /// Of `over`: the swept key along the horizontal axis.
+    kind: FigureKind,
+    /// For `over`: the swept key of the horizontal axis.
     #[serde(default)]
     key: Option<String>,
-    /// Of `classes`: what the horizontal axis names, from left to right.
+    /// For `classes`: the labels of the horizontal axis, from left to right.
     #[serde(default)]
     classes: Vec<String>,
     x: AxisSpec,
     y: AxisSpec,
     curve: Vec<CurveSpec>,
-    /// What the paper's text says, as a line.
+    /// Values in the paper's text, drawn as lines.
     #[serde(default)]
     mark: Vec<ReferenceLineSpec>,
 }
 
-/// What stands along the horizontal axis.
+/// Quantity on the horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(super) enum FigureKind {
     /// A measure over a swept key.
     Over,
-    /// The share of values up to each one.
+    /// Cumulative distribution of values.
     Cdf,
     /// Values over time, of the first seed.
     Trace,
-    /// Values over others of the same time, of the first seed; what lies beyond the axes is left out.
+    /// Values over others at the same time, of the first seed; points outside of the axes are
+    /// omitted.
     Plane,
-    /// A measure for each of some classes, as the bars of a paper.
+    /// A measure for each class, as a bar chart of a paper.
     Classes,
-    /// What senders heard in a window over what was true, of the first seed.
+    /// Congestion signal of the senders in a window over the true queue, of the first seed.
     Cloud,
 }
 
-impl Kind {
+impl FigureKind {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Over => "over",
@@ -72,11 +73,11 @@ impl Kind {
     }
 }
 
-/// An axis as the paper has it.
+/// An axis of the paper's figure.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AxisSpec {
-    /// With its unit.
+    /// Its label with the unit.
     label: String,
     #[serde(default)]
     log: bool,
@@ -84,8 +85,8 @@ struct AxisSpec {
     low: Option<f64>,
     #[serde(default)]
     high: Option<f64>,
-    /// Of the values of a swept key, how much makes one of the label's unit: picoseconds, bytes, bits a second
-    /// are what they are counted in.
+    /// Divisor of the values of a swept key that gives the label's unit; the values are in
+    /// picoseconds, bytes or bits per second.
     #[serde(default)]
     per: Option<f64>,
 }
@@ -96,13 +97,13 @@ struct CurveSpec {
     name: String,
     #[serde(default)]
     measure: Option<ClaimMeasure>,
-    /// Of classes: one for each, in their order.
+    /// For `classes`: one measure per class, in their order.
     #[serde(default)]
     measures: Vec<ClaimMeasure>,
-    /// Of a plane: what stands along the horizontal axis.
+    /// For `plane`: the measure on the horizontal axis.
     #[serde(default)]
     across: Option<ClaimMeasure>,
-    /// In place of a measure.
+    /// An analytic curve, in place of a measure.
     #[serde(default)]
     theory: Option<TheoryCurve>,
 }
@@ -117,19 +118,21 @@ struct ReferenceLineSpec {
 }
 
 impl PaperFigure {
-    /// What is wrong with it, in an experiment that has `names`.
+    /// Returns the errors of the figure, in an experiment that has `names`.
     pub(super) fn check(&self, names: &ExperimentSchema<'_>) -> Result<(), String> {
-        let misplaced = self.y.per.is_some() || (self.kind != Kind::Over && self.x.per.is_some());
+        let misplaced =
+            self.y.per.is_some() || (self.kind != FigureKind::Over && self.x.per.is_some());
         if misplaced || self.x.per.is_some_and(|per| per <= 0.0) {
             return Err("`per` goes with the horizontal axis of `kind = \"over\"`".to_owned());
         }
-        if (self.kind == Kind::Over) != self.key.is_some() {
+        if (self.kind == FigureKind::Over) != self.key.is_some() {
             return Err("`key` goes with `kind = \"over\"`, which needs it".to_owned());
         }
-        if (self.kind == Kind::Classes) == self.classes.is_empty() {
+        if (self.kind == FigureKind::Classes) == self.classes.is_empty() {
             return Err("`classes` goes with `kind = \"classes\"`, which needs it".to_owned());
         }
-        if self.kind == Kind::Classes && (self.x.log || self.x.low.or(self.x.high).is_some()) {
+        if self.kind == FigureKind::Classes && (self.x.log || self.x.low.or(self.x.high).is_some())
+        {
             return Err("an axis of classes has no ends and no scale".to_owned());
         }
         if self.curve.iter().all(|curve| curve.theory.is_some()) {
@@ -145,11 +148,13 @@ impl PaperFigure {
         if curve.measures.len() != self.classes.len() {
             return Err("it takes as many `measures` as there are `classes`".to_owned());
         }
-        if self.kind == Kind::Classes {
+        if self.kind == FigureKind::Classes {
             let alone = curve.measure.is_none() && curve.across.is_none() && curve.theory.is_none();
             return match curve.measures.iter().try_for_each(|measure| names.measure(measure)) {
-                Ok(()) if !alone => Err("`measures` stand alone".to_owned()),
-                said => said,
+                Ok(()) if !alone => {
+                    Err("`measures` excludes `measure`, `across` and `theory`".to_owned())
+                }
+                checked => checked,
             };
         }
         let measure = match (&curve.measure, &curve.theory) {
@@ -160,7 +165,7 @@ impl PaperFigure {
             (None, Some(theory)) if curve.across.is_none() => return theory.check(self.kind),
             _ => return Err("it takes either a `measure` or a `theory`".to_owned()),
         };
-        if (self.kind == Kind::Plane) != curve.across.is_some() {
+        if (self.kind == FigureKind::Plane) != curve.across.is_some() {
             return Err("`across` goes with `kind = \"plane\"`, which needs it".to_owned());
         }
         if let Some(key) = &self.key {
@@ -168,7 +173,7 @@ impl PaperFigure {
             let value = value.ok_or_else(|| format!("`{key}` is not swept"))?;
             return names.measure(&measure.with(key, value));
         }
-        if self.kind == Kind::Cloud {
+        if self.kind == FigureKind::Cloud {
             return match measure {
                 ClaimMeasure::Windows(_) => names.measure(measure),
                 _ => Err("a cloud takes `windows`".to_owned()),
@@ -188,7 +193,7 @@ impl PaperFigure {
         Ok(())
     }
 
-    /// The figure; a curve without a value is left out.
+    /// Draws the figure; a curve without a value is omitted.
     pub(super) fn draw(&self, of: RunData<'_>, points: &[SweepPoint]) -> Result<Figure, String> {
         let mut series = Vec::new();
         for (style, curve) in self.curve.iter().enumerate() {
@@ -206,7 +211,7 @@ impl PaperFigure {
         let rules = |upright| self.mark.iter().filter(move |m| m.upright == upright).map(|m| m.at);
         let panel = Panel {
             title: String::new(),
-            x: if self.kind == Kind::Classes {
+            x: if self.kind == FigureKind::Classes {
                 Axis::categorical(&self.x.label, "class", &self.classes)
             } else {
                 self.x.axis("x", &xs.chain(rules(true)).collect::<Vec<_>>())
@@ -227,15 +232,15 @@ impl PaperFigure {
 }
 
 impl PaperFigure {
-    /// What was measured of a curve, and how it is drawn; nothing where it is an analysis, or of a point that
-    /// was left out.
+    /// The measured points of a curve and their style; nothing for an analytic curve or a point
+    /// that was omitted.
     fn measured_points(
         &self,
         curve: &CurveSpec,
         of: RunData<'_>,
         points: &[SweepPoint],
     ) -> Result<Option<(SeriesKind, Vec<Dot>)>, String> {
-        if self.kind == Kind::Classes {
+        if self.kind == FigureKind::Classes {
             return Ok(Some((SeriesKind::Dots, dots::classes(&curve.measures, of, points)?)));
         }
         let Some(measure) = &curve.measure else { return Ok(None) };
@@ -247,25 +252,25 @@ impl PaperFigure {
             return Ok(None);
         }
         Ok(match (self.kind, measure, &curve.across) {
-            (Kind::Plane, ClaimMeasure::Rows(rows), Some(ClaimMeasure::Rows(across))) => {
+            (FigureKind::Plane, ClaimMeasure::Rows(rows), Some(ClaimMeasure::Rows(across))) => {
                 let mut dots = dots::plane(across, rows, of)?;
                 dots.retain(|dot| self.x.contains(dot.x) && self.y.contains(dot.y));
                 Some((SeriesKind::Trace, dots))
             }
-            (Kind::Cloud, ClaimMeasure::Windows(windows), None) => {
+            (FigureKind::Cloud, ClaimMeasure::Windows(windows), None) => {
                 Some((SeriesKind::Cloud, dots::scatter(windows, of)?))
             }
-            (Kind::Trace, ClaimMeasure::Rows(rows), None) => {
+            (FigureKind::Trace, ClaimMeasure::Rows(rows), None) => {
                 Some((SeriesKind::Trace, dots::trace(rows, of)?))
             }
-            (Kind::Cdf, ClaimMeasure::Rows(rows), None) => {
+            (FigureKind::Cdf, ClaimMeasure::Rows(rows), None) => {
                 Some((SeriesKind::Steps, dots::distribution(rows, of)?))
             }
             _ => None,
         })
     }
 
-    /// The analyses, where the measured curves are.
+    /// The analytic curves, over the range of the measured ones.
     fn theory_series(&self, measured: &[PlotSeries]) -> Result<Vec<PlotSeries>, String> {
         let of_all = || measured.iter().flat_map(|s| &s.points);
         let mut places: Vec<f64> = of_all().map(|dot| dot.x).collect();
@@ -273,7 +278,7 @@ impl PaperFigure {
         places.dedup();
         let ends = [places.first(), places.last()].map(|x| x.copied().unwrap_or_default());
         let mut axis = [self.x.low.unwrap_or(ends[0]), self.x.high.unwrap_or(ends[1])];
-        if self.kind == Kind::Plane {
+        if self.kind == FigureKind::Plane {
             axis[1] = axis[1].min(self.y.high.unwrap_or(f64::INFINITY));
         }
         let mut series = Vec::new();
@@ -287,8 +292,8 @@ impl PaperFigure {
     }
 }
 
-/// What an axis must reach: the values, and the upper ends of their intervals unless those would press the values
-/// together, as of two seeds they may.
+/// Values that the axis must include: the points, and the upper ends of their intervals. Huge
+/// intervals, as of two seeds, are ignored because they would compress the points.
 fn y_extent(series: &[PlotSeries]) -> impl Iterator<Item = f64> {
     let dots = || series.iter().flat_map(|s| &s.points);
     let most = 2.0 * dots().map(|dot| dot.y).fold(0.0, f64::max);
@@ -297,7 +302,7 @@ fn y_extent(series: &[PlotSeries]) -> impl Iterator<Item = f64> {
 }
 
 impl AxisSpec {
-    /// Whether a value lies between the ends that the file names.
+    /// Whether a value is within the axis limits of the file.
     fn contains(&self, value: f64) -> bool {
         self.low.is_none_or(|low| low <= value) && self.high.is_none_or(|high| value <= high)
     }
@@ -331,8 +336,9 @@ mod tests {
 
     const ROWS: &str = "{ table = \"probes\", column = \"cwnd_bytes\", reduce = \"mean\", where = { scheme = \"dctcp\", flow = 0 } }";
 
-    /// What is said of a figure of this kind with these curves, on the embedded scenario `two-flows-1g`.
-    fn said(kind: &str, curves: &[&str]) -> Result<(), String> {
+    /// The error of a figure of this kind with these curves, on the embedded scenario
+    /// `two-flows-1g`.
+    fn figure_error(kind: &str, curves: &[&str]) -> Result<(), String> {
         let head = format!(
             "id = \"a\"\ntitle = \"t\"\nkind = \"{kind}\"\nx = {{ label = \"x\", low = 0 }}\ny = {{ label = \"y\" }}\n"
         );
@@ -348,8 +354,8 @@ mod tests {
         let measure = format!("measure = {ROWS}");
         let both = format!("{measure}\nacross = {ROWS}");
         let fair = "theory = { is = \"fairness\" }";
-        assert_eq!(said("plane", &[&both, fair]), Ok(()));
-        assert_eq!(said("trace", &[&measure]), Ok(()));
+        assert_eq!(figure_error("plane", &[&both, fair]), Ok(()));
+        assert_eq!(figure_error("trace", &[&measure]), Ok(()));
         for (kind, curves, says) in [
             ("plane", &[measure.as_str()][..], "`across` goes with `kind = \"plane\"`"),
             ("trace", &[&both], "`across` goes with `kind = \"plane\"`"),
@@ -358,13 +364,13 @@ mod tests {
             ("plane", &[&both, &format!("{both}\n{fair}")], "either a `measure` or a `theory`"),
             ("plane", &[&both, ""], "either a `measure` or a `theory`"),
         ] {
-            let error = said(kind, curves).unwrap_err();
+            let error = figure_error(kind, curves).unwrap_err();
             assert!(error.contains(says), "{kind} {curves:?}: {error}");
         }
     }
 
-    /// What is said of a figure of classes, with this beside its curve.
-    fn said_of_classes(axis: &str, measures: &str, beside: &str) -> Result<(), String> {
+    /// The error of a figure of classes with the extra keys `beside` in its curve.
+    fn classes_error(axis: &str, measures: &str, beside: &str) -> Result<(), String> {
         let text = format!(
             "id = \"a\"\ntitle = \"t\"\nkind = \"classes\"\nclasses = [\"one\", \"two\"]\nx = {{ label = \"x\" {axis} }}\n\
              y = {{ label = \"y\" }}\n[[curve]]\nname = \"c\"\nmeasures = [{measures}]\n{beside}\n"
@@ -377,15 +383,15 @@ mod tests {
     #[test]
     fn classes_have_a_measure_each_and_a_cloud_has_windows() {
         let both = format!("{ROWS}, {ROWS}");
-        assert_eq!(said_of_classes("", &both, ""), Ok(()));
+        assert_eq!(classes_error("", &both, ""), Ok(()));
         let wrong = ROWS.replace("cwnd_bytes", "cwnd_apples");
         for (axis, measures, beside, says) in [
             ("", ROWS, "", "as many `measures`"),
             ("", &format!("{ROWS}, {wrong}"), "", "cwnd_apples"),
-            ("", &both, &format!("measure = {ROWS}"), "stand alone"),
+            ("", &both, &format!("measure = {ROWS}"), "excludes `measure`"),
             (", log = true", &both, "", "no ends and no scale"),
         ] {
-            let error = said_of_classes(axis, measures, beside).unwrap_err();
+            let error = classes_error(axis, measures, beside).unwrap_err();
             assert!(error.contains(says), "{measures} {beside}: {error}");
         }
         let measure = format!("measure = {ROWS}");
@@ -394,28 +400,28 @@ mod tests {
             ("trace", &format!("measures = [{ROWS}]"), "as many `measures`"),
             ("cloud", &measure, "takes `windows`"),
         ] {
-            let error = said(kind, &[curve]).unwrap_err();
+            let error = figure_error(kind, &[curve]).unwrap_err();
             assert!(error.contains(says), "{kind} {curve}: {error}");
         }
         let over = measure.replace("reduce", "over = \"in_flight_bytes\", reduce");
-        let error = said("cdf", &[&over]).unwrap_err();
+        let error = figure_error("cdf", &[&over]).unwrap_err();
         assert!(error.contains("no `over` and no `weight`"), "{error}");
         let windows = "measure = { windows = \"rmse\", feedback = \"marked\", queue = \"switch0->senders.1\", \
                        full = 100, packet = \"12 us\", from = \"1 ms\", scheme = \"dctcp\" }";
-        assert_eq!(said("cloud", &[windows, "theory = { is = \"truth\" }"]), Ok(()));
-        let error = said("trace", &[windows]).unwrap_err();
+        assert_eq!(figure_error("cloud", &[windows, "theory = { is = \"truth\" }"]), Ok(()));
+        let error = figure_error("trace", &[windows]).unwrap_err();
         assert!(error.contains("rows of a table"), "{error}");
     }
 
     #[test]
-    fn what_an_axis_holds_is_between_its_ends() {
+    fn axis_limits_are_inclusive() {
         let axis = |low, high| AxisSpec { label: String::new(), log: false, low, high, per: None };
         assert!(axis(Some(0.0), Some(9.0)).contains(9.0) && axis(None, None).contains(-1e9));
         assert!(!axis(Some(0.0), None).contains(-0.1) && !axis(None, Some(9.0)).contains(9.1));
     }
 
     #[test]
-    fn an_axis_reaches_the_ends_of_intervals_that_are_not_huge() {
+    fn an_axis_includes_intervals_that_are_not_huge() {
         let of = |end: f64| {
             let dot = |y, interval| Dot { x: 0.0, y, interval };
             let points = vec![dot(10.0, Some([8.0, end])), dot(4.0, None)];

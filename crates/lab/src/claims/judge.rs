@@ -1,50 +1,50 @@
-//! A measured value against a band.
+//! Compares a measured value with the band of its claim.
 
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use super::expected::{Claim, Kind};
+use super::expected::{Claim, ClaimKind};
 use super::verdict::ClaimVerdict;
 use crate::figure::number;
 use crate::interval::OverSeeds;
 
-/// A claim with its verdict; an element of `claims` in the answer of `reproduce --json`.
+/// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ClaimResult {
     /// `od-fig5.1/window`.
     pub id: String,
-    /// What the paper says.
+    /// The paper's statement.
     pub says: String,
     /// The kind of the claim.
-    pub kind: Kind,
+    pub kind: ClaimKind,
     /// The paper's value.
     pub reported: Option<f64>,
-    /// Where the paper says so.
+    /// Place in the paper.
     pub source: String,
     /// The unit of all values.
     pub unit: String,
-    /// Where the claim holds; null where it is open.
+    /// The band of the claim; null for an open end.
     pub band: [Option<f64>; 2],
     /// Our value: the mean over seeds.
     pub measured: Option<f64>,
     /// Its 95 % interval; null when all seeds agree.
     pub ci95: Option<[f64; 2]>,
-    /// Seeds behind it.
+    /// Number of seeds.
     pub seeds: usize,
     /// The verdict.
     pub verdict: ClaimVerdict,
-    /// Why it is not `reproduced`; null where nobody knows yet, or it is.
+    /// Reason why it is not `reproduced`; null if it is, or if the reason is unknown.
     pub reason: Option<String>,
-    /// What the last full run came to that somebody looked at; null where there was none.
+    /// Verdict of the last full run that was reviewed; null if there was none.
     pub recorded: Option<ClaimVerdict>,
     /// Whether it is recorded as `reproduced` and no longer is.
     pub lost: bool,
-    /// Whether a parameter was fitted to it, so that it does not count.
+    /// Whether a parameter was fitted to it, so that it is not counted.
     pub calibrated: bool,
 }
 
 impl ClaimResult {
-    /// Where it holds, in words.
+    /// The band, as text.
     pub fn band_text(&self) -> String {
         match self.band {
             [Some(low), Some(high)] => format!("from {} to {}", number(low), number(high)),
@@ -55,7 +55,7 @@ impl ClaimResult {
     }
 }
 
-/// Judges `claim` by one value per seed; `trials` goes with a rate.
+/// Judges `claim` by one value per seed; `trials` belongs to a rate.
 pub(crate) fn judge(
     row: &str,
     claim: &Claim,
@@ -70,7 +70,7 @@ pub(crate) fn judge(
     claim_result(row, claim, values.len(), found, reduced)
 }
 
-/// A claim that the reduced form leaves open.
+/// A claim that the reduced form cannot decide.
 pub(crate) fn undecided(row: &str, claim: &Claim, seeds: usize, why: &str) -> ClaimResult {
     let verdict = ClaimVerdict::Undecided;
     let found = Evaluation { measured: None, ci95: None, band: claim.band(), verdict, why: None };
@@ -90,14 +90,14 @@ fn claim_result(
         _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
     };
     let recorded = claim.recorded.map(|r| r.verdict);
-    // A small sample may look better or worse than the large one is; it never says something else, but that
-    // what was reproduced is lost.
+    // A small sample may look better or worse than a large one. It never contradicts the full form,
+    // except that a reproduced claim is reported as lost.
     if let Some(full) = recorded.filter(|full| reduced && *full != ClaimVerdict::Reproduced)
         && ![full, ClaimVerdict::Undecided].contains(&verdict)
     {
         verdict = ClaimVerdict::Undecided;
         let known = claim.reason.as_deref().unwrap_or_default();
-        reason = Some(format!("the full form came to `{}`: {known}", full.name()));
+        reason = Some(format!("the verdict of the full form is `{}`: {known}", full.name()));
     }
     let lost = recorded == Some(ClaimVerdict::Reproduced)
         && verdict != ClaimVerdict::Reproduced
@@ -121,20 +121,20 @@ fn claim_result(
     }
 }
 
-/// What was measured and what it says.
+/// A measured value and its verdict.
 #[derive(Clone, Copy)]
 struct Evaluation {
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,
     band: [f64; 2],
     verdict: ClaimVerdict,
-    /// Why it cannot be judged.
+    /// Reason why it cannot be judged.
     why: Option<&'static str>,
 }
 
 fn evaluate_value(claim: &Claim, over: &OverSeeds) -> Evaluation {
     let mut band = claim.band();
-    if let (Kind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
+    if let (ClaimKind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
         let (middle, half) = (f64::midpoint(band[0], band[1]), (high - low) / 2.0);
         band = [band[0].min(middle - half), band[1].max(middle + half)];
     }
@@ -148,7 +148,7 @@ fn evaluate_value(claim: &Claim, over: &OverSeeds) -> Evaluation {
     Evaluation { measured: over.mean, ci95: over.ci95, band, verdict, why }
 }
 
-/// A share of events, over all seeds together.
+/// Judges a share of events, over all seeds together.
 fn evaluate_rate(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) -> Evaluation {
     let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
     let band = claim.band();
@@ -163,7 +163,7 @@ fn evaluate_rate(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) 
             ci95: None,
             band,
             verdict: ClaimVerdict::Undecided,
-            why: Some("it could never have happened"),
+            why: Some("there were no trials"),
         },
     }
 }
@@ -197,7 +197,7 @@ fn rate_verdict(claim: &Claim, measured: f64, interval: [f64; 2]) -> ClaimVerdic
     }
 }
 
-/// Clopper and Pearson's interval of `k` in `n` at 95 %.
+/// The 95 % Clopper-Pearson interval of `k` in `n`.
 fn clopper_pearson(k: f64, n: f64) -> [f64; 2] {
     let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |d| d.inverse_cdf(p));
     let low = if k > 0.0 { quantile(k, n - k + 1.0, 0.025) } else { 0.0 };
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_stands_only_where_it_is_needed() {
+    fn the_reason_is_given_only_where_it_is_needed() {
         let zero = claim("kind = \"ordering\"\nat-most = 0.0");
         let of = |v: f64| judge("p-fig1", &zero, &[Some(v); 2], None, false);
         assert_eq!((of(0.0).verdict, of(0.0).reason), (ClaimVerdict::Reproduced, None));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_held_against_the_record() {
+    fn a_run_is_compared_with_the_record() {
         let zero = claim(
             "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"reproduced\", measured = 0.0 }",
         );
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reduced_form_never_says_the_opposite_of_the_full_one() {
+    fn a_reduced_form_never_contradicts_the_full_one() {
         let zero = claim(
             "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"not-reproduced\" }",
         );

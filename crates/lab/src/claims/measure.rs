@@ -1,8 +1,8 @@
-//! What a claim measures: a metric of the summary, or a column of a result table, the rows that count
-//! and what becomes of them.
+//! Measures of claims: a metric of the summary, or a column of a result table with row filters and
+//! a reduction.
 //!
-//! Contract: one value per seed. Rows of two runs of one seed never mix in silence: the filters must
-//! leave one scheme and one point of the sweep. A seed without rows has no value.
+//! Contract: one value per seed. Two runs of one seed are never merged silently: the filters must
+//! select one scheme and one sweep point. A seed without rows has no value.
 
 mod censored;
 mod filter;
@@ -28,17 +28,17 @@ pub(super) use rows::TIME;
 /// A value per seed.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ClaimMeasure {
-    /// A metric that the summary has.
+    /// A metric of the summary.
     Metric(MetricMeasure),
     /// Rows of a table.
     Rows(RowsMeasure),
     /// Throughput over time.
     Rates(RatesMeasure),
-    /// What senders hear against the queue.
+    /// The senders' congestion signal against the queue.
     Windows(WindowsMeasure),
-    /// The first over the second.
+    /// The first divided by the second.
     Ratio(Box<[ClaimMeasure; 2]>),
-    /// The first less the second.
+    /// The first minus the second.
     Difference(Box<[ClaimMeasure; 2]>),
     /// The sum.
     Sum(Vec<ClaimMeasure>),
@@ -56,7 +56,7 @@ fn from_table(mut table: Table) -> Result<ClaimMeasure, String> {
         let Value::Array(items) = value else { return Err("expected a list of measures".into()) };
         let part = |item| match item {
             Value::Table(table) => from_table(table),
-            _ => Err("a part of a measure is a table".to_owned()),
+            _ => Err("each element of the list must be a table".to_owned()),
         };
         items.into_iter().map(part).collect()
     };
@@ -101,7 +101,7 @@ fn reject_other_keys(name: &str, rest: &Table) -> Result<(), String> {
 }
 
 impl ClaimMeasure {
-    /// What it is made of: measures that are no sum, ratio or difference.
+    /// Its leaves: measures that are not a sum, ratio or difference.
     pub(super) fn leaves(&self) -> Vec<&Self> {
         match self {
             Self::Ratio(pair) | Self::Difference(pair) => {
@@ -112,7 +112,7 @@ impl ClaimMeasure {
         }
     }
 
-    /// Of a leaf, the scheme that it names.
+    /// The scheme named by a leaf.
     pub(super) fn scheme(&self) -> Option<&str> {
         match self {
             Self::Metric(m) => m.scheme.as_deref(),
@@ -123,7 +123,7 @@ impl ClaimMeasure {
         }
     }
 
-    /// Of a leaf, the values of swept keys that it names; of rows also those of other columns of text.
+    /// The swept values named by a leaf; for rows also filters of other text columns.
     pub(super) fn at(&self) -> Vec<(&str, &str)> {
         match self {
             Self::Metric(m) => m.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
@@ -137,7 +137,7 @@ impl ClaimMeasure {
         }
     }
 
-    /// Whether one of the points is that of this leaf.
+    /// Whether `points` contains the point of this leaf.
     pub(super) fn is_at(&self, points: &[SweepPoint]) -> bool {
         let at = self.at();
         let is = |point: &SweepPoint| {
@@ -149,7 +149,7 @@ impl ClaimMeasure {
         points.iter().any(is)
     }
 
-    /// The same at one more value of a swept key.
+    /// This measure at one more value of a swept key.
     pub(super) fn with(&self, key: &str, value: &str) -> Self {
         let pair =
             |pair: &[Self; 2]| Box::new([pair[0].with(key, value), pair[1].with(key, value)]);

@@ -1,8 +1,9 @@
 //! The papers' experiments by name, what the papers report of them, and a verdict per claim.
 //!
-//! Contract: an experiment is a scenario file and a file of claims beside it, `papers/<paper>/`. What
-//! a claim measures is data too: rows and columns of the result tables. A verdict follows from the
-//! reported value, the band of the kind of claim and the measured interval; it is never typed in.
+//! Contract: an experiment is a scenario file and a file of claims beside it, `papers/<paper>/`.
+//! The measure of a claim is data too: rows and columns of the result tables. A verdict follows
+//! from the reported value, the band of the claim's kind and the measured interval; it is never
+//! entered by hand.
 
 mod catalogue;
 mod check;
@@ -24,7 +25,7 @@ mod verdict;
 mod windows;
 
 pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
-pub use expected::{Claim, ClaimRange, ExperimentClaims, Kind, RecordedResult};
+pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
 pub use figure::PaperFigure;
 pub use judge::ClaimResult;
 pub use page::{REPRODUCTION_PAGE, write_page};
@@ -35,12 +36,12 @@ pub use variation::{Variation, VariedClaim, judge_variation, variation_plans};
 pub use vary::{RecordedVariation, VarySpec};
 pub use verdict::ClaimVerdict;
 
-/// What is wrong with a file of claims, or with the tables that it is held against.
+/// An error in a file of claims, or in the tables that it is compared with.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct ClaimError {
     /// The file of claims.
     pub file: String,
-    /// What is wrong, and with which claim.
+    /// The error and the claim that has it.
     pub message: String,
 }

@@ -1,8 +1,8 @@
-//! One page of all experiments that were asked for: each claim of the paper beside ours, and the paper's
-//! figures drawn again.
+//! One page of all requested experiments: each claim of the paper beside our result, and the
+//! paper's figures redrawn.
 //!
-//! Contract: it needs nothing else, not even a network. Everything on it follows from the run directories
-//! and the files of claims, so that it can be made again without running anything.
+//! Contract: the page is self-contained and loads nothing from the network. It follows from the run
+//! directories and the files of claims alone, so it can be rebuilt without running anything.
 
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ use crate::stored;
 /// The name of the page.
 pub const REPRODUCTION_PAGE: &str = "reproduction.html";
 
-/// Figures of the report that an experiment shows which has none of the paper's.
+/// Figures of the report shown for an experiment without figures of the paper.
 const FROM_REPORT: usize = 2;
 
-/// A claim as the page has it.
+/// A claim on the page.
 #[derive(Serialize)]
 struct ClaimLine {
     name: String,
@@ -43,7 +43,7 @@ struct ClaimLine {
     reason: String,
 }
 
-/// Writes the page of these experiments into `root`, and says where it is.
+/// Writes the page of these experiments into `root` and returns its path.
 pub fn write_page(
     root: &Path,
     done: &[(Experiment, PathBuf, ReproductionResult)],
@@ -136,7 +136,7 @@ fn report_figures(
     Ok(out)
 }
 
-/// How many of the claims that count have which verdict, and how many do not count.
+/// Number of counted claims per verdict, and the number of claims that are not counted.
 fn score(claims: &[ClaimResult]) -> Vec<(String, usize)> {
     let counting = || claims.iter().filter(|c| !c.calibrated);
     let mut out: Vec<(String, usize)> = ClaimVerdict::ALL

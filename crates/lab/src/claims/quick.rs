@@ -1,4 +1,4 @@
-//! The reduced form of an experiment: what is set otherwise, and how much it may cost.
+//! The reduced form of an experiment: its changed settings and its cost limit.
 
 use lowtide_scenario::{Scenario, ScenarioErrors};
 use toml::{Table, Value};
@@ -6,11 +6,11 @@ use toml::{Table, Value};
 /// The table `[quick]` of a file of claims.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QuickConfig {
-    /// Keys of the scenario with one value, as `-s key=value`.
+    /// Keys of the scenario with one value, as for `-s key=value`.
     set: Vec<(String, String)>,
-    /// Swept keys with fewer values, as `--over key=a,b`.
+    /// Swept keys with fewer values, as for `--over key=a,b`.
     sweep: Vec<(String, Vec<String>)>,
-    /// Packet-hops that all its runs may take together.
+    /// Packet-hops that all its runs together may take.
     pub hops: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl QuickConfig {
         Ok(quick)
     }
 
-    /// The scenario in its reduced form. A key of `swept` stays one, with one value, so that claims can
+    /// Returns the reduced scenario. A key of `swept` stays swept, with one value, so claims can
     /// name the point.
     pub(super) fn apply(
         &self,

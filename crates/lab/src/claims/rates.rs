@@ -1,4 +1,4 @@
-//! What a claim measures of throughput over time: convergence, variation, fairness from moment to moment.
+//! Claims about throughput over time: convergence, variation, fairness per interval.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,24 @@ use crate::rates::Rates;
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RatesMeasure {
-    /// What becomes of them.
+    /// The statistic.
     pub rates: RatesStatistic,
     /// The traffic group.
     pub group: String,
-    /// The length of an interval; samples stand at whole multiples of it. From sample to sample without it.
+    /// Length of an interval, with samples at its multiples; without it, from sample to sample.
     #[serde(default)]
     pub every: Option<String>,
-    /// From when on; the start of the run without it.
+    /// Start; the start of the run if omitted.
     #[serde(default)]
     pub from: Option<String>,
-    /// Until when; the end of the run without it.
+    /// End; the end of the run if omitted.
     #[serde(default)]
     pub to: Option<String>,
-    /// Of `converged` and `reached`: how near each flow stays to the mean of all, as 0.1.
+    /// For `converged` and `reached`: maximum relative distance of each flow to the mean of all,
+    /// such as 0.1.
     #[serde(default)]
     pub within: Option<f64>,
-    /// The scheme; may be left out where there is one.
+    /// The scheme; optional if there is only one.
     #[serde(default)]
     pub scheme: Option<String>,
     /// Values of swept keys.
@@ -39,17 +40,17 @@ pub struct RatesMeasure {
     pub at: BTreeMap<String, String>,
 }
 
-/// What becomes of rates.
+/// A statistic of rates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatesStatistic {
-    /// Milliseconds after `from` from which on every flow stays `within` the mean of all until `to`.
+    /// Milliseconds after `from` from which every flow stays `within` the mean of all until `to`.
     Converged,
     /// Milliseconds after `from` until every flow is `within` the mean of all for the first time.
     Reached,
-    /// Standard deviation over the intervals in Mbit/s, mean over the flows.
+    /// Standard deviation over the intervals in Mbit/s, averaged over the flows.
     Variation,
-    /// Jain's index of each interval, mean over the intervals.
+    /// Jain's index of each interval, averaged over the intervals.
     Jain,
     /// Mean rate of a flow in Mbit/s.
     Mean,
@@ -76,7 +77,7 @@ impl RatesMeasure {
     fn every_ps(&self) -> Result<u64, String> {
         let Some(every) = &self.every else { return Ok(1) };
         let every = parse_duration(every).map_err(|e| format!("`every`: {e}"))?.as_ps();
-        if every > 0 { Ok(every) } else { Err("`every` must be longer than nothing".to_owned()) }
+        if every > 0 { Ok(every) } else { Err("`every` must be longer than zero".to_owned()) }
     }
 
     fn span(&self) -> Result<(u64, u64), String> {

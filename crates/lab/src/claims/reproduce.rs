@@ -12,30 +12,30 @@ use super::{ClaimError, Experiment, ExperimentClaims, Variation};
 use crate::error::LabError;
 use crate::stored;
 
-/// Which form of an experiment.
+/// Form of an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReproduceMode {
-    /// The reduced form that its file of claims states.
+    /// Run the reduced form of its file of claims.
     pub quick: bool,
-    /// Seeds in place of the file's.
+    /// Number of seeds that overrides the file's.
     pub seeds: Option<u64>,
 }
 
-/// What an experiment came to.
+/// Result of an experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReproductionResult {
     /// Its claims, in the order of the file.
     pub claims: Vec<ClaimResult>,
     /// Packet-hops of all its runs.
     pub hops: u64,
-    /// What its reduced form may take; `None` for the whole form, and where the file does not say.
+    /// Packet-hop limit of its reduced form; `None` for the full form, or if the file has no limit.
     pub hop_budget: Option<u64>,
-    /// What was varied, if it was asked for.
+    /// Its variations, if they were requested.
     pub variations: Vec<Variation>,
 }
 
-/// The runs of an experiment. Its claims are held against the whole form first, so that a wrong one is
-/// refused before anything runs.
+/// The runs of an experiment. Its claims are first checked against the full form, so that an
+/// invalid one is rejected before anything runs.
 pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, LabError> {
     let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
     let whole = row.scenario()?;
@@ -59,7 +59,7 @@ pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, LabError> 
     Ok(form.expand()?)
 }
 
-/// The verdicts, from the complete run directory `root` of the plan of the same mode.
+/// Judges the claims from the complete run directory `root` of the plan of the same mode.
 pub fn judge(
     row: &Experiment,
     root: &Path,
@@ -70,7 +70,7 @@ pub fn judge(
     let manifest = &finished.manifest;
     let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let (id, seeds) = (row.id(), manifest.seeds.len());
-    // Fewer seeds than the file has may leave open what they all decide.
+    // Fewer seeds than in the file may leave a claim undecided.
     let reduced = mode.quick || mode.seeds.is_some();
     let verdict = |claim: &super::Claim| {
         if let Some(why) = claim.full_only.as_ref().filter(|_| mode.quick) {

@@ -1,34 +1,63 @@
-//! `docs/reproduction.md`: what is recorded of every claim, as text.
+//! `docs/reproduction.md`: the recorded result of every claim, as text.
 //!
-//! Contract: it follows from the files of claims alone, so that it changes only where somebody looked at a
-//! full run and wrote down what it came to.
+//! Contract: it follows from the files of claims alone, so it changes only when the result of a
+//! full run was reviewed and recorded.
 
 use std::fmt::Write as _;
 
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
 use super::verdict::ClaimVerdict;
-use super::{Claim, ClaimError, ExperimentClaims, Kind, VarySpec, experiments};
+use super::{Claim, ClaimError, ClaimKind, ExperimentClaims, VarySpec, experiments};
 use crate::figure::number;
 
-/// Experiments of more packet-hops are named for it.
+/// Experiments with more packet-hops are listed by name.
 const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;
 
 const HEAD: &str = "\
-# What the papers report, and what comes out here
-Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test lab scorecard`.
+# Reproduction of the papers' results
+Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test
+lab scorecard`.
 
-`lowtide reproduce` runs every experiment with the paper's parameters, `lowtide reproduce dctcp-fig18` one of them,
-`--quick` a reduced form. It prints a line per claim and writes one page, `runs/papers/reproduction.html`, with the
-paper's figures drawn again. Finished runs are kept: the same command goes on where it was interrupted, and more
-`--seeds` run only the new ones. Status 3 says that a claim which is recorded here as reproduced no longer is.
+`lowtide papers reproduce` runs every experiment with the paper's parameters, `lowtide papers
+reproduce dctcp-fig18` one of them, and `--quick` a reduced form. It prints a line per claim and
+writes one page, `runs/papers/reproduction.html`, with the paper's figures redrawn. Finished runs
+are kept: the same command resumes an interrupted run, and more `--seeds` run only the new ones.
+Exit status 3: a claim that is recorded here as reproduced no longer is.
 
-**Verdicts.** `reproduced`: our 95 % interval lies in the band. `direction`: outside, in the paper's order. `undecided`:
-the interval straddles the edge of the band, or one seed has no value. `not-reproduced`: neither. `open`: no full run is
-recorded yet. `--vary` runs what a paper leaves open at several values; tables of it stand below. The bands were written down before the first run, by the kind of claim: an order as stated, a ratio 25 %, an
-absolute of a simulation 15 %, of a testbed 30 %; a rate when the paper's value lies in our binomial interval, or within a
-factor of 3; a difference as stated. What was chosen after a look at a result is marked and does not count.
+**Verdicts.** `reproduced`: our 95 % interval is inside the band. `direction`: outside, in the
+paper's order. `undecided`: the interval straddles the edge of the band, or one seed has no value.
+`not-reproduced`: neither. `open`: no full run is recorded yet. `--vary` varies parameters that a
+paper leaves open; the tables below list the results.
+
+The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
+an absolute value of a simulation 15 %, of a testbed 30 %. A rate is reproduced if the paper's value
+is in our binomial interval, or within a factor of 3; a difference has the stated band. Values that
+were chosen after a look at a result are marked and do not count.
 ";
+
+/// Longest line of prose on the page, columns.
+const COLUMNS: usize = 100;
+
+/// Breaks long lines of prose; table rows stay, items are indented.
+fn wrapped(page: &str) -> String {
+    let mut out = String::new();
+    for line in page.lines() {
+        if line.chars().count() <= COLUMNS || line.starts_with('|') {
+            out.push_str(line);
+        } else {
+            let indent = if line.starts_with("- ") { "  " } else { "" };
+            let options = textwrap::Options::new(COLUMNS)
+                .subsequent_indent(indent)
+                .break_words(false)
+                .word_separator(textwrap::WordSeparator::AsciiSpace)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation);
+            out.push_str(&textwrap::fill(line, options));
+        }
+        out.push('\n');
+    }
+    out
+}
 
 /// The whole page.
 ///
@@ -69,8 +98,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
         for (id, expected) in rows {
             let _ = write!(out, "\n## {id}\n{}. *{}*\n\n", expected.title, expected.paper);
             if let Some(calibration) = &expected.calibration {
-                let _ =
-                    write!(out, "**Fitted to it, so that it does not count:** {calibration}.\n\n");
+                let _ = write!(out, "**Calibration, not counted:** {calibration}.\n\n");
             }
             out.push_str("| claim | paper | here | verdict |\n|---|---|---|---|\n");
             for claim in &expected.claims {
@@ -92,10 +120,10 @@ pub fn scorecard() -> Result<String, ClaimError> {
             }
         }
     }
-    Ok(out)
+    Ok(wrapped(&out))
 }
 
-/// How long all of it takes.
+/// Cost of running all experiments.
 fn cost() -> Result<String, ClaimError> {
     let mut all: Vec<(u64, String)> = Vec::new();
     for row in experiments() {
@@ -106,23 +134,23 @@ fn cost() -> Result<String, ClaimError> {
     }
     let hours = |hops: u64| {
         let hours = hops as f64 / (2 * HOPS_PER_SECOND * 3600) as f64;
-        format!("{} thousand million packet-hops, {hours:.1} hours", hops / 1_000_000_000)
+        format!("{} x 10^9 packet-hops, {hours:.1} hours", hops / 1_000_000_000)
     };
     let whole: u64 = all.iter().map(|(hops, _)| hops).sum();
     let long: Vec<_> = all.into_iter().filter(|(hops, _)| *hops >= LONG_EXPERIMENT_HOPS).collect();
     let longest: u64 = long.iter().map(|(hops, _)| hops).sum();
     let names: Vec<String> = long.into_iter().map(|(_, name)| name).collect();
     Ok(format!(
-        "\n**How long it takes**, at {} million packet-hops a second on each of two cores: the reduced forms five minutes; \
-         the whole {}, without {} {}.\n",
+        "\n**Run time** at {} million packet-hops per second on each of two cores: five minutes for the reduced forms; \
+         {} for the full forms; {} without {}.\n",
         HOPS_PER_SECOND / 1_000_000,
         hours(whole),
-        names.join(", "),
         hours(whole - longest),
+        names.join(", "),
     ))
 }
 
-/// What came of varying what the paper leaves open.
+/// Results of varying what the paper leaves open.
 fn variation_table(vary: &VarySpec) -> String {
     let mut out = format!("\n{}: `{}`", vary.says, vary.key);
     if vary.recorded.is_empty() {
@@ -139,16 +167,16 @@ fn variation_table(vary: &VarySpec) -> String {
     out
 }
 
-const KINDS: [(Kind, &str); 6] = [
-    (Kind::Ordering, "ordering"),
-    (Kind::Ratio, "ratio"),
-    (Kind::Simulation, "simulation"),
-    (Kind::Testbed, "testbed"),
-    (Kind::Rate, "rate"),
-    (Kind::Difference, "difference"),
+const KINDS: [(ClaimKind, &str); 6] = [
+    (ClaimKind::Ordering, "ordering"),
+    (ClaimKind::Ratio, "ratio"),
+    (ClaimKind::Simulation, "simulation"),
+    (ClaimKind::Testbed, "testbed"),
+    (ClaimKind::Rate, "rate"),
+    (ClaimKind::Difference, "difference"),
 ];
 
-/// The reason of a claim that is recorded as anything but reproduced.
+/// The reason of a claim whose recorded verdict is not `reproduced`.
 fn failure_reason(claim: &Claim) -> Option<&str> {
     let not = claim.recorded.is_some_and(|r| r.verdict != ClaimVerdict::Reproduced);
     claim.reason.as_deref().filter(|_| not)

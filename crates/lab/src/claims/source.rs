@@ -1,4 +1,4 @@
-//! What a claim is held against: the runs of a directory and its tables.
+//! Data that claims are evaluated on: the runs of a directory and their tables.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use lowtide_record::RunDir;
 
 use crate::facts::RunFacts;
 
-/// What a run directory says.
+/// Contents of a run directory.
 #[derive(Clone, Copy)]
 pub(crate) struct RunData<'a> {
     pub(crate) dir: &'a RunDir,
@@ -15,7 +15,7 @@ pub(crate) struct RunData<'a> {
 }
 
 impl<'a> RunData<'a> {
-    /// The run of each seed of one scheme at one point; `what` needs them.
+    /// Returns the run of each seed of one scheme at one point; `what` names the measure in errors.
     pub(crate) fn run_of_each_seed(
         self,
         what: &str,
@@ -31,7 +31,7 @@ impl<'a> RunData<'a> {
             let mut found = runs.iter().filter(|r| r.key.seed == *seed);
             match (found.next(), found.next()) {
                 (Some(run), None) => Ok(*run),
-                (None, _) => Err(format!("no run is what {what} is of")),
+                (None, _) => Err(format!("no run matches {what}")),
                 _ => Err(format!("{what} needs a scheme and a point")),
             }
         };

@@ -1,12 +1,12 @@
-//! A curve that an analysis gives, to stand beside what was simulated: `theory` of a figure's curve.
+//! An analytic curve beside the simulated ones: `theory` of a figure's curve.
 //!
-//! Contract: all that the analysis needs stands in the file; what it does not ask for is refused, and so is
-//! what it cannot hold.
+//! Contract: the file states all parameters of the analysis. Parameters that it does not use and
+//! values outside of its domain are rejected.
 
 use lowtide_units::{parse_bytes, parse_duration, parse_rate};
 use serde::Deserialize;
 
-use super::figure::Kind;
+use super::figure::FigureKind;
 use crate::figure::Dot;
 use crate::theory::dctcp::Sawtooth;
 use crate::theory::{DomainError, bdp_packets, dx};
@@ -15,47 +15,50 @@ use crate::theory::{DomainError, bdp_packets, dx};
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum TheoryCurve {
-    /// The queue of DCTCP over time, of so many flows with that threshold in packets: DCTCP eq. 3 to 10. Where
-    /// in its period it begins says nothing.
+    /// The queue of DCTCP over time, for `flows` flows with threshold `k` in packets: DCTCP eq. 3
+    /// to 10. The phase at which it starts is arbitrary.
     DctcpQueue { on: PathParams, k: f64, flows: f64 },
     /// The window of DX without a queue, over the number of flows: DX §IV-C.
     DxIdeal { on: PathParams },
-    /// That with the longest queue that the analysis has.
+    /// The window of DX with the longest queue of the analysis, over the number of flows.
     DxSteady { on: PathParams },
-    /// One window over the other where two flows of DX converge, from these on, in packets.
+    /// The window of one DX flow over that of the other while they converge from `start`, in
+    /// packets.
     DxConverge { on: PathParams, start: [f64; 2] },
-    /// Both windows are the same.
+    /// The line of equal windows.
     Fairness {},
-    /// What is heard is what is true.
+    /// The line on which the observed signal is the true one.
     Truth {},
-    /// Both together fill the line and no queue.
+    /// The line on which both windows together fill the link without a queue.
     Efficiency { on: PathParams },
 }
 
-/// The line of an analysis.
+/// The path of an analysis.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PathParams {
     rate: String,
-    /// The round trip without a queue.
+    /// RTT without queues.
     rtt: String,
-    /// A packet, framing counted where the line has any.
+    /// Packet size, including any framing.
     packet: String,
 }
 
-/// Points of a curve over time.
+/// Points of a time series.
 const POINTS: u32 = 800;
-/// Decisions of two flows until they are together.
+/// Window updates of two flows until they have converged.
 const DECISIONS: usize = 4_000;
 
 impl TheoryCurve {
-    /// What is wrong with it in a figure of that kind.
-    pub(super) fn check(&self, kind: Kind) -> Result<(), String> {
+    /// Returns the error of the curve in a figure of that kind.
+    pub(super) fn check(&self, kind: FigureKind) -> Result<(), String> {
         let fits = match self {
-            Self::DctcpQueue { .. } => Kind::Trace,
-            Self::DxIdeal { .. } | Self::DxSteady { .. } => Kind::Over,
-            Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => Kind::Plane,
-            Self::Truth {} => Kind::Cloud,
+            Self::DctcpQueue { .. } => FigureKind::Trace,
+            Self::DxIdeal { .. } | Self::DxSteady { .. } => FigureKind::Over,
+            Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => {
+                FigureKind::Plane
+            }
+            Self::Truth {} => FigureKind::Cloud,
         };
         if fits != kind {
             return Err(format!("this analysis goes with `kind = \"{}\"`", fits.name()));
@@ -63,7 +66,8 @@ impl TheoryCurve {
         self.dots(&[1.0], [0.0, 1.0]).map(drop)
     }
 
-    /// The curve: at these numbers of flows, or over a horizontal axis from and to (seconds, or packets).
+    /// The points of the curve: for these numbers of flows, or over the axis range (seconds or
+    /// packets).
     pub(super) fn dots(&self, flows: &[f64], [from, to]: [f64; 2]) -> Result<Vec<Dot>, String> {
         let wrong = |e: DomainError| e.to_string();
         let over = |on: &PathParams, window: fn(f64, f64) -> Result<f64, DomainError>| {
@@ -93,7 +97,7 @@ impl TheoryCurve {
 }
 
 impl PathParams {
-    /// In seconds.
+    /// RTT in seconds.
     fn rtt(&self) -> Result<f64, String> {
         parse_duration(&self.rtt).map(|d| d.as_ps() as f64 / 1e12).map_err(|e| e.to_string())
     }
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_belong_is_refused() {
+    fn unused_parameters_and_invalid_values_are_rejected() {
         for (text, says) in [
             ("is = \"dctcp-queue\"\nk = 40", "missing field `flows`"),
             ("is = \"fairness\"", "unknown field `on`"),
@@ -155,17 +159,21 @@ mod tests {
         let error = toml::from_str::<TheoryCurve>("is = \"dx-ideal\"").unwrap_err();
         assert!(error.to_string().contains("missing field `on`"), "{error}");
         for (text, kind, says) in [
-            ("is = \"dx-ideal\"", Kind::Trace, "goes with `kind = \"over\"`"),
-            ("is = \"dx-converge\"\nstart = [164.0, 1.0]", Kind::Plane, "more than one packet"),
-            ("is = \"dctcp-queue\"\nk = -1\nflows = 2", Kind::Trace, "K must be zero"),
+            ("is = \"dx-ideal\"", FigureKind::Trace, "goes with `kind = \"over\"`"),
+            (
+                "is = \"dx-converge\"\nstart = [164.0, 1.0]",
+                FigureKind::Plane,
+                "more than one packet",
+            ),
+            ("is = \"dctcp-queue\"\nk = -1\nflows = 2", FigureKind::Trace, "K must be zero"),
         ] {
             let error = theory(text).check(kind).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
         }
         let converge = theory("is = \"dx-converge\"\nstart = [164.0, 2.0]");
-        assert_eq!(converge.check(Kind::Plane), Ok(()));
+        assert_eq!(converge.check(FigureKind::Plane), Ok(()));
         let rate = ON.replace("10 Gbit/s", "10 kB");
         let slow: TheoryCurve = toml::from_str(&format!("is = \"efficiency\"\n{rate}")).unwrap();
-        assert!(slow.check(Kind::Plane).is_err());
+        assert!(slow.check(FigureKind::Plane).is_err());
     }
 }

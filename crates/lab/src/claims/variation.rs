@@ -1,4 +1,4 @@
-//! Varying what a paper leaves open: its runs, what becomes of the claims, and the figure.
+//! Variation of parameters that a paper leaves open: runs, claims and figure.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind}
 use crate::plots::Sweep;
 use crate::stored;
 
-/// What came of a claim at one value; an element of `varied` in the answer of `reproduce --json`.
+/// A claim at one value; an element of `varied` in the output of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct VariedClaim {
     /// The name of the `[[vary]]`.
@@ -30,10 +30,10 @@ pub struct VariedClaim {
     pub claim: ClaimResult,
 }
 
-/// What came of varying what a paper leaves open.
+/// Results of varying a parameter that a paper leaves open.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variation {
-    /// What was varied.
+    /// The specification.
     pub vary: VarySpec,
     /// The run directory.
     pub dir: PathBuf,
@@ -41,7 +41,7 @@ pub struct Variation {
     pub varied: Vec<VariedClaim>,
 }
 
-/// What the paper of an experiment leaves open, with the runs that vary it.
+/// The variations of an experiment, with their runs.
 pub fn variation_plans(row: &Experiment) -> Result<Vec<(VarySpec, RunPlan)>, LabError> {
     let mut expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
     let all = std::mem::take(&mut expected.vary);
@@ -49,7 +49,7 @@ pub fn variation_plans(row: &Experiment) -> Result<Vec<(VarySpec, RunPlan)>, Lab
     all.into_iter().map(with_plan).collect()
 }
 
-/// What became of the claims of `vary`, from the complete run directory `root` of its plan.
+/// Judges the claims of `vary` from the complete run directory `root` of its plan.
 pub fn judge_variation(
     row: &Experiment,
     vary: VarySpec,
@@ -61,7 +61,7 @@ pub fn judge_variation(
 }
 
 impl VarySpec {
-    /// The claims, in the order of the list.
+    /// The claims, in the order of `claims`.
     fn selected_claims<'e>(
         &'e self,
         expected: &'e ExperimentClaims,
@@ -69,7 +69,7 @@ impl VarySpec {
         self.claims.iter().filter_map(|id| expected.claims.iter().find(|c| c.id == *id))
     }
 
-    /// The runs.
+    /// The runs of the variation.
     pub(super) fn plan(
         &self,
         row: &Experiment,
@@ -97,7 +97,8 @@ impl VarySpec {
         Ok(plan)
     }
 
-    /// What came out, from the complete run directory `root` of its plan: by claim, then by value.
+    /// Judges the claims from the complete run directory `root` of its plan: by claim, then by
+    /// value.
     pub(super) fn judge(
         &self,
         row: &Experiment,
@@ -164,7 +165,7 @@ impl VarySpec {
             id: format!("vary-{}", self.id),
             title: format!("Varied: {}", self.key),
             caption: format!(
-                "{}. The paper does not state this parameter; no verdict follows from here.",
+                "{}. The paper does not state this parameter, so no verdict follows.",
                 self.says
             ),
             legend: Vec::new(),
@@ -173,7 +174,7 @@ impl VarySpec {
     }
 }
 
-/// The same claim, measured at one more value of a key.
+/// The claim, measured at one more value of a key.
 fn claim_at(claim: &Claim, key: &str, value: &str) -> Claim {
     Claim {
         measure: claim.measure.with(key, value),

@@ -1,8 +1,8 @@
-//! What a paper leaves open, to be varied.
+//! Parameters that a paper leaves open, to be varied.
 //!
-//! Contract: a claim that is not reproduced has a reason, and where the reason is a parameter that the paper
-//! does not state, `[[vary]]` shows it: the experiment is run at several values of that parameter, and its
-//! claims are measured at each. What comes out moves no verdict.
+//! Contract: a claim that is not reproduced has a reason. If the reason is a parameter that the
+//! paper does not state, `[[vary]]` demonstrates it: the claims are measured at several values of
+//! that parameter. The results change no verdict.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use toml::Table;
 pub struct VarySpec {
     /// Its name in the experiment.
     pub id: String,
-    /// What it shows, in a sentence.
+    /// Its effect, in one sentence.
     pub says: String,
     /// The claims that are measured at each value.
     pub claims: Vec<String>,
@@ -23,15 +23,15 @@ pub struct VarySpec {
     pub key: String,
     /// Its values.
     pub values: Vec<String>,
-    /// What else is set, as in `[quick]`: shorter runs, fewer points of the experiment's own sweep.
+    /// Other settings, as in `[quick]`: shorter runs, fewer sweep points.
     #[serde(default)]
     pub set: Table,
-    /// What came out when somebody last looked. No run writes it.
+    /// Results of the last reviewed run. No run writes it.
     #[serde(default)]
     pub recorded: Vec<RecordedVariation>,
 }
 
-/// What came out at one value.
+/// Result at one value.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedVariation {
@@ -42,7 +42,7 @@ pub struct RecordedVariation {
 }
 
 impl VarySpec {
-    /// What is wrong with it, in a file that has claims of these names.
+    /// Returns the error of the specification, in a file with claims of these names.
     pub(super) fn inconsistency(&self, claims: &[&str]) -> Option<String> {
         let unknown = self.claims.iter().find(|id| !claims.contains(&id.as_str()));
         let stray = self.recorded.iter().find(|seen| {
@@ -54,7 +54,7 @@ impl VarySpec {
         } else if self.claims.is_empty() || self.values.len() < 2 {
             Some("it needs claims, and several values".to_owned())
         } else {
-            stray.map(|seen| format!("`recorded` at {} is of no value or claim of it", seen.at))
+            stray.map(|seen| format!("`recorded` at {} has an unknown value or claim", seen.at))
         }
     }
 }

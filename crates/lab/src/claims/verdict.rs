@@ -1,18 +1,18 @@
-//! The four things that a claim can come to.
+//! Verdict of a claim.
 
 use serde::{Deserialize, Serialize};
 
-/// What a claim came to.
+/// Verdict of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
-    /// Inside its band, with its whole interval.
+    /// The whole interval is inside the band.
     Reproduced,
-    /// The paper's order, outside the band.
+    /// The order of the paper, outside the band.
     Direction,
-    /// The interval straddles the edge of the band, or there is none to judge by.
+    /// The interval straddles the edge of the band, or there is no interval.
     Undecided,
-    /// Neither.
+    /// Neither value nor order of the paper.
     NotReproduced,
 }
 
@@ -21,7 +21,7 @@ impl ClaimVerdict {
     pub const ALL: [Self; 4] =
         [Self::Reproduced, Self::Direction, Self::Undecided, Self::NotReproduced];
 
-    /// As it is printed.
+    /// Printed name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",

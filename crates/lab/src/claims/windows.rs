@@ -1,8 +1,10 @@
-//! How well what a sender hears in a round trip tells how long the queue was (DX fig. 1 and 2).
+//! Accuracy with which the congestion signal of a round trip tells the queue length (DX fig. 1 and
+//! 2).
 //!
-//! Contract: everything follows from traced flows and sampled queues. A window is what a sender had
-//! outstanding when the one before was acknowledged (RFC 8257 §3.3). The truth is the mean of the samples
-//! of the queue while the packets of the window came to it. Both are shares of a full queue, in per cent.
+//! Contract: everything follows from traced flows and sampled queues. A window is the data
+//! outstanding when the previous window was acknowledged (RFC 8257 §3.3). The true value is the
+//! mean of the queue samples while the packets of the window arrived at the queue. Both are in per
+//! cent of a full queue.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +15,24 @@ use serde::Deserialize;
 use super::columns::{numbers, texts};
 use super::source::RunData;
 
-/// `windows = "correlation"` of a `feedback`. The scenario traces the flows (`[probes] trace`) and samples
-/// its queues often enough.
+/// `windows = "correlation"` of a `feedback`. The scenario must trace the flows (`[probes] trace`)
+/// and sample its queues often enough.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsMeasure {
-    /// What becomes of all windows of all flows.
+    /// Statistic over all windows of all flows.
     pub windows: WindowsStatistic,
-    /// What is held against the queue.
+    /// The signal that is compared with the queue.
     pub feedback: Feedback,
-    /// The queue, as `switch0->switch1`.
+    /// The queue, such as `switch0->switch1`.
     pub queue: String,
-    /// How many packets are a full queue.
+    /// Length of a full queue, in packets.
     pub full: f64,
-    /// How long a packet takes on the line: it makes packets of a delay.
+    /// Serialization time of a packet, which converts a delay to packets.
     pub packet: String,
-    /// Windows that began earlier do not count.
+    /// Start: earlier windows are ignored.
     pub from: String,
-    /// The scheme; may be left out where there is one.
+    /// The scheme; optional if there is only one.
     #[serde(default)]
     pub scheme: Option<String>,
     /// Values of swept keys.
@@ -38,35 +40,35 @@ pub struct WindowsMeasure {
     pub at: BTreeMap<String, String>,
 }
 
-/// What becomes of windows.
+/// A statistic of windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowsStatistic {
-    /// Pearson's coefficient of feedback and queue.
+    /// Pearson's coefficient of feedback and queue length.
     Correlation,
-    /// Root of the mean square of feedback less queue, in per cent of a full queue.
+    /// Root mean square of feedback minus queue length, in per cent of a full queue.
     Rmse,
 }
 
-/// What a sender hears.
+/// Congestion signal of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feedback {
-    /// The share of its packets that were marked.
+    /// Fraction of its packets that were marked.
     Marked,
-    /// The moving average of it that DCTCP keeps, at the end of the window.
+    /// DCTCP's moving average of that fraction, at the end of the window.
     Alpha,
     /// The mean queueing delay of its packets.
     Latency,
 }
 
-/// One window: what was heard and what was true, in per cent.
+/// One window: the observed and the true value, in per cent.
 pub(super) type FeedbackSample = (f64, f64);
 
-/// A sender after an ACK: time, bytes acknowledged, bytes in flight, alpha.
+/// State of a sender after an ACK: time, bytes acknowledged, bytes in flight, alpha.
 type SenderAckState = (f64, f64, f64, Option<f64>);
 
-/// A packet at the queue: where its payload ends, when it came, how long it waited, whether it was marked.
+/// A packet at the queue: end of its payload, arrival time, queueing delay, whether it was marked.
 #[derive(Clone, Copy, Debug)]
 struct QueueTransit {
     end: f64,
@@ -81,7 +83,7 @@ impl WindowsMeasure {
         if parse_ps(&self.packet, "packet")? > 0.0 && self.full > 0.0 {
             Ok(())
         } else {
-            Err("`packet` and `full` are above zero".to_owned())
+            Err("`packet` and `full` must be above zero".to_owned())
         }
     }
 
@@ -93,7 +95,7 @@ impl WindowsMeasure {
         Ok(self.all(of)?.into_iter().map(value).collect())
     }
 
-    /// What was heard and what was true in all windows of all flows, for each seed.
+    /// The observed and the true values of all windows of all flows, for each seed.
     pub(super) fn all(&self, of: RunData<'_>) -> Result<Vec<Vec<FeedbackSample>>, String> {
         let frame =
             |table: &str, names: &[&str]| of.dir.frame(table, names).map_err(|e| e.to_string());
@@ -148,7 +150,7 @@ impl WindowsMeasure {
                 passages.iter().filter(|p| p.end > start && p.end <= end).collect();
             if let (Some(first), Some(last), true) = (own.first(), own.last(), began >= from) {
                 let n = own.len() as f64;
-                let heard = match self.feedback {
+                let observed = match self.feedback {
                     Feedback::Marked => {
                         Some(own.iter().filter(|p| p.marked).count() as f64 / n * 100.0)
                     }
@@ -158,8 +160,8 @@ impl WindowsMeasure {
                         Some(waited / packet / self.full * 100.0)
                     }
                 };
-                let truth = mean_between(lengths, first.arrived, last.arrived);
-                out.extend(heard.zip(truth.map(|packets| packets / self.full * 100.0)));
+                let actual = mean_between(lengths, first.arrived, last.arrived);
+                out.extend(observed.zip(actual.map(|packets| packets / self.full * 100.0)));
             }
             (began, start, end) = (*time, *acked, acked + flight);
         }
@@ -178,7 +180,7 @@ fn rows_of(frame: &DataFrame, run: u32) -> Result<impl Iterator<Item = usize>, S
     Ok((0..frame.rows()).filter(move |&i| runs[i] == Some(f64::from(run))))
 }
 
-/// By flow, in the order of time.
+/// Sender states by flow, in time order.
 fn sender_samples(
     frame: &DataFrame,
     run: u32,
@@ -198,7 +200,7 @@ fn sender_samples(
     Ok(out)
 }
 
-/// The data packets of each flow at the queue, in the order of time.
+/// The data packets of each flow at the queue, in time order.
 fn queue_transits(
     segments: &DataFrame,
     hops: &DataFrame,
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_what_was_outstanding() {
+    fn a_window_is_the_outstanding_data() {
         // Two packets, then two more; each ACK is of one packet of 100 B.
         let alpha = |a: f64| Some(a * f64::from(1 << 20));
         let states = [

@@ -1,10 +1,10 @@
-//! Two sets of results, seed by seed.
+//! Compares two sets of results, seed by seed.
 //!
-//! Contract: runs are paired by scheme, point of the sweep and seed; a seed is the same workload and the
-//! same disturbances on both sides, so that a pair differs only by what was changed. A difference is B
-//! less A. Its interval is Student's t at 95 % over the differences of the pairs. The relative
-//! difference is the difference over the mean of A, its interval that of the difference over the same
-//! mean. What has no partner is listed, never dropped in silence.
+//! Contract: runs are paired by scheme, sweep point and seed. A seed has the same workload and
+//! impairments on both sides, so a pair differs only by the change under test. A difference is B
+//! minus A, with Student's t interval at 95 % over the pairs. The relative difference and its
+//! interval are divided by the mean of A. Runs without a partner are listed, never dropped
+//! silently.
 
 mod multi;
 mod pair;
@@ -21,48 +21,48 @@ use crate::summary::{self, group_metrics};
 pub use multi::{MetricRow, MultiComparison, PossibleCause, compare_to_first};
 use pair::{PairedRuns, Pairing, pair_runs};
 
-/// Stands for every metric.
+/// Selects every metric.
 const ALL: &str = "all";
 
-/// What is compared, and what counts as a difference.
+/// Options of a comparison.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CompareOptions {
-    /// Names of metrics as in `summary.json`; `all` for every one; the usual ones when empty.
+    /// Names of metrics as in `summary.json`; `all` for every one; the default ones if empty.
     pub metrics: Vec<String>,
-    /// Names of queues; the longest of A on average when empty.
+    /// Names of queues; if empty, the one with the greatest mean length in A.
     pub queues: Vec<String>,
-    /// Names of memories that queues share; the fullest of A on average when empty.
+    /// Names of shared buffer pools; if empty, the one with the greatest mean occupancy in A.
     pub memories: Vec<String>,
-    /// A scheme of A and the scheme of B that it is paired with, where their names differ.
+    /// A scheme of A and the scheme of B that it is paired with, if their names differ.
     pub schemes: Vec<(String, String)>,
-    /// A relative difference whose whole interval lies within this, on both sides of zero, is `same`.
+    /// A relative difference whose whole interval is within this on both sides of zero is `same`.
     pub same_within: f64,
-    /// The share by which a metric may get worse.
+    /// Maximum tolerated relative degradation of a metric.
     pub fail_above: Option<f64>,
 }
 
-/// Two sets of results side by side.
+/// Comparison of two sets of results.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     /// Pairs of runs.
     pub pairs: usize,
-    /// Pairs whose digests and figures agree: the same physics, packet by packet.
+    /// Pairs whose digests and figures agree: identical packet by packet.
     pub identical: usize,
-    /// Pairs whose digests agree and whose figures do not: their warm-up or their classes of flow sizes differ,
-    /// or different versions made them.
+    /// Pairs whose digests agree and whose figures do not: their warm-up or size classes differ, or
+    /// different versions made them.
     pub digest_only: usize,
     /// Runs of A without a partner.
     pub only_a: Vec<String>,
     /// Runs of B without a partner.
     pub only_b: Vec<String>,
-    /// Every metric of every scheme and point that has pairs.
+    /// All metrics of all schemes and points that have pairs.
     pub rows: Vec<ComparedMetric>,
 }
 
 /// One metric of one scheme at one point, on both sides.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ComparedMetric {
-    /// What it is about; the scheme as A calls it.
+    /// Subject of the metric; the scheme has its name in A.
     #[serde(flatten)]
     pub subject: MetricSubject,
     /// Pairs of seeds.
@@ -71,39 +71,39 @@ pub struct ComparedMetric {
     pub a: Option<f64>,
     /// Mean of B.
     pub b: Option<f64>,
-    /// B less A.
+    /// B minus A.
     pub difference: Option<f64>,
     /// Its 95 % interval; null for one pair, and when all pairs agree.
     pub ci95: Option<[f64; 2]>,
-    /// The difference over the mean of A; null where that is zero.
+    /// The difference divided by the mean of A; null if that is zero.
     pub relative: Option<f64>,
     /// Its 95 % interval.
     pub relative_ci95: Option<[f64; 2]>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: DifferenceVerdict,
-    /// Why it is undecided.
+    /// Reason why it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// It got worse by more than is allowed.
+    /// Whether it got worse by more than the tolerance.
     pub fails: bool,
 }
 
-/// What a difference comes to.
+/// Verdict of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DifferenceVerdict {
-    /// No difference in any pair, or the interval lies within what counts as the same.
+    /// No difference in any pair, or the interval is within the `same` range.
     Same,
-    /// B is higher, with its whole interval.
+    /// B is higher; the interval excludes zero.
     Higher,
-    /// B is lower, with its whole interval.
+    /// B is lower; the interval excludes zero.
     Lower,
-    /// The interval holds zero and more than what counts as the same, or there is none.
+    /// The interval contains zero and exceeds the `same` range, or there is none.
     Undecided,
 }
 
 impl DifferenceVerdict {
-    /// As it is printed.
+    /// Printed name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -117,7 +117,7 @@ impl DifferenceVerdict {
 /// Compares two sets of results.
 ///
 /// # Errors
-/// They have no run in common, or what is wanted is in neither.
+/// They have no run in common, or neither has a requested item.
 pub fn compare(a: &Results, b: &Results, wanted: &CompareOptions) -> Result<Comparison, LabError> {
     check_metrics(&wanted.metrics)?;
     let Pairing { points, only_a, only_b } = pair_runs(&a.runs, &b.runs, &wanted.schemes)?;
@@ -126,7 +126,7 @@ pub fn compare(a: &Results, b: &Results, wanted: &CompareOptions) -> Result<Comp
         points.iter().flat_map(|pairs| rows::rows_of_point(pairs, &chosen, wanted)).collect();
     let all = || points.iter().flatten();
     let same_digest = |(a, b): &&PairedRuns<'_>| a.digest == b.digest;
-    // The digest covers packets; what the tables say beside them it cannot vouch for.
+    // The digest covers packets only, not the other figures in the tables.
     let same_figures =
         |(a, b): &&PairedRuns<'_>| RunFacts { key: a.key.clone(), ..(*b).clone() } == **a;
     let same = all().filter(same_digest).count();
@@ -152,14 +152,14 @@ fn check_metrics(names: &[String]) -> Result<(), LabError> {
     }
 }
 
-/// The queues and memories that are compared.
+/// The queues and buffer pools that are compared.
 struct Selection {
     queues: Vec<String>,
     memories: Vec<String>,
 }
 
 impl Selection {
-    /// Those that are named, else the longest queue and the fullest memory of `runs`.
+    /// The named ones, else the longest queue and the fullest pool of `runs`.
     fn new(runs: &[RunFacts], wanted: &CompareOptions) -> Result<Self, LabError> {
         let queues = runs.iter().flat_map(|r| &r.queues).map(|q| (q.name.as_str(), q.mean_packets));
         let memories = runs.iter().flat_map(|r| &r.memories);

@@ -1,7 +1,8 @@
-//! More than two sets of results side by side: each against the first, and what may explain the differences.
+//! Compares more than two sets of results: each with the first, with possible causes of the
+//! differences.
 //!
-//! Contract: the differences are those of [`super::compare`]. A cause is a figure of the manifests or of the runs
-//! that differs as well, never a guess without one; where none is found, none is named.
+//! Contract: the differences are those of [`super::compare`]. A cause is a figure of the manifests
+//! or runs that differs as well; without such a figure none is named.
 
 use lowtide_record::TimingReport;
 use serde::Serialize;
@@ -15,39 +16,39 @@ use crate::subject::MetricSubject;
 /// One metric in every set of results.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MetricRow {
-    /// What it is about.
+    /// Subject of the metric.
     #[serde(flatten)]
     pub subject: MetricSubject,
     /// Its mean in the first set.
     pub first: Option<f64>,
-    /// The others against it, in their order; `None` where one does not have it.
+    /// The comparisons of the other sets with it, in their order; `None` if one lacks the metric.
     pub others: Vec<Option<ComparedMetric>>,
 }
 
-/// What may explain differences of a set of results from the first one.
+/// Possible cause of differences between a set of results and the first one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PossibleCause {
-    /// Which set, from 1: 0 is the one that all are held against.
+    /// Index of the set, from 1; 0 is the reference.
     pub column: usize,
     /// The scheme.
     pub scheme: String,
-    /// What was found, with its figures.
+    /// The cause, with its figures.
     pub text: String,
 }
 
-/// Sets of results side by side.
+/// Comparison of several sets of results.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MultiComparison {
     /// Every metric.
     pub lines: Vec<MetricRow>,
-    /// What may explain the differences.
+    /// Possible causes of the differences.
     pub causes: Vec<PossibleCause>,
 }
 
-/// The first of `all` beside each of the others.
+/// Compares the first of `all` with each of the others.
 ///
 /// # Errors
-/// As [`compare`].
+/// As for [`compare`].
 pub fn compare_to_first(
     all: &[&CompletedExperiment],
     wanted: &CompareOptions,
@@ -87,9 +88,9 @@ pub fn compare_to_first(
     Ok(MultiComparison { lines, causes })
 }
 
-/// Of so many packets one may be late before it counts.
+/// Fraction of late packets from which lateness is reported.
 const LATE_FRACTION: f64 = 0.01;
-/// A line that is busy for so much less was not filled.
+/// Decrease of the utilisation from which it is reported.
 const MIN_UTILISATION_DROP: f64 = 0.02;
 
 fn explain(first: &CompletedExperiment, other: &CompletedExperiment, scheme: &str) -> Vec<String> {
@@ -118,7 +119,7 @@ fn measured<'a>(
     runs.filter_map(|r| r.measured.as_ref()).collect::<Vec<_>>().into_iter()
 }
 
-/// The bottleneck did not keep time.
+/// Reports that the bottleneck fell behind schedule.
 fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<String>) {
     let runs: Vec<&TimingReport> = measured(other, scheme).collect();
     let share = |m: &&&TimingReport| m.behind as f64 > LATE_FRACTION * m.packets as f64;
@@ -134,7 +135,7 @@ fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<Str
         let stolen: f64 = runs.iter().map(|m| m.stolen_ms).sum();
         if stolen > 0.0 {
             out.push(format!(
-                "the machine underneath took {stolen:.0} ms of processor for others in these {} runs",
+                "the hypervisor stole {stolen:.0} ms of CPU time in these {} runs",
                 runs.len()
             ));
         }
@@ -150,7 +151,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / f64::from(n))
 }
 
-/// The busiest line was less busy.
+/// Reports that the busiest link had a lower utilisation.
 fn explain_utilisation(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
     let busiest = |runs: &[&RunFacts]| {
         let of =
@@ -161,14 +162,14 @@ fn explain_utilisation(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
         && b < a - MIN_UTILISATION_DROP
     {
         out.push(format!(
-            "the busiest line was sending {:.1} % of the time, against {:.1} %: the hosts did not fill it",
+            "the busiest link was used {:.1} % of the time, against {:.1} %: the hosts did not fill it",
             b * 100.0,
             a * 100.0
         ));
     }
 }
 
-/// What happens to flows more often, or less, in one than in the other.
+/// Reports counters that differ.
 fn explain_counters(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
     type Read = fn(&RunFacts) -> Option<f64>;
     fn over(run: &RunFacts, of: fn(&GroupFacts) -> Option<u64>) -> Option<f64> {
@@ -176,7 +177,7 @@ fn explain_counters(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
     }
     let all: [(&str, Read); 3] = [
         ("retransmission timeouts", |r| over(r, |g| g.rto_count)),
-        ("bytes sent more than once", |r| over(r, |g| g.retx_bytes)),
+        ("bytes retransmitted", |r| over(r, |g| g.retx_bytes)),
         ("packets dropped at switches", |r| {
             Some(r.queues.iter().map(|q| q.drops).sum::<u64>() as f64)
         }),

@@ -1,4 +1,4 @@
-//! Which runs belong together.
+//! Pairs the runs of two sets.
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
@@ -6,17 +6,18 @@ use crate::facts::RunFacts;
 /// A run of A and its partner in B.
 pub(super) type PairedRuns<'a> = (&'a RunFacts, &'a RunFacts);
 
-/// Runs side by side.
+/// Paired runs.
 pub(super) struct Pairing<'a> {
-    /// The pairs of each scheme and point that has some, in the order of A.
+    /// The pairs of each scheme and point that has any, in the order of A.
     pub(super) points: Vec<Vec<PairedRuns<'a>>>,
-    /// What A has alone.
+    /// Runs that only A has.
     pub(super) only_a: Vec<String>,
-    /// What B has alone.
+    /// Runs that only B has.
     pub(super) only_b: Vec<String>,
 }
 
-/// Pairs by scheme, point and seed; `schemes` names those of B that go with one of another name.
+/// Pairs runs by scheme, point and seed; `schemes` maps schemes of A to differently named ones of
+/// B.
 pub(super) fn pair_runs<'a>(
     a: &'a [RunFacts],
     b: &'a [RunFacts],
@@ -78,7 +79,7 @@ fn check_scheme(runs: &[RunFacts], scheme: &str, side: &str) -> Result<(), LabEr
     })
 }
 
-/// Its schemes, points and seeds.
+/// Describes the schemes, points and seeds of `runs`.
 fn contents(runs: &[RunFacts]) -> String {
     let distinct = |of: &dyn Fn(&RunFacts) -> String| {
         let mut all: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The rows of a comparison: which metrics of which things, and what becomes of each.
+//! The rows of a comparison: selection of the metrics, and their verdicts.
 
 use super::pair::PairedRuns;
 use super::{ALL, CompareOptions, ComparedMetric, DifferenceVerdict, Selection};
@@ -10,20 +10,20 @@ use crate::summary::{
     BUFFER_POOL, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS, Worse, class_names,
 };
 
-/// Metrics of a traffic group where none is named.
+/// Default metrics of a traffic group.
 const DEFAULT_GROUP: [&str; 3] = ["fct_ms.mean", "fct_ms.p99", "goodput_mbps"];
-/// Metrics of the flows in a range of sizes where none is named.
+/// Default metrics of a size class.
 const DEFAULT_CLASS: [&str; 2] = ["slowdown.mean", "slowdown.p99"];
-/// Metrics of queries where none is named.
+/// Default metrics of queries.
 const DEFAULT_QUERY: [&str; 4] =
     ["qct_ms.mean", "qct_ms.p99", "timeout_fraction", "deadline_fraction"];
-/// Metrics of a queue where none is named.
+/// Default metrics of a queue.
 const DEFAULT_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utilisation"];
-/// Metrics of a class of a queue where none is named.
+/// Default metrics of a queue class.
 const DEFAULT_QUEUE_CLASS: [&str; 3] = ["mean_packets", "p99_packets", "drops"];
-/// Metrics of a memory where none is named.
+/// Default metrics of a buffer pool.
 const DEFAULT_MEMORY: [&str; 1] = ["peak_fraction"];
-/// Metrics of the whole run where none is named: both count something only where links fail.
+/// Default metrics of the whole run; both are non-zero only if links fail.
 const DEFAULT_RUN: [&str; 2] = ["cut", "unrouted"];
 
 /// All rows of one scheme and point.
@@ -78,13 +78,13 @@ pub(super) fn rows_of_point(
     rows
 }
 
-/// The row with more said of what it is about.
+/// Extends the subject of a row.
 fn with_subject(mut row: ComparedMetric, more: impl FnOnce(&mut MetricSubject)) -> ComparedMetric {
     more(&mut row.subject);
     row
 }
 
-/// The chosen metrics of what `find` finds in a run.
+/// The selected metrics of the item that `find` returns for a run.
 fn metric_rows<F>(
     pairs: &[PairedRuns<'_>],
     all: &'static [Metric<F>],
@@ -96,7 +96,7 @@ fn metric_rows<F>(
     select_metrics(all, &wanted.metrics, usual).filter_map(of).collect()
 }
 
-/// The metrics of `all` that are wanted.
+/// The requested metrics of `all`.
 fn select_metrics<'a, F>(
     all: &'static [Metric<F>],
     names: &'a [String],
@@ -108,8 +108,8 @@ fn select_metrics<'a, F>(
     })
 }
 
-/// One metric over the pairs of one scheme and point; `None` where neither side has it at all and nobody
-/// asked for it.
+/// One metric over the pairs of one scheme and point; `None` if neither side has it and it was not
+/// requested.
 fn row<F>(
     pairs: &[(&RunFacts, &RunFacts)],
     metric: &Metric<F>,
@@ -127,7 +127,7 @@ fn row<F>(
     let both = over.mean.is_some();
     let mean = |values: &[Option<f64>]| OverSeeds::new(values).mean.filter(|_| both);
     let (mean_a, mean_b) = (mean(&a), mean(&b));
-    // The sign of the difference must stay where the mean of A is negative.
+    // A negative mean of A must not flip the sign of the difference.
     let scale = mean_a.map(f64::abs).filter(|m| *m > 0.0);
     let interval =
         over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
@@ -176,12 +176,12 @@ fn judge(
     } else if high < 0.0 {
         (DifferenceVerdict::Lower, None)
     } else {
-        (DifferenceVerdict::Undecided, Some("the interval holds zero"))
+        (DifferenceVerdict::Undecided, Some("the interval contains zero"))
     }
 }
 
-/// Whether the whole interval is worse than allowed. From a mean of zero any change is beyond every
-/// share.
+/// Whether the whole interval is worse than the tolerance. From a mean of zero any change exceeds
+/// it.
 fn fails(worse: Worse, interval: Option<[f64; 2]>, relative: Option<[f64; 2]>, limit: f64) -> bool {
     let Some([low, high]) = interval else { return false };
     let (rises, falls) = match relative {

@@ -3,7 +3,7 @@ use lowtide_record::{RunKey, SweepPoint};
 use super::*;
 use crate::queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};
 
-/// A run with one queue of this mean length, whose line is used by this share.
+/// A run with one queue of mean length `packets` on a link of utilisation `used`.
 fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> RunFacts {
     let point = k.map(|k| ("switch.mark.k".to_owned(), k.to_owned()));
     RunFacts {
@@ -69,7 +69,8 @@ fn pairing_reveals_a_difference_that_the_spread_over_seeds_hides() {
     let row = one(&a, &[12.0, 22.1, 31.9, 42.0], "mean_packets");
     assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Higher, true));
     assert!((row.difference.expect("a mean") - 2.0).abs() < 1e-9);
-    // Student's t for three degrees of freedom, by hand: s.d. 0.0816, half 3.182 x 0.0816 / 2.
+    // Student's t for three degrees of freedom, by hand: s.d. 0.0816, half-width 3.182 x 0.0816 /
+    // 2.
     let [low, high] = row.ci95.expect("an interval");
     assert!((high - low - 2.0 * 0.1299).abs() < 1e-3, "{low} {high}");
     assert!((row.relative.expect("a share") - 0.08).abs() < 1e-9, "over the mean of A, 25");
@@ -80,7 +81,7 @@ fn pairing_reveals_a_difference_that_the_spread_over_seeds_hides() {
 }
 
 #[test]
-fn getting_better_never_fails() {
+fn improvements_never_fail() {
     let (few, many) = ([10.0, 11.0, 12.0], [100.0, 101.0, 102.2]);
     let queue = one(&many, &few, "mean_packets");
     assert_eq!((queue.verdict, queue.fails), (DifferenceVerdict::Lower, false), "a shorter queue");
@@ -91,7 +92,7 @@ fn getting_better_never_fails() {
 }
 
 #[test]
-fn what_lies_within_the_limit_does_not_fail() {
+fn a_change_within_the_limit_does_not_fail() {
     let row = one(&[100.0, 100.0, 100.0], &[104.0, 104.1, 103.9], "mean_packets");
     assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Higher, false), "4 % of 5 %");
     let row = one(&[100.0, 100.0, 100.0], &[100.5, 100.6, 100.4], "mean_packets");
@@ -99,11 +100,11 @@ fn what_lies_within_the_limit_does_not_fail() {
 }
 
 #[test]
-fn what_is_not_known_is_undecided() {
+fn missing_values_are_undecided() {
     let row = one(&[10.0, 10.0, 10.0], &[9.0, 11.0, 12.0], "mean_packets");
     assert_eq!(
         (row.verdict, row.reason),
-        (DifferenceVerdict::Undecided, Some("the interval holds zero"))
+        (DifferenceVerdict::Undecided, Some("the interval contains zero"))
     );
     let row = one(&[10.0], &[12.0], "mean_packets");
     assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Undecided, false), "one pair");
@@ -114,13 +115,13 @@ fn what_is_not_known_is_undecided() {
 }
 
 #[test]
-fn a_change_from_nothing_is_beyond_every_share() {
+fn a_change_from_zero_exceeds_every_limit() {
     let row = one(&[0.0, 0.0], &[5.0, 5.0], "mean_packets");
     assert_eq!((row.verdict, row.relative, row.fails), (DifferenceVerdict::Higher, None, true));
 }
 
 #[test]
-fn what_has_no_partner_is_listed() {
+fn runs_without_a_partner_are_listed() {
     let a = Results::new(vec![
         run("sack", Some("20 pkt"), 1, 1.0, 1.0),
         run("dctcp", Some("20 pkt"), 1, 1.0, 1.0),
@@ -155,7 +156,7 @@ fn a_digest_alone_makes_no_pair_identical() {
 }
 
 #[test]
-fn nothing_in_common_says_what_each_has() {
+fn an_error_without_common_runs_lists_both_sides() {
     let a = Results::new(vec![run("sack", None, 1, 1.0, 1.0)]);
     let b = Results::new(vec![run("dctcp", None, 1, 2.0, 1.0)]);
     let error = compare(&a, &b, &wanted("mean_packets")).expect_err("no pair").to_string();
@@ -189,7 +190,7 @@ fn class(name: &str, packets: f64, drops: u64) -> QueueClassFacts {
     }
 }
 
-/// Two seeds with two classes, two memories and what was lost with links.
+/// Two seeds with two classes, two buffer pools and losses on failed links.
 fn whole(fast: f64, peak: u64, cut: u64) -> Results {
     let memory = |name: &str, peak_bytes| BufferPoolFacts {
         name: name.to_owned(),
@@ -208,7 +209,7 @@ fn whole(fast: f64, peak: u64, cut: u64) -> Results {
 }
 
 #[test]
-fn classes_memories_and_the_run_have_rows_of_their_own() {
+fn classes_pools_and_the_run_have_separate_rows() {
     let wanted = CompareOptions { fail_above: Some(0.05), ..CompareOptions::default() };
     let found = compare(&whole(4.0, 500, 20), &whole(5.0, 250, 30), &wanted).expect("pairs");
     let row = |class: Option<&str>, memory: Option<&str>, metric: &str| {
@@ -238,7 +239,7 @@ fn classes_memories_and_the_run_have_rows_of_their_own() {
 }
 
 #[test]
-fn a_run_that_lost_nothing_is_silent_unless_asked() {
+fn zero_loss_metrics_are_listed_only_on_request() {
     let (a, b) = (results(&[1.0, 2.0]), results(&[1.0, 2.0]));
     let of_run = |wanted: &CompareOptions| {
         let rows = compare(&a, &b, wanted).expect("pairs").rows;

@@ -1,4 +1,5 @@
-//! What an entity does around the first difference: both runs once more, with every packet on record.
+//! The actions of an entity around the first difference, from a second execution of both runs with
+//! packet recording.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +11,32 @@ use serde::Serialize;
 
 use super::search::{DivergencePoint, after};
 
-/// Something that an entity did.
+/// An action of an entity.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct EntityAction {
-    /// When, in virtual picoseconds: when the packet came.
+    /// Arrival time of the packet, in virtual picoseconds.
     pub at_ps: u64,
-    /// What it did.
+    /// The action.
     pub what: &'static str,
-    /// With which packet: `10.0.0.1:40000 > 10.0.0.9:5001 [.] seq 1448 ack 1 len 1448 ECT(0)`, as it was sent.
+    /// The packet as sent: `10.0.0.1:40000 > 10.0.0.9:5001 [.] seq 1448 ack 1 len 1448 ECT(0)`.
     pub packet: Option<String>,
-    /// The queue that the packet found, in packets.
+    /// Queue length on arrival, in packets.
     pub queue_packets: Option<u32>,
 }
 
-/// How long before the instant the record begins, and how long after it, up to [`LOOK_AHEAD`], it ends: what a
-/// port decides when a packet leaves concerns one that came earlier, and is on record when the packet has left.
-/// The last one is the whole run.
+/// Start of the recording before the instant of the difference; it ends up to [`LOOK_AHEAD`] after
+/// it. A dequeue decision of a port concerns an earlier packet, which is recorded when it has left.
+/// The last value covers the whole run.
 const LOOK_BACK: [Duration; 4] =
     [Duration::ZERO, Duration::from_ms(1), Duration::from_ms(100), Duration::from_ps(u64::MAX)];
 
 const LOOK_AHEAD: Duration = Duration::from_ms(100);
 
-/// How often [`next`] looks at what changed there before it gives up.
+/// Number of changes that [`next_action`] examines before it gives up.
 const MAX_CHANGES: u32 = 8;
 
-/// What the two runs do at the entity that differs first. Where one of them does nothing, the next thing that
-/// it does there.
+/// The actions of the two runs at the entity that differs first. A run without an action at that
+/// instant has its next one there.
 pub(super) fn first_actions(
     a: &Setup,
     b: &Setup,
@@ -58,7 +59,7 @@ pub(super) fn first_actions(
     Ok((None, None))
 }
 
-/// The first thing that happens at the entity after `at`.
+/// The first action of the entity after `at`.
 fn next_action(
     setup: &Setup,
     place: (usize, &EntityName),
@@ -82,8 +83,8 @@ fn next_action(
     Ok(None)
 }
 
-/// What happens at the entity from `from` to `at`; at hosts and switches at `at` only. `lost` asks what a port
-/// does at `at` to packets that came before, as its link fails.
+/// The actions of the entity from `from` to `at`; for hosts and switches only those at `at`. `lost`
+/// selects the drops of earlier packets at a port whose link fails at `at`.
 fn actions_between(
     setup: &Setup,
     (place, entity): (usize, &EntityName),
@@ -94,7 +95,7 @@ fn actions_between(
     steps.run_until(from);
     let known = steps.record();
     steps.run_until(at);
-    // Packets that were gone after an event in which the entity did something.
+    // Packets that were gone after an event at which the entity acted.
     let mut gone: Vec<Vec<(u64, Packet)>> = Vec::new();
     let mut there = steps.in_flight();
     let mut digest = steps.digest(place);
@@ -125,7 +126,7 @@ fn actions_between(
             gone.into_iter().flat_map(of_event).collect()
         }
         EntityName::Switch(_) => {
-            gone.into_iter().flatten().map(|(n, _)| plain("has no way for", n)).collect()
+            gone.into_iter().flatten().map(|(n, _)| plain("has no route for", n)).collect()
         }
         EntityName::Port(..) if lost => {
             gone.into_iter().flatten().map(|(n, _)| plain("loses", n)).collect()
@@ -153,9 +154,9 @@ const fn decision_text(decision: HopOutcome) -> &'static str {
     }
 }
 
-/// What packets are called.
+/// Labels of packets.
 struct PacketLabels {
-    /// Connection and segment by number.
+    /// Connection and segment by packet number.
     segments: BTreeMap<u64, (u32, Segment)>,
     trace: Trace,
 }

@@ -1,8 +1,8 @@
-//! Where two runs differ: which tables and digests, and the first instant, entity and packet.
+//! Finds where two runs differ: tables and digests, and the first instant, entity and packet.
 //!
-//! Contract: a run is compared by what its digest covers, entity by entity; what differs inside a sender
-//! shows when it first does something else. Nothing must have been recorded: to find the first difference
-//! both runs are made again, some times over, and looking changes neither.
+//! Contract: a run is compared by its digests, entity by entity. A difference inside a sender
+//! becomes visible at its first different action. No recording is needed: both runs are executed
+//! again, several times, and observation does not change them.
 
 mod entity_actions;
 mod overview;
@@ -22,40 +22,41 @@ use crate::error::LabError;
 use crate::flow::FlowSelector;
 use search::SearchResult;
 
-/// Two runs, and where they first differ.
+/// Two runs and their first difference.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunDivergence {
     /// The first one.
     pub a: RunKey,
     /// The other one.
     pub b: RunKey,
-    /// `None` if nothing differs to the end of both.
+    /// `None` if they do not differ.
     pub first: Option<FirstDivergence>,
 }
 
 /// The first difference of two runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct FirstDivergence {
-    /// When, in virtual picoseconds. What a port decides as a packet leaves may be noticed here later, when
-    /// the next thing happens to the port.
+    /// Time in virtual picoseconds. A dequeue decision of a port may be detected later, at the next
+    /// event of the port.
     pub at_ps: u64,
-    /// What differs: `port`, `switch` (no way for a packet), `host`, or `network` where not even names agree.
+    /// Kind of the entity: `port`, `switch` (no route for a packet), `host`, or `network` if the
+    /// names differ.
     pub kind: &'static str,
     /// Its name.
     pub entity: String,
-    /// What the first run does there: at this instant, or the next time that it does something there.
+    /// Action of the first run there, at this instant or the next one.
     pub a: Option<EntityAction>,
-    /// What the other run does there.
+    /// Action of the other run there.
     pub b: Option<EntityAction>,
     /// Names of other entities that differ at the same instant.
     pub others: Vec<String>,
 }
 
-/// The first differences of the runs of `a` and `b` that the choices name, scheme by scheme.
+/// Returns the first differences of the selected runs of `a` and `b`, scheme by scheme.
 ///
 /// # Errors
-/// There is no such run, it cannot be made again, or the two sides have no scheme in common and more than
-/// one each.
+/// There is no such run, it cannot be executed again, or the two sides have no scheme in common and
+/// more than one each.
 pub fn first_divergence(
     (a, choose_a): (&DiffSide, &FlowSelector),
     (b, choose_b): (&DiffSide, &FlowSelector),
@@ -87,7 +88,7 @@ fn run_setup(side: &DiffSide, run: &sides::SideRun) -> Result<Setup, LabError> {
 }
 
 enum Divergence {
-    /// To the end, with this digest.
+    /// Equal to the end, with this digest.
     Same(u64),
     Differs(Box<FirstDivergence>),
 }
@@ -97,7 +98,7 @@ fn compare(a: &Setup, b: &Setup) -> Result<Divergence, lowtide_host::RunError> {
         let first = FirstDivergence {
             at_ps: 0,
             kind: "network",
-            entity: format!("{name_a} in the one, {name_b} in the other"),
+            entity: format!("{name_a} in the first, {name_b} in the second"),
             a: None,
             b: None,
             others: Vec::new(),

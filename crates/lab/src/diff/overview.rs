@@ -1,4 +1,4 @@
-//! Which settings, digests and tables differ.
+//! Settings, digests and tables that differ.
 
 use lowtide_host::ProbePlan;
 use lowtide_record::{ReportedSetting, RunKey, digest_text};
@@ -8,46 +8,47 @@ use super::sides::{DiffSide, SideRun, pairs};
 use crate::error::LabError;
 use crate::flow::FlowSelector;
 
-/// How two sides differ.
+/// Differences of two sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiffOverview {
-    /// No digest and no run differs.
+    /// Whether all runs and digests agree.
     pub same: bool,
     /// Settings that differ.
     pub settings: Vec<SettingDiff>,
-    /// Runs side by side.
+    /// The runs of both sides, paired.
     pub runs: Vec<RunPair>,
     /// Paths of tables whose content differs or that only one side has; empty unless both sides are
     /// directories.
     pub tables: Vec<String>,
 }
 
-/// A setting that differs; one value per scheme, a single one if all agree, none where it does not exist.
+/// A setting that differs; one value per scheme, one if all agree, none if the setting does not
+/// exist.
 #[derive(Clone, Debug, Serialize)]
 pub struct SettingDiff {
     /// Its section and name.
     pub key: String,
-    /// In the first side.
+    /// Values of the first side.
     pub a: Vec<String>,
-    /// In the other one.
+    /// Values of the other side.
     pub b: Vec<String>,
 }
 
-/// A run of each side; `None` where a side has no such run.
+/// A run of each side; `None` if a side has no such run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunPair {
-    /// The run, as the side calls it that has it.
+    /// The run, with its key on the side that has it.
     pub run: RunKey,
-    /// Its digest in the first side.
+    /// Its digest on the first side.
     pub a: Option<String>,
-    /// And in the other one.
+    /// Its digest on the other side.
     pub b: Option<String>,
-    /// Both are there and agree.
+    /// Whether both exist and agree.
     pub same: bool,
 }
 
-/// What differs between `a` and `b`: all runs of two directories where nothing is chosen, else the runs that
-/// the choices name. Runs of a scenario are made.
+/// The differences between `a` and `b`: all runs of two directories if nothing is selected, else
+/// the selected runs. Runs of a scenario are executed.
 ///
 /// # Errors
 /// As for [`super::first_divergence`].

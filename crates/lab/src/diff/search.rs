@@ -1,12 +1,13 @@
 //! The first instant at which two runs differ.
 //!
-//! A digest that differs once differs for good, so the interval is narrowed twice by a thousand, each time
-//! with both runs from their beginning; then both go from event time to event time.
+//! Digests that differ once never agree again. The interval is therefore narrowed twice by a factor
+//! of 1024, each time with both runs from their beginning. Then both advance from event time to
+//! event time.
 
 use lowtide_host::{EntityName, RunError, Setup, SteppedRun};
 use lowtide_units::{Duration, Instant};
 
-/// Into how many parts an interval is cut.
+/// Number of subintervals per step.
 const INTERVALS: u64 = 1024;
 
 pub(super) enum SearchResult {
@@ -18,10 +19,10 @@ pub(super) enum SearchResult {
 /// The first instant at which digests differ.
 pub(super) struct DivergencePoint {
     pub(super) at: Instant,
-    /// The place of the first entity that differs, in the order of what happened.
+    /// Index of the first entity that differs, in event order.
     pub(super) entity_index: usize,
     pub(super) entity: EntityName,
-    /// The others.
+    /// Names of the others.
     pub(super) others: Vec<String>,
 }
 
@@ -48,8 +49,8 @@ pub(super) fn after(at: Instant) -> Instant {
     at + Duration::from_ps(1)
 }
 
-/// The first names that differ, where the networks are not the same by number; `nothing` for what only one
-/// of them has.
+/// The first names that differ if the networks differ by index; `nothing` for an entity that only
+/// one of them has.
 pub(super) fn first_name_mismatch(a: &Setup, b: &Setup) -> Option<(String, String)> {
     let names = |setup: &Setup| -> Vec<String> {
         let (plan, mut all) = (&setup.network, setup.network.hosts.clone());
@@ -78,12 +79,12 @@ impl<'a> Lockstep<'a> {
         self.a.run_until(until);
         self.b.run_until(until);
     }
-    /// The places whose digests differ.
+    /// Indices of the entities whose digests differ.
     fn differing(&self) -> Vec<usize> {
         let pairs = self.a.digests().zip(self.b.digests()).enumerate();
         pairs.filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect()
     }
-    /// The time of the next event of either; `None` when both are over.
+    /// The time of the next event of either; `None` if both have ended.
     fn next(&self) -> Option<Instant> {
         self.a.next_event_time().into_iter().chain(self.b.next_event_time()).min()
     }
@@ -119,7 +120,7 @@ pub(super) fn find_divergence(a: &Setup, b: &Setup) -> Result<SearchResult, RunE
         let order_a = changed_entities(&mut pair.a, at, &suspects);
         let order_b = changed_entities(&mut pair.b, at, &suspects);
         let differs = |place: &usize| pair.a.digest(*place) != pair.b.digest(*place);
-        // What happened first in the one, or, where nothing did, in the other.
+        // The first action in run `a` or, if there is none, in run `b`.
         let mut order = order_a.iter().chain(&order_b).copied().filter(differs);
         if let Some(place) = order.next() {
             let mut rest: Vec<usize> = order.filter(|p| *p != place).collect();
@@ -140,7 +141,7 @@ pub(super) fn find_divergence(a: &Setup, b: &Setup) -> Result<SearchResult, RunE
     Ok(compare_at_end(pair))
 }
 
-/// Nothing differs among the events; what is brought up to the end of a run still may.
+/// No event differs; the state at the end of the run still may.
 fn compare_at_end(mut pair: Lockstep<'_>) -> SearchResult {
     let at = pair.a.now().max(pair.b.now());
     let (digest_a, digest_b) = (pair.a.finish(), pair.b.finish());
@@ -159,8 +160,8 @@ fn compare_at_end(mut pair: Lockstep<'_>) -> SearchResult {
     }
 }
 
-/// Handles the events at `at`; which of `places` changed, in order. Of one event, hosts come before ports:
-/// what a host sends follows from what it got.
+/// Handles the events at `at` and returns which of `places` changed, in order. Within one event,
+/// hosts precede ports, since a host's transmissions follow from its input.
 fn changed_entities(steps: &mut SteppedRun<'_>, at: Instant, places: &[usize]) -> Vec<usize> {
     let digests = |steps: &SteppedRun<'_>| -> Vec<Option<u64>> {
         places.iter().map(|p| steps.digest(*p)).collect()

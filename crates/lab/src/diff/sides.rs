@@ -1,4 +1,4 @@
-//! What is compared: the runs of a directory, or those of a scenario.
+//! The runs of one side of a diff, from a directory or a scenario.
 
 use std::path::Path;
 
@@ -24,12 +24,12 @@ enum SideOrigin {
 /// One run of a side.
 pub(super) struct SideRun {
     pub(super) key: RunKey,
-    /// Its digest, where a directory tells.
+    /// Its digest, if a directory has it.
     pub(super) digest: Option<String>,
 }
 
 impl DiffSide {
-    /// The runs of a complete run directory, all of whose tables are as they were written.
+    /// The runs of a complete run directory whose tables pass their checksums.
     pub fn directory(root: &Path) -> Result<Self, LabError> {
         let (dir, manifest) = RunDir::open(root)?;
         dir.verify(|path| path.ends_with(".parquet"))?;
@@ -44,7 +44,7 @@ impl DiffSide {
         Self { origin: SideOrigin::Plan(Box::new(plan)), runs }
     }
 
-    /// How `run` is made.
+    /// The specification of `run`.
     pub(super) fn specification(&self, run: &SideRun) -> Result<RunSpec, LabError> {
         let missing = || LabError::NoRuns(run.key.to_string());
         match &self.origin {
@@ -58,7 +58,7 @@ impl DiffSide {
         }
     }
 
-    /// A directory that holds another digest of `run` was not made by this program.
+    /// Rejects a directory with another digest of `run`: this program did not make it.
     pub(super) fn verify_digest(&self, run: &SideRun, digest: &str) -> Result<(), LabError> {
         if let SideOrigin::Directory(_, manifest) = &self.origin
             && let Some(entry) = manifest.runs.iter().find(|r| r.key == run.key)
@@ -76,20 +76,20 @@ impl DiffSide {
         }
     }
 
-    /// Its tables, each with a hash; none without a directory.
+    /// Its tables with their hashes; none without a directory.
     pub(super) fn tables(&self) -> Vec<(&str, &str)> {
         let SideOrigin::Directory(_, manifest) = &self.origin else { return Vec::new() };
         let tables = manifest.files.iter().filter(|f| f.path.ends_with(".parquet"));
         tables.map(|f| (f.path.as_str(), f.blake3.as_str())).collect()
     }
 
-    /// Everything about it is on disk.
+    /// Whether it is a run directory.
     pub(super) const fn is_directory(&self) -> bool {
         matches!(self.origin, SideOrigin::Directory(..))
     }
 }
 
-/// The runs that belong together: those of the same scheme, or the only one of each side.
+/// Pairs the runs of the same scheme, or the only run of each side.
 pub(super) fn pairs<'s>(
     (a, choose_a): (&'s DiffSide, &FlowSelector),
     (b, choose_b): (&'s DiffSide, &FlowSelector),
@@ -108,8 +108,11 @@ pub(super) fn pairs<'s>(
         let names = |runs: &[&SideRun]| -> String {
             runs.iter().map(|r| r.key.scheme.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let message =
-            format!("no scheme of the one ({}) is in the other ({})", names(&left), names(&right));
+        let message = format!(
+            "the sides have no scheme in common: ({}) and ({})",
+            names(&left),
+            names(&right)
+        );
         let help = Some("name one of each: `--scheme dctcp,sack`".to_owned());
         return Err(LabError::NotFound { message, help });
     }

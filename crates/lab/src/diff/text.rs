@@ -1,14 +1,14 @@
-//! A first difference in words.
+//! A first difference, as text.
 
 use std::fmt::Write as _;
 
 use super::{EntityAction, FirstDivergence, RunDivergence};
 
-/// Names of other entities that are listed.
+/// Maximum number of other entities that are listed.
 const MAX_OTHERS: usize = 6;
 
 impl RunDivergence {
-    /// Some lines: when, where, and what each of the two does there.
+    /// Several lines: time, entity, and the action of each run.
     pub fn text(&self) -> String {
         let runs = if self.a.to_string() == self.b.to_string() {
             self.a.to_string()
@@ -46,7 +46,7 @@ impl FirstDivergence {
 
 fn action_text(seen: Option<&EntityAction>, at_ps: u64) -> String {
     let Some(seen) = seen else {
-        return "does nothing more there to the end of its run".to_owned();
+        return "has no further action there".to_owned();
     };
     let mut text = seen.what.to_owned();
     if let Some(packet) = &seen.packet {
@@ -56,13 +56,13 @@ fn action_text(seen: Option<&EntityAction>, at_ps: u64) -> String {
         let _ = write!(text, ", which found {queue} packets");
     }
     match seen.at_ps {
-        at if at > at_ps => format!("does nothing there yet; at {} it {text}", time(at)),
-        at if at < at_ps => format!("{text}; it came at {}", time(at)),
+        at if at > at_ps => format!("has no action there yet; at {} it {text}", time(at)),
+        at if at < at_ps => format!("{text}; it arrived at {}", time(at)),
         _ => text,
     }
 }
 
-/// A time in full, in the largest unit of which it is more than one: `1.234567 ms`.
+/// An exact time, in the largest unit that it exceeds: `1.234567 ms`.
 fn time(ps: u64) -> String {
     const UNITS: [(u64, &str); 5] = [
         (1_000_000_000_000, "s"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_or_came_before_says_so() {
+    fn later_and_earlier_actions_have_their_time() {
         let seen = |at_ps| EntityAction {
             at_ps,
             what: "marks",
@@ -104,11 +104,11 @@ mod tests {
         assert_eq!(action_text(Some(&seen(5)), 5), "marks p, which found 3 packets");
         assert_eq!(
             action_text(Some(&seen(7_000)), 5),
-            "does nothing there yet; at 7 ns it marks p, which found 3 packets"
+            "has no action there yet; at 7 ns it marks p, which found 3 packets"
         );
         assert_eq!(
             action_text(Some(&seen(4)), 5),
-            "marks p, which found 3 packets; it came at 4 ps"
+            "marks p, which found 3 packets; it arrived at 4 ps"
         );
     }
 }

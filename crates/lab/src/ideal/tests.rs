@@ -3,7 +3,7 @@ use lowtide_units::Fraction;
 
 use super::*;
 
-/// A handshake of 60-byte packets, timestamps on every segment.
+/// A flow with a handshake of 60-byte packets and timestamps on every segment.
 fn flow(size: u64, mss: u64) -> Packets {
     let count = size.div_ceil(mss).max(1);
     let last = size - (count - 1) * mss + 52;
@@ -14,7 +14,7 @@ fn host(n: u32) -> NodeId {
     NodeId::Host(HostId(n))
 }
 
-/// A link of so many Mbit/s in each direction and 20 us.
+/// A link with these rates in Mbit/s per direction and a delay of 20 us.
 fn link(a: NodeId, b: NodeId, (there, back): (u64, u64), framing: Framing) -> LinkSpec {
     let line = |mbps: u64| LineSpec {
         rate: Rate::from_bps(mbps * 1_000_000).unwrap(),
@@ -48,7 +48,7 @@ fn star(rates: [u64; 2], framing: Framing) -> Blueprint {
     plan(1, links.collect(), Routing::Single)
 }
 
-/// Two racks with a host each, joined over spines; each spine has the rates of its two links.
+/// Two racks with one host each, connected by spines; each spine has the rates of its two links.
 fn spines(hosts: u64, rates: &[(u64, u64)], routing: Routing) -> Blueprint {
     let at = NodeId::Switch;
     let mut links: Vec<LinkSpec> =
@@ -62,11 +62,11 @@ fn spines(hosts: u64, rates: &[(u64, u64)], routing: Routing) -> Blueprint {
 
 const ECMP: Routing = Routing::Ecmp { polarised: false };
 
-/// Picoseconds of a byte at one Mbit/s.
+/// Serialization time of a byte at 1 Mbit/s, in picoseconds.
 const BYTE: u64 = 8_000_000;
 
 #[test]
-fn it_is_a_handshake_and_every_packet_once() {
+fn the_ideal_time_is_a_handshake_and_every_packet_once() {
     let star = star([1_000, 1_000], Framing::Ethernet);
     let shake = 80_000_000 + 4 * 98 * BYTE / 1_000;
     // Two packets of 1448 and one of 104 bytes: 1538, 1538 and 194 on each of two lines.
@@ -85,16 +85,16 @@ fn unconnected_hosts_have_no_ideal_time() {
 }
 
 #[test]
-fn over_equally_short_paths_the_fastest_counts_for_each_size() {
-    // 1 Mbit/s in front of a fast line, or the other way round, or 10 Mbit/s twice.
+fn the_fastest_of_the_shortest_paths_counts_for_each_size() {
+    // 1 Mbit/s before a fast link, or after it, or 10 Mbit/s twice.
     let rates = [(1, 1_000), (1_000, 1), (10, 10)];
     let of = |rates: &[(u64, u64)], packets: &Packets| ideal(&spines(100, rates, ECMP), packets);
     let many = flow(14_480, 1448);
     let each = rates.map(|one| of(&[one], &many));
-    assert_eq!(of(&rates, &many), each[2], "no path mixes hops of others");
+    assert_eq!(of(&rates, &many), each[2], "no path combines hops of others");
     assert!(each[2] * 4 < each[0].min(each[1]));
-    // One small packet is not held up by a slow line as many are, and may have another best path: a
-    // longer one that is faster.
+    // A slow link delays one small packet less than many, so its best path may be a longer, faster
+    // one.
     let mut far = spines(100, &[(10, 10), (1_000, 1_000)], ECMP);
     for link in &mut far.links[4..] {
         link.from_a.delay = Duration::from_us(500);
@@ -102,7 +102,7 @@ fn over_equally_short_paths_the_fastest_counts_for_each_size() {
     }
     let (slow, fast) = (spines(100, &[(10, 10)], ECMP), spines(100, &[(1_000, 1_000)], ECMP));
     assert_eq!(ideal(&far, &flow(1, 1448)), ideal(&slow, &flow(1, 1448)));
-    // The SYN and the data take the longer one, the SYN-ACK the other.
+    // The SYN and the data take the longer path, the SYN-ACK the other.
     let more = 2 * 2 * (500 - 20) * 1_000_000 + 2 * 60 * (BYTE / 10 - BYTE / 1_000);
     let many = flow(1_448_000, 1448);
     assert_eq!(ideal(&far, &many), ideal(&fast, &many) + more);
@@ -112,8 +112,8 @@ fn over_equally_short_paths_the_fastest_counts_for_each_size() {
 }
 
 #[test]
-fn the_reverse_path_is_the_best_of_its_own() {
-    // One spine is fast there and slow back, the other one the other way round.
+fn the_reverse_path_is_chosen_independently() {
+    // One spine is fast forward and slow backward, the other vice versa.
     let at = NodeId::Switch;
     let links = vec![
         link(host(0), at(0), (100, 100), Framing::Ip),
@@ -144,7 +144,7 @@ fn sprayed_packets_use_all_lines_of_a_hop_together() {
 
 #[test]
 fn beyond_the_limit_of_paths_the_best_link_of_each_hop_counts() {
-    // None is as good as another.
+    // No path dominates another.
     let rates: Vec<(u64, u64)> = (1..=MAX_PATHS as u64 + 1).map(|i| (i, 100 - i)).collect();
     let most = spines(1_000, &rates[1..], ECMP);
     let all = spines(1_000, &rates, ECMP);

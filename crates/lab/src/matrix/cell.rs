@@ -1,7 +1,7 @@
-//! What a pair did, alone or next to a neighbour: measured, before it is judged.
+//! Measurements of a pair, alone or next to a neighbour, before the verdict.
 //!
-//! Contract: everything comes from the tables of the runs. Over seeds, quantities are means, counts are
-//! sums, shares are sums over sums, and the window is the median of all samples.
+//! Contract: everything follows from the tables of the runs. Over seeds, quantities are means,
+//! counts are sums, shares are ratios of sums, and the window is the median of all samples.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::facts::{GroupFacts, RunFacts};
 use crate::queues::QueueFacts;
 use crate::signals::SignalFacts;
 
-/// Name of the traffic group of the pair in question.
+/// Name of the traffic group of the pair.
 pub(crate) const PAIR: &str = "pair";
 /// Name of the traffic group of its neighbour.
 pub(crate) const NEIGHBOUR: &str = "neighbour";
@@ -29,11 +29,11 @@ pub struct BottleneckStats {
     pub p99_packets: Option<f64>,
     /// Packets marked, over all seeds.
     pub marks: u64,
-    /// Packets dropped for want of memory, over all seeds.
+    /// Packets dropped for lack of buffer, over all seeds.
     pub drops: u64,
     /// Packets dropped by the marker, over all seeds.
     pub aqm_drops: u64,
-    /// Share of the time that the line was busy.
+    /// Fraction of the time that the link was busy.
     pub utilisation: Option<f64>,
 }
 
@@ -44,37 +44,37 @@ pub struct FlowStats {
     pub goodput_mbps: Option<f64>,
     /// Its share of the goodput of pair and neighbour.
     pub goodput_share: Option<f64>,
-    /// Its share of the line over the share that is fair: 1 is fair, on a line that is full.
+    /// Its share of the link divided by the fair share; 1 is fair on a fully used link.
     pub of_fair: Option<f64>,
-    /// Jain's index over its own flows.
+    /// Jain's index over its flows.
     pub jain: Option<f64>,
-    /// Share of its bytes that were sent again, over the whole run.
+    /// Fraction of its bytes that were retransmitted, over the whole run.
     pub retransmitted: Option<f64>,
     /// Retransmission timeouts.
     pub rto_count: u64,
     /// Median of cwnd after the warm-up, segments.
     pub window_segments: Option<f64>,
-    /// Share of its data segments that were ECN-capable, after the warm-up as the next ones.
+    /// Fraction of its data segments that were ECN-capable; like the next ones, after the warm-up.
     pub ect: Option<f64>,
-    /// Share of its data segments that arrived with CE.
+    /// Fraction of its data segments that arrived with CE.
     pub marked: Option<f64>,
-    /// Bytes that its senders took for marked, over bytes that were; over the whole run.
+    /// Bytes that its senders counted as marked, divided by the marked bytes; over the whole run.
     pub heard: Option<f64>,
-    /// Share of the ACKs that reached its senders with ECE; null where any of its flows agreed on
-    /// Accurate ECN, whose ACKs have a counter there.
+    /// Fraction of the ACKs that reached its senders with ECE. Null if any of its flows negotiated
+    /// Accurate ECN, whose ACKs carry a counter there.
     pub ece: Option<f64>,
-    /// The counts behind the shares, over all seeds.
+    /// The counts behind the fractions, over all seeds.
     pub signals: SignalFacts,
 }
 
 /// One pair, alone or next to a neighbour, over all seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MatrixCell {
-    /// Who sends.
+    /// The sending stack.
     pub sender: String,
-    /// Who receives.
+    /// The receiving stack.
     pub receiver: String,
-    /// Who shares the bottleneck; `None` when nobody does.
+    /// The stack that shares the bottleneck; `None` if the pair is alone.
     pub neighbour: Option<String>,
     /// The bottleneck.
     pub queue: BottleneckStats,
@@ -87,10 +87,10 @@ pub struct MatrixCell {
 /// Samples of cwnd in bytes after the warm-up, by run and traffic group.
 pub(crate) type CwndSamples = BTreeMap<(u32, String), Vec<u64>>;
 
-/// Runs whose samples are read at a time: a whole matrix would not fit into memory.
+/// Runs whose samples are read at a time, as those of a whole matrix would not fit into memory.
 const RUNS_PER_BATCH: usize = 64;
 
-/// The windows of `runs` out of their directory.
+/// Reads the cwnd samples of `runs` from their directory.
 pub(crate) fn cwnd_samples(
     dir: &RunDir,
     runs: &[RunFacts],
@@ -110,7 +110,7 @@ pub(crate) fn cwnd_samples(
 }
 
 impl MatrixCell {
-    /// From the runs of one cell, which differ in their seeds only.
+    /// Summarises the runs of one cell, which differ in their seeds only.
     pub(crate) fn new(
         place: [&str; 2],
         neighbour: Option<&str>,
@@ -132,7 +132,7 @@ impl MatrixCell {
         cell
     }
 
-    /// Both classes have as many flows, so that half is fair.
+    /// Both sides have equally many flows, so half of the link is the fair share.
     fn share(&mut self) {
         let of = |class: &FlowStats| class.goodput_mbps.unwrap_or_default();
         let classes = if self.neighbour_flows.is_some() { 2.0 } else { 1.0 };
@@ -145,13 +145,13 @@ impl MatrixCell {
     }
 }
 
-/// The switch queue whose line is busiest.
+/// The switch queue whose link is busiest.
 pub(crate) fn bottleneck(run: &RunFacts) -> Option<&QueueFacts> {
     let busy = |q: &&QueueFacts| q.utilisation.unwrap_or_default();
     run.queues.iter().max_by(|a, b| busy(a).total_cmp(&busy(b)).then(b.name.cmp(&a.name)))
 }
 
-/// The mean of what there is; `None` when a run lacks it.
+/// The mean; `None` if a run has no value.
 pub(crate) fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -211,12 +211,12 @@ impl FlowStats {
         }
     }
 
-    /// ACKs with ECE that reached its senders, where ECE means what RFC 3168 says.
+    /// ACKs with ECE that reached its senders; `None` with Accurate ECN, which redefines ECE.
     pub(crate) fn ece_acks(&self) -> Option<u64> {
         (self.signals.accecn_flows == 0).then_some(self.signals.ece_acks)
     }
 
-    /// Data segments that its senders sent with CWR, likewise.
+    /// Data segments that its senders sent with CWR; `None` with Accurate ECN.
     pub(crate) fn cwr_segments(&self) -> Option<u64> {
         (self.signals.accecn_flows == 0).then_some(self.signals.cwr_segments)
     }

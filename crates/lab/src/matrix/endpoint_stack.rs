@@ -1,9 +1,10 @@
-//! What stands at one end of a pair: a scheme, a profile, or both, and switches over them.
+//! The stack at one endpoint of a pair: a scheme, a profile, or both, with overriding switches.
 //!
-//! Contract: a name is `scheme`, `profile`, `profile/scheme`, each with `+switch=value` after it as
-//! often as one likes. Where no scheme has the name, a congestion control or an acknowledgement policy
-//! of that name stands for a host that runs it, so that a new file is here before any scheme names it. An end is a whole host: where it sends, its sender-side switches decide, where
-//! it receives, its receiver-side ones; what belongs to the connection each end asks for itself.
+//! Contract: a name is `scheme`, `profile` or `profile/scheme`, each followed by any number of
+//! `+switch=value`. If no scheme has the name, it selects the congestion control or the
+//! acknowledgement policy of that name. New modules are thus usable before a scheme names them. An
+//! endpoint is a whole host. Its sender-side switches apply where it sends, its receiver-side ones
+//! where it receives; each endpoint requests connection features for itself.
 
 use lowtide_scenario::Scenario;
 use lowtide_tcp::profile::{PROFILES, Profile, find_profile};
@@ -14,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 
-/// One end.
+/// The stack of one endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EndpointStack {
-    /// As it was written.
+    /// The name as written.
     pub name: String,
     profile: Option<String>,
     scheme: Option<String>,
@@ -25,12 +26,12 @@ pub struct EndpointStack {
     settings: Vec<(&'static str, String, String)>,
 }
 
-/// A scheme that behaves on this side exactly as another one, which stands for both.
+/// A scheme that behaves on this side exactly like another one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EquivalentScheme {
-    /// The one that is left out.
+    /// The scheme that is omitted.
     pub name: String,
-    /// The one that stands for it.
+    /// The scheme that represents it.
     #[serde(rename = "as")]
     pub as_: String,
 }
@@ -45,7 +46,7 @@ const fn table(side: Side) -> &'static str {
 }
 
 impl EndpointStack {
-    /// Reads a name. Bundles of `scenario` are schemes too.
+    /// Parses a name. Bundles of `scenario` are schemes too.
     pub fn parse(name: &str, scenario: &Scenario) -> Result<Self, LabError> {
         let mut parts = name.split('+').map(str::trim);
         let mut end = Self {
@@ -89,7 +90,7 @@ impl EndpointStack {
             switches::set_text(&mut probe, switch, value).map_err(|e| {
                 LabError::InvalidRequest {
                     message: format!("`{name}`: {e}"),
-                    help: Some(format!("`lowtide explain {switch}` says what it takes")),
+                    help: Some(format!("`lowtide explain {switch}` lists its values")),
                 }
             })?;
             let side = switches::find(switch).map_or(Side::Sender, |s| s.side());
@@ -107,10 +108,10 @@ impl EndpointStack {
         Self { name: name.to_owned(), profile: None, scheme: None, settings: module_switches(name) }
     }
 
-    /// What it is over `profile`.
+    /// Its configuration over `profile`.
     fn config(&self, profile: &Profile) -> Config {
         let mut config = profile.config().unwrap_or_default();
-        // What a profile refuses, the scenario refuses when it is run.
+        // Settings that a profile rejects are also rejected when the scenario is run.
         if let Some(scheme) = self.scheme.as_deref().and_then(find_scheme) {
             let _ = apply(scheme, &mut config);
         }
@@ -120,7 +121,7 @@ impl EndpointStack {
         config
     }
 
-    /// Gives the hosts of `group` this stack.
+    /// Applies this stack to the hosts of `group`.
     pub(crate) fn apply_to(&self, scenario: Scenario, group: &str) -> Result<Scenario, LabError> {
         let mut out = scenario;
         if let Some(profile) = &self.profile {
@@ -149,7 +150,8 @@ fn unknown(name: &str) -> LabError {
     }
 }
 
-/// The switches of a host that runs a control or a policy which no scheme has the name of.
+/// The switches of a host that runs the congestion control or policy `name`, which no scheme is
+/// named after.
 fn module_switches(name: &str) -> Vec<(&'static str, String, String)> {
     let (control, policy) = (cc::find(name), ack::find(name));
     let mut out = Vec::new();
@@ -165,8 +167,8 @@ fn module_switches(name: &str) -> Vec<(&'static str, String, String)> {
     out
 }
 
-/// Every registered scheme that says something about `side`, then the controls (or policies) that no
-/// scheme runs; and those that are left out because another one is the same there.
+/// Returns every registered scheme that configures `side`, then the congestion controls (or
+/// policies) that no scheme runs; and the schemes omitted as equivalent to another one.
 pub fn registered(side: Side) -> (Vec<EndpointStack>, Vec<EquivalentScheme>) {
     let (switch, names) = match side {
         Side::Receiver => ("ack", ack::names()),
@@ -198,7 +200,7 @@ fn configures_side(scheme: &Scheme, side: Side) -> bool {
     scheme.settings.iter().any(|a| switches::find(a.switch).is_some_and(|s| s.side() == side))
 }
 
-/// What the other end meets: every setting of this side and of the connection, over every profile.
+/// The observable behaviour: every setting of this side and of the connection, over every profile.
 fn observable_settings(end: &EndpointStack, side: Side) -> Vec<String> {
     let mut shown = switches::all();
     shown.retain(|s| s.side() == side || s.side() == Side::Connection);
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused_with_what_there_is() {
+    fn unknown_names_are_rejected_with_the_known_ones() {
         let error = parse("dctpc").unwrap_err();
         assert!(
             matches!(&error, LabError::InvalidRequest { help: Some(h), .. } if h.contains("dctcp"))
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_no_scheme_runs_is_a_sender() {
+    fn a_congestion_control_without_scheme_is_a_sender() {
         let end = parse("cubic").unwrap();
         assert_eq!((end.scheme.as_deref(), end.settings.len()), (None, 1));
         let config = end.config(PROFILES[0]);

@@ -1,4 +1,4 @@
-//! The sheet that every answer of this kind is printed on: its sections, its figures, `report.html`.
+//! The page layout of matrix results: sections, figures, `report.html`.
 
 use lowtide_record::{Manifest, RunDir};
 use minijinja::context;
@@ -14,14 +14,14 @@ use crate::report;
 pub(crate) struct PageTable {
     pub(crate) title: String,
     pub(crate) head: Vec<String>,
-    /// Columns of names, from the left.
+    /// Number of leading columns with names.
     pub(crate) names: usize,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Shown when it is asked for.
+    /// Whether it is collapsed by default.
     pub(crate) folded: bool,
 }
 
-/// A part of the page, with figures that are drawn already.
+/// A section of the page, with its rendered figures.
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) text: String,
@@ -29,7 +29,7 @@ pub(crate) struct Section {
     pub(crate) tables: Vec<PageTable>,
 }
 
-/// A drawn figure.
+/// A rendered figure.
 pub(crate) struct PageFigure {
     pub(crate) id: String,
     pub(crate) caption: String,
@@ -37,7 +37,7 @@ pub(crate) struct PageFigure {
     pub(crate) csv: String,
 }
 
-/// What stands at the head and the foot of a page of this kind.
+/// Header and footer of a page.
 pub(crate) struct PageMeta {
     pub(crate) lead: String,
     pub(crate) equivalent_schemes: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct PageMeta {
     pub(crate) settings_note: String,
 }
 
-/// Writes the figures of `sections` and the page around them.
+/// Writes the figures of `sections` and the page that contains them.
 pub(crate) fn write(
     dir: &RunDir,
     manifest: &Manifest,
@@ -97,14 +97,14 @@ pub(crate) fn write(
     Ok(files)
 }
 
-/// A number of a table, in three decimals.
+/// Formats a number of a table with three decimals.
 pub(crate) fn format_number(value: Option<f64>) -> String {
     value.map_or_else(|| "\u{2013}".to_owned(), |v| number((v * 1000.0).round() / 1000.0))
 }
 
-/// As one text with a line end.
+/// Pretty-printed JSON with a final newline.
 pub(crate) fn json(value: &impl Serialize) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(value)
-        .map_err(|e| LabError::Draw { what: "the answer".to_owned(), reason: e.to_string() })?;
+        .map_err(|e| LabError::Draw { what: "the result".to_owned(), reason: e.to_string() })?;
     Ok(text + "\n")
 }

@@ -1,12 +1,12 @@
-//! The heat maps of a matrix: verdict, goodput, queue, fairness and retransmissions, of pairs alone and
-//! next to each neighbour.
+//! The heat maps of a matrix: verdict, goodput, queue, fairness and retransmissions, for pairs
+//! alone and next to each neighbour.
 
 use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
 use super::result::{MatrixResult, PairRow};
-use super::verdict::Verdict;
+use super::verdict::PairVerdict;
 use crate::figure::{CellKind, ColorScale, HeatGrid, HeatMap};
 
 /// One measure of a pair.
@@ -17,16 +17,16 @@ struct HeatMapMetric {
     scale: ColourScale,
 }
 
-/// How its values become colours.
+/// The mapping of its values to colours.
 enum ColourScale {
     Verdict,
-    /// More is better.
+    /// Higher is better.
     HigherIsBetter,
-    /// More is worse.
+    /// Lower is better.
     LowerIsBetter,
-    /// A share of one, with an even one in the middle.
+    /// A fraction, with one half in the middle.
     Balance,
-    /// An index between zero and one.
+    /// An index from zero to one.
     Index,
 }
 
@@ -52,13 +52,13 @@ const METRICS: [HeatMapMetric; 5] = [
     },
     HeatMapMetric {
         id: "retransmissions",
-        title: "Bytes that the pair sent again (%)",
+        title: "Bytes that the pair retransmitted (%)",
         read: |p| p.pair.retransmitted.map(|r| r * 100.0),
         scale: ColourScale::LowerIsBetter,
     },
 ];
 
-/// Next to a neighbour, fairness is between the two.
+/// Next to a neighbour, fairness is between the pair and the neighbour.
 const SHARE: HeatMapMetric = HeatMapMetric {
     id: "share",
     title: "The pair's share of the goodput (%); 50 is fair",
@@ -67,23 +67,23 @@ const SHARE: HeatMapMetric = HeatMapMetric {
 };
 
 fn verdict(row: &PairRow) -> Option<f64> {
-    Verdict::ALL.iter().position(|v| *v == row.verdict).map(|i| i as f64)
+    PairVerdict::ALL.iter().position(|v| *v == row.verdict).map(|i| i as f64)
 }
 
-/// The colours of Okabe and Ito, light enough for dark letters.
+/// The colours of Okabe and Ito, light enough for dark text.
 fn verdict_colours() -> Vec<CellKind> {
-    let look = |verdict: Verdict| match verdict {
-        Verdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
-        Verdict::CollapsedWindow => ("co", RGBColor(0xd5, 0x5e, 0x00)),
-        Verdict::BlindToCongestion => ("bl", RGBColor(0xf0, 0xc2, 0x4b)),
-        Verdict::StarvesNeighbour => ("st", RGBColor(0x8b, 0x3f, 0x73)),
-        Verdict::StarvedByNeighbour => ("sd", RGBColor(0xdd, 0xaf, 0xcb)),
+    let look = |verdict: PairVerdict| match verdict {
+        PairVerdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
+        PairVerdict::CollapsedWindow => ("co", RGBColor(0xd5, 0x5e, 0x00)),
+        PairVerdict::BlindToCongestion => ("bl", RGBColor(0xf0, 0xc2, 0x4b)),
+        PairVerdict::StarvesNeighbour => ("st", RGBColor(0x8b, 0x3f, 0x73)),
+        PairVerdict::StarvedByNeighbour => ("sd", RGBColor(0xdd, 0xaf, 0xcb)),
     };
-    let kind = |verdict: &Verdict| {
+    let kind = |verdict: &PairVerdict| {
         let (code, color) = look(*verdict);
         CellKind { name: verdict.name(), short: verdict.short(), code, color }
     };
-    Verdict::ALL.iter().map(kind).collect()
+    PairVerdict::ALL.iter().map(kind).collect()
 }
 
 fn scale(look: &ColourScale, values: impl Iterator<Item = f64>) -> ColorScale {
@@ -98,34 +98,34 @@ fn scale(look: &ColourScale, values: impl Iterator<Item = f64>) -> ColorScale {
 }
 
 /// Pairs alone.
-pub(crate) fn alone(answer: &MatrixResult) -> Vec<HeatMap> {
-    METRICS.iter().map(|m| map(answer, m, &[None])).collect()
+pub(crate) fn alone(result: &MatrixResult) -> Vec<HeatMap> {
+    METRICS.iter().map(|m| map(result, m, &[None])).collect()
 }
 
 /// Pairs next to each neighbour.
-pub(crate) fn with_neighbour(answer: &MatrixResult) -> Vec<HeatMap> {
-    if answer.neighbours.is_empty() {
+pub(crate) fn with_neighbour(result: &MatrixResult) -> Vec<HeatMap> {
+    if result.neighbours.is_empty() {
         return Vec::new();
     }
     let neighbours: Vec<Option<&str>> =
-        answer.neighbours.iter().map(|n| Some(n.as_str())).collect();
+        result.neighbours.iter().map(|n| Some(n.as_str())).collect();
     let [verdict, goodput, queue, _, again] = &METRICS;
-    [verdict, &SHARE, goodput, queue, again].map(|m| map(answer, m, &neighbours)).into()
+    [verdict, &SHARE, goodput, queue, again].map(|m| map(result, m, &neighbours)).into()
 }
 
-fn map(answer: &MatrixResult, measure: &HeatMapMetric, neighbours: &[Option<&str>]) -> HeatMap {
+fn map(result: &MatrixResult, measure: &HeatMapMetric, neighbours: &[Option<&str>]) -> HeatMap {
     let is_beside = neighbours.iter().any(Option::is_some);
     let grids: Vec<HeatGrid> = neighbours
         .iter()
         .map(|neighbour| HeatGrid {
             title: neighbour.map_or_else(String::new, |n| format!("next to {n}")),
-            rows: answer.senders.clone(),
-            columns: answer.receivers.clone(),
-            cells: answer
+            rows: result.senders.clone(),
+            columns: result.receivers.clone(),
+            cells: result
                 .senders
                 .iter()
-                .flat_map(|s| answer.receivers.iter().map(move |r| (s, r)))
-                .map(|(s, r)| answer.pair(s, r, *neighbour).and_then(measure.read))
+                .flat_map(|s| result.receivers.iter().map(move |r| (s, r)))
+                .map(|(s, r)| result.pair(s, r, *neighbour).and_then(measure.read))
                 .collect(),
         })
         .collect();
@@ -139,25 +139,25 @@ fn map(answer: &MatrixResult, measure: &HeatMapMetric, neighbours: &[Option<&str
     HeatMap {
         id,
         title,
-        caption: caption(answer, measure, is_beside),
+        caption: caption(result, measure, is_beside),
         axes: ["sender".to_owned(), "receiver".to_owned()],
         scale,
         grids,
     }
 }
 
-fn caption(answer: &MatrixResult, measure: &HeatMapMetric, beside: bool) -> String {
+fn caption(result: &MatrixResult, measure: &HeatMapMetric, beside: bool) -> String {
     let mut text = String::new();
     if beside {
         text.push_str("A neighbour is a sender with its own natural receiver. ");
     }
     if let (ColourScale::LowerIsBetter, "queue", Some(k)) =
-        (&measure.scale, measure.id, answer.k_packets)
+        (&measure.scale, measure.id, result.k_packets)
     {
         // Writing to a string cannot fail.
         let _ = write!(text, "The switch marks above K = {k}. ");
     }
-    let _ = match answer.seeds {
+    let _ = match result.seeds {
         1 => write!(text, "One seed."),
         n => write!(text, "Mean over {n} seeds."),
     };

@@ -1,8 +1,9 @@
-//! Why a pair came to its verdict: named mechanisms, each told by numbers.
+//! Mechanisms that explain the verdict of a pair, with the numbers that show them.
 //!
-//! Contract: a mechanism is named only when the counters show it; what none of them explains is called
-//! so. Where Accurate ECN was agreed, ECE and CWR are bits of a counter: nothing is read from them, only
-//! from what the decoder heard. The numbers that decided stand beside the name, under the same names for every mechanism.
+//! Contract: a mechanism is named only if the counters show it; otherwise the verdict is
+//! `unexplained`. With Accurate ECN, ECE and CWR are bits of a counter: only the decoder's counts
+//! are used, never these bits. The numbers that decided are listed with the mechanism, under the
+//! same names for every mechanism.
 
 use lowtide_tcp::cc::{self, Signal};
 use serde::Serialize;
@@ -16,44 +17,45 @@ use super::thresholds::Thresholds;
 pub enum Mechanism {
     /// The receiver latches ECE until CWR, and the sender sends none (RFC 3168 §6.1.3).
     EceNeverCleared,
-    /// ECE stays on nearly every ACK although CWR is sent and few packets are marked.
+    /// ECE stays set on nearly every ACK although CWR is sent and few packets are marked.
     EceLatched,
-    /// Nearly every packet meets CE, whatever the window.
+    /// Nearly every packet is CE-marked, at any window.
     AlwaysMarked,
-    /// The window is cut for every ACK with ECE, not once per window.
+    /// The window is reduced for every ACK with ECE, not once per window.
     CutsOnEveryMark,
-    /// The echo stands for many more bytes than were marked, and the cut is as deep as the echo says.
+    /// The echo reports many more bytes than were marked, and the reduction follows the echo.
     EchoOverstates,
     /// Retransmission timeouts.
     Timeouts,
     /// The sender's packets are not ECN-capable.
     NoEct,
-    /// Marked packets arrive, ACKs never say so.
+    /// Marked packets arrive, but ACKs do not echo them.
     NoEcho,
-    /// ACKs say so, the sender's decoder does not take it for marks.
+    /// ACKs echo marks, but the sender's decoder does not recognise them.
     EchoNotUnderstood,
-    /// The sender hears of marks and does not reduce.
+    /// The sender receives marks and does not reduce.
     MarksIgnored,
-    /// One side is not ECN-capable and holds the queue above K; the other one's packets are all marked.
+    /// One side is not ECN-capable and holds the queue above K; all packets of the other one are
+    /// marked.
     UnmarkedHoldsQueue,
-    /// One side does not hear its marks and holds the queue above K.
+    /// One side does not receive its marks and holds the queue above K.
     UnheardHoldsQueue,
-    /// One side yields to the delay of a queue that the other builds.
+    /// One side yields to the queueing delay that the other builds.
     YieldsToDelay,
-    /// Both meet the same marks; one cuts less for them.
+    /// Both receive the same marks; one reduces less for them.
     CutsLess,
     /// The marker drops the packets of the side that is not ECN-capable.
     DroppedNotMarked,
-    /// One side meets more marks than the other.
+    /// One side is marked more often than the other.
     MarkedMore,
-    /// Both find the queue by filling it; one takes more of it back after a loss.
+    /// Both fill the buffer; one regains more of it after a loss.
     OutgrowsAfterLoss,
-    /// Nothing of what is known here.
+    /// None of the known mechanisms.
     Unexplained,
 }
 
 impl Mechanism {
-    /// In words.
+    /// Description of the mechanism.
     pub const fn text(self) -> &'static str {
         match self {
             Self::EceNeverCleared => "ECE never cleared: sender does not send CWR",
@@ -83,11 +85,9 @@ impl Mechanism {
             }
             Self::CutsLess => "the same marks, cut less: one side's reductions are smaller",
             Self::DroppedNotMarked => "no ECT on the starved side: the marker drops its packets",
-            Self::MarkedMore => "one side meets more marks than the other",
-            Self::OutgrowsAfterLoss => {
-                "both fill the buffer: one takes more of it back after a loss"
-            }
-            Self::Unexplained => "no mechanism of those known here",
+            Self::MarkedMore => "one side is marked more often than the other",
+            Self::OutgrowsAfterLoss => "both fill the buffer: one regains more of it after a loss",
+            Self::Unexplained => "none of the known mechanisms",
         }
     }
 }
@@ -95,7 +95,7 @@ impl Mechanism {
 /// Numbers by name, in a fixed order.
 pub type VerdictEvidence = Vec<(&'static str, f64)>;
 
-/// Puts down what there is of `value`.
+/// Appends `value` if there is one.
 fn note(evidence: &mut VerdictEvidence, name: &'static str, value: Option<f64>) {
     evidence.extend(value.map(|v| (name, v)));
 }
@@ -108,7 +108,7 @@ fn below(value: Option<f64>, most: f64) -> bool {
     value.is_some_and(|v| v < most)
 }
 
-/// The latch that nobody clears.
+/// The receiver's ECE latch is never cleared.
 fn never_cleared(class: &FlowStats, t: &Thresholds) -> bool {
     above(class.ece, t.mechanism.ece) && class.cwr_segments() == Some(0)
 }
@@ -117,7 +117,7 @@ fn receives_feedback(class: &FlowStats, t: &Thresholds) -> bool {
     above(class.heard, t.blind_to_congestion.heard)
 }
 
-/// Why the window of the pair is as small as it may be.
+/// Explains why the window of the pair is at its minimum.
 pub(crate) fn explain_collapse(cell: &MatrixCell, t: &Thresholds) -> (Mechanism, VerdictEvidence) {
     let pair = &cell.pair;
     let cuts = pair.signals.ecn_reductions as f64;
@@ -149,7 +149,7 @@ pub(crate) fn explain_collapse(cell: &MatrixCell, t: &Thresholds) -> (Mechanism,
     (mechanism, evidence)
 }
 
-/// Why marks do not slow the pair; `None` when they do.
+/// Explains why marks do not slow the pair; `None` if they do.
 pub(crate) fn explain_blindness(
     cell: &MatrixCell,
     t: &Thresholds,
@@ -183,13 +183,13 @@ pub(crate) fn explain_blindness(
     Some((mechanism, evidence))
 }
 
-/// A control that yields to queueing delay governed: one that fell back to another does not.
+/// A delay-based congestion control was in use; one that fell back to another does not count.
 fn reacts_to_delay(class: &FlowStats) -> bool {
     let entry = class.signals.cc_used.as_deref().and_then(cc::find);
     entry.is_some_and(|e| e.declared.reacts_to.contains(&Signal::Delay))
 }
 
-/// Why `winner` leaves `loser` less than its part.
+/// Explains why `winner` leaves `loser` less than its share.
 pub(crate) fn explain_starvation(
     cell: &MatrixCell,
     winner: &FlowStats,
@@ -215,7 +215,7 @@ pub(crate) fn explain_starvation(
     } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.alike) {
         Mechanism::MarkedMore
     } else if loser.rto_count > winner.rto_count || loser.signals.data_segments == 0 {
-        // A side that sends nothing after the warm-up waits for a timer that is longer than the run.
+        // A side that sends nothing after the warm-up waits for a timer that exceeds the run.
         Mechanism::Timeouts
     } else if unmarked(winner) && unmarked(loser) && cell.queue.drops > 0 {
         Mechanism::OutgrowsAfterLoss

@@ -1,9 +1,8 @@
-//! Mixed deployment: what happens when the two ends of a connection, or its neighbours, run
-//! different stacks.
+//! Mixed deployment: endpoints of a connection, or its neighbours, with different stacks.
 //!
-//! Contract: a question becomes one plan of ordinary runs, which are scheduled, kept and continued like
-//! any other. Everything that is answered follows from the tables in the directory and from the
-//! thresholds, so that other thresholds judge the same runs anew without running anything.
+//! Contract: a request becomes one plan of ordinary runs, which are scheduled, kept and resumed as
+//! any other. All results follow from the tables in the directory and from the thresholds. Other
+//! thresholds can thus judge existing runs without running anything.
 
 mod cell;
 mod endpoint_stack;
@@ -28,4 +27,4 @@ pub use pairs::{PairMatrix, execute};
 pub(crate) use rerender::rerender;
 pub use result::{MatrixResult, PairRow};
 pub use thresholds::{BUILT_IN_THRESHOLDS, Thresholds};
-pub use verdict::{PairFinding, Verdict, judge};
+pub use verdict::{PairFinding, PairVerdict, judge};

@@ -1,4 +1,4 @@
-//! `report.html` of a matrix: one file that needs nothing else, in the style of every other report.
+//! `report.html` of a matrix: one self-contained file in the style of the other reports.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,41 +10,41 @@ use super::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_nu
 use super::maps;
 use super::request::PairsRequest;
 use super::result::{MatrixResult, PairRow, judge_cells};
-use super::verdict::Verdict;
+use super::verdict::PairVerdict;
 use crate::error::LabError;
 use crate::figure::HeatMap;
 use crate::results::Results;
 
-/// Cells that a finding names; the tables name all of them.
+/// Maximum number of cells that a finding names; the tables name all of them.
 const MAX_NAMED: usize = 8;
 
 /// Judges the tables and writes `matrix.json`, the figures and the report.
 pub(crate) fn write_outputs(
-    question: &PairsRequest,
+    request: &PairsRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
 ) -> Result<(Vec<String>, MatrixResult), LabError> {
-    let answer = judge_cells(question, dir, manifest, results)?;
+    let result = judge_cells(request, dir, manifest, results)?;
     let mut files = vec!["matrix.json".to_owned()];
-    dir.write("matrix.json", &json(&answer)?)?;
-    files.extend(write(dir, manifest, &answer)?);
-    Ok((files, answer))
+    dir.write("matrix.json", &json(&result)?)?;
+    files.extend(write(dir, manifest, &result)?);
+    Ok((files, result))
 }
 
 /// Writes the figures and the report and returns their names.
 fn write(
     dir: &RunDir,
     manifest: &Manifest,
-    answer: &MatrixResult,
+    result: &MatrixResult,
 ) -> Result<Vec<String>, LabError> {
-    let alone = drawn(&maps::alone(answer))?;
-    let beside = drawn(&maps::with_neighbour(answer))?;
+    let alone = drawn(&maps::alone(result))?;
+    let beside = drawn(&maps::with_neighbour(result))?;
     let mut sections = vec![Section {
         title: "Each pair alone".to_owned(),
         text: String::new(),
         figures: alone,
-        tables: vec![table(answer, false)],
+        tables: vec![table(result, false)],
     }];
     if !beside.is_empty() {
         sections.push(Section {
@@ -53,26 +53,26 @@ fn write(
                    a neighbour as well as a pair."
                 .to_owned(),
             figures: beside,
-            tables: vec![table(answer, true)],
+            tables: vec![table(result, true)],
         });
     }
-    let neighbours = match answer.neighbours.len() {
+    let neighbours = match result.neighbours.len() {
         0 => String::new(),
         1 => ", alone and next to one neighbour".to_owned(),
         n => format!(", alone and next to each of {n} neighbours"),
     };
-    let thresholds = toml::to_string(&answer.thresholds)
+    let thresholds = toml::to_string(&result.thresholds)
         .map_err(|e| LabError::Draw { what: "the thresholds".to_owned(), reason: e.to_string() })?;
     let frame = PageMeta {
         lead: format!(
             "{} senders x {} receivers{neighbours} \u{b7} {} {} each",
-            answer.senders.len(),
-            answer.receivers.len(),
-            answer.seeds,
-            if answer.seeds == 1 { "seed" } else { "seeds" },
+            result.senders.len(),
+            result.receivers.len(),
+            result.seeds,
+            if result.seeds == 1 { "seed" } else { "seeds" },
         ),
-        equivalent_schemes: equivalent_schemes(answer),
-        findings: findings(&answer.pairs).into_iter().map(with_nbsp).collect(),
+        equivalent_schemes: equivalent_schemes(result),
+        findings: findings(&result.pairs).into_iter().map(with_nbsp).collect(),
         thresholds: Some(thresholds),
         settings_note:
             "One column per sender, against the last receiver and next to the last neighbour."
@@ -90,20 +90,20 @@ fn drawn(maps: &[HeatMap]) -> Result<Vec<PageFigure>, LabError> {
         .collect()
 }
 
-/// What was left out because something else stands for it.
-fn equivalent_schemes(answer: &MatrixResult) -> Vec<String> {
+/// Sentences that name the omitted schemes and their equivalents.
+fn equivalent_schemes(result: &MatrixResult) -> Vec<String> {
     let line = |side: &str, same: &[EquivalentScheme]| {
         let named: Vec<String> = same.iter().map(|s| format!("{} as {}", s.name, s.as_)).collect();
-        (!same.is_empty()).then(|| format!("The same as {side}: {}.", named.join(", ")))
+        (!same.is_empty()).then(|| format!("Equivalent as {side}: {}.", named.join(", ")))
     };
-    let lines = [line("senders", &answer.same_senders), line("receivers", &answer.same_receivers)];
+    let lines = [line("senders", &result.same_senders), line("receivers", &result.same_receivers)];
     lines.into_iter().flatten().collect()
 }
 
-/// Verdicts and mechanisms with the cells that they were found in, the most frequent first; then the
-/// cells whose sender ran another congestion control than it asked for.
+/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells whose sender
+/// ran another congestion control than the requested one.
 pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
-    let mut found: Vec<(Verdict, &'static str, Vec<String>)> = Vec::new();
+    let mut found: Vec<(PairVerdict, &'static str, Vec<String>)> = Vec::new();
     for row in rows {
         let why = row.mechanism.unwrap_or("\u{2013}");
         let name = cell_name(row);
@@ -139,7 +139,7 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     verdicts.chain(ran).collect()
 }
 
-/// The names of cells do not break at the end of a line.
+/// Prevents line breaks within the names of cells.
 fn with_nbsp(mut finding: [String; 4]) -> [String; 4] {
     let [.., which] = &mut finding;
     for sign in [" > ", " | "] {
@@ -154,17 +154,17 @@ fn cell_name(row: &PairRow) -> String {
     format!("{} > {}{beside}", row.sender, row.receiver)
 }
 
-/// Every pair alone, or every pair next to a neighbour that is not healthy.
-fn table(answer: &MatrixResult, beside: bool) -> PageTable {
+/// All pairs alone, or the unhealthy pairs next to a neighbour.
+fn table(result: &MatrixResult, beside: bool) -> PageTable {
     let wanted = |row: &&PairRow| {
-        row.neighbour.is_some() == beside && (!beside || row.verdict != Verdict::Healthy)
+        row.neighbour.is_some() == beside && (!beside || row.verdict != PairVerdict::Healthy)
     };
     let rows: Vec<Vec<String>> =
-        answer.pairs.iter().filter(wanted).map(|row| line(row, beside)).collect();
+        result.pairs.iter().filter(wanted).map(|row| line(row, beside)).collect();
     let head =
         ["Pair", "Verdict", "Mechanism", "Goodput", "Share", "Queue", "p99", "cwnd", "CE", "Again"];
     let title = if beside {
-        format!("{} cells that are not healthy", rows.len())
+        format!("{} unhealthy cells", rows.len())
     } else {
         "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
          share of bytes with CE; share of bytes sent again"

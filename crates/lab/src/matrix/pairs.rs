@@ -1,4 +1,4 @@
-//! Every sender x receiver pair, alone and next to every neighbour: from the question to the answer.
+//! The matrix of all sender x receiver pairs, alone and next to every neighbour.
 
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_tcp::switches::Side;
@@ -7,7 +7,7 @@ use lowtide_units::parse_packets;
 use super::cell::{NEIGHBOUR, PAIR};
 use super::endpoint_stack::{self, EndpointStack, EquivalentScheme};
 use super::page;
-use super::request::{ALONE, PairsRequest, Question};
+use super::request::{ALONE, MatrixRequest, PairsRequest};
 use super::result::MatrixResult;
 use super::run::{run_and_report, single_point_plan};
 use super::thresholds::Thresholds;
@@ -15,7 +15,7 @@ use crate::error::LabError;
 use crate::session::ExecuteOptions;
 use crate::stored::CompletedExperiment;
 
-/// The question.
+/// A matrix request.
 #[derive(Clone, Debug)]
 pub struct PairMatrix {
     /// The setup, with the host groups `senders`, `receivers`, `neighbour-senders` and
@@ -26,13 +26,13 @@ pub struct PairMatrix {
     neighbours: Vec<EndpointStack>,
     same_senders: Vec<EquivalentScheme>,
     same_receivers: Vec<EquivalentScheme>,
-    /// When which verdict is given.
+    /// The thresholds of the verdicts.
     pub thresholds: Thresholds,
 }
 
 impl PairMatrix {
-    /// The question with all registered senders and receivers, or with those that are named. Neighbours
-    /// are the senders, unless they are named too; `Some(&[])` asks for none.
+    /// A matrix of all registered senders and receivers, or of the named ones. Neighbours are the
+    /// senders unless they are named too; `Some(&[])` selects none.
     pub fn new(
         scenario: Scenario,
         senders: Option<&[String]>,
@@ -61,14 +61,14 @@ impl PairMatrix {
         };
         if out.senders.is_empty() || out.receivers.is_empty() {
             return Err(LabError::InvalidRequest {
-                message: "a matrix needs a sender and a receiver at least".to_owned(),
-                help: Some("leave --senders and --receivers out to take all".to_owned()),
+                message: "a matrix needs at least one sender and one receiver".to_owned(),
+                help: Some("omit --senders and --receivers to select all".to_owned()),
             });
         }
         Ok(out)
     }
 
-    /// Every run: by sender, receiver, neighbour (none first), seed.
+    /// The runs: by sender, receiver, neighbour (none first), seed.
     pub fn plan(&self) -> Result<RunPlan, LabError> {
         let mut parts = Vec::new();
         let alone = self.scenario.clone().without(&format!("traffic.{NEIGHBOUR}"));
@@ -105,7 +105,7 @@ impl PairMatrix {
         Ok(plan)
     }
 
-    fn question(&self, plan: &RunPlan) -> PairsRequest {
+    fn request(&self, plan: &RunPlan) -> PairsRequest {
         let names = |ends: &[EndpointStack]| ends.iter().map(|e| e.name.clone()).collect();
         PairsRequest {
             senders: names(&self.senders),
@@ -125,7 +125,7 @@ fn parse(names: &[String], scenario: &Scenario) -> Result<Vec<EndpointStack>, La
         let end = EndpointStack::parse(name, scenario)?;
         if end.name == ALONE {
             return Err(LabError::InvalidRequest {
-                message: format!("`{ALONE}` is what a run without a neighbour is called"),
+                message: format!("`{ALONE}` is reserved for runs without a neighbour"),
                 help: Some("give the bundle another name".to_owned()),
             });
         }
@@ -136,7 +136,7 @@ fn parse(names: &[String], scenario: &Scenario) -> Result<Vec<EndpointStack>, La
     Ok(out)
 }
 
-/// The setup must have the groups that the answer is read from.
+/// Checks that the setup has the groups that the results are read from.
 fn check_groups(plan: &RunPlan) -> Result<(), LabError> {
     for run in plan.runs.iter().take(2) {
         let groups = run.setup()?.traffic_groups;
@@ -165,14 +165,17 @@ fn marking_threshold(plan: &RunPlan) -> Option<f64> {
     }
 }
 
-/// Runs what is not in the directory yet, judges, and writes the report.
+/// Runs what is missing in the directory, judges, and writes the report.
 pub fn execute(
     pairs: &PairMatrix,
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
 ) -> Result<(CompletedExperiment, MatrixResult), LabError> {
-    let question = pairs.question(plan);
-    run_and_report(&Question::Pairs(question.clone()), plan, options, |dir, manifest, results| {
-        page::write_outputs(&question, dir, manifest, results)
-    })
+    let request = pairs.request(plan);
+    run_and_report(
+        &MatrixRequest::Pairs(request.clone()),
+        plan,
+        options,
+        |dir, manifest, results| page::write_outputs(&request, dir, manifest, results),
+    )
 }

@@ -1,6 +1,7 @@
-//! What was asked, kept beside the results: `question.toml`.
+//! The request, kept beside the results: `question.toml`.
 //!
-//! Contract: with it and the tables, a directory's answer and report can be made again.
+//! Contract: with the request and the tables, the results and the report of a directory can be
+//! rebuilt.
 
 use lowtide_record::{Manifest, RunDir};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::error::LabError;
 /// The value of `neighbour` in a run without one.
 pub(crate) const ALONE: &str = "none";
 
-/// What the tables of a class begin with in the setup.
+/// Prefixes of the traffic and host groups of each class in the setup.
 pub(crate) const CLASSES: [&str; 2] = ["stayed", "moved"];
 /// The swept key of the plan.
 pub(crate) const MOVED_KEY: &str = "moved";
@@ -20,45 +21,45 @@ pub(crate) const MOVED_KEY: &str = "moved";
 /// Name of the file.
 pub(crate) const REQUEST_FILE: &str = "question.toml";
 
-/// What was asked.
+/// A request.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Question {
+pub(crate) enum MatrixRequest {
     /// Every pair, alone and next to every neighbour.
     Pairs(PairsRequest),
     /// k of n hosts moved.
     Share(ShareRequest),
 }
 
-/// The layout of a matrix.
+/// Parameters of a matrix.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct PairsRequest {
     pub(crate) senders: Vec<String>,
     pub(crate) receivers: Vec<String>,
     pub(crate) neighbours: Vec<String>,
-    /// The marking threshold in packets, where the switch has one.
+    /// The marking threshold in packets, if the switch has one.
     pub(crate) k: Option<f64>,
     pub(crate) thresholds: Thresholds,
-    /// Receivers that another one stands for.
+    /// Receivers omitted as equivalent to another one.
     pub(crate) same_receivers: Vec<EquivalentScheme>,
-    /// Senders that another one stands for.
+    /// Senders omitted as equivalent to another one.
     pub(crate) same_senders: Vec<EquivalentScheme>,
 }
 
-/// Which end of a host pair moves.
+/// Endpoints of a host pair that move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MovedEnds {
     /// Both.
     Both,
-    /// Only who sends.
+    /// Only the senders.
     Senders,
-    /// Only who receives.
+    /// Only the receivers.
     Receivers,
 }
 
-/// The layout of an answer by share.
+/// Parameters of a result by share.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ShareRequest {
     pub(crate) stayed: String,
@@ -67,8 +68,8 @@ pub(crate) struct ShareRequest {
     pub(crate) moves: MovedEnds,
 }
 
-impl Question {
-    /// Writes it beside the `files` of its answer; all their names.
+impl MatrixRequest {
+    /// Writes the request beside the `files` of its results and returns all their names.
     pub(crate) fn write(
         &self,
         dir: &RunDir,
@@ -82,17 +83,17 @@ impl Question {
     }
 }
 
-/// The question that the results of a complete directory answer, if they are of this kind.
+/// Reads the request of a complete directory, if its results are of this kind.
 pub(crate) fn read_request(
     dir: &RunDir,
     manifest: &Manifest,
-) -> Result<Option<Question>, LabError> {
+) -> Result<Option<MatrixRequest>, LabError> {
     if manifest.files.iter().all(|f| f.path != REQUEST_FILE) {
         return Ok(None);
     }
     let text = dir.read(REQUEST_FILE)?;
     toml::from_str(&text).map(Some).map_err(|e| LabError::InvalidRequest {
         message: format!("{REQUEST_FILE} in {} cannot be read: {e}", dir.root().display()),
-        help: Some("ask again with `--afresh`".to_owned()),
+        help: Some("run the command again with `--afresh`".to_owned()),
     })
 }

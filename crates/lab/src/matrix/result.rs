@@ -1,5 +1,5 @@
-//! The answer to a matrix: one row per pair and neighbour, as `--json` prints it and `matrix.json` holds
-//! it; described in `docs/matrix.md`.
+//! The result of a matrix: one row per pair and neighbour, as printed by `--json` and stored in
+//! `matrix.json`; described in `docs/matrix.md`.
 
 use lowtide_record::{Manifest, RunDir};
 use lowtide_units::{Duration, parse_duration};
@@ -11,12 +11,12 @@ use super::endpoint_stack::EquivalentScheme;
 use super::mechanism::{Mechanism, VerdictEvidence};
 use super::request::{ALONE, PairsRequest};
 use super::thresholds::Thresholds;
-use super::verdict::{Verdict, judge};
+use super::verdict::{PairVerdict, judge};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::results::Results;
 
-/// Everything that a matrix says.
+/// The result of a matrix.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MatrixResult {
     /// `lowtide.matrix/1`.
@@ -29,21 +29,21 @@ pub struct MatrixResult {
     pub scenario_hash: String,
     /// One digest for all runs.
     pub digest: String,
-    /// Who sends, in order.
+    /// The senders, in order.
     pub senders: Vec<String>,
-    /// Who receives, in order.
+    /// The receivers, in order.
     pub receivers: Vec<String>,
-    /// Next to whom, in order.
+    /// The neighbours, in order.
     pub neighbours: Vec<String>,
-    /// Senders that are left out because another one is the same.
+    /// Senders omitted as equivalent to another one.
     pub same_senders: Vec<EquivalentScheme>,
-    /// Receivers that are left out because another one is the same.
+    /// Receivers omitted as equivalent to another one.
     pub same_receivers: Vec<EquivalentScheme>,
     /// Seeds of each cell.
     pub seeds: usize,
-    /// The marking threshold in packets, where there is one.
+    /// The marking threshold in packets, if there is one.
     pub k_packets: Option<f64>,
-    /// By which it was judged.
+    /// Thresholds of the verdicts.
     pub thresholds: Thresholds,
     /// By sender, receiver, neighbour; alone first.
     pub pairs: Vec<PairRow>,
@@ -52,17 +52,18 @@ pub struct MatrixResult {
 /// One pair, alone or next to a neighbour.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PairRow {
-    /// Who sends.
+    /// The sending stack.
     pub sender: String,
-    /// Who receives.
+    /// The receiving stack.
     pub receiver: String,
-    /// Who shares the bottleneck: a sender with its own natural receiver; null when nobody does.
+    /// The stack that shares the bottleneck, as a sender with its natural receiver; null if there
+    /// is none.
     pub neighbour: Option<String>,
     /// The verdict.
-    pub verdict: Verdict,
-    /// Why, in words; null for a healthy pair.
+    pub verdict: PairVerdict,
+    /// Cause as text; null for a healthy pair.
     pub mechanism: Option<&'static str>,
-    /// Why, as one word that does not change.
+    /// Cause as a stable identifier.
     pub mechanism_id: Option<Mechanism>,
     /// The numbers that decided, by name.
     #[serde(serialize_with = "map")]
@@ -71,7 +72,7 @@ pub struct PairRow {
     pub queue: BottleneckStats,
     /// The pair's flows.
     pub pair: FlowStats,
-    /// The neighbour's flows; null when there is none.
+    /// The neighbour's flows; null if there is none.
     pub neighbour_flows: Option<FlowStats>,
 }
 
@@ -111,16 +112,16 @@ impl PairRow {
     }
 }
 
-/// From when on statistics count.
+/// End of the warm-up.
 fn warmup_ps(manifest: &Manifest) -> u64 {
     let setting = manifest.settings.iter().find(|s| s.section == "run" && s.name == "warmup");
     let text = setting.and_then(|s| s.values.first());
     text.and_then(|t| parse_duration(t).ok()).map_or(0, Duration::as_ps)
 }
 
-/// Judges what the tables of a directory say.
+/// Judges the tables of a directory.
 pub(crate) fn judge_cells(
-    question: &PairsRequest,
+    request: &PairsRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
@@ -136,7 +137,7 @@ pub(crate) fn judge_cells(
         let runs: Vec<&RunFacts> = runs.iter().collect();
         let place = [first.key.scheme.as_str(), of("receiver")];
         let cell = MatrixCell::new(place, neighbour, &runs, &windows);
-        rows.push(PairRow::new(cell, question.k, &question.thresholds));
+        rows.push(PairRow::new(cell, request.k, &request.thresholds));
     }
     Ok(MatrixResult {
         schema: "lowtide.matrix/1",
@@ -144,14 +145,14 @@ pub(crate) fn judge_cells(
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),
         digest: results.digest.clone(),
-        senders: question.senders.clone(),
-        receivers: question.receivers.clone(),
-        neighbours: question.neighbours.clone(),
-        same_senders: question.same_senders.clone(),
-        same_receivers: question.same_receivers.clone(),
+        senders: request.senders.clone(),
+        receivers: request.receivers.clone(),
+        neighbours: request.neighbours.clone(),
+        same_senders: request.same_senders.clone(),
+        same_receivers: request.same_receivers.clone(),
         seeds: manifest.seeds.len(),
-        k_packets: question.k,
-        thresholds: question.thresholds,
+        k_packets: request.k,
+        thresholds: request.thresholds,
         pairs: rows,
     })
 }

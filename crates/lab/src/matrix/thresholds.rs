@@ -1,84 +1,84 @@
 //! The thresholds of the verdicts: data, in `scenarios/matrix.verdicts.toml`.
 //!
-//! Contract: a file may state any part of them; what it leaves out is as in the built-in file. A key
-//! that does not exist, a value that is no number or out of range is refused by name.
+//! Contract: a file may state any subset; the others keep their built-in values. Unknown keys, and
+//! values that are not numbers or out of range, are rejected by name.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::error::LabError;
 
-/// The built-in file, comments included.
+/// The built-in file with its comments.
 pub const BUILT_IN_THRESHOLDS: &str = include_str!("../../../../scenarios/matrix.verdicts.toml");
 
 /// Version of the format.
 const SCHEMA: i64 = 1;
 
-/// When which verdict is given; the built-in file says what each number means.
+/// The thresholds of the verdicts; the built-in file documents each number.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Thresholds {
     /// Version of the format.
     pub schema: u32,
-    /// The window is as small as it may be.
+    /// The window is at its minimum.
     pub collapsed_window: CollapseThresholds,
     /// Marks do not slow the sender.
     pub blind_to_congestion: BlindnessThresholds,
     /// Shares of goodput next to a neighbour.
     pub starves_neighbour: StarvationThresholds,
-    /// How mechanisms are told apart.
+    /// Thresholds of the mechanisms.
     pub mechanism: MechanismThresholds,
 }
 
 /// Table `[collapsed-window]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CollapseThresholds {
-    /// Segments.
+    /// In segments.
     pub window: f64,
-    /// Share of the fair part of the line.
+    /// Fraction of the fair share of the link.
     pub goodput: f64,
 }
 
 /// Table `[blind-to-congestion]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BlindnessThresholds {
-    /// Times K.
+    /// Multiple of K.
     pub queue: f64,
-    /// Share of the marked bytes.
+    /// Fraction of the marked bytes.
     pub heard: f64,
 }
 
 /// Table `[starves-neighbour]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StarvationThresholds {
-    /// Share of the fair part of all goodput.
+    /// Fraction of the fair share of all goodput.
     pub share: f64,
 }
 
 /// Table `[mechanism]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MechanismThresholds {
-    /// Share of ACKs with ECE.
+    /// Fraction of ACKs with ECE.
     pub ece: f64,
-    /// Share of bytes with CE.
+    /// Fraction of bytes with CE.
     pub marked: f64,
-    /// Share of data segments with ECT.
+    /// Fraction of data segments with ECT.
     pub ect: f64,
-    /// Factor.
+    /// Factor between the marked fractions.
     pub alike: f64,
-    /// Cuts per ACK with ECE.
+    /// Reductions per ACK with ECE.
     pub again: f64,
-    /// Factor.
+    /// Factor between echoed and marked bytes.
     pub overstated: f64,
 }
 
 impl Thresholds {
-    /// The built-in ones.
+    /// The built-in thresholds.
     pub fn built_in() -> Result<Self, LabError> {
         Self::parse("", "the built-in thresholds")
     }
 
-    /// What `text` says over the built-in ones; errors call it `file`.
+    /// Merges `text` into the built-in thresholds; errors name `file`.
     pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
         let refuse = |message: String, help: &str| LabError::InvalidRequest {
             message: format!("{file}: {message}"),
@@ -114,7 +114,7 @@ impl Thresholds {
     }
 }
 
-/// Lays the values of one table over what it has.
+/// Overrides the values of one table.
 fn merge_table(known: &mut Table, table: &str, given: Table) -> Result<(), String> {
     for (key, value) in given {
         let Some(place) = known.get_mut(&key) else {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_state_a_part() {
+    fn a_file_may_state_a_subset() {
         let all = Thresholds::built_in().unwrap();
         let part = Thresholds::parse("[collapsed-window]\nwindow = 3\n", "my.toml").unwrap();
         let collapsed = CollapseThresholds { window: 3.0, ..all.collapsed_window };
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_key() {
         assert!(refused("[colapsed]\nwindow = 2\n").contains("there is no `colapsed`"));
         let key = refused("[collapsed-window]\nwindows = 2\n");
         assert!(key.contains("my.toml: there is no `windows` in [collapsed-window]"), "{key}");

@@ -1,7 +1,7 @@
-//! What is said of a pair, by thresholds that are data.
+//! Verdict of a cell, by thresholds that are data.
 //!
-//! Contract: one verdict per cell, the first that holds: `collapsed-window` where the fault is the
-//! pair's own, `starves-neighbour`, `starved-by-neighbour`, `blind-to-congestion`, `healthy`.
+//! Contract: one verdict per cell, the first that applies: `collapsed-window` if the pair itself is
+//! the cause, `starves-neighbour`, `starved-by-neighbour`, `blind-to-congestion`, `healthy`.
 
 use serde::Serialize;
 
@@ -12,21 +12,21 @@ use super::thresholds::Thresholds;
 /// A verdict.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum PairVerdict {
     /// None of the others.
     Healthy,
-    /// The window is as small as it may be, and the line is not full because of it.
+    /// The window is at its minimum, and the link is therefore not full.
     CollapsedWindow,
-    /// The queue stands far above K, and marks do not slow the sender.
+    /// The queue is far above K, and marks do not slow the sender.
     BlindToCongestion,
-    /// The neighbour gets far less than its part.
+    /// The neighbour gets far less than its share.
     StarvesNeighbour,
-    /// The pair gets far less than its part, and the neighbour has it.
+    /// The pair gets far less than its share, and the neighbour has it.
     StarvedByNeighbour,
 }
 
-impl Verdict {
-    /// All of them, in the order of legends.
+impl PairVerdict {
+    /// All verdicts, in the order of legends.
     pub const ALL: [Self; 5] = [
         Self::Healthy,
         Self::CollapsedWindow,
@@ -35,7 +35,7 @@ impl Verdict {
         Self::StarvedByNeighbour,
     ];
 
-    /// As it is written in JSON.
+    /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -46,7 +46,7 @@ impl Verdict {
         }
     }
 
-    /// One word for a cell of a table.
+    /// Short form for a cell of a table.
     pub const fn short(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -58,18 +58,18 @@ impl Verdict {
     }
 }
 
-/// A verdict, why, and from which numbers.
+/// A verdict with its cause and evidence.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PairFinding {
-    /// What.
-    pub verdict: Verdict,
-    /// Why; `None` for a healthy pair.
+    /// The verdict.
+    pub verdict: PairVerdict,
+    /// The cause; `None` for a healthy pair.
     pub mechanism: Option<Mechanism>,
     /// The numbers that decided.
     pub evidence: VerdictEvidence,
 }
 
-/// Judges a cell. `k` is the marking threshold in packets, where the switch has one.
+/// Judges a cell. `k` is the marking threshold in packets, if the switch has one.
 pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
     let found = |verdict, (mechanism, evidence)| PairFinding {
         verdict,
@@ -78,23 +78,23 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
     };
     if collapsed(cell, t) {
         let why = mechanism::explain_collapse(cell, t);
-        // Next to a neighbour a small window may be the neighbour's doing.
+        // Next to a neighbour, the neighbour may cause a small window.
         let own = [Mechanism::EceNeverCleared, Mechanism::EceLatched];
         if cell.neighbour_flows.is_none() || own.contains(&why.0) {
-            return found(Verdict::CollapsedWindow, why);
+            return found(PairVerdict::CollapsedWindow, why);
         }
     }
     if let Some(beside) = &cell.neighbour_flows {
-        // Two classes: half of all goodput is fair.
+        // With two sides, half of all goodput is fair.
         let starved = t.starves_neighbour.share / 2.0;
         let is_starved = |share: Option<f64>| share.is_some_and(|s| s < starved);
         if is_starved(beside.goodput_share) {
             let why = mechanism::explain_starvation(cell, &cell.pair, beside, t);
-            return found(Verdict::StarvesNeighbour, why);
+            return found(PairVerdict::StarvesNeighbour, why);
         }
         if is_starved(cell.pair.goodput_share) {
             let why = mechanism::explain_starvation(cell, beside, &cell.pair, t);
-            return found(Verdict::StarvedByNeighbour, why);
+            return found(PairVerdict::StarvedByNeighbour, why);
         }
     }
     let high =
@@ -102,7 +102,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
     if k.is_some_and(high)
         && let Some(why) = mechanism::explain_blindness(cell, t)
     {
-        return found(Verdict::BlindToCongestion, why);
+        return found(PairVerdict::BlindToCongestion, why);
     }
     let mut evidence = VerdictEvidence::new();
     let numbers = [
@@ -112,7 +112,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
         ("marked_share", cell.pair.marked),
     ];
     evidence.extend(numbers.into_iter().filter_map(|(name, v)| Some((name, v?))));
-    PairFinding { verdict: Verdict::Healthy, mechanism: None, evidence }
+    PairFinding { verdict: PairVerdict::Healthy, mechanism: None, evidence }
 }
 
 fn collapsed(cell: &MatrixCell, t: &Thresholds) -> bool {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::signals::SignalFacts;
 
-    /// Half of the line for each, marked now and then, heard, cut for.
+    /// A side with half of the link that is sometimes marked, receives the marks and reduces.
     fn class() -> FlowStats {
         FlowStats {
             goodput_mbps: Some(470.0),
@@ -166,9 +166,9 @@ mod tests {
         }
     }
 
-    fn found(cell: &MatrixCell) -> (Verdict, Option<Mechanism>) {
+    fn found(cell: &MatrixCell) -> (PairVerdict, Option<Mechanism>) {
         let finding = judge(cell, Some(20.0), &Thresholds::built_in().unwrap());
-        assert_eq!(finding.mechanism.is_none(), finding.verdict == Verdict::Healthy);
+        assert_eq!(finding.mechanism.is_none(), finding.verdict == PairVerdict::Healthy);
         assert!(!finding.evidence.is_empty() && finding.evidence.iter().all(|e| e.1.is_finite()));
         (finding.verdict, finding.mechanism)
     }
@@ -183,12 +183,12 @@ mod tests {
         pair.signals.ece_acks = 300_000;
         change(&mut pair);
         let (verdict, why) = found(&cell(pair, None, 0.0));
-        assert_eq!(verdict, Verdict::CollapsedWindow);
+        assert_eq!(verdict, PairVerdict::CollapsedWindow);
         why.unwrap()
     }
 
     #[test]
-    fn a_collapse_is_told_by_what_keeps_the_window_down() {
+    fn a_collapse_is_explained_by_what_keeps_the_window_down() {
         let never = collapsed(|p| (p.ece, p.signals.cwr_segments) = (Some(0.99), 0));
         assert_eq!(never, Mechanism::EceNeverCleared);
         assert_eq!(collapsed(|p| p.ece = Some(0.99)), Mechanism::EceLatched);
@@ -201,46 +201,46 @@ mod tests {
     }
 
     #[test]
-    fn a_small_window_on_a_full_line_is_no_collapse() {
+    fn a_small_window_on_a_full_link_is_no_collapse() {
         let pair = FlowStats { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
-        assert_eq!(found(&cell(pair, None, 10.0)), (Verdict::Healthy, None));
+        assert_eq!(found(&cell(pair, None, 10.0)), (PairVerdict::Healthy, None));
     }
 
     fn blind(change: fn(&mut FlowStats)) -> Option<Mechanism> {
         let mut pair = FlowStats { goodput_share: Some(1.0), ..class() };
         change(&mut pair);
         let (verdict, why) = found(&cell(pair, None, 190.0));
-        assert_eq!(verdict == Verdict::BlindToCongestion, why.is_some());
+        assert_eq!(verdict == PairVerdict::BlindToCongestion, why.is_some());
         why
     }
 
     #[test]
-    fn blindness_is_told_by_where_the_mark_gets_lost() {
+    fn blindness_is_explained_by_where_the_mark_is_lost() {
         assert_eq!(blind(|p| p.ect = Some(0.0)), Some(Mechanism::NoEct));
         let no_echo = |p: &mut FlowStats| (p.heard, p.signals.ece_acks) = (Some(0.0), 0);
         assert_eq!(blind(no_echo), Some(Mechanism::NoEcho));
         assert_eq!(blind(|p| p.heard = Some(0.0)), Some(Mechanism::EchoNotUnderstood));
         assert_eq!(blind(|p| p.signals.ecn_reductions = 0), Some(Mechanism::MarksIgnored));
-        assert_eq!(blind(|_| {}), None, "it hears and cuts: the queue is somebody else's");
+        assert_eq!(blind(|_| {}), None, "it receives marks and reduces: others build the queue");
         let low =
             cell(FlowStats { ect: Some(0.0), goodput_share: Some(1.0), ..class() }, None, 30.0);
-        assert_eq!(found(&low).0, Verdict::Healthy, "no ECT and a short queue: delay, perhaps");
+        assert_eq!(found(&low).0, PairVerdict::Healthy, "no ECT and a short queue: delay, perhaps");
     }
 
-    /// The verdict of a pair with 90 % of the goodput, and that of the same two from the other side.
+    /// The mechanism for a pair with 90 % of the goodput, checked from both sides.
     fn starved(change: fn(&mut FlowStats, &mut FlowStats)) -> Mechanism {
         let mut winner = FlowStats { goodput_share: Some(0.9), of_fair: Some(1.8), ..class() };
         let mut loser = FlowStats { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
         change(&mut winner, &mut loser);
         let (verdict, why) = found(&cell(winner.clone(), Some(loser.clone()), 100.0));
-        assert_eq!(verdict, Verdict::StarvesNeighbour);
+        assert_eq!(verdict, PairVerdict::StarvesNeighbour);
         let (mirrored, same) = found(&cell(loser, Some(winner), 100.0));
-        assert_eq!((mirrored, same), (Verdict::StarvedByNeighbour, why));
+        assert_eq!((mirrored, same), (PairVerdict::StarvedByNeighbour, why));
         why.unwrap()
     }
 
     #[test]
-    fn starvation_is_told_from_both_sides() {
+    fn starvation_is_explained_from_both_sides() {
         let unmarked =
             starved(|w, l| (w.ect, w.marked, l.marked) = (Some(0.0), Some(0.0), Some(1.0)));
         assert_eq!(unmarked, Mechanism::UnmarkedHoldsQueue);
@@ -271,8 +271,8 @@ mod tests {
         assert_eq!(found(&idle).1, Some(Mechanism::Unexplained));
     }
 
-    /// Under Accurate ECN the bits that RFC 3168 calls ECE and CWR count: set on half of all ACKs, and
-    /// CWR on none or many, whatever is echoed.
+    /// With Accurate ECN, the ECE and CWR bits of RFC 3168 are part of a counter: ECE is set on
+    /// half of all ACKs, and CWR on none or many, regardless of the echo.
     #[test]
     fn no_echo_is_read_from_the_bits_of_a_counter() {
         let with = |change: fn(&mut FlowStats)| {
@@ -300,9 +300,9 @@ mod tests {
         assert_eq!(blind(deaf), Some(Mechanism::Unexplained), "the counter may have said so");
     }
 
-    /// A side that yields to delay loses to one that fills the queue, unless that one yields too.
+    /// A delay-based side loses to one that fills the queue, unless that one is delay-based too.
     #[test]
-    fn who_yields_to_delay_is_told_by_what_its_control_declares() {
+    fn yielding_to_delay_follows_from_the_declared_signals() {
         let yields = starved(|_, l| l.signals.cc_used = Some("vegas".into()));
         assert_eq!(yields, Mechanism::YieldsToDelay);
         assert_eq!(starved(|_, l| l.signals.cc_used = Some("dx".into())), Mechanism::YieldsToDelay);
@@ -317,11 +317,11 @@ mod tests {
         (winner.goodput_share, loser.goodput_share) = (Some(0.9), Some(0.1));
         let other =
             judge(&cell(winner, Some(loser), 100.0), Some(20.0), &Thresholds::built_in().unwrap());
-        assert_eq!(other.mechanism, Some(Mechanism::CutsLess), "who yields did not lose");
+        assert_eq!(other.mechanism, Some(Mechanism::CutsLess), "the delay-based side did not lose");
     }
 
     #[test]
-    fn a_window_that_the_neighbour_keeps_down_is_not_the_pairs_fault() {
+    fn a_window_limited_by_the_neighbour_is_not_a_collapse() {
         let victim = FlowStats {
             goodput_share: Some(0.02),
             of_fair: Some(0.04),
@@ -335,11 +335,14 @@ mod tests {
         let (verdict, why) = found(&cell(victim.clone(), Some(sack.clone()), 190.0));
         assert_eq!(
             (verdict, why),
-            (Verdict::StarvedByNeighbour, Some(Mechanism::UnmarkedHoldsQueue))
+            (PairVerdict::StarvedByNeighbour, Some(Mechanism::UnmarkedHoldsQueue))
         );
         let mut own = victim;
         own.signals.cwr_segments = 0;
         let (verdict, why) = found(&cell(own, Some(sack), 190.0));
-        assert_eq!((verdict, why), (Verdict::CollapsedWindow, Some(Mechanism::EceNeverCleared)));
+        assert_eq!(
+            (verdict, why),
+            (PairVerdict::CollapsedWindow, Some(Mechanism::EceNeverCleared))
+        );
     }
 }

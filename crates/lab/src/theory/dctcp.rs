@@ -1,52 +1,53 @@
-//! The sawtooth of DCTCP in the steady state: DCTCP §3.3 (eq. 3 to 10) and §3.4 (eq. 11 to 15).
+//! The steady-state sawtooth of DCTCP: DCTCP §3.3 (eq. 3 to 10) and §3.4 (eq. 11 to 15).
 //!
-//! Contract: the model is N endless flows with one round-trip time, in phase, through one line that marks
-//! when more than K packets wait. Sizes are packets of one size, periods are round trips.
+//! Contract: the model is N endless flows with one RTT, in phase, over one link that marks if more
+//! than K packets are queued. Sizes are packets of one size, periods are RTTs.
 //!
-//! The paper gives two forms of most results: with the alpha that solves eq. 6, and closed ones for a
-//! large W*. Eq. 9 and 12 to 15 follow from the closed ones, so these are what [`Sawtooth`] gives where
-//! nothing else is said. [`Sawtooth::utilisation`], [`Sawtooth::queue_at`] and [`min_k_for_flows`] are ours: they
-//! follow from eq. 3 and 8, the first where the paper only says that the queue runs empty.
+//! The paper gives two forms of most results: with the alpha that solves eq. 6, and closed forms
+//! for a large W*. Eq. 9 and 12 to 15 follow from the closed forms, which are the default of
+//! [`Sawtooth`]. [`Sawtooth::utilisation`], [`Sawtooth::queue_at`] and [`min_k_for_flows`] are
+//! ours: they follow from eq. 3 and 8. The paper states only that the queue runs empty.
 
 use super::DomainError;
 use super::domain::{check_bdp, check_flows, check_threshold};
 
-/// The threshold in packets below which the queue runs empty for some number of flows: C x RTT / 7
-/// (eq. 13). K must be greater.
+/// Threshold in packets below which the queue runs empty for some number of flows: C x RTT / 7 (eq.
+/// 13). K must be greater.
 ///
 /// # Errors
-/// `path` is not positive.
+/// `bdp` is not positive.
 pub fn min_k(bdp: f64) -> Result<f64, DomainError> {
     Ok(check_bdp(bdp)? / 7.0)
 }
 
-/// The number of flows at which eq. 12 has its minimum: (C x RTT + K) / 8. Eq. 13 is the worst case of
-/// this many flows.
+/// The number of flows at which eq. 12 has its minimum: (C x RTT + K) / 8. Eq. 13 is the worst
+/// case, at this number of flows.
 ///
 /// # Errors
-/// `path` is not positive, or `k` is negative.
+/// `bdp` is not positive, or `k` is negative.
 pub fn worst_case_flows(bdp: f64, k: f64) -> Result<f64, DomainError> {
     Ok((check_bdp(bdp)? + check_threshold(k)?) / 8.0)
 }
 
-/// The gain that g must stay below for its average to span a congestion event, in the worst case of one
-/// flow: 1.386 / sqrt(2 (C x RTT + K)) (eq. 15; 1.386 is 2 ln 2).
+/// Upper bound of g for its average to span a congestion event, in the worst case of one flow:
+/// 1.386 / sqrt(2 (C x RTT + K)) (eq. 15; 1.386 is 2 ln 2).
 ///
 /// # Errors
-/// `path` is not positive, or `k` is negative.
+/// `bdp` is not positive, or `k` is negative.
 pub fn max_g(bdp: f64, k: f64) -> Result<f64, DomainError> {
     let packets = check_bdp(bdp)? + check_threshold(k)?;
     Ok(2.0 * core::f64::consts::LN_2 / (2.0 * packets).sqrt())
 }
 
-/// The least threshold in packets at which `flows` flows leave no gap in the queue, by eq. 12: zero where
-/// any threshold does. Eq. 13 is its maximum over the number of flows.
+/// Least threshold in packets at which the queue of `flows` flows does not run empty, by eq. 12;
+/// zero if any threshold suffices. Eq. 13 is its maximum over the number of flows.
 ///
 /// # Errors
-/// `path` is not positive, or there are no `flows`.
+/// `bdp` is not positive, or there are no `flows`.
 pub fn min_k_for_flows(bdp: f64, flows: f64) -> Result<f64, DomainError> {
     let (b, n) = (check_bdp(bdp)?, check_flows(flows)?);
-    // K + N = sqrt(2 N (B + K)) / 2: with x = K + N a square equation, x^2 - N x / 2 = N (B - N) / 2.
+    // K + N = sqrt(2 N (B + K)) / 2: with x = K + N a quadratic equation, x^2 - N x / 2 = N (B - N)
+    // / 2.
     let inner = n * n / 16.0 + n * (b - n) / 2.0;
     if inner < 0.0 {
         return Ok(0.0);
@@ -54,7 +55,7 @@ pub fn min_k_for_flows(bdp: f64, flows: f64) -> Result<f64, DomainError> {
     Ok((n / 4.0 + inner.sqrt() - n).max(0.0))
 }
 
-/// N flows in phase over one line: what DCTCP §3.3 says of their windows and of the queue.
+/// N flows in phase over one link: windows and queue by DCTCP §3.3.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sawtooth {
     bdp: f64,
@@ -63,10 +64,10 @@ pub struct Sawtooth {
 }
 
 impl Sawtooth {
-    /// `path` is C x RTT in packets, `k` the threshold in packets, `flows` their number.
+    /// `bdp` is C x RTT in packets, `k` the threshold in packets, `flows` their number.
     ///
     /// # Errors
-    /// `path` is not positive, `k` is negative, there is no flow, or W* is below one packet.
+    /// `bdp` is not positive, `k` is negative, there is no flow, or W* is below one packet.
     pub fn new(bdp: f64, k: f64, flows: f64) -> Result<Self, DomainError> {
         let (bdp, k, flows) = (check_bdp(bdp)?, check_threshold(k)?, check_flows(flows)?);
         if bdp + k < flows {
@@ -84,7 +85,7 @@ impl Sawtooth {
     pub fn alpha(&self) -> f64 {
         let w = self.critical_window();
         let wanted = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
-        // The left side grows from 0 to 3/4 on [0, 1], and the right side is at most 3/4 from W* = 1 on.
+        // The left side grows from 0 to 3/4 on [0, 1]; the right side is at most 3/4 for W* >= 1.
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
@@ -97,12 +98,12 @@ impl Sawtooth {
         f64::midpoint(low, high)
     }
 
-    /// Alpha for a small alpha and a large W*: sqrt(2 / W*) (after eq. 6). It passes 1 below W* = 2.
+    /// Alpha for a small alpha and a large W*: sqrt(2 / W*) (after eq. 6). Above 1 for W* below 2.
     pub fn alpha_closed(&self) -> f64 {
         (2.0 / self.critical_window()).sqrt()
     }
 
-    /// A, in packets: the swing of the queue, in the closed form of eq. 8.
+    /// A, in packets: the amplitude of the queue, in the closed form of eq. 8.
     pub fn amplitude(&self) -> f64 {
         0.5 * (2.0 * self.flows * (self.bdp + self.k)).sqrt()
     }
@@ -112,7 +113,7 @@ impl Sawtooth {
         self.flows * (self.critical_window() + 1.0) * self.alpha() / 2.0
     }
 
-    /// `T_C`, the period of the sawtooth in round trips (eq. 9).
+    /// `T_C`, the period of the sawtooth in RTTs (eq. 9).
     pub fn period(&self) -> f64 {
         0.5 * (2.0 * (self.bdp + self.k) / self.flows).sqrt()
     }
@@ -122,16 +123,17 @@ impl Sawtooth {
         self.k + self.flows
     }
 
-    /// The shortest queue in packets (eq. 12); below zero the line stands idle for a while.
+    /// The shortest queue in packets (eq. 12); below zero the link is idle for part of the period.
     pub fn q_min(&self) -> f64 {
         self.q_max() - self.amplitude()
     }
 
-    /// The queue in packets, `seconds` after a cut, where a round trip without a queue takes `rtt_seconds`:
-    /// from [`Sawtooth::q_min`] (zero, where that is below) to [`Sawtooth::q_max`], again and again. It grows
-    /// by N packets a round trip (eq. 3), which is longer by what waits, so the tooth is bent a little.
+    /// The queue in packets, `seconds` after a reduction, with an RTT of `rtt_seconds` without
+    /// queues. It rises periodically from [`Sawtooth::q_min`] (at least zero) to
+    /// [`Sawtooth::q_max`]. It grows by N packets per RTT (eq. 3), which includes the queueing
+    /// delay, so the curve is slightly concave.
     pub fn queue_at(&self, seconds: f64, rtt_seconds: f64) -> f64 {
-        // Packets times round trips that have passed when the queue is `q`: the integral of path + q.
+        // Packets times RTTs elapsed when the queue is `q`: the integral of bdp + q.
         let sum = |q: f64| self.bdp * q + q.max(0.0).powi(2) / 2.0;
         let (low, high) = (sum(self.q_min()), sum(self.q_max()));
         let passed = seconds / rtt_seconds * self.bdp * self.flows;
@@ -139,11 +141,11 @@ impl Sawtooth {
         (self.bdp * self.bdp + 2.0 * now.max(0.0)).sqrt() - self.bdp
     }
 
-    /// The share of the line that is used: 1 while [`Sawtooth::q_min`] is not negative.
+    /// Utilisation of the link: 1 while [`Sawtooth::q_min`] is not negative.
     ///
-    /// Below that the sum of the windows grows by N packets a round trip from `path + q_min` to
-    /// `path + q_max` (eq. 3). A round trip takes RTT until the queue begins and is longer by the queue
-    /// from there on; the line could have sent C times that.
+    /// Below zero, the sum of the windows grows by N packets per RTT from `bdp + q_min` to `bdp +
+    /// q_max` (eq. 3). An RTT is the base RTT plus the queueing delay; the link could have sent C
+    /// times that.
     pub fn utilisation(&self) -> f64 {
         let gap = (-self.q_min()).max(0.0);
         let top = self.q_max();
@@ -151,8 +153,8 @@ impl Sawtooth {
         1.0 - gap * gap / 2.0 / could
     }
 
-    /// The length in packets below which the queue is for the share `q` of the round trips, from 0 to
-    /// 1: it rises evenly from [`Sawtooth::q_min`] to [`Sawtooth::q_max`].
+    /// The `q` quantile of the queue length over RTTs, for `q` from 0 to 1: the length rises
+    /// linearly from [`Sawtooth::q_min`] to [`Sawtooth::q_max`].
     pub fn quantile(&self, q: f64) -> f64 {
         (self.q_min() + q.clamp(0.0, 1.0) * self.amplitude()).max(0.0)
     }
@@ -224,8 +226,9 @@ mod tests {
 
     #[test]
     fn the_gain_spans_a_congestion_event() {
-        // Eq. 14 with eq. 9 for one flow. Eq. 15 takes ln(1 - g) for -g, which is a little generous: at
-        // the bound itself (1 - g)^T_C is just under a half, and the paper's 1/16 is well above it.
+        // Eq. 14 with eq. 9 for one flow. Eq. 15 approximates ln(1 - g) by -g and is slightly
+        // generous: at the bound (1 - g)^T_C is just under a half. The paper's 1/16 is well above
+        // it.
         let (path, k) = (FIG12, 40.0);
         let g = max_g(path, k).unwrap();
         close(g, 1.386 / (2.0 * (path + k)).sqrt());
@@ -246,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tooth_takes_its_period_and_then_begins_anew() {
+    fn the_sawtooth_is_periodic() {
         let s = Sawtooth::new(FIG12, 40.0, 10.0).unwrap();
         let rtt = 100e-6;
         close(s.queue_at(0.0, rtt), s.q_min());
-        // Round trips last for the path and what waits: in the mean (q_min + q_max) / 2.
+        // An RTT includes the queueing delay: (q_min + q_max) / 2 on average.
         let mean = f64::midpoint(s.q_min(), s.q_max());
         let period = s.period() * rtt * (1.0 + mean / FIG12);
         close(s.queue_at(period * 0.999_999, rtt), s.q_max());
@@ -258,13 +261,13 @@ mod tests {
         close(s.queue_at(period * 7.5, rtt), s.queue_at(period * 0.5, rtt));
         let gap = Sawtooth::new(FIG12, 0.0, 1.0).unwrap();
         close(gap.queue_at(0.0, rtt), 0.0);
-        // It is empty for 5.455 round trips, and then there is one packet after another.
+        // The queue is empty for 5.455 RTTs, then grows packet by packet.
         close(gap.queue_at(5.4 * rtt, rtt), 0.0);
         assert!(gap.queue_at(6.0 * rtt, rtt) > 0.5);
     }
 
     #[test]
-    fn what_the_model_cannot_hold_is_an_error() {
+    fn values_outside_the_domain_are_errors() {
         assert_eq!(Sawtooth::new(0.0, 1.0, 1.0), Err(DomainError::Bdp(0.0)));
         assert!(matches!(Sawtooth::new(f64::NAN, 1.0, 1.0), Err(DomainError::Bdp(_))));
         assert_eq!(Sawtooth::new(10.0, -1.0, 1.0), Err(DomainError::Threshold(-1.0)));

@@ -1,9 +1,9 @@
-//! What the analyses can hold.
+//! Domain checks of the analyses.
 
-/// Why an analysis says nothing.
+/// Parameter outside of the domain of an analysis.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum DomainError {
-    /// The line holds nothing, or the number is none.
+    /// The path has no capacity, or the number is not finite.
     #[error("the product of rate and round trip must be a positive number of packets, not {0}")]
     Bdp(f64),
     /// A threshold below zero.
@@ -12,7 +12,7 @@ pub enum DomainError {
     /// No flow.
     #[error("the analysis needs one flow or more, not {0}")]
     Flows(f64),
-    /// Flows do not have a packet each.
+    /// Less than one packet per flow.
     #[error(
         "{flows} flows share {packets:.1} packets (C x RTT + K): below one packet each a window \
          cannot follow DCTCP §3.3"
@@ -23,13 +23,13 @@ pub enum DomainError {
         /// C x RTT + K.
         packets: f64,
     },
-    /// A window for which DX has no V.
+    /// A window for which V of DX is undefined.
     #[error("DX eq. 8 needs a window of more than one packet, not {0}")]
     Window(f64),
-    /// No queue has a negative length.
+    /// A negative queueing delay.
     #[error("a queueing delay must be zero or more, not {0}")]
     Delay(f64),
-    /// No share.
+    /// Not a fraction.
     #[error("alpha is a share from 0 to 1, not {0}")]
     Alpha(f64),
 }

@@ -1,16 +1,16 @@
 //! The windows of DX: DX §IV-B (eq. 1 to 8) and §IV-C.
 //!
-//! Contract: the model is N flows with one base round trip R, in step, over one line that holds `path` =
-//! C x R packets; windows are packets, delays shares of R. Each flow decides once for each queue that it
-//! saw, so what is simulated follows it with `dx.decide = "fresh-round"`.
+//! Contract: the model is N synchronised flows with base RTT R over one link of `bdp` = C x R
+//! packets. Windows are in packets, delays are fractions of R. Each flow decides once per observed
+//! queue, as in simulations with `dx.decide = "fresh-round"`.
 
 use super::DomainError;
 use super::domain::{check_bdp, check_flows};
 
-/// The window without any queue: C x R / N (§IV-C, "ideal").
+/// The window without a queue: C x R / N (§IV-C, "ideal").
 ///
 /// # Errors
-/// `path` is not positive, or there are no `flows`.
+/// `bdp` is not positive, or there are no `flows`.
 pub fn ideal_window(bdp: f64, flows: f64) -> Result<f64, DomainError> {
     Ok(check_bdp(bdp)? / check_flows(flows)?)
 }
@@ -18,20 +18,20 @@ pub fn ideal_window(bdp: f64, flows: f64) -> Result<f64, DomainError> {
 /// W*, the window after all flows have grown by a packet: (C x R + N) / N (eq. 3; §IV-C, "theory").
 ///
 /// # Errors
-/// `path` is not positive, or there are no `flows`.
+/// `bdp` is not positive, or there are no `flows`.
 pub fn steady_window(bdp: f64, flows: f64) -> Result<f64, DomainError> {
     Ok(ideal_window(bdp, flows)? + 1.0)
 }
 
-/// V over R for so many flows (eq. 7, with D = R / path).
+/// V over R for this number of flows (eq. 7, with D = R / bdp).
 ///
 /// # Errors
-/// `path` is not positive, or there are no `flows`.
+/// `bdp` is not positive, or there are no `flows`.
 pub fn coefficient_of_flows(bdp: f64, flows: f64) -> Result<f64, DomainError> {
     Ok((check_bdp(bdp)? + check_flows(flows)?) / bdp)
 }
 
-/// V over R for who only knows the own window W*: W* / (W* - 1) (eq. 8).
+/// V over R for a flow that knows only its own window W*: W* / (W* - 1) (eq. 8).
 ///
 /// # Errors
 /// The window is not above one packet.
@@ -43,10 +43,11 @@ pub fn coefficient(window: f64) -> Result<f64, DomainError> {
     }
 }
 
-/// The window after a round trip in which `delay` was measured, as a share of R: eq. 1 with the V of eq. 8.
+/// The window after an RTT in which `delay` was measured, as a fraction of R: eq. 1 with V of eq.
+/// 8.
 ///
 /// # Errors
-/// The delay is negative, or the window not above one packet where it is to come down.
+/// The delay is negative, or the window is not above one packet and must decrease.
 pub fn next_window(window: f64, delay: f64) -> Result<f64, DomainError> {
     match delay {
         d if !d.is_finite() || d < 0.0 => Err(DomainError::Delay(d)),
@@ -55,11 +56,11 @@ pub fn next_window(window: f64, delay: f64) -> Result<f64, DomainError> {
     }
 }
 
-/// Two flows as §IV-C draws them, decision by decision: their windows from `start` on. Both see the queue
-/// that their windows together make: what is beyond C x R.
+/// The windows of two flows from `start` on, decision by decision, as drawn in §IV-C. Both observe
+/// their common queue: the part of their windows above C x R.
 ///
 /// # Errors
-/// `path` is not positive, or a window not above one packet.
+/// `bdp` is not positive, or a window is not above one packet.
 pub fn converge(bdp: f64, start: [f64; 2]) -> Result<impl Iterator<Item = [f64; 2]>, DomainError> {
     check_bdp(bdp)?;
     for window in start {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_v_are_one_where_shares_are_fair() {
+    fn both_forms_of_v_agree_for_fair_shares() {
         for n in [1.0, 2.0, 7.0, 40.0] {
             let window = steady_window(FIG8, n).unwrap();
             close(coefficient(window).unwrap(), coefficient_of_flows(FIG8, n).unwrap());
@@ -100,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_takes_what_all_have_put_into_the_queue_and_no_more() {
-        // Eq. 5 and 6: N packets wait, and the windows together are C x R again.
+    fn a_reduction_drains_exactly_the_queue() {
+        // Eq. 5 and 6: N packets are queued, and afterwards the windows sum to C x R.
         for n in [2.0, 10.0, 40.0] {
             let window = steady_window(FIG8, n).unwrap();
             close(n * next_window(window, n / FIG8).unwrap(), FIG8);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn two_flows_come_together_along_the_line_of_full_use() {
+    fn two_flows_converge_along_the_line_of_full_utilisation() {
         let windows: Vec<[f64; 2]> =
             converge(FIG8, [FIG8 - 2.0, 2.0]).unwrap().take(2_000).collect();
         let apart = |[a, b]: &[f64; 2]| (a - b).abs();
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_cannot_hold_is_an_error() {
+    fn values_outside_the_domain_are_errors() {
         assert_eq!(coefficient(1.0), Err(DomainError::Window(1.0)));
         assert_eq!(ideal_window(0.0, 2.0), Err(DomainError::Bdp(0.0)));
         assert_eq!(steady_window(10.0, 0.0), Err(DomainError::Flows(0.0)));

@@ -1,9 +1,9 @@
-//! The growth of TDCTCP: algorithm 1.
+//! Window growth of TDCTCP: algorithm 1.
 
 use super::DomainError;
 
-/// Segments by which the window grows in a round trip without marks: 1 + 1 / (1 + alpha / 2), from two
-/// where nothing was marked to 5/3 where everything was (algorithm 1, line 3).
+/// Window growth in segments per RTT without marks: 1 + 1 / (1 + alpha / 2), from 2 if nothing was
+/// marked to 5/3 if everything was (algorithm 1, line 3).
 ///
 /// # Errors
 /// `alpha` is not from 0 to 1.

@@ -94,8 +94,8 @@ fn open_parameters_of_a_paper_are_varied() {
         variations: vec![found],
     };
     let done = [(row, dir, outcome)];
-    let page =
-        claims::write_page(temp.path(), &done, false, "lowtide reproduce").expect("it is written");
+    let page = claims::write_page(temp.path(), &done, false, "lowtide papers reproduce")
+        .expect("it is written");
     let page = std::fs::read_to_string(page).expect("it is there");
     assert!(page.contains("own-k-vary-k") && page.contains("The queue follows K"));
 }
@@ -105,7 +105,7 @@ fn varied_keys_must_exist_and_be_open() {
     for (from, to, says) in [
         ("claims = [\"queue\"]", "claims = [\"other\"]", "no claim `other`"),
         ("values = [\"10 pkt\", \"40 pkt\"]", "values = [\"10 pkt\"]", "several values"),
-        ("at = \"10 pkt\"", "at = \"11 pkt\"", "no value or claim"),
+        ("at = \"10 pkt\"", "at = \"11 pkt\"", "unknown value or claim"),
         ("\"switch.mark.k\"", "\"switch.mark.kk\"", "no key `kk`"),
         ("\"switch.mark.k\"", "\"transport.scheme\"", "scheme"),
         ("\"40 pkt\"]", "\"40 cm\"]", "40 cm"),

@@ -50,7 +50,7 @@ fn results_are_compared_to_the_first_and_causes_have_numbers() {
     for part in [
         "fell behind in 3 of 3 runs",
         "up to 4000 us late",
-        "took 30 ms of processor for others in these 3 runs",
+        "stole 30 ms of CPU time in these 3 runs",
         "did not take 6 packets",
         "`delack-timer`",
     ] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lowtide_lab::matrix::{
-    BUILT_IN_THRESHOLDS, MatrixResult, Mechanism, PairMatrix, Thresholds, Verdict, execute,
+    BUILT_IN_THRESHOLDS, MatrixResult, Mechanism, PairMatrix, PairVerdict, Thresholds, execute,
 };
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, RunProgress, rerender_report};
 use lowtide_scenario::Scenario;
@@ -52,7 +52,7 @@ fn verdict(
     answer: &MatrixResult,
     pair: [&str; 2],
     neighbour: Option<&str>,
-) -> (Verdict, Option<Mechanism>) {
+) -> (PairVerdict, Option<Mechanism>) {
     let row = answer.pair(pair[0], pair[1], neighbour).expect("a pair");
     (row.verdict, row.mechanism_id)
 }
@@ -64,11 +64,11 @@ fn existing_pairs_get_the_verdicts_of_the_papers() {
     let (_, answer, started) = run_matrix(&question, temp.path(), 2);
     assert_eq!((started, answer.pairs.len()), (4 * 2 * 3, 4 * 2 * 3));
 
-    assert_eq!(verdict(&answer, ["dctcp", "dctcp"], None), (Verdict::Healthy, None));
-    assert_eq!(verdict(&answer, ["ecn", "ecn"], None), (Verdict::Healthy, None));
-    assert_eq!(verdict(&answer, ["dctcp+cwr=never", "dctcp"], None), (Verdict::Healthy, None));
+    assert_eq!(verdict(&answer, ["dctcp", "dctcp"], None), (PairVerdict::Healthy, None));
+    assert_eq!(verdict(&answer, ["ecn", "ecn"], None), (PairVerdict::Healthy, None));
+    assert_eq!(verdict(&answer, ["dctcp+cwr=never", "dctcp"], None), (PairVerdict::Healthy, None));
     // Thesis fig. 5.1: without CWR the echo of a standard receiver never clears.
-    let collapse = (Verdict::CollapsedWindow, Some(Mechanism::EceNeverCleared));
+    let collapse = (PairVerdict::CollapsedWindow, Some(Mechanism::EceNeverCleared));
     assert_eq!(verdict(&answer, ["dctcp+cwr=never", "ecn"], None), collapse);
     let row = answer.pair("dctcp+cwr=never", "ecn", None).unwrap();
     assert_eq!(row.mechanism, Some("ECE never cleared: sender does not send CWR"));
@@ -79,20 +79,20 @@ fn existing_pairs_get_the_verdicts_of_the_papers() {
     let with_cwr = answer.pair("dctcp", "ecn", None).unwrap();
     assert!(with_cwr.pair.goodput_mbps > row.pair.goodput_mbps.map(|g| g * 2.0));
 
-    let blind = (Verdict::BlindToCongestion, Some(Mechanism::NoEct));
+    let blind = (PairVerdict::BlindToCongestion, Some(Mechanism::NoEct));
     assert_eq!(verdict(&answer, ["sack", "ecn"], None), blind);
     // RFC 8257 §5: DCTCP does not share a queue with loss-based TCP.
     let holds = Some(Mechanism::UnmarkedHoldsQueue);
     assert_eq!(
         verdict(&answer, ["sack", "dctcp"], Some("dctcp")),
-        (Verdict::StarvesNeighbour, holds)
+        (PairVerdict::StarvesNeighbour, holds)
     );
     assert_eq!(
         verdict(&answer, ["dctcp", "dctcp"], Some("sack")),
-        (Verdict::StarvedByNeighbour, holds)
+        (PairVerdict::StarvedByNeighbour, holds)
     );
-    assert_eq!(verdict(&answer, ["dctcp", "dctcp"], Some("dctcp")), (Verdict::Healthy, None));
-    let less = (Verdict::StarvedByNeighbour, Some(Mechanism::CutsLess));
+    assert_eq!(verdict(&answer, ["dctcp", "dctcp"], Some("dctcp")), (PairVerdict::Healthy, None));
+    let less = (PairVerdict::StarvedByNeighbour, Some(Mechanism::CutsLess));
     assert_eq!(verdict(&answer, ["ecn", "ecn"], Some("dctcp")), less, "half against alpha / 2");
 }
 
@@ -101,10 +101,10 @@ fn other_thresholds_judge_the_same_runs_again() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("out");
     let (first, before, started) = run_matrix(&pairs("sack", "sack", "", ""), &dir, 1);
-    assert_eq!((started, before.pairs[0].verdict), (1, Verdict::BlindToCongestion));
+    assert_eq!((started, before.pairs[0].verdict), (1, PairVerdict::BlindToCongestion));
     let patient = pairs("sack", "sack", "", "[blind-to-congestion]\nqueue = 100\n");
     let (second, after, started) = run_matrix(&patient, &dir, 1);
-    assert_eq!((started, after.pairs[0].verdict), (0, Verdict::Healthy));
+    assert_eq!((started, after.pairs[0].verdict), (0, PairVerdict::Healthy));
     assert_eq!((before.digest, &before.pairs[0].pair), (after.digest, &after.pairs[0].pair));
     let page =
         |f: &CompletedExperiment| std::fs::read_to_string(f.dir.join("report.html")).unwrap();
@@ -191,7 +191,7 @@ fn the_answer_has_the_documented_shape() {
     for key in all.into_iter().flat_map(keys) {
         assert!(documented.contains(&format!("`{key}`")), "docs/matrix.md lacks `{key}`");
     }
-    for verdict in Verdict::ALL {
+    for verdict in PairVerdict::ALL {
         assert!(documented.contains(&format!("`{}`", verdict.name())), "{verdict:?}");
     }
     let kept = std::fs::read_to_string(temp.path().join("matrix.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Two hosts and what is between them.
+//! The two hosts of a benchmark and the link between them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -26,83 +26,84 @@ pub(super) enum BenchHost {
     Lowtide { live: Live, address: IpAddr },
 }
 
-fn sides() -> Result<[DeviceNetwork; 2], LiveError> {
+fn networks() -> Result<[DeviceNetwork; 2], LiveError> {
     Ok([DeviceNetwork::parse(ADDRESSES[0])?, DeviceNetwork::parse(ADDRESSES[1])?])
 }
 
-/// Lays the line of a bout.
-pub(super) fn set_up_hosts(bout: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
-    match bout.link {
-        LinkKind::Veth | LinkKind::VethOffloads => veth(bout),
-        LinkKind::Tun | LinkKind::TunOffload => tun(bout),
+/// Sets up the hosts and the link of a run.
+pub(super) fn set_up_hosts(run: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
+    match run.link {
+        LinkKind::Veth | LinkKind::VethOffloads => veth(run),
+        LinkKind::Tun | LinkKind::TunOffload => tun(run),
     }
 }
 
-fn start(bout: &BenchRun<'_>, end: usize, plan: &DevicePlan) -> Result<BenchHost, LiveError> {
-    // The driver inherits the processor of whoever starts it.
+fn start(run: &BenchRun<'_>, end: usize, plan: &DevicePlan) -> Result<BenchHost, LiveError> {
+    // The driver inherits the CPU affinity of the thread that starts it.
     let live = std::thread::scope(|scope| {
-        let starts = scope.spawn(|| {
-            pin(bout.cpus[end]);
+        let starter = scope.spawn(|| {
+            pin(run.cpus[end]);
             Live::start(plan, LiveSettings::default())
         });
-        starts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        starter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     Ok(BenchHost::Lowtide { live, address: plan.networks[0].local })
 }
 
-fn veth(bout: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
+fn veth(run: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
     let spaces = [Namespace::new()?, Namespace::new()?];
     let [a, b] = [0, 1].map(|i| VethEnd { name: NAMES[i], namespace: Some(&spaces[i]) });
     spaces[0].run(|| Links::open()?.add_veth(&a, &b, u32::from(MTU)))??;
-    for (i, side) in sides()?.into_iter().enumerate() {
-        let offloads = bout.link == LinkKind::VethOffloads;
+    for (i, network) in networks()?.into_iter().enumerate() {
+        let offloads = run.link == LinkKind::VethOffloads;
         spaces[i].run(|| -> Result<(), LiveError> {
-            netns::set_sysctl("ipv4.tcp_congestion_control", bout.kernel_cc)?;
+            netns::set_sysctl("ipv4.tcp_congestion_control", run.kernel_cc)?;
             let mut links = Links::open()?;
             if !offloads {
                 links.disable_offloads(NAMES[i])?;
             }
-            if bout.stacks[i] == TcpStack::Kernel {
-                links.add_address(NAMES[i], side.local, side.prefix)?;
+            if run.stacks[i] == TcpStack::Kernel {
+                links.add_address(NAMES[i], network.local, network.prefix)?;
             }
             links.set_link_up(NAMES[i], true)
         })??;
     }
     let mut ends = Vec::new();
-    for (i, (side, namespace)) in sides()?.into_iter().zip(spaces).enumerate() {
-        ends.push(match bout.stacks[i] {
-            TcpStack::Kernel => BenchHost::Kernel { namespace, address: side.local },
+    for (i, (network, namespace)) in networks()?.into_iter().zip(spaces).enumerate() {
+        ends.push(match run.stacks[i] {
+            TcpStack::Kernel => BenchHost::Kernel { namespace, address: network.local },
             TcpStack::Lowtide => {
                 let name = NAMES[i].to_owned();
-                let offload = bout.link == LinkKind::VethOffloads;
-                let (kind, sides) = (DeviceKind::Packet, vec![side]);
-                let plan = DevicePlan { kind, name, mtu: MTU, networks: sides, offload };
-                namespace.run(|| start(bout, i, &plan))??
+                let offload = run.link == LinkKind::VethOffloads;
+                let (kind, networks) = (DeviceKind::Packet, vec![network]);
+                let plan = DevicePlan { kind, name, mtu: MTU, networks, offload };
+                namespace.run(|| start(run, i, &plan))??
             }
         });
     }
     into_pair(ends)
 }
 
-fn tun(bout: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
+fn tun(run: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
     let namespace = Namespace::new()?;
     let mut ends = Vec::new();
-    let ours = bout.stacks.iter().position(|w| *w == TcpStack::Lowtide).unwrap_or(0);
-    let side = sides()?[ours];
+    let ours = run.stacks.iter().position(|w| *w == TcpStack::Lowtide).unwrap_or(0);
+    let network = networks()?[ours];
     let name = NAMES[ours].to_owned();
-    let offload = bout.link == LinkKind::TunOffload;
-    let plan = DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, networks: vec![side], offload };
+    let offload = run.link == LinkKind::TunOffload;
+    let plan =
+        DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, networks: vec![network], offload };
     let lowtide = namespace.run(|| {
-        netns::set_sysctl("ipv4.tcp_congestion_control", bout.kernel_cc)?;
-        start(bout, ours, &plan)
+        netns::set_sysctl("ipv4.tcp_congestion_control", run.kernel_cc)?;
+        start(run, ours, &plan)
     })??;
     ends.push(lowtide);
-    ends.insert(1 - ours, BenchHost::Kernel { namespace, address: side.peer });
+    ends.insert(1 - ours, BenchHost::Kernel { namespace, address: network.peer });
     into_pair(ends)
 }
 
 fn into_pair(ends: Vec<BenchHost>) -> Result<[BenchHost; 2], LiveError> {
-    let two = |_| LiveError::system("lay a line", io::Error::other("it has two ends"));
+    let two = |_| LiveError::system("set up a link", io::Error::other("it has two ends"));
     ends.try_into().map_err(two)
 }
 
@@ -113,13 +114,13 @@ impl BenchHost {
         }
     }
 
-    pub(super) fn listen(&self, bout: &BenchRun<'_>) -> Result<Box<dyn Accept>, LiveError> {
+    pub(super) fn listen(&self, run: &BenchRun<'_>) -> Result<Box<dyn Accept>, LiveError> {
         let failed = |e| LiveError::system("listen", e);
         Ok(match self {
             Self::Kernel { namespace, address } => {
                 Box::new(namespace.run(|| TcpListener::bind((*address, PORT)))?.map_err(failed)?)
             }
-            Self::Lowtide { live, .. } => Box::new(live.listen(PORT, bout.config).map_err(failed)?),
+            Self::Lowtide { live, .. } => Box::new(live.listen(PORT, run.config).map_err(failed)?),
         })
     }
 
@@ -136,7 +137,7 @@ impl BenchHost {
         })
     }
 
-    /// Processor time of lowtide's driver, seconds.
+    /// CPU time of lowtide's driver, seconds.
     pub(super) fn driver_cpu_seconds(&self) -> f64 {
         match self {
             Self::Kernel { .. } => 0.0,

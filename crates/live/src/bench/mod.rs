@@ -1,8 +1,8 @@
-//! How fast lowtide's TCP is beside the kernel's, on the same line and with the same processors.
+//! Benchmark of lowtide's TCP against the kernel's, on the same link and CPUs.
 //!
-//! Contract: one connection between two network namespaces of this process's own. Each end, whoever's TCP it is, has one
-//! processor of its own for its application and everything else. What the kernel does for a packet may run on the
-//! other's, so that the sum over both ends is what counts.
+//! Contract: one connection between two network namespaces of this process. Each end has one CPU
+//! for its application and its TCP. The kernel may process a packet on the CPU of the other end, so
+//! only the sum over both ends is meaningful.
 
 mod hosts;
 mod usage;
@@ -22,7 +22,7 @@ use crate::load::{
 use hosts::{BenchHost, set_up_hosts};
 use usage::{CpuUsage, pin};
 
-/// Whose TCP.
+/// The TCP implementation of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcpStack {
     /// The kernel's.
@@ -31,21 +31,21 @@ pub enum TcpStack {
     Lowtide,
 }
 
-/// What is between the ends.
+/// Type of link between the ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkKind {
-    /// A veth pair without offloads: every packet is a frame. lowtide is at its end by AF_PACKET.
+    /// A veth pair without offloads: every packet is a frame. lowtide uses AF_PACKET.
     Veth,
     /// A veth pair with offloads.
     VethOffloads,
-    /// A TUN interface, packet by packet: one end is the kernel's, the other lowtide's.
+    /// A TUN interface without offload: one end is the kernel's, the other lowtide's.
     Tun,
-    /// The same with offload.
+    /// A TUN interface with offload.
     TunOffload,
 }
 
 impl LinkKind {
-    /// Its name.
+    /// Name of the link type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Veth => "veth",
@@ -56,52 +56,52 @@ impl LinkKind {
     }
 }
 
-/// One connection that sends for a while.
+/// One run: a connection that sends for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchRun<'a> {
-    /// What is between the ends.
+    /// Type of link.
     pub link: LinkKind,
-    /// Who sends, and who receives.
+    /// TCP implementations of the sender and the receiver.
     pub stacks: [TcpStack; 2],
-    /// For how long.
+    /// Duration of the transfer.
     pub time: Duration,
-    /// The processors of the two ends, which may be one.
+    /// CPUs of the two ends, which may be the same.
     pub cpus: [usize; 2],
-    /// How lowtide's TCP is set up.
+    /// Configuration of lowtide's TCP.
     pub config: &'a Config,
     /// The kernel's congestion control.
     pub kernel_cc: &'a str,
 }
 
-/// How it went.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchResult {
     /// Bytes of data.
     pub bytes: u64,
-    /// From before the connection was opened until everything was confirmed.
+    /// Time from before the connection was opened until all data was confirmed.
     pub took: Duration,
-    /// Processor time of both ends together, seconds.
+    /// CPU time of both ends, seconds.
     pub cpu_seconds: f64,
-    /// Of it, what drivers of lowtide took.
+    /// CPU time of lowtide's drivers among it, seconds.
     pub driver_cpu_seconds: f64,
-    /// Processor time of everything on this machine, seconds: whatever else ran is in it.
+    /// CPU time of the whole machine, seconds, including unrelated processes.
     pub machine_cpu_seconds: f64,
-    /// Bytes that lowtide sent again, where it sends.
+    /// Bytes that lowtide retransmitted, if it is the sender.
     pub retransmitted: u64,
 }
 
 impl BenchResult {
-    /// Bits of data a second.
+    /// Goodput in bits per second.
     pub fn goodput(&self) -> f64 {
         self.bytes as f64 * 8.0 / self.took.as_secs_f64()
     }
 }
 
 impl BenchRun<'_> {
-    /// Lays the line, sends, and compares the checksums of both ends.
+    /// Sets up the link, transfers data, and compares the checksums of both ends.
     ///
     /// # Errors
-    /// What cannot be set up here, and data that did not come as it was sent.
+    /// The setup fails, or the received data differs from the data sent.
     pub fn run(&self) -> Result<BenchResult, LiveError> {
         let [sender, receiver] = set_up_hosts(self)?;
         let failed = |e: io::Error| LiveError::system("send from one end to the other", e);
@@ -131,7 +131,7 @@ impl BenchRun<'_> {
             stop.store(true, Ordering::Relaxed);
             report
         });
-        let used = CpuUsage::now()?.since(before);
+        let usage = CpuUsage::now()?.since(before);
         served.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_err(failed)?;
         if !report.all_verified() {
             let why = report.streams.iter().find_map(|s| s.error.clone());
@@ -142,12 +142,12 @@ impl BenchRun<'_> {
         Ok(BenchResult {
             bytes: report.bytes(),
             took: report.took,
-            cpu_seconds: used.process,
+            cpu_seconds: usage.process,
             driver_cpu_seconds: [&sender, &receiver]
                 .into_iter()
                 .map(BenchHost::driver_cpu_seconds)
                 .sum(),
-            machine_cpu_seconds: used.machine,
+            machine_cpu_seconds: usage.machine,
             retransmitted: info.map_or(0, |i| i.tcp.counters.bytes_retrans),
         })
     }

@@ -1,4 +1,4 @@
-//! Processor time.
+//! CPU time and CPU affinity.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use crate::cpu_times::CpuTimes;
 use crate::error::LiveError;
 
-/// Used so far, seconds.
+/// CPU time used so far, seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CpuUsage {
     pub(super) process: f64,
@@ -19,7 +19,7 @@ pub(super) struct CpuUsage {
 
 impl CpuUsage {
     pub(super) fn now() -> Result<Self, LiveError> {
-        let failed = |e: io::Error| LiveError::system("read how much processor time was used", e);
+        let failed = |e: io::Error| LiveError::system("read the CPU time in use", e);
         let process = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| failed(e.into()))?;
         let micros =
             process.user_time().num_microseconds() + process.system_time().num_microseconds();
@@ -32,10 +32,10 @@ impl CpuUsage {
     }
 }
 
-/// This thread, and those that it starts, run on that processor. Where that cannot be they run anywhere.
-pub(super) fn pin(processor: usize) {
+/// Pins this thread, and threads that it starts, to a CPU. Without effect if that is not possible.
+pub(super) fn pin(cpu: usize) {
     let mut set = CpuSet::new();
-    if set.set(processor).is_ok() {
+    if set.set(cpu).is_ok() {
         let _ = sched_setaffinity(Pid::from_raw(0), &set);
     }
 }

@@ -1,4 +1,5 @@
-//! A line in memory between two devices of one process: whole packets, in order, without the system's network.
+//! A link in memory between two devices of one process: whole packets, in order, without the
+//! kernel's network stack.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -10,11 +11,11 @@ use nix::sys::socket::{
 
 use crate::error::LiveError;
 
-/// Memory for packets that wait to be read, bytes: some 1800 full ones, with what the kernel counts for each. Without
-/// CAP_NET_ADMIN it is as much as `net.core.wmem_max` allows.
+/// Send buffer, bytes: about 1800 full packets with the kernel's overhead. Without CAP_NET_ADMIN it
+/// is limited to `net.core.wmem_max`.
 const MEMORY: usize = 4 << 20;
 
-/// One end of such a line.
+/// One end of a link in memory.
 #[derive(Debug)]
 pub struct MemoryLink(OwnedFd);
 
@@ -22,10 +23,10 @@ impl MemoryLink {
     pub(super) fn new_pair() -> Result<(Self, Self), LiveError> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)
-            .map_err(|e| LiveError::system("make a line in memory", e.into()))?;
+            .map_err(|e| LiveError::system("create a link in memory", e.into()))?;
         for end in [&a, &b] {
             if setsockopt(end, sockopt::SndBufForce, &MEMORY).is_err() {
-                // As much as anybody may have will do for less.
+                // Without the privilege, a smaller buffer will do.
                 let _ = setsockopt(end, sockopt::SndBuf, &MEMORY);
             }
         }
@@ -35,7 +36,7 @@ impl MemoryLink {
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match recv(self.0.as_raw_fd(), buffer, MsgFlags::empty()) {
-                Ok(0) => return Err(gone()),
+                Ok(0) => return Err(closed()),
                 Ok(n) => return Ok(Some(n)),
                 Err(Errno::EAGAIN) => return Ok(None),
                 Err(Errno::EINTR) => {}
@@ -45,7 +46,7 @@ impl MemoryLink {
     }
 
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<bool> {
-        // Nothing at all would be taken for the end.
+        // The peer would read an empty packet as the end of the link.
         if packet.is_empty() {
             return Ok(false);
         }
@@ -54,7 +55,7 @@ impl MemoryLink {
                 Ok(_) => return Ok(true),
                 Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::EMSGSIZE) => return Ok(false),
                 Err(Errno::EINTR) => {}
-                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(gone()),
+                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(closed()),
                 Err(e) => return Err(e.into()),
             }
         }
@@ -65,8 +66,8 @@ impl MemoryLink {
     }
 }
 
-fn gone() -> io::Error {
-    io::Error::new(io::ErrorKind::BrokenPipe, "the other end of the line was closed")
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the other end of the link was closed")
 }
 
 #[cfg(test)]
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_go_both_ways_whole_and_in_order_until_an_end_goes() {
+    fn packets_arrive_whole_and_in_order_until_an_end_closes() {
         let (a, b) = MemoryLink::new_pair().unwrap();
         let mut buffer = [0; 100];
         assert_eq!(b.recv(&mut buffer).unwrap(), None);

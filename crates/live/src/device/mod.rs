@@ -1,7 +1,7 @@
-//! Where packets come from and go to.
+//! Devices: sources and sinks of IP packets.
 //!
-//! Contract: whole IP packets, one per call or many. Nothing blocks: a driver waits with `poll` on the descriptor. A
-//! TUN interface exists as long as its [`Device`], and with it its addresses and routes.
+//! Contract: whole IP packets, one or many per call. Nothing blocks: a driver waits with `poll` on
+//! the descriptor. A TUN interface, its addresses and its routes exist as long as its [`Device`].
 
 mod af_packet;
 mod memory_link;
@@ -32,17 +32,17 @@ use offload::VirtioNetHeader;
 pub enum Device {
     /// A TUN interface: the kernel's stack is at its other end.
     Tun(Tun),
-    /// An interface that was there already.
+    /// An existing interface.
     Packet(AfPacket),
-    /// One end of a line in memory: another device of this process is at its other end.
+    /// One end of a link in memory; the other end is another device of this process.
     MemoryLink(MemoryLink),
 }
 
 impl Device {
-    /// Makes the device of `plan`, with its addresses, and brings it up; or opens one that is there.
+    /// Creates the device of `plan` with its addresses and brings it up, or opens an existing one.
     ///
     /// # Errors
-    /// No right to do so, no TUN, a name or network that is taken; an interface that cannot be used so.
+    /// No permission, no TUN, a name or network that is taken, or an unsuitable interface.
     pub fn open(plan: &DevicePlan) -> Result<Self, LiveError> {
         match plan.kind {
             DeviceKind::Tun => Tun::open(plan).map(Self::Tun),
@@ -50,17 +50,17 @@ impl Device {
         }
     }
 
-    /// Two devices joined by a line in memory: what one sends the other receives. Nothing of the system's network
-    /// is between them, and no right is needed.
+    /// Two devices joined by a link in memory. It bypasses the kernel's network stack and needs no
+    /// privileges.
     ///
     /// # Errors
-    /// No descriptors left.
+    /// No descriptors are left.
     pub fn memory_link() -> Result<(Self, Self), LiveError> {
         let (a, b) = MemoryLink::new_pair()?;
         Ok((Self::MemoryLink(a), Self::MemoryLink(b)))
     }
 
-    /// The next packet that waits, its length in bytes; `None` when there is none.
+    /// Reads the next waiting packet. Returns its length in bytes, `None` if no packet waits.
     ///
     /// # Errors
     /// The interface is gone.
@@ -72,24 +72,24 @@ impl Device {
         }
     }
 
-    /// Reads what waits, as much as `inbox` has room for, in place of what was in it; `stamp` tells the time. Where
-    /// the device gives many packets in one call they have one stamp.
+    /// Replaces the contents of `inbox` by waiting packets, as many as fit. `stamp` returns the
+    /// time. Packets that the device returns in one call share a stamp.
     ///
     /// # Errors
     /// The interface is gone.
     pub fn recv_many(&self, inbox: &mut RxBatch, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
         match self {
             Self::Packet(packet) => packet.recv_many(inbox, stamp),
-            Self::Tun(tun) => inbox.fill_with(|place| {
-                Ok(tun.recv_offload(place)?.map(|(len, offload)| (len, stamp(), offload)))
+            Self::Tun(tun) => inbox.fill_with(|slot| {
+                Ok(tun.recv_offload(slot)?.map(|(len, offload)| (len, stamp(), offload)))
             }),
-            Self::MemoryLink(pair) => inbox.fill_with(|place| {
-                Ok(pair.recv(place)?.map(|len| (len, stamp(), VirtioNetHeader::default())))
+            Self::MemoryLink(pair) => inbox.fill_with(|slot| {
+                Ok(pair.recv(slot)?.map(|len| (len, stamp(), VirtioNetHeader::default())))
             }),
         }
     }
 
-    /// Puts a packet on the wire; false when the device has no room for it, which loses it.
+    /// Sends a packet. Returns false if the device has no room and drops it.
     ///
     /// # Errors
     /// The interface is gone.
@@ -103,7 +103,7 @@ impl Device {
         }
     }
 
-    /// Puts packets on the wire in order, and says how many were lost because the device had no room.
+    /// Sends packets in order. Returns the number dropped because the device had no room.
     ///
     /// # Errors
     /// The interface is gone.
@@ -122,7 +122,8 @@ impl Device {
         }
     }
 
-    /// Whether packets may have several segments, which the system cuts ([`TxPacket::segment_size`]).
+    /// Whether packets may have several segments, which the kernel splits
+    /// ([`TxPacket::segment_size`]).
     pub fn supports_gso(&self) -> bool {
         match self {
             Self::Packet(_) => true,
@@ -131,7 +132,7 @@ impl Device {
         }
     }
 
-    /// In how long [`Self::fire`] is due, if ever.
+    /// Time until [`Self::handle_timeout`] is due, if ever.
     pub fn next_timeout(&self) -> Option<Duration> {
         match self {
             Self::Packet(packet) => packet.next_timeout(),
@@ -139,7 +140,7 @@ impl Device {
         }
     }
 
-    /// Does what is due: asks again for neighbours that have not answered.
+    /// Handles due timers: repeats probes for neighbours that have not answered.
     ///
     /// # Errors
     /// The interface is gone.
@@ -150,8 +151,9 @@ impl Device {
         }
     }
 
-    /// Packets that came unfinished, their checksum or their segments left to the interface: the host at the other end
-    /// has offloads on, which hides marks and times of single packets (`ethtool -K NAME tx off tso off gso off` there).
+    /// Packets that arrived with a partial checksum or several segments. The sending host has
+    /// offloads on, which hides ECN marks and times of single packets
+    /// (`ethtool -K NAME tx off tso off gso off` there).
     pub fn checksum_partial(&self) -> u64 {
         match self {
             Self::Packet(packet) => packet.checksum_partial(),
@@ -159,7 +161,7 @@ impl Device {
         }
     }
 
-    /// What to wait on.
+    /// The descriptor to wait on.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tun(tun) => tun.as_fd(),

@@ -1,19 +1,18 @@
-//! What one kernel leaves to be done to a packet: its checksum, or cutting it into segments
-//! (`struct virtio_net_hdr`, `include/uapi/linux/virtio_net.h`).
+//! Checksum and segmentation offload (`struct virtio_net_hdr`, `include/uapi/linux/virtio_net.h`).
 //!
-//! Contract: a host on the same machine may hand over packets that are not as they would be on a line. Nothing is
-//! wrong with them; here they are made what they stand for.
+//! Contract: a host on this machine may hand over packets with a partial checksum or several
+//! segments. This module turns them into packets as they would be on the wire.
 
 use lowtide_wire::checksum::Checksum;
 
-/// The header that goes before every packet.
+/// The virtio-net header that precedes every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct VirtioNetHeader {
     flags: u8,
     gso_type: u8,
-    /// Bytes of payload of each segment.
+    /// Payload bytes per segment.
     gso_size: u16,
-    /// Where what the checksum covers begins, and its place from there.
+    /// Offset where checksumming starts, and offset of the checksum from there.
     checksum: (u16, u16),
 }
 
@@ -21,13 +20,13 @@ const NEEDS_CHECKSUM: u8 = 1;
 const NONE: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
-/// Beside the kind: the segments carry a mark, CWR belongs to the first.
+/// Flag beside the type: the segments use ECN, and CWR belongs to the first one.
 const ECN: u8 = 0x80;
 
 impl VirtioNetHeader {
     /// Length in bytes.
     pub(super) const LEN: usize = 10;
-    /// Before a packet that is what it is.
+    /// The header of a packet without offloads.
     pub(super) const PLAIN: [u8; Self::LEN] = [0; Self::LEN];
 
     pub(super) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
@@ -40,18 +39,18 @@ impl VirtioNetHeader {
         }
     }
 
-    /// The packet is one on the line, whole.
+    /// Whether the packet has a full checksum and a single segment.
     pub(super) const fn is_plain(self) -> bool {
         self.flags & NEEDS_CHECKSUM == 0 && self.gso_type == NONE
     }
 
-    /// Several segments of TCP in one.
+    /// Whether the packet has several TCP segments.
     pub(super) const fn is_gso(self) -> bool {
         matches!(self.gso_type, TCP_V4 | TCP_V6) && self.gso_size > 0
     }
 
-    /// Writes the checksum that was left out: its field holds the sum over the pseudo header. `before` bytes of the
-    /// frame, which the kernel counts as well, are not in `packet`.
+    /// Completes a partial checksum, whose field holds the sum of the pseudo header. `before` is
+    /// the number of frame bytes, counted by the kernel, that precede `packet`.
     pub(super) fn fill_checksum(self, packet: &mut [u8], before: usize) {
         if self.flags & NEEDS_CHECKSUM == 0 {
             return;
@@ -65,57 +64,57 @@ impl VirtioNetHeader {
         }
     }
 
-    /// Bytes of payload in each segment but the last.
+    /// Payload bytes of each segment but the last.
     pub(super) const fn segment_size(self) -> u16 {
         self.gso_size
     }
 
-    /// For a packet of several segments, whose checksum holds the sum over the pseudo header: what the kernel has to
-    /// know to cut it; `before` bytes are before the packet in its frame.
+    /// The header of a GSO packet whose checksum field holds the sum of the pseudo header. `before`
+    /// bytes precede the packet in its frame.
     pub(super) fn gso(packet: &[u8], segment_size: u16, before: usize) -> Option<[u8; Self::LEN]> {
-        let shape = HeaderLayout::of(packet)?;
-        let kind = if shape.v6 { TCP_V6 } else { TCP_V4 };
+        let layout = HeaderLayout::of(packet)?;
+        let kind = if layout.v6 { TCP_V6 } else { TCP_V4 };
         let mut out = [NEEDS_CHECKSUM, kind, 0, 0, 0, 0, 0, 0, 0, 0];
         let fields =
-            [before + shape.payload, usize::from(segment_size), before + shape.tcp, CHECKSUM];
-        for (place, field) in out[2..].as_chunks_mut::<2>().0.iter_mut().zip(fields) {
-            *place = u16::try_from(field).ok()?.to_ne_bytes();
+            [before + layout.payload, usize::from(segment_size), before + layout.tcp, CHECKSUM];
+        for (slot, field) in out[2..].as_chunks_mut::<2>().0.iter_mut().zip(fields) {
+            *slot = u16::try_from(field).ok()?.to_ne_bytes();
         }
         Some(out)
     }
 }
 
-/// Cuts a packet with several segments of TCP into packets with one each, as the interface would have done:
-/// `size` bytes of payload in all but the last. Each goes to `each`. False for what is no such packet.
+/// Splits a GSO packet as the interface would have done, with `size` payload bytes in all segments
+/// but the last. Passes each segment to `each`. Returns false if the packet is not TCP.
 pub(super) fn gso_segment(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool {
     let size = usize::from(size);
-    let Some(shape) = HeaderLayout::of(packet) else { return false };
-    let (headers, payload) = packet.split_at(shape.payload);
+    let Some(layout) = HeaderLayout::of(packet) else { return false };
+    let (headers, payload) = packet.split_at(layout.payload);
     let count = payload.chunks(size.max(1)).len();
     let mut bytes = Vec::with_capacity(headers.len() + size);
     for (number, piece) in payload.chunks(size.max(1)).enumerate() {
         bytes.clear();
         bytes.extend_from_slice(headers);
         bytes.extend_from_slice(piece);
-        shape.rewrite_headers(&mut bytes, number, number * size, number + 1 == count);
+        layout.rewrite_headers(&mut bytes, number, number * size, number + 1 == count);
         each(&bytes);
     }
     count > 0
 }
 
-/// Where the headers of a packet lie.
+/// Offsets of a packet's headers.
 #[derive(Clone, Copy, Debug)]
 struct HeaderLayout {
     v6: bool,
-    /// Where TCP begins.
+    /// Offset of the TCP header.
     tcp: usize,
-    /// Where its payload begins.
+    /// Offset of the TCP payload.
     payload: usize,
 }
 
-/// Where the checksum is in a TCP header.
+/// Offset of the checksum in a TCP header.
 const CHECKSUM: usize = 16;
-/// Bits of TCP's flags byte.
+/// Bits of the TCP flags byte.
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
@@ -127,21 +126,21 @@ impl HeaderLayout {
         let protocol = *packet.get(if v6 { 6 } else { 9 })?;
         let offset = usize::from(packet.get(tcp + 12)? >> 4) * 4;
         let payload = tcp + offset;
-        let whole = tcp >= 20 && offset >= 20 && payload <= packet.len();
-        (whole && protocol == lowtide_wire::tcp::PROTOCOL).then_some(Self { v6, tcp, payload })
+        let valid = tcp >= 20 && offset >= 20 && payload <= packet.len();
+        (valid && protocol == lowtide_wire::tcp::PROTOCOL).then_some(Self { v6, tcp, payload })
     }
 
-    /// Makes a copy of the headers those of one segment: the `number`th, whose payload begins `at` bytes into the whole.
+    /// Rewrites copied headers for segment `number`, whose payload begins at offset `at`.
     fn rewrite_headers(self, bytes: &mut [u8], number: usize, at: usize, last: bool) {
         let tcp_len = bytes.len() - self.tcp;
-        let add16 = |bytes: &mut [u8], place: usize, n: u16| {
-            if let Some(field) = bytes.get_mut(place..place + 2) {
+        let add16 = |bytes: &mut [u8], offset: usize, n: u16| {
+            if let Some(field) = bytes.get_mut(offset..offset + 2) {
                 let old = u16::from_be_bytes([field[0], field[1]]);
                 field.copy_from_slice(&old.wrapping_add(n).to_be_bytes());
             }
         };
-        let put = |bytes: &mut [u8], place: usize, n: u16| {
-            if let Some(field) = bytes.get_mut(place..place + 2) {
+        let put = |bytes: &mut [u8], offset: usize, n: u16| {
+            if let Some(field) = bytes.get_mut(offset..offset + 2) {
                 field.copy_from_slice(&n.to_be_bytes());
             }
         };
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn gso_packets_are_cut_into_their_segments() {
+    fn gso_packets_are_split_into_their_segments() {
         let payload: Vec<u8> = (0..3500_u32).map(|n| n as u8).collect();
         for v6 in [false, true] {
             let whole = packet(v6, &payload);
@@ -212,8 +211,8 @@ mod tests {
             let mut got = Vec::new();
             for (number, piece) in pieces.iter().enumerate() {
                 let (_, segment, range) = packet::parse(piece).unwrap();
-                let want = SeqNum::new((u32::MAX - 1000).wrapping_add(got.len() as u32));
-                assert_eq!(segment.seq, want, "v6 {v6}, {number}");
+                let expected = SeqNum::new((u32::MAX - 1000).wrapping_add(got.len() as u32));
+                assert_eq!(segment.seq, expected, "v6 {v6}, {number}");
                 let last = number == 2;
                 assert_eq!(segment.flags.contains(Flags::FIN | Flags::PSH), last);
                 assert_eq!(segment.flags.contains(Flags::CWR), number == 0);
@@ -225,28 +224,28 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_that_was_left_out_is_written() {
+    fn a_partial_checksum_is_completed() {
         for v6 in [false, true] {
             for before in [0, 14] {
-                let right = packet(v6, b"hello");
+                let complete = packet(v6, b"hello");
                 let tcp = if v6 { 40 } else { 20 };
-                let mut half = right.clone();
-                // What a kernel leaves in its place: the sum over the pseudo header.
+                let mut partial = complete.clone();
+                // The kernel leaves the sum of the pseudo header in the checksum field.
                 let addresses = if v6 { 8..40 } else { 12..20 };
-                let len = half.len() - tcp;
-                let pseudo = Checksum::new().with(&right[addresses]).with_u32(6);
+                let len = partial.len() - tcp;
+                let pseudo = Checksum::new().with(&complete[addresses]).with_u32(6);
                 let pseudo = !pseudo.with_u32(len as u32).finish();
-                half[tcp + 16..tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
+                partial[tcp + 16..tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
                 let [s0, s1] = ((tcp + before) as u16).to_ne_bytes();
                 let [o0, o1] = 16_u16.to_ne_bytes();
                 let offload = VirtioNetHeader::from_bytes([1, 0, 0, 0, 0, 0, s0, s1, o0, o1]);
                 assert!(!offload.is_plain() && !offload.is_gso());
-                offload.fill_checksum(&mut half, before);
-                assert_eq!(half, right, "v6 {v6}");
+                offload.fill_checksum(&mut partial, before);
+                assert_eq!(partial, complete, "v6 {v6}");
             }
         }
         let mut short = [0; 4];
         VirtioNetHeader::from_bytes([1, 0, 0, 0, 0, 0, 2, 0, 16, 0]).fill_checksum(&mut short, 0);
-        assert_eq!(short, [0; 4], "nothing beyond the packet");
+        assert_eq!(short, [0; 4], "no write beyond the packet");
     }
 }

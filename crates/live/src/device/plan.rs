@@ -1,27 +1,27 @@
-//! What device is wanted: its name, its MTU, and the addresses on both of its ends.
+//! Configuration of a device: its name, its MTU, and the addresses on both ends.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use crate::error::LiveError;
 
-/// One network on a device: lowtide has one address of it, the kernel another.
+/// A network on a device, with one address of lowtide and one of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceNetwork {
-    /// The address at which lowtide's TCP is.
+    /// The address of lowtide's TCP.
     pub local: IpAddr,
-    /// The address of the interface, which is the kernel's.
+    /// The kernel's address, on the interface.
     pub peer: IpAddr,
-    /// Bits of the network that both are in.
+    /// Prefix length of the network.
     pub prefix: u8,
 }
 
 impl DeviceNetwork {
-    /// The network of `text` (`10.77.0.2/24`), which is our address in it. The kernel's is the first one of the
-    /// network, or the second where ours is the first.
+    /// Parses our address with a prefix length (`10.77.0.2/24`). The kernel's address is the first
+    /// one of the network, or the second if ours is the first.
     ///
     /// # Errors
-    /// What is no address with a prefix, or a network that has no room for two.
+    /// `text` is not an address with a prefix length, or the network has no room for two hosts.
     pub fn parse(text: &str) -> Result<Self, LiveError> {
         let bad = || LiveError::Address(text.to_owned());
         let (address, prefix) = text.split_once('/').ok_or_else(bad)?;
@@ -41,14 +41,14 @@ impl DeviceNetwork {
                 IpAddr::V6(Ipv6Addr::from_bits((v6.to_bits() & mask) | n))
             }
         };
-        let kernels = if candidate(1) == ours { candidate(2) } else { candidate(1) };
-        Ok(Self { local: ours, peer: kernels, prefix })
+        let peer = if candidate(1) == ours { candidate(2) } else { candidate(1) };
+        Ok(Self { local: ours, peer, prefix })
     }
 
-    /// The same network with another address of the kernel in it.
+    /// Replaces the kernel's address.
     ///
     /// # Errors
-    /// It is ours, or of another network.
+    /// The address is ours, or outside the network.
     pub fn with_peer(self, kernels: IpAddr) -> Result<Self, LiveError> {
         if kernels == self.local || !self.contains(kernels) {
             let Self { local: ours, prefix, .. } = self;
@@ -57,7 +57,7 @@ impl DeviceNetwork {
         Ok(Self { peer: kernels, ..self })
     }
 
-    /// `address` belongs to this network.
+    /// Whether `address` belongs to this network.
     pub fn contains(&self, address: IpAddr) -> bool {
         overlaps((self.local, self.prefix), (address, if address.is_ipv4() { 32 } else { 128 }))
     }
@@ -77,38 +77,37 @@ pub(super) fn overlaps(a: (IpAddr, u8), b: (IpAddr, u8)) -> bool {
     }
 }
 
-/// How lowtide is joined to an interface.
+/// Type of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeviceKind {
-    /// A TUN interface that is made (`tun:`); the kernel has the other addresses of the plan on it.
+    /// A TUN interface that is created (`tun:`); the kernel has the peer addresses on it.
     Tun,
-    /// An interface that is there (`packet:`, AF_PACKET); the kernel's addresses of the plan are those of the hosts
-    /// by which everything else is reached.
+    /// An existing interface (`packet:`, AF_PACKET); the peer addresses are those of the gateways.
     Packet,
 }
 
-/// A device that is wanted.
+/// Configuration of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DevicePlan {
-    /// How lowtide is joined to it.
+    /// Type of the device.
     pub kind: DeviceKind,
     /// Name of the interface.
     pub name: String,
-    /// The longest IP packet, bytes: the MTU of the interface, or less.
+    /// Largest IP packet, bytes: at most the MTU of the interface.
     pub mtu: u16,
     /// Its networks, at least one.
     pub networks: Vec<DeviceNetwork>,
-    /// Whether several segments of a connection may be one packet between the kernel and us. Off, every packet has a
-    /// mark, a stamp and an acknowledgement of its own.
+    /// Whether several segments may be one packet between the kernel and us. If not, every segment
+    /// has its own ECN mark, stamp and acknowledgement.
     pub offload: bool,
 }
 
 impl DevicePlan {
-    /// The device `text` (`tun:lt0`, `packet:eth0`) over these networks.
+    /// Parses a device (`tun:lt0`, `packet:eth0`) with these networks.
     ///
     /// # Errors
-    /// Other kinds, and names that Linux does not take.
-    pub fn parse(text: &str, mtu: u16, sides: Vec<DeviceNetwork>) -> Result<Self, LiveError> {
+    /// The type is unknown, or Linux does not accept the name.
+    pub fn parse(text: &str, mtu: u16, networks: Vec<DeviceNetwork>) -> Result<Self, LiveError> {
         let bad = || LiveError::DeviceName(text.to_owned());
         let (kind, name) = text.split_once(':').ok_or_else(bad)?;
         let kind = match kind {
@@ -121,10 +120,10 @@ impl DevicePlan {
         if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
             return Err(bad());
         }
-        Ok(Self { kind, name: name.to_owned(), mtu, networks: sides, offload: false })
+        Ok(Self { kind, name: name.to_owned(), mtu, networks, offload: false })
     }
 
-    /// Our address of the family of `peer`.
+    /// Our address of the same family as `peer`.
     pub fn local_for(&self, peer: IpAddr) -> Option<IpAddr> {
         self.networks.iter().map(|s| s.local).find(|a| a.is_ipv4() == peer.is_ipv4())
     }
@@ -135,17 +134,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_has_another_address_of_our_network() {
-        let side = DeviceNetwork::parse("10.77.0.2/24").unwrap();
-        assert_eq!(side.peer.to_string(), "10.77.0.1");
+    fn the_peer_address_is_another_one_of_the_network() {
+        let network = DeviceNetwork::parse("10.77.0.2/24").unwrap();
+        assert_eq!(network.peer.to_string(), "10.77.0.1");
         assert_eq!(DeviceNetwork::parse("10.77.0.1/30").unwrap().peer.to_string(), "10.77.0.2");
         assert_eq!(DeviceNetwork::parse("fd77::9/64").unwrap().peer.to_string(), "fd77::1");
-        assert!(side.contains("10.77.0.255".parse().unwrap()));
-        assert!(!side.contains("10.77.1.0".parse().unwrap()));
-        assert!(!side.contains("fd77::1".parse().unwrap()));
-        assert!(side.with_peer("10.77.0.9".parse().unwrap()).is_ok());
+        assert!(network.contains("10.77.0.255".parse().unwrap()));
+        assert!(!network.contains("10.77.1.0".parse().unwrap()));
+        assert!(!network.contains("fd77::1".parse().unwrap()));
+        assert!(network.with_peer("10.77.0.9".parse().unwrap()).is_ok());
         for bad in ["10.77.0.2", "10.77.1.9"] {
-            assert!(side.with_peer(bad.parse().unwrap()).is_err(), "{bad}");
+            assert!(network.with_peer(bad.parse().unwrap()).is_err(), "{bad}");
         }
         for bad in ["10.77.0.2", "10.77.0.2/31", "10.77.0.2/0", "fd77::1/129", "x/3", "1.2.3.4/-1"]
         {
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_of_devices_are_refused_by_name() {
+    fn unknown_device_types_are_rejected() {
         let plan = |text| DevicePlan::parse(text, 1500, Vec::new()).map_err(|e| e.to_string());
         assert_eq!(plan("tun:lt0").unwrap().name, "lt0");
         assert_eq!(plan("packet:eth0").unwrap().kind, DeviceKind::Packet);

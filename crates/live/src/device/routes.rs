@@ -1,4 +1,4 @@
-//! The interfaces and routes that are there, as `/proc` shows them for the namespace of this thread.
+//! Existing interfaces and routes in the namespace of this thread, read from `/proc`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -11,13 +11,13 @@ const ROUTES_V4: &str = "/proc/thread-self/net/route";
 const ADDRESSES_V6: &str = "/proc/thread-self/net/if_inet6";
 const ROUTES_V6: &str = "/proc/thread-self/net/ipv6_route";
 
-/// A route: network, bits, interface.
+/// A route: network, prefix length, interface.
 type Route = (IpAddr, u8, String);
 
-/// Nothing that is there stands in the way of `plan`.
+/// Checks that nothing conflicts with `plan`.
 ///
 /// # Errors
-/// Its name is taken, or one of its networks overlaps with a route that is no default route.
+/// Its name is taken, or one of its networks overlaps with a route other than a default route.
 pub(super) fn check(plan: &DevicePlan) -> Result<(), LiveError> {
     let taken = read(DEVICES)?
         .lines()
@@ -31,15 +31,15 @@ pub(super) fn check(plan: &DevicePlan) -> Result<(), LiveError> {
     if Path::new(ROUTES_V6).exists() {
         routes.extend(v6(&read(ROUTES_V6)?));
     }
-    for side in &plan.networks {
-        let clash = routes.iter().find(|(network, bits, _)| {
-            *bits > 0 && overlaps((*network, *bits), (side.local, side.prefix))
+    for network in &plan.networks {
+        let clash = routes.iter().find(|(route, bits, _)| {
+            *bits > 0 && overlaps((*route, *bits), (network.local, network.prefix))
         });
-        if let Some((network, bits, interface)) = clash {
+        if let Some((route, bits, interface)) = clash {
             return Err(LiveError::RouteClash {
-                route: format!("{network}/{bits}"),
+                route: format!("{route}/{bits}"),
                 interface: interface.clone(),
-                network: format!("{}/{}", side.local, side.prefix),
+                network: format!("{}/{}", network.local, network.prefix),
             });
         }
     }
@@ -50,26 +50,26 @@ fn read(path: &str) -> Result<String, LiveError> {
     std::fs::read_to_string(path).map_err(|e| LiveError::system(format!("read {path}"), e))
 }
 
-/// Looks for the addresses of a new interface, a millisecond apart, before it is given up.
+/// Most checks for the addresses of a new interface, 1 ms apart.
 const MAX_POLLS: u32 = 2000;
 
-/// Waits until the kernel has finished with the IPv6 addresses of `plan`: it takes them for tentative at first, and
-/// nothing can be bound to them meanwhile.
+/// Waits until the IPv6 addresses of `plan` are no longer tentative. Until then one cannot bind to
+/// them.
 ///
 /// # Errors
-/// They do not come.
+/// The addresses do not become usable in time.
 pub(super) fn wait_for_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
-    let wanted = |a: &IpAddr| match a {
+    let ipv6 = |a: &IpAddr| match a {
         IpAddr::V6(v6) => Some(*v6),
         IpAddr::V4(_) => None,
     };
-    let wanted: Vec<Ipv6Addr> = plan.networks.iter().filter_map(|s| wanted(&s.peer)).collect();
-    if wanted.is_empty() {
+    let addresses: Vec<Ipv6Addr> = plan.networks.iter().filter_map(|s| ipv6(&s.peer)).collect();
+    if addresses.is_empty() {
         return Ok(());
     }
     for _ in 0..MAX_POLLS {
-        let settled = non_tentative_v6(&read(ADDRESSES_V6)?);
-        if wanted.iter().all(|a| settled.contains(a)) {
+        let usable = non_tentative_v6(&read(ADDRESSES_V6)?);
+        if addresses.iter().all(|a| usable.contains(a)) {
             return Ok(());
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -78,7 +78,7 @@ pub(super) fn wait_for_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
     Err(LiveError::system(format!("give `{}` its IPv6 address", plan.name), error))
 }
 
-/// Lines of `if_inet6`: address, index, bits, scope, flags, interface.
+/// Parses lines of `if_inet6`: address, index, prefix length, scope, flags, interface.
 fn non_tentative_v6(text: &str) -> Vec<Ipv6Addr> {
     const TENTATIVE: u32 = 0x40;
     let line = |line: &str| {
@@ -90,7 +90,7 @@ fn non_tentative_v6(text: &str) -> Vec<Ipv6Addr> {
     text.lines().filter_map(line).collect()
 }
 
-/// Lines of `route`: interface, destination and so on, numbers in the byte order of the machine.
+/// Parses lines of `route`: interface, destination and so on, numbers in native byte order.
 fn v4(text: &str) -> Vec<Route> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -102,8 +102,8 @@ fn v4(text: &str) -> Vec<Route> {
     text.lines().skip(1).filter_map(line).collect()
 }
 
-/// Lines of `ipv6_route`: destination, its bits, and the interface last. What is only there for the loopback,
-/// for multicast or link-local addresses is no network that could clash.
+/// Parses lines of `ipv6_route`: destination, prefix length, and the interface last. Loopback,
+/// multicast and link-local routes cannot conflict and are left out.
 fn v6(text: &str) -> Vec<Route> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_are_read_as_the_kernel_writes_them() {
+    fn kernel_routes_are_parsed() {
         let text = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
                     eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
                     eth0\t0002A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";

@@ -1,4 +1,4 @@
-//! Packets that were read in one go.
+//! Batches of received packets, and packets to send.
 
 use std::fmt;
 use std::io::IoSliceMut;
@@ -8,13 +8,13 @@ use nix::sys::socket::MultiHeaders;
 
 use super::offload::VirtioNetHeader;
 
-/// The most packets of one go.
+/// Most packets per batch.
 const MAX_PACKETS: usize = 64;
-/// From one place to the next, bytes: the longest frame with what the kernel says of it, and not a multiple of the
-/// size of a cache's ways, which all first bytes would share otherwise.
+/// Distance of slots, bytes: the largest frame with its virtio-net header. It is not a multiple of
+/// the cache way size, so that the first bytes of slots do not share one cache set.
 const SLOT_STRIDE: usize = 65_536 + 2 * 64;
 
-/// A packet in an inbox.
+/// A packet in a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketSlot {
     pub(super) start: usize,
@@ -23,25 +23,25 @@ pub(super) struct PacketSlot {
     pub(super) offload: VirtioNetHeader,
 }
 
-/// A packet that came.
+/// A received packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RxPacket<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) stamp: HostStamp,
-    /// Bytes of payload in each of its segments but the last; zero for one that is one.
+    /// Payload bytes of each of its segments but the last; zero for a single segment.
     pub(crate) segment_size: u16,
-    /// It comes from this machine, and its checksum of TCP is not there.
+    /// It comes from this machine without a full TCP checksum.
     pub(crate) checksum_unnecessary: bool,
 }
 
-/// A packet that goes.
+/// A packet to send.
 #[derive(Clone, Copy, Debug)]
 pub struct TxPacket<'a> {
     /// An IP packet.
     pub bytes: &'a [u8],
-    /// Zero for a packet that is whole. Else it has several segments of TCP with so many bytes of payload in each but the
-    /// last, and in place of its checksum the sum over the pseudo header; for devices that take such
-    /// ([`super::Device::supports_gso`]).
+    /// Zero for a single segment. Otherwise the packet has several TCP segments, with this many
+    /// payload bytes in each but the last. Its checksum field holds the sum of the pseudo header.
+    /// For devices that support GSO ([`super::Device::supports_gso`]).
     pub segment_size: u16,
 }
 
@@ -51,18 +51,18 @@ impl<'a> From<&'a [u8]> for TxPacket<'a> {
     }
 }
 
-/// Room for the packets that [`super::Device::fill`] reads in one go, used again for the next. It belongs to the
-/// thread that reads.
+/// A reusable buffer for the packets that [`super::Device::recv_many`] reads in one call. It
+/// belongs to the reading thread.
 pub struct RxBatch {
     pub(super) bytes: Vec<u8>,
     pub(super) packets: Vec<PacketSlot>,
-    /// What the system wants to have for many packets.
+    /// Message headers for `recvmmsg`.
     pub(super) headers: MultiHeaders<()>,
 }
 
 impl fmt::Debug for RxBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Inbox({} packets)", self.packets.len())
+        write!(f, "RxBatch({} packets)", self.packets.len())
     }
 }
 
@@ -77,26 +77,26 @@ impl Default for RxBatch {
 }
 
 impl RxBatch {
-    /// Whole IP packets, in the order in which they came, and when that was.
+    /// Whole IP packets in order of arrival, each with its arrival time.
     pub fn packets(&self) -> impl Iterator<Item = (HostStamp, &[u8])> {
-        let packet = |place: &PacketSlot| {
-            let bytes = self.bytes.get(place.start..place.start + place.len).unwrap_or(&[]);
-            (place.stamp, bytes)
+        let packet = |slot: &PacketSlot| {
+            let bytes = self.bytes.get(slot.start..slot.start + slot.len).unwrap_or(&[]);
+            (slot.stamp, bytes)
         };
         self.packets.iter().map(packet)
     }
 
-    /// The same, with what the kernel says of them.
+    /// Packets with their offload state.
     pub(crate) fn rx_packets(&self) -> impl Iterator<Item = RxPacket<'_>> {
-        self.packets.iter().map(|place| RxPacket {
-            bytes: self.bytes.get(place.start..place.start + place.len).unwrap_or(&[]),
-            stamp: place.stamp,
-            segment_size: if place.offload.is_gso() { place.offload.segment_size() } else { 0 },
-            checksum_unnecessary: !place.offload.is_plain(),
+        self.packets.iter().map(|slot| RxPacket {
+            bytes: self.bytes.get(slot.start..slot.start + slot.len).unwrap_or(&[]),
+            stamp: slot.stamp,
+            segment_size: if slot.offload.is_gso() { slot.offload.segment_size() } else { 0 },
+            checksum_unnecessary: !slot.offload.is_plain(),
         })
     }
 
-    /// Nothing came.
+    /// Whether no packet was received.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
@@ -106,7 +106,7 @@ impl RxBatch {
         self.bytes.truncate(MAX_PACKETS * SLOT_STRIDE);
     }
 
-    /// Adds a packet that was not read into a place.
+    /// Adds a packet that was not read into a slot.
     pub(super) fn push_segment(&mut self, packet: &[u8], stamp: HostStamp) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(packet);
@@ -118,27 +118,27 @@ impl RxBatch {
         });
     }
 
-    /// Reads one after the other until `read` has no more; lengths are those that it says.
+    /// Fills slots until `read` returns `None`. `read` returns the length of each packet.
     pub(super) fn fill_with(
         &mut self,
         mut read: impl FnMut(&mut [u8]) -> std::io::Result<Option<(usize, HostStamp, VirtioNetHeader)>>,
     ) -> std::io::Result<()> {
         self.clear();
-        for (number, place) in self.bytes.chunks_mut(SLOT_STRIDE).enumerate() {
-            let Some((len, stamp, offload)) = read(place)? else { break };
+        for (number, slot) in self.bytes.chunks_mut(SLOT_STRIDE).enumerate() {
+            let Some((len, stamp, offload)) = read(slot)? else { break };
             self.packets.push(PacketSlot { start: number * SLOT_STRIDE, len, stamp, offload });
         }
         Ok(())
     }
 
-    /// The places for packets, and what the system wants to have beside them.
+    /// The slots for packets, and message headers for them.
     pub(super) fn slots(&mut self) -> (Vec<[IoSliceMut<'_>; 1]>, &mut MultiHeaders<()>) {
         self.clear();
-        let places = self.bytes.chunks_mut(SLOT_STRIDE).map(|place| [IoSliceMut::new(place)]);
-        (places.collect(), &mut self.headers)
+        let slots = self.bytes.chunks_mut(SLOT_STRIDE).map(|slot| [IoSliceMut::new(slot)]);
+        (slots.collect(), &mut self.headers)
     }
 
-    /// Where a place begins.
+    /// Offset of a slot.
     pub(super) const fn slot_start(number: usize) -> usize {
         number * SLOT_STRIDE
     }

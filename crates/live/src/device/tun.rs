@@ -1,5 +1,6 @@
-//! A TUN interface (`/dev/net/tun`), IPv4 and IPv6. Packet by packet, so that every packet keeps its own ECN mark, stamp
-//! and acknowledgement; with offload several segments of a connection are one packet on both ways (virtio-net header).
+//! A TUN interface (`/dev/net/tun`) for IPv4 and IPv6. Without offload every packet keeps its own
+//! ECN mark, stamp and acknowledgement. With offload several segments may be one packet in both
+//! directions (virtio-net header).
 
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -16,7 +17,7 @@ use super::routes;
 use super::rx_batch::TxPacket;
 use crate::error::LiveError;
 
-/// Packets from the kernel that wait to be read; more are lost, as in any queue.
+/// Packets from the kernel that wait to be read; further ones are dropped.
 const QUEUE: u32 = 4096;
 
 /// An open TUN interface.
@@ -33,7 +34,7 @@ impl fmt::Debug for Tun {
 }
 
 impl Tun {
-    /// Makes the interface, gives it the kernel's addresses and brings it up.
+    /// Creates the interface, adds the kernel's addresses and brings it up.
     ///
     /// # Errors
     /// As [`super::Device::open`].
@@ -47,13 +48,13 @@ impl Tun {
             .mtu(plan.mtu)
             .tx_queue_len(QUEUE)
             .offload(plan.offload);
-        for side in &plan.networks {
-            builder = match side.peer {
-                IpAddr::V4(address) => builder.ipv4(address, side.prefix, None),
-                IpAddr::V6(address) => builder.ipv6(address, side.prefix),
+        for network in &plan.networks {
+            builder = match network.peer {
+                IpAddr::V4(address) => builder.ipv4(address, network.prefix, None),
+                IpAddr::V6(address) => builder.ipv6(address, network.prefix),
             };
         }
-        let what = || format!("make the interface `{}`", plan.name);
+        let what = || format!("create the interface `{}`", plan.name);
         let device = builder.build_sync().map_err(|e| {
             if e.kind() == io::ErrorKind::ResourceBusy {
                 return LiveError::NameTaken(plan.name.clone());
@@ -69,34 +70,34 @@ impl Tun {
         self.offload
     }
 
-    /// The next packet, whole: what has several segments is refused, as whoever reads one by one wants no offload.
+    /// Reads the next single packet. Returns an error if it has several segments.
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let Some((len, offload)) = self.recv_offload(buffer)? else { return Ok(None) };
         if offload.is_gso() {
-            let why = "a TUN interface with offload is read with `Device::fill`";
+            let why = "a TUN interface with offload must be read with `Device::recv_many`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         offload.fill_checksum(buffer.get_mut(..len).unwrap_or_default(), 0);
         Ok(Some(len))
     }
 
-    /// The next packet, and what is not done to it yet.
+    /// Reads the next packet. Returns its length and virtio-net header.
     pub(super) fn recv_offload(
         &self,
         buffer: &mut [u8],
     ) -> io::Result<Option<(usize, VirtioNetHeader)>> {
-        let mut head = VirtioNetHeader::PLAIN;
+        let mut header = VirtioNetHeader::PLAIN;
         loop {
             let read = if self.offload {
                 self.device
-                    .recv_vectored(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(buffer)])
+                    .recv_vectored(&mut [IoSliceMut::new(&mut header), IoSliceMut::new(buffer)])
             } else {
                 self.device.recv(buffer)
             };
             match read {
                 Ok(n) if self.offload => {
                     let len = n.saturating_sub(VirtioNetHeader::LEN);
-                    return Ok(Some((len, VirtioNetHeader::from_bytes(head))));
+                    return Ok(Some((len, VirtioNetHeader::from_bytes(header))));
                 }
                 Ok(n) => return Ok(Some((n, VirtioNetHeader::default()))),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -111,12 +112,12 @@ impl Tun {
     }
 
     pub(super) fn send_offload(&self, packet: &TxPacket<'_>) -> io::Result<bool> {
-        let several = || VirtioNetHeader::gso(packet.bytes, packet.segment_size, 0);
-        let head = if packet.segment_size > 0 { several() } else { None };
-        let head = head.unwrap_or(VirtioNetHeader::PLAIN);
+        let gso = || VirtioNetHeader::gso(packet.bytes, packet.segment_size, 0);
+        let header = if packet.segment_size > 0 { gso() } else { None };
+        let header = header.unwrap_or(VirtioNetHeader::PLAIN);
         loop {
             let sent = if self.offload {
-                self.device.send_vectored(&[IoSlice::new(&head), IoSlice::new(packet.bytes)])
+                self.device.send_vectored(&[IoSlice::new(&header), IoSlice::new(packet.bytes)])
             } else {
                 self.device.send(packet.bytes)
             };
@@ -126,7 +127,7 @@ impl Tun {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 // The interface is down; it may come up again.
                 Err(e) if e.raw_os_error() == Some(Errno::EIO as i32) => return Ok(false),
-                // What the kernel does not want to take (an address that is not valid there) is lost.
+                // The kernel rejects the packet, for example for an invalid address: it is lost.
                 Err(e) if e.kind() == io::ErrorKind::InvalidInput => return Ok(false),
                 Err(e) => return Err(e),
             }

@@ -1,4 +1,4 @@
-//! Addresses and routes.
+//! Interface addresses and routes.
 
 use std::net::IpAddr;
 
@@ -19,11 +19,11 @@ fn family(address: IpAddr) -> AddressFamily {
 }
 
 impl Links {
-    /// Gives an interface an address, and with it the route to its network of `prefix` bits. An IPv6 address can be
-    /// used at once: nobody is asked whether it is taken.
+    /// Adds an address to an interface, and the route to its network of `prefix` bits. An IPv6
+    /// address is usable at once, without duplicate address detection.
     ///
     /// # Errors
-    /// The interface is not there, has the address already, or no right to do so.
+    /// The interface does not exist or has the address already; no permission.
     pub fn add_address(
         &mut self,
         name: &str,
@@ -45,10 +45,11 @@ impl Links {
         self.request(what, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 
-    /// Adds a route to a network (address, bits; zero bits for everything), by a gateway, by an interface, or both.
+    /// Adds a route to a network (address, prefix length; zero for the default route) by a gateway,
+    /// an interface, or both.
     ///
     /// # Errors
-    /// The interface is not there, there is such a route, or no right to do so.
+    /// The interface does not exist, the route exists already, or no permission.
     pub fn add_route(
         &mut self,
         network: (IpAddr, u8),

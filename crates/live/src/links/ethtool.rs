@@ -1,4 +1,4 @@
-//! What an interface does for the stacks that use it (`ethtool -k`, `ethtool -K`), over generic netlink.
+//! Offloads of an interface (`ethtool -k`, `ethtool -K`), over generic netlink.
 
 use netlink_packet_core::{
     DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NLA_HEADER_SIZE, NetlinkDeserializable,
@@ -8,8 +8,8 @@ use netlink_packet_core::{
 use super::{Links, missing_attribute};
 use crate::error::LiveError;
 
-/// Features that make packets other than what is on the line: segments that are sent or received as one, and
-/// checksums that are left to somebody else. Names as the kernel has them (`net/ethtool/common.c`).
+/// Features that make packets differ from those on the wire: coalesced segments and deferred
+/// checksums. Names as in the kernel (`net/ethtool/common.c`).
 const OFFLOADS: [&str; 12] = [
     "rx-gro",
     "rx-gro-list",
@@ -24,14 +24,14 @@ const OFFLOADS: [&str; 12] = [
     "tx-scatter-gather",
     "tx-scatter-gather-fraglist",
 ];
-/// The kinds of segmentation are many.
+/// Suffix of the segmentation offloads.
 const SEGMENTATION: &str = "-segmentation";
 
 fn is_offload(feature: &str) -> bool {
     OFFLOADS.contains(&feature) || feature.ends_with(SEGMENTATION)
 }
 
-/// A message of generic netlink: a command and its attributes.
+/// A generic netlink message: a command and its attributes.
 #[derive(Debug)]
 struct Generic {
     family: u16,
@@ -39,7 +39,7 @@ struct Generic {
     attributes: Vec<u8>,
 }
 
-/// Command, version, two bytes that are kept free.
+/// Command, version, two reserved bytes.
 const GENERIC_HEADER: usize = 4;
 
 impl NetlinkSerializable for Generic {
@@ -61,15 +61,15 @@ impl NetlinkDeserializable for Generic {
     type Error = DecodeError;
 
     fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
-        let (head, attributes) = payload
+        let (header_bytes, attributes) = payload
             .split_first_chunk::<GENERIC_HEADER>()
             .ok_or_else(|| DecodeError::from("a message without its header"))?;
         let attributes = attributes.to_vec();
-        Ok(Self { family: header.message_type, command: head[0], attributes })
+        Ok(Self { family: header.message_type, command: header_bytes[0], attributes })
     }
 }
 
-/// An attribute, and what is in it.
+/// Builds an attribute.
 fn attribute(kind: u16, value: Vec<u8>) -> Vec<u8> {
     let nla = DefaultNla::new(kind, value);
     let mut bytes = vec![0; nla.buffer_len()];
@@ -85,7 +85,7 @@ fn text(kind: u16, value: &str) -> Vec<u8> {
     attribute(kind, [value.as_bytes(), &[0]].concat())
 }
 
-/// The values of all attributes of a kind.
+/// The values of all attributes of one type.
 fn values(bytes: &[u8], kind: u16) -> impl Iterator<Item = &[u8]> {
     let all = NlasIterator::new(bytes).map_while(Result::ok);
     all.filter(move |nla| nla.kind() == kind).map(NlaBuffer::into_inner).filter_map(|whole| {
@@ -94,7 +94,7 @@ fn values(bytes: &[u8], kind: u16) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Numbers of `include/uapi/linux/genetlink.h` and `ethtool_netlink.h`.
+/// Constants of `include/uapi/linux/genetlink.h` and `ethtool_netlink.h`.
 mod numbers {
     pub(super) const CTRL: u16 = 0x10;
     pub(super) const CTRL_GET_FAMILY: u8 = 3;
@@ -115,30 +115,29 @@ use numbers as n;
 impl Links {
     fn ethtool(&mut self, command: u8, attributes: Vec<u8>) -> std::io::Result<Vec<Generic>> {
         let name = text(n::CTRL_FAMILY_NAME, "ethtool");
-        let question = Generic { family: n::CTRL, command: n::CTRL_GET_FAMILY, attributes: name };
-        let answers = self.generic.request(question, 0)?;
-        let id = answers.iter().find_map(|a| values(&a.attributes, n::CTRL_FAMILY_ID).next());
+        let request = Generic { family: n::CTRL, command: n::CTRL_GET_FAMILY, attributes: name };
+        let replies = self.generic.request(request, 0)?;
+        let id = replies.iter().find_map(|a| values(&a.attributes, n::CTRL_FAMILY_ID).next());
         let id = id.and_then(|bytes| bytes.try_into().ok()).ok_or_else(missing_attribute)?;
         self.generic.request(Generic { family: u16::from_ne_bytes(id), command, attributes }, 0)
     }
 
-    /// The offloads of an interface that are on, by the kernel's names; none when every packet is what is on the
-    /// line.
+    /// Returns the enabled offloads of an interface, by the kernel's names.
     ///
     /// # Errors
-    /// The interface is not there.
+    /// The interface does not exist.
     pub fn offloads(&mut self, name: &str) -> Result<Vec<String>, LiveError> {
         self.get(name)?;
         let header = nested(n::FEATURES_HEADER, &[text(n::HEADER_NAME, name)]);
-        let answers = self
+        let replies = self
             .ethtool(n::FEATURES_GET, header)
-            .map_err(|e| LiveError::system(format!("ask for the offloads of `{name}`"), e))?;
+            .map_err(|e| LiveError::system(format!("query the offloads of `{name}`"), e))?;
         let mut on = Vec::new();
-        for answer in &answers {
-            let active = values(&answer.attributes, n::FEATURES_ACTIVE);
+        for reply in &replies {
+            let active = values(&reply.attributes, n::FEATURES_ACTIVE);
             let bits = active.flat_map(|set| values(set, n::BITSET_BITS));
             for bit in bits.flat_map(|bits| values(bits, n::BIT)) {
-                // In a set without a mask a bit that is there is on.
+                // In a bitset without a mask, a listed bit is set.
                 let feature = values(bit, n::BIT_NAME).next().unwrap_or(&[]);
                 let feature = String::from_utf8_lossy(feature);
                 let feature = feature.trim_end_matches('\0');
@@ -150,10 +149,11 @@ impl Links {
         Ok(on)
     }
 
-    /// Turns every offload off, so that each packet is one on the line, whole and with its checksum.
+    /// Disables every offload, so that each packet is a single segment with its checksum.
     ///
     /// # Errors
-    /// The interface is not there, no right to do so, or some cannot be turned off: which.
+    /// The interface does not exist, no permission, or some offloads cannot be disabled; the error
+    /// lists them.
     pub fn disable_offloads(&mut self, name: &str) -> Result<(), LiveError> {
         let off: Vec<Vec<u8>> = self
             .offloads(name)?
@@ -165,14 +165,14 @@ impl Links {
         }
         let wanted = nested(n::FEATURES_WANTED, &[nested(n::BITSET_BITS, &off)]);
         let header = nested(n::FEATURES_HEADER, &[text(n::HEADER_NAME, name)]);
-        let what = || format!("turn the offloads of `{name}` off");
+        let what = || format!("disable the offloads of `{name}`");
         self.ethtool(n::FEATURES_SET, [header, wanted].concat())
             .map_err(|e| LiveError::system(what(), e))?;
         let left = self.offloads(name)?;
         if left.is_empty() {
             return Ok(());
         }
-        let error = std::io::Error::other(format!("{} stay on", left.join(", ")));
+        let error = std::io::Error::other(format!("{} cannot be disabled", left.join(", ")));
         Err(LiveError::system(what(), error))
     }
 }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn attributes_round_trip() {
         let bit = |name: &str| nested(n::BIT, &[text(n::BIT_NAME, name)]);
         let set = nested(n::FEATURES_ACTIVE, &[nested(n::BITSET_BITS, &[bit("rx-gro"), bit("x")])]);
         let bits = values(&set, n::FEATURES_ACTIVE).flat_map(|s| values(s, n::BITSET_BITS));
@@ -191,7 +191,7 @@ mod tests {
             .flat_map(|bit| values(bit, n::BIT_NAME))
             .collect();
         assert_eq!(names, [&b"rx-gro\0"[..], b"x\0"]);
-        assert_eq!(values(&set[..7], n::FEATURES_ACTIVE).count(), 0, "cut off");
+        assert_eq!(values(&set[..7], n::FEATURES_ACTIVE).count(), 0, "truncated");
         assert!(is_offload("tx-tcp-mangleid-segmentation") && !is_offload("loopback"));
     }
 }

@@ -1,8 +1,8 @@
-//! Interfaces, their addresses and routes, over netlink: nothing else is called or has to be installed.
+//! Interfaces, their addresses and routes, over netlink, without external programs.
 //!
-//! Contract: a [`Links`] speaks of the network namespace in which its thread was when it was opened, and goes on to
-//! do so wherever that thread goes. It makes and changes only what it is told to. Interfaces that it makes are gone
-//! with their namespace.
+//! Contract: a [`Links`] belongs to the network namespace in which its thread was when it was
+//! opened, wherever that thread moves. It creates and changes only the named interfaces. Interfaces
+//! that it creates are removed with their namespace.
 
 mod addresses;
 mod ethtool;
@@ -21,31 +21,31 @@ use crate::error::LiveError;
 use netlink::Netlink;
 pub use veth::VethEnd;
 
-/// What packets look like on an interface.
+/// Link layer of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkLayer {
     /// Ethernet frames (veth, TAP, network cards).
     Ethernet,
-    /// IP packets as they are (TUN).
+    /// Plain IP packets (TUN).
     Ip,
-    /// Something else, by its number (`ARPHRD_*`).
+    /// Another link layer, by its number (`ARPHRD_*`).
     Other(u16),
 }
 
 /// An interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Its number in the namespace.
+    /// Its index in the namespace.
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// What is on its line.
+    /// Its link layer.
     pub layer: LinkLayer,
-    /// Its Ethernet address, where it has one.
+    /// Its MAC address, if it has one.
     pub mac: Option<[u8; 6]>,
-    /// The longest IP packet, bytes.
+    /// Its MTU, bytes.
     pub mtu: u32,
-    /// It is set up.
+    /// Whether it is up.
     pub up: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Those of the namespace of this thread.
+    /// Opens the netlink sockets of the namespace of this thread.
     ///
     /// # Errors
     /// The system has no netlink sockets.
@@ -103,21 +103,21 @@ impl Links {
         self.route.request(message, flags).map_err(|e| LiveError::system(what(), e))
     }
 
-    /// The interface `name`.
+    /// Returns the interface `name`.
     ///
     /// # Errors
     /// [`LiveError::NoInterface`].
     pub fn get(&mut self, name: &str) -> Result<Link, LiveError> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        let answers = match self.route.request(RouteNetlinkMessage::GetLink(message), 0) {
-            Ok(answers) => answers,
+        let replies = match self.route.request(RouteNetlinkMessage::GetLink(message), 0) {
+            Ok(replies) => replies,
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENODEV)) => {
                 return Err(LiveError::NoInterface(name.to_owned()));
             }
             Err(e) => return Err(LiveError::system(format!("look for the interface `{name}`"), e)),
         };
-        let link = answers.iter().find_map(|answer| match answer {
+        let link = replies.iter().find_map(|reply| match reply {
             RouteNetlinkMessage::NewLink(link) => Some(Link::of(link)),
             _ => None,
         });
@@ -139,7 +139,7 @@ impl Links {
     /// Sets an interface up or down.
     ///
     /// # Errors
-    /// It is not there, or no right to do so.
+    /// The interface does not exist, or no permission.
     pub fn set_link_up(&mut self, name: &str, up: bool) -> Result<(), LiveError> {
         let what = || format!("set `{name}` {}", if up { "up" } else { "down" });
         self.set(name, what, |header, _| {
@@ -148,19 +148,19 @@ impl Links {
         })
     }
 
-    /// Sets the longest IP packet of an interface, bytes.
+    /// Sets the MTU of an interface, bytes.
     ///
     /// # Errors
-    /// It is not there, does not take that, or no right to do so.
+    /// The interface does not exist or does not support the MTU; no permission.
     pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<(), LiveError> {
-        let what = || format!("give `{name}` an MTU of {mtu} bytes");
+        let what = || format!("set the MTU of `{name}` to {mtu} bytes");
         self.set(name, what, |_, attributes| attributes.push(LinkAttribute::Mtu(mtu)))
     }
 
-    /// Removes an interface, and with one end of a veth pair the other.
+    /// Removes an interface; for one end of a veth pair, also the other.
     ///
     /// # Errors
-    /// It is not there, or no right to do so.
+    /// The interface does not exist, or no permission.
     pub fn delete(&mut self, name: &str) -> Result<(), LiveError> {
         let mut message = LinkMessage::default();
         message.header.index = self.get(name)?.index;
@@ -169,7 +169,7 @@ impl Links {
     }
 }
 
-/// What netlink says that it has not: an answer that is none.
+/// The error of a reply without the requested attribute.
 fn missing_attribute() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer lacks what was asked for")
+    io::Error::new(io::ErrorKind::InvalidData, "the kernel's reply lacks the requested attribute")
 }

@@ -1,4 +1,4 @@
-//! Asking the kernel over netlink, one request at a time.
+//! Netlink requests, one at a time.
 
 use std::io;
 
@@ -11,12 +11,12 @@ use netlink_sys::{Socket, SocketAddr};
 
 use crate::clock::Clock;
 
-/// How long the kernel may take to answer.
+/// Time for the kernel to reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Looks for an answer are that far apart: answers are there when a request returns, all but a few.
+/// Interval of polling for a reply; most replies are there when the request returns.
 const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// A netlink socket of the namespace of the thread that made it; it stays with that namespace.
+/// A netlink socket. It belongs to the namespace of the thread that opened it.
 #[derive(Debug)]
 pub(super) struct Netlink {
     socket: Socket,
@@ -24,18 +24,18 @@ pub(super) struct Netlink {
 }
 
 impl Netlink {
-    /// For one of netlink's protocols.
+    /// Opens a socket for a netlink protocol.
     pub(super) fn open(protocol: isize) -> io::Result<Self> {
         let mut socket = Socket::new(protocol)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         socket.set_non_blocking(true)?;
-        // Errors need not carry the whole request back.
+        // Error replies need not include the request.
         socket.set_cap_ack(true)?;
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Makes a request and collects what the kernel answers, up to its word that this was all.
+    /// Sends a request and collects the replies up to the final acknowledgement.
     pub(super) fn request<M>(&mut self, message: M, flags: u16) -> io::Result<Vec<M>>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
@@ -49,7 +49,7 @@ impl Netlink {
         let mut bytes = vec![0; request.buffer_len()];
         request.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
-        let mut answers = Vec::new();
+        let mut replies = Vec::new();
         let clock = Clock::start();
         loop {
             let datagram = match self.socket.recv_from_full() {
@@ -64,30 +64,30 @@ impl Netlink {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e),
             };
-            if self.parse_datagram(&datagram, &mut answers)? {
-                return Ok(answers);
+            if self.parse_datagram(&datagram, &mut replies)? {
+                return Ok(replies);
             }
         }
     }
 
-    /// True when a datagram ends the answer.
-    fn parse_datagram<M>(&self, datagram: &[u8], answers: &mut Vec<M>) -> io::Result<bool>
+    /// Parses a datagram. Returns true if it ends the reply.
+    fn parse_datagram<M>(&self, datagram: &[u8], replies: &mut Vec<M>) -> io::Result<bool>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
     {
-        let mut rest = datagram;
-        while !rest.is_empty() {
-            let answer: NetlinkMessage<M> = NetlinkMessage::deserialize(rest)
+        let mut remaining = datagram;
+        while !remaining.is_empty() {
+            let reply: NetlinkMessage<M> = NetlinkMessage::deserialize(remaining)
                 .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
-            let len = (answer.header.length as usize).next_multiple_of(4).max(16);
-            rest = rest.get(len..).unwrap_or(&[]);
-            if answer.header.sequence_number != self.sequence {
+            let len = (reply.header.length as usize).next_multiple_of(4).max(16);
+            remaining = remaining.get(len..).unwrap_or(&[]);
+            if reply.header.sequence_number != self.sequence {
                 continue;
             }
-            match answer.payload {
+            match reply.payload {
                 NetlinkPayload::Error(e) if e.code.is_some() => return Err(e.to_io()),
                 NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
-                NetlinkPayload::InnerMessage(message) => answers.push(message),
+                NetlinkPayload::InnerMessage(message) => replies.push(message),
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Pairs of Ethernet interfaces: what goes into one comes out of the other.
+//! Veth pairs: connected Ethernet interfaces.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -12,12 +12,12 @@ use super::Links;
 use crate::error::LiveError;
 use crate::netns::Namespace;
 
-/// One end of a pair.
+/// One end of a veth pair.
 #[derive(Clone, Copy, Debug)]
 pub struct VethEnd<'a> {
     /// Its name, 1 to 15 bytes.
     pub name: &'a str,
-    /// The namespace that it is to be in; that of the [`Links`] without.
+    /// Its namespace; `None` for that of the [`Links`].
     pub namespace: Option<&'a Namespace>,
 }
 
@@ -34,10 +34,10 @@ impl VethEnd<'_> {
 }
 
 impl Links {
-    /// Makes a pair, both ends down. It is gone when either end's namespace is.
+    /// Creates a pair with both ends down. It is removed with either end's namespace.
     ///
     /// # Errors
-    /// [`LiveError::NameTaken`], or no right to do so.
+    /// [`LiveError::NameTaken`], or no permission.
     pub fn add_veth(
         &mut self,
         a: &VethEnd<'_>,
@@ -54,7 +54,7 @@ impl Links {
             if e.raw_os_error() == Some(libc::EEXIST) {
                 return LiveError::NameTaken(format!("{}` or `{}", a.name, b.name));
             }
-            LiveError::system(format!("make the veth pair `{}` and `{}`", a.name, b.name), e)
+            LiveError::system(format!("create the veth pair `{}` and `{}`", a.name, b.name), e)
         })
     }
 }

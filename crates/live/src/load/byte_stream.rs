@@ -1,4 +1,4 @@
-//! A connection, whoever's TCP carries it.
+//! A connection over either TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,39 +13,39 @@ use crate::stack::ConnInfo;
 
 /// A connection over lowtide's TCP or the kernel's.
 pub trait ByteStream: Send + Sync {
-    /// Reads what is there; zero at the end of data.
+    /// Reads available data; zero at the end of data.
     ///
     /// # Errors
-    /// As sockets do.
+    /// Those of a socket.
     fn read(&self, out: &mut [u8]) -> io::Result<usize>;
-    /// Writes all of it.
+    /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// As sockets do.
+    /// Those of a socket.
     fn write_all(&self, bytes: &[u8]) -> io::Result<()>;
-    /// No more data from here.
+    /// Closes the sending direction.
     ///
     /// # Errors
-    /// As sockets do.
+    /// Those of a socket.
     fn shutdown_write(&self) -> io::Result<()>;
-    /// Gives it up: RST. Calls that wait end.
+    /// Resets the connection. Blocked calls end.
     fn abort(&self);
-    /// How long a call waits while nothing happens; `None` for ever.
+    /// Sets the timeout of blocking calls; `None` for no timeout.
     ///
     /// # Errors
-    /// As sockets do.
+    /// Those of a socket.
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
-    /// What its transport shows; nothing of the kernel's.
+    /// A snapshot of the connection; `None` for the kernel's TCP.
     fn info(&self) -> Option<ConnInfo>;
     /// Our address.
     ///
     /// # Errors
-    /// It is gone.
+    /// The connection has ended.
     fn local(&self) -> io::Result<SocketAddr>;
     /// The peer's address.
     ///
     /// # Errors
-    /// It is gone.
+    /// The connection has ended.
     fn peer(&self) -> io::Result<SocketAddr>;
 }
 
@@ -92,7 +92,8 @@ impl ByteStream for TcpStream {
         self.shutdown(Shutdown::Write)
     }
     fn abort(&self) {
-        // Closed with nothing to wait for, a socket resets its connection; until then waiting calls end.
+        // With a linger time of zero, closing the socket resets its connection. Until then, end
+        // blocked calls.
         let _ = SockRef::from(self).set_linger(Some(Duration::ZERO));
         let _ = self.shutdown(Shutdown::Both);
     }
@@ -111,9 +112,9 @@ impl ByteStream for TcpStream {
     }
 }
 
-/// Where connections come in.
+/// A listener over either TCP.
 pub trait Accept: Send + Sync {
-    /// The next connection; `None` when none came in time.
+    /// Returns the next connection, `None` on timeout.
     ///
     /// # Errors
     /// The listener is gone.
@@ -130,11 +131,12 @@ impl Accept for Listener {
     }
 }
 
-/// An error of accept(2) after which the listener goes on: the connection is gone, or the system has no
-/// descriptor or memory for it at present.
+/// Whether the listener can continue after an error of accept(2): the connection is gone, or the
+/// system lacks descriptors or memory.
 fn is_transient(error: &io::Error) -> bool {
-    let short = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::ECONNABORTED];
-    error.raw_os_error().is_some_and(|e| short.contains(&Errno::from_raw(e)))
+    let transient =
+        [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::ECONNABORTED];
+    error.raw_os_error().is_some_and(|e| transient.contains(&Errno::from_raw(e)))
 }
 
 impl Accept for TcpListener {

@@ -1,12 +1,12 @@
-//! Bytes that tell where they belong, and a checksum over a stream of them.
+//! Test data whose bytes depend on their offset, and a checksum of a stream.
 
 use std::sync::OnceLock;
 
-/// Length of the block that repeats: a prime, so that no segment size divides it.
+/// Length of the repeated block: a prime, so that no segment size divides it.
 const PERIOD: usize = 1_048_573;
 
-/// An endless stream of bytes that follows from a seed. All streams of a process share one block of
-/// bytes, in which each begins elsewhere: clients, who choose the seeds, cost no memory.
+/// An endless stream of bytes derived from a seed. All streams of a process share one block and
+/// start at different offsets. So seeds, which clients choose, cost no memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     block: &'static [u8],
@@ -24,12 +24,12 @@ fn block() -> &'static [u8] {
 }
 
 impl Pattern {
-    /// The stream of `seed`.
+    /// Returns the stream of `seed`.
     pub fn new(seed: u64) -> Self {
         Self { block: block(), begin: mix(seed.wrapping_add(FACTOR)) % PERIOD as u64 }
     }
 
-    /// At most `most` bytes of the stream from `offset` on: as many as lie in one piece, at least one.
+    /// Returns the contiguous bytes of the stream from `offset` on: at least one, at most `most`.
     pub fn at(&self, offset: u64, most: usize) -> &[u8] {
         let start = ((self.begin + offset % PERIOD as u64) % PERIOD as u64) as usize;
         let end = (start + most.max(1)).min(PERIOD);
@@ -37,7 +37,7 @@ impl Pattern {
     }
 }
 
-/// Bits of `n` all over the word (the finaliser of splitmix64).
+/// Mixes the bits of `n` (the finaliser of splitmix64).
 const fn mix(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -48,12 +48,12 @@ const LANES: usize = 4;
 const BLOCK: usize = 8 * LANES;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A checksum of 64 bits over a stream in pieces of any size. Each byte counts at its place. Quick, and no
-/// protection against people.
+/// A fast 64-bit checksum of a stream, independent of how it is split. It depends on byte positions
+/// and is not cryptographic.
 #[derive(Clone, Debug)]
 pub struct Digest {
     lanes: [u64; LANES],
-    /// The bytes of a block that is not full yet.
+    /// The bytes of an incomplete block.
     partial: [u8; BLOCK],
     len: u64,
 }
@@ -65,7 +65,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// The stream goes on with `bytes`.
+    /// Appends `bytes` to the stream.
     pub fn update(&mut self, mut bytes: &[u8]) {
         let held = (self.len % BLOCK as u64) as usize;
         self.len += bytes.len() as u64;
@@ -99,12 +99,12 @@ impl Digest {
         self.len
     }
 
-    /// No byte so far.
+    /// Whether there was no byte so far.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The checksum of all bytes so far.
+    /// Checksum of all bytes so far.
     pub fn value(&self) -> u64 {
         let mut last = self.clone();
         let held = (self.len % BLOCK as u64) as usize;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_sees_pieces_of_any_size_alike_and_every_change() {
+    fn the_checksum_depends_on_every_byte_and_not_on_the_split() {
         let pattern = Pattern::new(7);
         let bytes = pattern.at(0, 1000);
         assert_eq!(bytes.len(), 1000);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_of_a_seed_is_one_whatever_the_pieces() {
+    fn a_stream_does_not_depend_on_how_it_is_read() {
         let pattern = Pattern::new(3);
         assert_eq!(pattern.at(5, 10), &pattern.at(0, 15)[5..]);
         let last = PERIOD as u64 - 1 - pattern.begin;

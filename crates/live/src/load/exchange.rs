@@ -1,4 +1,4 @@
-//! One connection, from both sides.
+//! Protocol of one connection, for client and server.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,28 +9,28 @@ use lowtide_units::Instant;
 use super::{Amount, ByteStream, DataDigest, Digest, Pattern, TransferDirection, TransferRequest};
 use crate::clock::{Clock, std_duration};
 
-/// How far a connection is, for whoever watches.
+/// Progress of a connection, shared with its observers.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Bytes of data that were written or read here.
+    /// Bytes of data written or read so far.
     pub bytes: AtomicU64,
-    /// Set it to end the data early.
+    /// Set to end the data early.
     pub stop: AtomicBool,
-    /// The request has come; only of a server's connections.
+    /// Whether the request has arrived; only for a server's connections.
     pub requested: AtomicBool,
 }
 
-/// How the data of one connection fared.
+/// Data transferred on one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransferOutcome {
-    /// What this end sent or received.
+    /// Bytes and checksum that this end sent or received.
     pub local: DataDigest,
-    /// What the other end says; `None` where that cannot be heard.
+    /// Bytes and checksum reported by the other end; `None` if it reported none.
     pub remote: Option<DataDigest>,
 }
 
 impl TransferOutcome {
-    /// Both ends saw the same bytes.
+    /// Whether both ends report the same bytes.
     pub fn checksums_match(&self) -> bool {
         self.remote == Some(self.local)
     }
@@ -38,86 +38,86 @@ impl TransferOutcome {
 
 const READ_SIZE: usize = 128 << 10;
 
-/// The client's side: asks for it, sends or receives, compares.
+/// Runs the client's side: sends the request, transfers data, compares checksums.
 ///
 /// # Errors
 /// The connection failed.
 pub fn run_client(
-    pipe: &dyn ByteStream,
+    stream: &dyn ByteStream,
     request: &TransferRequest,
     progress: &Progress,
 ) -> io::Result<TransferOutcome> {
-    pipe.write_all(&request.to_bytes())?;
+    stream.write_all(&request.to_bytes())?;
     match request.direction {
         TransferDirection::Up => {
-            let here = send(pipe, request, progress)?;
-            pipe.shutdown_write()?;
-            let mut there = [0; DataDigest::LEN];
-            let complete = read_full(pipe, &mut there)?;
+            let local = send(stream, request, progress)?;
+            stream.shutdown_write()?;
+            let mut remote_bytes = [0; DataDigest::LEN];
+            let complete = read_full(stream, &mut remote_bytes)?;
             Ok(TransferOutcome {
-                local: here,
-                remote: complete.then(|| DataDigest::from_bytes(there)),
+                local,
+                remote: complete.then(|| DataDigest::from_bytes(remote_bytes)),
             })
         }
         TransferDirection::Down => {
-            let outcome = receive(pipe, progress, true)?;
-            pipe.shutdown_write()?;
+            let outcome = receive(stream, progress, true)?;
+            stream.shutdown_write()?;
             Ok(outcome)
         }
     }
 }
 
-/// How long a server waits for its client.
+/// Timeouts of a server's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServerTimeouts {
-    /// For the whole of the request.
+    /// For the whole request.
     pub request: Duration,
-    /// For anything at all after that.
+    /// For any data after the request.
     pub idle: Duration,
 }
 
-/// The server's side: does what the client asks for.
+/// Runs the server's side: handles the client's request.
 ///
 /// # Errors
-/// The connection failed, the client was silent for too long, or this is no client.
+/// The connection failed, the client was silent for too long, or sent an invalid request.
 pub fn serve_connection(
-    pipe: &dyn ByteStream,
+    stream: &dyn ByteStream,
     progress: &Progress,
-    patience: ServerTimeouts,
+    timeouts: ServerTimeouts,
 ) -> io::Result<(TransferRequest, TransferOutcome)> {
     let mut bytes = [0; TransferRequest::LEN];
-    let whole = read_full_within(pipe, &mut bytes, patience.request)?;
-    pipe.set_timeout(Some(patience.idle))?;
-    let request = TransferRequest::from_bytes(&bytes).filter(|_| whole).ok_or_else(|| {
+    let complete = read_full_within(stream, &mut bytes, timeouts.request)?;
+    stream.set_timeout(Some(timeouts.idle))?;
+    let request = TransferRequest::from_bytes(&bytes).filter(|_| complete).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            "what came is no request of `lowtide live client`",
+            "the data is not a request of `lowtide live client`",
         )
     })?;
     progress.requested.store(true, Ordering::Relaxed);
     let outcome = match request.direction {
         TransferDirection::Up => {
-            let outcome = receive(pipe, progress, false)?;
-            pipe.write_all(&outcome.local.to_bytes())?;
+            let outcome = receive(stream, progress, false)?;
+            stream.write_all(&outcome.local.to_bytes())?;
             outcome
         }
         TransferDirection::Down => {
-            let here = send(pipe, &request, progress)?;
-            pipe.write_all(&here.to_bytes())?;
-            TransferOutcome { local: here, remote: None }
+            let local = send(stream, &request, progress)?;
+            stream.write_all(&local.to_bytes())?;
+            TransferOutcome { local, remote: None }
         }
     };
-    pipe.shutdown_write()?;
-    // The client's end of data; it has nothing more to say.
-    if pipe.read(&mut [0])? > 0 {
+    stream.shutdown_write()?;
+    // The client closes its half; it must send nothing more.
+    if stream.read(&mut [0])? > 0 {
         let message = "the client sent more than it had announced";
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
     Ok((request, outcome))
 }
 
-/// [`fill`] within `limit`, however the bytes trickle in.
-fn read_full_within(pipe: &dyn ByteStream, out: &mut [u8], limit: Duration) -> io::Result<bool> {
+/// Fills `out` within the total time `limit`. Returns false if the data ends before.
+fn read_full_within(stream: &dyn ByteStream, out: &mut [u8], limit: Duration) -> io::Result<bool> {
     let clock = Clock::start();
     let mut at = 0;
     while at < out.len() {
@@ -125,8 +125,8 @@ fn read_full_within(pipe: &dyn ByteStream, out: &mut [u8], limit: Duration) -> i
         if left.is_zero() {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no request came in time"));
         }
-        pipe.set_timeout(Some(left))?;
-        match pipe.read(&mut out[at..])? {
+        stream.set_timeout(Some(left))?;
+        match stream.read(&mut out[at..])? {
             0 => return Ok(false),
             n => at += n,
         }
@@ -134,11 +134,11 @@ fn read_full_within(pipe: &dyn ByteStream, out: &mut [u8], limit: Duration) -> i
     Ok(true)
 }
 
-/// Fills `out`; false when the data ends before.
-fn read_full(pipe: &dyn ByteStream, out: &mut [u8]) -> io::Result<bool> {
+/// Fills `out`. Returns false if the data ends before.
+fn read_full(stream: &dyn ByteStream, out: &mut [u8]) -> io::Result<bool> {
     let mut at = 0;
     while at < out.len() {
-        match pipe.read(&mut out[at..])? {
+        match stream.read(&mut out[at..])? {
             0 => return Ok(false),
             n => at += n,
         }
@@ -147,7 +147,7 @@ fn read_full(pipe: &dyn ByteStream, out: &mut [u8]) -> io::Result<bool> {
 }
 
 fn send(
-    pipe: &dyn ByteStream,
+    stream: &dyn ByteStream,
     request: &TransferRequest,
     progress: &Progress,
 ) -> io::Result<DataDigest> {
@@ -161,25 +161,25 @@ fn send(
     while digest.len() < most && !progress.stop.load(Ordering::Relaxed) && clock.now() < until {
         let left = usize::try_from(most - digest.len()).unwrap_or(usize::MAX);
         let piece = pattern.at(digest.len(), left.min(request.write_size as usize));
-        pipe.write_all(piece)?;
+        stream.write_all(piece)?;
         digest.update(piece);
         progress.bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
     }
     Ok(DataDigest { bytes: digest.len(), digest: digest.value() })
 }
 
-/// Receives until the end of data; with `judged` the sender's verdict is its end.
+/// Receives until the end of data. With `expect_digest` the sender's digest is its end.
 fn receive(
-    pipe: &dyn ByteStream,
+    stream: &dyn ByteStream,
     progress: &Progress,
-    judged: bool,
+    expect_digest: bool,
 ) -> io::Result<TransferOutcome> {
-    let keep = if judged { DataDigest::LEN } else { 0 };
+    let keep = if expect_digest { DataDigest::LEN } else { 0 };
     let mut digest = Digest::default();
     let mut buffer = vec![0; READ_SIZE + DataDigest::LEN];
     let mut held = 0;
     loop {
-        let n = pipe.read(&mut buffer[held..held + READ_SIZE])?;
+        let n = stream.read(&mut buffer[held..held + READ_SIZE])?;
         if n == 0 {
             break;
         }
@@ -190,7 +190,7 @@ fn receive(
         buffer.copy_within(fresh..have, 0);
         held = have - fresh;
     }
-    let here = DataDigest { bytes: digest.len(), digest: digest.value() };
-    let last = buffer.first_chunk().filter(|_| judged && held == keep);
-    Ok(TransferOutcome { local: here, remote: last.map(|bytes| DataDigest::from_bytes(*bytes)) })
+    let local = DataDigest { bytes: digest.len(), digest: digest.value() };
+    let last = buffer.first_chunk().filter(|_| expect_digest && held == keep);
+    Ok(TransferOutcome { local, remote: last.map(|bytes| DataDigest::from_bytes(*bytes)) })
 }

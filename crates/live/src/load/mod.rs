@@ -1,8 +1,9 @@
-//! Traffic to try a transport with, over lowtide's TCP or the kernel's: bulk data in one direction per
-//! connection, whose checksum both ends compare.
+//! Load generator over lowtide's TCP or the kernel's: bulk data in one direction per connection,
+//! with a checksum that both ends compare.
 //!
-//! Contract: one protocol for both kinds of transport. A client says on each connection what is to happen
-//! ([`TransferRequest`]); whoever receives the data says at its end what came ([`Verdict`]), and the other compares.
+//! Contract: one protocol for both TCPs. On each connection the client sends a [`TransferRequest`].
+//! At the end the server reports a [`DataDigest`] of the data, and the client compares it with its
+//! own.
 
 mod byte_stream;
 mod digest;

@@ -1,36 +1,36 @@
-//! What the two ends tell each other, in bytes.
+//! Messages of the load protocol.
 
-/// The first bytes of a request: name and version of the protocol.
+/// Magic bytes of a request: name and version of the protocol.
 const MAGIC: [u8; 8] = *b"lowtide2";
 
-/// Who sends the data.
+/// Direction of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferDirection {
-    /// The client.
+    /// The client sends.
     Up,
-    /// The server (`-R`).
+    /// The server sends (`-R`).
     Down,
 }
 
-/// How much is sent.
+/// Amount of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u64),
-    /// For so many milliseconds.
+    /// Duration, milliseconds.
     Millis(u64),
 }
 
-/// What a client wants of a connection.
+/// A client's request for a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransferRequest {
-    /// Who sends.
+    /// Direction of the data.
     pub direction: TransferDirection,
-    /// How much.
+    /// Amount of data.
     pub amount: Amount,
-    /// Which bytes.
+    /// Seed of the data.
     pub seed: u64,
-    /// Bytes of one write.
+    /// Bytes per write.
     pub write_size: u32,
 }
 
@@ -38,7 +38,7 @@ impl TransferRequest {
     /// Length in bytes.
     pub const LEN: usize = 32;
 
-    /// As it goes over the connection.
+    /// Encodes the request.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         let (kind, n) = match self.amount {
@@ -54,13 +54,13 @@ impl TransferRequest {
         out
     }
 
-    /// Reads it back; `None` for what is no request of this version.
+    /// Decodes a request; `None` if it is not one of this version.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let (head, numbers) = bytes.split_first_chunk::<16>()?;
-        let piece = u32::from_be_bytes(*head.last_chunk()?);
+        let write_size = u32::from_be_bytes(*head.last_chunk()?);
         let (seed, n) = numbers.split_first_chunk::<8>()?;
         let n = u64::from_be_bytes(*n.first_chunk()?);
-        let way = match head[8] {
+        let direction = match head[8] {
             0 => TransferDirection::Up,
             1 => TransferDirection::Down,
             _ => return None,
@@ -70,14 +70,13 @@ impl TransferRequest {
             1 => Amount::Millis(n),
             _ => return None,
         };
-        let piece = piece.clamp(1, 1 << 24);
-        let request =
-            Self { direction: way, amount, seed: u64::from_be_bytes(*seed), write_size: piece };
+        let write_size = write_size.clamp(1, 1 << 24);
+        let request = Self { direction, amount, seed: u64::from_be_bytes(*seed), write_size };
         (head[..8] == MAGIC).then_some(request)
     }
 }
 
-/// What came, or what was sent.
+/// Length and checksum of data sent or received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataDigest {
     /// Bytes of data.
@@ -90,7 +89,7 @@ impl DataDigest {
     /// Length in bytes.
     pub const LEN: usize = 16;
 
-    /// As it goes over the connection.
+    /// Encodes the digest.
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         out[..8].copy_from_slice(&self.bytes.to_be_bytes());
@@ -98,7 +97,7 @@ impl DataDigest {
         out
     }
 
-    /// Reads it back.
+    /// Decodes a digest.
     pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         let both = u128::from_be_bytes(bytes);
         Self { bytes: (both >> 64) as u64, digest: both as u64 }
@@ -110,17 +109,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_come_back_as_they_were() {
-        for (way, amount) in [
+    fn messages_round_trip() {
+        for (direction, amount) in [
             (TransferDirection::Up, Amount::Bytes(u64::MAX)),
             (TransferDirection::Down, Amount::Millis(7)),
         ] {
             let request =
-                TransferRequest { direction: way, amount, seed: 1 << 63 | 5, write_size: 131_072 };
+                TransferRequest { direction, amount, seed: 1 << 63 | 5, write_size: 131_072 };
             assert_eq!(TransferRequest::from_bytes(&request.to_bytes()), Some(request));
         }
-        let verdict = DataDigest { bytes: 12, digest: u64::MAX - 1 };
-        assert_eq!(DataDigest::from_bytes(verdict.to_bytes()), verdict);
+        let digest = DataDigest { bytes: 12, digest: u64::MAX - 1 };
+        assert_eq!(DataDigest::from_bytes(digest.to_bytes()), digest);
     }
 
     #[test]

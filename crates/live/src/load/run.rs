@@ -1,4 +1,4 @@
-//! Many connections at the client's side, and what is seen of them in intervals.
+//! The client: many connections, sampled in intervals.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,96 +15,96 @@ use crate::stack::ConnInfo;
 /// One connection of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoadFlow {
-    /// It is opened so long after the client began.
+    /// Delay of its opening after the start of the client.
     pub start: Duration,
-    /// Who sends.
+    /// Direction of the data.
     pub direction: TransferDirection,
-    /// How much.
+    /// Amount of data.
     pub amount: Amount,
-    /// Bytes of one write.
+    /// Bytes per write.
     pub write_size: u32,
 }
 
-/// What a client does.
+/// Configuration of a client.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
     /// Its connections.
     pub flows: Vec<LoadFlow>,
-    /// How often it is looked at; zero for only at the end.
+    /// Sampling interval; zero for none.
     pub interval: Duration,
-    /// Which bytes are sent.
+    /// Seed of the data.
     pub seed: u64,
 }
 
-/// One connection, when it is over.
+/// Report of a connection that has ended.
 #[derive(Clone, Debug)]
 pub struct StreamReport {
-    /// Which one, from 1.
+    /// Its number, from 1.
     pub number: usize,
-    /// The other end.
+    /// The peer's address.
     pub peer: Option<SocketAddr>,
-    /// Who sent; unknown where no request came.
+    /// Direction of the data; `None` if no request arrived.
     pub direction: Option<TransferDirection>,
-    /// When it was opened, since the client began; at a server when it came.
+    /// Time of its opening since the start of the client, or of its arrival at a server.
     pub start: Duration,
     /// Bytes of data that this end wrote or read.
     pub bytes: u64,
-    /// How long it took, from before the connection was opened until everything was confirmed.
+    /// Time from before the connection was opened until all data was confirmed.
     pub took: Duration,
-    /// What both ends say of the data.
+    /// Checksums of both ends.
     pub outcome: Option<TransferOutcome>,
-    /// Why it failed.
+    /// Its error, if it failed.
     pub error: Option<String>,
-    /// What its transport shows.
+    /// Snapshot of the connection.
     pub info: Option<ConnInfo>,
 }
 
 /// One connection in one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
-    /// Which one, from 1.
+    /// Its number, from 1.
     pub number: usize,
-    /// Who sends.
+    /// Direction of the data.
     pub direction: TransferDirection,
     /// Bytes of data in the interval.
     pub bytes: u64,
     /// The client's address.
     pub local: Option<SocketAddr>,
-    /// What its transport showed at the end of it.
+    /// Snapshot of the connection at the end of the interval.
     pub info: Option<ConnInfo>,
 }
 
-/// A span of time.
+/// A sampling interval.
 #[derive(Clone, Debug)]
 pub struct LoadInterval {
-    /// Its begin, since the client's.
+    /// Its start, since the start of the client.
     pub from: Duration,
-    /// Its end.
+    /// Its end, since the start of the client.
     pub to: Duration,
-    /// Connections that were open.
+    /// Samples of the open connections.
     pub samples: Vec<FlowSample>,
 }
 
 impl LoadInterval {
-    /// Bytes of all connections.
+    /// Bytes of data of all connections.
     pub fn bytes(&self) -> u64 {
         self.samples.iter().map(|s| s.bytes).sum()
     }
 }
 
-/// A client's work, done.
+/// Report of a client.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    /// Every interval.
+    /// All intervals.
     pub intervals: Vec<LoadInterval>,
-    /// Every connection.
+    /// All connections.
     pub streams: Vec<StreamReport>,
-    /// How long all of it took.
+    /// Duration of the whole run.
     pub took: Duration,
 }
 
 impl LoadReport {
-    /// Every byte of every connection was confirmed.
+    /// Whether all data of every connection was confirmed.
     pub fn all_verified(&self) -> bool {
         let agrees = |s: &StreamReport| s.outcome.is_some_and(|o| o.checksums_match());
         !self.streams.is_empty() && self.streams.iter().all(agrees)
@@ -116,11 +116,12 @@ impl LoadReport {
     }
 }
 
-/// How one more connection is opened.
+/// Opens one more connection.
 pub type OpenFn<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
 
-/// Opens the connections of `load` with `open` when each is to begin, moves the data, and tells `each` of every interval, before it
-/// is kept. Ends early when `stop` is set; what has not begun by then does not.
+/// Opens each connection of `load` with `open` at its start time and transfers the data. Calls
+/// `each` for every interval before it is stored. Ends early when `stop` is set; connections not
+/// opened by then are not.
 pub fn run(
     load: &LoadPlan,
     open: &OpenFn<'_>,
@@ -129,15 +130,15 @@ pub fn run(
 ) -> LoadReport {
     let clock = Clock::start();
     let running = AtomicUsize::new(load.flows.len());
-    let pipes: Vec<FlowHandle> = load.flows.iter().map(|_| FlowHandle::default()).collect();
+    let handles: Vec<FlowHandle> = load.flows.iter().map(|_| FlowHandle::default()).collect();
     let mut intervals = Vec::new();
     let streams = std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for (index, (flow, watched)) in load.flows.iter().zip(&pipes).enumerate() {
+        for (index, (flow, handle)) in load.flows.iter().zip(&handles).enumerate() {
             let running = &running;
             let seed = load.seed.wrapping_add(index as u64);
             let work = move || {
-                let report = run_flow(flow, seed, index, open, watched, clock);
+                let report = run_flow(flow, seed, index, open, handle, clock);
                 running.fetch_sub(1, Ordering::Release);
                 report
             };
@@ -146,7 +147,7 @@ pub fn run(
                 running.fetch_sub(1, Ordering::Release);
             }
         }
-        monitor_flows(load, clock, &running, &pipes, stop, |mut interval| {
+        monitor_flows(load, clock, &running, &handles, stop, |mut interval| {
             each(&mut interval);
             intervals.push(interval);
         });
@@ -166,7 +167,7 @@ pub fn run(
     LoadReport { intervals, streams, took: clock.now().since_start() }
 }
 
-/// What is seen of one connection from outside of its thread.
+/// State of a connection shared with the monitor.
 #[derive(Default)]
 struct FlowHandle {
     progress: Progress,
@@ -174,7 +175,7 @@ struct FlowHandle {
 }
 
 impl FlowHandle {
-    /// Waits until `at`; false when all is stopped before.
+    /// Waits until `at`. Returns false if the run is stopped before.
     fn wait(&self, at: Instant, clock: Clock) -> bool {
         loop {
             let left = at.saturating_since(clock.now());
@@ -208,25 +209,25 @@ fn run_flow(
     seed: u64,
     index: usize,
     open: &OpenFn<'_>,
-    watched: &FlowHandle,
+    handle: &FlowHandle,
     clock: Clock,
 ) -> StreamReport {
-    if !watched.wait(Instant::ZERO + flow.start, clock) {
+    if !handle.wait(Instant::ZERO + flow.start, clock) {
         return failed_report(
             index,
             clock.now(),
-            "it had not begun when all was stopped".to_owned(),
+            "the run was stopped before its start".to_owned(),
         );
     }
     let start = clock.now();
-    let pipe = match open() {
-        Ok(pipe) => watched.stream.get_or_init(|| pipe),
+    let stream = match open() {
+        Ok(stream) => handle.stream.get_or_init(|| stream),
         Err(e) => return failed_report(index, start, e.to_string()),
     };
-    let LoadFlow { direction: way, amount, write_size: piece, .. } = *flow;
-    let request = TransferRequest { direction: way, amount, seed, write_size: piece };
-    let peer = pipe.peer().ok();
-    let result = run_client(&**pipe, &request, &watched.progress);
+    let LoadFlow { direction, amount, write_size, .. } = *flow;
+    let request = TransferRequest { direction, amount, seed, write_size };
+    let peer = stream.peer().ok();
+    let result = run_client(&**stream, &request, &handle.progress);
     let took = clock.now().saturating_since(start);
     let (outcome, error) = match result {
         Ok(outcome) => (Some(outcome), None),
@@ -235,67 +236,68 @@ fn run_flow(
     StreamReport {
         number: index + 1,
         peer,
-        direction: Some(way),
+        direction: Some(direction),
         start: start.since_start(),
-        bytes: watched.progress.bytes.load(Ordering::Relaxed),
+        bytes: handle.progress.bytes.load(Ordering::Relaxed),
         took,
         outcome,
         error,
-        info: pipe.info(),
+        info: stream.info(),
     }
 }
 
-/// How long after it began to look again, whatever the interval.
+/// Longest interval between checks.
 const POLL_INTERVAL: Duration = Duration::from_ms(20);
 
-/// How long servers may take to confirm what they got when all is stopped; then connections are reset.
+/// Time for servers to confirm data after a stop; then connections are reset.
 const GRACE: Duration = Duration::from_secs(10);
 
 fn monitor_flows(
     load: &LoadPlan,
     clock: Clock,
     running: &AtomicUsize,
-    pipes: &[FlowHandle],
+    handles: &[FlowHandle],
     stop: &AtomicBool,
     mut each: impl FnMut(LoadInterval),
 ) {
-    let (mut before, mut stopped) = (vec![0; pipes.len()], None);
+    let (mut before, mut stopped) = (vec![0; handles.len()], None);
     let mut from = Instant::ZERO;
     loop {
-        let over = running.load(Ordering::Acquire) == 0;
+        let finished = running.load(Ordering::Acquire) == 0;
         let now = clock.now();
         let due = load.interval > Duration::ZERO && now.saturating_since(from) >= load.interval;
-        // A rest that is shorter than a tenth of an interval says nothing.
-        let rest = over && now.saturating_since(from) > load.interval / 10;
-        if due || (rest && load.interval > Duration::ZERO) {
+        // A remainder shorter than a tenth of an interval is not meaningful.
+        let remainder = finished && now.saturating_since(from) > load.interval / 10;
+        if due || (remainder && load.interval > Duration::ZERO) {
             let samples =
-                pipes.iter().zip(&mut before).enumerate().filter_map(|(index, (w, old))| {
-                    let way = load.flows.get(index)?.direction;
-                    let pipe = w.stream.get()?;
-                    let (info, local) = (pipe.info(), pipe.local().ok());
+                handles.iter().zip(&mut before).enumerate().filter_map(|(index, (w, old))| {
+                    let direction = load.flows.get(index)?.direction;
+                    let stream = w.stream.get()?;
+                    let (info, local) = (stream.info(), stream.local().ok());
                     let all = w.progress.bytes.load(Ordering::Relaxed);
                     let bytes = all - std::mem::replace(old, all);
-                    Some(FlowSample { number: index + 1, direction: way, bytes, local, info })
+                    Some(FlowSample { number: index + 1, direction, bytes, local, info })
                 });
             let samples = samples.collect();
             each(LoadInterval { from: from.since_start(), to: now.since_start(), samples });
             from = now;
         }
-        if over {
+        if finished {
             return;
         }
         if stop.load(Ordering::Relaxed) {
-            let late = clock.now().saturating_since(*stopped.get_or_insert(clock.now())) > GRACE;
-            for watched in pipes {
-                watched.progress.stop.store(true, Ordering::Relaxed);
-                if let Some(pipe) = watched.stream.get().filter(|_| late) {
-                    pipe.abort();
+            let grace_over =
+                clock.now().saturating_since(*stopped.get_or_insert(clock.now())) > GRACE;
+            for handle in handles {
+                handle.progress.stop.store(true, Ordering::Relaxed);
+                if let Some(stream) = handle.stream.get().filter(|_| grace_over) {
+                    stream.abort();
                 }
             }
         }
         let left = load.interval.saturating_sub(clock.now().saturating_since(from));
-        let nap =
+        let pause =
             if load.interval > Duration::ZERO { left.min(POLL_INTERVAL) } else { POLL_INTERVAL };
-        std::thread::sleep(std_duration(nap.min(POLL_INTERVAL)));
+        std::thread::sleep(std_duration(pause.min(POLL_INTERVAL)));
     }
 }

@@ -1,4 +1,4 @@
-//! Many connections at the server's side.
+//! The server: many connections.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,23 +13,23 @@ use super::run::StreamReport;
 use super::{Accept, ByteStream};
 use crate::clock::{Clock, std_duration};
 
-/// What clients may take of a server.
+/// Limits of what clients may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServeLimits {
-    /// Connections at a time. For the next one the oldest connection without a request is reset, or else the
-    /// one that has been silent for the longest time, if that is [`Self::silent`] at least, or else the
-    /// next one itself.
+    /// Most connections at a time. For a further one, the oldest connection without a request is
+    /// reset. Otherwise the one idle longest, if for at least [`Self::evict_after_idle`]; otherwise
+    /// the new one.
     pub max_connections: usize,
-    /// How long a connection with a request must have been silent to be reset for another one.
+    /// Idle time after which a connection with a request may be reset for another one.
     pub evict_after_idle: Duration,
-    /// How long a client may be silent.
+    /// Timeouts of clients.
     pub timeouts: ServerTimeouts,
-    /// How long connections may take to end when the server is to end; then they are reset.
+    /// Time for connections to end when the server stops; then they are reset.
     pub grace: Duration,
 }
 
 impl ServeLimits {
-    /// For clients that are ours: no limits but the time to end, in which a FIN that was lost is sent again.
+    /// For trusted clients: no limits but the time to end, in which a lost FIN is retransmitted.
     pub const TRUSTED: Self = Self {
         max_connections: usize::MAX,
         evict_after_idle: Duration::from_millis(250),
@@ -42,52 +42,48 @@ impl ServeLimits {
 }
 
 impl Default for ServeLimits {
-    /// 512 connections, 10 s for the request, 60 s of silence (250 ms where others wait), 100 ms to end.
+    /// 512 connections, 10 s for the request, 60 s idle (250 ms if others wait), 100 ms to end.
     fn default() -> Self {
-        let patience =
+        let timeouts =
             ServerTimeouts { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
-        Self {
-            max_connections: 512,
-            timeouts: patience,
-            grace: Duration::from_millis(100),
-            ..Self::TRUSTED
-        }
+        Self { max_connections: 512, timeouts, grace: Duration::from_millis(100), ..Self::TRUSTED }
     }
 }
 
-/// When a server ends, and what clients may take of it.
+/// End of a server, and its limits.
 #[derive(Clone, Copy)]
 pub struct ServePlan<'a> {
-    /// After so many connections; `None` for never.
+    /// Ends after this many connections; `None` for no limit.
     pub connections: Option<usize>,
-    /// When somebody sets this.
+    /// Ends when this is set.
     pub stop: &'a AtomicBool,
-    /// Is told of each connection when it begins.
+    /// Called for each accepted connection.
     pub on_accept: &'a (dyn Fn(&Arc<dyn ByteStream>) + Sync),
-    /// What clients may take.
+    /// Limits of what clients may use.
     pub limits: ServeLimits,
 }
 
 impl<'a> ServePlan<'a> {
-    /// For so many connections of our own client.
+    /// For this many connections of our own client.
     pub fn for_trusted(connections: usize, stop: &'a AtomicBool) -> Self {
         let limits = ServeLimits::TRUSTED;
         Self { connections: Some(connections), stop, on_accept: &|_| {}, limits }
     }
 }
 
-/// How often a server that waits looks whether it is to end.
+/// Interval at which a waiting server checks whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Retries of thread creation and the time between two; the thread of the evicted connection exits meanwhile.
+/// Number and interval of retries to create a thread; meanwhile the evicted connection's thread
+/// exits.
 const RETRIES: u32 = 10;
 const RETRY_DELAY: Duration = Duration::from_millis(5);
-/// Stack of a thread that serves a connection, bytes: its buffers are on the heap.
+/// Stack of a connection's thread, bytes: its buffers are on the heap.
 const STACK_SIZE: usize = 256 << 10;
 
-/// Serves every connection that comes in, each by a thread of its own, and tells `done` how it went. A
-/// connection beyond the limit, or one for which the system has no thread, is reset. When it is to stop
-/// it ends within the grace of its limits, whatever clients do. Gives the number of connections that
-/// were reset for want of a place or a thread.
+/// Serves every connection in its own thread and passes its report to `done`. Connections beyond
+/// the limit, or without a thread, are reset. Once stopped, the server ends within the grace
+/// period, whatever its clients do. Returns the number of connections reset for lack of capacity or
+/// a thread.
 ///
 /// # Errors
 /// The listener is gone.
@@ -107,8 +103,7 @@ fn serve_on(
 ) -> io::Result<u64> {
     let clock = Clock::start();
     let open = OpenConnections::default();
-    let ServeLimits { max_connections: most, evict_after_idle: silent, timeouts: patience, grace } =
-        plan.limits;
+    let ServeLimits { max_connections, evict_after_idle, timeouts, grace } = plan.limits;
     std::thread::scope(|scope| {
         let (mut accepted, mut shed) = (0, 0);
         let result = loop {
@@ -116,25 +111,25 @@ fn serve_on(
             {
                 break Ok(());
             }
-            let pipe = match listener.accept_next(POLL_INTERVAL) {
-                Ok(Some(pipe)) => pipe,
+            let stream = match listener.accept_next(POLL_INTERVAL) {
+                Ok(Some(stream)) => stream,
                 Ok(None) => continue,
                 Err(e) => break Err(e),
             };
-            if open.lock().len() >= most {
+            if open.lock().len() >= max_connections {
                 shed += 1;
-                let Some(silent) = open.evict_idle(clock.now(), silent, None) else {
-                    pipe.abort();
+                let Some(evicted) = open.evict_idle(clock.now(), evict_after_idle, None) else {
+                    stream.abort();
                     continue;
                 };
-                silent.abort();
+                evicted.abort();
             }
             let number = accepted + 1;
-            let progress = open.insert(clock.now(), number, &pipe);
+            let progress = open.insert(clock.now(), number, &stream);
             let start = || {
-                let (served, progress, open) = (Arc::clone(&pipe), Arc::clone(&progress), &open);
+                let (served, progress, open) = (Arc::clone(&stream), Arc::clone(&progress), &open);
                 let work = move || {
-                    let report = serve_and_report(&served, number, clock, &progress, patience);
+                    let report = serve_and_report(&served, number, clock, &progress, timeouts);
                     if report.error.is_some() {
                         served.abort();
                     }
@@ -145,8 +140,10 @@ fn serve_on(
                 std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
             };
             let mut started = start();
-            if !started && let Some(silent) = open.evict_idle(clock.now(), silent, Some(number)) {
-                silent.abort();
+            if !started
+                && let Some(evicted) = open.evict_idle(clock.now(), evict_after_idle, Some(number))
+            {
+                evicted.abort();
                 shed += 1;
                 started = (0..RETRIES).any(|_| {
                     std::thread::sleep(RETRY_DELAY);
@@ -155,12 +152,12 @@ fn serve_on(
             }
             if !started {
                 open.remove(number);
-                pipe.abort();
+                stream.abort();
                 shed += 1;
                 continue;
             }
             accepted = number;
-            (plan.on_accept)(&pipe);
+            (plan.on_accept)(&stream);
         };
         open.drain(plan.stop, result.is_err(), grace);
         result.map(|()| shed)
@@ -171,7 +168,7 @@ fn serve_on(
 struct ServedConnection {
     stream: Arc<dyn ByteStream>,
     progress: Arc<Progress>,
-    /// The bytes of its data when it was looked at last, and since when they have been so many.
+    /// Bytes of its data at the last check, and the time since when they are unchanged.
     bytes: u64,
     since: Instant,
 }
@@ -191,59 +188,55 @@ impl OpenConnections {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn insert(&self, now: Instant, number: usize, pipe: &Arc<dyn ByteStream>) -> Arc<Progress> {
+    fn insert(&self, now: Instant, number: usize, stream: &Arc<dyn ByteStream>) -> Arc<Progress> {
         let progress = Arc::new(Progress::default());
-        let pipe = Arc::clone(pipe);
-        let served = ServedConnection {
-            stream: pipe,
-            progress: Arc::clone(&progress),
-            bytes: 0,
-            since: now,
-        };
+        let stream = Arc::clone(stream);
+        let served =
+            ServedConnection { stream, progress: Arc::clone(&progress), bytes: 0, since: now };
         self.lock().insert(number, served);
         progress
     }
 
-    /// Takes the oldest connection out that has no request yet, or else the one that has been silent for the
-    /// longest time, if for `least`; not the one numbered `except`.
+    /// Removes the oldest connection without a request, or else the one idle longest, if for at
+    /// least `least`. Never removes `except`.
     fn evict_idle(
         &self,
         now: Instant,
         least: Duration,
         except: Option<usize>,
     ) -> Option<Arc<dyn ByteStream>> {
-        let mut pipes = self.lock();
-        for served in pipes.values_mut() {
+        let mut connections = self.lock();
+        for served in connections.values_mut() {
             let bytes = served.progress.bytes.load(Ordering::Relaxed);
             if served.bytes != bytes {
                 (served.bytes, served.since) = (bytes, now);
             }
         }
-        let others = pipes.iter().filter(|(number, _)| Some(**number) != except);
+        let others = connections.iter().filter(|(number, _)| Some(**number) != except);
         let (&number, served) = others.min_by_key(|(_, served)| {
             (served.progress.requested.load(Ordering::Relaxed), served.since)
         })?;
-        let silence = std_duration(now.saturating_since(served.since));
-        let gives_way = !served.progress.requested.load(Ordering::Relaxed) || silence >= least;
-        let silent = if gives_way { pipes.remove(&number) } else { None };
-        drop(pipes);
-        silent.map(|served| served.stream)
+        let idle = std_duration(now.saturating_since(served.since));
+        let evictable = !served.progress.requested.load(Ordering::Relaxed) || idle >= least;
+        let evicted = if evictable { connections.remove(&number) } else { None };
+        drop(connections);
+        evicted.map(|served| served.stream)
     }
 
     fn remove(&self, number: usize) {
-        let gone = self.lock().remove(&number);
-        // Its stream may be the last one, which takes locks of its own.
-        drop(gone);
+        let connection = self.lock().remove(&number);
+        // Dropping the last reference to its stream takes other locks: do it unlocked.
+        drop(connection);
         self.removed.notify_all();
     }
 
-    /// Waits until every connection has ended. Once it is to stop they are asked to, and reset after
-    /// `grace`.
+    /// Waits until every connection has ended. After a stop, connections are asked to end, and
+    /// reset after `grace`.
     fn drain(&self, stop: &AtomicBool, stopped: bool, grace: Duration) {
         let wait = |timeout: Duration| {
-            let pipes = self.lock();
-            let some = |pipes: &mut ConnectionMap| !pipes.is_empty();
-            let waited = self.removed.wait_timeout_while(pipes, timeout, some);
+            let connections = self.lock();
+            let any_open = |connections: &mut ConnectionMap| !connections.is_empty();
+            let waited = self.removed.wait_timeout_while(connections, timeout, any_open);
             waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
         };
         while !stopped && !stop.load(Ordering::Relaxed) {
@@ -259,22 +252,22 @@ impl OpenConnections {
         }
         let left: Vec<Arc<dyn ByteStream>> =
             self.lock().values().map(|served| Arc::clone(&served.stream)).collect();
-        for pipe in left {
-            pipe.abort();
+        for stream in left {
+            stream.abort();
         }
     }
 }
 
 fn serve_and_report(
-    pipe: &Arc<dyn ByteStream>,
+    stream: &Arc<dyn ByteStream>,
     number: usize,
     clock: Clock,
     progress: &Progress,
-    patience: ServerTimeouts,
+    timeouts: ServerTimeouts,
 ) -> StreamReport {
     let start = clock.now();
-    let peer = pipe.peer().ok();
-    let result = serve_connection(&**pipe, progress, patience);
+    let peer = stream.peer().ok();
+    let result = serve_connection(&**stream, progress, timeouts);
     let mut report = StreamReport {
         number,
         peer,
@@ -284,7 +277,7 @@ fn serve_and_report(
         took: clock.now().saturating_since(start),
         outcome: None,
         error: None,
-        info: pipe.info(),
+        info: stream.info(),
     };
     match result {
         Ok((request, outcome)) => {
@@ -306,11 +299,11 @@ mod tests {
     use crate::load::{Amount, TransferDirection, TransferRequest};
     use crate::stack::ConnInfo;
 
-    /// A client in memory: what it says, and then nothing until it is reset.
+    /// A fake client: sends its input, then nothing until it is reset.
     #[derive(Default)]
     struct FakeClient {
         unread_input: Mutex<VecDeque<u8>>,
-        /// It closes its half once it has said that.
+        /// Whether it closes its half after its input.
         closes: bool,
         reset: Mutex<bool>,
         changed: Condvar,
@@ -325,15 +318,15 @@ mod tests {
 
     impl ByteStream for FakeClient {
         fn read(&self, out: &mut [u8]) -> io::Result<usize> {
-            let mut says = self.unread_input.lock().unwrap();
-            if let Some(first) = says.pop_front() {
+            let mut input = self.unread_input.lock().unwrap();
+            if let Some(first) = input.pop_front() {
                 out[0] = first;
                 return Ok(1);
             }
             if self.closes {
                 return Ok(0);
             }
-            drop(says);
+            drop(input);
             let reset = self.reset.lock().unwrap();
             let _reset = self.changed.wait_while(reset, |reset| !*reset).unwrap();
             Err(io::ErrorKind::ConnectionAborted.into())
@@ -363,20 +356,20 @@ mod tests {
         }
     }
 
-    /// Clients that come one after the other; then it is time to end.
+    /// Accepts the clients in order, then stops the server.
     struct FakeListener<'a> {
         clients: Mutex<VecDeque<Arc<FakeClient>>>,
-        /// Clients that have come.
+        /// Clients that were accepted.
         accepted: Mutex<Vec<Arc<FakeClient>>>,
         stop: &'a AtomicBool,
     }
 
     impl Accept for FakeListener<'_> {
         fn accept_next(&self, _: Duration) -> io::Result<Option<Arc<dyn ByteStream>>> {
-            // The next client comes once the server has read all that those before it have said.
-            let heard =
+            // The next client arrives once the server has read the input of the earlier ones.
+            let was_read =
                 |c: &Arc<FakeClient>| c.is_reset() || c.unread_input.lock().unwrap().is_empty();
-            while !self.accepted.lock().unwrap().iter().all(heard) {
+            while !self.accepted.lock().unwrap().iter().all(was_read) {
                 std::thread::yield_now();
             }
             let next = self.clients.lock().unwrap().pop_front();
@@ -388,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Serves `clients`: what is said of them, and how many were shed. It must end.
+    /// Serves `clients`. Returns the reports and the number of shed connections. Must end.
     fn served(clients: &[Arc<FakeClient>], most: usize, stack: usize) -> (Vec<StreamReport>, u64) {
         served_within(Duration::from_millis(10), clients, most, stack)
     }
@@ -409,26 +402,28 @@ mod tests {
         most: usize,
         stack: usize,
     ) -> (Vec<StreamReport>, u64) {
-        let (tell, ended) = channel();
+        let (sender, receiver) = channel();
         let clients: VecDeque<_> = clients.iter().map(Arc::clone).collect();
         let work = move || {
             let stop = AtomicBool::new(false);
-            let came = Mutex::default();
-            let door = FakeListener { clients: Mutex::new(clients), accepted: came, stop: &stop };
-            let silent = if evict { Duration::ZERO } else { Duration::from_hours(1) };
+            let accepted = Mutex::default();
+            let listener = FakeListener { clients: Mutex::new(clients), accepted, stop: &stop };
+            let evict_after_idle = if evict { Duration::ZERO } else { Duration::from_hours(1) };
             let limits = ServeLimits {
                 max_connections: most,
-                evict_after_idle: silent,
+                evict_after_idle,
                 grace,
                 ..ServeLimits::default()
             };
             let plan = ServePlan { connections: None, stop: &stop, on_accept: &|_| {}, limits };
             let reports = Mutex::new(Vec::new());
-            let shed = serve_on(&door, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
-            tell.send((reports.into_inner().unwrap(), shed)).unwrap();
+            let shed =
+                serve_on(&listener, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
+            sender.send((reports.into_inner().unwrap(), shed)).unwrap();
         };
         let thread = std::thread::Builder::new().spawn(work).unwrap();
-        let result = ended.recv_timeout(Duration::from_mins(1)).expect("it hangs");
+        let result =
+            receiver.recv_timeout(Duration::from_mins(1)).expect("the server does not end");
         thread.join().unwrap();
         result
     }
@@ -438,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_say_nothing_do_not_keep_a_server_from_ending() {
+    fn silent_clients_do_not_keep_a_server_from_ending() {
         let clients: Vec<_> = (0..5).map(|_| silent()).collect();
         let (reports, shed) = served(&clients, 5, STACK_SIZE);
         assert_eq!((reports.len(), shed), (5, 0));
@@ -458,21 +453,21 @@ mod tests {
         };
         let request = REQUEST.to_bytes();
         let good = || {
-            let says = Mutex::new([&request[..], b"x"].concat().into());
-            Arc::new(FakeClient { unread_input: says, closes: true, ..FakeClient::default() })
+            let input = Mutex::new([&request[..], b"x"].concat().into());
+            Arc::new(FakeClient { unread_input: input, closes: true, ..FakeClient::default() })
         };
-        // Two clients in the middle of their data keep their places.
+        // Two clients in the middle of their data are not evicted.
         let half = TransferRequest { amount: Amount::Bytes(1000), ..REQUEST }.to_bytes();
         let busy = || {
-            let says = Mutex::new([&half[..], b"x"].concat().into());
-            Arc::new(FakeClient { unread_input: says, ..FakeClient::default() })
+            let input = Mutex::new([&half[..], b"x"].concat().into());
+            Arc::new(FakeClient { unread_input: input, ..FakeClient::default() })
         };
         let clients: Vec<_> = (0..12).map(|_| busy()).collect();
         let (reports, shed) = served(&clients, 2, STACK_SIZE);
         assert_eq!((reports.len(), shed), (2, 10));
         assert!(clients.iter().all(|c| c.is_reset()));
 
-        // Clients without a request give way to each other.
+        // Clients without a request are evicted for later ones.
         let clients: Vec<_> = (0..12).map(|_| silent()).collect();
         let (reports, shed) = served(&clients, 2, STACK_SIZE);
         assert_eq!((reports.len(), shed), (12, 10));
@@ -486,18 +481,18 @@ mod tests {
     }
 
     #[test]
-    fn the_connection_that_was_silent_longest_gives_way() {
+    fn the_connection_idle_longest_is_evicted() {
         let clients: Vec<_> = (0..6).map(|_| silent()).collect();
         let (mut reports, shed) =
             serve_clients_with(true, Duration::from_millis(10), &clients, 2, STACK_SIZE);
         reports.sort_by_key(|r| r.number);
-        // Each is served and reset, those before the last two by those that came later.
+        // Each is served and reset; all but the last two are evicted.
         assert_eq!((reports.len(), shed), (6, 4));
         assert!(clients.iter().all(|c| c.is_reset()));
     }
 
     #[test]
-    fn a_connection_without_a_thread_is_reset_and_the_server_goes_on() {
+    fn a_connection_without_a_thread_is_reset_and_the_server_continues() {
         let clients: Vec<_> = (0..3).map(|_| silent()).collect();
         // No system has a stack of that size.
         let (reports, shed) = served(&clients, 5, usize::MAX / 4);
@@ -506,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_goes_on_after_its_data_is_reset() {
+    fn a_client_that_sends_more_than_announced_is_reset() {
         let request = TransferRequest {
             direction: TransferDirection::Down,
             amount: Amount::Bytes(1),
@@ -514,8 +509,8 @@ mod tests {
             write_size: 1,
         }
         .to_bytes();
-        let says = Mutex::new([&request[..], b"and so on"].concat().into());
-        let client = Arc::new(FakeClient { unread_input: says, ..FakeClient::default() });
+        let input = Mutex::new([&request[..], b"and so on"].concat().into());
+        let client = Arc::new(FakeClient { unread_input: input, ..FakeClient::default() });
         let clients = [Arc::clone(&client)];
         let (reports, _) = served_within(Duration::from_mins(1), &clients, 5, STACK_SIZE);
         assert!(client.is_reset());

@@ -1,4 +1,4 @@
-//! The calls of the boundary and their answers, as words.
+//! Text format of boundary calls and their results.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use lowtide_wire::{Segment, SeqNum};
 
 use super::{config, segment};
 
-/// A call, without its time.
+/// A call of the boundary, without its time.
 #[derive(Clone, Debug)]
 pub(super) enum EndpointCall {
     Listen { port: u16, backlog: usize, config: Arc<Config> },
@@ -77,9 +77,9 @@ impl fmt::Display for EndpointCall {
 }
 
 impl EndpointCall {
-    /// The call that `text` says; `None` when it says none.
+    /// Parses a call; `None` if `text` is not one.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        // Values of a configuration may hold spaces: it comes last and is the rest of the line.
+        // A configuration may contain spaces: it is last and extends to the end of the line.
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         match name {
             "listen" => {
@@ -112,7 +112,7 @@ impl EndpointCall {
         words.next().is_none().then_some(call)
     }
 
-    /// A call that begins with a connection.
+    /// Parses a call whose first argument is a connection.
     fn parse_conn_call<'a>(name: &str, words: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut number = || words.next()?.parse::<u64>().ok();
         let id = ConnId(u32::try_from(number()?).ok()?);
@@ -146,7 +146,7 @@ impl EndpointCall {
     }
 }
 
-/// What a call gave.
+/// Result of a call.
 #[derive(Clone, Debug)]
 pub(super) enum RecordedResult {
     None,
@@ -158,7 +158,7 @@ impl RecordedResult {
         Self::Text(if yes { "ok" } else { "no" }.to_owned())
     }
 
-    /// As Rust shows it.
+    /// The `Debug` format of `value`.
     pub(super) fn debug(value: &impl fmt::Debug) -> Self {
         Self::Text(format!("{value:?}"))
     }
@@ -171,7 +171,7 @@ impl RecordedResult {
         Self::Text(format!("{} {} {}", tuple.local, tuple.remote, segment::write(reply)))
     }
 
-    /// What is sent, or when there is something next.
+    /// A transmission, or the time of the next timer.
     pub(super) fn transmit(transmit: Option<&Transmit>, next: Option<Instant>) -> Self {
         Self::Text(match (transmit, next) {
             (Some(t), _) => {

@@ -1,10 +1,11 @@
-//! The transport boundary on tape: every call into the endpoint and its connections, with its time and its
-//! answer, and the same calls again on a fresh endpoint.
+//! Record and replay of the transport boundary (`--tape`): all calls of the endpoint and its
+//! connections, with times and results.
 //!
-//! Contract: [`RecordedEndpoint`] is the only way to the endpoint. Without a tape it costs a branch per call. A tape is
-//! text, a line per call, `TIME-IN-PS CALL ARGUMENTS > ANSWER`; it holds no payload. [`replay`] makes the calls
-//! of a tape and says where an answer differs. What of the boundary has no effect and no answer that the others
-//! do not show is not on it.
+//! Contract: all access to the endpoint goes through [`RecordedEndpoint`]. Without a recording this
+//! costs a branch per call. A recording is text, one call per line:
+//! `TIME-IN-PS CALL ARGUMENTS > RESULT`. It contains no payload. [`replay`] repeats the calls on a
+//! fresh endpoint and reports the first result that differs. Calls without effect, whose results
+//! follow from the others, are not recorded.
 
 mod call;
 mod config;
@@ -17,5 +18,5 @@ mod tests;
 pub(crate) use recorded_endpoint::RecordedEndpoint;
 pub use replay::{ReplayError, ReplaySummary, replay};
 
-/// The first line of every tape.
+/// First line of every recording.
 const HEADER: &str = "lowtide-live-tape 1";

@@ -1,4 +1,4 @@
-//! The endpoint and its connections, every call of which may be on tape.
+//! The endpoint and its connections, with optional recording of all calls.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -15,22 +15,22 @@ use lowtide_wire::{Segment, SeqNum};
 use super::HEADER;
 use super::call::{EndpointCall, RecordedResult};
 
-/// The endpoint of a host.
+/// The recorded endpoint of a host.
 pub(crate) struct RecordedEndpoint {
     endpoint: Endpoint,
     recording: Option<Box<dyn Write + Send>>,
-    /// The first error of writing, which ends the tape.
+    /// The first write error, which ends the recording.
     error: Option<io::Error>,
 }
 
 impl std::fmt::Debug for RecordedEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Boundary({} connections)", self.endpoint.len())
+        write!(f, "RecordedEndpoint({} connections)", self.endpoint.len())
     }
 }
 
 impl RecordedEndpoint {
-    /// An endpoint whose numbers follow from `seed`; its calls go to `tape`, where there is one.
+    /// An endpoint seeded with `seed`; its calls are written to `tape`, if given.
     pub(crate) fn new(seed: u64, tape: Option<Box<dyn Write + Send>>) -> Self {
         let mut boundary = Self { endpoint: Endpoint::new(seed), recording: tape, error: None };
         boundary.write_line(|| format!("{HEADER}\nseed {seed}"));
@@ -49,12 +49,12 @@ impl RecordedEndpoint {
     #[inline]
     fn record(&mut self, now: Instant, call: impl FnOnce() -> (EndpointCall, RecordedResult)) {
         if self.recording.is_some() {
-            let (call, answer) = call();
-            self.write_line(|| format!("{} {call} > {answer}", now.as_ps()));
+            let (call, result) = call();
+            self.write_line(|| format!("{} {call} > {result}", now.as_ps()));
         }
     }
 
-    /// Why the tape ended early, once; what is on it is flushed.
+    /// Flushes the recording. Returns the error that ended it, once.
     pub(crate) fn recording_error(&mut self) -> Option<io::Error> {
         if let Some(tape) = &mut self.recording
             && let Err(error) = tape.flush()
@@ -70,13 +70,13 @@ impl RecordedEndpoint {
         self.endpoint.len() as u64
     }
 
-    /// What a connection shows of itself; not on tape, as it changes nothing.
+    /// Reads from a connection; not recorded, as it changes nothing.
     pub(crate) fn inspect<T>(
         &mut self,
         id: ConnId,
-        look: impl FnOnce(&Connection) -> T,
+        read: impl FnOnce(&Connection) -> T,
     ) -> Option<T> {
-        self.endpoint.conn(id).map(|c| look(c))
+        self.endpoint.conn(id).map(|c| read(c))
     }
 
     pub(crate) fn find(&self, tuple: &FourTuple) -> Option<ConnId> {
@@ -102,7 +102,7 @@ impl RecordedEndpoint {
         self.record(now, || (EndpointCall::SetTimeWaitLimit { n }, RecordedResult::None));
     }
 
-    /// Entries in TIME-WAIT; not on tape.
+    /// Entries in TIME-WAIT; not recorded.
     #[cfg(test)]
     pub(crate) fn time_wait_count(&mut self, now: Instant) -> usize {
         self.endpoint.time_waits(now)
@@ -113,7 +113,7 @@ impl RecordedEndpoint {
         self.record(now, || (EndpointCall::Unlisten { port }, RecordedResult::None));
     }
 
-    /// The new connection and its local port.
+    /// Opens a connection. Returns its id and local port.
     pub(crate) fn connect(
         &mut self,
         now: Instant,
@@ -128,9 +128,9 @@ impl RecordedEndpoint {
             Ok((id, tuple.local_port))
         });
         self.record(now, || {
-            let answer =
+            let recorded =
                 RecordedResult::from_result(result.map(|(id, port)| format!("{} {port}", id.0)));
-            (EndpointCall::Connect { local, remote, port, config }, answer)
+            (EndpointCall::Connect { local, remote, port, config }, recorded)
         });
         result
     }
@@ -208,7 +208,7 @@ impl RecordedEndpoint {
         });
     }
 
-    /// An event that is not there is not on tape.
+    /// Polls an event; `None` is not recorded.
     #[inline]
     pub(crate) fn poll_event(&mut self, now: Instant, id: ConnId) -> Option<Event> {
         let event = self.endpoint.conn(id)?.poll_event()?;

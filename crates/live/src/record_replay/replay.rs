@@ -1,4 +1,4 @@
-//! The calls of a tape on a fresh endpoint.
+//! Replay of a recording on a fresh endpoint.
 
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,48 +9,48 @@ use thiserror::Error;
 use super::call::EndpointCall;
 use super::{HEADER, RecordedEndpoint};
 
-/// What a replay saw.
+/// Summary of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplaySummary {
-    /// Calls that were made.
+    /// Number of calls.
     pub calls: u64,
-    /// Of those the segments that arrived.
+    /// Number of arriving segments among them.
     pub segments: u64,
-    /// Transmissions that connections made.
+    /// Number of transmissions.
     pub transmissions: u64,
-    /// The time of the last call.
+    /// Time of the last call.
     pub end: Instant,
 }
 
-/// Why a tape could not be replayed, or where it ran differently.
+/// Invalid recording, or a result that differs.
 #[derive(Debug, Error)]
 pub enum ReplayError {
-    /// The file cannot be read.
+    /// Reading failed.
     #[error("cannot read the tape: {0}")]
     Io(#[from] io::Error),
-    /// A line that is no call.
-    #[error("line {line} of the tape is none that this version reads: {text}")]
+    /// A line that is not a call.
+    #[error("line {line} of the tape is not a call that this version knows: {text}")]
     Line {
-        /// Which one, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What it says.
+        /// Text of the line.
         text: String,
     },
-    /// An answer differs.
+    /// A result differs.
     #[error("line {line} of the tape: {call}\n  then: {expected}\n  now:  {got}")]
     Mismatch {
-        /// Which one, from 1.
+        /// Line number, from 1.
         line: u64,
         /// The call.
         call: String,
-        /// The answer on tape.
+        /// The recorded result.
         expected: String,
-        /// The answer now.
+        /// The result of the replay.
         got: String,
     },
 }
 
-/// A tape in memory.
+/// A recording in memory.
 #[derive(Clone, Default)]
 struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -71,13 +71,13 @@ impl Write for SharedBuffer {
     }
 }
 
-/// Makes every call of a tape on a fresh endpoint and compares every answer. A tape that was cut off in the
-/// middle of a line ends before it.
+/// Repeats every call of a recording on a fresh endpoint and compares every result. An incomplete
+/// last line is ignored.
 ///
 /// # Errors
-/// A tape that is none, and the first answer that differs.
+/// An invalid recording, and the first result that differs.
 pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
-    let mut seen = ReplaySummary { calls: 0, segments: 0, transmissions: 0, end: Instant::ZERO };
+    let mut summary = ReplaySummary { calls: 0, segments: 0, transmissions: 0, end: Instant::ZERO };
     let mut number = 0;
     let mut text = String::new();
     let mut next = |text: &mut String| -> Result<Option<u64>, ReplayError> {
@@ -100,13 +100,13 @@ pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
 
     while let Some(line) = next(&mut text)? {
         let parsed = text.split_once(' ').and_then(|(time, rest)| {
-            let (call, answer) = rest.split_once(" > ")?;
-            Some((Instant::from_ps(time.parse().ok()?), call, EndpointCall::parse(call)?, answer))
+            let (call, result) = rest.split_once(" > ")?;
+            Some((Instant::from_ps(time.parse().ok()?), call, EndpointCall::parse(call)?, result))
         });
-        let (now, said, call, expected) = parsed.ok_or_else(|| bad(line, &text))?;
-        seen.calls += 1;
-        seen.end = now;
-        seen.segments += u64::from(matches!(call, EndpointCall::Segment { .. }));
+        let (now, call_text, call, expected) = parsed.ok_or_else(|| bad(line, &text))?;
+        summary.calls += 1;
+        summary.end = now;
+        summary.segments += u64::from(matches!(call, EndpointCall::Segment { .. }));
         let transmits = matches!(call, EndpointCall::Transmit { .. });
         apply_call(&mut boundary, now, call);
         let produced = memory.take();
@@ -114,18 +114,18 @@ pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
         if got != expected {
             return Err(ReplayError::Mismatch {
                 line,
-                call: said.to_owned(),
+                call: call_text.to_owned(),
                 expected: expected.to_owned(),
                 got: got.to_owned(),
             });
         }
         let idle = expected == "rest" || expected.starts_with("next ");
-        seen.transmissions += u64::from(transmits && !idle);
+        summary.transmissions += u64::from(transmits && !idle);
     }
-    Ok(seen)
+    Ok(summary)
 }
 
-/// The call again; its answer goes to the tape of `boundary`.
+/// Repeats a call; its result goes to the recording of `boundary`.
 fn apply_call(boundary: &mut RecordedEndpoint, now: Instant, call: EndpointCall) {
     match call {
         EndpointCall::Listen { port, backlog, config } => {

@@ -1,12 +1,12 @@
-//! A segment as words: ports, numbers, flags (hexadecimal), window, urgent pointer, ECN bits, payload length,
-//! stamp in ns or `-`, and its options.
+//! Text format of a segment: ports, sequence and acknowledgement numbers, flags (hexadecimal),
+//! window, urgent pointer, ECN bits, payload length, stamp in ns or `-`, options.
 
 use std::fmt::Write as _;
 
 use lowtide_units::HostStamp;
 use lowtide_wire::{Ecn, Experimental, Flags, Options, RxMeta, Segment, SeqNum, Timestamps};
 
-/// `segment` in words.
+/// Formats `segment`.
 pub(super) fn write(segment: &Segment) -> String {
     let s = segment;
     let stamp = s.rx.stamp.map_or_else(|| "-".to_owned(), |stamp| stamp.0.to_string());
@@ -47,7 +47,7 @@ pub(super) fn write(segment: &Segment) -> String {
     text
 }
 
-/// The segment that these words say.
+/// Parses a segment.
 pub(super) fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Segment> {
     let mut word = || words.next();
     let mut segment = Segment {

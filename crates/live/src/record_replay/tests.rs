@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! Tests of record and replay.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::call::EndpointCall;
 use super::{config, replay, segment};
 
 #[test]
-fn every_profile_and_scheme_comes_back_as_it_was() {
+fn every_profile_and_scheme_round_trips() {
     for p in profile::PROFILES {
         for s in scheme::SCHEMES {
-            let mut wanted = p.config().unwrap();
-            scheme::apply(s, &mut wanted).unwrap();
-            let text = config::write(&wanted);
+            let mut expected = p.config().unwrap();
+            scheme::apply(s, &mut expected).unwrap();
+            let text = config::write(&expected);
             let got = config::read(&text).unwrap();
-            assert_eq!(profile::diff(&wanted, &got), [], "{} + {}", p.name, s.name);
+            assert_eq!(profile::diff(&expected, &got), [], "{} + {}", p.name, s.name);
             assert!(!text.contains('\n') && !text.contains(" > "), "{text}");
         }
     }
@@ -26,7 +26,7 @@ fn every_profile_and_scheme_comes_back_as_it_was() {
 
 proptest! {
     #[test]
-    fn every_segment_comes_back_as_it_was(
+    fn every_segment_round_trips(
         (src_port, dst_port, seq, ack, bits) in any::<(u16, u16, u32, u32, u16)>(),
         (window, ecn, len, stamp) in any::<(u16, u8, u16, Option<u64>)>(),
         ts in any::<Option<(u32, u32)>>(),
@@ -34,7 +34,7 @@ proptest! {
         (mss, scale, sackok) in any::<(Option<u16>, Option<u8>, bool)>(),
         exp in any::<Option<(u16, [u8; 5])>>(),
     ) {
-        let mut wanted = Segment {
+        let mut expected = Segment {
             src_port,
             dst_port,
             seq: SeqNum::new(seq),
@@ -46,23 +46,23 @@ proptest! {
             payload_len: u32::from(len),
             ..Segment::default()
         };
-        wanted.rx.stamp = stamp.map(lowtide_units::HostStamp);
-        wanted.options.timestamps = ts.map(|(value, echo)| Timestamps { value, echo });
+        expected.rx.stamp = stamp.map(lowtide_units::HostStamp);
+        expected.options.timestamps = ts.map(|(value, echo)| Timestamps { value, echo });
         for (start, end) in sacks {
-            wanted.options.sack.push(SeqNum::new(start), SeqNum::new(end));
+            expected.options.sack.push(SeqNum::new(start), SeqNum::new(end));
         }
-        wanted.options.mss = mss;
-        wanted.options.window_scale = scale;
-        wanted.options.sack_permitted = sackok;
-        wanted.options.experimental = exp.and_then(|(exid, data)| Experimental::new(exid, &data));
-        let text = segment::write(&wanted);
-        prop_assert_eq!(segment::read(&mut text.split(' ')), Some(wanted), "{}", text);
+        expected.options.mss = mss;
+        expected.options.window_scale = scale;
+        expected.options.sack_permitted = sackok;
+        expected.options.experimental = exp.and_then(|(exid, data)| Experimental::new(exid, &data));
+        let text = segment::write(&expected);
+        prop_assert_eq!(segment::read(&mut text.split(' ')), Some(expected), "{}", text);
     }
 
     #[test]
     fn no_line_makes_the_reader_panic(text in "[a-z]{1,8}( [0-9a-f.:=,-]{0,12}){0,12}") {
         if let Some(call) = EndpointCall::parse(&text) {
-            // What it understood is what it would write.
+            // A parsed call can be formatted and parsed again.
             prop_assert!(EndpointCall::parse(&call.to_string()).is_some());
         }
     }
@@ -77,13 +77,13 @@ fn invalid_recordings_are_rejected_with_their_line() {
 }
 
 #[test]
-fn an_answer_that_differs_is_shown() {
+fn a_differing_result_is_shown() {
     let head = "lowtide-live-tape 1\nseed 1\n";
     let listen = EndpointCall::Listen { port: 80, backlog: 1, config: Arc::new(Config::default()) };
     let fine = format!("{head}0 {listen} > ok\n0 {listen} > no\n7 unlisten 80 > -\n9 unlis");
-    let seen = replay(&mut fine.as_bytes()).unwrap();
-    assert_eq!((seen.calls, seen.end.as_ps()), (3, 7), "what was cut off does not count");
-    let wrong = format!("{head}0 {listen} > no\n");
-    let error = replay(&mut wrong.as_bytes()).unwrap_err().to_string();
+    let summary = replay(&mut fine.as_bytes()).unwrap();
+    assert_eq!((summary.calls, summary.end.as_ps()), (3, 7), "the incomplete line does not count");
+    let differing = format!("{head}0 {listen} > no\n");
+    let error = replay(&mut differing.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("line 3") && error.contains("then: no\n  now:  ok"), "{error}");
 }

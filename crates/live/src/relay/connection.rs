@@ -1,4 +1,4 @@
-//! A relayed connection: the side that came in, the side that was opened for it, and both directions.
+//! A relayed connection: the accepted side, the opened side, and both directions.
 
 use std::io;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use super::direction::{ForwardResult, RelayDirection};
 use super::relay_socket::RelaySocket;
 use super::stats::RelayStats;
 
-/// What is to be done with a connection.
+/// Next step for a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextStep {
-    /// Nothing until one side has news.
+    /// Wait for an event of one side.
     Wait,
-    /// Again, when others had their turn.
+    /// Run again after other connections.
     Reschedule,
-    /// It is over, in this way.
+    /// It has ended, for this reason.
     End(RelayEndReason),
 }
 
-/// How a connection ended.
+/// Reason for the end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RelayEndReason {
     Closed,
@@ -42,44 +42,44 @@ impl RelayEndReason {
     }
 }
 
-/// A connection. Times are since the relay began.
+/// A connection. Times are since the start of the relay.
 #[derive(Debug)]
 pub(super) struct RelayedConnection {
-    /// The side that came in.
+    /// The accepted side.
     source: RelaySocket,
     /// The side that was opened for it.
     target: RelaySocket,
     connected: bool,
     to_target: RelayDirection,
     from_target: RelayDirection,
-    /// When it was last seen to move.
+    /// Time at which progress was last seen.
     last_progress: Duration,
     progress_bytes: u64,
 }
 
 impl RelayedConnection {
     pub(super) fn new(source: RelaySocket, target: RelaySocket, now: Duration) -> Self {
-        let half = RelayDirection::default;
+        let direction = RelayDirection::default;
         Self {
             source,
             target,
             connected: false,
-            to_target: half(),
-            from_target: half(),
+            to_target: direction(),
+            from_target: direction(),
             last_progress: now,
             progress_bytes: 0,
         }
     }
 
-    /// Bytes that wait in the relay.
+    /// Bytes buffered in the relay.
     pub(super) fn buffered_bytes(&self) -> usize {
         self.to_target.buffered_bytes() + self.from_target.buffered_bytes()
     }
 
-    /// Does what can be done without waiting.
+    /// Forwards as much as possible without waiting.
     pub(super) fn forward(
         &mut self,
-        place: &mut [u8],
+        buffer: &mut [u8],
         budget: usize,
         stats: &mut RelayStats,
     ) -> NextStep {
@@ -96,7 +96,7 @@ impl RelayedConnection {
                 Err(e) if e.kind() == io::ErrorKind::TimedOut => {
                     return NextStep::End(RelayEndReason::TimedOut);
                 }
-                // Opened and reset before anybody looked; a target that is not there refuses.
+                // Opened and reset before the first poll; a closed port refuses instead.
                 Err(e) if e.kind() == io::ErrorKind::ConnectionReset => {
                     stats.connected += 1;
                     return NextStep::End(RelayEndReason::Reset);
@@ -105,29 +105,30 @@ impl RelayedConnection {
             }
         }
         let before = [self.to_target.bytes, self.from_target.bytes];
-        let Self { source, target, to_target: forth, from_target: back, .. } = self;
-        let went = forth.forward(source, target, place, budget);
-        let came = back.forward(target, source, place, budget);
-        stats.bytes_to_targets += forth.bytes - before[0];
-        stats.bytes_from_targets += back.bytes - before[1];
-        let (Ok(went), Ok(came)) = (went, came) else {
+        let Self { source, target, to_target, from_target, .. } = self;
+        let outbound = to_target.forward(source, target, buffer, budget);
+        let inbound = from_target.forward(target, source, buffer, budget);
+        stats.bytes_to_targets += to_target.bytes - before[0];
+        stats.bytes_from_targets += from_target.bytes - before[1];
+        let (Ok(outbound), Ok(inbound)) = (outbound, inbound) else {
             return NextStep::End(RelayEndReason::Reset);
         };
-        if went == ForwardResult::Finished && came == ForwardResult::Finished {
+        if outbound == ForwardResult::Finished && inbound == ForwardResult::Finished {
             return NextStep::End(RelayEndReason::Closed);
         }
-        // An error of a side that is not read shows here, and not only when the other takes what waits.
-        let failed = |half: &RelayDirection, end: &RelaySocket| {
-            half.is_read_paused() && end.error().is_some()
+        // Check sides that are not read for errors now, before the buffered data can be written.
+        let failed = |direction: &RelayDirection, socket: &RelaySocket| {
+            direction.is_read_paused() && socket.error().is_some()
         };
-        if failed(forth, source) || failed(back, target) {
+        if failed(to_target, source) || failed(from_target, target) {
             return NextStep::End(RelayEndReason::Reset);
         }
-        let further = went == ForwardResult::MorePending || came == ForwardResult::MorePending;
-        if further { NextStep::Reschedule } else { NextStep::Wait }
+        let more_pending =
+            outbound == ForwardResult::MorePending || inbound == ForwardResult::MorePending;
+        if more_pending { NextStep::Reschedule } else { NextStep::Wait }
     }
 
-    /// Whether its time is over.
+    /// Returns the reason to end the connection if it timed out.
     pub(super) fn check_timeouts(
         &mut self,
         now: Duration,
@@ -146,9 +147,9 @@ impl RelayedConnection {
             .map(|_| RelayEndReason::Idle)
     }
 
-    /// Lets go of both sides: as they are where both directions have ended, with RST otherwise.
-    pub(super) fn close(self, way: RelayEndReason) {
-        if way != RelayEndReason::Closed {
+    /// Closes both sides: normally if both directions have ended, otherwise with RST.
+    pub(super) fn close(self, reason: RelayEndReason) {
+        if reason != RelayEndReason::Closed {
             self.source.abort();
             self.target.abort();
         }

@@ -4,48 +4,48 @@ use std::io;
 
 use super::relay_socket::RelaySocket;
 
-/// How far a direction is.
+/// Progress of a direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ForwardResult {
-    /// Until one side has news.
+    /// Wait for an event of one side.
     Blocked,
-    /// There may be more; others take their turn.
+    /// More may be pending; other connections run first.
     MorePending,
-    /// The end was handed on.
+    /// The end of data was forwarded.
     Finished,
 }
 
-/// Bytes from one side to the other.
+/// Forwards bytes from one side to the other.
 #[derive(Debug, Default)]
 pub(super) struct RelayDirection {
-    /// What was read and not written, from `done` on. Without memory while there is nothing.
+    /// Bytes read but not written, from `written` on. Unallocated while empty.
     buffered: Vec<u8>,
     written: usize,
-    /// The end was read.
+    /// Whether the end of data was read.
     eof_read: bool,
-    /// And handed on.
+    /// Whether the end of data was forwarded.
     eof_sent: bool,
-    /// Bytes that were written.
+    /// Bytes written.
     pub(super) bytes: u64,
 }
 
 impl RelayDirection {
-    /// Bytes that wait for the side they go to.
+    /// Bytes waiting to be written.
     pub(super) fn buffered_bytes(&self) -> usize {
         self.buffered.len() - self.written
     }
 
-    /// Nothing is read, so that an error of the side it comes from would not be seen.
+    /// Whether reading is paused, so that an error of the source would go unnoticed.
     pub(super) fn is_read_paused(&self) -> bool {
         self.buffered_bytes() > 0 || self.eof_read
     }
 
-    /// Moves what can be moved, up to `budget` bytes, by way of `place`.
+    /// Forwards up to `budget` bytes, using `buffer` as scratch space.
     pub(super) fn forward(
         &mut self,
         from: &RelaySocket,
         to: &RelaySocket,
-        place: &mut [u8],
+        buffer: &mut [u8],
         mut budget: usize,
     ) -> io::Result<ForwardResult> {
         if self.eof_sent {
@@ -69,16 +69,16 @@ impl RelayDirection {
             if budget == 0 {
                 return Ok(ForwardResult::MorePending);
             }
-            let most = place.len().min(budget);
-            let Some(n) = from.read(place.get_mut(..most).unwrap_or_default())? else {
+            let most = buffer.len().min(budget);
+            let Some(n) = from.read(buffer.get_mut(..most).unwrap_or_default())? else {
                 return Ok(ForwardResult::Blocked);
             };
             self.eof_read = n == 0;
             budget -= n;
-            let read = place.get(..n).unwrap_or_default();
+            let read = buffer.get(..n).unwrap_or_default();
             let written = if n > 0 { to.write(read)?.unwrap_or(0) } else { 0 };
             self.bytes += written as u64;
-            // What is over waits here, and nothing more is read before it is gone.
+            // Keep the unwritten rest; nothing more is read until it is written.
             if let Some(rest) = read.get(written..).filter(|r| !r.is_empty()) {
                 self.buffered = rest.to_vec();
             }

@@ -1,9 +1,9 @@
-//! A relay: connections of the kernel's TCP on one side, of lowtide's on the other, and the bytes in between.
+//! TCP relay between the kernel's TCP and lowtide's.
 //!
-//! Contract: for each connection that a [`Route`] accepts, one is opened to its target over the other TCP, and each is what
-//! the other was: bytes in order, the end of a direction as FIN, a reset as a reset. What one side does not take
-//! is not read from the other, but for one buffer for each direction, so that memory is bounded and the sender is held back. One thread
-//! serves all connections; none is started for a connection.
+//! Contract: for each connection that a [`RelayRoute`] accepts, one is opened to its target over
+//! the other TCP. Bytes are forwarded in order, FIN as FIN, RST as RST. Backpressure: if one side
+//! takes no data, at most one buffer per direction is read from the other. So memory is bounded and
+//! the sender is slowed down. One thread serves all connections.
 
 mod connection;
 mod direction;

@@ -1,4 +1,4 @@
-//! What a relay does.
+//! Configuration of a relay.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,21 +9,21 @@ use lowtide_tcp::Config;
 
 use crate::error::LiveError;
 
-/// Where connections come in.
+/// Address that accepts connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListenAddr {
-    /// At a socket of the kernel.
+    /// A socket address of the kernel.
     Kernel(SocketAddr),
-    /// At this port of lowtide's addresses.
+    /// A port of lowtide's addresses.
     Lowtide(u16),
 }
 
-/// Connections that come in at one TCP go out by the other.
+/// A route: connections accepted by one TCP are opened over the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RelayRoute {
-    /// Where they come in.
+    /// The address that accepts.
     pub listen: ListenAddr,
-    /// Where they go.
+    /// The address to connect to.
     pub target: SocketAddr,
 }
 
@@ -39,15 +39,16 @@ impl fmt::Display for RelayRoute {
 impl FromStr for RelayRoute {
     type Err = LiveError;
 
-    /// `kernel:ADDRESS:PORT=ADDRESS:PORT` or `lowtide:PORT=ADDRESS:PORT`; the target is reached over the other TCP.
+    /// Parses `kernel:ADDRESS:PORT=ADDRESS:PORT` or `lowtide:PORT=ADDRESS:PORT`. The target is
+    /// reached over the other TCP.
     fn from_str(text: &str) -> Result<Self, LiveError> {
         let bad = || LiveError::RelayRoute(text.to_owned());
-        let (entry, target) = text.split_once('=').ok_or_else(bad)?;
-        let (kind, place) = entry.split_once(':').ok_or_else(bad)?;
-        let entry = match kind {
-            "kernel" => ListenAddr::Kernel(place.parse().map_err(|_| bad())?),
+        let (listen, target) = text.split_once('=').ok_or_else(bad)?;
+        let (kind, address) = listen.split_once(':').ok_or_else(bad)?;
+        let listen = match kind {
+            "kernel" => ListenAddr::Kernel(address.parse().map_err(|_| bad())?),
             "lowtide" => {
-                ListenAddr::Lowtide(place.parse().ok().filter(|p| *p > 0).ok_or_else(bad)?)
+                ListenAddr::Lowtide(address.parse().ok().filter(|p| *p > 0).ok_or_else(bad)?)
             }
             _ => return Err(bad()),
         };
@@ -55,31 +56,32 @@ impl FromStr for RelayRoute {
         if target.port() == 0 {
             return Err(bad());
         }
-        Ok(Self { listen: entry, target })
+        Ok(Self { listen, target })
     }
 }
 
-/// What a relay does, and how far it goes.
+/// Configuration of a relay.
 #[derive(Clone, Debug)]
 pub struct RelayPlan {
-    /// Which connections it takes, at least one route.
+    /// Routes, at least one.
     pub routes: Vec<RelayRoute>,
-    /// The settings of lowtide's connections.
+    /// Configuration of lowtide's connections.
     pub config: Config,
-    /// The most connections at a time, counting both sides of one as one; further ones wait where they come in.
+    /// Most relayed connections at a time; further ones wait in the backlog.
     pub max_connections: usize,
-    /// Bytes that may wait in the relay for each direction of a connection.
+    /// Buffer of each direction of a connection, bytes.
     pub buffer_size: usize,
-    /// How long a target may take to answer.
+    /// Time for a target to accept.
     pub connect_timeout: Duration,
-    /// How long a connection may be without a byte in either direction before both sides are reset; `None` for ever.
+    /// Time without a byte in either direction after which both sides are reset; `None` for no
+    /// limit.
     pub idle_timeout: Option<Duration>,
-    /// How long connections may go on when the relay is to end; then they are reset.
+    /// Time for connections to end when the relay stops; then they are reset.
     pub drain_timeout: Duration,
 }
 
 impl RelayPlan {
-    /// 1000 connections, 64 KiB for each direction, 10 s to connect, 10 s to drain, no limit of idleness.
+    /// 1000 connections, 64 KiB per direction, 10 s to connect, 10 s to drain, no idle timeout.
     pub fn new(routes: Vec<RelayRoute>, config: Config) -> Self {
         Self {
             routes,
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_names_one_side_and_has_the_other_tcp_at_the_other() {
+    fn routes_parse_and_display() {
         let route: RelayRoute = "kernel:127.0.0.1:80=10.77.0.1:8080".parse().unwrap();
         assert_eq!(route.listen, ListenAddr::Kernel("127.0.0.1:80".parse().unwrap()));
         assert_eq!(route.target, "10.77.0.1:8080".parse().unwrap());

@@ -1,4 +1,4 @@
-//! One side of a relayed connection, whoever's TCP carries it. Nothing here waits.
+//! One side of a relayed connection, over either TCP. Nothing here blocks.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -11,14 +11,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::socket::{Live, Poller, Stream};
 
-/// One side.
+/// One side of a connection.
 #[derive(Debug)]
 pub(super) enum RelaySocket {
     Kernel(TcpStream),
     Lowtide(Stream),
 }
 
-/// Who says that a side has news.
+/// Event sources: epoll for the kernel's sockets, a poller for lowtide's.
 #[derive(Debug)]
 pub(super) struct EventSources {
     pub(super) epoll: Epoll,
@@ -26,30 +26,30 @@ pub(super) struct EventSources {
 }
 
 impl EventSources {
-    /// All news of a kernel's descriptor, each once, as those of lowtide's streams.
+    /// Registers a kernel descriptor, edge-triggered like lowtide's streams.
     pub(super) fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
-        let news = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
-        self.epoll.add(fd, EpollEvent::new(news | EpollFlags::EPOLLET, token))?;
+        let events = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
+        self.epoll.add(fd, EpollEvent::new(events | EpollFlags::EPOLLET, token))?;
         Ok(())
     }
 }
 
 impl RelaySocket {
-    /// A connection of the kernel that was accepted.
+    /// Wraps an accepted connection of the kernel.
     pub(super) fn kernel(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         Ok(Self::Kernel(stream))
     }
 
-    /// A connection of ours that was accepted.
+    /// Wraps an accepted connection of lowtide.
     pub(super) fn lowtide(stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true);
         stream.set_nodelay(true)?;
         Ok(Self::Lowtide(stream))
     }
 
-    /// Begins to open a connection over the kernel's TCP.
+    /// Starts to connect over the kernel's TCP.
     pub(super) fn to_kernel(target: SocketAddr) -> io::Result<Self> {
         let kind = Type::STREAM.nonblocking();
         let socket = Socket::new(Domain::for_address(target), kind, Some(Protocol::TCP))?;
@@ -62,22 +62,22 @@ impl RelaySocket {
         Ok(Self::Kernel(socket.into()))
     }
 
-    /// Begins to open a connection over ours.
+    /// Starts to connect over lowtide's TCP.
     pub(super) fn to_lowtide(live: &Live, target: SocketAddr, config: &Config) -> io::Result<Self> {
         Self::lowtide(live.begin_connect(target, config)?)
     }
 
-    pub(super) fn register(&self, by: &EventSources, token: u64) -> io::Result<()> {
+    pub(super) fn register(&self, sources: &EventSources, token: u64) -> io::Result<()> {
         match self {
-            Self::Kernel(stream) => by.add(stream, token),
+            Self::Kernel(stream) => sources.add(stream, token),
             Self::Lowtide(stream) => {
-                by.poller.watch_stream(stream, token);
+                sources.poller.watch_stream(stream, token);
                 Ok(())
             }
         }
     }
 
-    /// Whether a connection that was begun is open.
+    /// Whether a started connection is established.
     pub(super) fn is_connected(&self) -> io::Result<bool> {
         match self {
             Self::Kernel(stream) => {
@@ -98,7 +98,7 @@ impl RelaySocket {
         }
     }
 
-    /// The error that it has ended with, whatever waits to be read.
+    /// The error with which the connection ended, even if data is unread.
     pub(super) fn error(&self) -> Option<io::Error> {
         match self {
             Self::Kernel(stream) => stream.take_error().unwrap_or_else(Some),
@@ -106,7 +106,7 @@ impl RelaySocket {
         }
     }
 
-    /// Reads what is there; `None` when there is nothing yet, zero at the end.
+    /// Reads available data; `None` if there is none yet, zero at the end.
     pub(super) fn read(&self, out: &mut [u8]) -> io::Result<Option<usize>> {
         retry_on_eintr(|| match self {
             Self::Kernel(stream) => (&mut &*stream).read(out),
@@ -114,7 +114,7 @@ impl RelaySocket {
         })
     }
 
-    /// Writes what there is room for; `None` when there is none.
+    /// Writes as much as fits; `None` if nothing does.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
         retry_on_eintr(|| match self {
             Self::Kernel(stream) => (&mut &*stream).write(bytes),
@@ -122,7 +122,7 @@ impl RelaySocket {
         })
     }
 
-    /// FIN follows what was written.
+    /// Closes the sending direction: FIN follows the written data.
     pub(super) fn shutdown_write(&self) -> io::Result<()> {
         match self {
             Self::Kernel(stream) => stream.shutdown(Shutdown::Write),
@@ -130,10 +130,10 @@ impl RelaySocket {
         }
     }
 
-    /// RST.
+    /// Resets the connection.
     pub(super) fn abort(self) {
         match self {
-            // Closed with nothing to wait for, a socket resets its connection.
+            // With a linger time of zero, closing the socket resets its connection.
             Self::Kernel(stream) => {
                 let _ = Socket::from(stream).set_linger(Some(Duration::ZERO));
             }
@@ -142,7 +142,7 @@ impl RelaySocket {
     }
 }
 
-/// Calls until it was not a signal that ended it.
+/// Repeats a call that a signal interrupted.
 fn retry_on_eintr(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
         match call() {

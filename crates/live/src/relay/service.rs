@@ -1,7 +1,8 @@
 //! The relay's thread.
 //!
-//! One turn: wait for news of either TCP, accept while there is room, move bytes where something changed. Every
-//! connection moves a bounded number of bytes in a turn. Time limits are looked at some times a second.
+//! Each iteration waits for events of both TCPs, accepts while there is room, and forwards data of
+//! the connections that changed. Each connection forwards a limited number of bytes per iteration.
+//! Timeouts are checked several times a second.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,13 +22,13 @@ use crate::clock::{Clock, std_duration};
 use crate::error::LiveError;
 use crate::socket::{Listener, Live, Poller};
 
-/// How often limits of time are looked at, and whether to end.
+/// Interval for checking timeouts and the stop flag.
 const TICK: Duration = Duration::from_millis(50);
-/// Bytes that one direction moves before others take their turn.
+/// Most bytes that one direction forwards before other connections run.
 const BUDGET: usize = 256 << 10;
-/// News of the kernel's sockets that are taken at a time.
+/// Most epoll events taken per call.
 const MAX_EVENTS: usize = 256;
-/// Tokens: that of lowtide's poller, those of listeners from there on, those of connections below.
+/// Tokens: the poller of lowtide; listeners from `LISTENERS` on; connections below.
 const POLLER: u64 = u64::MAX;
 const LISTENERS: u64 = 1 << 62;
 
@@ -38,31 +39,31 @@ enum RelayListener {
 }
 
 impl RelayListener {
-    /// The next connection, if one waits.
+    /// Accepts the next connection, if one waits.
     fn accept(&self) -> io::Result<Option<RelaySocket>> {
-        let end = match self {
+        let socket = match self {
             Self::Kernel(listener) => listener.accept().and_then(|(s, _)| RelaySocket::kernel(s)),
             Self::Lowtide(listener) => listener.accept().and_then(|(s, _)| RelaySocket::lowtide(s)),
         };
-        match end {
-            Ok(end) => Ok(Some(end)),
+        match socket {
+            Ok(socket) => Ok(Some(socket)),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(e) => Err(e),
         }
     }
 }
 
-/// A relay with its ports open.
+/// A relay whose listeners are open.
 #[derive(Debug)]
 pub struct Relay<'a> {
     live: &'a Live,
     plan: RelayPlan,
-    watchers: EventSources,
-    /// Of each route, and whether somebody may wait at it.
+    sources: EventSources,
+    /// The listener of each route, and whether a connection may wait there.
     listeners: Vec<(RelayListener, bool)>,
     connections: Vec<Option<RelayedConnection>>,
     free: Vec<usize>,
-    /// Connections that go on without news.
+    /// Connections to run again without an event.
     rescheduled: BTreeSet<usize>,
     stats: RelayStats,
     published_stats: Arc<Mutex<RelayStats>>,
@@ -71,43 +72,43 @@ pub struct Relay<'a> {
 }
 
 impl<'a> Relay<'a> {
-    /// Opens the ports of every route; connections wait there until [`Self::run`].
+    /// Opens the listeners of all routes; connections wait there until [`Self::run`].
     ///
     /// # Errors
-    /// A port that is taken or an address that is not here, no descriptors.
+    /// A port is in use, an address is not local, or no descriptors are left.
     pub fn open(live: &'a Live, plan: RelayPlan) -> Result<Self, LiveError> {
-        let failed = |e: Errno| LiveError::system("make an event descriptor", e.into());
+        let failed = |e: Errno| LiveError::system("create an event descriptor", e.into());
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
         let poller = Poller::with_descriptor()
-            .map_err(|e| LiveError::system("make an event descriptor", e))?;
+            .map_err(|e| LiveError::system("create an event descriptor", e))?;
         if let Some(fd) = poller.descriptor() {
             epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, POLLER)).map_err(failed)?;
         }
-        let watchers = EventSources { epoll, poller };
-        let mut doors = Vec::new();
+        let sources = EventSources { epoll, poller };
+        let mut listeners = Vec::new();
         for (token, route) in (LISTENERS..).zip(&plan.routes) {
-            let door = match route.listen {
+            let listener = match route.listen {
                 ListenAddr::Kernel(address) => {
                     let what = |e| LiveError::system(format!("listen on {address}"), e);
                     let listener = TcpListener::bind(address).map_err(what)?;
                     listener.set_nonblocking(true).map_err(what)?;
-                    watchers.add(&listener, token).map_err(what)?;
+                    sources.add(&listener, token).map_err(what)?;
                     RelayListener::Kernel(listener)
                 }
                 ListenAddr::Lowtide(port) => {
-                    let what = |e| LiveError::system(format!("listen on port {port} of ours"), e);
+                    let what = |e| LiveError::system(format!("listen on lowtide's port {port}"), e);
                     let listener = live.listen(port, &plan.config).map_err(what)?;
                     listener.set_nonblocking(true);
-                    watchers.poller.watch_listener(&listener, token);
+                    sources.poller.watch_listener(&listener, token);
                     RelayListener::Lowtide(listener)
                 }
             };
-            doors.push((door, true));
+            listeners.push((listener, true));
         }
         Ok(Self {
             live,
-            watchers,
-            listeners: doors,
+            sources,
+            listeners,
             connections: Vec::new(),
             free: Vec::new(),
             rescheduled: BTreeSet::new(),
@@ -119,24 +120,25 @@ impl<'a> Relay<'a> {
         })
     }
 
-    /// Where the kernel listens, of each route that it does (with the port that it chose for port 0).
+    /// Addresses of the kernel's listeners, with the port that the kernel chose for port 0.
     pub fn kernel_addresses(&self) -> Vec<SocketAddr> {
-        let address = |(door, _): &(RelayListener, bool)| match door {
+        let address = |(listener, _): &(RelayListener, bool)| match listener {
             RelayListener::Kernel(listener) => listener.local_addr().ok(),
             RelayListener::Lowtide(_) => None,
         };
         self.listeners.iter().filter_map(address).collect()
     }
 
-    /// What it has done so far, for another thread to look at: some times a second up to date.
+    /// Counters for another thread, updated several times a second.
     pub fn shared_stats(&self) -> Arc<Mutex<RelayStats>> {
         Arc::clone(&self.published_stats)
     }
 
-    /// Relays until `stop` is set. Then nothing more is accepted, and what is open has the time of the plan to end.
+    /// Relays until `stop` is set. Then no connection is accepted, and open ones have the plan's
+    /// drain timeout to end.
     ///
     /// # Errors
-    /// The device is gone; news of sockets are not to be had.
+    /// The device is gone, or epoll failed.
     pub fn run(mut self, stop: &AtomicBool) -> io::Result<RelayStats> {
         let result = self.event_loop(stop);
         for index in 0..self.connections.len() {
@@ -148,20 +150,20 @@ impl<'a> Relay<'a> {
 
     fn event_loop(&mut self, stop: &AtomicBool) -> io::Result<()> {
         let mut events = vec![EpollEvent::empty(); MAX_EVENTS];
-        let (mut looked, mut until) = (Duration::ZERO, None);
+        let (mut last_check, mut deadline) = (Duration::ZERO, None);
         loop {
             self.live.check()?;
             let now = self.now();
-            if stop.load(Ordering::Relaxed) && until.is_none() {
-                // What waits at a door is reset with it.
+            if stop.load(Ordering::Relaxed) && deadline.is_none() {
+                // Connections in the backlog are reset with their listener.
                 self.listeners.clear();
-                until = Some(now + self.plan.drain_timeout);
+                deadline = Some(now + self.plan.drain_timeout);
             }
-            if until.is_some_and(|until| self.stats.open == 0 || now >= until) {
+            if deadline.is_some_and(|deadline| self.stats.open == 0 || now >= deadline) {
                 return Ok(());
             }
-            if now.saturating_sub(looked) >= TICK {
-                looked = now;
+            if now.saturating_sub(last_check) >= TICK {
+                last_check = now;
                 self.check_timeouts(now);
                 self.publish_stats();
             }
@@ -186,7 +188,7 @@ impl<'a> Relay<'a> {
         *self.published_stats.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
-    /// Adds the connections that have news to `changed`; waits for some, at most a tick, if it may.
+    /// Adds connections with events to `changed`. Waits for events, at most a tick, if `may_wait`.
     fn wait(
         &mut self,
         events: &mut [EpollEvent],
@@ -195,7 +197,7 @@ impl<'a> Relay<'a> {
     ) -> io::Result<()> {
         let tick = u16::try_from(TICK.as_millis()).unwrap_or(u16::MAX);
         let timeout = if may_wait { EpollTimeout::from(tick) } else { EpollTimeout::ZERO };
-        let n = match self.watchers.epoll.wait(events, timeout) {
+        let n = match self.sources.epoll.wait(events, timeout) {
             Err(Errno::EINTR) => 0,
             n => n?,
         };
@@ -204,35 +206,37 @@ impl<'a> Relay<'a> {
                 self.mark_ready(event.data(), changed);
                 continue;
             }
-            for ready in self.watchers.poller.wait(Some(Duration::ZERO)) {
+            for ready in self.sources.poller.wait(Some(Duration::ZERO)) {
                 self.mark_ready(ready.0, changed);
             }
         }
         Ok(())
     }
 
-    /// What has that token has news. One that is gone, or another one in its place by now, has none, which shows.
+    /// Marks the owner of `token` as ready. A stale token is harmless: its connection finds nothing
+    /// to do.
     fn mark_ready(&mut self, token: u64, changed: &mut BTreeSet<usize>) {
         if token < LISTENERS {
             changed.insert((token >> 1) as usize);
-        } else if let Some(door) = self.listeners.get_mut((token - LISTENERS) as usize) {
-            door.1 = true;
+        } else if let Some(listener) = self.listeners.get_mut((token - LISTENERS) as usize) {
+            listener.1 = true;
         }
     }
 
-    /// Takes in who waits, while there is room.
+    /// Accepts waiting connections while there is room.
     fn accept(&mut self) {
         for index in 0..self.listeners.len() {
-            while let Some((door, true)) = self.listeners.get(index) {
+            while let Some((listener, true)) = self.listeners.get(index) {
                 if self.stats.open >= self.plan.max_connections {
-                    // Whoever waits is looked for again when one has ended.
+                    // The backlog is checked again when a connection has ended.
                     return;
                 }
-                match door.accept() {
+                match listener.accept() {
                     Ok(Some(source)) => self.open_target(index, source),
                     Ok(None) => self.listeners[index].1 = false,
                     Err(_) => {
-                        // Gone again, or no descriptors: others may wait, and are taken with the next turn.
+                        // The connection is gone, or no descriptors are left: try again next
+                        // iteration.
                         self.stats.accept_errors += 1;
                         break;
                     }
@@ -241,7 +245,7 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// A connection came in by a route: the other side of it is opened.
+    /// Opens the target side of a connection accepted by a route.
     fn open_target(&mut self, route: usize, source: RelaySocket) {
         self.stats.accepted += 1;
         let Some(route) = self.plan.routes.get(route) else { return source.abort() };
@@ -257,18 +261,18 @@ impl<'a> Relay<'a> {
         };
         let index = self.free.pop().unwrap_or(self.connections.len());
         let token = (index as u64) << 1;
-        let watched = source.register(&self.watchers, token);
-        if watched.and_then(|()| target.register(&self.watchers, token | 1)).is_err() {
+        let registered = source.register(&self.sources, token);
+        if registered.and_then(|()| target.register(&self.sources, token | 1)).is_err() {
             self.free.push(index);
             self.stats.unreachable += 1;
             source.abort();
             return target.abort();
         }
-        let pair = RelayedConnection::new(source, target, self.now());
+        let connection = RelayedConnection::new(source, target, self.now());
         if index == self.connections.len() {
-            self.connections.push(Some(pair));
+            self.connections.push(Some(connection));
         } else {
-            self.connections[index] = Some(pair);
+            self.connections[index] = Some(connection);
         }
         self.stats.open += 1;
         self.stats.max_open = self.stats.max_open.max(self.stats.open);
@@ -278,38 +282,40 @@ impl<'a> Relay<'a> {
     }
 
     fn serve(&mut self, index: usize) {
-        let Some(Some(pair)) = self.connections.get_mut(index) else { return };
-        let before = pair.buffered_bytes();
-        let next = pair.forward(&mut self.buffer, BUDGET, &mut self.stats);
+        let Some(Some(connection)) = self.connections.get_mut(index) else { return };
+        let before = connection.buffered_bytes();
+        let next = connection.forward(&mut self.buffer, BUDGET, &mut self.stats);
         let stats = &mut self.stats;
-        stats.buffered_bytes = stats.buffered_bytes + pair.buffered_bytes() - before;
+        stats.buffered_bytes = stats.buffered_bytes + connection.buffered_bytes() - before;
         stats.max_buffered_bytes = stats.max_buffered_bytes.max(stats.buffered_bytes);
         match next {
             NextStep::Wait => {}
             NextStep::Reschedule => {
                 self.rescheduled.insert(index);
             }
-            NextStep::End(way) => self.close(index, way),
+            NextStep::End(reason) => self.close(index, reason),
         }
     }
 
-    fn close(&mut self, index: usize, way: RelayEndReason) {
-        let Some(pair) = self.connections.get_mut(index).and_then(Option::take) else { return };
+    fn close(&mut self, index: usize, reason: RelayEndReason) {
+        let Some(connection) = self.connections.get_mut(index).and_then(Option::take) else {
+            return;
+        };
         self.free.push(index);
         self.stats.open -= 1;
-        self.stats.buffered_bytes -= pair.buffered_bytes();
-        way.count(&mut self.stats);
-        pair.close(way);
+        self.stats.buffered_bytes -= connection.buffered_bytes();
+        reason.count(&mut self.stats);
+        connection.close(reason);
     }
 
-    /// Ends what has had its time.
+    /// Ends connections that timed out.
     fn check_timeouts(&mut self, now: Duration) {
         for index in 0..self.connections.len() {
-            let Some(Some(pair)) = self.connections.get_mut(index) else { continue };
-            if let Some(way) =
-                pair.check_timeouts(now, self.plan.connect_timeout, self.plan.idle_timeout)
+            let Some(Some(connection)) = self.connections.get_mut(index) else { continue };
+            if let Some(reason) =
+                connection.check_timeouts(now, self.plan.connect_timeout, self.plan.idle_timeout)
             {
-                self.close(index, way);
+                self.close(index, reason);
             }
         }
     }

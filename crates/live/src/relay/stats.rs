@@ -1,25 +1,25 @@
-//! What a relay has done.
+//! Counters of a relay.
 
-/// What a relay has done. Every accepted connection is open, or counted under one of the ways to end.
+/// Counters of a relay. Every accepted connection is open or counted under one reason of its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RelayStats {
-    /// Connections that came in.
+    /// Accepted connections.
     pub accepted: u64,
-    /// Of which the other side was opened.
+    /// Connections whose target side was opened.
     pub connected: u64,
-    /// Of which both directions ended with FIN.
+    /// Connections in which both directions ended with FIN.
     pub closed: u64,
-    /// Whose target could not be reached.
+    /// Connections whose target was unreachable.
     pub unreachable: u64,
-    /// Whose target did not answer in time.
+    /// Connections whose target did not answer in time.
     pub timed_out: u64,
-    /// Of which one side failed or was reset, and the other was reset for it.
+    /// Connections in which one side failed or was reset, so that the other was reset.
     pub reset: u64,
-    /// Which were idle for too long.
+    /// Connections reset by the idle timeout.
     pub idle: u64,
-    /// Which were reset because the relay ended.
+    /// Connections reset because the relay stopped.
     pub reset_at_shutdown: u64,
-    /// Times at which there was no room for another one.
+    /// Times that the connection limit was reached.
     pub at_limit: u64,
     /// Connections that failed before they were accepted.
     pub accept_errors: u64,
@@ -27,18 +27,18 @@ pub struct RelayStats {
     pub bytes_to_targets: u64,
     /// Bytes from targets.
     pub bytes_from_targets: u64,
-    /// Connections now.
+    /// Open connections now.
     pub open: usize,
-    /// The most at a time.
+    /// Most open connections at a time.
     pub max_open: usize,
-    /// Bytes that wait in the relay now.
+    /// Bytes buffered in the relay now.
     pub buffered_bytes: usize,
-    /// The most at a time.
+    /// Most bytes buffered at a time.
     pub max_buffered_bytes: usize,
 }
 
 impl RelayStats {
-    /// Connections that are over, however they ended.
+    /// Connections that have ended for any reason.
     pub fn total_ended(&self) -> u64 {
         self.closed
             + self.unreachable

@@ -1,4 +1,4 @@
-//! Accepting connections.
+//! Listening sockets.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,8 @@ use super::Stream;
 use super::stream::wait_on;
 use crate::driver::Shared;
 
-/// A port on which connections are accepted. Dropped, it stops; connections that were accepted go on.
+/// A port on which connections are accepted. Dropping it stops listening; accepted connections
+/// continue.
 pub struct Listener {
     pub(super) shared: Arc<Shared>,
     pub(super) port: u16,
@@ -29,15 +30,15 @@ impl Listener {
         Self { shared, port, nonblocking: AtomicBool::new(false) }
     }
 
-    /// The oldest established connection, and where it comes from; waits for one.
+    /// Waits for the oldest established connection. Returns it and its peer address.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] where it would wait and must not; the device is gone.
+    /// [`io::ErrorKind::WouldBlock`] if nonblocking and none waits; the device is gone.
     pub fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
         self.accept_or_wait(None)
     }
 
-    /// The same, for at most `timeout` without any news.
+    /// Accepts as [`Self::accept`] does, waiting at most `timeout` without any event.
     ///
     /// # Errors
     /// [`io::ErrorKind::TimedOut`], and as [`Self::accept`].
@@ -68,14 +69,14 @@ impl Listener {
         }
     }
 
-    /// Whether [`Self::accept`] gives [`io::ErrorKind::WouldBlock`] instead of waiting.
+    /// Sets whether [`Self::accept`] returns [`io::ErrorKind::WouldBlock`] instead of waiting.
     pub fn set_nonblocking(&self, on: bool) {
         self.nonblocking.store(on, Ordering::Relaxed);
     }
 
-    /// Whether a connection can be accepted only once its peer has sent data or FIN, as with TCP_DEFER_ACCEPT in
-    /// Linux. For servers whose clients speak first: connections without data cost no thread. As many wait as may
-    /// be accepted; for one more the oldest is reset.
+    /// Sets whether a connection is ready only once its peer has sent data or FIN
+    /// (TCP_DEFER_ACCEPT). For servers whose clients send first: connections without data use no
+    /// thread. At most the accept backlog is deferred; for a further one the oldest is reset.
     pub fn set_defer_accept(&self, on: bool) {
         self.shared.lock().stack.set_defer_accept(self.port, on);
     }

@@ -19,35 +19,35 @@ use crate::error::LiveError;
 use crate::record_replay::RecordedEndpoint;
 use crate::stack::{Stack, StackCounters, StackLimits};
 
-/// What a host is made with beside its device.
+/// Settings of a host.
 #[derive(Clone, Debug)]
 pub struct LiveSettings {
-    /// The most connections of one listener that are not established yet; further SYNs are answered with cookies, or
-    /// dropped where their configuration has `syn-cookies` off.
+    /// Most half-open connections of a listener. Further SYNs are answered with SYN cookies, or
+    /// dropped if `syn-cookies` is off.
     pub half_open: usize,
-    /// The most established ones that wait to be accepted; further ones are reset.
+    /// Accept backlog: most established connections that wait; further ones are reset.
     pub accept_backlog: usize,
-    /// The most memory that all connections may use together, bytes: their state, payload that waits to be
-    /// acknowledged or read, data beyond gaps. Above half of it each connection is held to its share.
+    /// Memory limit of all connections, bytes: their state, unacknowledged and unread payload,
+    /// out-of-order data. Above half of it each connection is limited to its share.
     pub memory: usize,
-    /// The most connections that no application holds and that have not ended; beyond them the oldest is
-    /// reset.
+    /// Most orphans: connections that no application holds and that have not ended. Beyond, the
+    /// oldest is reset.
     pub orphans: usize,
-    /// Initial sequence numbers, ports and timestamps follow from it; drawn from the system without it.
+    /// Seed of initial sequence numbers, ports and timestamps; random if `None`.
     pub seed: Option<u64>,
-    /// The networks that this host is in, each as an address and how many of its bits count: their broadcast addresses
-    /// are answered to nobody. [`Live::start`] adds those of its plan.
+    /// Networks of this host, each an address and a prefix length: packets to their broadcast
+    /// addresses are not answered. [`Live::start`] adds those of its plan.
     pub networks: Vec<(IpAddr, u8)>,
-    /// The driver's thread gives up all capabilities that it has ([`crate::privileges`]). A process that does so must
-    /// not change its user later: the C library ends it when threads disagree.
+    /// Whether the driver's thread drops all its capabilities ([`crate::privileges`]). The process
+    /// must not change its user later: the C library aborts if the threads' capabilities differ.
     pub unprivileged: bool,
-    /// Where every call into the transport is recorded.
+    /// File in which all calls into the transport are recorded.
     pub record_path: Option<PathBuf>,
 }
 
 impl Default for LiveSettings {
-    /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`); 64 MiB of memory and 1024
-    /// orphans.
+    /// Defaults as in Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`). 64 MiB of
+    /// memory, 1024 orphans.
     fn default() -> Self {
         let StackLimits { memory, orphans } = StackLimits::default();
         Self {
@@ -63,12 +63,12 @@ impl Default for LiveSettings {
     }
 }
 
-/// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`). Whatever the
-/// profile says, `ack-throttle` is `empty`, as it is for every connection on real packets.
-/// SYN cookies are on unless a switch says `syn-cookies=off`.
+/// Builds a configuration from a profile, a scheme and single switches (`cc=dctcp`), in this order.
+/// `ack-throttle` is always `empty` on real packets. SYN cookies are on unless `syn-cookies=off` is
+/// set.
 ///
 /// # Errors
-/// A name that there is not, or a value that a switch does not take: what is accepted.
+/// An unknown name, or an invalid value; the message lists what is accepted.
 pub fn config(
     profile_name: &str,
     scheme_name: Option<&str>,
@@ -77,13 +77,13 @@ pub fn config(
     let names = |all: Vec<&str>| all.join(", ");
     let profile = profile::find_profile(profile_name).ok_or_else(|| {
         let all = profile::PROFILES.iter().map(|p| p.name).collect();
-        format!("no profile is called `{profile_name}`; there are {}", names(all))
+        format!("unknown profile `{profile_name}`; known: {}", names(all))
     })?;
     let mut config = profile.config().map_err(|e| e.to_string())?;
     if let Some(name) = scheme_name {
         let scheme = scheme::find_scheme(name).ok_or_else(|| {
             let all = scheme::SCHEMES.iter().map(|s| s.name).collect();
-            format!("no scheme is called `{name}`; there are {}", names(all))
+            format!("unknown scheme `{name}`; known: {}", names(all))
         })?;
         scheme::apply(scheme, &mut config).map_err(|e| e.to_string())?;
     }
@@ -93,7 +93,7 @@ pub fn config(
         if *name == "ack-throttle" && config.ack_throttle != AckThrottle::Empty {
             return Err(format!(
                 "`{name}`: on real packets it is always `empty`, because two forged segments would \
-                 make both ends answer each other for ever; leave it out"
+                 start an endless exchange of ACKs; leave it out"
             ));
         }
     }
@@ -101,17 +101,17 @@ pub fn config(
     Ok(config)
 }
 
-/// What the driver did so far.
+/// Counters of a driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LiveStats {
-    /// What happened to packets.
+    /// Counters of the stack.
     pub packets: StackCounters,
-    /// Processor time of the driver's thread.
+    /// CPU time of the driver's thread.
     pub cpu: Duration,
 }
 
-/// A host of its own with lowtide's TCP: its driver runs until this is dropped. Connections that are open then
-/// are reset; [`Self::shutdown`] lets them end.
+/// A host with lowtide's TCP; its driver runs until this is dropped. Connections open then are
+/// reset; [`Self::shutdown`] lets them end.
 pub struct Live {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -124,7 +124,8 @@ impl fmt::Debug for Live {
     }
 }
 
-/// A host with its device and files open, whose thread is not started yet: in between a program may give up privileges.
+/// A host whose device and files are open and whose thread is not started, so that the program can
+/// drop privileges first.
 #[derive(Debug)]
 pub struct PreparedHost {
     stack: Stack,
@@ -133,10 +134,10 @@ pub struct PreparedHost {
 }
 
 impl PreparedHost {
-    /// Drives it.
+    /// Starts the driver.
     ///
     /// # Errors
-    /// No thread.
+    /// The thread cannot be started.
     pub fn start(self) -> Result<Live, LiveError> {
         let Self { stack, device, settings } = self;
         let shared = Shared::new(stack, Clock::start())?;
@@ -146,20 +147,20 @@ impl PreparedHost {
 }
 
 impl Live {
-    /// Makes the device of `plan` and drives it.
+    /// Opens the device of `plan` and starts its driver.
     ///
     /// # Errors
-    /// As [`Device::open`], and a tape that cannot be written.
+    /// Those of [`Device::open`], or the recording cannot be created.
     pub fn start(plan: &DevicePlan, mut settings: LiveSettings) -> Result<Self, LiveError> {
         let device = Device::open(plan)?;
         settings.networks.extend(plan.networks.iter().map(|s| (s.local, s.prefix)));
         Self::with_device(device, plan.networks.iter().map(|s| s.local).collect(), settings)
     }
 
-    /// Drives a device that is there already; `locals` are the addresses of this host.
+    /// Starts the driver of an open device; `locals` are the addresses of this host.
     ///
     /// # Errors
-    /// A tape that cannot be written, no thread.
+    /// The recording cannot be created, or the thread cannot be started.
     pub fn with_device(
         device: Device,
         locals: Vec<IpAddr>,
@@ -168,10 +169,10 @@ impl Live {
         Self::prepare(device, locals, settings)?.start()
     }
 
-    /// The same in two steps.
+    /// Prepares a host without starting its driver.
     ///
     /// # Errors
-    /// A tape that cannot be written.
+    /// The recording cannot be created.
     pub fn prepare(
         device: Device,
         locals: Vec<IpAddr>,
@@ -183,7 +184,7 @@ impl Live {
                 LiveError::system("draw a random number", io::Error::other(e.to_string()))
             })?,
         };
-        let tape = match &settings.record_path {
+        let recording = match &settings.record_path {
             None => None,
             Some(path) => {
                 let file = File::create(path)
@@ -191,7 +192,7 @@ impl Live {
                 Some(Box::new(BufWriter::with_capacity(1 << 20, file)) as Box<_>)
             }
         };
-        let mut stack = Stack::new(RecordedEndpoint::new(seed, tape), locals);
+        let mut stack = Stack::new(RecordedEndpoint::new(seed, recording), locals);
         stack.set_limits(StackLimits { memory: settings.memory, orphans: settings.orphans });
         stack.set_gso(device.supports_gso());
         for (address, prefix) in &settings.networks {
@@ -200,10 +201,10 @@ impl Live {
         Ok(PreparedHost { stack, device, settings })
     }
 
-    /// Accepts connections to `port` on every address of this host; they get `config`.
+    /// Listens on `port` of every address of this host; connections get `config`.
     ///
     /// # Errors
-    /// Somebody listens there already.
+    /// The port is in use.
     pub fn listen(&self, port: u16, config: &Config) -> io::Result<Listener> {
         let mut state = self.shared.lock();
         let limits = (self.settings.half_open, self.settings.accept_backlog);
@@ -212,20 +213,20 @@ impl Live {
         Ok(Listener::new(Arc::clone(&self.shared), port))
     }
 
-    /// Opens a connection and waits until it is there.
+    /// Opens a connection and waits until it is established.
     ///
     /// # Errors
-    /// Refused, no answer, no address of that family, no free port.
+    /// Refused, no answer, no local address of that family, or no free port.
     pub fn connect(&self, remote: SocketAddr, config: &Config) -> io::Result<Stream> {
         let stream = self.begin_connect(remote, config)?;
         stream.finish_connect()?;
         Ok(stream)
     }
 
-    /// Begins to open a connection: it is there when the stream is writable.
+    /// Starts to open a connection. The stream is writable once it is established.
     ///
     /// # Errors
-    /// No address of that family, no free port.
+    /// No local address of that family, or no free port.
     pub fn begin_connect(&self, remote: SocketAddr, config: &Config) -> io::Result<Stream> {
         let mut state = self.shared.lock();
         let key = state.stack.connect(self.shared.clock.now(), remote, config)?;
@@ -233,24 +234,25 @@ impl Live {
         Ok(Stream::new(Arc::clone(&self.shared), key))
     }
 
-    /// Whether the device is there still.
+    /// Checks that the device still works.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The error of the device.
     pub fn check(&self) -> io::Result<()> {
         self.shared.lock().stack.check()
     }
 
-    /// What the driver did so far.
+    /// Counters so far.
     pub fn stats(&self) -> LiveStats {
         let state = self.shared.lock();
         LiveStats { packets: state.stack.counters(), cpu: Duration::from_nanos(state.cpu_ns) }
     }
 
-    /// Lets connections that applications have closed end, for at most `linger`, resets the others, and ends.
+    /// Waits at most `linger` for closed connections to end, resets the others, and stops the
+    /// driver.
     ///
     /// # Errors
-    /// The tape could not be written to its end.
+    /// The recording could not be completed.
     pub fn shutdown(mut self, linger: Duration) -> io::Result<LiveStats> {
         let step = Duration::from_millis(2);
         let mut waited = Duration::ZERO;
@@ -267,7 +269,7 @@ impl Live {
         let Some(thread) = self.thread.take() else { return };
         self.shared.lock().stack.abort_all(self.shared.clock.now());
         self.shared.stop();
-        // A panic of the driver has been printed; there is nothing more to say here.
+        // The panic message of the driver has been printed already.
         let _ = thread.join();
         self.shared.lock().stack.fail("the host was shut down");
     }

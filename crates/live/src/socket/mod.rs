@@ -1,4 +1,4 @@
-//! Listeners and streams, as programs know them from the standard library.
+//! Listeners and streams, similar to those of the standard library.
 
 mod listener;
 mod live;

@@ -1,4 +1,4 @@
-//! Waiting for many streams and listeners at once.
+//! Polling of many streams and listeners.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,40 +8,40 @@ use std::time::Duration;
 use super::{Listener, Stream};
 use crate::stack::ReadySet;
 
-/// A stream or a listener that has news.
+/// A stream or listener with events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Ready(
-    /// The token that it was registered with.
+    /// Its token.
     pub u64,
 );
 
-/// Says which of many streams and listeners have news since it was last asked, as `epoll` does with EPOLLET: it
-/// says so once, so read, write or accept until that would block.
+/// Reports streams and listeners with events since the last call, edge-triggered as `epoll` is with
+/// EPOLLET. After an event, read, write or accept until the call would block.
 #[derive(Clone, Debug, Default)]
 pub struct Poller {
     ready: Arc<ReadySet>,
 }
 
 impl Poller {
-    /// A poller that watches nothing yet.
+    /// A poller without registrations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with a descriptor to wait on beside others ([`Self::descriptor`]).
+    /// A poller with a descriptor that can be polled with others ([`Self::descriptor`]).
     ///
     /// # Errors
-    /// There is no descriptor left.
+    /// No descriptor is left.
     pub fn with_descriptor() -> io::Result<Self> {
         Ok(Self { ready: Arc::new(ReadySet::with_descriptor()?) })
     }
 
-    /// Readable while [`Self::wait`] would not wait; only with [`Self::with_descriptor`].
+    /// Readable while [`Self::wait`] would not block; only with [`Self::with_descriptor`].
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.ready.descriptor()
     }
 
-    /// Watches a stream, in place of whoever watched it. It counts as one with news.
+    /// Registers a stream, in place of an earlier registration. It is reported at once.
     pub fn watch_stream(&self, stream: &Stream, token: u64) {
         let mut state = stream.shared.lock();
         if let Some(wait) = state.stack.conn_wait(stream.key) {
@@ -51,7 +51,7 @@ impl Poller {
         self.ready.mark_ready(token);
     }
 
-    /// Watches a listener, in place of whoever watched it. It counts as one with news.
+    /// Registers a listener, in place of an earlier registration. It is reported at once.
     pub fn watch_listener(&self, listener: &Listener, token: u64) {
         let mut state = listener.shared.lock();
         if let Some(wait) = state.stack.listener_wait(listener.port) {
@@ -61,7 +61,7 @@ impl Poller {
         self.ready.mark_ready(token);
     }
 
-    /// What has news, by token; waits until something has, at most `timeout`.
+    /// Waits for events, at most `timeout`. Returns the tokens in order.
     pub fn wait(&self, timeout: Option<Duration>) -> Vec<Ready> {
         self.ready.wait_ready(timeout).into_iter().map(Ready).collect()
     }

@@ -12,13 +12,13 @@ use lowtide_units::Instant;
 use crate::driver::{Shared, State};
 use crate::stack::{ConnInfo, ConnKey, Readiness, Stack, WaitQueue};
 
-/// A connection. Dropped, it ends as a socket does that is closed: FIN follows what was written, or RST where
-/// data was not read. Reading and writing may be done by two threads at a time.
+/// A connection. Dropping it closes it as a socket: FIN follows the written data, or RST if data is
+/// unread. Two threads may read and write at the same time.
 pub struct Stream {
     pub(super) shared: Arc<Shared>,
     pub(super) key: ConnKey,
     nonblocking: AtomicBool,
-    /// Nanoseconds; zero for none.
+    /// Timeout of blocking calls, nanoseconds; zero for none.
     timeout: AtomicU64,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// Waits until something changes; the driver is woken first where there is work for it.
+/// Waits for a change of the state, waking the driver first if it has work.
 pub(super) fn wait_on<'a>(
     shared: &'a Shared,
     mut state: MutexGuard<'a, State>,
@@ -39,9 +39,9 @@ pub(super) fn wait_on<'a>(
     if state.must_wake() {
         shared.wake();
     }
-    let (state, news) = wait.wait(state, timeout);
-    if !news {
-        return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing happened in time"));
+    let (state, changed) = wait.wait(state, timeout);
+    if !changed {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "timed out without an event"));
     }
     Ok(state)
 }
@@ -51,7 +51,7 @@ impl Stream {
         Self { shared, key, nonblocking: AtomicBool::new(false), timeout: AtomicU64::new(0) }
     }
 
-    /// Calls until it does not say that it would block.
+    /// Repeats `call` until it does not block.
     fn call<T>(&self, mut call: impl FnMut(&mut Stack, Instant) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.shared.lock();
         loop {
@@ -68,16 +68,16 @@ impl Stream {
         }
     }
 
-    /// Waits until the connection is open, after [`super::Live::begin_connect`].
+    /// Waits until the connection is established, after [`super::Live::begin_connect`].
     ///
     /// # Errors
-    /// Why it could not be opened.
+    /// The connection could not be opened.
     pub fn finish_connect(&self) -> io::Result<()> {
         self.call(|stack, _| stack.established(self.key))
     }
 
-    /// Ends one half or both: of writing FIN follows what was written, of reading what still comes is thrown
-    /// away.
+    /// Shuts down one direction or both. After a write shutdown FIN follows the written data; after
+    /// a read shutdown arriving data is discarded.
     ///
     /// # Errors
     /// The connection or the device is gone.
@@ -93,25 +93,25 @@ impl Stream {
         })
     }
 
-    /// Gives the connection up: RST.
+    /// Resets the connection.
     pub fn abort(&self) {
         let mut state = self.shared.lock();
         state.stack.abort(self.shared.clock.now(), self.key);
         self.shared.unlock(state);
     }
 
-    /// Whether calls give [`io::ErrorKind::WouldBlock`] instead of waiting.
+    /// Sets whether calls return [`io::ErrorKind::WouldBlock`] instead of waiting.
     pub fn set_nonblocking(&self, on: bool) {
         self.nonblocking.store(on, Ordering::Relaxed);
     }
 
-    /// How long a call waits while nothing changes at all; `None` for ever.
+    /// Sets the time that a call waits without any event; `None` for no limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         let ns = timeout.map_or(0, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX).max(1));
         self.timeout.store(ns, Ordering::Relaxed);
     }
 
-    /// Sends small segments at once (TCP_NODELAY).
+    /// Sets TCP_NODELAY: small segments are sent at once.
     ///
     /// # Errors
     /// The connection or the device is gone.
@@ -119,23 +119,22 @@ impl Stream {
         self.call(|stack, now| stack.set_nodelay(now, self.key, on))
     }
 
-    /// The error with which the connection has ended, if it has and not well. Unlike a read it does not wait until
-    /// what came before is read.
+    /// The error with which the connection ended, if any. It is returned even if data is unread.
     pub fn error(&self) -> Option<io::Error> {
         self.shared.lock().stack.error(self.key)
     }
 
-    /// What calls would do now.
+    /// Readiness for reads and writes.
     pub fn readiness(&self) -> Readiness {
         self.shared.lock().stack.readiness(self.shared.clock.now(), self.key)
     }
 
-    /// What the transport shows of this connection; the last of it, when it is over.
+    /// A snapshot of the connection, or the last one after its end.
     pub fn info(&self) -> Option<ConnInfo> {
         self.shared.lock().stack.info(self.key)
     }
 
-    /// Bytes that were written and that the peer has not acknowledged.
+    /// Bytes that are written and not acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         self.shared.lock().stack.unacknowledged(self.key)
     }
@@ -145,8 +144,8 @@ impl Stream {
     /// # Errors
     /// The connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        let ends = self.shared.lock().stack.local_and_peer(self.key);
-        ends.map(|(_, peer)| peer).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        let addresses = self.shared.lock().stack.local_and_peer(self.key);
+        addresses.map(|(_, peer)| peer).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// Our address.
@@ -154,8 +153,8 @@ impl Stream {
     /// # Errors
     /// The connection is gone.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        let ends = self.shared.lock().stack.local_and_peer(self.key);
-        ends.map(|(local, _)| local).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        let addresses = self.shared.lock().stack.local_and_peer(self.key);
+        addresses.map(|(local, _)| local).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
@@ -170,7 +169,7 @@ impl Write for &Stream {
         self.call(|stack, now| stack.write(now, self.key, bytes))
     }
 
-    /// Nothing is held back.
+    /// No effect: nothing is buffered here.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

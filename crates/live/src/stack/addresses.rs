@@ -1,26 +1,27 @@
-//! Which addresses a packet may come from and go to.
+//! Validates the addresses of arriving packets.
 //!
-//! Contract: RFC 9293 §3.10.7.2 (MUST-63: a segment with an invalid source is ignored, by TCP or by IP) and §3.9.2.3
-//! (MUST-57: a SYN to a broadcast or multicast address is ignored), with the invalid addresses of RFC 1122 §3.2.1.3. A
-//! source that is one of our own addresses is invalid as well, whatever its port: no device of this crate loops
-//! packets back, so somebody else made it up (LAND, CVE-1999-0016, is the case in which the ports are equal too).
+//! Contract: segments with an invalid source are ignored (RFC 9293 §3.10.7.2, MUST-63), as are SYNs
+//! to a broadcast or multicast address (§3.9.2.3, MUST-57). RFC 1122 §3.2.1.3 lists the invalid
+//! addresses. A source that is one of our own addresses is invalid as well, for any port. No device
+//! of this crate loops packets back, so such a source is forged. LAND (CVE-1999-0016) is the case
+//! in which the ports are equal too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What the addresses of an arriving packet say of it.
+/// Classification of an arriving packet by its addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AddressVerdict {
-    /// From a host that there may be, for us.
+    /// From a valid host, for us.
     Local,
-    /// Its source is the address of no other host: a martian (RFC 1812 §5.3.7).
+    /// The source cannot be another host: a martian (RFC 1812 §5.3.7).
     Martian,
-    /// It is for a group of hosts.
+    /// For a multicast or broadcast address.
     Multicast,
-    /// It is for somebody else.
+    /// For another host.
     NotLocal,
 }
 
-/// Our addresses, and those of our networks that are no hosts.
+/// Our addresses, and the broadcast addresses of our networks.
 #[derive(Debug, Default)]
 pub(super) struct AddressFilter {
     locals: Vec<IpAddr>,
@@ -33,14 +34,14 @@ impl AddressFilter {
         Self { locals, broadcasts: Vec::new() }
     }
 
-    /// One more network of ours, of which `address` has `prefix` bits. Networks of 31 and 32 bits have no broadcast
-    /// address (RFC 3021), nor has IPv6.
+    /// Adds a network of ours: the first `prefix` bits of `address`. Networks of 31 and 32 bits
+    /// have no broadcast address (RFC 3021), nor has IPv6.
     pub(super) fn add_network(&mut self, address: IpAddr, prefix: u8) {
         let IpAddr::V4(address) = address else { return };
         if prefix < 31 {
             let hosts = u32::MAX.checked_shr(u32::from(prefix)).unwrap_or(0);
             let network = Ipv4Addr::from_bits(address.to_bits() & !hosts);
-            // The form with zeros is an old one of a broadcast (RFC 1122 §3.3.6).
+            // All-zeros is an old form of the broadcast address (RFC 1122 §3.3.6).
             self.broadcasts.push([network, Ipv4Addr::from_bits(network.to_bits() | hosts)]);
         }
     }
@@ -49,7 +50,7 @@ impl AddressFilter {
         &self.locals
     }
 
-    /// What is to be done with a packet from `source` for `destination`.
+    /// Classifies a packet from `source` for `destination`.
     pub(super) fn classify(&self, source: IpAddr, destination: IpAddr) -> AddressVerdict {
         if !self.is_host(source) || self.locals.contains(&source) {
             AddressVerdict::Martian
@@ -62,10 +63,12 @@ impl AddressFilter {
         }
     }
 
-    /// Whether `address` may be that of one other host: what may be connected to (RFC 9293 §3.9.1.1, MUST-46).
+    /// Whether `address` may be that of another host, so that one may connect to it (RFC 9293
+    /// §3.9.1.1, MUST-46).
     pub(super) fn is_host(&self, address: IpAddr) -> bool {
         let reserved = match address {
-            // "This network" (0/8), loopback, and from 224 on multicast, class E and the limited broadcast.
+            // "This network" (0/8) and loopback; from 224 on: multicast, class E, limited
+            // broadcast.
             IpAddr::V4(v4) => matches!(v4.octets()[0], 0 | 127 | 224..),
             IpAddr::V6(v6) => {
                 v6.is_unspecified() || v6.is_loopback() || v6.is_multicast() || is_mapped(v6)
@@ -85,7 +88,7 @@ impl AddressFilter {
     }
 }
 
-/// IPv4-mapped addresses (`::ffff:0:0/96`) are never on the wire (RFC 4942 §2.2).
+/// IPv4-mapped addresses (`::ffff:0:0/96`) must not appear on the wire (RFC 4942 §2.2).
 const fn is_mapped(v6: Ipv6Addr) -> bool {
     v6.to_ipv4_mapped().is_some()
 }
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_told_from_other_hosts() {
+    fn multicast_and_broadcast_differ_from_other_hosts() {
         for (source, to) in [
             ("10.77.0.1", "10.77.0.255"),
             ("10.77.0.1", "10.77.0.0"),

@@ -1,34 +1,34 @@
-//! Packets on their way out.
+//! Packets to transmit.
 
 use lowtide_wire::{Addresses, Segment, WireError, packet};
 
 use crate::device::TxPacket;
 
-/// Packets beyond which no new one is asked for: what more there is to send waits for the next turn.
+/// Packets after which a batch is full; further data waits for the next poll.
 const MAX_PACKETS: usize = 128;
 
-/// Packets to be put on the wire in order, in memory that is used again.
+/// Packets to transmit in order, in a reused buffer.
 #[derive(Debug, Default)]
 pub(crate) struct TxBatch {
     bytes: Vec<u8>,
-    /// Where each packet ends, and how many bytes of payload each of its segments has; zero for one that is one.
+    /// End offset of each packet and payload bytes per segment; zero bytes for a single segment.
     ends: Vec<(usize, u16)>,
-    /// For payload that lies in two pieces.
+    /// Scratch space for payload in two slices.
     joined: Vec<u8>,
 }
 
 impl TxBatch {
-    /// Enough for one turn.
+    /// Whether the batch takes no further packets.
     pub(super) fn is_full(&self) -> bool {
         self.ends.len() >= MAX_PACKETS
     }
 
-    /// Nothing waits.
+    /// Whether no packet waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Writes one packet, its payload given in two pieces.
+    /// Appends one packet; its payload is in two slices.
     pub(super) fn push(
         &mut self,
         addresses: &Addresses,
@@ -53,7 +53,8 @@ impl TxBatch {
         Ok(())
     }
 
-    /// Writes several segments in one packet, `size` bytes of payload in each but the last, which the system cuts.
+    /// Appends one GSO packet with `size` bytes of payload in each segment but the last. The kernel
+    /// splits it.
     pub(super) fn push_gso(
         &mut self,
         addresses: &Addresses,
@@ -85,7 +86,7 @@ impl TxBatch {
         })
     }
 
-    /// Forgets them.
+    /// Removes all packets.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
     }

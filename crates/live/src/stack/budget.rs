@@ -1,38 +1,40 @@
-//! One budget of memory for all connections of an endpoint. Its thresholds are those of `net.ipv4.tcp_mem` in Linux.
+//! The memory budget of all connections of an endpoint, with thresholds as in Linux's
+//! `net.ipv4.tcp_mem`.
 //!
-//! Contract: every byte that a connection makes this host keep is charged: its state, payload that
-//! waits to be acknowledged or read, data beyond a gap. Below half of the limit nothing happens. Above
-//! it ([`Budget::under_pressure`]) each connection may use its fair share, so that all together reach the
-//! limit and no more. At the limit orphans and data beyond gaps go first, and nothing new comes in.
+//! Contract: all memory that a connection causes is charged: its state, unacknowledged and unread
+//! payload, out-of-order data. Up to half of the limit nothing is restricted. Above it
+//! ([`Budget::under_pressure`]) each connection may use its fair share, so that the total reaches
+//! the limit and no more. At the limit orphans and out-of-order data are discarded first, and no
+//! new data is admitted.
 
 /// Memory charged to one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Charge {
-    /// Bytes.
+    /// Bytes in total.
     pub(super) total: usize,
-    /// Bytes among them for data beyond a gap.
+    /// Bytes of out-of-order data among them.
     pub(super) out_of_order: usize,
-    /// It takes part in sharing.
+    /// Whether the connection counts for the fair share.
     pub(super) established: bool,
 }
 
-/// Bytes of a connection without payload, at most.
+/// Most bytes of a connection without payload.
 const CONN_OVERHEAD: usize = 4 << 10;
 
-/// The least share of a connection, bytes: a few segments, so that it goes on.
+/// Smallest share of a connection, bytes: a few segments, so that it makes progress.
 pub(super) const MIN_SHARE: usize = 16 << 10;
 
-/// The memory of an endpoint.
+/// Memory use of an endpoint.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: usize,
     used: usize,
     out_of_order: usize,
-    /// Connections with data beyond a gap.
+    /// Connections with out-of-order data.
     out_of_order_conns: usize,
     established: usize,
     under_pressure: bool,
-    /// How often it became so.
+    /// Times that memory pressure began.
     pressure_events: u64,
 }
 
@@ -49,7 +51,7 @@ impl Budget {
         }
     }
 
-    /// A connection is charged `new` in place of `old`.
+    /// Changes the charge of a connection from `old` to `new`.
     #[inline]
     pub(super) fn replace(&mut self, old: &mut Charge, new: Charge) {
         if *old == new {
@@ -62,13 +64,14 @@ impl Budget {
         self.established =
             self.established - usize::from(old.established) + usize::from(new.established);
         *old = new;
-        // It ends an eighth lower than it begins, so that it does not come and go with each segment.
+        // Hysteresis: pressure ends an eighth of the limit below its onset, so it does not toggle
+        // per segment.
         let before = self.under_pressure;
         self.under_pressure = self.used > if before { self.limit / 8 * 3 } else { self.limit / 2 };
         self.pressure_events += u64::from(self.under_pressure && !before);
     }
 
-    /// How often memory has become tight.
+    /// Times that memory pressure began.
     pub(super) const fn pressure_events(&self) -> u64 {
         self.pressure_events
     }
@@ -83,26 +86,27 @@ impl Budget {
         self.under_pressure
     }
 
-    /// `more` bytes would go beyond the limit.
+    /// Whether `more` bytes would exceed the limit.
     pub(super) const fn would_exceed(&self, more: usize) -> bool {
         self.used.saturating_add(more) > self.limit
     }
 
-    /// A connection beside `connections` others may be opened although memory is full of payload: all of them
-    /// without payload take a quarter of the limit at most. Peers that take no data keep nobody else out.
+    /// Whether a connection beside `connections` others may be opened although payload fills the
+    /// memory. Connections without payload take at most a quarter of the limit, so peers that read
+    /// nothing cannot lock others out.
     pub(super) const fn admits_connection(&self, connections: usize) -> bool {
         connections < self.limit / 4 / CONN_OVERHEAD
     }
 
-    /// What one connection may use while memory is tight, bytes: half the limit by the number of
-    /// established connections, rounded down to a power of two.
+    /// Share of one connection under memory pressure, bytes: half the limit divided by the number
+    /// of established connections, rounded down to a power of two.
     pub(super) fn share(&self) -> usize {
         let share = self.limit / 2 / self.established.max(1);
         (1 << share.max(1).ilog2()).max(MIN_SHARE)
     }
 
-    /// Out-of-order bytes from which a connection is pruned; `None` while all of them hold less than an eighth of
-    /// the limit. The pruned connections hold more than half of it all.
+    /// Out-of-order bytes from which a connection is pruned. `None` while all out-of-order data is
+    /// less than an eighth of the limit. The pruned connections hold more than half of that data.
     pub(super) const fn prune_threshold(&self) -> Option<usize> {
         match self.out_of_order_conns {
             0 => None,
@@ -116,17 +120,17 @@ impl Budget {
 mod tests {
     use super::*;
 
-    fn charge(total: usize, beyond: usize) -> Charge {
-        Charge { total, out_of_order: beyond, established: true }
+    fn charge(total: usize, out_of_order: usize) -> Charge {
+        Charge { total, out_of_order, established: true }
     }
 
     #[test]
-    fn shares_and_what_was_held_before_fit_into_the_limit() {
+    fn shares_and_earlier_memory_fit_into_the_limit() {
         let limit = 64 << 20;
         for n in [1, 7, 100, 512, 2048_usize] {
             let mut budget = Budget::new(limit);
             let mut charges = vec![Charge::default(); n];
-            // Half of it is in use before anybody is held back; then each takes its share beside that.
+            // Half of the limit is in use before pressure begins; then each takes its share on top.
             budget.replace(&mut charges[0], charge(limit / 2, 0));
             assert!(!budget.under_pressure());
             for held in &mut charges[1..] {
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn pruned_connections_hold_more_than_half_of_it() {
+    fn pruned_connections_hold_more_than_half_of_the_data() {
         for sizes in [vec![100; 10], vec![1, 1, 1, 300], vec![50, 60, 70, 80, 200], vec![7]] {
             let mut budget = Budget::new(800);
             let mut charges = vec![Charge::default(); sizes.len()];
@@ -165,12 +169,12 @@ mod tests {
                 budget.replace(held, charge(*n, *n));
             }
             let total: usize = sizes.iter().sum();
-            let Some(least) = budget.prune_threshold() else {
+            let Some(threshold) = budget.prune_threshold() else {
                 assert!(total < 100, "{sizes:?}");
                 continue;
             };
-            let gone: usize = sizes.iter().filter(|n| **n >= least).sum();
-            assert!(gone * 2 > total, "{sizes:?}: {least}");
+            let pruned: usize = sizes.iter().filter(|n| **n >= threshold).sum();
+            assert!(pruned * 2 > total, "{sizes:?}: {threshold}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What applications ask for. Nothing here blocks: what would is [`io::ErrorKind::WouldBlock`].
+//! Calls of applications. None blocks: a call that would returns [`io::ErrorKind::WouldBlock`].
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,10 +8,10 @@ use lowtide_units::Instant;
 
 use super::{Conn, ConnInfo, ConnKey, ListenState, Readiness, Stack, WaitQueue};
 
-/// The most bytes that one call copies: applications and the driver take turns.
+/// Most bytes that one call copies, so that applications and the driver alternate.
 const MAX_COPY: usize = 64 << 10;
 
-fn gone() -> io::Error {
+fn not_connected() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the connection is gone")
 }
 
@@ -20,7 +20,7 @@ fn would_block() -> io::Error {
 }
 
 impl Stack {
-    /// The error that everything ends with, once the device is gone.
+    /// Returns the fatal error once the device has failed.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.fatal_error {
             None => Ok(()),
@@ -30,11 +30,11 @@ impl Stack {
 
     fn conn(&mut self, key: ConnKey) -> io::Result<&mut Conn> {
         self.check()?;
-        self.get(key).ok_or_else(gone)
+        self.get(key).ok_or_else(not_connected)
     }
 
-    /// Accepts connections to `port`: at most `half_open` that are not established, and `ready` that are not
-    /// accepted.
+    /// Listens on `port` with at most `half_open` connections in the handshake and `ready` that
+    /// wait to be accepted.
     pub(crate) fn listen(
         &mut self,
         now: Instant,
@@ -46,7 +46,7 @@ impl Stack {
         if port == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "port 0 cannot be listened on",
+                "port 0 is not valid: listen on a port from 1 to 65535",
             ));
         }
         let config = Self::config_for(config);
@@ -57,29 +57,29 @@ impl Stack {
         Ok(())
     }
 
-    /// Stops listening; what nobody accepted is reset.
+    /// Stops listening and resets the connections that are not accepted yet.
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
         self.boundary.unlisten(now, port);
         let Some(listener) = self.listeners.remove(&port) else { return };
-        let silent = listener.deferred.into_iter().map(|(_, key)| key);
-        for key in listener.accept_queue.into_iter().chain(silent) {
+        let deferred = listener.deferred.into_iter().map(|(_, key)| key);
+        for key in listener.accept_queue.into_iter().chain(deferred) {
             self.abandon(now, key);
         }
     }
 
-    /// The oldest established connection of a listener.
+    /// Returns the oldest established connection of a listener.
     pub(crate) fn accept(&mut self, port: u16) -> io::Result<ConnKey> {
         self.check()?;
-        let listener = self.listeners.get_mut(&port).ok_or_else(gone)?;
+        let listener = self.listeners.get_mut(&port).ok_or_else(not_connected)?;
         listener.accept_queue.pop_front().ok_or_else(would_block)
     }
 
-    /// Where to wait for a connection of a listener.
+    /// The wait queue of a listener.
     pub(crate) fn listener_wait(&mut self, port: u16) -> Option<&mut WaitQueue> {
         self.listeners.get_mut(&port).map(|l| &mut l.wait)
     }
 
-    /// Begins to open a connection from our address of the peer's family.
+    /// Opens a connection from our address of the peer's family.
     pub(crate) fn connect(
         &mut self,
         now: Instant,
@@ -88,8 +88,10 @@ impl Stack {
     ) -> io::Result<ConnKey> {
         self.check()?;
         if !self.addresses.is_host(remote.ip()) {
-            let message =
-                format!("{} is no address of one host: connect to a host's own", remote.ip());
+            let message = format!(
+                "{} is not a unicast host address: connect to the address of a host",
+                remote.ip()
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let family = |a: &IpAddr| a.is_ipv4() == remote.is_ipv4();
@@ -110,7 +112,7 @@ impl Stack {
         Ok(key)
     }
 
-    /// Whether the handshake is over.
+    /// Returns `Ok` once the handshake is complete.
     pub(crate) fn established(&mut self, key: ConnKey) -> io::Result<()> {
         let conn = self.conn(key)?;
         if conn.established {
@@ -118,16 +120,18 @@ impl Stack {
         }
         match (conn.error(), conn.close_reason) {
             (Some(error), _) => Err(error),
-            (None, Some(_)) => Err(gone()),
+            (None, Some(_)) => Err(not_connected()),
             (None, None) => Err(would_block()),
         }
     }
 
-    /// Reads what is there into `out`; zero at the end of data. What came before an error is read first.
+    /// Reads available data into `out`; zero at the end of data. Data that arrived before an error
+    /// is read first.
     pub(crate) fn read(&mut self, now: Instant, key: ConnKey, out: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         let Self { conns, pool, .. } = self;
-        let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(gone)?;
+        let conn =
+            conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(not_connected)?;
         let most = out.len().min(MAX_COPY);
         let n = conn.receive.read(&mut out[..most], pool);
         if n > 0 || most == 0 {
@@ -151,7 +155,7 @@ impl Stack {
         }
     }
 
-    /// Writes as much of `bytes` as the send buffer takes, and says how much.
+    /// Writes as much of `bytes` as the send buffer takes. Returns the number of bytes.
     pub(crate) fn write(&mut self, now: Instant, key: ConnKey, bytes: &[u8]) -> io::Result<usize> {
         let conn = self.conn(key)?;
         if let Some(error) = conn.error() {
@@ -174,7 +178,7 @@ impl Stack {
         Ok(n)
     }
 
-    /// FIN follows what was written.
+    /// Closes the sending direction: FIN follows the written data.
     pub(crate) fn shut_write(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
         let conn = self.conn(key)?;
         conn.write_shut = true;
@@ -185,7 +189,7 @@ impl Stack {
         Ok(())
     }
 
-    /// What still comes is acknowledged and thrown away.
+    /// Closes the receiving direction: data that still arrives is acknowledged and discarded.
     pub(crate) fn shut_read(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
         let conn = self.conn(key)?;
         conn.read_shut = true;
@@ -197,7 +201,7 @@ impl Stack {
         Ok(())
     }
 
-    /// The application lets go of it: FIN follows what was written, or RST where data was not read
+    /// Releases the application's stream: FIN follows the written data, or RST if data is unread
     /// (RFC 1122 §4.2.2.13).
     pub(crate) fn drop_stream(&mut self, now: Instant, key: ConnKey) {
         let Some(conn) = self.get(key) else { return };
@@ -212,7 +216,7 @@ impl Stack {
         self.forget(key);
     }
 
-    /// Gives a connection up: RST.
+    /// Releases the application's stream and resets the connection.
     pub(crate) fn abandon(&mut self, now: Instant, key: ConnKey) {
         let Some(conn) = self.get(key) else { return };
         conn.held = false;
@@ -223,7 +227,7 @@ impl Stack {
         self.forget(key);
     }
 
-    /// RST on a connection that the application goes on to hold.
+    /// Resets a connection that the application continues to hold.
     pub(crate) fn abort(&mut self, now: Instant, key: ConnKey) {
         if let Some(id) = self.get(key).and_then(|c| c.id) {
             self.boundary.abort(now, id);
@@ -231,14 +235,14 @@ impl Stack {
         }
     }
 
-    /// Gives every connection up.
+    /// Resets every connection.
     pub(crate) fn abort_all(&mut self, now: Instant) {
         for index in 0..self.conns.len() {
             self.abort(now, ConnKey(index as u32));
         }
     }
 
-    /// TCP_NODELAY.
+    /// Sets TCP_NODELAY.
     pub(crate) fn set_nodelay(&mut self, now: Instant, key: ConnKey, on: bool) -> io::Result<()> {
         if let Some(id) = self.conn(key)?.id {
             self.boundary.set_nagle(now, id, !on);
@@ -247,26 +251,26 @@ impl Stack {
         Ok(())
     }
 
-    /// What calls would do now.
+    /// Readiness of the connection for reads and writes.
     pub(crate) fn readiness(&mut self, now: Instant, key: ConnKey) -> Readiness {
         let Ok(conn) = self.conn(key) else {
             return Readiness { readable: true, writable: true, closed: true };
         };
-        let over = conn.close_reason.is_some();
-        let ended = over || conn.peer_closed || conn.read_shut;
-        let readable = ended || conn.receive.unread() > 0;
+        let closed = conn.close_reason.is_some();
+        let at_end = closed || conn.peer_closed || conn.read_shut;
+        let readable = at_end || conn.receive.unread() > 0;
         let (established, shut, id) = (conn.established, conn.write_shut, conn.id);
         let room = id.is_some_and(|id| self.boundary.send_space(now, id) > 0);
         let room = room && self.poll_send_allowance(key) > 0;
-        Readiness { readable, writable: over || shut || (established && room), closed: over }
+        Readiness { readable, writable: closed || shut || (established && room), closed }
     }
 
-    /// Where to wait for a connection.
+    /// The wait queue of a connection.
     pub(crate) fn conn_wait(&mut self, key: ConnKey) -> Option<&mut WaitQueue> {
         self.get(key).map(|c| &mut c.wait)
     }
 
-    /// One look at a connection, as it is or as it was when it ended.
+    /// State of a connection, or its final state once it has ended.
     pub(crate) fn info(&mut self, key: ConnKey) -> Option<ConnInfo> {
         let conn = self.get(key)?;
         match (conn.id, &conn.final_info) {
@@ -275,20 +279,20 @@ impl Stack {
         }
     }
 
-    /// Bytes that were written and are not acknowledged.
+    /// Bytes that are written and not acknowledged.
     pub(crate) fn unacknowledged(&mut self, key: ConnKey) -> u64 {
         self.get(key).map_or(0, |c| c.send.len() as u64)
     }
 
-    /// Why a connection is over, where that is an error.
+    /// The error with which a connection ended, if any.
     pub(crate) fn error(&mut self, key: ConnKey) -> Option<io::Error> {
         match self.conn(key) {
             Ok(conn) => conn.error(),
-            Err(gone) => Some(gone),
+            Err(error) => Some(error),
         }
     }
 
-    /// Our end and the peer's.
+    /// Local and remote address of a connection.
     pub(crate) fn local_and_peer(&mut self, key: ConnKey) -> Option<(SocketAddr, SocketAddr)> {
         self.get(key).map(|c| (c.local(), c.peer()))
     }

@@ -11,14 +11,15 @@ use super::WaitQueue;
 use super::budget::Charge;
 use super::orphans::Orphan;
 
-/// One look at a connection.
+/// A snapshot of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnInfo {
-    /// What the transport shows of itself.
+    /// TCP state.
     pub tcp: Info,
-    /// The estimate of the marked share, 2^20 for all, where the control keeps one.
+    /// DCTCP's alpha, the estimated marked fraction in units of 2^-20, if the congestion control
+    /// keeps one.
     pub alpha_q20: Option<u64>,
-    /// Bytes of memory that the transport holds for it, without payload.
+    /// Bytes of memory that the connection uses in `tcp`, without payload.
     pub memory: usize,
 }
 
@@ -40,54 +41,55 @@ impl Probe for Alpha {
     }
 }
 
-/// What a call would do now.
+/// Readiness of a connection or listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Readiness {
-    /// A read would give something: data, the end of it, or an error. A listener: a connection.
+    /// A read would return data, the end of data, or an error; on a listener, an accept would
+    /// return a connection.
     pub readable: bool,
-    /// A write would take something, or fail.
+    /// A write would accept data or fail.
     pub writable: bool,
-    /// The connection is over.
+    /// The connection has ended.
     pub closed: bool,
 }
 
-/// A connection and its bytes. It outlives the connection in `tcp` until its stream is dropped.
+/// A connection and its payload. It outlives the connection in `tcp` until its stream is dropped.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) tuple: FourTuple,
-    /// Its name in the endpoint; `None` once it is released there.
+    /// Its id in the endpoint; `None` once released there.
     pub(super) id: Option<ConnId>,
-    /// The listener that is to be told when it is established.
+    /// The listener to notify once the connection is established.
     pub(super) listener: Option<u16>,
-    /// It waits at its listener for its peer's first data since then.
+    /// Since when the listener defers it until the peer's first data.
     pub(super) deferred_since: Option<Instant>,
-    /// An application holds it, or may still accept it.
+    /// Whether an application holds it or may still accept it.
     pub(super) held: bool,
-    /// It waits in the list of those that applications changed.
+    /// Whether it is in the list of changed connections.
     pub(super) changed: bool,
     pub(super) established: bool,
     pub(super) peer_closed: bool,
-    /// The application will send no more.
+    /// The application sends no more.
     pub(super) write_shut: bool,
     pub(super) read_shut: bool,
     pub(super) close_reason: Option<CloseReason>,
-    /// Since nobody holds it.
+    /// Set once no application holds it.
     pub(super) orphan: Option<Orphan>,
-    /// When it is given up as an orphan; [`Instant::FAR_FUTURE`] before it is one.
+    /// Time at which an orphan is reset; [`Instant::FAR_FUTURE`] if it is not one.
     pub(super) orphaned_until: Instant,
-    /// Its timer in the queue; [`Instant::FAR_FUTURE`] for none.
+    /// Its deadline in the timer queue; [`Instant::FAR_FUTURE`] for none.
     pub(super) timer_deadline: Instant,
     pub(super) send: SendRing,
     pub(super) receive: ReceiveBuffer,
-    /// What it is charged of the memory of the endpoint.
+    /// Its charge to the endpoint's memory budget.
     pub(super) charge: Charge,
-    /// Its receive buffer is held to so many bytes, for want of memory.
+    /// Receive buffer limit under memory pressure, bytes.
     pub(super) receive_limit: Option<u64>,
-    /// Its application waits to write, for want of memory.
+    /// Its application waits for memory to write.
     pub(super) waits_for_memory: bool,
     pub(super) wait: WaitQueue,
-    /// How it stood when it was released.
+    /// Snapshot at its release.
     pub(super) final_info: Option<Box<ConnInfo>>,
 }
 
@@ -118,7 +120,7 @@ impl Conn {
         }
     }
 
-    /// The error with which it ended, if it did not end well.
+    /// The error with which it ended, unless it closed normally.
     pub(super) fn error(&self) -> Option<io::Error> {
         let reason = self.close_reason?;
         let kind = match reason {

@@ -1,4 +1,4 @@
-//! What arrives.
+//! Handling of arriving packets.
 
 use lowtide_tcp::{Arrival, FourTuple, IcmpReport};
 #[cfg(test)]
@@ -12,7 +12,8 @@ use super::{Conn, Stack, TxBatch};
 use crate::device::RxPacket;
 
 impl Stack {
-    /// An IP packet arrived, at that reading of the host's clock. What is none is counted and dropped.
+    /// Handles an IP packet that arrived at host time `stamp`; packets that are invalid are counted
+    /// and dropped.
     #[cfg(test)]
     pub(crate) fn inject(
         &mut self,
@@ -25,7 +26,7 @@ impl Stack {
         self.handle_packet(now, &packet, batch);
     }
 
-    /// An IP packet arrived. What is none is counted and dropped.
+    /// Handles an IP packet that arrived; packets that are invalid are counted and dropped.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
@@ -53,7 +54,7 @@ impl Stack {
             }
         };
         let (remote, local) = addresses.src_dst();
-        // Nothing is answered, not even with RST.
+        // Such packets get no reply, not even RST.
         let dropped = match self.addresses.classify(remote, local) {
             AddressVerdict::Local => None,
             AddressVerdict::Martian => Some(&mut self.counters.martians),
@@ -97,7 +98,8 @@ impl Stack {
                         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
                         conn.receive.insert(&accepted.stream, fresh, pool);
                     } else if !conn.held {
-                        // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
+                        // RFC 1122 §4.2.2.13: data that no application will read is answered with
+                        // RST.
                         self.boundary.abort(now, id);
                     }
                 }
@@ -124,7 +126,7 @@ impl Stack {
         }
     }
 
-    /// Not TCP: an ICMP error about something that was sent, or nothing for us.
+    /// Handles a packet that is not TCP: an ICMP error about a packet of ours, or not for us.
     fn icmp(&mut self, now: Instant, bytes: &[u8], batch: &mut TxBatch) {
         let Some(error) = icmp::parse(bytes) else {
             self.counters.not_ours += 1;
@@ -158,7 +160,7 @@ impl Stack {
         payload: (&[u8], &[u8]),
         batch: &mut TxBatch,
     ) {
-        // A connection is between two addresses of one family, and its segments fit into packets.
+        // Both addresses of a connection are of one family, and its segments fit into packets.
         let Some(addresses) = Addresses::between(tuple.local, tuple.remote) else { return };
         match batch.push(&addresses, segment, payload) {
             Ok(()) => self.counters.sent += 1,

@@ -1,4 +1,4 @@
-//! Who listens, and who waits to be accepted.
+//! Listeners and their accept queues.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,22 +6,22 @@ use lowtide_units::Instant;
 
 use super::{ConnKey, Stack, TxBatch, WaitQueue};
 
-/// A listener.
+/// State of a listener.
 #[derive(Debug)]
 pub(super) struct ListenState {
     /// Established connections to accept, oldest first.
     pub(super) accept_queue: VecDeque<ConnKey>,
-    /// The most of them; further ones are reset.
+    /// Most connections in the accept queue; further ones are reset.
     pub(super) backlog: usize,
     /// A connection is ready once its peer has sent data or FIN, as with TCP_DEFER_ACCEPT in Linux.
     pub(super) defer_accept: bool,
-    /// Established connections without data, by the time at which they were established; as many as may be ready.
+    /// Established connections without data, by time of establishment; at most `backlog`.
     pub(super) deferred: BTreeSet<(Instant, ConnKey)>,
     pub(super) wait: WaitQueue,
 }
 
 impl ListenState {
-    /// With room for `most` connections to accept.
+    /// A listener with room for `most` connections in its accept queue.
     pub(super) fn new(most: usize) -> Self {
         Self {
             accept_queue: VecDeque::new(),
@@ -34,15 +34,15 @@ impl ListenState {
 }
 
 impl Stack {
-    /// Whether connections to `port` are ready only once their peer has sent data or FIN.
+    /// Sets whether connections to `port` are ready only once their peer has sent data or FIN.
     pub(crate) fn set_defer_accept(&mut self, port: u16, on: bool) {
         if let Some(listener) = self.listeners.get_mut(&port) {
             listener.defer_accept = on;
         }
     }
 
-    /// Makes an established connection ready to be accepted, unless its listener defers that. One more that
-    /// is silent than there is room for takes the place of the oldest, which is reset.
+    /// Makes an established connection ready to be accepted, unless its listener defers it. If too
+    /// many connections are deferred, the oldest is reset.
     pub(super) fn offer_or_defer(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
         let Some(conn) = self.conns.get_mut(key.0 as usize).and_then(Option::as_mut) else {
             return;
@@ -66,12 +66,12 @@ impl Stack {
             }
             listener => {
                 conn.listener = None;
-                let was_silent = conn.deferred_since.take();
-                if let Some((listener, since)) = listener.zip(was_silent) {
+                let deferred_since = conn.deferred_since.take();
+                if let Some((listener, since)) = listener.zip(deferred_since) {
                     listener.deferred.remove(&(since, key));
                 }
-                if conn.close_reason.is_some() && was_silent.is_some() {
-                    // It ended before anybody could accept it.
+                if conn.close_reason.is_some() && deferred_since.is_some() {
+                    // It ended before it could be accepted.
                     conn.held = false;
                     return;
                 }
@@ -80,7 +80,8 @@ impl Stack {
         }
     }
 
-    /// A connection waits to be accepted; without its listener, or where too many wait, nobody will.
+    /// Adds a connection to the accept queue. Without a listener, or if the queue is full, it is
+    /// reset.
     fn enqueue_accepted(&mut self, now: Instant, port: u16, key: ConnKey, batch: &mut TxBatch) {
         match self.listeners.get_mut(&port) {
             Some(listener) if listener.accept_queue.len() < listener.backlog => {
@@ -91,7 +92,7 @@ impl Stack {
         }
     }
 
-    /// RST on a connection that nobody accepts.
+    /// Resets a connection that is never accepted.
     fn reset_unaccepted(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
         self.counters.listen_overflows += 1;
         if let Some(conn) = self.get(key) {

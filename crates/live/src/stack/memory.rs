@@ -1,4 +1,4 @@
-//! Holds connections to the budget of memory: what is charged, what may come in, what goes first.
+//! Enforces the memory budget: charges, admission and reclaim.
 
 use lowtide_tcp::{Connection, DataKind, FourTuple};
 use lowtide_units::Instant;
@@ -7,13 +7,13 @@ use lowtide_wire::{Flags, Segment};
 use super::budget::{Charge, MIN_SHARE};
 use super::{Conn, ConnKey, Stack, TxBatch};
 
-/// Charged for a connection beside its own state: its timer, what its application waits on, its places
-/// in tables, which grow by doubling.
+/// Bytes charged per connection beside its own state: its timer, its wait queue and its entries in
+/// tables, which grow by doubling.
 const CONN_TABLE_OVERHEAD: usize = 448 + 2 * size_of::<Conn>() + size_of::<Connection>();
-/// Charged beside the bytes of a segment that is to be kept.
+/// Bytes charged per segment beside its payload.
 const SEGMENT_OVERHEAD: usize = 2 << 10;
 
-/// How much memory of each kind strangers may fill.
+/// Limits of the memory that remote hosts can fill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StackLimits {
     /// Bytes for all connections.
@@ -23,9 +23,9 @@ pub(crate) struct StackLimits {
 }
 
 impl StackLimits {
-    /// Compact TIME-WAIT entries: one for each 4 KiB of memory.
+    /// Most compact TIME-WAIT entries: one per 4 KiB of memory.
     pub(crate) const fn max_time_waits(&self) -> usize {
-        // 262,144 at most, as `net.ipv4.tcp_max_tw_buckets` on large machines.
+        // At most 262,144, as `net.ipv4.tcp_max_tw_buckets` on large machines.
         match self.memory >> 12 {
             0..1024 => 1024,
             n @ 1024..0x4_0000 => n,
@@ -41,7 +41,7 @@ impl Default for StackLimits {
 }
 
 impl Stack {
-    /// Charges a connection what it uses now.
+    /// Updates the charge of a connection to its current memory use.
     pub(super) fn charge(&mut self, key: ConnKey) {
         let Self { boundary, conns, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
@@ -55,26 +55,27 @@ impl Stack {
         budget.replace(&mut conn.charge, charge);
     }
 
-    /// Holds the window of a connection to its share while memory is tight, and lets go of it after.
+    /// Limits the receive buffer of a connection to its share under memory pressure, and lifts the
+    /// limit afterwards.
     #[inline]
     pub(super) fn limit_receive_window(&mut self, now: Instant, key: ConnKey) {
-        let tight = self.budget.under_pressure();
-        if let Some(conn) = self.get(key).filter(|c| tight || c.receive_limit.is_some()) {
-            let (id, bounded) = (conn.id, conn.receive_limit);
-            // Payload in order takes at most twice its bytes.
-            let bound = tight.then(|| self.budget.share() as u64 / 2);
-            if let Some(id) = id.filter(|_| bounded != bound) {
+        let under_pressure = self.budget.under_pressure();
+        if let Some(conn) = self.get(key).filter(|c| under_pressure || c.receive_limit.is_some()) {
+            let (id, old_limit) = (conn.id, conn.receive_limit);
+            // Payload in order takes at most twice its bytes of memory.
+            let limit = under_pressure.then(|| self.budget.share() as u64 / 2);
+            if let Some(id) = id.filter(|_| old_limit != limit) {
                 let buffer = self.boundary.inspect(id, |c| c.config().receive_buffer.as_u64());
-                let buffer = buffer.unwrap_or(0).min(bound.unwrap_or(u64::MAX));
+                let buffer = buffer.unwrap_or(0).min(limit.unwrap_or(u64::MAX));
                 self.boundary.set_receive_buffer(now, id, buffer);
                 if let Some(conn) = self.get(key) {
-                    conn.receive_limit = bound;
+                    conn.receive_limit = limit;
                 }
             }
         }
     }
 
-    /// How many bytes more an application may write on a connection, as far as memory goes.
+    /// Bytes that an application may still write on a connection under the memory budget.
     pub(super) fn send_allowance(&self, conn: &Conn) -> usize {
         if !self.budget.under_pressure() {
             return usize::MAX;
@@ -84,11 +85,11 @@ impl Stack {
         } else {
             self.budget.share()
         };
-        // Its buffer grows by doubling.
+        // The send buffer grows by doubling.
         (share / 2).saturating_sub(conn.send.len())
     }
 
-    /// [`Self::send_allowance`]; where there is none its application is woken once there is some.
+    /// Returns [`Self::send_allowance`]. If it is zero, the application is woken once it is not.
     pub(super) fn poll_send_allowance(&mut self, key: ConnKey) -> usize {
         let conn = self.conns.get(key.0 as usize).and_then(Option::as_ref);
         let allowed = conn.map_or(0, |c| self.send_allowance(c));
@@ -100,7 +101,7 @@ impl Stack {
         allowed
     }
 
-    /// Its application waits for memory to write: there may be some again.
+    /// Wakes an application that waits for memory to write, if there is some again.
     #[cold]
     pub(super) fn wake_writer(&mut self, key: ConnKey) {
         let allowed = self.conns.get(key.0 as usize).and_then(Option::as_ref);
@@ -112,8 +113,8 @@ impl Stack {
         }
     }
 
-    /// Whether memory admits a segment. A rejected segment is dropped whole, including its ACK; the peer sends it
-    /// again.
+    /// Whether the memory budget admits a segment. A rejected segment is dropped whole, including
+    /// its ACK; the peer retransmits it.
     #[cold]
     #[inline(never)]
     pub(super) fn admit(
@@ -139,13 +140,13 @@ impl Stack {
                 || !self.budget.would_exceed(need)
                 || self.budget.admits_connection(connections);
         };
-        let Some(place) = self.boundary.inspect(id, |c| c.classify(segment)) else { return true };
+        let Some(kind) = self.boundary.inspect(id, |c| c.classify(segment)) else { return true };
         let share = self.budget.share();
-        match (place, self.budget.would_exceed(need)) {
+        match (kind, self.budget.would_exceed(need)) {
             (DataKind::Duplicate, _) | (DataKind::InSequence, false) => true,
             (DataKind::InSequence, true) => {
                 self.discard_out_of_order(now, key);
-                // One segment at a time goes on even so: data that is read makes room.
+                // If nothing is unread, admit one segment even so: reading it frees memory.
                 let empty = self.get(key).is_some_and(|c| c.receive.unread() == 0);
                 empty || !self.budget.would_exceed(need)
             }
@@ -156,21 +157,22 @@ impl Stack {
         }
     }
 
-    /// Makes room for `need` bytes, as far as that harms nobody who behaves: orphans go first, the
-    /// oldest first, then data beyond gaps of the connections that have most of it.
+    /// Frees memory until `need` bytes fit, as far as no well-behaved peer is harmed. Orphans are
+    /// reset first, oldest first; then out-of-order data of the connections with most of it is
+    /// discarded.
     fn reclaim_memory(&mut self, now: Instant, need: usize, batch: &mut TxBatch) {
-        // What is reset is gone once its RST is in the batch.
+        // A reset connection is released once its RST is in the batch.
         while self.budget.would_exceed(need)
             && !batch.is_full()
             && self.reset_oldest_orphan(now, batch)
         {}
-        // A look at every connection, for a sixteenth of the limit at least.
+        // Scans all connections; this frees at least a sixteenth of the limit.
         if self.budget.would_exceed(need)
-            && let Some(least) = self.budget.prune_threshold()
+            && let Some(threshold) = self.budget.prune_threshold()
         {
             for index in 0..self.conns.len() {
                 let key = ConnKey(index as u32);
-                if self.get(key).is_some_and(|c| c.charge.out_of_order >= least) {
+                if self.get(key).is_some_and(|c| c.charge.out_of_order >= threshold) {
                     self.discard_out_of_order(now, key);
                 }
             }
@@ -191,7 +193,7 @@ impl Stack {
         self.charge(key);
     }
 
-    /// RST for the orphan that is one for the longest time; false when there is none.
+    /// Resets the oldest orphan. Returns false if there is none.
     pub(super) fn reset_oldest_orphan(&mut self, now: Instant, batch: &mut TxBatch) -> bool {
         let Some(key) = self.orphans.pop_oldest() else { return false };
         self.counters.orphans_reset += 1;

@@ -1,9 +1,10 @@
-//! The host without its device: packets in, packets out, sockets in between, time as an argument.
+//! The host stack without its device: packets in, packets out, sockets, time as an argument.
 //!
-//! Contract: a driver of the transport boundary. [`Stack::inject`] takes what arrives, whatever it is;
-//! [`Stack::fire`] is due at [`Stack::next_timer`]; both, and [`Stack::flush`] after calls of applications, put
-//! what is to be sent into a [`TxBatch`]. After every segment the connection is asked at once what it has to say:
-//! two that arrive together are acknowledged as if they had come apart.
+//! Contract: a driver of the transport boundary. [`Stack::handle_packet`] takes any arriving
+//! packet; [`Stack::handle_timeouts`] is due at [`Stack::next_timer`]. Both, and [`Stack::flush`]
+//! after application calls, put packets to send into a [`TxBatch`]. After every segment the
+//! connection is polled at once, so two segments that arrive together are acknowledged as if they
+//! had arrived apart.
 
 mod addresses;
 mod batch;
@@ -43,11 +44,11 @@ pub use counters::StackCounters;
 pub(crate) use memory::StackLimits;
 pub(crate) use wait_queue::{ReadySet, WaitQueue};
 
-/// Names a connection of a stack for as long as an application or the network holds it.
+/// Id of a connection of a stack, valid as long as an application or the network holds it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct ConnKey(u32);
 
-/// A host.
+/// The host stack.
 #[derive(Debug)]
 pub(crate) struct Stack {
     boundary: RecordedEndpoint,
@@ -57,20 +58,20 @@ pub(crate) struct Stack {
     /// The key of each connection of the endpoint.
     by_id: Vec<Option<ConnKey>>,
     listeners: BTreeMap<u16, ListenState>,
-    /// At most one deadline of each connection.
+    /// Deadlines; at most one per connection.
     timers: Timers,
     budget: Budget,
     orphans: Orphans,
-    /// Memory of payload that was read, for what comes next.
+    /// Free chunks for payload.
     pool: ChunkPool,
-    /// Room for those that are due at one time.
+    /// Scratch space for the connections whose timers are due.
     due: Vec<ConnKey>,
-    /// Connections that applications have changed since the last flush.
+    /// Connections that applications changed since the last flush.
     changed: Vec<ConnKey>,
     counters: StackCounters,
-    /// The device takes several segments in one packet.
+    /// Whether the device takes several segments in one packet (GSO).
     gso: bool,
-    /// Why nothing works any more.
+    /// Why the device failed; every call returns it.
     fatal_error: Option<Arc<str>>,
 }
 
@@ -96,7 +97,7 @@ impl Stack {
         }
     }
 
-    /// What happened to packets so far.
+    /// Counters of packets and memory so far.
     pub(crate) fn counters(&self) -> StackCounters {
         let held = self.conns.iter().flatten();
         StackCounters {
@@ -109,41 +110,42 @@ impl Stack {
         }
     }
 
-    /// One of our networks, of which `address` has `prefix` bits: its broadcast addresses are no hosts.
+    /// Adds a network of ours: the first `prefix` bits of `address`. Its broadcast addresses are
+    /// not hosts.
     pub(crate) fn add_network(&mut self, address: IpAddr, prefix: u8) {
         self.addresses.add_network(address, prefix);
     }
 
-    /// Bounds what strangers may fill; to be said before there are connections.
+    /// Sets the limits of what remote hosts can fill; to be called before there are connections.
     pub(crate) fn set_limits(&mut self, limits: StackLimits) {
         self.budget = Budget::new(limits.memory);
         self.orphans = Orphans::new(limits.orphans);
         self.boundary.set_time_wait_limit(Instant::ZERO, limits.max_time_waits());
     }
 
-    /// Whether the device takes several segments in one packet.
-    pub(crate) fn set_gso(&mut self, several: bool) {
-        self.gso = several;
+    /// Sets whether the device takes several segments in one packet (GSO).
+    pub(crate) fn set_gso(&mut self, gso: bool) {
+        self.gso = gso;
     }
 
-    /// So many packets were not taken by the device.
+    /// Counts `n` packets that the device did not take.
     pub(crate) fn count_unsent(&mut self, n: u64) {
         self.counters.unsent += n;
     }
 
-    /// So many packets came unfinished so far.
+    /// Sets the number of packets that arrived with a partial checksum so far.
     pub(crate) fn set_checksum_partial(&mut self, n: u64) {
         self.counters.checksum_partial = n;
     }
 
-    /// The tape could not be written, if so.
+    /// The error of writing the recording, if any.
     pub(crate) fn recording_error(&mut self) -> Option<std::io::Error> {
         self.boundary.recording_error()
     }
 
-    /// The device is gone: every connection and every call ends with this.
+    /// Marks the device as failed: every connection and every call ends with the error `why`.
     pub(crate) fn fail(&mut self, why: &str) {
-        // The first reason is the one that counts.
+        // Keep the first error: it is the cause.
         self.fatal_error.get_or_insert_with(|| why.into());
         for conn in self.conns.iter().flatten() {
             conn.wait.wake();
@@ -153,7 +155,8 @@ impl Stack {
         }
     }
 
-    /// No connection is in the middle of anything: what is left waits in TIME-WAIT or for its application.
+    /// Whether every connection is closed; those left are in TIME-WAIT or wait for their
+    /// application.
     pub(crate) fn all_closed(&self) -> bool {
         self.conns.iter().flatten().all(|c| c.id.is_none() || c.close_reason.is_some())
     }
@@ -182,20 +185,20 @@ impl Stack {
         key
     }
 
-    /// Forgets a connection that neither the network nor an application holds.
+    /// Removes a connection that neither the network nor an application holds.
     fn forget(&mut self, key: ConnKey) {
-        let place = self.conns.get_mut(key.0 as usize);
-        if let Some(place) = place
-            && let Some(conn) = place.as_mut().filter(|c| c.id.is_none() && !c.held)
+        let slot = self.conns.get_mut(key.0 as usize);
+        if let Some(slot) = slot
+            && let Some(conn) = slot.as_mut().filter(|c| c.id.is_none() && !c.held)
         {
             self.budget.replace(&mut conn.charge, Charge::default());
             self.timers.disarm(key, conn.timer_deadline);
-            *place = None;
+            *slot = None;
             self.free.push(key.0);
         }
     }
 
-    /// An application changed it: to be looked at with the next flush.
+    /// Marks a connection that an application changed for the next flush.
     fn mark_changed(&mut self, key: ConnKey) {
         if let Some(conn) = self.get(key)
             && !std::mem::replace(&mut conn.changed, true)
@@ -204,17 +207,18 @@ impl Stack {
         }
     }
 
-    /// What applications have asked for waits to be sent.
+    /// Whether application calls have changed connections since the last flush.
     pub(crate) fn wants_flush(&self) -> bool {
         !self.changed.is_empty()
     }
 
-    /// When [`Self::fire`] is due. A deadline that was put off since is still in here.
+    /// Time at which [`Self::handle_timeouts`] is due. May be early: postponed deadlines stay
+    /// queued.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         self.timers.first()
     }
 
-    /// The time is `now`: every timer that is due fires, each connection's once.
+    /// Fires all timers due at `now`, at most one per connection.
     pub(crate) fn handle_timeouts(&mut self, now: Instant, batch: &mut TxBatch) {
         let mut due = std::mem::take(&mut self.due);
         while let Some(key) = self.timers.pop_due(now) {
@@ -242,7 +246,7 @@ impl Stack {
         self.due = due;
     }
 
-    /// Sends what applications have asked for.
+    /// Sends data that applications wrote since the last flush.
     pub(crate) fn flush(&mut self, now: Instant, batch: &mut TxBatch) {
         let changed = std::mem::take(&mut self.changed);
         for key in changed {
@@ -253,8 +257,9 @@ impl Stack {
         }
     }
 
-    /// The settings on real packets. ACKs in answer to unacceptable empty segments are always limited: else
-    /// two forged segments make both ends answer each other's answers for ever (RFC 5961 §7).
+    /// Adapts a configuration to real packets: ACKs that answer unacceptable empty segments are
+    /// always rate-limited. Otherwise two forged segments start an endless exchange of ACKs (RFC
+    /// 5961 §7).
     fn config_for(config: &Config) -> Arc<Config> {
         Arc::new(Config { ack_throttle: AckThrottle::Empty, ..config.clone() })
     }

@@ -1,9 +1,9 @@
-//! Connections that no application holds and whose data, or FIN, is on its way still.
+//! Orphans: connections that no application holds and that still have data or FIN to deliver.
 //!
-//! Contract: each ends, whatever its peer does, and so many exist and no more. Without that a peer that
-//! answers every window probe and never opens its window holds them for ever (CVE-2008-4609; RFC 9293
-//! §3.8.6.1 has no limit). The bounds are those of Linux in kind: `tcp_orphan_retries`,
-//! `tcp_max_orphans`, `tcp_fin_timeout`.
+//! Contract: each orphan ends, whatever its peer does, and their number is limited. Otherwise a
+//! peer that answers window probes and never opens its window would hold them forever
+//! (CVE-2008-4609). RFC 9293 §3.8.6.1 has no limit. The limits correspond to Linux's
+//! `tcp_orphan_retries`, `tcp_max_orphans`, `tcp_fin_timeout`.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use lowtide_units::{Duration, Instant};
 
 use super::ConnKey;
 
-/// How long no new data may be acknowledged: 8 retransmissions from an RTO of 200 ms on, backed off,
-/// take 102 s (Linux: `net.ipv4.tcp_orphan_retries`).
+/// Time without newly acknowledged data after which an orphan is reset. 8 retransmissions with
+/// backoff from an RTO of 200 ms take 102 s (Linux: `net.ipv4.tcp_orphan_retries`).
 const STALL_TIMEOUT: Duration = Duration::from_secs(100);
-/// How long an orphan may take in all. Linux has no such bound: a peer that takes a byte every minute
-/// keeps one there for as long as it likes.
+/// Longest lifetime of an orphan. Linux has no such limit: a peer that takes a byte every minute
+/// keeps an orphan alive indefinitely.
 const MAX_LIFETIME: Duration = Duration::from_secs(3600);
-/// How long the peer may take to close its half once it has acknowledged everything (Linux:
+/// Time for the peer to close its half once it has acknowledged everything (Linux:
 /// `net.ipv4.tcp_fin_timeout`).
 const FIN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Since when nobody holds a connection, and how it goes on.
+/// Start and progress of an orphan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Orphan {
     since: Instant,
@@ -36,7 +36,7 @@ impl Orphan {
         Self { since: now, acked, last_progress: now, fin_wait: None }
     }
 
-    /// The connection is in `state` and everything below `acked` is acknowledged: when it is given up.
+    /// Time at which the orphan is reset. The connection is in `state`, acknowledged up to `acked`.
     pub(super) fn deadline(&mut self, now: Instant, state: State, acked: u64) -> Instant {
         if acked > self.acked {
             (self.acked, self.last_progress) = (acked, now);
@@ -72,7 +72,7 @@ impl Orphans {
         self.by_age.remove(&(orphan.since, key));
     }
 
-    /// Takes the oldest one out.
+    /// Removes and returns the oldest orphan.
     pub(super) fn pop_oldest(&mut self) -> Option<ConnKey> {
         self.by_age.pop_first().map(|(_, key)| key)
     }

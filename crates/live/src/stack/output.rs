@@ -1,4 +1,4 @@
-//! Everything that follows a change of a connection: what it sends, what its application hears, its timer.
+//! Output of a connection after a change: segments, application events, timer.
 
 use std::ops::Range;
 
@@ -9,27 +9,27 @@ use lowtide_wire::{Addresses, Flags, Segment};
 use super::orphans::Orphan;
 use super::{ConnInfo, ConnKey, Stack, TxBatch};
 
-/// Memory that a connection keeps for what it will send next while nothing is on its way, bytes. More is given back: of
-/// many connections most are idle.
+/// Send buffer memory that an idle connection keeps, bytes. The rest is freed: of many connections
+/// most are idle.
 const IDLE_SEND_MEMORY: usize = 4096;
-/// Bytes of payload in one packet: with its headers an IP packet has no more than 65,535.
+/// Most payload bytes in one packet: an IP packet with headers has at most 65,535.
 const MAX_GSO_PAYLOAD: u32 = 65_535 - lowtide_wire::packet::MAX_HEADERS_LEN as u32;
 
-/// Whether the system would cut its segments as [`Transmit::segment`] does. It knows nothing of the delay option, whose
-/// stamps are of single segments; CWR is rare.
+/// Whether the kernel would segment the packet as [`Transmit::segment`] does. It does not handle
+/// the delay option, whose timestamps are per segment. CWR is rare.
 fn can_use_gso(transmit: &Transmit) -> bool {
     let header = &transmit.header;
     header.options.delay().is_none() && !header.flags.contains(Flags::CWR)
 }
 
-/// Some segments of a transmission, in one packet.
+/// One or more segments of a transmission in one packet.
 struct GsoPacket {
     header: Segment,
     stream: Range<u64>,
     segments: u32,
 }
 
-/// Its parts, each with as many segments as a packet can have.
+/// Splits a transmission into packets of as many segments as fit.
 fn gso_packets(transmit: &Transmit) -> impl Iterator<Item = GsoPacket> {
     let most = (MAX_GSO_PAYLOAD / transmit.mss.max(1)).max(1);
     (0..transmit.segments).step_by(most as usize).map(move |first| {
@@ -38,14 +38,14 @@ fn gso_packets(transmit: &Transmit) -> impl Iterator<Item = GsoPacket> {
         let stream = transmit.stream_of(first).start..transmit.stream_of(last).end;
         let mut header = transmit.segment(first);
         header.payload_len = (stream.end - stream.start) as u32;
-        // FIN and PSH are the last one's, and the system leaves them there.
+        // FIN and PSH belong to the last segment, and the kernel's GSO keeps them there.
         header.flags |= transmit.segment(last).flags;
         GsoPacket { header, stream, segments }
     })
 }
 
 impl Stack {
-    /// Takes everything that a connection has to send and to say.
+    /// Sends all pending segments of a connection and delivers its events.
     pub(super) fn pump(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
         self.limit_receive_window(now, key);
         self.poll_conn(now, key, batch);
@@ -57,7 +57,7 @@ impl Stack {
     }
 
     fn poll_conn(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
-        let Self { boundary, conns, counters, gso: several, orphans, budget, .. } = self;
+        let Self { boundary, conns, counters, gso, orphans, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
@@ -71,11 +71,11 @@ impl Stack {
                 break;
             }
             let Some(transmit) = boundary.poll_transmit(now, id) else { break };
-            let several = *several && transmit.segments > 1 && can_use_gso(&transmit);
-            for part in several.then(|| gso_packets(&transmit)).into_iter().flatten() {
+            let gso = *gso && transmit.segments > 1 && can_use_gso(&transmit);
+            for part in gso.then(|| gso_packets(&transmit)).into_iter().flatten() {
                 let payload = conn.send.slices(&part.stream);
                 let size = transmit.mss as u16;
-                // One segment is no several: the system would not know how to cut it.
+                // A packet of one segment is not GSO: the kernel would reject it.
                 let pushed = match part.segments {
                     1 => batch.push(&addresses, &part.header, payload),
                     _ => batch.push_gso(&addresses, &part.header, payload, size),
@@ -85,7 +85,7 @@ impl Stack {
                     Err(_) => counters.unsent += u64::from(part.segments),
                 }
             }
-            for i in 0..if several { 0 } else { transmit.segments } {
+            for i in 0..if gso { 0 } else { transmit.segments } {
                 let payload = conn.send.slices(&transmit.stream_of(i));
                 let mut segment = transmit.segment(i);
                 segment.stamp_departure(stamp);
@@ -96,9 +96,9 @@ impl Stack {
             }
             boundary.on_transmitted(now, id, transmit.id, stamp);
         }
-        let (mut news, mut newly_established) = (false, false);
+        let (mut has_events, mut newly_established) = (false, false);
         while let Some(event) = boundary.poll_event(now, id) {
-            news = true;
+            has_events = true;
             match event {
                 Event::Established => newly_established = true,
                 Event::Readable { upto } => conn.receive.set_readable(upto),
@@ -116,7 +116,7 @@ impl Stack {
             conn.send.shrink();
         }
         conn.established |= newly_established;
-        if news {
+        if has_events {
             conn.wait.wake();
         }
         if !conn.held {
@@ -130,7 +130,7 @@ impl Stack {
         }
         let orphaned = (conn.orphaned_until < Instant::FAR_FUTURE).then_some(conn.orphaned_until);
         let timer = timer.into_iter().chain(orphaned).min();
-        // With something left to send the next turn comes here again, and arms it then.
+        // If more is left to send, the next poll arms the timer.
         if let Some(at) = timer.filter(|at| !more && *at < conn.timer_deadline) {
             self.timers.arm(key, conn.timer_deadline, at);
             conn.timer_deadline = at;
@@ -141,13 +141,14 @@ impl Stack {
         if more {
             self.mark_changed(key);
         }
-        // TIME-WAIT goes on in the endpoint's small table; whoever holds the stream has heard the end.
+        // TIME-WAIT continues in the endpoint's compact table; the application has been notified of
+        // the end.
         if !more && matches!(state, State::Closed | State::TimeWait) {
             self.release(now, key);
         }
     }
 
-    /// The network is done with it.
+    /// Releases a connection that has ended in the endpoint.
     fn release(&mut self, now: Instant, key: ConnKey) {
         let Self { boundary, conns, by_id, orphans, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
@@ -159,11 +160,11 @@ impl Stack {
         conn.close_reason.get_or_insert(CloseReason::Normal);
         conn.send.trim();
         boundary.release(now, id);
-        if let Some(place) = by_id.get_mut(id.0 as usize) {
-            *place = None;
+        if let Some(slot) = by_id.get_mut(id.0 as usize) {
+            *slot = None;
         }
         conn.wait.wake();
-        // An opening that failed before a listener heard of it: nobody will accept it.
+        // The handshake failed before the listener was notified: no application will accept it.
         if conn.listener.take().is_some() {
             conn.held = false;
         }

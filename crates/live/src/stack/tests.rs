@@ -1,4 +1,5 @@
-//! The stack in virtual time, with real bytes: two of them over a bad link, and strangers.
+//! Tests of the stack in virtual time, with real bytes: two stacks over a lossy link, and
+//! unsolicited packets.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -28,15 +29,15 @@ fn linux() -> Config {
     crate::socket::config("linux", None, &[]).unwrap()
 }
 
-/// What becomes of a packet: copies of it, each with a delay on top.
+/// Maps a packet to its delivered copies, each with an additional delay.
 type Link<'a> = dyn FnMut(&[u8]) -> Vec<(Duration, Vec<u8>)> + 'a;
 
-/// Two stacks and what is between them.
+/// Two stacks and the link between them.
 struct StackPair<'a> {
     now: Instant,
     stacks: [Stack; 2],
     batch: TxBatch,
-    /// Arrival, order, where to, what.
+    /// Key: arrival time, send order. Value: receiving stack, packet.
     in_flight: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     sent: u64,
     link: Box<Link<'a>>,
@@ -50,11 +51,11 @@ impl<'a> StackPair<'a> {
     }
 
     fn send_batch(&mut self, from: usize) {
-        let Self { batch, in_flight: flying, link, sent, now, .. } = self;
+        let Self { batch, in_flight, link, sent, now, .. } = self;
         batch.packets().for_each(|packet| {
             for (late, copy) in link(packet.bytes) {
                 *sent += 1;
-                flying.insert((*now + DELAY + late, *sent), (1 - from, copy));
+                in_flight.insert((*now + DELAY + late, *sent), (1 - from, copy));
             }
         });
         batch.clear();
@@ -69,14 +70,14 @@ impl<'a> StackPair<'a> {
         }
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     fn next(&self) -> Option<Instant> {
         let packet = self.in_flight.keys().next().map(|(at, _)| *at);
         let timers = self.stacks.iter().filter_map(Stack::next_timer).min();
         packet.into_iter().chain(timers).min()
     }
 
-    /// The next thing happens; false when nothing will.
+    /// Handles the next event. Returns false if there is none.
     fn step(&mut self) -> bool {
         self.flush();
         let packet = self.in_flight.keys().next().map(|(at, _)| *at);
@@ -109,7 +110,7 @@ impl<'a> StackPair<'a> {
         }
     }
 
-    /// Sends `bytes` and gives what comes out at the other end.
+    /// Sends `bytes` and returns the bytes received at the other end.
     fn transfer(&mut self, client: ConnKey, server: ConnKey, bytes: &[u8]) -> Vec<u8> {
         let (mut written, mut got, mut shut) = (0, Vec::new(), false);
         let mut buffer = [0; 10_000];
@@ -134,10 +135,10 @@ impl<'a> StackPair<'a> {
                 Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock, "{e}"),
             }
             let progress = before != (written, got.len(), shut);
-            // Nothing may be under way while the application has not seen what came last.
+            // Nothing may be in flight while the application has not read the last data.
             assert!(
                 (self.step() || progress) && self.now < limit,
-                "it hangs with {} of {}",
+                "no progress with {} of {}",
                 got.len(),
                 bytes.len()
             );
@@ -145,7 +146,7 @@ impl<'a> StackPair<'a> {
     }
 }
 
-/// Numbers that follow from a seed.
+/// Xorshift pseudo-random numbers.
 fn draw(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -155,7 +156,7 @@ fn draw(state: &mut u64) -> u64 {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Loss, duplication, reordering and corruption: no byte wrong, no hang.
+    /// Loss, duplication, reordering and corruption cause no wrong byte and no hang.
     #[test]
     fn bytes_survive_a_bad_link(seed in 1_u64.., bad in 0_u64..12, scheme in 0..3_usize) {
         let mut state = seed;
@@ -175,7 +176,7 @@ proptest! {
         };
         let schemes = [None, Some("dctcp"), Some("accecn")];
         let mut config = crate::socket::config("linux", schemes[scheme], &[]).unwrap();
-        // What the link does to a connection is no reason to give up.
+        // A bad link must not make a connection give up.
         config.retries = 30;
         config.syn_retries = 30;
         let mut pair = StackPair::new(Box::new(link));
@@ -183,7 +184,7 @@ proptest! {
         let bytes: Vec<u8> = (0..150_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
         let got = pair.transfer(client, server, &bytes);
         prop_assert!(got == bytes, "{} of {}", got.len(), bytes.len());
-        // Both let go: nothing is left but TIME-WAIT.
+        // Both applications drop their streams: nothing is left but TIME-WAIT.
         pair.stacks[1].drop_stream(pair.now, server);
         pair.stacks[0].drop_stream(pair.now, client);
         while pair.step() {}
@@ -193,7 +194,8 @@ proptest! {
         }
     }
 
-    /// Anything at all, and packets of the connection with anything changed: no panic, no byte wrong.
+    /// Random packets, and packets of the connection with one byte changed, cause no panic and no
+    /// wrong byte.
     #[test]
     fn garbage_from_the_wire_changes_nothing(
         garbage in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..20),
@@ -201,18 +203,18 @@ proptest! {
     ) {
         let mut next = 0;
         let link = |bytes: &[u8]| {
-            let mut other = garbage[next % garbage.len()].clone();
+            let mut forged = garbage[next % garbage.len()].clone();
             let (at, byte) = changes[next % changes.len()];
             next += 1;
             if next % 3 > 0 {
-                // A whole packet with one byte changed; the checksum may be right by chance once in 2^16,
-                // and a change may be none.
-                other = bytes.to_vec();
-                other[at % bytes.len()] = byte;
-            } else if let Some(first) = other.first_mut() {
+                // A whole packet with one byte changed. The checksum is right by chance once in
+                // 2^16, and the byte may be the old one.
+                forged = bytes.to_vec();
+                forged[at % bytes.len()] = byte;
+            } else if let Some(first) = forged.first_mut() {
                 *first = if byte & 1 == 0 { 0x45 } else { 0x60 };
             }
-            vec![(Duration::ZERO, other), (Duration::from_us(1), bytes.to_vec())]
+            vec![(Duration::ZERO, forged), (Duration::from_us(1), bytes.to_vec())]
         };
         let mut pair = StackPair::new(Box::new(link));
         let (client, server) = pair.connect(&linux());
@@ -224,7 +226,7 @@ proptest! {
     }
 }
 
-/// A packet from a stranger to port 80 of the second stack.
+/// An unsolicited packet to port 80 of the second stack.
 fn unsolicited_packet(port: u16, flags: Flags, seq: u32, payload: &[u8]) -> Vec<u8> {
     let segment = Segment {
         src_port: port,
@@ -259,7 +261,7 @@ fn a_syn_flood_is_bounded_and_leaves_nothing() {
     }
     let c = stack.counters();
     assert_eq!((c.connections, c.backlog_full, c.sent), (16, 10_000 - 16, 16));
-    // Nobody answers: they are given up, and there is room again.
+    // No handshake completes: they time out, and there is room again.
     let mut now = Instant::ZERO;
     while let Some(next) = stack.next_timer() {
         now = next;
@@ -267,13 +269,13 @@ fn a_syn_flood_is_bounded_and_leaves_nothing() {
         batch.clear();
     }
     assert_eq!(stack.counters().connections, 0);
-    assert!(stack.conns.iter().all(Option::is_none), "no application ever heard of them");
+    assert!(stack.conns.iter().all(Option::is_none), "no application was notified of them");
     stack.inject(now, HostStamp(0), &unsolicited_packet(7, Flags::SYN, 9, &[]), &mut batch);
     assert_eq!(stack.counters().connections, 1);
 }
 
 #[test]
-fn connections_that_nobody_accepts_are_reset() {
+fn connections_beyond_the_backlog_are_reset() {
     let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     pair.stacks[1].listen(pair.now, 80, &linux(), (100, 3)).unwrap();
     let to = SocketAddr::new(ADDRESSES[1], 80);
@@ -287,7 +289,7 @@ fn connections_that_nobody_accepts_are_reset() {
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset)
     });
     assert_eq!(reset.count(), 7);
-    // The listener goes: so do those that it still held.
+    // Removing the listener resets the connections in its accept queue.
     pair.stacks[1].unlisten(pair.now, 80);
     while pair.step() {}
     assert_eq!(pair.stacks[1].counters().connections, 0);
@@ -300,12 +302,12 @@ fn an_orphan_in_fin_wait_2_ends_when_the_peer_never_closes() {
     pair.stacks[0].drop_stream(pair.now, client);
     let closed = pair.now;
     while pair.stacks[0].counters().connections > 0 {
-        assert!(pair.step(), "it stays for ever");
+        assert!(pair.step(), "it stays");
     }
     let took = pair.now.saturating_since(closed);
     assert!((Duration::from_secs(60)..Duration::from_secs(61)).contains(&took), "{took}");
     while pair.step() {}
-    // The other end hears of it.
+    // The other end gets the FIN.
     let mut byte = [0];
     assert_eq!(pair.stacks[1].read(pair.now, server, &mut byte).unwrap(), 0);
     assert!(pair.stacks[1].readiness(pair.now, server).closed);
@@ -323,7 +325,7 @@ fn packets_for_other_addresses_get_no_answer() {
         batch.clear();
         n
     };
-    // For another address of the network; then for us, where nobody listens.
+    // First for another address of the network; then for us, without a listener.
     assert_eq!(sent(&mut stack, &unsolicited_packet(5, Flags::SYN, 1, &[])), 0);
     stack.addresses = AddressFilter::new(vec![ADDRESSES[1]]);
     assert_eq!(sent(&mut stack, &unsolicited_packet(5, Flags::SYN, 1, &[])), 1, "a RST");
@@ -332,10 +334,10 @@ fn packets_for_other_addresses_get_no_answer() {
     assert_eq!((c.not_ours, c.stray, c.received), (1, 2, 3));
 }
 
-/// Keep-alive arms a timer two hours ahead, and each segment brings an earlier one: RTO, then keep-alive again. A
-/// deadline that is no longer wanted must not stay in the queue.
+/// Keep-alive arms a timer two hours ahead, and each segment brings an earlier one: RTO, then
+/// keep-alive again. A stale deadline must not stay in the queue.
 #[test]
-fn two_hours_of_traffic_leave_one_timer_a_connection() {
+fn two_hours_of_traffic_leave_one_timer_per_connection() {
     let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     let config = crate::socket::config("linux", None, &[("keep-alive", "true")]).unwrap();
     let (client, server) = pair.connect(&config);

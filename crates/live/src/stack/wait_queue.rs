@@ -1,4 +1,4 @@
-//! How an application that waits is woken.
+//! Wake-up of waiting applications.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,30 +8,31 @@ use std::time::Duration;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-/// Where threads wait for a connection or a listener, and who else wants to know.
+/// Threads that wait for a connection or listener, and its registration with a poller.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaitQueue {
     state: Arc<WaitState>,
     pub(crate) registration: Option<(Arc<ReadySet>, u64)>,
 }
 
-/// Waking takes a system call even when nobody waits, and there is news with every segment: it is said once to those
-/// who wait.
+/// Waking takes a system call even without waiters, and every segment changes the state. So waiters
+/// are woken only once.
 #[derive(Debug, Default)]
 struct WaitState {
     changed: Condvar,
-    /// Somebody may wait who has not been woken.
+    /// Whether a thread may wait that has not been woken.
     has_waiters: AtomicBool,
 }
 
 impl WaitQueue {
-    /// Waits for news on what `guard` locks, for at most `timeout`; false when there were none in that time.
+    /// Waits for a change of the state behind `guard`, at most `timeout`. Returns false on timeout.
     pub(crate) fn wait<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         timeout: Option<Duration>,
     ) -> (MutexGuard<'a, T>, bool) {
-        // Whoever wakes holds the same lock, so that nothing comes between this and the wait.
+        // The waking thread holds the same lock, so no wake-up is lost between the store and the
+        // wait.
         self.state.has_waiters.store(true, Ordering::Relaxed);
         let changed = &self.state.changed;
         match timeout {
@@ -44,28 +45,28 @@ impl WaitQueue {
         }
     }
 
-    /// Something changed.
+    /// Wakes waiting threads and marks the registration ready.
     pub(crate) fn wake(&self) {
         if self.state.has_waiters.swap(false, Ordering::Relaxed) {
             self.state.changed.notify_all();
         }
-        if let Some((watch, token)) = &self.registration {
-            watch.mark_ready(*token);
+        if let Some((ready_set, token)) = &self.registration {
+            ready_set.mark_ready(*token);
         }
     }
 }
 
-/// Tokens of streams and listeners that changed and were not asked for yet.
+/// Tokens of streams and listeners that changed since the last call.
 #[derive(Debug, Default)]
 pub(crate) struct ReadySet {
     changed: Mutex<BTreeSet<u64>>,
     nonempty: Condvar,
-    /// Readable while a token waits, for whoever waits for descriptors as well.
+    /// Readable while a token is pending, for applications that wait on descriptors as well.
     descriptor: Option<EventFd>,
 }
 
 impl ReadySet {
-    /// With a descriptor that is readable while a token waits.
+    /// With a descriptor that is readable while a token is pending.
     pub(crate) fn with_descriptor() -> std::io::Result<Self> {
         let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
         Ok(Self { descriptor: Some(EventFd::from_flags(flags)?), ..Self::default() })
@@ -81,10 +82,10 @@ impl ReadySet {
 
     pub(crate) fn mark_ready(&self, token: u64) {
         let mut changed = self.lock();
-        // Who waits was woken by the first.
+        // Waiters were woken by the first token.
         if changed.is_empty() {
             self.nonempty.notify_all();
-            // Under the lock: what is taken and what is readable never differ.
+            // Under the lock, so that the descriptor is readable exactly while a token is pending.
             if let Some(descriptor) = &self.descriptor {
                 let _ = descriptor.write(1);
             }
@@ -92,14 +93,14 @@ impl ReadySet {
         changed.insert(token);
     }
 
-    /// The tokens that changed, in order; waits until there is one, at most `timeout`.
+    /// Returns the tokens that changed, in order. Waits until there is one, at most `timeout`.
     pub(crate) fn wait_ready(&self, timeout: Option<Duration>) -> BTreeSet<u64> {
-        let none = |set: &mut BTreeSet<u64>| set.is_empty();
+        let empty = |set: &mut BTreeSet<u64>| set.is_empty();
         let guard = self.lock();
         let mut guard = match timeout {
-            None => self.nonempty.wait_while(guard, none).unwrap_or_else(PoisonError::into_inner),
+            None => self.nonempty.wait_while(guard, empty).unwrap_or_else(PoisonError::into_inner),
             Some(t) => {
-                let waited = self.nonempty.wait_timeout_while(guard, t, none);
+                let waited = self.nonempty.wait_timeout_while(guard, t, empty);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };

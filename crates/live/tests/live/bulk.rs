@@ -1,5 +1,5 @@
-//! Megabytes in both directions, with their checksums, for every pair of ECN settings and with each option on
-//! and off.
+//! Bulk transfers in both directions with checksums, for every pair of ECN settings and with each
+//! option on and off.
 
 use lowtide_live::load::TransferDirection;
 use lowtide_live::netns::set_sysctl;
@@ -13,18 +13,18 @@ fn amount() -> u64 {
     megabytes.unwrap_or(4_u64) * 1_000_000
 }
 
-/// Data in both directions over connections that we open and over such that the kernel opens; the ECN mode of
-/// the first and of the last.
+/// Transfers data in both directions over connections opened by us and by the kernel. Returns the
+/// ECN modes of a connection that we opened and of one that the kernel opened.
 fn all_directions(world: &World, what: &str, config: &Config) -> [EcnMode; 2] {
     let n = amount();
     let mut modes = Vec::new();
     for v6 in [false, true] {
-        for way in [TransferDirection::Up, TransferDirection::Down] {
-            let got = world.to_kernel(v6, config, &bytes(way, n));
-            assert_good(&format!("{what}: to the kernel, v6 {v6}, {way:?}"), &got, n);
+        for direction in [TransferDirection::Up, TransferDirection::Down] {
+            let got = world.to_kernel(v6, config, &bytes(direction, n));
+            assert_good(&format!("{what}: to the kernel, v6 {v6}, {direction:?}"), &got, n);
             modes.push(got.0.streams[0].info.unwrap().tcp.ecn);
-            let got = world.serve_kernel(v6, config, &bytes(way, n));
-            assert_good(&format!("{what}: from the kernel, v6 {v6}, {way:?}"), &got, n);
+            let got = world.serve_kernel(v6, config, &bytes(direction, n));
+            assert_good(&format!("{what}: from the kernel, v6 {v6}, {direction:?}"), &got, n);
             modes.push(got.1[0].info.unwrap().tcp.ecn);
         }
     }
@@ -40,8 +40,9 @@ pub(crate) fn every_pair_of_ecn_settings() {
     use EcnMode::{Classic, Off};
     in_namespace(|| {
         let world = World::new();
-        // The kernel's (0 off, 1 on, 2 passive), ours, and what comes of it as a client and as a server.
-        for (kernels, ours, want) in [
+        // Kernel setting (0 off, 1 on, 2 passive), our setting, ECN modes with us as client and as
+        // server.
+        for (kernel, ours, expected) in [
             ("0", "off", [Off, Off]),
             ("0", "rfc3168", [Off, Off]),
             ("1", "off", [Off, Off]),
@@ -51,10 +52,10 @@ pub(crate) fn every_pair_of_ecn_settings() {
             ("2", "passive", [Off, Off]),
             ("1", "accecn", [Classic, Classic]),
         ] {
-            set_sysctl("ipv4.tcp_ecn", kernels).unwrap();
+            set_sysctl("ipv4.tcp_ecn", kernel).unwrap();
             let got =
-                all_directions(&world, &format!("{kernels} {ours}"), &settings(&[("ecn", ours)]));
-            assert_eq!(got, want, "kernel {kernels}, ours {ours}");
+                all_directions(&world, &format!("{kernel} {ours}"), &settings(&[("ecn", ours)]));
+            assert_eq!(got, expected, "kernel {kernel}, ours {ours}");
         }
     });
 }
@@ -71,13 +72,13 @@ pub(crate) fn both_ends_agree_on_accurate_ecn() {
 pub(crate) fn every_option_on_and_off_at_either_end() {
     in_namespace(|| {
         let world = World::new();
-        for (kernels, ours) in [
+        for (kernel, ours) in [
             ("tcp_timestamps", "timestamps"),
             ("tcp_sack", "sack"),
             ("tcp_window_scaling", "window-scaling"),
         ] {
             for (kernel_has, we_have) in [(false, true), (true, false), (false, false)] {
-                let sysctl = format!("ipv4.{kernels}");
+                let sysctl = format!("ipv4.{kernel}");
                 set_sysctl(&sysctl, if kernel_has { "1" } else { "0" }).unwrap();
                 let config = settings(&[(ours, if we_have { "true" } else { "false" })]);
                 all_directions(&world, &format!("{ours} {kernel_has} {we_have}"), &config);

@@ -1,5 +1,5 @@
-//! Very many connections of one host at a time. `LOWTIDE_CROWD=10000 cargo test --release -p lowtide-live --test live crowd --
-//! --nocapture` says what one of them takes.
+//! Many connections of one host at a time. `LOWTIDE_CROWD=10000 cargo test --release -p
+//! lowtide-live --test live crowd -- --nocapture` prints the memory and CPU time per connection.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +13,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::world::{PORT, World, in_namespace, kernel_at, ours_at, settings};
 
-/// Connections that talk at a time.
+/// Connections with traffic at a time.
 const BATCH: usize = 200;
-/// Bytes that go to and fro on each connection.
+/// Bytes echoed on each connection.
 const EACH: usize = 20_000;
 
-fn wanted() -> usize {
+fn connection_count() -> usize {
     std::env::var("LOWTIDE_CROWD").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }
 
@@ -30,11 +30,11 @@ fn memory() -> u64 {
     kib << 10
 }
 
-/// One descriptor for every connection, and those of the test itself.
+/// Descriptors for each connection and for the test itself.
 pub(crate) const DESCRIPTORS: Need = Need {
     name: "file descriptors for LOWTIDE_CROWD connections",
     probe: || {
-        let needed = wanted() as u64 + 200;
+        let needed = connection_count() as u64 + 200;
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| e.to_string())?;
         let allowed = hard >= needed;
         allowed.then_some(()).ok_or_else(|| format!("{needed} are needed, {hard} are allowed"))
@@ -43,11 +43,11 @@ pub(crate) const DESCRIPTORS: Need = Need {
 };
 
 pub(crate) fn many_connections_open_echo_and_close() {
-    let n = wanted();
+    let n = connection_count();
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
     in_namespace(move || {
-        // The memory limit must not be what stops a write.
+        // The memory limit must not block writes.
         let world = World::with(LiveSettings { memory: 256 << 20, ..LiveSettings::default() });
         let clock = Clock::start();
         let before = memory();
@@ -57,10 +57,10 @@ pub(crate) fn many_connections_open_echo_and_close() {
             let at = clock.now().since_start().as_secs_f64();
             println!("{at:>7.2} s: {what}: {n}, {each:.0} bytes of memory each, driver {cpu:.2} s");
         };
-        // Half of them are opened by the kernel, half by us.
+        // The kernel opens half of them, we open the other half.
         let config = settings(&[]);
         let listener = world.live.listen(PORT, &config).unwrap();
-        let kernels = TcpListener::bind((kernel_at(false), PORT)).unwrap();
+        let kernel_listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
         let (to_us, to_kernel) = (ours_at(false), kernel_at(false));
         let mut pairs: Vec<(Stream, TcpStream)> = Vec::new();
         for number in 0..n {
@@ -69,7 +69,7 @@ pub(crate) fn many_connections_open_echo_and_close() {
                 (listener.accept_within(Duration::from_secs(20)).unwrap().0, theirs)
             } else {
                 let ours = world.live.connect(SocketAddr::new(to_kernel, PORT), &config).unwrap();
-                (ours, kernels.accept().unwrap().0)
+                (ours, kernel_listener.accept().unwrap().0)
             });
         }
         say("open");
@@ -81,32 +81,32 @@ pub(crate) fn many_connections_open_echo_and_close() {
             stream.set_nonblocking(true);
             poller.watch_stream(stream, number as u64);
         }
-        // The kernel's side writes to many and then reads from them, so that its memory for TCP is enough; ours sends
-        // back what comes.
-        let kernels = std::thread::spawn(move || {
+        // The kernel's side writes to a batch and then reads from it, so that the kernel's TCP
+        // memory suffices. Our side echoes.
+        let kernel_side = std::thread::spawn(move || {
             let bytes: Vec<u8> = (0..EACH).map(|n| (n % 251) as u8).collect();
             let mut got = vec![0; EACH];
-            for some in theirs.chunks(BATCH) {
-                for mut stream in some {
+            for batch in theirs.chunks(BATCH) {
+                for mut stream in batch {
                     stream.write_all(&bytes).unwrap();
                 }
-                for mut stream in some {
+                for mut stream in batch {
                     stream.read_exact(&mut got).unwrap();
                     assert!(got == bytes);
                 }
             }
             theirs
         });
-        let mut back = BTreeMap::new();
-        while back.len() < n || back.values().any(|sent| *sent < EACH) {
+        let mut echoed = BTreeMap::new();
+        while echoed.len() < n || echoed.values().any(|sent| *sent < EACH) {
             let ready = poller.wait(Some(Duration::from_secs(20)));
-            assert!(!ready.is_empty(), "nothing happens");
+            assert!(!ready.is_empty(), "no events");
             for token in ready {
-                let sent = back.entry(token.0).or_insert(0);
+                let sent = echoed.entry(token.0).or_insert(0);
                 *sent += echo(&ours[token.0 as usize]);
             }
         }
-        let theirs = kernels.join().unwrap();
+        let theirs = kernel_side.join().unwrap();
         say("after traffic");
         let packets = world.live.stats().packets;
         assert_eq!((packets.connections, packets.stray), (n as u64, 0));
@@ -124,7 +124,7 @@ pub(crate) fn many_connections_open_echo_and_close() {
     });
 }
 
-/// Sends back what is there; it is little enough for the send buffer.
+/// Echoes available data; it fits into the send buffer.
 fn echo(mut stream: &Stream) -> usize {
     let mut buffer = [0; 4096];
     let mut sent = 0;

@@ -1,4 +1,4 @@
-//! Many connections, by threads and by a poller.
+//! Many connections, with threads and with a poller.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -27,7 +27,7 @@ pub(crate) fn many_short_connections_leave_nothing_behind() {
 }
 
 /// An echo server for many connections in one thread.
-pub(crate) fn one_thread_serves_many_by_a_poller() {
+pub(crate) fn one_thread_serves_many_with_a_poller() {
     const CLIENTS: usize = 30;
     const EACH: usize = 200_000;
     in_namespace(|| {
@@ -60,7 +60,7 @@ pub(crate) fn one_thread_serves_many_by_a_poller() {
 
         let poller = Poller::new();
         poller.watch_listener(&listener, 0);
-        // Streams by token from 1, with what they still have to send back.
+        // Streams by token from 1, with the bytes that they still have to echo.
         let mut streams: Vec<Option<(Stream, Vec<u8>, bool)>> = Vec::new();
         let mut done = 0;
         while done < CLIENTS {
@@ -75,10 +75,10 @@ pub(crate) fn one_thread_serves_many_by_a_poller() {
                     }
                     continue;
                 }
-                let place = &mut streams[token.0 as usize - 1];
-                let Some((stream, waiting, ended)) = place else { continue };
+                let slot = &mut streams[token.0 as usize - 1];
+                let Some((stream, waiting, ended)) = slot else { continue };
                 if echo(stream, waiting, ended) {
-                    *place = None;
+                    *slot = None;
                     done += 1;
                 }
             }
@@ -89,7 +89,7 @@ pub(crate) fn one_thread_serves_many_by_a_poller() {
     });
 }
 
-/// Reads and writes until both would block; true when all is done.
+/// Reads and writes until both would block. Returns true once everything is echoed.
 fn echo(stream: &mut Stream, waiting: &mut Vec<u8>, ended: &mut bool) -> bool {
     let mut buffer = [0; 5000];
     loop {

@@ -1,4 +1,4 @@
-//! An interface that is there already: one end of a veth pair, a TUN interface of somebody else.
+//! Existing interfaces: one end of a veth pair, and a TUN interface of another program.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -13,16 +13,16 @@ use crate::world::{PORT, V4, World, assert_good, bytes, in_namespace, plan, sett
 
 const N: u64 = 6_000_000;
 
-/// Data in both directions, over IPv4 and IPv6, over connections of either end.
+/// Transfers data in both directions, over IPv4 and IPv6, over connections opened by either end.
 fn all_directions(world: &World, what: &str, segments: &str) {
     let config = settings(&[("ecn", "rfc3168"), ("tso-segments", segments)]);
     for v6 in [false, true] {
-        for way in [TransferDirection::Up, TransferDirection::Down] {
-            let got = world.to_kernel(v6, &config, &bytes(way, N));
-            assert_good(&format!("{what}: to the kernel, v6 {v6}, {way:?}"), &got, N);
+        for direction in [TransferDirection::Up, TransferDirection::Down] {
+            let got = world.to_kernel(v6, &config, &bytes(direction, N));
+            assert_good(&format!("{what}: to the kernel, v6 {v6}, {direction:?}"), &got, N);
             assert_eq!(got.0.streams[0].info.unwrap().tcp.ecn, EcnMode::Classic);
-            let got = world.serve_kernel(v6, &config, &bytes(way, N));
-            assert_good(&format!("{what}: from the kernel, v6 {v6}, {way:?}"), &got, N);
+            let got = world.serve_kernel(v6, &config, &bytes(direction, N));
+            assert_good(&format!("{what}: from the kernel, v6 {v6}, {direction:?}"), &got, N);
         }
     }
     let packets = world.live.stats().packets;
@@ -34,7 +34,7 @@ pub(crate) fn a_veth_pair_carries_every_byte() {
     in_namespace(|| {
         let world = World::veth(false, false);
         all_directions(&world, "veth", "1");
-        // The kernel cuts what we hand over in one, as it does with its own.
+        // The kernel segments our GSO packets as it does its own.
         all_directions(&world, "veth, 64 segments at once", "64");
         assert_eq!(world.live.stats().packets.checksum_partial, 0);
     });
@@ -54,22 +54,24 @@ pub(crate) fn gso_packets_are_taken_whole_with_offload() {
         let world = World::veth(true, true);
         all_directions(&world, "veth with offloads at both ends", "64");
         let packets = world.live.stats().packets;
-        // Eight times N came or went; cut, each packet would have had at most 1448 bytes of it.
+        // Eight times N bytes were transferred; without GSO each packet would have at most 1448 of
+        // them.
         assert!(packets.received < 8 * N / 1448, "{packets:?}");
-        assert_eq!(packets.checksum_partial, 0, "none had to be finished");
+        assert_eq!(packets.checksum_partial, 0, "no packet was completed by us");
     });
 }
 
-pub(crate) fn a_foreign_tun_interface_carries_every_byte() {
+pub(crate) fn an_existing_tun_interface_carries_every_byte() {
     in_namespace(|| all_directions(&World::tuns(), "tun", "7"));
 }
 
-pub(crate) fn with_offload_several_segments_are_one_packet_and_every_byte_is_right() {
+pub(crate) fn tun_with_offload_carries_every_byte() {
     in_namespace(|| {
         let world = World::offload();
         all_directions(&world, "tun with offload", "64");
         let packets = world.live.stats().packets;
-        // Eight times N came or went; without offload each packet would have had at most 1448 bytes of it.
+        // Eight times N bytes were transferred; without offload each packet would have at most 1448
+        // of them.
         assert!(packets.received < 8 * N / 1448, "{packets:?}");
     });
 }
@@ -77,26 +79,26 @@ pub(crate) fn with_offload_several_segments_are_one_packet_and_every_byte_is_rig
 pub(crate) fn off_link_packets_go_via_the_gateway() {
     in_namespace(|| {
         let world = World::veth(false, false);
-        let there = "10.99.0.1".parse().unwrap();
+        let remote = "10.99.0.1".parse().unwrap();
         let listener = world.in_kernel_namespace(|| {
             let mut links = Links::open().unwrap();
             links.set_link_up("lo", true).unwrap();
-            links.add_address("lo", there, 32).unwrap();
-            TcpListener::bind((there, PORT)).unwrap()
+            links.add_address("lo", remote, 32).unwrap();
+            TcpListener::bind((remote, PORT)).unwrap()
         });
-        let mut ours = world.live.connect(SocketAddr::new(there, PORT), &settings(&[])).unwrap();
-        let (mut kernels, _) = listener.accept().unwrap();
+        let mut ours = world.live.connect(SocketAddr::new(remote, PORT), &settings(&[])).unwrap();
+        let (mut kernel, _) = listener.accept().unwrap();
         ours.write_all(b"hello").unwrap();
         let mut got = [0; 5];
-        kernels.read_exact(&mut got).unwrap();
+        kernel.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"hello");
     });
 }
 
 pub(crate) fn setup_errors_name_their_cause() {
     in_namespace(|| {
-        let start = |device: &str, side: &str| {
-            let plan = plan(device, &[side]);
+        let start = |device: &str, network: &str| {
+            let plan = plan(device, &[network]);
             Live::start(&plan, LiveSettings::default()).unwrap_err().to_string()
         };
         assert!(start("packet:no0", V4).contains("no interface `no0`"));
@@ -106,8 +108,8 @@ pub(crate) fn setup_errors_name_their_cause() {
         links.set_link_up("lo", true).unwrap();
         assert!(start("packet:lo", V4).contains("neither Ethernet nor TUN"));
         links.add_address("lt0", "10.77.5.9".parse().unwrap(), 24).unwrap();
-        let kernels = start("packet:lt0", "10.77.5.9/24");
-        assert!(kernels.contains("the kernel has the address 10.77.5.9"), "{kernels}");
+        let in_use = start("packet:lt0", "10.77.5.9/24");
+        assert!(in_use.contains("the kernel has the address 10.77.5.9"), "{in_use}");
         set_sysctl("ipv4.conf.lt0.forwarding", "1").unwrap();
         let forwards = start("packet:lt0", V4);
         assert!(forwards.contains("net.ipv4.conf.lt0.forwarding to 0"), "{forwards}");

@@ -1,4 +1,4 @@
-//! What really happened, again on a fresh endpoint.
+//! Replay of a recorded run on a fresh endpoint.
 
 use std::fs;
 use std::io::BufReader;
@@ -23,12 +23,12 @@ pub(crate) fn a_replay_reproduces_every_result() {
         assert_good("down", &world.serve_kernel(true, &config, &load), 1_200_000);
         let stats = world.live.shutdown(Duration::from_secs(2)).unwrap();
 
-        let seen = replay(&mut BufReader::new(fs::File::open(&path).unwrap())).unwrap();
+        let summary = replay(&mut BufReader::new(fs::File::open(&path).unwrap())).unwrap();
         let tcp = stats.packets.received - stats.packets.not_ours;
-        assert_eq!(seen.segments, tcp);
-        assert!(seen.transmissions > 500 && seen.calls > 2 * seen.segments, "{seen:?}");
+        assert_eq!(summary.segments, tcp);
+        assert!(summary.transmissions > 500 && summary.calls > 2 * summary.segments, "{summary:?}");
 
-        // A tape with one segment that did not come: something must differ.
+        // Remove one segment from the recording: some result must differ.
         let text = fs::read_to_string(&path).unwrap();
         fs::remove_file(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -38,7 +38,7 @@ pub(crate) fn a_replay_reproduces_every_result() {
             lines.iter().enumerate().filter(|(i, _)| *i != data - 40).map(|(_, l)| *l).collect();
         let shorter = kept.join("\n") + "\n";
         let changed = replay(&mut shorter.as_bytes());
-        let same = matches!(&changed, Ok(again) if again.calls == seen.calls);
+        let same = matches!(&changed, Ok(again) if again.calls == summary.calls);
         assert!(!same, "{changed:?}");
     });
 }

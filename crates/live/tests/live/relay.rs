@@ -1,4 +1,5 @@
-//! The relay: the kernel's clients and servers at both ends, lowtide's TCP on one side of it.
+//! Tests of the relay: the kernel's clients and servers at both ends, lowtide's TCP on one side of
+//! it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,18 +12,19 @@ use socket2::SockRef;
 
 use crate::world::{World, in_namespace, ip, settings};
 
-/// The kernel's server, for lowtide at 10.77.0.1.
+/// The kernel's server, which lowtide reaches at 10.77.0.1.
 const SERVER: &str = "0.0.0.0:7000";
-/// Where nobody is.
+/// Routes to a closed port.
 const CLOSED_PORT: [&str; 2] =
     ["kernel:127.0.0.1:8002=10.77.0.1:7009", "lowtide:8002=127.0.0.1:7009"];
 const SILENT_TARGET: [&str; 2] = ["kernel:127.0.0.1:8003=10.77.0.9:1", "lowtide:8003=10.77.0.9:1"];
-/// The same service by both ways: kernel, relay, lowtide, kernel; and kernel, lowtide, relay, kernel.
+/// Routes to one service over both paths: kernel, relay, lowtide, kernel; and kernel, lowtide,
+/// relay, kernel.
 const SERVICE: [&str; 2] = ["kernel:127.0.0.1:8001=10.77.0.1:7000", "lowtide:8001=127.0.0.1:7000"];
-/// How long a test waits for what must come.
+/// Timeout of expected events.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Where clients find the port of a route.
+/// Addresses of a route's port for clients.
 fn fronts(port: u16) -> [SocketAddr; 2] {
     [SocketAddr::from(([127, 0, 0, 1], port)), SocketAddr::from(([10, 77, 0, 2], port))]
 }
@@ -30,7 +32,7 @@ fn fronts(port: u16) -> [SocketAddr; 2] {
 struct RelayFixture<'a> {
     world: &'a World,
     server: &'a TcpListener,
-    seen: Arc<Mutex<RelayStats>>,
+    stats: Arc<Mutex<RelayStats>>,
     stop: &'a AtomicBool,
 }
 
@@ -49,26 +51,26 @@ impl RelayFixture<'_> {
         with_timeouts(self.server.accept().unwrap().0)
     }
 
-    /// A client and its server, by way of `front`.
+    /// Connects through `front`. Returns the client's and the server's socket.
     fn both(&self, front: SocketAddr) -> (TcpStream, TcpStream) {
         let client = connect(front);
         (client, self.accept())
     }
 
-    /// Waits until the relay's figures are so.
-    fn until(&self, what: &str, so: impl Fn(&RelayStats) -> bool) -> RelayStats {
+    /// Waits until the relay's counters satisfy `holds`.
+    fn until(&self, what: &str, holds: impl Fn(&RelayStats) -> bool) -> RelayStats {
         for _ in 0..1500 {
-            let seen = *self.seen.lock().unwrap();
-            if so(&seen) {
-                return seen;
+            let stats = *self.stats.lock().unwrap();
+            if holds(&stats) {
+                return stats;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        panic!("{what}: {:?}", self.seen.lock().unwrap());
+        panic!("{what}: {:?}", self.stats.lock().unwrap());
     }
 }
 
-/// Runs `test` beside a relay with `routes`, and gives what the relay says at its end.
+/// Runs `test` beside a relay with `routes`, and passes the relay's result to `end`.
 fn relayed(
     routes: &[&str],
     change: impl FnOnce(&mut RelayPlan) + Send + 'static,
@@ -84,19 +86,19 @@ fn relayed(
         change(&mut plan);
         let relay = Relay::open(&world.live, plan).unwrap();
         let stop = AtomicBool::new(false);
-        let bench = RelayFixture {
+        let fixture = RelayFixture {
             world: &world,
             server: &server,
-            seen: relay.shared_stats(),
+            stats: relay.shared_stats(),
             stop: &stop,
         };
         let result = std::thread::scope(|scope| {
             let running = scope.spawn(|| relay.run(&stop));
-            // A test that fails must not wait for the relay.
-            let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&bench)));
+            // A failed test must not wait for the relay.
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&fixture)));
             stop.store(true, Ordering::Relaxed);
             let result = running.join().unwrap();
-            if let Err(panic) = failed {
+            if let Err(panic) = outcome {
                 std::panic::resume_unwind(panic);
             }
             result
@@ -109,17 +111,17 @@ fn text(seed: u8, n: usize) -> Vec<u8> {
     (0..n).map(|i| (i as u64 * 31 + i as u64 / 251 + u64::from(seed)) as u8).collect()
 }
 
-fn all(mut from: &TcpStream) -> Vec<u8> {
+fn read_all(mut from: &TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes).unwrap();
     bytes
 }
 
-/// Reads until there is an error, which there must be.
+/// Reads until an error, which must occur.
 fn error(mut from: &TcpStream) -> ErrorKind {
-    let mut place = [0; 16_384];
+    let mut buffer = [0; 16_384];
     loop {
-        match from.read(&mut place) {
+        match from.read(&mut buffer) {
             Ok(0) => panic!("the end, and no error"),
             Ok(_) => {}
             Err(e) => return e.kind(),
@@ -127,41 +129,41 @@ fn error(mut from: &TcpStream) -> ErrorKind {
     }
 }
 
-/// RST, whatever was read.
+/// Resets the connection.
 fn reset(stream: TcpStream) {
     SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
     drop(stream);
 }
 
-/// The end of either direction is handed on, and the other direction goes on.
-pub(crate) fn bytes_and_the_ends_of_both_directions_are_carried() {
+/// FIN of either direction is forwarded, and the other direction continues.
+pub(crate) fn bytes_and_half_closes_are_forwarded() {
     relayed(
         &SERVICE,
         |_| {},
-        |bench| {
+        |fixture| {
             for front in fronts(8001) {
                 for client_first in [true, false] {
-                    let (client, server) = bench.both(front);
+                    let (client, server) = fixture.both(front);
                     let (first, second) =
                         if client_first { (client, server) } else { (server, client) };
-                    let (there, back) = (text(1, 1_500_000), text(2, 700_000));
+                    let (request, reply) = (text(1, 1_500_000), text(2, 700_000));
                     std::thread::scope(|scope| {
                         scope.spawn(|| {
-                            (&first).write_all(&there).unwrap();
+                            (&first).write_all(&request).unwrap();
                             first.shutdown(Shutdown::Write).unwrap();
                         });
-                        assert!(all(&second) == there, "{front}");
+                        assert!(read_all(&second) == request, "{front}");
                     });
                     std::thread::scope(|scope| {
                         scope.spawn(|| {
-                            (&second).write_all(&back).unwrap();
+                            (&second).write_all(&reply).unwrap();
                             second.shutdown(Shutdown::Write).unwrap();
                         });
-                        assert!(all(&first) == back, "{front}");
+                        assert!(read_all(&first) == reply, "{front}");
                     });
                 }
             }
-            bench.until("all closed", |s| s.closed == 4);
+            fixture.until("all are closed", |s| s.closed == 4);
         },
         |stats| {
             let stats = stats.unwrap();
@@ -176,14 +178,15 @@ pub(crate) fn a_refusing_or_silent_target_resets_the_client() {
     relayed(
         &[CLOSED_PORT, SILENT_TARGET].concat(),
         |plan| plan.connect_timeout = Duration::from_millis(200),
-        |bench| {
+        |fixture| {
             for front in [fronts(8002), fronts(8003)].concat() {
-                // The reset may be there before the call that connects returns.
-                let heard = TcpStream::connect(front).map(|stream| error(&with_timeouts(stream)));
-                let heard = heard.unwrap_or_else(|e| e.kind());
-                assert_eq!(heard, ErrorKind::ConnectionReset, "{front}");
+                // The reset may arrive before connect(2) returns.
+                let error_kind =
+                    TcpStream::connect(front).map(|stream| error(&with_timeouts(stream)));
+                let error_kind = error_kind.unwrap_or_else(|e| e.kind());
+                assert_eq!(error_kind, ErrorKind::ConnectionReset, "{front}");
             }
-            bench.until("all over", |s| s.total_ended() == 4);
+            fixture.until("all over", |s| s.total_ended() == 4);
         },
         |stats| {
             let stats = stats.unwrap();
@@ -192,26 +195,30 @@ pub(crate) fn a_refusing_or_silent_target_resets_the_client() {
     );
 }
 
-/// Also where a direction is stuck, so that nothing is read from the side that resets.
+/// Also while a direction is blocked, so that nothing is read from the side that resets.
 pub(crate) fn a_reset_of_one_side_resets_the_other() {
     relayed(
         &SERVICE,
         |_| {},
-        |bench| {
+        |fixture| {
             let mut done = 0;
             for front in fronts(8001) {
                 for client_resets in [true, false] {
-                    for stuck in [false, true] {
-                        let (client, server) = bench.both(front);
-                        let (resets, hears) =
+                    for blocked in [false, true] {
+                        let (client, server) = fixture.both(front);
+                        let (resets, receives) =
                             if client_resets { (client, server) } else { (server, client) };
-                        if stuck {
+                        if blocked {
                             fill(&resets);
                         }
                         reset(resets);
-                        assert_eq!(error(&hears), ErrorKind::ConnectionReset, "{front} {stuck}");
+                        assert_eq!(
+                            error(&receives),
+                            ErrorKind::ConnectionReset,
+                            "{front} {blocked}"
+                        );
                         done += 1;
-                        bench.until("it is over", |s| s.reset == done && s.open == 0);
+                        fixture.until("it is over", |s| s.reset == done && s.open == 0);
                     }
                 }
             }
@@ -220,7 +227,7 @@ pub(crate) fn a_reset_of_one_side_resets_the_other() {
     );
 }
 
-/// Writes until nothing is taken any more, and says how much was.
+/// Writes until nothing more is accepted. Returns the number of bytes.
 fn fill(mut to: &TcpStream) -> usize {
     to.set_nonblocking(true).unwrap();
     let piece = text(3, 65_536);
@@ -239,8 +246,8 @@ fn fill(mut to: &TcpStream) -> usize {
     total
 }
 
-/// Who does not read holds back who sends, and what waits in between has a limit.
-pub(crate) fn memory_is_bounded_whoever_reads_slowly() {
+/// A slow reader slows down the sender, and buffered data is limited.
+pub(crate) fn memory_is_bounded_with_a_slow_reader() {
     const BUFFER: usize = 16 << 10;
     relayed(
         &SERVICE,
@@ -248,19 +255,19 @@ pub(crate) fn memory_is_bounded_whoever_reads_slowly() {
             plan.buffer_size = BUFFER;
             plan.config = settings(&[("send-buffer", "256 KiB"), ("receive-buffer", "256 KiB")]);
         },
-        |bench| {
+        |fixture| {
             for front in fronts(8001) {
                 for client_sends in [true, false] {
-                    let (client, server) = bench.both(front);
+                    let (client, server) = fixture.both(front);
                     let (from, to) = if client_sends { (client, server) } else { (server, client) };
                     let n = fill(&from);
-                    let seen = bench.until("it waits", |s| s.buffered_bytes > 0);
-                    assert!(seen.buffered_bytes <= BUFFER, "{seen:?}");
-                    // What the endpoint keeps are its buffers, in memory that doubles as it grows.
-                    let ours = bench.world.live.stats().packets.buffer_memory;
+                    let stats = fixture.until("it waits", |s| s.buffered_bytes > 0);
+                    assert!(stats.buffered_bytes <= BUFFER, "{stats:?}");
+                    // The endpoint holds its buffers, whose memory grows by doubling.
+                    let ours = fixture.world.live.stats().packets.buffer_memory;
                     assert!(ours <= 1 << 20, "{ours}");
                     from.shutdown(Shutdown::Write).unwrap();
-                    let got = all(&to);
+                    let got = read_all(&to);
                     assert_eq!(got.len(), n);
                     let piece = text(3, 65_536);
                     assert!(got.chunks(65_536).all(|c| *c == piece[..c.len()]), "{front}");
@@ -275,23 +282,24 @@ pub(crate) fn connections_beyond_the_limit_wait_to_be_accepted() {
     relayed(
         &SERVICE,
         |plan| plan.max_connections = 2,
-        |bench| {
+        |fixture| {
             for front in fronts(8001) {
-                let (first, at_first) = bench.both(front);
-                let (second, at_second) = bench.both(front);
-                // The third is connected as far as its own TCP knows; nobody serves it yet.
+                let (first, at_first) = fixture.both(front);
+                let (second, at_second) = fixture.both(front);
+                // The kernel has accepted the third connection, but the relay does not serve it
+                // yet.
                 let mut third = connect(front);
                 third.write_all(b"me").unwrap();
-                bench.server.set_nonblocking(true).unwrap();
+                fixture.server.set_nonblocking(true).unwrap();
                 std::thread::sleep(Duration::from_millis(200));
-                assert_eq!(bench.server.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
-                bench.server.set_nonblocking(false).unwrap();
+                assert_eq!(fixture.server.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+                fixture.server.set_nonblocking(false).unwrap();
                 drop((first, at_first));
-                let at_third = bench.accept();
+                let at_third = fixture.accept();
                 third.shutdown(Shutdown::Write).unwrap();
-                assert_eq!(all(&at_third), b"me");
+                assert_eq!(read_all(&at_third), b"me");
                 drop((second, at_second, third, at_third));
-                bench.until("all over", |s| s.open == 0);
+                fixture.until("all over", |s| s.open == 0);
             }
         },
         |stats| {
@@ -307,14 +315,14 @@ pub(crate) fn many_at_a_time() {
     relayed(
         &SERVICE,
         |_| {},
-        |bench| {
+        |fixture| {
             let data = text(4, 30_000);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    // All are open before the first is served.
-                    let open: Vec<_> = (0..2 * EACH).map(|_| bench.accept()).collect();
+                    // All connections are open before the first is served.
+                    let open: Vec<_> = (0..2 * EACH).map(|_| fixture.accept()).collect();
                     for stream in &open {
-                        let bytes = all(stream);
+                        let bytes = read_all(stream);
                         let mut stream = stream;
                         stream.write_all(&bytes).unwrap();
                     }
@@ -326,12 +334,12 @@ pub(crate) fn many_at_a_time() {
                             let mut stream = connect(front);
                             stream.write_all(data).unwrap();
                             stream.shutdown(Shutdown::Write).unwrap();
-                            assert!(all(&stream) == *data);
+                            assert!(read_all(&stream) == *data);
                         });
                     }
                 }
             });
-            bench.until("all over", |s| s.open == 0);
+            fixture.until("all over", |s| s.open == 0);
         },
         |stats| {
             let stats = stats.unwrap();
@@ -344,10 +352,10 @@ pub(crate) fn idle_connections_are_reset_and_busy_ones_are_not() {
     relayed(
         &SERVICE,
         |plan| plan.idle_timeout = Some(Duration::from_secs(1)),
-        |bench| {
+        |fixture| {
             for front in fronts(8001) {
-                let (idle, at_idle) = bench.both(front);
-                let (mut busy, mut at_busy) = bench.both(front);
+                let (idle, at_idle) = fixture.both(front);
+                let (mut busy, mut at_busy) = fixture.both(front);
                 for _ in 0..40 {
                     busy.write_all(&[1]).unwrap();
                     at_busy.read_exact(&mut [0]).unwrap();
@@ -361,15 +369,15 @@ pub(crate) fn idle_connections_are_reset_and_busy_ones_are_not() {
     );
 }
 
-/// What is open when the relay ends may go on for a while, and is reset then.
+/// Connections that are open when the relay stops may drain for a while, then they are reset.
 pub(crate) fn shutdown_drains_connections_then_resets() {
     relayed(
         &SERVICE,
         |plan| plan.drain_timeout = Duration::from_secs(1),
-        |bench| {
-            let (mut client, mut server) = bench.both(fronts(8001)[0]);
-            let (stays, _server) = bench.both(fronts(8001)[1]);
-            bench.stop.store(true, Ordering::Relaxed);
+        |fixture| {
+            let (mut client, mut server) = fixture.both(fronts(8001)[0]);
+            let (stays, _server) = fixture.both(fronts(8001)[1]);
+            fixture.stop.store(true, Ordering::Relaxed);
             let mut refused = false;
             for _ in 0..200 {
                 std::thread::sleep(Duration::from_millis(20));
@@ -378,12 +386,12 @@ pub(crate) fn shutdown_drains_connections_then_resets() {
                     break;
                 }
             }
-            assert!(refused, "nobody comes in any more");
+            assert!(refused, "connections are refused");
             client.write_all(b"last words").unwrap();
             client.shutdown(Shutdown::Write).unwrap();
-            server.write_all(&all(&server)).unwrap();
+            server.write_all(&read_all(&server)).unwrap();
             drop(server);
-            assert_eq!(all(&client), b"last words");
+            assert_eq!(read_all(&client), b"last words");
             assert_eq!(error(&stays), ErrorKind::ConnectionReset);
         },
         |stats| {
@@ -397,10 +405,10 @@ pub(crate) fn a_lost_device_ends_the_relay_with_an_error() {
     relayed(
         &SERVICE,
         |_| {},
-        |bench| {
-            let (client, _server) = bench.both(fronts(8001)[0]);
+        |fixture| {
+            let (client, _server) = fixture.both(fronts(8001)[0]);
             ip(&["link", "delete", "lt0"]);
-            // The connection ends, or the relay with it.
+            // The connection is reset, or the relay ends with it.
             assert_eq!(error(&client), ErrorKind::ConnectionReset);
         },
         |stats| assert_eq!(stats.unwrap_err().kind(), ErrorKind::NetworkDown),

@@ -1,4 +1,4 @@
-//! Connections that begin at different times and go different ways.
+//! Connections with different start times and directions.
 
 use std::io;
 use std::sync::Arc;
@@ -9,13 +9,8 @@ use lowtide_units::Duration;
 
 use crate::world::{World, assert_good, in_namespace, settings};
 
-fn flow(ms: u64, way: TransferDirection, n: u64) -> LoadFlow {
-    LoadFlow {
-        start: Duration::from_ms(ms),
-        direction: way,
-        amount: Amount::Bytes(n),
-        write_size: 1000,
-    }
+fn flow(ms: u64, direction: TransferDirection, n: u64) -> LoadFlow {
+    LoadFlow { start: Duration::from_ms(ms), direction, amount: Amount::Bytes(n), write_size: 1000 }
 }
 
 pub(crate) fn flows_start_on_schedule_in_their_direction() {
@@ -27,14 +22,14 @@ pub(crate) fn flows_start_on_schedule_in_their_direction() {
             flow(100, TransferDirection::Up, 100_000),
         ];
         let load = LoadPlan { flows, interval: Duration::ZERO, seed: 7 };
-        let seen = world.to_kernel(false, &settings(&[]), &load);
-        assert_good("a schedule", &seen, 600_000);
-        for (stream, flow) in seen.0.streams.iter().zip(&load.flows) {
+        let result = world.to_kernel(false, &settings(&[]), &load);
+        assert_good("a schedule", &result, 600_000);
+        for (stream, flow) in result.0.streams.iter().zip(&load.flows) {
             assert_eq!(stream.direction, Some(flow.direction), "{stream:?}");
             assert!(stream.start >= flow.start, "{stream:?}");
         }
-        // Each server sees them in the order in which they began.
-        let mut served: Vec<_> = seen.1.iter().map(|s| (s.start, s.bytes)).collect();
+        // The server accepts them in the order of their start times.
+        let mut served: Vec<_> = result.1.iter().map(|s| (s.start, s.bytes)).collect();
         served.sort_unstable();
         let bytes: Vec<u64> = served.iter().map(|s| s.1).collect();
         assert_eq!(bytes, [300_000, 100_000, 200_000]);
@@ -47,9 +42,9 @@ pub(crate) fn flows_not_started_at_stop_are_not_opened() {
         interval: Duration::ZERO,
         seed: 1,
     };
-    let open = || -> io::Result<Arc<dyn ByteStream>> { panic!("it is not to be opened") };
+    let open = || -> io::Result<Arc<dyn ByteStream>> { panic!("opened after the stop") };
     let report = run(&load, &open, &AtomicBool::new(true), &mut |_| {});
     assert!(!report.all_verified() && report.took < Duration::from_secs(30));
     let why = report.streams[0].error.as_deref().unwrap_or_default();
-    assert!(why.contains("not begun"), "{why}");
+    assert!(why.contains("before its start"), "{why}");
 }

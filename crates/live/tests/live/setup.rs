@@ -1,4 +1,4 @@
-//! What stands in the way, and an interface that goes away.
+//! Setup errors, and an interface that is removed.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -7,8 +7,8 @@ use lowtide_live::{Live, LiveError, LiveSettings};
 
 use crate::world::{PORT, World, in_namespace, ip, kernel_at, plan, settings};
 
-fn start(name: &str, sides: &[&str]) -> LiveError {
-    Live::start(&plan(name, sides), LiveSettings::default()).unwrap_err()
+fn start(name: &str, networks: &[&str]) -> LiveError {
+    Live::start(&plan(name, networks), LiveSettings::default()).unwrap_err()
 }
 
 pub(crate) fn names_networks_and_ports_in_use_are_reported() {
@@ -26,7 +26,7 @@ pub(crate) fn names_networks_and_ports_in_use_are_reported() {
         let error = world.live.listen(PORT, &settings(&[])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
         drop(world);
-        // What is gone is free again.
+        // Names and addresses of a removed interface are free again.
         World::new();
     });
 }
@@ -42,20 +42,20 @@ pub(crate) fn connecting_needs_an_address_of_the_family() {
     });
 }
 
-pub(crate) fn an_interface_that_is_down_for_a_while_loses_packets_and_no_more() {
+pub(crate) fn an_interface_that_is_down_for_a_while_only_loses_packets() {
     in_namespace(|| {
         let world = World::new();
         let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
         let to = SocketAddr::new(kernel_at(false), PORT);
         let mut ours = world.live.connect(to, &settings(&[])).unwrap();
-        let (mut kernels, _) = listener.accept().unwrap();
+        let (mut kernel, _) = listener.accept().unwrap();
         ip(&["link", "set", "lt0", "down"]);
         ours.write_all(&[7; 15_000]).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(100));
         assert_eq!(ours.unacknowledged(), 15_000);
         ip(&["link", "set", "lt0", "up"]);
         let mut got = [0; 15_000];
-        kernels.read_exact(&mut got).unwrap();
+        kernel.read_exact(&mut got).unwrap();
         assert_eq!(got, [7; 15_000]);
         assert!(world.live.stats().packets.unsent > 0);
     });
@@ -67,7 +67,7 @@ pub(crate) fn an_interface_that_goes_away_ends_everything_with_an_error() {
         let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
         let to = SocketAddr::new(kernel_at(false), PORT);
         let mut ours = world.live.connect(to, &settings(&[])).unwrap();
-        let (_kernels, _) = listener.accept().unwrap();
+        let (_kernel, _) = listener.accept().unwrap();
         ip(&["link", "delete", "lt0"]);
         let error = loop {
             if let Err(error) = ours.write_all(&[7; 10_000]) {

@@ -1,4 +1,4 @@
-//! A namespace with a TUN interface: lowtide at one end, the kernel at the other.
+//! The test setup: a namespace with a TUN interface, lowtide at one end, the kernel at the other.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -23,19 +23,19 @@ pub(crate) const V4: &str = "10.77.0.2/24";
 pub(crate) const V6: &str = "fd77::2/64";
 pub(crate) const PORT: u16 = 5201;
 
-/// One end is lowtide's, the other the kernel's.
+/// lowtide at one end, the kernel at the other.
 pub(crate) struct World {
     pub(crate) live: Live,
-    /// Where the kernel's sockets are; in the namespace of the test without.
-    kernels: Option<Namespace>,
-    /// Moves packets between two TUN interfaces.
-    _shuttle: Option<PacketForwarder>,
+    /// Namespace of the kernel's sockets; `None` for that of the test.
+    kernel_namespace: Option<Namespace>,
+    /// Forwards packets between two TUN interfaces.
+    _forwarder: Option<PacketForwarder>,
 }
 
-/// Nothing here takes as long, unless it hangs.
-const LONGEST: Duration = Duration::from_mins(5);
+/// Time limit of a test.
+const MAX_TIME: Duration = Duration::from_mins(5);
 
-/// Runs `test` in a namespace of its own; it fails if it hangs.
+/// Runs `test` in a new namespace. It fails if it exceeds [`MAX_TIME`].
 pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -44,22 +44,22 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
         assert!(!netns::in_host_namespace());
         test();
     });
-    // The end of the thread, well or not, closes the channel.
-    let hangs = wait.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
-    assert!(!hangs, "it hangs");
+    // The channel closes when the thread ends, also by a panic.
+    let timed_out = wait.recv_timeout(MAX_TIME) == Err(RecvTimeoutError::Timeout);
+    assert!(!timed_out, "the test hangs");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
 }
 
-/// A namespace that this thread is not in, whose kernel has ECN.
+/// A new namespace, which this thread does not enter, with ECN in its kernel.
 fn other_namespace() -> Namespace {
     let namespace = Namespace::new().unwrap();
     namespace.run(|| netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap()).unwrap();
     namespace
 }
 
-/// Moves packets between two devices until it is dropped.
+/// Forwards packets between two devices until it is dropped.
 struct PacketForwarder {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -68,15 +68,15 @@ struct PacketForwarder {
 impl PacketForwarder {
     fn start(a: Device, b: Device) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&stop);
+        let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            let mut inbox = RxBatch::default();
-            while !ended.load(Ordering::Relaxed) {
+            let mut batch = RxBatch::default();
+            while !stopped.load(Ordering::Relaxed) {
                 let mut fds = [&a, &b].map(|d| PollFd::new(d.as_fd(), PollFlags::POLLIN));
                 let _ = poll(&mut fds, PollTimeout::from(20_u8));
                 for (from, to) in [(&a, &b), (&b, &a)] {
-                    from.recv_many(&mut inbox, || HostStamp(0)).unwrap();
-                    to.send_many(inbox.packets().map(|(_, packet)| packet)).unwrap();
+                    from.recv_many(&mut batch, || HostStamp(0)).unwrap();
+                    to.send_many(batch.packets().map(|(_, packet)| packet)).unwrap();
                 }
             }
         });
@@ -91,9 +91,9 @@ impl Drop for PacketForwarder {
     }
 }
 
-pub(crate) fn plan(name: &str, sides: &[&str]) -> DevicePlan {
-    let sides = sides.iter().map(|s| DeviceNetwork::parse(s).unwrap()).collect();
-    DevicePlan::parse(name, 1500, sides).unwrap()
+pub(crate) fn plan(name: &str, networks: &[&str]) -> DevicePlan {
+    let networks = networks.iter().map(|s| DeviceNetwork::parse(s).unwrap()).collect();
+    DevicePlan::parse(name, 1500, networks).unwrap()
 }
 
 pub(crate) fn settings(set: &[(&str, &str)]) -> Config {
@@ -105,7 +105,7 @@ pub(crate) fn kernel_at(v6: bool) -> IpAddr {
     DeviceNetwork::parse(if v6 { V6 } else { V4 }).unwrap().peer
 }
 
-/// Ours.
+/// Our address.
 pub(crate) fn ours_at(v6: bool) -> IpAddr {
     DeviceNetwork::parse(if v6 { V6 } else { V4 }).unwrap().local
 }
@@ -117,65 +117,71 @@ impl World {
 
     pub(crate) fn with(settings: LiveSettings) -> Self {
         let live = Live::start(&plan("tun:lt0", &[V4, V6]), settings).unwrap();
-        Self { live, kernels: None, _shuttle: None }
+        Self { live, kernel_namespace: None, _forwarder: None }
     }
 
-    /// Over a TUN interface with offload.
+    /// A setup over a TUN interface with offload.
     pub(crate) fn offload() -> Self {
         let plan = DevicePlan { offload: true, ..plan("tun:lt0", &[V4, V6]) };
         netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap();
         let live = Live::start(&plan, LiveSettings::default()).unwrap();
-        Self { live, kernels: None, _shuttle: None }
+        Self { live, kernel_namespace: None, _forwarder: None }
     }
 
-    /// Over a veth pair `lt0` and `k0`, the kernel in a namespace of its own, with its offloads or without; what several
-    /// segments are is cut, or not with `offload`.
+    /// A setup over a veth pair `lt0` and `k0`, with the kernel in another namespace. `offloads`:
+    /// whether the kernel's end has its offloads. `offload`: whether we accept GSO packets.
     pub(crate) fn veth(offloads: bool, offload: bool) -> Self {
-        let kernels = other_namespace();
+        let kernel_namespace = other_namespace();
         let ours = VethEnd { name: "lt0", namespace: None };
-        let theirs = VethEnd { name: "k0", namespace: Some(&kernels) };
+        let theirs = VethEnd { name: "k0", namespace: Some(&kernel_namespace) };
         let mut links = Links::open().unwrap();
         links.add_veth(&ours, &theirs, 1500).unwrap();
         links.disable_offloads("lt0").unwrap();
         links.set_link_up("lt0", true).unwrap();
         let set_up = || {
             let mut links = Links::open().unwrap();
-            assert!(!links.offloads("k0").unwrap().is_empty(), "on at first");
+            assert!(!links.offloads("k0").unwrap().is_empty(), "offloads are on by default");
             if !offloads {
                 links.disable_offloads("k0").unwrap();
                 assert_eq!(links.offloads("k0").unwrap(), Vec::<String>::new());
             }
-            for side in [V4, V6].map(|s| DeviceNetwork::parse(s).unwrap()) {
-                links.add_address("k0", side.peer, side.prefix).unwrap();
+            for network in [V4, V6].map(|s| DeviceNetwork::parse(s).unwrap()) {
+                links.add_address("k0", network.peer, network.prefix).unwrap();
             }
             links.set_link_up("k0", true).unwrap();
             let link = links.get("k0").unwrap();
             assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
         };
-        kernels.run(set_up).unwrap();
+        kernel_namespace.run(set_up).unwrap();
         let plan = DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) };
         let live = Live::start(&plan, LiveSettings::default()).unwrap();
-        Self { live, kernels: Some(kernels), _shuttle: None }
+        Self { live, kernel_namespace: Some(kernel_namespace), _forwarder: None }
     }
 
-    /// On a TUN interface `lt0` of somebody else, who moves packets between it and the kernel's in another namespace.
+    /// A setup on an existing TUN interface `lt0`, whose packets are forwarded to the kernel's in
+    /// another namespace.
     pub(crate) fn tuns() -> Self {
-        let kernels = other_namespace();
+        let kernel_namespace = other_namespace();
         let ours = Device::open(&plan("tun:lt0", &[])).unwrap();
-        let theirs = kernels.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
+        let theirs =
+            kernel_namespace.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
         let live = Live::start(&plan("packet:lt0", &[V4, V6]), LiveSettings::default()).unwrap();
-        Self { live, kernels: Some(kernels), _shuttle: Some(PacketForwarder::start(ours, theirs)) }
-    }
-
-    /// What `f` does is done where the kernel's sockets are.
-    pub(crate) fn in_kernel_namespace<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
-        match &self.kernels {
-            None => f(),
-            Some(there) => there.run(f).unwrap(),
+        Self {
+            live,
+            kernel_namespace: Some(kernel_namespace),
+            _forwarder: Some(PacketForwarder::start(ours, theirs)),
         }
     }
 
-    /// No connection is left; the last ones may still be on their way out.
+    /// Runs `f` in the namespace of the kernel's sockets.
+    pub(crate) fn in_kernel_namespace<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
+        match &self.kernel_namespace {
+            None => f(),
+            Some(namespace) => namespace.run(f).unwrap(),
+        }
+    }
+
+    /// Asserts that no connection is left; closing ones get some time.
     pub(crate) fn assert_empty(&self) {
         let left = || self.live.stats().packets.connections;
         for _ in 0..100 {
@@ -187,7 +193,7 @@ impl World {
         panic!("{} connections are left", left());
     }
 
-    /// We connect to the kernel.
+    /// Transfers data over connections that we open to the kernel.
     pub(crate) fn to_kernel(
         &self,
         v6: bool,
@@ -202,7 +208,7 @@ impl World {
         transfer(&listener, &open, load).unwrap()
     }
 
-    /// The kernel connects to us.
+    /// Transfers data over connections that the kernel opens to us.
     pub(crate) fn serve_kernel(
         &self,
         v6: bool,
@@ -218,20 +224,19 @@ impl World {
     }
 }
 
-/// So many bytes over one connection.
-pub(crate) fn bytes(way: TransferDirection, n: u64) -> LoadPlan {
-    flows_of(1, way, n)
+/// A plan of one connection with `n` bytes.
+pub(crate) fn bytes(direction: TransferDirection, n: u64) -> LoadPlan {
+    flows_of(1, direction, n)
 }
 
-/// So many bytes over each of several.
-pub(crate) fn flows_of(connections: usize, way: TransferDirection, n: u64) -> LoadPlan {
+/// A plan of several connections with `n` bytes each.
+pub(crate) fn flows_of(connections: usize, direction: TransferDirection, n: u64) -> LoadPlan {
     let zero = lowtide_units::Duration::ZERO;
-    let flow =
-        LoadFlow { start: zero, direction: way, amount: Amount::Bytes(n), write_size: 64 << 10 };
+    let flow = LoadFlow { start: zero, direction, amount: Amount::Bytes(n), write_size: 64 << 10 };
     LoadPlan { flows: vec![flow; connections], interval: zero, seed: 42 }
 }
 
-/// Both ends saw the same bytes, and as many as were to be sent.
+/// Asserts that both ends saw the same bytes, as many as expected.
 pub(crate) fn assert_good(what: &str, (report, served): &(LoadReport, Vec<StreamReport>), n: u64) {
     assert!(report.all_verified(), "{what}: {:#?}\n{served:#?}", report.streams);
     assert_eq!(report.bytes(), n, "{what}");

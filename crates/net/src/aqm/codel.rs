@@ -1,14 +1,14 @@
-//! Controlled delay: signal when no packet of an interval waited less than the target.
+//! CoDel (controlled delay): signals when no packet of an interval waited less than the target.
 //!
-//! ## What it does
-//! What counts is how long a packet waited, seen as the line begins to send it. When that has been above
-//! `target` for a whole `interval`, one packet is dropped (or marked), and then one more after
-//! `interval / sqrt(n)` for the n-th, until a packet waited less (RFC 8289 §4, §5). A queue of at most
-//! one packet of the largest size seen is left alone.
+//! ## Algorithm
+//! The input is the queueing delay of each packet at the start of its transmission. When it has
+//! exceeded `target` for a whole `interval`, one packet is dropped (or marked). Another follows
+//! `interval / sqrt(n)` after the n-th, until a packet waited less (RFC 8289 §4, §5). A queue of at
+//! most one packet of the largest size seen is exempt.
 //!
 //! ## Deviations
-//! RFC 8289 §3 only says that marking may take the place of dropping. As in Linux, a marked packet is
-//! sent, and the next one is judged when its own time comes.
+//! RFC 8289 §3 only says that marking may replace dropping. As in Linux, a marked packet is sent,
+//! and the next signal waits for its own time.
 
 use lowtide_units::{Duration, Instant};
 
@@ -19,34 +19,34 @@ use crate::registry::{Param, ParamFormat, RegistryEntry};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "codel",
-    summary: "mark or drop when packets have waited too long for too long",
+    summary: "mark or drop when the queueing delay exceeds the target for an interval",
     spec: "RFC 8289",
     params: &[
         Param {
             name: "target",
             kind: ParamFormat::Duration,
             default: Some("5 ms"),
-            doc: "The time in the queue that is acceptable.",
+            doc: "The acceptable queueing delay.",
         },
         Param {
             name: "interval",
             kind: ParamFormat::Duration,
             default: Some("100 ms"),
-            doc: "How long it may be exceeded: about the longest usual round trip.",
+            doc: "Time above target before the first signal: about the longest usual RTT.",
         },
         params::SIGNAL,
         params::CHOSEN,
     ],
 };
 
-/// What a drop leaves to the packet behind it, which is looked at in the same instant.
+/// The consequence of a drop for the next packet, which is examined at the same instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AfterDrop {
-    /// Nothing was dropped.
+    /// No drop.
     Nothing,
-    /// The first drop of an episode: the next packet is sent whatever it waited.
+    /// The first drop of an episode: the next packet is sent whatever its delay.
     First,
-    /// A later one: when the next is due depends on how long the next packet waited.
+    /// A later drop: the next signal depends on the delay of the next packet.
     Later,
 }
 
@@ -54,7 +54,8 @@ enum AfterDrop {
 #[derive(Clone, Debug)]
 pub struct CoDel {
     spec: CoDelSpec,
-    /// When packets will have waited too long for an interval; `None` while they have not.
+    /// The time at which the delay will have exceeded the target for an interval; `None` while it
+    /// does not.
     first_above: Option<Instant>,
     dropping: bool,
     drop_next: Instant,
@@ -65,7 +66,7 @@ pub struct CoDel {
 }
 
 impl CoDel {
-    /// Not dropping.
+    /// Returns a controller that is not dropping.
     pub const fn new(spec: CoDelSpec) -> Self {
         Self {
             spec,
@@ -79,7 +80,8 @@ impl CoDel {
         }
     }
 
-    /// Whether packets have been waiting too long for an interval (RFC 8289 §5.6, `dodequeue`).
+    /// Returns true if the delay has exceeded the target for an interval (RFC 8289 §5.6,
+    /// `dodequeue`).
     fn ok_to_drop(&mut self, now: Instant, packet: &DequeueInfo) -> bool {
         self.max_packet = self.max_packet.max(packet.size);
         if packet.sojourn < self.spec.target || packet.backlog.bytes <= u64::from(self.max_packet) {
@@ -90,7 +92,7 @@ impl CoDel {
         now >= first_above
     }
 
-    /// `interval / sqrt(count)` later (RFC 8289 §5.6, `control_law`).
+    /// Returns `at` plus `interval / sqrt(count)` (RFC 8289 §5.6, `control_law`).
     fn control_law(&self, at: Instant) -> Instant {
         let square = u128::from(self.spec.interval.as_ps()).pow(2) / u128::from(self.count.max(1));
         at + Duration::from_ps(u64::try_from(square.isqrt()).unwrap_or(u64::MAX))

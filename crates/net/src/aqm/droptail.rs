@@ -1,4 +1,4 @@
-//! No marker: packets are lost only for want of memory.
+//! No marker: packets are lost only when the buffer is full.
 
 use lowtide_units::Instant;
 
@@ -13,7 +13,7 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     params: &[],
 };
 
-/// Forwards whatever was admitted.
+/// Forwards every admitted packet.
 #[derive(Clone, Copy, Debug)]
 pub struct DropTail;
 

@@ -1,8 +1,8 @@
-//! Markers (AQM): what becomes of a packet that found room. One file per marker, found by name.
+//! Markers (AQM): decisions on admitted packets. One file per marker, found by name.
 //!
-//! A marker sees the queue of the packet, as the port counts it, the packet's size and ECN codepoint, and
-//! how long it waits. It knows neither memory nor the order of service. It decides when a packet arrives,
-//! or when the line begins to send it.
+//! A marker sees the queue of the packet, as the port counts it, the packet's size and ECN
+//! codepoint, and its queueing delay. It does not see memory or the order of service. It decides on
+//! arrival or at the start of transmission.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod codel;
@@ -39,24 +39,24 @@ pub static REGISTRY: &[&RegistryEntry] = &[
 ];
 // lowtide:registry list end
 
-/// The marker of that name.
+/// Returns the marker with that name.
 pub fn find(name: &str) -> Option<&'static RegistryEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
-/// What a marker decides.
+/// A decision of a marker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AqmVerdict {
-    /// Let it pass as it is.
+    /// Forward it unchanged.
     Forward,
-    /// Set CE. A packet that has it already counts as marked here too, as in Linux.
+    /// Set CE. A packet that already has CE also counts as marked, as in Linux.
     Mark,
     /// Drop it.
     Drop,
 }
 
 impl NotEct {
-    /// What becomes of a packet of this codepoint that is to be marked.
+    /// Returns the decision on a packet with this codepoint that is to be marked.
     pub const fn verdict(self, ecn: Ecn) -> AqmVerdict {
         match (ecn.is_capable(), self) {
             (true, _) => AqmVerdict::Mark,
@@ -67,7 +67,7 @@ impl NotEct {
 }
 
 impl CongestionSignal {
-    /// What becomes of a packet of this codepoint that was chosen.
+    /// Returns the decision on a chosen packet with this codepoint.
     pub const fn verdict(self, ecn: Ecn) -> AqmVerdict {
         match self {
             Self::Mark(not_ect) => not_ect.verdict(ecn),
@@ -76,28 +76,28 @@ impl CongestionSignal {
     }
 }
 
-/// A packet that was admitted, as a marker sees it.
+/// An admitted packet, as seen by a marker.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueInfo {
-    /// The queue that it found, itself not counted.
+    /// The queue that it found, without the packet itself.
     pub backlog: Occupancy,
     /// Its IP bytes.
     pub size: u32,
     /// Its codepoint.
     pub ecn: Ecn,
-    /// When its first bit will be on the line, as far as is known.
+    /// Expected start of its transmission.
     pub tx_start: Instant,
-    /// Since when there had been nothing of its queue to send when it came; not before now if there was
-    /// something.
+    /// Start of the idle period of its queue; not before now if the queue was busy.
     pub idle_since: Instant,
 }
 
-/// A packet that the line begins to send, as a marker sees it.
+/// A packet at the start of its transmission, as seen by a marker.
 #[derive(Clone, Copy, Debug)]
 pub struct DequeueInfo {
-    /// The queue that it leaves behind. The packet itself counts if the port counts what is on the line.
+    /// The queue that remains. Includes the packet itself if the port counts the packet on the
+    /// line.
     pub backlog: Occupancy,
-    /// How long it was in the queue.
+    /// Its queueing delay.
     pub sojourn: Duration,
     /// Its IP bytes.
     pub size: u32,
@@ -105,23 +105,24 @@ pub struct DequeueInfo {
     pub ecn: Ecn,
 }
 
-/// A marker. It decides in one of the two places and forwards in the other, where it may look.
+/// A marker. It decides in one of the two callbacks; the other always forwards.
 pub trait Aqm {
-    /// A packet arrived at `now` and was admitted.
+    /// Called when a packet was admitted at `now`.
     fn on_enqueue(&mut self, _now: Instant, _packet: &EnqueueInfo) -> AqmVerdict {
         AqmVerdict::Forward
     }
-    /// The line is about to send a packet at `now`. One that is dropped is followed at once by the next.
+    /// Called before transmission of a packet starts at `now`. If it is dropped, the next one
+    /// follows at once.
     fn on_dequeue(&mut self, _now: Instant, _packet: &DequeueInfo) -> AqmVerdict {
         AqmVerdict::Forward
     }
-    /// What was dropped at dequeue was the last packet of the queue.
+    /// Called when the last packet of the queue was dropped at dequeue.
     fn on_empty(&mut self) {}
-    /// Since the last change the queue was this, and it is until just before `until`.
+    /// Called when time has passed: the queue had this length until just before `until`.
     fn advance(&mut self, _until: Instant, _queue: Occupancy) {}
 }
 
-/// Any registered marker. An enum, since this is on the path of every packet; those with state are boxed,
+/// Any registered marker. An enum, since it is on the fast path; variants with state are boxed,
 /// since most ports have none.
 #[derive(Clone, Debug)]
 pub(crate) enum Marker {
@@ -159,8 +160,8 @@ impl Marker {
 }
 
 impl Marker {
-    /// A packet that finds no more than this is let pass whatever its codepoint, and nothing is learned
-    /// from it; `None` where each packet is a matter for the marker.
+    /// Returns the queue length up to which every packet is forwarded, without effect on the
+    /// marker's state. `None` if the marker must see each packet.
     pub(crate) const fn unmarked_limit(&self) -> Option<Limit> {
         match self {
             Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => Some(Limit::NONE),

@@ -1,8 +1,8 @@
-//! Parameters that several markers have: they mean the same in each.
+//! Parameters that several markers share with the same meaning.
 
 use crate::registry::{Param, ParamFormat};
 
-/// Markers with one threshold on the queue.
+/// For markers with one threshold on the queue.
 pub(super) const K: Param = Param {
     name: "k",
     kind: ParamFormat::Length,
@@ -10,7 +10,7 @@ pub(super) const K: Param = Param {
     doc: "The threshold K, in packets or in bytes of IP packets.",
 };
 
-/// Markers with a threshold.
+/// For markers with a threshold.
 pub(super) const ABOVE_K: Param = Param {
     name: "not-ect",
     kind: ParamFormat::Choice(&["ignore", "drop"]),
@@ -18,15 +18,15 @@ pub(super) const ABOVE_K: Param = Param {
     doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
 };
 
-/// Markers that choose packets.
+/// For markers that choose packets.
 pub(super) const SIGNAL: Param = Param {
     name: "signal",
     kind: ParamFormat::Choice(&["mark", "drop"]),
     default: Some("mark"),
-    doc: "What is done to the packets that it chooses.",
+    doc: "The treatment of chosen packets.",
 };
 
-/// With [`SIGNAL`].
+/// Together with [`SIGNAL`].
 pub(super) const CHOSEN: Param = Param {
     name: "not-ect",
     kind: ParamFormat::Choice(&["ignore", "drop"]),

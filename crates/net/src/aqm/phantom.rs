@@ -1,14 +1,13 @@
-//! A phantom queue (HULL): marks by the use of the line, before any real queue stands.
+//! Phantom queue (HULL): marks by line utilisation, before a real queue builds up.
 //!
-//! ## What it does
-//! A counter behaves as a queue before a line that is a little slower than the real one: each packet
-//! that goes on the line adds its bytes, and the counter drains at `gamma` times the rate. A packet that
-//! finds more than K in it is marked (HULL §3.1). Nothing waits in it, and the real queue does not enter
-//! the decision.
+//! ## Algorithm
+//! A counter emulates a queue on a slightly slower line. Each packet that is transmitted adds its
+//! bytes, and the counter drains at `gamma` times the rate. A packet that finds more than K in it
+//! is marked (HULL §3.1). No packet waits in it, and the real queue does not affect the decision.
 //!
-//! The counter stands where HULL's module does, at the line, behind the real queue. When a packet gets
-//! there is known when it takes its place, so marking costs no event of its own. Its length counts
-//! framing, as the rate of the line does.
+//! The counter is at the line, behind the real queue, as in HULL. The transmission time of a packet
+//! is known at enqueue, so marking needs no event. The counter includes framing, as the line rate
+//! does.
 
 use lowtide_units::{Bytes, Fraction, Instant, Rate};
 
@@ -32,26 +31,26 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
             name: "gamma",
             kind: ParamFormat::Share,
             default: Some("95 %"),
-            doc: "The rate at which it drains, as a share of that of the line.",
+            doc: "The drain rate as a fraction of the line rate.",
         },
         params::ABOVE_K,
     ],
 };
 
-/// The default of gamma.
+/// Default gamma.
 pub const GAMMA: Fraction = Fraction::from_percent(95);
 
-/// One byte in the counter: with it a picosecond drains bits per second times parts per billion.
+/// One byte of the counter: a picosecond then drains bits per second times parts per billion.
 const BYTE: u128 = 8_000_000_000_000 * 1_000_000_000;
 
 /// The counter.
 #[derive(Clone, Debug)]
 pub struct Phantom {
     backlog: u128,
-    /// When the backlog was that.
+    /// Time of the last update of `backlog`.
     at: Instant,
     k: u128,
-    /// What drains in a picosecond.
+    /// Drain per picosecond.
     drain: u128,
     /// Bytes of framing per packet.
     overhead: u64,
@@ -59,7 +58,8 @@ pub struct Phantom {
 }
 
 impl Phantom {
-    /// Marks above `k`, drains at `gamma` times `rate`; a packet has `overhead` bytes of framing.
+    /// Returns a marker with threshold `k` that drains at `gamma` times `rate`; each packet has
+    /// `overhead` bytes of framing.
     pub const fn new(
         k: Bytes,
         gamma: Fraction,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::Occupancy;
 
-    /// At 8 Gbit/s a byte takes a nanosecond; packets are of 1000 B, no framing.
+    /// At 8 Gbit/s a byte takes 1 ns; packets have 1000 B, no framing.
     fn phantom(k: u64, gamma: i64) -> Phantom {
         let gamma = Fraction::from_percent(gamma);
         Phantom::new(Bytes::new(k), gamma, NotEct::Ignore, Rate::from_gbps(8), 0)
@@ -122,7 +122,8 @@ mod tests {
         phantom.on_enqueue(at(0), &packet)
     }
 
-    /// Of `n` packets that come `gap` ns apart, the first that is marked and how many are.
+    /// Returns the index of the first marked packet and the number of marks, for `n` packets `gap`
+    /// ns apart.
     fn marks(phantom: &mut Phantom, n: u64, gap: u64) -> (Option<u64>, usize) {
         let marked: Vec<u64> =
             (0..n).filter(|i| offer(phantom, i * gap, Ecn::Ect0) == AqmVerdict::Mark).collect();
@@ -131,31 +132,31 @@ mod tests {
 
     #[test]
     fn a_line_used_below_gamma_is_never_marked() {
-        // 95.2 % of the line in a queue that drains 96 %: never more than one packet.
+        // Load 95.2 %, drain 96 %: never more than one packet.
         assert_eq!(marks(&mut phantom(1_000, 96), 100_000, 1_050), (None, 0));
-        // And at exactly gamma: 80 % and 80 %.
+        // Load exactly gamma: 80 % and 80 %.
         assert_eq!(marks(&mut phantom(1_000, 80), 100_000, 1_250), (None, 0));
     }
 
     #[test]
-    fn a_full_line_is_marked_when_what_gamma_leaves_adds_up_to_k() {
-        // Each packet leaves 50 of its 1000 B behind when the next one comes: packet i finds 50 i B.
+    fn a_full_line_is_marked_when_the_excess_over_gamma_reaches_k() {
+        // The counter grows by 50 of 1000 B per packet: packet i finds 50 i B.
         for k in [1_000, 3_000, 6_049] {
             let (first, marked) = marks(&mut phantom(k, 95), 1_000, 1_000);
             let want = k / 50 + 1;
             assert_eq!(first, Some(want), "{k}");
-            assert_eq!(marked as u64, 1_000 - want, "and from then on all are");
+            assert_eq!(marked as u64, 1_000 - want, "all packets from then on are marked");
         }
     }
 
     #[test]
-    fn over_long_times_it_forwards_unmarked_what_gamma_lets_pass() {
-        // Whoever does not send what was marked gets gamma of the line, exactly.
+    fn the_long_term_unmarked_rate_is_gamma() {
+        // A sender that omits marked packets gets exactly gamma of the line.
         let mut phantom = phantom(1_000, 95);
         let n = 100_000_u64;
         let mut passed = 0_u64;
         for i in 0..n {
-            // A marked packet is taken out again: it was never sent.
+            // A marked packet is undone: it was never sent.
             let before = phantom.clone();
             match offer(&mut phantom, i * 1_000, Ecn::Ect0) {
                 AqmVerdict::Mark => phantom = before,
@@ -171,7 +172,7 @@ mod tests {
         for i in 0..10 {
             offer(&mut phantom, i * 1_000, Ecn::Ect0);
         }
-        // Before the eleventh 9 x 500 B are left, and 1000 B of the last: 5500 B go in 11 us.
+        // Before the eleventh packet 9 x 500 B + 1000 B = 5500 B are left, which drain in 11 us.
         assert_eq!(offer(&mut phantom.clone(), 9_000 + 8_999, Ecn::Ect0), AqmVerdict::Mark);
         assert_eq!(offer(&mut phantom.clone(), 9_000 + 9_000, Ecn::Ect0), AqmVerdict::Forward);
         offer(&mut phantom, 9_000 + 11_000, Ecn::Ect0);
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ecn_capable_passes_or_is_dropped_and_then_does_not_count() {
+    fn not_ect_packets_pass_or_are_dropped_uncounted() {
         let gamma = Fraction::from_percent(50);
         for (not_ect, verdict) in
             [(NotEct::Ignore, AqmVerdict::Forward), (NotEct::Drop, AqmVerdict::Drop)]

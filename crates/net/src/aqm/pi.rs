@@ -1,14 +1,14 @@
-//! A proportional-integral controller: mark with a probability that moves until the queue is as wished.
+//! PI controller: marks with a probability that is steered towards a target queue length.
 //!
-//! ## What it does
-//! Every `period` T the probability becomes `p(kT) = p((k-1)T) + a (q(kT) - q_ref) - b (q((k-1)T) - q_ref)`
-//! (Hollot, Misra, Towsley and Gong 2001, eq. 12), held between zero and one, q being the queue in packets
-//! as the port counts it, at that instant. Each arriving packet is marked with that probability. With
-//! their values for 15 Mbit/s and 246 ms, `a = 1.822e-5`, `b = 1.816e-5`, 160 times a second, it settles
-//! in many seconds: the gains and the period belong to the rate and the round trip of the link.
+//! ## Algorithm
+//! Every `period` T the probability becomes `p(kT) = p((k-1)T) + a (q(kT) - q_ref) - b (q((k-1)T) -
+//! q_ref)` (Hollot, Misra, Towsley and Gong 2001, eq. 12), clamped to 0..1. q is the instantaneous
+//! queue in packets, as the port counts it. Each arriving packet is marked with that probability.
+//! With their values for 15 Mbit/s and 246 ms, `a = 1.822e-5`, `b = 1.816e-5`, 160 times a second,
+//! it settles in many seconds. Gains and period must match rate and RTT of the link.
 //!
-//! The queue at an instant of its own is known only where each departure is an event, so such a port
-//! takes two per packet.
+//! The queue at the time of an update is known only if each departure is an event, so such a port
+//! takes two events per packet.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::Instant;
@@ -20,32 +20,32 @@ use crate::{Occupancy, PiSpec};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "pi",
-    summary: "mark or drop at random, the probability steered so that the queue has a given length",
+    summary: "mark or drop with a probability that is steered towards a target queue length",
     spec: "Hollot, Misra, Towsley, Gong 2001",
     params: &[
         Param {
             name: "a",
             kind: ParamFormat::Share,
             default: Some("18220 ppb"),
-            doc: "What the error of now adds to the probability, per packet.",
+            doc: "Weight of the current error in the probability, per packet.",
         },
         Param {
             name: "b",
             kind: ParamFormat::Share,
             default: Some("18160 ppb"),
-            doc: "What the error of a period ago takes off, per packet; below a.",
+            doc: "Weight of the error one period ago, subtracted, per packet; below a.",
         },
         Param {
             name: "q-ref",
             kind: ParamFormat::Number,
             default: None,
-            doc: "The length that the queue is to have, in packets.",
+            doc: "The target queue length, in packets.",
         },
         Param {
             name: "period",
             kind: ParamFormat::Duration,
             default: Some("6250 us"),
-            doc: "The time between two updates.",
+            doc: "The update period.",
         },
         params::SIGNAL,
         params::CHOSEN,
@@ -55,20 +55,21 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
 /// A probability of one.
 const ONE: i128 = 1_000_000_000;
 
-/// The controller.
+/// The controller state.
 #[derive(Clone, Debug)]
 pub struct Pi {
     spec: PiSpec,
     /// Parts per billion.
     chance: u64,
-    /// The error a period ago, in packets.
+    /// The error one period ago, in packets.
     error: i128,
     next: Instant,
     rng: Rng,
 }
 
 impl Pi {
-    /// The first update is a period after the start; chance comes from `seed`.
+    /// Returns a controller whose first update is one period after the start; `seed` seeds its
+    /// random draws.
     pub fn new(spec: PiSpec, seed: Seed) -> Self {
         let error = -i128::from(spec.q_ref);
         Self { spec, chance: 0, error, next: Instant::ZERO + spec.period, rng: seed.rng() }
@@ -89,7 +90,7 @@ impl Aqm for Pi {
         let error = i128::from(queue.packets) - i128::from(self.spec.q_ref);
         self.add(a * error - b * self.error);
         self.error = error;
-        // The queue has not changed since: the rest adds the same each time.
+        // The queue has not changed since: each further update adds the same step.
         let span = until.saturating_since(self.next).as_ps() - 1;
         let more = span / self.spec.period.as_ps().max(1);
         self.add((a - b) * error * i128::from(more));

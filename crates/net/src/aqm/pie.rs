@@ -1,21 +1,23 @@
-//! PIE: mark or drop with a probability that moves until packets wait as long as wished.
+//! PIE: marks or drops with a probability that is steered towards a target queueing delay.
 //!
-//! ## What it does
-//! Every `period` (`T_UPDATE`) the probability moves by `alpha (delay - target) + beta (delay - delay_old)`,
-//! scaled down by 2 to 2048 while it is small, and loses 2 % when nothing waits and nothing did
-//! (RFC 8033 §4.2). Each arriving packet is chosen with that probability, but not while the allowance for bursts lasts
-//! (§4.4), not in a queue of at most two typical packets, and not below a fifth while packets waited less
-//! than half of the target (§4.1). Chosen packets are marked where that is said, while the probability is
-//! below `mark-limit`; from there on they are dropped, ECN-capable or not (§5.1).
+//! ## Algorithm
+//! Every `period` (`T_UPDATE`) the probability moves by `alpha (delay - target) + beta (delay -
+//! delay_old)`, scaled down by 2 to 2048 while it is small. It decays by 2 % when the delay is and
+//! was zero (RFC 8033 §4.2). Each arriving packet is chosen with that probability, with three
+//! exceptions: during the burst allowance (§4.4), in a queue of at most two typical packets, and
+//! while the probability is below a fifth and the delay below half the target (§4.1). With marking,
+//! chosen packets are marked while the probability is below `mark-limit`, and dropped from there
+//! on, ECN-capable or not (§5.1).
 //!
-//! The delay is that of the last packet that the line took (§4.3, time stamps), zero when none waits.
-//! `alpha` and `beta` are probabilities per second: the RFC's are for targets of milliseconds; for 50 us
-//! they have to be some hundred times as large.
+//! The delay is that of the last transmitted packet (§4.3, timestamps), zero if the queue is empty.
+//! `alpha` and `beta` are probabilities per second. The RFC's values suit targets of milliseconds;
+//! for 50 us they must be some hundred times larger.
 //!
 //! ## Deviations
-//! Optional elements are absent: the estimate of the departure rate (§5.2) has no use beside time stamps; PIE is
-//! always on (§5.3); no de-randomisation (§5.4), no cap of a step (§5.5). A packet that is not ECN-capable passes
-//! below `mark-limit` where `not-ect = "ignore"`; the RFC drops it.
+//! Optional elements are absent. Estimation of the departure rate (§5.2) is useless with
+//! timestamps; PIE is always on (§5.3); no de-randomisation (§5.4), no cap of a step (§5.5). A
+//! packet that is not ECN-capable passes below `mark-limit` with `not-ect = "ignore"`; the RFC
+//! drops it.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
@@ -27,56 +29,56 @@ use crate::{Occupancy, PieSpec, Ratio};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "pie",
-    summary: "mark or drop at random, the probability steered so that packets wait a given time",
+    summary: "mark or drop with a probability that is steered towards a target queueing delay",
     spec: "RFC 8033",
     params: &[
         Param {
             name: "target",
             kind: ParamFormat::Duration,
             default: Some("15 ms"),
-            doc: "The time in the queue that is wished (QDELAY_REF).",
+            doc: "The target queueing delay (QDELAY_REF).",
         },
         Param {
             name: "period",
             kind: ParamFormat::Duration,
             default: Some("15 ms"),
-            doc: "The time between two updates (T_UPDATE).",
+            doc: "The update period (T_UPDATE).",
         },
         Param {
             name: "alpha",
             kind: ParamFormat::Ratio,
             default: Some("1/8"),
-            doc: "What a second above the target adds to the probability at each update.",
+            doc: "Increase of the probability per update and second above the target.",
         },
         Param {
             name: "beta",
             kind: ParamFormat::Ratio,
             default: Some("5/4"),
-            doc: "What a second more than at the last update adds.",
+            doc: "Increase of the probability per second of delay growth since the last update.",
         },
         Param {
             name: "burst",
             kind: ParamFormat::Duration,
             default: Some("150 ms"),
-            doc: "How long nothing is chosen after the queue was calm (MAX_BURST).",
+            doc: "Time without signals after the queue was calm (MAX_BURST).",
         },
         Param {
             name: "mark-limit",
             kind: ParamFormat::Share,
             default: Some("10 %"),
-            doc: "From this probability on chosen packets are dropped (MARK_ECNTH).",
+            doc: "Chosen packets are dropped at or above this probability (MARK_ECNTH).",
         },
         Param {
             name: "mean-packet",
             kind: ParamFormat::Size,
             default: Some("1500 B"),
-            doc: "A typical packet: a queue of two is left alone (MEAN_PKTSIZE).",
+            doc: "A typical packet; a queue of two is exempt (MEAN_PKTSIZE).",
         },
         Param {
             name: "signal",
             kind: ParamFormat::Choice(&["mark", "drop"]),
             default: Some("mark"),
-            doc: "What is done to the packets that it chooses.",
+            doc: "The treatment of chosen packets.",
         },
         Param {
             name: "not-ect",
@@ -87,34 +89,35 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// A probability of one: 10^-18 is the least that is kept, far below what moves the controller.
+/// A probability of one: the resolution of 10^-18 is far below the steps of the controller.
 const ONE: i128 = 1_000_000_000_000_000_000;
-/// Parts of [`ONE`] per part per billion.
+/// Units of [`ONE`] per part per billion.
 const PER_PPB: i128 = 1_000_000_000;
 /// A second is 10^12 ps.
 const PER_PS: i128 = ONE / 1_000_000_000_000;
-/// By what a step is divided while the probability is below one over this (RFC 8033 §4.2).
+/// Divisors of a step while the probability is below one over the first number (RFC 8033 §4.2).
 const TUNING: [(i128, i128); 6] =
     [(1_000_000, 2_048), (100_000, 512), (10_000, 128), (1_000, 32), (100, 8), (10, 2)];
 
-/// The controller.
+/// The controller state.
 #[derive(Clone, Debug)]
 pub struct Pie {
     spec: PieSpec,
-    /// Of [`ONE`].
+    /// In units of [`ONE`].
     drop_prob: i128,
-    /// How long the packet waited that the line took last.
+    /// Queueing delay of the last transmitted packet.
     qdelay: Duration,
     /// The delay at the last update.
     qdelay_old: Duration,
-    /// What is left of the allowance for bursts.
+    /// Remaining burst allowance.
     burst_allowance: Duration,
     next: Instant,
     rng: Rng,
 }
 
 impl Pie {
-    /// The first update is a period after the start; chance comes from `seed`.
+    /// Returns a controller whose first update is one period after the start; `seed` seeds its
+    /// random draws.
     pub fn new(spec: PieSpec, seed: Seed) -> Self {
         Self {
             spec,
@@ -127,7 +130,7 @@ impl Pie {
         }
     }
 
-    /// One update (RFC 8033 §4.2, §4.4).
+    /// Performs an update (RFC 8033 §4.2, §4.4).
     fn update(&mut self, delay: Duration) {
         let (now, old) = (i128::from(delay.as_ps()), i128::from(self.qdelay_old.as_ps()));
         let error = now - i128::from(self.spec.target.as_ps());
@@ -152,7 +155,7 @@ impl Pie {
         delay < self.spec.target / 2
     }
 
-    /// Nothing is chosen, whatever the probability (RFC 8033 §4.1, §4.4).
+    /// Returns true if no packet is chosen, whatever the probability (RFC 8033 §4.1, §4.4).
     fn bypasses_drop(&self, found: Occupancy) -> bool {
         self.burst_allowance > Duration::ZERO
             || (self.below_half_target(self.qdelay_old) && self.drop_prob < ONE / 5)
@@ -160,7 +163,7 @@ impl Pie {
     }
 }
 
-/// What so many picoseconds add to the probability.
+/// Returns the change of the probability for an error of `ps` picoseconds.
 fn gain_term(gain: Ratio, ps: i128) -> i128 {
     ps * PER_PS * i128::from(gain.num) / i128::from(gain.den.get())
 }
@@ -175,7 +178,7 @@ impl Aqm for Pie {
             if before == (self.drop_prob, self.qdelay_old, self.burst_allowance)
                 && self.next < until
             {
-                // At rest: all further updates change nothing.
+                // Steady state: further updates change nothing.
                 let span = until.saturating_since(self.next).as_ps() - 1;
                 let more = span / self.spec.period.as_ps().max(1);
                 self.next += self.spec.period.saturating_mul(more + 1);

@@ -1,19 +1,19 @@
-//! Random early detection: mark with a probability that grows with the average of the queue.
+//! RED (random early detection): marks with a probability that grows with the average queue.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each arriving packet moves the average towards the queue that it finds by 2^-`weight` of the
-//! difference. A packet that finds the line idle moves it towards zero instead, once for every typical
-//! packet that the line could have sent since its last one (Floyd and Jacobson §4). Below `min` nothing
-//! is marked. From `min` to `max` the probability p_b goes from zero to `max_p`, and it is made uniform:
-//! with p_b / (1 - n p_b), where n packets have passed since the last mark, marks come 1 to 1 / p_b
-//! packets apart, each distance equally likely (§7, method 2). Above `max` everything is marked, or with
-//! `gentle` p_b goes on from `max_p` to one, at twice `max`.
+//! difference. After an idle period the average instead decays once for every typical packet that
+//! the line could have sent (Floyd and Jacobson §4). Below `min` no packet is marked. From `min` to
+//! `max` the probability p_b rises from zero to `max_p` and is made uniform. With p_b / (1 - n
+//! p_b), where n packets have passed since the last mark, marks are 1 to 1 / p_b packets apart,
+//! each distance equally likely (§7, method 2). Above `max` all packets are marked, or with
+//! `gentle` p_b rises from `max_p` to one at twice `max`.
 //!
 //! ## Deviations
-//! Above `max` ECN-capable packets are marked, not dropped (RFC 3168 §7 asks for drops there; Linux marks
-//! too unless `harddrop` is set). The count begins at zero after a mark, as §7 has it; the pseudo-code of §4
-//! begins at one, so that its marks are 1 to 1 / p_b - 1 apart. The probability does not depend on the size of the packet, also where
-//! the average is in bytes.
+//! Above `max` ECN-capable packets are marked, not dropped. RFC 3168 §7 asks for drops there; Linux
+//! also marks unless `harddrop` is set. The count starts at zero after a mark, as in §7. In the
+//! pseudo-code of §4 it starts at one, so its marks are 1 to 1 / p_b - 1 apart. The probability
+//! does not depend on the packet size, even if the average is in bytes.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
@@ -25,20 +25,20 @@ use crate::{Count, RedSpec};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "red",
-    summary: "mark or drop at random, by an average of the queue",
+    summary: "mark or drop with a probability that grows with the average queue",
     spec: "Floyd and Jacobson 1993; RFC 7567 §2.2; gentle: Floyd 2000",
     params: &[
         Param {
             name: "min",
             kind: ParamFormat::Length,
             default: None,
-            doc: "The average below which nothing is marked, in packets or bytes.",
+            doc: "The average below which no packet is marked, in packets or bytes.",
         },
         Param {
             name: "max",
             kind: ParamFormat::Length,
             default: None,
-            doc: "The average from which on everything is marked, unless gentle.",
+            doc: "The average above which all packets are marked, unless gentle.",
         },
         Param {
             name: "max-p",
@@ -50,7 +50,7 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
             name: "weight",
             kind: ParamFormat::Number,
             default: Some("9"),
-            doc: "The average takes in 2^-weight of each new length: 0 (no average) to 24.",
+            doc: "The weight of a new length in the average is 2^-weight: 0 (no average) to 24.",
         },
         Param {
             name: "gentle",
@@ -62,35 +62,36 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
             name: "mean-packet",
             kind: ParamFormat::Size,
             default: Some("1500 B"),
-            doc: "The packet by whose time on the line the average decays while the line is idle.",
+            doc: "A typical packet, for the decay of the average while the line is idle.",
         },
         params::SIGNAL,
         params::CHOSEN,
     ],
 };
 
-/// Bits behind the point of the average.
+/// Fractional bits of the average.
 const FRAC_BITS: u32 = 32;
 /// A probability of one.
 const ONE: i128 = 1_000_000_000;
 
-/// The average and what follows from it.
+/// The state of RED.
 #[derive(Clone, Debug)]
 pub struct Red {
     spec: RedSpec,
-    /// In the unit of `spec.min`, with [`FRAC_BITS`] bits behind the point.
+    /// In the unit of `spec.min`, with [`FRAC_BITS`] fractional bits.
     average: i128,
     min: i128,
     max: i128,
-    /// Packets that have passed since the last mark, less one, while the average is between the thresholds.
+    /// Packets since the last mark, minus one, while the average is between the thresholds.
     count: i64,
-    /// Time on the line of a typical packet.
+    /// Serialisation time of a typical packet.
     slot: Duration,
     rng: Rng,
 }
 
 impl Red {
-    /// A typical packet takes `slot` on the line; chance comes from `seed`.
+    /// Returns a marker; a typical packet takes `slot` on the line, and `seed` seeds its random
+    /// draws.
     pub fn new(spec: RedSpec, slot: Duration, seed: Seed) -> Self {
         let scaled = |count| match count {
             Count::Packets(n) => i128::from(n) << FRAC_BITS,
@@ -114,7 +115,8 @@ impl Red {
         self.average += ((found << FRAC_BITS) - self.average) >> self.spec.weight;
     }
 
-    /// The probability before it is made uniform, in parts per billion; `None` where all are chosen.
+    /// Returns the probability before it is made uniform, in parts per billion; `None` if all
+    /// packets are chosen.
     fn chance(&self) -> Option<i128> {
         let max_p = i128::from(self.spec.max_p.as_ppb());
         let above = self.average - self.max;
@@ -149,7 +151,7 @@ impl Red {
     }
 }
 
-/// (1 - 2^-weight)^n, with [`FRAC_BITS`] bits behind the point.
+/// Returns (1 - 2^-weight)^n with [`FRAC_BITS`] fractional bits.
 fn decay(weight: u8, mut n: u64) -> i128 {
     let mut base = (1_i128 << FRAC_BITS) - (1_i128 << (FRAC_BITS - u32::from(weight)));
     let mut out = 1_i128 << FRAC_BITS;

@@ -1,9 +1,9 @@
-//! Step marking: one threshold on the queue at this instant, no average (DCTCP §3.1).
+//! Step marking: one threshold on the instantaneous queue (DCTCP §3.1).
 //!
 //! "Each arriving packet is marked with the CE codepoint if the queue occupancy is greater than K
-//! upon its arrival": the queue is what the packet found, itself not counted, and K itself does not
-//! mark. RFC 8257 §3.1 leaves the choice of marking to the switch; switches that run RED with both
-//! thresholds at K on the instantaneous queue (as the paper's did) do this.
+//! upon its arrival": the queue excludes the packet itself, and a queue of exactly K does not mark.
+//! RFC 8257 §3.1 leaves the choice of marking to the switch. Switches that run RED with both
+//! thresholds at K on the instantaneous queue, as in the paper, behave the same.
 
 use lowtide_units::Instant;
 use lowtide_wire::Ecn;
@@ -16,12 +16,12 @@ use crate::{Count, NotEct, Occupancy};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "step",
-    summary: "mark when the queue that a packet finds is longer than K",
+    summary: "mark an arriving packet if the queue exceeds K",
     spec: "DCTCP §3.1, RFC 8257 §3.1",
     params: &[params::K, params::ABOVE_K],
 };
 
-/// The threshold and what happens to packets that cannot be marked.
+/// The threshold, and the treatment of packets that cannot be marked.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     k: Limit,
@@ -29,17 +29,17 @@ pub struct Step {
 }
 
 impl Step {
-    /// Marks above `k`.
+    /// Returns a marker with threshold `k`.
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
         Self { k: Limit::new(k), not_ect }
     }
 
-    /// The longest queue that marks nothing.
+    /// Returns the longest queue without marks.
     pub(super) const fn k(&self) -> Limit {
         self.k
     }
 
-    /// What becomes of a packet of this codepoint beside this queue.
+    /// Returns the decision on a packet with this codepoint and queue.
     pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> AqmVerdict {
         if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { AqmVerdict::Forward }
     }

@@ -1,14 +1,15 @@
 //! Step marking at dequeue: one threshold on the queue that a packet leaves behind.
 //!
-//! ## What it does
-//! As the line begins to send a packet, the packets still behind it are counted, and if they are more
-//! than K it is marked. So the mark says what the queue is now, and not what it was when the packet
-//! came: senders learn of it earlier by the time that the packet waited. (Where `count-in-service` holds,
-//! the packet itself, now on the line, counts too.)
+//! ## Algorithm
+//! At the start of a transmission the packet is marked if more than K packets remain behind it. So
+//! the mark reflects the current queue, not the queue at arrival. Senders learn of congestion
+//! earlier by the queueing delay of the packet. (With `count-in-service` the packet itself, now on
+//! the line, counts too.)
 //!
-//! The line's next packet is known when it has its place, so nothing need happen at that time: who comes
-//! later, or takes the packet at the far end, decides for it. Only where packets that are not ECN-capable
-//! are dropped does each departure take an event, because a drop lets the next ones leave earlier.
+//! The order of transmission is known at enqueue, so no event is needed. The next arrival at the
+//! port, or the packet's arrival at the far end, decides the mark retroactively. With drops of
+//! packets that are not ECN-capable each departure is an event, because a drop advances the next
+//! departures.
 
 use lowtide_units::Instant;
 
@@ -20,17 +21,17 @@ use crate::{Count, NotEct};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "step-dequeue",
-    summary: "mark when the queue that a packet leaves behind is longer than K",
-    spec: "DCTCP §3.1 at the other end of the queue; RFC 8257 §3.1 leaves it open",
+    summary: "mark a departing packet if the queue behind it exceeds K",
+    spec: "DCTCP §3.1, applied at dequeue; RFC 8257 §3.1 leaves this open",
     params: step::ENTRY.params,
 };
 
-/// The same threshold as at enqueue, for another queue.
+/// The threshold of [`Step`] on another queue.
 #[derive(Clone, Copy, Debug)]
 pub struct StepDequeue(Step);
 
 impl StepDequeue {
-    /// Marks above `k`.
+    /// Returns a marker with threshold `k`.
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
         Self(Step::new(k, not_ect))
     }

@@ -1,7 +1,7 @@
-//! Admission: whether there is memory for a packet. One file per rule, found by name.
+//! Admission rules. One file per rule, found by name.
 //!
-//! A rule sees the queue that the packet found, as the port counts it, the packet's size and what memory
-//! there is. It knows nothing of ECN.
+//! A rule sees the queue that the packet found, as the port counts it, the packet's size and the
+//! available memory. It does not see ECN.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dynamic;
@@ -18,31 +18,31 @@ use crate::{BufferSpec, Occupancy};
 pub static REGISTRY: &[&RegistryEntry] = &[&dynamic::ENTRY, &static_::ENTRY, &unlimited::ENTRY];
 // lowtide:registry list end
 
-/// The rule of that name.
+/// Returns the rule with that name.
 pub fn find(name: &str) -> Option<&'static RegistryEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
-/// A packet that asks for memory.
+/// An admission request of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionRequest {
     /// The queue that it found, as the port counts it.
     pub backlog: Occupancy,
     /// Its IP bytes.
     pub size: u32,
-    /// What its queue holds in memory, the packet on the line included, in bytes.
+    /// Bytes held by its queue in memory, including the packet on the line.
     pub held: u64,
-    /// What is free of the shared memory, in bytes; zero where none is shared.
+    /// Free bytes of the shared memory; zero without shared memory.
     pub free: u64,
 }
 
-/// Decides on admission.
+/// An admission rule.
 pub trait Buffer {
-    /// True if the packet may enter.
+    /// Returns true if the packet is admitted.
     fn admits(&self, room: &AdmissionRequest) -> bool;
 }
 
-/// Any registered rule. An enum, since this is on the path of every packet.
+/// Any registered rule. An enum, since it is on the fast path.
 #[derive(Clone, Debug)]
 pub(crate) enum Admission {
     Dynamic(Box<dynamic::Dynamic>),
@@ -60,8 +60,8 @@ impl Admission {
             BufferSpec::Unlimited => Self::Unlimited(unlimited::Unlimited),
         }
     }
-    /// A packet that fits here behind the queue that it finds is admitted; `None` where that depends on
-    /// other queues.
+    /// Returns the limit within which queue and packet must fit; `None` if it depends on other
+    /// queues.
     pub(crate) const fn static_limit(&self) -> Option<Limit> {
         match self {
             Self::Dynamic(_) => None,

@@ -1,4 +1,4 @@
-//! A fixed share for each port: a packet enters if the queue and itself fit.
+//! A fixed size per port: a packet is admitted if queue plus packet fit.
 
 use super::{AdmissionRequest, Buffer};
 use crate::Count;
@@ -14,23 +14,23 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
         name: "size",
         kind: ParamFormat::Length,
         default: None,
-        doc: "What the queue may hold, in packets or in bytes of IP packets.",
+        doc: "The capacity of the queue, in packets or in bytes of IP packets.",
     }],
 };
 
-/// The share.
+/// The fixed limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Static {
     size: Limit,
 }
 
 impl Static {
-    /// Room for `size`.
+    /// Returns a rule with this limit.
     pub const fn new(size: Count) -> Self {
         Self { size: Limit::new(size) }
     }
 
-    /// What the queue may hold.
+    /// Returns the limit.
     pub(super) const fn size(self) -> Limit {
         self.size
     }

@@ -1,4 +1,4 @@
-//! Memory without end: nothing is lost. For hosts' own ports and closed-form tests.
+//! Unlimited memory: no packet is dropped. For host ports and closed-form tests.
 
 use super::{AdmissionRequest, Buffer};
 use crate::registry::RegistryEntry;

@@ -1,4 +1,4 @@
-//! Packets that go from one part of the network to another.
+//! Packets that cross from one shard of the network to another.
 
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
@@ -7,37 +7,37 @@ use super::Network;
 use crate::Packet;
 use crate::packet::{PacketId, PacketMeta, PacketState};
 
-/// A packet on its way from one part to another.
+/// A packet that crosses shards.
 #[derive(Clone, Copy, Debug)]
 pub struct CrossShardPacket {
     /// Number of the port that it left.
     port: u32,
     departure: Instant,
-    /// The place on the line of one that was lost there keeps its event.
+    /// `None` if it was lost on the line; its arrival event remains.
     packet: Option<(PacketState, Packet)>,
 }
 
 impl Network {
-    /// A port to another part has something to hand over.
+    /// Records that a port to another shard has a packet to export.
     #[cold]
     pub(super) fn note_export(&mut self, port: u32) {
-        if let Some(part) = &mut self.shard {
-            part.export_ports.push(port);
+        if let Some(shard) = &mut self.shard {
+            shard.export_ports.push(port);
         }
     }
 
-    /// Gives `post` all packets that come to another part before `until`, each with the number of that part,
-    /// and takes them out. All that happens more than a lookahead before `until` is done. When the first
-    /// packet comes to another part, of these and of those that wait.
+    /// Removes all packets that arrive at another shard before `until` and passes them to `post`
+    /// with the number of that shard. All events more than a lookahead before `until` are done.
+    /// Returns the earliest arrival at another shard, of these packets or of those that wait.
     pub fn export_packets(
         &mut self,
         until: Instant,
         post: &mut dyn FnMut(usize, CrossShardPacket),
     ) -> Option<Instant> {
-        let mut part = self.shard.take()?;
-        let done = Instant::from_ps(until.as_ps().saturating_sub(part.lookahead.as_ps()));
+        let mut shard = self.shard.take()?;
+        let done = Instant::from_ps(until.as_ps().saturating_sub(shard.lookahead.as_ps()));
         let mut first: Option<Instant> = None;
-        let mut outlets = std::mem::take(&mut part.export_ports);
+        let mut outlets = std::mem::take(&mut shard.export_ports);
         outlets.retain(|&port| {
             let this = &mut self.ports[port as usize];
             let number = this.number();
@@ -53,45 +53,45 @@ impl Network {
                 });
                 let crossing =
                     CrossShardPacket { port: number, departure: arrived.departure, packet };
-                post(part.far_shards[port as usize].into(), crossing);
+                post(shard.far_shards[port as usize].into(), crossing);
             }
             this.arrives_at().is_some()
         });
-        part.export_ports = outlets;
-        self.shard = Some(part);
+        shard.export_ports = outlets;
+        self.shard = Some(shard);
         first
     }
 
-    /// Whether any packet waits to be handed over.
+    /// Returns true if packets wait to be exported.
     pub fn has_exports(&self) -> bool {
         let waits = |port: &u32| self.ports[*port as usize].arrives_at().is_some();
-        self.shard.as_ref().is_some_and(|part| part.export_ports.iter().any(waits))
+        self.shard.as_ref().is_some_and(|shard| shard.export_ports.iter().any(waits))
     }
 
-    /// Where the port of that number is, if this is the part at the near end of its line.
+    /// Returns the local index of the port with that number, if its sending end is in this shard.
     pub fn local_port_at_near_end(&self, number: u32) -> Option<u32> {
-        let Some(part) = &self.shard else { return Some(number) };
-        let port = part.local_port(number)?;
+        let Some(shard) = &self.shard else { return Some(number) };
+        let port = shard.local_port(number)?;
         (!self.is_inlet(port as usize)).then_some(port)
     }
 
-    /// Takes in a packet that comes from another part.
+    /// Imports a packet from another shard.
     pub fn import_packet(&mut self, crossing: &CrossShardPacket, sched: &mut Scheduler) {
         let CrossShardPacket { port, departure, packet } = crossing;
-        let moving = match packet {
+        let meta = match packet {
             Some((head, packet)) => self.pool.import(*head, packet),
             None => PacketMeta { id: PacketId::GONE, ..PacketMeta::default() },
         };
-        let place = self.local_port(*port) as usize;
-        if let Some(arrival) = self.ports[place].import(moving, *departure) {
+        let index = self.local_port(*port) as usize;
+        if let Some(arrival) = self.ports[index].import(meta, *departure) {
             sched.at(arrival, Entity::new(Self::PORT_KIND, *port));
         }
     }
 
-    /// Links have failed: ports that have lost all they had to hand over are no longer waited for.
+    /// Removes ports without packets to export, after link failures.
     pub(super) fn prune_exports(&mut self) {
-        if let Some(part) = &mut self.shard {
-            part.export_ports.retain(|port| self.ports[*port as usize].arrives_at().is_some());
+        if let Some(shard) = &mut self.shard {
+            shard.export_ports.retain(|port| self.ports[*port as usize].arrives_at().is_some());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The path of a packet: from the far end of one line to its place at the next port, or to its host.
+//! The path of a packet: from the far end of a line to the next port or to its host.
 
 use std::hint::cold_path;
 
@@ -13,33 +13,33 @@ use crate::port::FarEnd;
 use crate::scheduler::LineArrival;
 use crate::{HostId, Occupancy};
 
-/// A packet that has reached its host, and is still where the network keeps it.
+/// A packet that has reached its host and is still in the packet pool.
 #[derive(Debug)]
 #[must_use = "it stays where it is until it is taken or left"]
 pub struct ArrivedPacket {
     /// The host.
     pub host: HostId,
     id: PacketId,
-    /// See [`Delivery::came`].
+    /// See [`Delivery::arrived_at`].
     arrived_at: Instant,
 }
 
 impl Network {
-    /// The event of the port of that number has come: its first packet arrives at the far end of the line.
+    /// Handles an event of the port with that number: its first packet arrives at the far end.
     ///
-    /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
-    /// dropped there).
+    /// Returns the packet if it has reached its host, or `None` if a switch forwarded or dropped
+    /// it.
     pub fn on_port_event(
         &mut self,
         now: Instant,
         number: u32,
         sched: &mut Scheduler,
     ) -> Option<Delivery> {
-        self.on_arrival(now, number, sched).map(|landed| self.take(landed))
+        self.on_arrival(now, number, sched).map(|arrived| self.take(arrived))
     }
 
-    /// The same where the packet stays for whoever looks at it before it is taken ([`Network::take`]) or left
-    /// ([`Network::release`]), one of which must follow.
+    /// Handles a port event as [`Network::on_port_event`] does, but leaves the packet in the pool.
+    /// [`Network::take`] or [`Network::release`] must follow.
     #[inline]
     pub fn on_arrival(
         &mut self,
@@ -70,7 +70,7 @@ impl Network {
         self.forward(now, port, arrived, sched)
     }
 
-    /// A packet has arrived at the far end of the port of that number and place.
+    /// Handles the arrival of a packet at the far end of the port with that number and index.
     #[expect(
         clippy::inline_always,
         reason = "every hop: one copy for plain ports, one for the others"
@@ -113,36 +113,30 @@ impl Network {
         }
     }
 
-    /// A packet that has landed.
+    /// Returns a packet that has arrived.
     #[inline]
-    pub fn arrived_packet(&self, landed: &ArrivedPacket) -> &Packet {
-        self.pool.packet(landed.id)
+    pub fn arrived_packet(&self, arrived: &ArrivedPacket) -> &Packet {
+        self.pool.packet(arrived.id)
     }
 
-    /// A packet that has landed is taken out.
-    #[expect(clippy::needless_pass_by_value, reason = "it is there only once")]
-    pub fn take(&mut self, landed: ArrivedPacket) -> Delivery {
-        let ArrivedPacket { host, id, arrived_at: came } = landed;
+    /// Removes a packet that has arrived.
+    #[expect(clippy::needless_pass_by_value, reason = "the caller must not use it again")]
+    pub fn take(&mut self, arrived: ArrivedPacket) -> Delivery {
+        let ArrivedPacket { host, id, arrived_at } = arrived;
         let waited = if self.measures_queueing { self.pool.state(id).queueing_ns } else { 0 };
         let waited = Duration::from_ns(u64::from(waited));
-        let watched = self.port_tracer.as_mut().map_or(0, |watch| watch.trace_id(id));
-        Delivery {
-            host,
-            packet: self.pool.take(id),
-            arrived_at: came,
-            queueing_delay: waited,
-            trace_id: watched,
-        }
+        let trace_id = self.port_tracer.as_mut().map_or(0, |tracer| tracer.trace_id(id));
+        Delivery { host, packet: self.pool.take(id), arrived_at, queueing_delay: waited, trace_id }
     }
 
-    /// A packet that has landed is not needed any more.
-    #[expect(clippy::needless_pass_by_value, reason = "it is there only once")]
+    /// Frees a packet that has arrived.
+    #[expect(clippy::needless_pass_by_value, reason = "the caller must not use it again")]
     #[inline]
-    pub fn release(&mut self, landed: ArrivedPacket) {
-        self.pool.release(landed.id);
+    pub fn release(&mut self, arrived: ArrivedPacket) {
+        self.pool.release(arrived.id);
     }
 
-    /// The packet came to `port` and will have left at `departure`: the rest of that time it waits.
+    /// Adds the queueing delay of a packet that came to `port` at `now` and departs at `departure`.
     #[cold]
     fn note_queueing_delay(
         &mut self,
@@ -155,9 +149,9 @@ impl Network {
         self.pool.add_queueing(packet.id, departure.saturating_since(now + on_line));
     }
 
-    /// A packet comes to `port`. When it will have left, if that is known, or `None` if it is dropped.
+    /// Enqueues a packet at `port`. Returns its departure time if known; `None` if it is dropped.
     ///
-    /// A function of its own: within its callers it has too few registers.
+    /// A separate function, because inlined it causes register spills.
     #[inline(never)]
     pub(super) fn enqueue(
         &mut self,
@@ -173,11 +167,11 @@ impl Network {
         (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
 
-    /// A packet comes to a port where its departure is known, and finds so much of a shared memory. What becomes
-    /// of it, and when it leaves if it does.
+    /// Enqueues a packet at a port with known departures, given the state of its shared memory.
+    /// Returns the outcome and the departure time.
     #[expect(
         clippy::inline_always,
-        reason = "every hop: one copy for plain ports, one for those with shared memory, one for the others"
+        reason = "every hop: one copy each for plain ports, shared memory, and the others"
     )]
     #[inline(always)]
     pub(super) fn enqueue_plain(
@@ -216,7 +210,7 @@ impl Network {
         (entered, departure)
     }
 
-    /// Notes what became of a packet that is watched, and when it leaves, if it does.
+    /// Traces a packet: outcome and departure time.
     #[cold]
     #[inline(never)]
     pub(super) fn trace_hop(
@@ -227,12 +221,12 @@ impl Network {
         entered: (EnqueueOutcome, Instant),
     ) {
         let service = self.ports[at.1 as usize].line().serialization(packet.size);
-        if let Some(watch) = &mut self.port_tracer {
-            watch.on_enqueue(at, (packet.id, packet.size), found, entered, service);
+        if let Some(tracer) = &mut self.port_tracer {
+            tracer.on_enqueue(at, (packet.id, packet.size), found, entered, service);
         }
     }
 
-    /// The queue that a packet finds which is watched, in a port where its departure is known.
+    /// Returns the queue that a traced packet finds at a port with known departures.
     #[cold]
     pub(super) fn plain_queue(&mut self, now: Instant, port: u32) -> Occupancy {
         self.ports[port as usize].queue(now)

@@ -1,4 +1,4 @@
-//! Links that fail and come back.
+//! Link failures and repairs.
 
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
@@ -10,10 +10,10 @@ use crate::packet::PacketId;
 use crate::port::Port;
 
 impl Network {
-    /// The kind of the entities whose events are for [`Network::on_link_event`].
+    /// The kind of entities whose events go to [`Network::on_link_event`].
     pub const LINK_KIND: u8 = Entity::KINDS - 1;
 
-    /// Schedules what the network does by itself: the failures of links. Call it once, before the run.
+    /// Schedules the link failures. Call it once, before the run.
     pub fn prime(&self, sched: &mut Scheduler) {
         let steps = self.failures.iter().flat_map(|f| &f.steps);
         for ((at, _), i) in steps.zip(0..) {
@@ -21,11 +21,11 @@ impl Network {
         }
     }
 
-    /// The event number `index` of the links has come: links fail or come back, or the routes follow.
+    /// Handles link event number `index`: links go down or up, or the routes follow.
     pub fn on_link_event(&mut self, now: Instant, index: u32) {
         let Some(mut failures) = self.failures.take() else { return };
         let mut moved = false;
-        // Each step comes once.
+        // Each step occurs once.
         let step = failures.steps.get_mut(index as usize);
         for (link, change) in step.map(|s| std::mem::take(&mut s.1)).unwrap_or_default() {
             let here = self.local_link(link);
@@ -47,13 +47,13 @@ impl Network {
         self.prune_exports();
     }
 
-    /// Packets dropped since the end of the warm-up because a switch had no way to their host.
+    /// Returns the packets dropped for lack of a route since the end of the warm-up.
     pub fn no_route_drops(&self) -> u64 {
         self.failures.as_ref().map_or(0, |f| f.no_route_drops)
     }
 
-    /// Both directions of the link at this place are dead: what they hold is lost. What another part has
-    /// handed over had come off the line by now.
+    /// Takes both directions of a link down; their packets are lost. Packets imported from another
+    /// shard had already left the line.
     fn link_down(&mut self, now: Instant, link: usize) {
         for port in [2 * link, 2 * link + 1] {
             if self.is_inlet(port) {
@@ -61,21 +61,21 @@ impl Network {
             }
             let Some(found) = self.queue_at(now, port as u32) else { continue };
             let this = &mut self.ports[port];
-            let (watch, line, memory) = (&mut self.port_tracer, *this.line(), this.pool());
+            let (tracer, line, pool) = (&mut self.port_tracer, *this.line(), this.pool());
             this.link_down(now, &mut self.pool, |id, size| {
-                if let Some(watch) = watch {
+                if let Some(tracer) = tracer {
                     let entered = (EnqueueOutcome::Dropped(DropReason::Lost), now);
                     let service = line.serialization(size);
-                    watch.on_enqueue((now, port as u32), (id, size), found, entered, service);
+                    tracer.on_enqueue((now, port as u32), (id, size), found, entered, service);
                 }
             });
-            if let Some(memory) = memory {
-                self.charge(port as u32, memory);
+            if let Some(pool) = pool {
+                self.charge(port as u32, pool);
             }
         }
     }
 
-    /// A packet to whose host a switch has no way is dropped.
+    /// Drops a packet for which a switch has no route.
     #[cold]
     pub(super) fn no_route(&mut self, now: Instant, switch: u32, id: PacketId) {
         if let Some(failures) = &mut self.failures {

@@ -1,9 +1,9 @@
-//! Reading ahead for several events at once.
+//! Prefetching for several events at once.
 //!
-//! With a thousand hosts most of a hop is waiting for memory: the port, its ring, the table of routes, the
-//! next port. Each of these says where the next one is, so one event waits for one after the other. Here
-//! the same step is taken for all events at hand before the next step: the processor waits for all of them
-//! together. No step depends on a branch that waits for memory.
+//! With a thousand hosts most of a hop is cache misses: the port, its ring, the routing table, the
+//! next port. Each address depends on the previous load, so the misses of one event are serial.
+//! Here each step is done for all ready events before the next step, so that their misses overlap.
+//! No step has a branch that depends on a missing cache line.
 
 use std::hint::black_box;
 
@@ -11,10 +11,10 @@ use super::Network;
 use crate::packet::{PacketId, PacketMeta};
 use crate::port::{FarEnd, Port};
 
-/// So many events are looked at together.
+/// Maximum events per batch.
 const MOST: usize = 16;
-/// Fewer ports than this are near enough: at 128 hosts (768 ports) reading ahead costs a fifth more than it
-/// gains, at 1024 (6144) it gains a third.
+/// Minimum number of ports: at 128 hosts (768 ports) prefetching costs a fifth more than it gains;
+/// at 1024 (6144 ports) it gains a third.
 const LARGE: usize = 2_048;
 
 /// One event.
@@ -28,21 +28,21 @@ struct PrefetchSlot {
 }
 
 impl Network {
-    /// Whether [`Network::prefetch`] gains more than it costs.
+    /// Returns true if [`Network::prefetch`] pays off.
     pub fn wants_prefetch(&self) -> bool {
         self.ports.len() >= LARGE
     }
 
-    /// Reads what the events of these ports will, so that it is at hand. Changes nothing.
+    /// Prefetches the data that the events of these ports will read. Changes nothing.
     pub fn prefetch(&self, mut ports: impl Iterator<Item = u32>) {
         let none = PrefetchSlot { port: 0, packet: PacketMeta::default(), switch: None, next: 0 };
-        let mut room = [none; MOST];
+        let mut slots = [none; MOST];
         let mut count = 0;
-        for (place, port) in room.iter_mut().zip(&mut ports) {
-            place.port = self.local_port(port) as usize;
+        for (slot, port) in slots.iter_mut().zip(&mut ports) {
+            slot.port = self.local_port(port) as usize;
             count += 1;
         }
-        let coming = &mut room[..count];
+        let coming = &mut slots[..count];
         let mut seen = 0;
         for event in coming.iter() {
             seen ^= self.ports.get(event.port).map_or(0, Port::prefetch_far_end);

@@ -1,8 +1,9 @@
-//! A network in parts, and whole again.
+//! Splitting a network into shards and joining them again.
 //!
-//! A part has the ports of its own switches and hosts and an inlet for each line that leads to one of its
-//! switches from another part; ports, switches and hosts are counted anew in it, in their order, so that the
-//! path of a packet is the same as in the whole. Numbers of the whole are in events and in results only.
+//! A shard has the ports of its switches and hosts, and an inlet for each line that leads to one of
+//! its switches from another shard. Ports, switches and hosts are renumbered within a shard, in
+//! order, so the packet path is the same as without shards. Global numbers appear only in events
+//! and in results.
 
 use std::mem;
 use std::sync::Arc;
@@ -15,46 +16,47 @@ use crate::port::{FarEnd, Port, PortConfig};
 use crate::route::Routes;
 use crate::{Blueprint, LinkSpec, NodeId, Partition};
 
-/// What a part knows of itself.
+/// The identity of a shard.
 #[derive(Clone, Debug)]
 pub(super) struct NetworkShard {
-    /// Numbers of its links, ascending: its ports `2 i` and `2 i + 1` are those of the `i`-th.
+    /// Global numbers of its links, ascending: its ports `2 i` and `2 i + 1` are those of the
+    /// `i`-th link.
     pub(super) links: Vec<u32>,
-    /// Numbers of its switches, ascending.
+    /// Global numbers of its switches, ascending.
     switches: Vec<u32>,
-    /// By port: it is an inlet.
+    /// By port: true for an inlet.
     pub(super) inlets: Vec<bool>,
-    /// By port: the part at its far end.
+    /// By port: the shard at its far end.
     pub(super) far_shards: Vec<u16>,
-    /// Ports with packets to be handed over.
+    /// Ports with packets to export.
     pub(super) export_ports: Vec<u32>,
     pub(super) lookahead: Duration,
 }
 
 impl Network {
-    /// Takes the network apart as `cut`, made of the same `plan`, says; hosts are counted anew in each part.
-    /// Nothing may have happened yet, and nothing may be watched. What is left of the whole waits for
-    /// [`Network::join`].
-    pub fn split(&mut self, plan: &Blueprint, cut: &Partition) -> Vec<Self> {
+    /// Splits the network as `partition`, made from the same `plan`, says; hosts are renumbered in
+    /// each shard. Must be called before any event and before tracing. The remainder of `self` is
+    /// for [`Network::join`].
+    pub fn split(&mut self, plan: &Blueprint, partition: &Partition) -> Vec<Self> {
         let mut ports: Vec<Option<Port>> =
             mem::take(&mut self.ports).into_iter().map(Some).collect();
         let mut lateness: Vec<Option<Lateness>> =
             mem::take(&mut self.lateness).into_iter().map(Some).collect();
-        let mut places = vec![0; ports.len()];
-        let mut parts: Vec<Self> = Vec::with_capacity(cut.shards());
-        for part in 0..cut.shards() {
-            let own = |node| cut.shard_of(node) == part;
+        let mut local_ports = vec![0; ports.len()];
+        let mut shards: Vec<Self> = Vec::with_capacity(partition.shards());
+        for shard in 0..partition.shards() {
+            let own = |node| partition.shard_of(node) == shard;
             let links = plan.links.iter().zip(0_u32..).filter(|(l, _)| own(l.a) || own(l.b));
             let links: Vec<u32> = links.map(|(_, i)| i).collect();
             let mut known = NetworkShard {
-                switches: cut.switches_of(part).collect(),
+                switches: partition.switches_of(shard).collect(),
                 inlets: Vec::with_capacity(2 * links.len()),
                 far_shards: Vec::with_capacity(2 * links.len()),
                 export_ports: Vec::new(),
-                lookahead: cut.lookahead(),
+                lookahead: partition.lookahead(),
                 links,
             };
-            let hosts: Vec<u32> = cut.hosts_of(part).map(|h| h.0).collect();
+            let hosts: Vec<u32> = partition.hosts_of(shard).map(|h| h.0).collect();
             let mut here: Vec<Port> = Vec::with_capacity(2 * known.links.len());
             for &link in &known.links {
                 let spec = &plan.links[link as usize];
@@ -62,9 +64,9 @@ impl Network {
                     let number = 2 * link + u32::from(back);
                     let inlet = !own(from);
                     known.inlets.push(inlet);
-                    known.far_shards.push(cut.shard_of(to) as u16);
+                    known.far_shards.push(partition.shard_of(to) as u16);
                     if own(to) {
-                        places[number as usize] = here.len() as u32;
+                        local_ports[number as usize] = here.len() as u32;
                     }
                     let port = if inlet { None } else { ports[number as usize].take() };
                     let mut port = port.unwrap_or_else(|| self.inlet(spec, back, number));
@@ -76,7 +78,7 @@ impl Network {
                 }
             }
             let late = |host: &u32| lateness.get_mut(*host as usize).and_then(Option::take);
-            parts.push(Self {
+            shards.push(Self {
                 ports: here,
                 labels: Vec::new(),
                 routes: self.routes.for_shard(&known.switches, |port| known.local_port(port)),
@@ -91,16 +93,16 @@ impl Network {
                 ..*self
             });
         }
-        let places: Arc<[u32]> = places.into();
-        for part in &mut parts {
-            part.local_ports = Arc::clone(&places);
+        let local_ports: Arc<[u32]> = local_ports.into();
+        for shard in &mut shards {
+            shard.local_ports = Arc::clone(&local_ports);
         }
-        parts
+        shards
     }
 
-    /// The far end of a line from another part.
+    /// Returns the far end of a line from another shard.
     fn inlet(&self, link: &LinkSpec, back: bool, number: u32) -> Port {
-        let setting = PortConfig {
+        let config = PortConfig {
             framing: link.framing,
             far_end: far_end(if back { link.a } else { link.b }),
             jittered: false,
@@ -111,77 +113,78 @@ impl Network {
             run_seed: 0,
             number: u64::from(number),
         };
-        Port::inlet(link.line(back), &setting)
+        Port::inlet(link.line(back), &config)
     }
 
-    /// Puts the whole together again from its parts, to look at: what its ports, switches and memories have seen up
-    /// to [`Network::finish`], called for each part before. Packets under way are gone.
-    pub fn join<'a>(&mut self, parts: impl Iterator<Item = &'a mut Self>, cut: &Partition) {
+    /// Joins the shards for inspection: statistics of ports, switches and memories up to
+    /// [`Network::finish`], which must have been called on each shard. Packets in flight are gone.
+    pub fn join<'a>(&mut self, shards: impl Iterator<Item = &'a mut Self>, partition: &Partition) {
         let count = self.labels.len();
         let mut ports: Vec<Option<Port>> = (0..count).map(|_| None).collect();
-        for (part, number) in parts.zip(0..) {
-            let Some(known) = part.shard.take() else { continue };
-            let owns = |switch: u32| cut.shard_of(NodeId::Switch(switch)) == number;
-            for (port, inlet) in mem::take(&mut part.ports).into_iter().zip(known.inlets) {
+        for (shard, number) in shards.zip(0..) {
+            let Some(known) = shard.shard.take() else { continue };
+            let owns = |switch: u32| partition.shard_of(NodeId::Switch(switch)) == number;
+            for (port, inlet) in mem::take(&mut shard.ports).into_iter().zip(known.inlets) {
                 let number = port.number() as usize;
                 if !inlet {
                     ports[number] = Some(port);
                 }
             }
-            if let Some((whole, part)) = self.failures.as_mut().zip(part.failures.take()) {
-                whole.no_route_drops += part.no_route_drops;
-                for (place, &switch) in known.switches.iter().enumerate() {
-                    whole.digests[switch as usize] = part.digests[place];
+            if let Some((whole, shard)) = self.failures.as_mut().zip(shard.failures.take()) {
+                whole.no_route_drops += shard.no_route_drops;
+                for (index, &switch) in known.switches.iter().enumerate() {
+                    whole.digests[switch as usize] = shard.digests[index];
                 }
             }
-            for (whole, part) in self.buffer_pools.iter_mut().zip(mem::take(&mut part.buffer_pools))
+            for (whole, shard) in
+                self.buffer_pools.iter_mut().zip(mem::take(&mut shard.buffer_pools))
             {
-                if owns(part.switch as u32) {
-                    *whole = part;
+                if owns(shard.switch as u32) {
+                    *whole = shard;
                 }
             }
         }
         self.ports = ports.into_iter().flatten().collect();
     }
 
-    /// Where the link of that number is; `None` if it is in another part.
+    /// Returns the local index of the link with that number; `None` if it is in another shard.
     pub(super) fn local_link(&self, link: usize) -> Option<usize> {
         match &self.shard {
             None => Some(link),
-            Some(part) => part.links.binary_search(&(link as u32)).ok(),
+            Some(shard) => shard.links.binary_search(&(link as u32)).ok(),
         }
     }
 
-    /// The far end of a line from another part, where nothing happens but arrivals.
+    /// Returns true for the far end of a line from another shard, which has only arrivals.
     pub(super) fn is_inlet(&self, port: usize) -> bool {
-        self.shard.as_ref().is_some_and(|part| part.inlets.get(port).is_some_and(|i| *i))
+        self.shard.as_ref().is_some_and(|shard| shard.inlets.get(port).is_some_and(|i| *i))
     }
 
-    /// The routes of this part, from those of the whole.
+    /// Returns the routes of this shard.
     pub(super) fn local_routes(&self, routes: Routes) -> Routes {
         match &self.shard {
             None => routes,
-            Some(part) => routes.for_shard(&part.switches, |port| part.local_port(port)),
+            Some(shard) => routes.for_shard(&shard.switches, |port| shard.local_port(port)),
         }
     }
 }
 
 impl NetworkShard {
-    /// Where the port of that number is, whichever its end here.
+    /// Returns the local index of the port with that number, at either end.
     pub(super) fn local_port(&self, number: u32) -> Option<u32> {
         let link = self.links.binary_search(&(number / 2)).ok()?;
         Some(2 * link as u32 + number % 2)
     }
 
-    /// The far end of a port as this part counts; of no use where that is in another.
+    /// Returns the far end of a port in local numbers; meaningless if it is in another shard.
     fn localise(&self, far: FarEnd, hosts: &[u32]) -> FarEnd {
         match far {
             FarEnd::Host(host) => match hosts.binary_search(&host.0) {
-                Ok(place) => FarEnd::Host(crate::HostId(place as u32)),
+                Ok(index) => FarEnd::Host(crate::HostId(index as u32)),
                 Err(_) => far,
             },
             FarEnd::Switch(switch) => match self.switches.binary_search(&switch) {
-                Ok(place) => FarEnd::Switch(place as u32),
+                Ok(index) => FarEnd::Switch(index as u32),
                 Err(_) => far,
             },
         }

@@ -1,13 +1,13 @@
-//! Ports that are not plain: with shared memory, marks bound at dequeue, several queues, late drops.
+//! Special ports: with shared memory, marks at dequeue, several queues, late drops.
 //!
-//! Such a port is brought up to now before anything is asked of it. An event of a staged port says only
-//! "see what is due", so an event too many does nothing, and looking at a port from outside may be what
-//! lets a packet leave: the event that is pending for that instant does the scheduling.
+//! Such a port is brought up to date before each access. An event of an event port only means
+//! "process due departures", so extra events are harmless. Even an outside query may trigger a
+//! departure; the pending event for that instant then schedules the arrivals.
 //!
-//! A memory that has not been told of all departures holds too much, never too little. Whoever is admitted
-//! all the same would be admitted anyway, and what does not exceed the peak is no new peak. Only otherwise
-//! are all departures up to now counted, switch-wide, before the decision: it is always that of the true
-//! state.
+//! A pool with unprocessed departures counts too much, never too little. A packet that it admits
+//! would also be admitted by the exact state, and a count below the peak is no new peak. Otherwise
+//! all departures up to now are processed, switch-wide, before the decision. So decisions always
+//! equal those of the exact state.
 
 use std::hint::cold_path;
 
@@ -23,7 +23,7 @@ use crate::scheduler::LineArrival;
 use crate::{BufferPoolStats, Occupancy};
 
 impl Network {
-    /// A packet comes to a port that is not plain, or may be watched. When it will have left, if that is known.
+    /// Enqueues a packet at a special or traced port. Returns its departure time if known.
     #[inline(never)]
     pub(super) fn enqueue_special(
         &mut self,
@@ -33,26 +33,26 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         let this = &self.ports[port as usize];
-        let (memory, staged) = (this.pool(), this.is_event_port());
-        if let Some(memory) = memory
+        let (pool, event_port) = (this.pool(), this.is_event_port());
+        if let Some(pool) = pool
             && this.is_plain_far()
             && self.port_tracer.is_none()
         {
-            return self.enqueue_shared(now, (port, memory), packet, sched);
+            return self.enqueue_shared(now, (port, pool), packet, sched);
         }
         cold_path();
         self.catch_up(now, port);
         let mut shared = PoolView::UNSHARED;
-        if let Some(memory) = memory {
-            if staged {
+        if let Some(pool) = pool {
+            if event_port {
                 self.ports[port as usize].retire(now);
-                self.settle(now, memory, Some(sched));
-                shared.free = self.buffer_pools[memory].free();
+                self.settle(now, pool, Some(sched));
+                shared.free = self.buffer_pools[pool].free();
             } else {
-                shared = self.pool_view(now, (port, memory), packet.size, sched);
+                shared = self.pool_view(now, (port, pool), packet.size, sched);
             }
         }
-        let departure = if staged {
+        let departure = if event_port {
             self.enqueue_event_port(now, port, packet.id, shared.free);
             self.arm(port, sched);
             None
@@ -63,53 +63,54 @@ impl Network {
             if let Some(found) = found {
                 self.trace_hop((now, port), packet, found, (entered, departure));
             }
-            let stays = !matches!(entered, EnqueueOutcome::Dropped(_));
-            if stays {
+            let admitted = !matches!(entered, EnqueueOutcome::Dropped(_));
+            if admitted {
                 self.ports[port as usize].push_late_mark(now, self.pool.state(packet.id));
             }
-            stays.then_some(departure)
+            admitted.then_some(departure)
         };
-        if let Some(memory) = memory {
-            self.charge(port, memory);
+        if let Some(pool) = pool {
+            self.charge(port, pool);
         }
         departure
     }
 
-    /// The same where all that is not plain is that memory is shared, as in most switches.
+    /// Enqueues a packet at a port that is special only by its shared memory, as in most switches.
     #[inline]
     fn enqueue_shared(
         &mut self,
         now: Instant,
-        (port, memory): (u32, usize),
+        (port, pool): (u32, usize),
         packet: PacketMeta,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        self.start_pool_stats(now, memory);
-        let shared = self.pool_view(now, (port, memory), packet.size, sched);
+        self.start_pool_stats(now, pool);
+        let shared = self.pool_view(now, (port, pool), packet.size, sched);
         let (entered, departure) = self.enqueue_plain(now, port, packet, shared, sched);
-        self.charge(port, memory);
+        self.charge(port, pool);
         (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
 
-    /// What a packet of `size` bytes finds of the memory of a port whose departures are no events.
+    /// Returns the state of the pool for a packet of `size` bytes at a port without departure
+    /// events.
     #[inline]
     fn pool_view(
         &mut self,
         now: Instant,
-        (port, memory): (u32, usize),
+        (port, pool): (u32, usize),
         size: u32,
         sched: &mut Scheduler,
     ) -> PoolView {
         let this = &mut self.ports[port as usize];
         this.retire(now);
-        let free = self.buffer_pools[memory].free();
+        let free = self.buffer_pools[pool].free();
         let fits = this.admits(size, free);
-        if fits && !self.buffer_pools[memory].would_peak(size) {
+        if fits && !self.buffer_pools[pool].would_peak(size) {
             return PoolView { free, fits };
         }
         cold_path();
-        self.settle(now, memory, Some(sched));
-        let free = self.buffer_pools[memory].free();
+        self.settle(now, pool, Some(sched));
+        let free = self.buffer_pools[pool].free();
         PoolView { free, fits: self.ports[port as usize].admits(size, free) }
     }
 
@@ -117,10 +118,10 @@ impl Network {
         let this = &mut self.ports[port as usize];
         let head = *self.pool.state(id);
         let (found, entered) = this.enqueue_event_port(now, &head, free);
-        if let Some(watch) = &mut self.port_tracer {
+        if let Some(tracer) = &mut self.port_tracer {
             let size = head.meta.size;
             let service = this.line().serialization(size);
-            watch.on_enqueue((now, port), (id, size), found, (entered, now + service), service);
+            tracer.on_enqueue((now, port), (id, size), found, (entered, now + service), service);
         }
         match entered {
             EnqueueOutcome::Queued => {}
@@ -132,36 +133,36 @@ impl Network {
         }
     }
 
-    /// What a port holds has grown: its memory takes note.
+    /// Updates the pool after a port has grown.
     #[inline]
-    pub(super) fn charge(&mut self, port: u32, memory: usize) {
-        let (this, memory) = (&mut self.ports[port as usize], &mut self.buffer_pools[memory]);
-        this.charge(memory);
+    pub(super) fn charge(&mut self, port: u32, pool: usize) {
+        let (this, pool) = (&mut self.ports[port as usize], &mut self.buffer_pools[pool]);
+        this.charge(pool);
         let leaves = this.leaves_at();
-        if let (Some(seat), Some(at)) = (this.pool_share(), leaves)
-            && !seat.listed
+        if let (Some(share), Some(at)) = (this.pool_share(), leaves)
+            && !share.listed
         {
-            seat.listed = true;
-            memory.push_busy(port, at);
+            share.listed = true;
+            pool.push_busy(port, at);
         }
     }
 
-    /// All that left a port of this memory up to and with `now` gives its part back.
-    pub(super) fn settle(&mut self, now: Instant, memory: usize, sched: Option<&mut Scheduler>) {
-        self.start_pool_stats(now, memory);
-        self.settle_until(now, memory, sched);
+    /// Processes all departures from ports of this pool up to and including `now`.
+    pub(super) fn settle(&mut self, now: Instant, pool: usize, sched: Option<&mut Scheduler>) {
+        self.start_pool_stats(now, pool);
+        self.settle_until(now, pool, sched);
     }
 
-    /// Begins the statistics of a memory if it is time.
-    fn start_pool_stats(&mut self, now: Instant, memory: usize) {
-        if !self.buffer_pools[memory].counting() && now >= self.warmup {
-            self.settle_until(self.warmup, memory, None);
-            self.buffer_pools[memory].start();
+    /// Starts the statistics of a pool if due.
+    fn start_pool_stats(&mut self, now: Instant, pool: usize) {
+        if !self.buffer_pools[pool].counting() && now >= self.warmup {
+            self.settle_until(self.warmup, pool, None);
+            self.buffer_pools[pool].start();
         }
     }
 
-    fn settle_until(&mut self, now: Instant, memory: usize, mut sched: Option<&mut Scheduler>) {
-        while let Some(port) = self.buffer_pools[memory].due(now) {
+    fn settle_until(&mut self, now: Instant, pool: usize, mut sched: Option<&mut Scheduler>) {
+        while let Some(port) = self.buffer_pools[pool].due(now) {
             if self.ports[port as usize].is_event_port() {
                 self.advance(now, port);
                 if let Some(sched) = sched.as_deref_mut() {
@@ -171,39 +172,39 @@ impl Network {
                 self.ports[port as usize].retire(now);
             }
             let this = &mut self.ports[port as usize];
-            this.charge(&mut self.buffer_pools[memory]);
-            let listed = self.buffer_pools[memory].update_first(this.leaves_at());
-            if let Some(seat) = this.pool_share() {
-                seat.listed = listed;
+            this.charge(&mut self.buffer_pools[pool]);
+            let listed = self.buffer_pools[pool].update_first(this.leaves_at());
+            if let Some(share) = this.pool_share() {
+                share.listed = listed;
             }
         }
     }
 
-    /// Brings a port up to `now`, if its departures are events.
+    /// Brings an event port up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Instant, port: u32) {
         let this = &self.ports[port as usize];
-        let staged = this.is_event_port();
-        if let Some(memory) = this.pool() {
-            self.start_pool_stats(now, memory);
+        let event_port = this.is_event_port();
+        if let Some(pool) = this.pool() {
+            self.start_pool_stats(now, pool);
         }
-        if staged {
+        if event_port {
             self.advance(now, port);
         }
     }
 
-    /// Lets leave what leaves a staged port up to and with `now`.
+    /// Processes the departures of an event port up to and including `now`.
     fn advance(&mut self, now: Instant, port: u32) {
         while let Some(at) = self.ports[port as usize].complete(now) {
             self.begin(at, port);
         }
     }
 
-    /// The line of a staged port takes its next packet, if there is one.
+    /// Starts the next transmission of an event port, if any.
     fn begin(&mut self, at: Instant, port: u32) {
         let this = &mut self.ports[port as usize];
         let begun = this.begin(at, &mut self.pool, self.port_tracer.as_deref_mut());
-        let Some(Transmission { packet, sojourn: waited, departure }) = begun else { return };
+        let Some(Transmission { packet, sojourn, departure }) = begun else { return };
         let mut arrival = departure + this.delay();
         if let FarEnd::Host(host) = this.far_end()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
@@ -212,11 +213,11 @@ impl Network {
         }
         this.commit(packet, departure, arrival);
         if self.measures_queueing {
-            self.pool.add_queueing(packet.id, waited);
+            self.pool.add_queueing(packet.id, sojourn);
         }
     }
 
-    /// Schedules what a staged port waits for.
+    /// Schedules the next events of an event port.
     fn arm(&mut self, port: u32, sched: &mut Scheduler) {
         let this = &mut self.ports[port as usize];
         for at in this.arm().into_iter().flatten() {
@@ -224,7 +225,7 @@ impl Network {
         }
     }
 
-    /// An event of a port with more to do than to hand a packet over; what it hands over.
+    /// Handles an event of a special port. Returns the packet that arrives at the far end.
     #[inline(never)]
     pub(super) fn arrive_special(
         &mut self,
@@ -244,14 +245,14 @@ impl Network {
         let arrived = this.arrive()?;
         if this.pop_late_mark() && arrived.packet.id != PacketId::GONE {
             self.pool.set_ce(arrived.packet.id);
-            if let Some(watch) = &mut self.port_tracer {
-                watch.on_mark(arrived.packet.id);
+            if let Some(tracer) = &mut self.port_tracer {
+                tracer.on_mark(arrived.packet.id);
             }
         }
         Some(arrived)
     }
 
-    /// The queue of a port at `now`.
+    /// Returns the queue of a port at `now`.
     pub(super) fn queue_at(&mut self, now: Instant, port: u32) -> Option<Occupancy> {
         if self.ports.get(port as usize)?.is_plain() {
             return Some(self.ports[port as usize].queue(now));
@@ -261,17 +262,17 @@ impl Network {
         Some(if this.is_event_port() { this.event_port_queue() } else { this.queue(now) })
     }
 
-    /// The length of the queue of `class` of `port` at `now`, in packets and IP bytes, as the port counts
-    /// it; `None` where there is no such class.
+    /// Returns the queue length of `class` of `port` at `now`, in packets and IP bytes, as the port
+    /// counts it; `None` if there is no such class.
     ///
-    /// Looking changes neither the run nor its digest.
+    /// Reading changes neither the run nor its digest.
     pub fn class_queue_now(&mut self, now: Instant, port: u32, class: u8) -> Option<(u32, u64)> {
         self.queue_at(now, port)?;
         let queue = self.ports.get(port as usize)?.class_queue(usize::from(class))?;
         Some((queue.packets, queue.bytes))
     }
 
-    /// Brings the figures of a port up to `at`; its memory is there.
+    /// Brings the statistics of a port up to `at`; its pool is up to date.
     pub(super) fn finish_port(&mut self, at: Instant, port: u32) {
         if self.ports[port as usize].is_event_port() {
             self.advance(at, port);
@@ -281,16 +282,15 @@ impl Network {
         }
     }
 
-    /// All memories that queues share, by switch, with what they have seen up to
-    /// [`Network::finish`].
+    /// Returns all shared memories by switch, with statistics up to [`Network::finish`].
     pub fn buffer_pools(&self) -> impl Iterator<Item = BufferPoolStats<'_>> {
-        self.buffer_pools.iter().map(|memory| BufferPoolStats {
-            switch: self.switches.get(memory.switch).map_or("", String::as_str),
-            group: memory.group,
-            size: memory.size,
-            reserved: memory.reserved,
-            held: memory.held(),
-            peak: memory.peak(),
+        self.buffer_pools.iter().map(|pool| BufferPoolStats {
+            switch: self.switches.get(pool.switch).map_or("", String::as_str),
+            group: pool.group,
+            size: pool.size,
+            reserved: pool.reserved,
+            held: pool.held(),
+            peak: pool.peak(),
         })
     }
 }

@@ -1,22 +1,22 @@
-//! Switches that must stay together, and what is between them.
+//! Groups of switches that must stay in one shard, and the links between groups.
 
 use crate::{Blueprint, LinkSpec, NodeId};
 
-/// Groups of switches that no cut parts.
+/// Groups of switches that are never divided.
 #[derive(Debug)]
 pub(super) struct SwitchGroups {
-    /// Of each switch, the number of its group.
+    /// The group of each switch.
     pub(super) of: Vec<usize>,
-    /// Of each group, what it has to do.
+    /// The work of each group.
     pub(super) work: Vec<u64>,
     /// Groups with hosts, in the order of their first hosts.
     pub(super) homes: Vec<usize>,
-    /// Of each group, the groups to which it has links, once for each link.
+    /// The neighbour groups of each group, once per link.
     pub(super) near: Vec<Vec<usize>>,
 }
 
 impl SwitchGroups {
-    /// Switches between which there is a link that `may_cut` does not let be cut are one group.
+    /// Groups switches: links for which `may_cut` is false stay within a group.
     pub(super) fn new(plan: &Blueprint, work: &[u64], may_cut: impl Fn(&LinkSpec) -> bool) -> Self {
         let mut roots: Vec<usize> = (0..plan.switches.len()).collect();
         let between = plan.links.iter().filter_map(|link| match (link.a, link.b) {
@@ -69,11 +69,11 @@ impl SwitchGroups {
         }
     }
 
-    /// What the part with the most has to do, and what all have.
-    pub(super) fn balance(&self, places: &[u16], parts: usize) -> (u64, u64) {
-        let mut loads = vec![0; parts];
-        for (place, work) in places.iter().zip(&self.work) {
-            loads[usize::from(*place)] += work;
+    /// Returns the maximum work of a shard and the total work.
+    pub(super) fn balance(&self, assignment: &[u16], shards: usize) -> (u64, u64) {
+        let mut loads = vec![0; shards];
+        for (shard, work) in assignment.iter().zip(&self.work) {
+            loads[usize::from(*shard)] += work;
         }
         (loads.iter().copied().max().unwrap_or_default(), loads.iter().sum())
     }

@@ -1,8 +1,8 @@
-//! Marks that are decided as the line begins to send a packet, and bound when it is handed over.
+//! Marks decided at the start of transmission and applied at the far end.
 //!
-//! The queue that a packet leaves behind is what came before the line began to send it. So the decision
-//! can wait for the next thing that happens to the port: its next arrival, or the packet's own arrival at
-//! the far end, whichever is first. No event is needed at the time itself.
+//! The queue that a packet leaves behind consists of earlier arrivals. So the decision can wait for
+//! the next event of the port: its next arrival, or the packet's own arrival at the far end. No
+//! separate event is needed.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use super::{MARKED_LEAVING, Port, Special};
 use crate::aqm::{Aqm, AqmVerdict, DequeueInfo};
 use crate::packet::{PacketMeta, PacketState};
 
-/// Packets from their place in the queue to the far end of the line.
+/// Packets from enqueue to the far end of the line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LateMark {
     ring: VecDeque<PendingMark>,
-    /// How many of them the line has begun to send.
+    /// Number of them whose transmission has started.
     begun: usize,
 }
 
@@ -31,34 +31,40 @@ struct PendingMark {
 }
 
 impl LateMark {
-    /// The line died, and so many packets have still to come to its far end.
+    /// Keeps only the `under_way` packets that still arrive after a link failure.
     pub(super) fn link_down(&mut self, under_way: usize) {
         self.ring.truncate(under_way);
     }
 }
 
 impl Port {
-    /// A packet has taken its place, the port having been brought up to `now`.
+    /// Records an enqueued packet; the port is up to date at `now`.
     pub(crate) fn push_late_mark(&mut self, now: Instant, head: &PacketState) {
-        let Some(Special { late_mark: Some(bound), .. }) = self.special.as_deref_mut() else {
+        let Some(Special { late_mark: Some(late_mark), .. }) = self.special.as_deref_mut() else {
             return;
         };
         let &PacketState { meta: PacketMeta { identity, size, .. }, ecn, .. } = head;
-        bound.ring.push_back(PendingMark { identity, enqueued_at: now, size, ecn, marked: false });
+        late_mark.ring.push_back(PendingMark {
+            identity,
+            enqueued_at: now,
+            size,
+            ecn,
+            marked: false,
+        });
         if self.fifo.in_system() == 1 {
             self.decide_late_mark(now);
         }
     }
-    /// The line begins to send the next packet, if there is one.
+    /// Decides on the next packet at the start of its transmission, if there is one.
     pub(super) fn decide_late_mark(&mut self, at: Instant) {
-        let Some(Special { late_mark: Some(bound), .. }) = self.special.as_deref_mut() else {
+        let Some(Special { late_mark: Some(late_mark), .. }) = self.special.as_deref_mut() else {
             return;
         };
         if self.fifo.in_system() == 0 {
             return;
         }
-        let Some(pending) = bound.ring.get_mut(bound.begun) else { return };
-        bound.begun += 1;
+        let Some(pending) = late_mark.ring.get_mut(late_mark.begun) else { return };
+        late_mark.begun += 1;
         let left = self.fifo.occupancy(self.count_in_service);
         let &mut PendingMark { identity, enqueued_at: came, size, ecn, .. } = pending;
         let waited = at.saturating_since(came);
@@ -66,7 +72,7 @@ impl Port {
             .rules
             .aqm
             .on_dequeue(at, &DequeueInfo { backlog: left, sojourn: waited, size, ecn });
-        // One that would drop has departures that are events.
+        // A marker that drops needs departure events.
         if verdict == AqmVerdict::Mark {
             pending.marked = true;
             self.counters.judged(verdict);
@@ -74,14 +80,14 @@ impl Port {
             self.digest.update(identity.wrapping_add(MARKED_LEAVING));
         }
     }
-    /// The packet that arrives at the far end is handed over; whether it was marked on the way out. The
-    /// port has been brought up to now.
+    /// Removes the packet that arrives at the far end. Returns true if it was marked at dequeue.
+    /// The port is up to date.
     pub(crate) fn pop_late_mark(&mut self) -> bool {
-        let Some(Special { late_mark: Some(bound), .. }) = self.special.as_deref_mut() else {
+        let Some(Special { late_mark: Some(late_mark), .. }) = self.special.as_deref_mut() else {
             return false;
         };
-        let Some(pending) = bound.ring.pop_front() else { return false };
-        bound.begun = bound.begun.saturating_sub(1);
+        let Some(pending) = late_mark.ring.pop_front() else { return false };
+        late_mark.begun = late_mark.begun.saturating_sub(1);
         pending.marked
     }
 }

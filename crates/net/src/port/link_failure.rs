@@ -1,4 +1,4 @@
-//! A port whose link fails, and comes back.
+//! Link failure and repair at a port.
 
 use lowtide_units::Instant;
 
@@ -6,8 +6,8 @@ use super::{LINK_DOWN, Port};
 use crate::packet::{PacketId, PacketPool};
 
 impl Port {
-    /// The line is dead from `now` on: what has not come off it is lost, and so will be what comes.
-    /// `lost` is shown each packet and its size. The port must have been brought up to `now`.
+    /// Takes the line down at `now`: its packets and later arrivals are lost. Each lost packet and
+    /// its size is passed to `lost`. The port must be up to date at `now`.
     pub(crate) fn link_down(
         &mut self,
         now: Instant,
@@ -22,16 +22,16 @@ impl Port {
         if let Some(loss) = &mut self.rules.loss {
             loss.set_down(true);
         }
-        let mut gone = self.fifo.link_down(now);
+        let mut dropped = self.fifo.link_down(now);
         if let Some(special) = self.special.as_deref_mut() {
             if let Some(bound) = &mut special.late_mark {
                 bound.link_down(self.fifo.in_ring());
             }
-            if let Some(staged) = &mut special.event_port {
-                staged.link_down(now, &mut gone);
+            if let Some(event_port) = &mut special.event_port {
+                event_port.link_down(now, &mut dropped);
             }
         }
-        for (id, size) in gone {
+        for (id, size) in dropped {
             self.counters.count_link_down_drop();
             self.digest.update(now.as_ps());
             self.digest.update(pool.state(id).meta.identity.wrapping_add(LINK_DOWN));
@@ -39,7 +39,7 @@ impl Port {
             pool.discard(id);
         }
     }
-    /// The line works again.
+    /// Takes the line up again.
     pub(crate) fn link_up(&mut self) {
         if let Some(loss) = &mut self.rules.loss {
             loss.set_down(false);

@@ -1,23 +1,24 @@
-//! The graph of a blueprint, checked.
+//! The validated graph of a blueprint.
 
 use crate::{Blueprint, BlueprintError, NodeId};
 
-/// Far from everything.
+/// Distance of an unreachable node.
 pub(super) const UNREACHED: u32 = u32::MAX;
 
-/// The graph: hosts first, then switches; per node its output ports in order and where they lead.
+/// The graph: hosts first, then switches; per node its output ports in order and their far ends.
 /// Port `2 i` leads from end `a` of link `i` to end `b`, port `2 i + 1` back.
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
     pub(super) hosts: usize,
-    /// Where the ports of each node begin in `out`, and where the last ones end.
+    /// Start of each node's ports in `out`, and the end of the last.
     first: Vec<usize>,
-    /// Port, and the node to which it leads.
+    /// Port, and the node at its far end.
     out: Vec<(u32, u32)>,
 }
 
 impl Edges {
-    /// Checks that links end at nodes, that each host has one, and that all is connected.
+    /// Checks that links end at nodes, that each host has one link, and that the graph is
+    /// connected.
     pub(crate) fn build(plan: &Blueprint) -> Result<Self, BlueprintError> {
         let hosts = plan.hosts.len();
         let nodes = hosts + plan.switches.len();
@@ -66,12 +67,12 @@ impl Edges {
         self.first.len() - 1 - self.hosts
     }
 
-    /// The ports of `node`, by ascending number, and where each leads.
+    /// Returns the ports of `node`, by ascending number, with their far ends.
     pub(super) fn out(&self, node: usize) -> &[(u32, u32)] {
         &self.out[self.first[node]..self.first[node + 1]]
     }
 
-    /// The switch of each port; meaningless for a host's own.
+    /// Returns the switch of each port; meaningless for host ports.
     pub(super) fn owners(&self) -> Vec<u64> {
         let mut owners = vec![0; self.out.len()];
         for switch in 0..self.switches() {
@@ -82,8 +83,8 @@ impl Edges {
         owners
     }
 
-    /// Links from `from` to each node over ports that `passes` lets be used. Hosts, with their one
-    /// link, are on the way to nothing.
+    /// Returns the hops from `from` to each node over ports that `passes` allows. Hosts are never
+    /// transit nodes.
     pub(super) fn distances(&self, from: usize, passes: impl Fn(u32, usize) -> bool) -> Vec<u32> {
         let mut distance = vec![UNREACHED; self.first.len() - 1];
         distance[from] = 0;
@@ -118,7 +119,7 @@ impl Edges {
         Ok(())
     }
 
-    /// Every node must be reached from the first.
+    /// Checks that every node is reachable from the first.
     fn connected(&self, plan: &Blueprint) -> Result<(), BlueprintError> {
         if self.first.len() == 1 {
             return Ok(());

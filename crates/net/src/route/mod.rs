@@ -1,9 +1,9 @@
-//! Routes: from each switch all equally short ways to each host, found when the network is built.
+//! Routes: all shortest paths from each switch to each host, computed when the network is built.
 //!
-//! Breadth first from the switch of each rack; every link counts one. What a switch knows of a host
-//! depends on the host's rack only, so the table has a row per switch and a column per rack; sets of
-//! several links are kept once each. A look-up reads the host's rack, then the table: it finds a port,
-//! or the host to be here, or a set from which [`Routing`] takes one.
+//! Breadth-first search from the switch of each rack; every link counts one. Routes depend only on
+//! the host's rack, so the table has a row per switch and a column per rack; distinct sets of
+//! several links are stored once. A look-up reads the host's rack, then the table. The entry is a
+//! port, or says that the host is local, or is a set from which [`Routing`] chooses.
 
 mod edges;
 mod shard;
@@ -19,88 +19,93 @@ pub(crate) use edges::Edges;
 
 use edges::UNREACHED;
 
-/// In the table: a number below this is a port (see [`lowtide_sim::Entity::MAX_INDEX`]), from this on
-/// that of a set, and two more have a meaning of their own.
+/// Table entries below this are ports (see [`lowtide_sim::Entity::MAX_INDEX`]), from this on set
+/// numbers, except the two constants below.
 const SET: u32 = 1 << 30;
-/// The rack is on this switch: the port is the other end of the host's.
+/// The rack is on this switch: the port is the other end of the host's link.
 const LOCAL: u32 = u32::MAX - 1;
-/// There is no way.
+/// No path.
 const UNREACHABLE: u32 = u32::MAX;
 
-/// The most places of the table: half a GiB.
+/// Maximum table entries: 0.5 GiB.
 const MOST_PLACES: usize = 1 << 27;
 
-/// How packets find their way.
+/// The routing table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     attachments: Vec<Attachment>,
-    /// Racks, and one more for hosts to which there is no way.
+    /// Racks, plus one for unreachable hosts.
     columns: usize,
-    /// Row by row: switch, then rack.
+    /// Row-major: switch, then rack.
     table: Vec<u32>,
     next_hop_sets: Vec<NextHopSet>,
-    /// The ports of all sets, one set after the other.
+    /// The ports of all sets, concatenated.
     members: Vec<u32>,
     /// Per set; empty unless packets are sprayed.
     spray: Vec<SprayState>,
 }
 
-/// Where a host is.
+/// The attachment point of a host.
 #[derive(Clone, Copy, Debug)]
 struct Attachment {
     rack: u32,
-    /// The host's own port.
+    /// The port of the host.
     nic: u32,
 }
 
-/// Ports of one switch that lie on equally short ways.
+/// Ports of one switch on equal-cost paths.
 #[derive(Clone, Copy, Debug)]
 struct NextHopSet {
     first: u32,
     len: u32,
-    /// That of the switch.
+    /// The salt of the switch.
     salt: u64,
 }
 
-/// Where spraying stands in one set.
+/// The spraying state of one set.
 #[derive(Clone, Debug)]
 struct SprayState {
     rng: Rng,
-    /// Packets of this round that were sent.
+    /// Packets sent in this round.
     sent: u32,
-    /// With which link the round began.
+    /// The first link of the round.
     start: u32,
 }
 
 impl Routes {
-    /// The port of `switch` for this packet; `None` if there is no way.
+    /// Returns the port of `switch` for this packet; `None` if there is no path.
     #[inline]
     pub(crate) fn port(&mut self, switch: u32, packet: PacketMeta) -> Option<u32> {
-        let home = self.attachments[packet.dst.0 as usize];
-        let way = self.table[switch as usize * self.columns + home.rack as usize];
-        if way < SET {
-            return Some(way);
+        let attachment = self.attachments[packet.dst.0 as usize];
+        let entry = self.table[switch as usize * self.columns + attachment.rack as usize];
+        if entry < SET {
+            return Some(entry);
         }
-        match way {
-            LOCAL => Some(home.nic ^ 1),
+        match entry {
+            LOCAL => Some(attachment.nic ^ 1),
             UNREACHABLE => None,
             set => Some(self.choose((set - SET) as usize, packet.flow)),
         }
     }
-    /// Reads what [`Self::predicted_port`] will.
+    /// Reads the entry that [`Self::predicted_port`] will read.
     #[inline]
     pub(crate) fn prefetch(&self, switch: u32, packet: &PacketMeta) -> u64 {
-        let home = self.attachments.get(packet.dst.0 as usize).map_or(0, |home| home.rack as usize);
-        self.table.get(switch as usize * self.columns + home).map_or(0, |way| u64::from(*way))
+        let attachment = self
+            .attachments
+            .get(packet.dst.0 as usize)
+            .map_or(0, |attachment| attachment.rack as usize);
+        self.table
+            .get(switch as usize * self.columns + attachment)
+            .map_or(0, |entry| u64::from(*entry))
     }
-    /// Which port it will be, as far as that can be told without taking it.
+    /// Returns the expected port, without changing the spraying state.
     #[inline]
     pub(crate) fn predicted_port(&self, switch: u32, packet: &PacketMeta) -> u32 {
-        let home = self.attachments[packet.dst.0 as usize];
-        let way = self.table[switch as usize * self.columns + home.rack as usize];
-        match way {
-            LOCAL => home.nic ^ 1,
-            _ if way < SET || way == UNREACHABLE => way,
+        let attachment = self.attachments[packet.dst.0 as usize];
+        let entry = self.table[switch as usize * self.columns + attachment.rack as usize];
+        match entry {
+            LOCAL => attachment.nic ^ 1,
+            _ if entry < SET || entry == UNREACHABLE => entry,
             set => {
                 let NextHopSet { first, len, salt } = self.next_hop_sets[(set - SET) as usize];
                 self.members[(first + ecmp_index(packet.flow, salt, len)) as usize]
@@ -115,17 +120,17 @@ impl Routes {
         };
         self.members[(first + which) as usize]
     }
-    /// The host's own port.
+    /// Returns the port of the host.
     pub(crate) fn nic(&self, host: HostId) -> Option<u32> {
-        self.attachments.get(host.0 as usize).map(|home| home.nic)
+        self.attachments.get(host.0 as usize).map(|attachment| attachment.nic)
     }
-    /// All ports of `switch` on shortest ways to `host`.
+    /// Returns all ports of `switch` on shortest paths to `host`.
     pub(crate) fn ports(&self, switch: u32, host: HostId) -> Vec<u32> {
-        let Some(home) = self.attachments.get(host.0 as usize) else { return Vec::new() };
-        let at = switch as usize * self.columns + home.rack as usize;
+        let Some(attachment) = self.attachments.get(host.0 as usize) else { return Vec::new() };
+        let at = switch as usize * self.columns + attachment.rack as usize;
         match self.table.get(at) {
             None | Some(&UNREACHABLE) => Vec::new(),
-            Some(&LOCAL) => vec![home.nic ^ 1],
+            Some(&LOCAL) => vec![attachment.nic ^ 1],
             Some(&port) if port < SET => vec![port],
             Some(set) => {
                 let NextHopSet { first, len, .. } = self.next_hop_sets[(set - SET) as usize];
@@ -133,7 +138,7 @@ impl Routes {
             }
         }
     }
-    /// Bytes of memory.
+    /// Returns its size in bytes.
     pub(crate) fn memory(&self) -> usize {
         size_of_val(self.attachments.as_slice())
             + size_of_val(self.table.as_slice())
@@ -141,8 +146,8 @@ impl Routes {
             + size_of_val(self.members.as_slice())
             + size_of_val(self.spray.as_slice())
     }
-    /// Finds the ways over all links but those that `avoid` names (by number; links beyond its end
-    /// are used).
+    /// Computes the routes over all links except those that `avoid` marks (by number; links beyond
+    /// its end are used).
     pub(crate) fn find(
         edges: &Edges,
         routing: Routing,
@@ -151,14 +156,14 @@ impl Routes {
     ) -> Result<Self, BlueprintError> {
         let hosts = edges.hosts;
         let usable = |port: u32| !avoid.get(port as usize / 2).is_some_and(|a| *a);
-        let (homes, racks) = attachments(edges, usable);
+        let (attachments, racks) = attachments(edges, usable);
         let columns = racks.len() + 1;
         let (switches, most) = (edges.switches(), MOST_PLACES);
         if switches.saturating_mul(columns) > most {
             return Err(BlueprintError::TooManyRoutes { switches, racks: racks.len(), most });
         }
         let mut routes = Self {
-            attachments: homes,
+            attachments,
             columns,
             table: vec![UNREACHABLE; switches * columns],
             next_hop_sets: Vec::new(),
@@ -180,7 +185,7 @@ impl Routes {
                     far != UNREACHED && far + 1 == distance[node] && usable(port)
                 };
                 let mut near = edges.out(node).iter().filter(closer).map(|&(port, _)| port);
-                let way = match routing {
+                let entry = match routing {
                     _ if node == rack => LOCAL,
                     Routing::Single => near.next().unwrap_or(UNREACHABLE),
                     Routing::Ecmp { .. } | Routing::Spray => {
@@ -189,13 +194,13 @@ impl Routes {
                         routes.table_entry(&ports, &mut numbers)
                     }
                 };
-                routes.table[switch * columns + column] = way;
+                routes.table[switch * columns + column] = entry;
             }
         }
         routes.init_selection(edges, routing, salt_seed);
         Ok(routes)
     }
-    /// What stands in the table for these ports.
+    /// Returns the table entry for these ports.
     fn table_entry(&mut self, ports: &[u32], numbers: &mut BTreeMap<Vec<u32>, u32>) -> u32 {
         match *ports {
             [] => UNREACHABLE,
@@ -213,7 +218,7 @@ impl Routes {
             }
         }
     }
-    /// Gives each set what it takes to choose.
+    /// Initialises the selection state of each set.
     fn init_selection(&mut self, edges: &Edges, routing: Routing, salt_seed: u64) {
         match routing {
             Routing::Single => {}
@@ -239,7 +244,7 @@ impl Routes {
 }
 
 impl SprayState {
-    /// Which of `len` links is next.
+    /// Returns the index of the next of `len` links.
     fn next(&mut self, len: u32) -> u32 {
         if self.sent == len {
             self.sent = 0;
@@ -251,7 +256,8 @@ impl SprayState {
     }
 }
 
-/// Which of `len` links the packets of `flow` take at a switch with that salt, each equally likely.
+/// Returns the index of the link, of `len`, for `flow` at a switch with that salt, each equally
+/// likely.
 #[inline]
 fn ecmp_index(flow: u32, salt: u64, len: u32) -> u32 {
     const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
@@ -260,11 +266,11 @@ fn ecmp_index(flow: u32, salt: u64, len: u32) -> u32 {
     (((hash >> 32) * u64::from(len)) >> 32) as u32
 }
 
-/// Where each host is, and the node of each rack's switch.
+/// Returns the attachment of each host, and the node of each rack's switch.
 fn attachments(edges: &Edges, usable: impl Fn(u32) -> bool) -> (Vec<Attachment>, Vec<usize>) {
     let mut racks = Vec::new();
     let mut rack_of = BTreeMap::new();
-    let mut homes = Vec::with_capacity(edges.hosts);
+    let mut attachments = Vec::with_capacity(edges.hosts);
     for host in 0..edges.hosts {
         let (nic, switch) = edges.out(host).first().copied().unwrap_or_default();
         let known = (switch as usize >= edges.hosts).then(|| {
@@ -273,11 +279,12 @@ fn attachments(edges: &Edges, usable: impl Fn(u32) -> bool) -> (Vec<Attachment>,
                 racks.len() as u32 - 1
             })
         });
-        homes.push(Attachment { rack: known.filter(|_| usable(nic)).unwrap_or(UNREACHABLE), nic });
+        attachments
+            .push(Attachment { rack: known.filter(|_| usable(nic)).unwrap_or(UNREACHABLE), nic });
     }
     let nowhere = racks.len() as u32;
-    for home in &mut homes {
-        home.rack = home.rack.min(nowhere);
+    for attachment in &mut attachments {
+        attachment.rack = attachment.rack.min(nowhere);
     }
-    (homes, racks)
+    (attachments, racks)
 }

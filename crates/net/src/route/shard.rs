@@ -1,37 +1,37 @@
-//! The routes of a part of the network.
+//! The routes of a shard.
 
 use super::{Attachment, LOCAL, NextHopSet, Routes, SET, UNREACHABLE};
 
 impl Routes {
-    /// The routes of these switches only, in their order, with ports by their place in the part (`place`: of a port
-    /// at one of these switches or at one of their hosts).
-    pub(crate) fn for_shard(&self, switches: &[u32], place: impl Fn(u32) -> Option<u32>) -> Self {
-        let near = |port: u32| place(port).unwrap_or(UNREACHABLE);
-        let homes = self
+    /// Returns the routes of these switches only, in their order, with local port numbers. `local`
+    /// maps a port at one of these switches or their hosts.
+    pub(crate) fn for_shard(&self, switches: &[u32], local: impl Fn(u32) -> Option<u32>) -> Self {
+        let near = |port: u32| local(port).unwrap_or(UNREACHABLE);
+        let attachments = self
             .attachments
             .iter()
-            .map(|home| Attachment { nic: near(home.nic), ..*home })
+            .map(|attachment| Attachment { nic: near(attachment.nic), ..*attachment })
             .collect();
-        let mut part = Self { attachments: homes, columns: self.columns, ..Self::default() };
+        let mut shard = Self { attachments, columns: self.columns, ..Self::default() };
         let mut numbers = vec![None; self.next_hop_sets.len()];
         for &switch in switches {
             let row = switch as usize * self.columns;
-            for &way in &self.table[row..row + self.columns] {
-                let way = match way {
-                    LOCAL | UNREACHABLE => way,
+            for &entry in &self.table[row..row + self.columns] {
+                let entry = match entry {
+                    LOCAL | UNREACHABLE => entry,
                     port if port < SET => near(port),
                     set => {
                         let set = (set - SET) as usize;
-                        *numbers[set].get_or_insert_with(|| part.add_set(self, set, &near))
+                        *numbers[set].get_or_insert_with(|| shard.add_set(self, set, &near))
                     }
                 };
-                part.table.push(way);
+                shard.table.push(entry);
             }
         }
-        part
+        shard
     }
 
-    /// What stands in the table for a set of `whole`.
+    /// Adds a set of `whole` and returns its table entry.
     fn add_set(&mut self, whole: &Self, number: usize, near: &impl Fn(u32) -> u32) -> u32 {
         let set = whole.next_hop_sets[number];
         let members = &whole.members[set.first as usize..(set.first + set.len) as usize];

@@ -1,19 +1,20 @@
-//! The order in which several queues are served: strict classes, then deficit weighted round robin.
+//! The service order of several queues: strict priority, then deficit weighted round robin.
 //!
-//! The strict classes go first, in the order of the list. The others take turns (Shreedhar and Varghese
-//! 1996): whose turn it is gets its quantum once, sends while its deficit covers its next packet, in IP
-//! bytes, and keeps the rest for its next turn, unless it runs empty. What a marker drops is not charged.
+//! Strict classes are served first, in list order. The others take turns (Shreedhar and Varghese
+//! 1996). A class gets its quantum once per turn, and sends while its deficit covers its next
+//! packet, in IP bytes. It keeps the rest for its next turn, unless it becomes empty. Packets
+//! dropped by a marker are not charged.
 
 use crate::Service;
 
-/// Whose turn it is.
+/// The state of the class scheduler.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassScheduler {
     services: Vec<Service>,
-    /// By class; zero for strict ones.
+    /// By class; zero for strict classes.
     deficits: Vec<u64>,
     turn: usize,
-    /// Whose turn it is has its quantum.
+    /// The current class has received its quantum.
     granted: bool,
 }
 
@@ -21,7 +22,7 @@ impl ClassScheduler {
     pub(crate) fn new(services: Vec<Service>) -> Self {
         Self { deficits: vec![0; services.len()], services, turn: 0, granted: false }
     }
-    /// The class whose packet goes next; `next` is the size of the first packet of a class.
+    /// Returns the class to serve next; `next` is the size of the first packet of a class.
     pub(crate) fn pick(&mut self, next: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let mut turns = false;
         for (class, service) in self.services.iter().enumerate() {
@@ -34,7 +35,7 @@ impl ClassScheduler {
         if !turns {
             return None;
         }
-        // A class that waits for its turn has a quantum, so its deficit covers its packet some day.
+        // Each turn adds a quantum, so the deficit eventually covers the packet.
         loop {
             let deficit = &mut self.deficits[self.turn];
             match (self.services[self.turn], next(self.turn)) {
@@ -53,7 +54,8 @@ impl ClassScheduler {
             self.granted = false;
         }
     }
-    /// A packet of `size` bytes of the class goes on the line and leaves its queue `empty`, or not.
+    /// Charges a packet of `size` bytes whose transmission starts; `empty` if its queue is empty
+    /// then.
     pub(crate) fn sent(&mut self, class: usize, size: u32, empty: bool) {
         let deficit = &mut self.deficits[class];
         *deficit = if empty { 0 } else { deficit.saturating_sub(u64::from(size)) };
@@ -66,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// What goes, of classes that each have packets of one size without end, or none.
+    /// Returns the service order of classes that each have endless packets of one size, or none.
     fn order(turns: &mut ClassScheduler, sizes: &[Option<u32>], n: usize) -> Vec<usize> {
         let mut one = || {
             let class = turns.pick(|class| sizes[class])?;
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_ones_go_first_in_their_order_wherever_they_stand() {
+    fn strict_classes_go_first_in_list_order() {
         let mut turns = ClassScheduler::new(vec![dwrr(100), Service::Strict, Service::Strict]);
         assert_eq!(order(&mut turns, &[Some(100), Some(9), Some(9)], 3), [1, 1, 1]);
         assert_eq!(order(&mut turns, &[Some(100), None, Some(9)], 2), [2, 2]);
@@ -93,7 +95,7 @@ mod tests {
     fn a_quantum_below_a_packet_takes_several_turns() {
         let mut turns = ClassScheduler::new(vec![dwrr(1), dwrr(500)]);
         let got = order(&mut turns, &[Some(1_500), Some(1_500)], 1_002);
-        // A packet of the first class for five hundred of the second.
+        // One packet of the first class per five hundred of the second.
         assert_eq!(got.iter().filter(|c| **c == 0).count(), 2);
     }
 
@@ -102,7 +104,7 @@ mod tests {
         let mut turns = ClassScheduler::new(vec![Service::Strict, dwrr(250), dwrr(100)]);
         assert_eq!(order(&mut turns, &[None, Some(100), Some(100)], 1), [1]);
         assert_eq!(order(&mut turns, &[Some(9), Some(100), Some(100)], 1), [0]);
-        // Still its turn: one more, and 50 for later; then two, and with those 50 a third one.
+        // Still its turn: one more, and 50 left; then two, and with those 50 a third one.
         assert_eq!(order(&mut turns, &[None, Some(100), Some(100)], 6), [1, 2, 1, 1, 1, 2]);
         turns.sent(1, 100, true);
         assert_eq!(order(&mut turns, &[None, Some(100), Some(100)], 3), [1, 1, 2]);

@@ -1,4 +1,4 @@
-//! A queue whose line fails.
+//! A queue at a link failure.
 
 use lowtide_units::Instant;
 
@@ -6,26 +6,27 @@ use super::Fifo;
 use crate::packet::PacketId;
 
 impl Fifo {
-    /// Takes out what has not come off the line by `now`: packets in flight, the one on the
-    /// line and all behind it, in this order, each with its size. [`Fifo::next_departure`] up to `now`
-    /// must have been taken.
+    /// Removes all packets that have not left the line by `now`: packets in flight, the one on the
+    /// line and all behind it, in this order, each with its size. [`Fifo::next_departure`] up to
+    /// `now` must have been taken.
     ///
-    /// The line finishes what it has begun, and each place on it or in flight keeps its events, so that
-    /// whatever comes later cannot arrive earlier; its packet is [`PacketId::GONE`] when it arrives.
+    /// The line finishes the transmission in progress, and each entry on it or in flight keeps its
+    /// events, so later packets cannot arrive earlier. Its packet is [`PacketId::GONE`] when it
+    /// arrives.
     pub(crate) fn link_down(&mut self, now: Instant) -> Vec<(PacketId, u32)> {
         let begun = self.tail.min(self.line + 1);
         let mask = self.ring.len().wrapping_sub(1);
         let mut lost = Vec::new();
         for position in self.head..self.tail {
-            let place = &mut self.ring[position as usize & mask];
-            if place.departure + self.delay <= now || place.packet.id == PacketId::GONE {
+            let entry = &mut self.ring[position as usize & mask];
+            if entry.departure + self.delay <= now || entry.packet.id == PacketId::GONE {
                 continue;
             }
-            lost.push((place.packet.id, place.packet.size));
+            lost.push((entry.packet.id, entry.packet.size));
             if position < begun {
-                place.packet.id = PacketId::GONE;
+                entry.packet.id = PacketId::GONE;
             } else {
-                self.bytes -= u64::from(place.packet.size);
+                self.bytes -= u64::from(entry.packet.size);
             }
         }
         if begun < self.tail {
@@ -37,7 +38,7 @@ impl Fifo {
         }
         lost
     }
-    /// Packets between their place in the queue and the far end, those that are gone included.
+    /// Returns the packets between enqueue and the far end, including lost ones.
     pub(crate) const fn in_ring(&self) -> usize {
         (self.tail - self.head) as usize
     }

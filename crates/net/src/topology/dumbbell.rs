@@ -1,4 +1,4 @@
-//! Hosts on the left of `switch0`, hosts on the right of `switch1`, one line between the switches.
+//! Hosts on the left of `switch0`, hosts on the right of `switch1`, one link between the switches.
 
 use lowtide_units::{Duration, Rate};
 
@@ -9,7 +9,7 @@ use crate::{Blueprint, Framing, LinkSpec, NodeId, PortSpec};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "dumbbell",
-    summary: "two switches with hosts on each, one line between them",
+    summary: "two switches with hosts on each, one link between them",
     spec: "lowtide",
     params: &[
         Param {
@@ -30,7 +30,7 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
             name: "bottleneck-rate",
             kind: ParamFormat::Rate,
             default: None,
-            doc: "Rate of the line between the switches in each direction.",
+            doc: "Rate of the link between the switches in each direction.",
         },
         Param {
             name: "bottleneck-delay",
@@ -49,7 +49,7 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// What a dumbbell is made of.
+/// The parameters of a dumbbell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dumbbell {
     /// The hosts on `switch0`; they are numbered first.
@@ -62,16 +62,16 @@ pub struct Dumbbell {
     pub bottleneck_delay: Duration,
     /// Framing on every line.
     pub framing: Framing,
-    /// Every port of a switch towards a host.
+    /// The ports of switches towards hosts.
     pub port: PortSpec,
     /// The port of each switch towards the other.
     pub bottleneck_port: PortSpec,
 }
 
-/// The blueprint of `dumbbell`.
+/// Returns the blueprint of `dumbbell`.
 ///
-/// Link `i` is host `i` and its switch, the host being end `a`; the last link is the one between the
-/// switches, from `switch0` to `switch1`.
+/// Link `i` connects host `i` (end `a`) to its switch; the last link connects `switch0` to
+/// `switch1`.
 pub fn dumbbell(dumbbell: &Dumbbell) -> Blueprint {
     let left = dumbbell.left.iter().map(|host| (host, 0));
     let right = dumbbell.right.iter().map(|host| (host, 1));

@@ -25,7 +25,7 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// What a fat tree is made of.
+/// The parameters of a fat tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FatTree {
     /// Ports of every switch, even, two or more: `k` pods of `k / 2` racks of `k / 2` hosts.
@@ -41,16 +41,13 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// How many hosts it has.
+    /// Returns the number of hosts.
     pub fn host_count(&self) -> u64 {
         let half = u64::from(self.k / 2);
         u64::from(self.k).saturating_mul(half * half)
     }
 
-    /// Whether such a tree exists.
-    ///
-    /// # Errors
-    /// `k` is odd or zero.
+    /// Checks that such a tree exists.
     pub fn check(&self) -> Result<(), BlueprintError> {
         if self.k > 0 && self.k.is_multiple_of(2) {
             return Ok(());
@@ -60,7 +57,7 @@ impl FatTree {
     }
 }
 
-/// The blueprint of `tree`, with nodes and links in the order and by the names of
+/// Returns the blueprint of `tree`, with nodes and links in the order and by the names of
 /// [`super::three_tier::three_tier`].
 pub fn fat_tree(tree: &FatTree) -> Result<Blueprint, BlueprintError> {
     let (k, half) = (tree.k, tree.k / 2);

@@ -1,4 +1,4 @@
-//! Any network: nodes by name, links between them.
+//! An arbitrary network: named nodes and the links between them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{Blueprint, BlueprintError, Framing, HostId, NodeId};
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
     name: "graph",
-    summary: "hosts, switches and links as they are written down",
+    summary: "explicit hosts, switches and links",
     spec: "lowtide",
     params: &[
         params::HOSTS,
@@ -30,12 +30,12 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// A network as it is written down.
+/// An explicit network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Graph {
     /// Name per host, in order.
     pub hosts: Vec<String>,
-    /// Name per switch, in order. No two nodes have one name.
+    /// Name per switch, in order. Names are unique over all nodes.
     pub switches: Vec<String>,
     /// The links.
     pub links: Vec<GraphLink>,
@@ -54,12 +54,11 @@ pub struct GraphLink {
     pub line: Layer,
 }
 
-/// The blueprint of `graph`.
+/// Returns the blueprint of `graph`.
 ///
-/// Nodes keep their order. Link `i` is the first one of host `i`, the host being end `a`, as in every
-/// topology; all others follow in their order. In errors links are numbered as in `graph`. What
-/// remains to be checked (that all is connected, that a host has one link) [`crate::Network::build`]
-/// does.
+/// Nodes keep their order. Link `i` is the first one of host `i` (end `a`), as in every topology;
+/// all others follow in their order. In errors links are numbered as in `graph`.
+/// [`crate::Network::build`] checks the rest: connectivity, and one link per host.
 pub fn graph(graph: &Graph) -> Result<Blueprint, BlueprintError> {
     let hosts = (0..).zip(&graph.hosts).map(|(i, name)| (name, NodeId::Host(HostId(i))));
     let switches = (0..).zip(&graph.switches).map(|(i, name)| (name, NodeId::Switch(i)));

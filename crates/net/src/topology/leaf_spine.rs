@@ -46,10 +46,10 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// What a leaf-spine network is made of.
+/// The parameters of a leaf-spine network.
 ///
-/// A leaf is oversubscribed by `hosts_per_leaf` times the hosts' rate to `spines` times `parallel`
-/// times the fabric's.
+/// A leaf is oversubscribed by `hosts_per_leaf` times the host rate to `spines` times `parallel`
+/// times the fabric rate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeafSpine {
     /// Leaf switches, one or more: switches `0..leaves`, called `leaf0` and so on.
@@ -69,17 +69,17 @@ pub struct LeafSpine {
 }
 
 impl LeafSpine {
-    /// How many hosts it has.
+    /// Returns the number of hosts.
     pub fn host_count(&self) -> u64 {
         u64::from(self.leaves) * u64::from(self.hosts_per_leaf)
     }
 }
 
-/// The blueprint of `net`.
+/// Returns the blueprint of `net`.
 ///
-/// Hosts are numbered leaf by leaf: host `i` is on leaf `i / hosts_per_leaf` and called `rackL.J`. Link
-/// `i` is host `i` and its leaf, the host being end `a`; then come the links from each leaf (end `a`)
-/// to each spine, leaf by leaf, spine by spine, parallel ones together.
+/// Hosts are numbered leaf by leaf: host `i` is on leaf `i / hosts_per_leaf` and is named
+/// `rackL.J`. Link `i` connects host `i` (end `a`) to its leaf. The links from each leaf (end `a`)
+/// to each spine follow, leaf by leaf, spine by spine, parallel ones together.
 pub fn leaf_spine(net: &LeafSpine) -> Result<Blueprint, BlueprintError> {
     let &LeafSpine { leaves, spines, hosts_per_leaf, parallel, framing, .. } = net;
     Check(ENTRY.name).positive(&[

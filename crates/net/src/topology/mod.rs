@@ -1,9 +1,9 @@
-//! Topologies: from a few numbers to a [`crate::Blueprint`]. One file per topology, found by name.
+//! Topologies: generators of a [`crate::Blueprint`] from several parameters. One file per topology,
+//! found by name.
 //!
-//! Hosts are numbered in the order in which they are given, or in a tree rack by rack. Link `i` is the one
-//! of host `i`, the host being end `a`; links between switches follow. Hosts' own ports are
-//! [`crate::PortSpec::NIC`]; the ports of switches are what the caller says. Ways are found, not written
-//! down, so none can run in a loop.
+//! Hosts are numbered in the given order, or rack by rack in a tree. Link `i` is that of host `i`
+//! (end `a`); links between switches follow. Host ports are [`crate::PortSpec::NIC`]; switch ports
+//! are parameters. Routes are computed, so there are no loops.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dumbbell;
@@ -35,12 +35,12 @@ pub static REGISTRY: &[&RegistryEntry] = &[
 ];
 // lowtide:registry list end
 
-/// The topology of that name.
+/// Returns the topology with that name.
 pub fn find(name: &str) -> Option<&'static RegistryEntry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
-/// A host and the line between it and its switch.
+/// A host and its line to the switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostLine {
     /// The host's name.
@@ -52,7 +52,7 @@ pub struct HostLine {
 }
 
 impl HostLine {
-    /// The link of this host, number `host`, to `switch`, whose port to it is `port`.
+    /// Returns the link of this host, number `host`, to `switch`, whose port to it is `port`.
     fn link(&self, host: usize, switch: u32, framing: Framing, port: PortSpec) -> LinkSpec {
         let host = NodeId::Host(HostId(host as u32));
         let ends = ((host, PortSpec::NIC), (NodeId::Switch(switch), port));

@@ -29,12 +29,12 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// What a multi-hop network is made of.
+/// The parameters of a multi-hop network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MultiHop {
     /// Hosts on `triumph1`: in the paper ten, which send to `r1` over both bottlenecks.
     pub s1: Vec<HostLine>,
-    /// Hosts on `triumph1`: in the paper twenty, which send to `r2` each to its own.
+    /// Hosts on `triumph1`: in the paper twenty, which send one to one to `r2`.
     pub s2: Vec<HostLine>,
     /// Hosts on `triumph2`: in the paper ten, which send to `r1`.
     pub s3: Vec<HostLine>,
@@ -50,10 +50,10 @@ pub struct MultiHop {
     pub port: PortSpec,
 }
 
-/// The blueprint of `net`.
+/// Returns the blueprint of `net`.
 ///
-/// Switches are `triumph1`, `scorpion` and `triumph2`. Hosts are numbered `s1`, `s2`, `s3`, `r1`, `r2`.
-/// Link `i` is host `i` and its switch, the host being end `a`; the last two links are `triumph1` to
+/// Switches are `triumph1`, `scorpion` and `triumph2`. Hosts are numbered `s1`, `s2`, `s3`, `r1`,
+/// `r2`. Link `i` connects host `i` (end `a`) to its switch; the last two links are `triumph1` to
 /// `scorpion` and `scorpion` to `triumph2`.
 pub fn multi_hop(net: &MultiHop) -> Blueprint {
     let mut plan = Blueprint {

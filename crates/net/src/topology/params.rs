@@ -1,20 +1,20 @@
-//! Parameters that several topologies have: they mean the same in each.
+//! Parameters that several topologies share with the same meaning.
 
 use crate::registry::{Param, ParamFormat};
 
-/// Every topology.
+/// For every topology.
 pub(super) const FRAMING: Param = Param {
     name: "framing",
     kind: ParamFormat::Choice(&["ethernet", "ip"]),
     default: Some("ethernet"),
-    doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+    doc: "Overhead per packet on the line: 38 bytes, or none.",
 };
 
-/// Where each host is named.
+/// For topologies with named hosts.
 pub(super) const HOSTS: Param =
     Param { name: "hosts", kind: ParamFormat::Hosts, default: None, doc: "The hosts, in order." };
 
-/// Where each host has its own line.
+/// For topologies with a line per host.
 pub(super) const RATE: Param = Param {
     name: "rate",
     kind: ParamFormat::Rate,
@@ -30,15 +30,15 @@ pub(super) const DELAY: Param = Param {
     doc: "Propagation delay of a host's line in each direction.",
 };
 
-/// Where not all ports of switches lead to hosts.
+/// For topologies with switch ports that do not lead to hosts.
 pub(super) const PORT: Param =
     Param { name: "port", kind: ParamFormat::Port, default: None, doc: "Ports towards hosts." };
 
-/// Trees: all hosts have the same line.
+/// For trees, in which all hosts have equal lines.
 pub(super) const HOST: Param =
     Param { name: "host", kind: ParamFormat::Layer, default: None, doc: "Links of the hosts." };
 
-/// Trees of three layers.
+/// For trees of three layers.
 pub(super) const AGGREGATION: Param = Param {
     name: "aggregation",
     kind: ParamFormat::Layer,
@@ -46,7 +46,7 @@ pub(super) const AGGREGATION: Param = Param {
     doc: "Links between top-of-rack and aggregation switches.",
 };
 
-/// Trees of three layers.
+/// For trees of three layers.
 pub(super) const CORE: Param = Param {
     name: "core",
     kind: ParamFormat::Layer,

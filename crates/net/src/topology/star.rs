@@ -1,4 +1,4 @@
-//! Every host on one switch, `switch0`.
+//! All hosts on one switch, `switch0`.
 
 use super::{HostLine, params};
 use crate::registry::{Param, ParamFormat, RegistryEntry};
@@ -23,7 +23,7 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// What a star is made of.
+/// The parameters of a star.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Star {
     /// The hosts, in order.
@@ -34,7 +34,7 @@ pub struct Star {
     pub port: PortSpec,
 }
 
-/// The blueprint of `star`. Link `i` is host `i` and the switch, the host being end `a`.
+/// Returns the blueprint of `star`. Link `i` connects host `i` (end `a`) to the switch.
 pub fn star(star: &Star) -> Blueprint {
     let link = |(i, host): (usize, &HostLine)| host.link(i, 0, star.framing, star.port);
     Blueprint {

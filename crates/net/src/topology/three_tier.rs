@@ -1,4 +1,5 @@
-//! Three layers: racks of hosts, aggregation switches in pods, core switches. The tree of HULL and DX.
+//! Three layers: racks of hosts, aggregation switches in pods, core switches. The tree of HULL and
+//! DX.
 
 use super::params;
 use super::tree::{Check, Layer, racks};
@@ -55,26 +56,27 @@ pub static ENTRY: RegistryEntry = RegistryEntry {
     ],
 };
 
-/// What a tree of three layers is made of.
+/// The parameters of a three-tier tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreeTier {
     /// Pods, one or more.
     pub pods: u32,
-    /// Top-of-rack switches of a pod, one or more. They are switches `0..pods * tors_per_pod`, pod by
-    /// pod, called `tor0` and so on.
+    /// Top-of-rack switches per pod, one or more. They are switches `0..pods * tors_per_pod`, pod
+    /// by pod, named `tor0` and so on.
     pub tors_per_pod: u32,
-    /// Aggregation switches of a pod, one or more. They come next, pod by pod, called `agg0` and so on.
+    /// Aggregation switches per pod, one or more. They come next, pod by pod, named `agg0` and so
+    /// on.
     pub aggs_per_pod: u32,
-    /// Core switches, a multiple of `aggs_per_pod`. They come last, called `core0` and so on.
+    /// Core switches, a multiple of `aggs_per_pod`. They come last, named `core0` and so on.
     pub cores: u32,
-    /// Hosts of a rack, one or more.
+    /// Hosts per rack, one or more.
     pub hosts_per_tor: u32,
-    /// Links from a top-of-rack switch to the aggregation of its pod, the same number to each: a
+    /// Links from a top-of-rack switch to the aggregation switches of its pod, equally divided: a
     /// multiple of `aggs_per_pod`.
     pub tor_uplinks: u32,
-    /// Links from an aggregation switch to its cores, the same number to each: a multiple of
-    /// `cores / aggs_per_pod`. The aggregation switch `j` of each pod is connected to the cores from
-    /// `j * cores / aggs_per_pod` on.
+    /// Links from an aggregation switch to its cores, equally divided: a multiple of `cores /
+    /// aggs_per_pod`. The aggregation switch `j` of each pod is connected to the cores from `j *
+    /// cores / aggs_per_pod` on.
     pub agg_uplinks: u32,
     /// Links of the hosts.
     pub host: Layer,
@@ -87,8 +89,8 @@ pub struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// The tree of HULL and DX (§VI-C) with these links: 192 hosts and 56 switches of eight ports; a
-    /// rack is six hosts and two uplinks.
+    /// Returns the tree of HULL and DX (§VI-C) with these links: 192 hosts and 56 switches of eight
+    /// ports; a rack has six hosts and two uplinks.
     pub const fn hull(host: Layer, aggregation: Layer, core: Layer) -> Self {
         Self {
             pods: 8,
@@ -104,19 +106,20 @@ impl ThreeTier {
             framing: Framing::Ethernet,
         }
     }
-    /// How many hosts it has.
+    /// Returns the number of hosts.
     pub fn host_count(&self) -> u64 {
         let racks = u64::from(self.pods) * u64::from(self.tors_per_pod);
         racks.saturating_mul(self.hosts_per_tor.into())
     }
 }
 
-/// The blueprint of `tree`.
+/// Returns the blueprint of `tree`.
 ///
-/// Hosts are numbered pod by pod, rack by rack: host `i` is in rack `i / hosts_per_tor`, on the ToR of
-/// that number, and called `rackR.J`; rack `r` is in pod `r / tors_per_pod`. Link `i` is host `i` and
-/// its switch, the host being end `a`; then come the links from each ToR (end `a`) to its aggregation
-/// switches, then those from each aggregation switch (end `a`) to its cores, parallel ones together.
+/// Hosts are numbered pod by pod, rack by rack: host `i` is in rack `i / hosts_per_tor`, on the ToR
+/// with that number, and is named `rackR.J`; rack `r` is in pod `r / tors_per_pod`. Link `i`
+/// connects host `i` (end `a`) to its switch. The links from each ToR (end `a`) to its aggregation
+/// switches follow, then those from each aggregation switch (end `a`) to its cores, parallel ones
+/// together.
 pub fn three_tier(tree: &ThreeTier) -> Result<Blueprint, BlueprintError> {
     let check = Check(ENTRY.name);
     check.positive(&[
@@ -140,7 +143,7 @@ pub fn three_tier(tree: &ThreeTier) -> Result<Blueprint, BlueprintError> {
     Ok(build(tree))
 }
 
-/// The blueprint of a tree that was checked.
+/// Returns the blueprint of a validated tree.
 pub(super) fn build(tree: &ThreeTier) -> Blueprint {
     let tors = tree.pods * tree.tors_per_pod;
     let aggs = tree.pods * tree.aggs_per_pod;

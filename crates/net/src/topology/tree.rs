@@ -1,25 +1,25 @@
-//! What the trees share: layers of links, names, and the limits of size.
+//! Code shared by the trees: layers of links, names, and size limits.
 
 use lowtide_units::{Duration, Rate};
 
 use crate::{Blueprint, BlueprintError, Framing, HostId, LinkSpec, NodeId, PortSpec};
 
-/// The most links of a generated topology: about a million hosts.
+/// Maximum links of a generated topology: about a million hosts.
 pub const MOST_LINKS: u64 = 1 << 22;
 
-/// The links of one layer of a tree, all alike.
+/// The links of one layer of a tree, all equal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layer {
     /// Rate in each direction.
     pub rate: Rate,
     /// Propagation delay in each direction.
     pub delay: Duration,
-    /// The port of each switch on such a link. That of a host is [`PortSpec::NIC`].
+    /// The port of each switch on such a link. A host has [`PortSpec::NIC`].
     pub port: PortSpec,
 }
 
 impl Layer {
-    /// A link of this layer.
+    /// Returns a link of this layer.
     pub(super) fn link(&self, a: NodeId, b: NodeId, framing: Framing) -> LinkSpec {
         let port = |node| match node {
             NodeId::Host(_) => PortSpec::NIC,
@@ -29,8 +29,9 @@ impl Layer {
     }
 }
 
-/// A blueprint with `racks` racks of `per_rack` hosts, rack `r` on switch `r`, and these switches: so
-/// many of each name. Host `i` is in rack `i / per_rack` and called `rackR.I`; link `i` is its.
+/// Returns a blueprint with `racks` racks of `per_rack` hosts, rack `r` on switch `r`, and the
+/// given number of switches per name. Host `i` is in rack `i / per_rack` and is named `rackR.I`;
+/// link `i` is its link.
 pub(super) fn racks(
     (racks, per_rack): (u32, u32),
     host: &Layer,
@@ -51,21 +52,21 @@ pub(super) fn racks(
     plan
 }
 
-/// What must hold of the parameters of one topology.
+/// Parameter checks of one topology.
 pub(super) struct Check(pub(super) &'static str);
 
 impl Check {
     pub(super) fn error(&self, param: &'static str, value: u64, need: String) -> BlueprintError {
         BlueprintError::Parameter { topology: self.0, param, value, need }
     }
-    /// None may be zero.
+    /// Checks that no parameter is zero.
     pub(super) fn positive(&self, params: &[(&'static str, u32)]) -> Result<(), BlueprintError> {
         match params.iter().find(|p| p.1 == 0) {
             Some(&(param, _)) => Err(self.error(param, 0, "it must be at least 1".to_owned())),
             None => Ok(()),
         }
     }
-    /// `value` must be a multiple of `of`, which is what `what` says.
+    /// Checks that `value` is a multiple of `of`, described by `what`.
     pub(super) fn multiple(
         &self,
         (param, value): (&'static str, u32),
@@ -77,7 +78,7 @@ impl Check {
         }
         Err(self.error(param, value.into(), format!("it must be a multiple of {what} ({of})")))
     }
-    /// The sum of these products, if it is not more than [`MOST_LINKS`].
+    /// Returns the sum of these products, if it is at most [`MOST_LINKS`].
     pub(super) fn links(products: &[&[u32]]) -> Result<(), BlueprintError> {
         let product = |p: &&[u32]| p.iter().fold(1_u64, |all, n| all.saturating_mul((*n).into()));
         let links = products.iter().map(product).fold(0, u64::saturating_add);

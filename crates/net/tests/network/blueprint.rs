@@ -1,4 +1,4 @@
-//! What is refused, and how it is said.
+//! Rejected blueprints and their error messages.
 
 use lowtide_net::{
     Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count,
@@ -20,7 +20,7 @@ pub(crate) fn link(a: NodeId, b: NodeId) -> LinkSpec {
     LinkSpec::symmetric((a, PortSpec::NIC), (b, PortSpec::NIC), rate, delay, Framing::Ethernet)
 }
 
-/// Two hosts `h0`, `h1` and two switches `s0`, `s1` with these links.
+/// Returns the error for two hosts `h0`, `h1` and two switches `s0`, `s1` with these links.
 fn error(links: &[(NodeId, NodeId)]) -> BlueprintError {
     let plan = Blueprint {
         hosts: vec!["h0".into(), "h1".into()],
@@ -67,16 +67,16 @@ fn a_host_with_two_links() {
 }
 
 #[test]
-fn two_islands() {
+fn a_disconnected_network() {
     let e = error(&[(host(0), switch(0)), (host(1), switch(1))]);
     assert_eq!(e, BlueprintError::Disconnected { from: "h0".into(), to: "h1".into() });
-    assert_eq!(e.to_string(), "there is no way from h0 to h1");
+    assert_eq!(e.to_string(), "there is no path from h0 to h1");
     let e = error(&[(host(0), switch(0)), (host(1), switch(0))]);
     assert_eq!(e, BlueprintError::Disconnected { from: "h0".into(), to: "s1".into() });
 }
 
 #[test]
-fn nothing_at_all_is_a_network() {
+fn an_empty_blueprint_is_valid() {
     let net = Network::build(&Blueprint::default(), 0, Duration::ZERO, Duration::ZERO).unwrap();
     assert_eq!((net.ports().count(), net.hops()), (0, 0));
 }
@@ -84,8 +84,8 @@ fn nothing_at_all_is_a_network() {
 const HALF: BufferSpec =
     BufferSpec::Dynamic { alpha: Ratio::new(1, 2).unwrap(), reserved: Bytes::new(400) };
 
-/// Why a switch `s0` with 1000 B of shared memory, whose port to host `h0` is this and where these are
-/// classes, is none; empty if it is.
+/// Returns the error for a switch `s0` with 1000 B of shared memory and this port to host `h0`,
+/// with these classes; empty if it is valid.
 fn of_port(port: PortSpec, classes: &[ClassSpec]) -> String {
     let mut plan = Blueprint {
         hosts: vec!["h0".into(), "h1".into()],
@@ -107,7 +107,7 @@ const CLASS: ClassSpec =
     ClassSpec { service: Service::Strict, buffer: BufferSpec::Unlimited, mark: MarkSpec::None };
 
 #[test]
-fn memory_that_is_not_there() {
+fn missing_or_insufficient_memory_is_rejected() {
     let half = PortSpec { buffer: HALF, ..PortSpec::NIC };
     assert_eq!(of_port(half, &[]), "");
     // Two classes with 400 B each fit into 1000 B, three do not.
@@ -139,7 +139,7 @@ fn memory_that_is_not_there() {
 }
 
 #[test]
-fn a_hosts_own_port_knows_when_a_packet_leaves() {
+fn host_ports_need_known_departures() {
     let codel = CoDelSpec {
         target: Duration::from_ms(5),
         interval: Duration::from_ms(100),
@@ -169,7 +169,7 @@ fn a_hosts_own_port_knows_when_a_packet_leaves() {
 }
 
 #[test]
-fn classes_that_cannot_be() {
+fn invalid_classes_are_rejected() {
     let port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC };
     let at = "the port of link 0 at its second end ";
     assert_eq!(of_port(port, &[CLASS; 8]), "");
@@ -184,13 +184,13 @@ fn classes_that_cannot_be() {
     assert!(never.contains("give it a full packet or more"), "{never}");
     let (k, gamma) = (Bytes::new(3_000), Fraction::from_percent(95));
     let phantom = MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore };
-    assert_eq!(marked(phantom), "", "of a whole line it is one");
+    assert_eq!(marked(phantom), "", "valid for a whole line");
     let phantom = of_port(port, &[ClassSpec { mark: phantom, ..CLASS }]);
     assert!(phantom.contains("take another marker, or one queue"), "{phantom}");
 }
 
 #[test]
-fn markers_that_cannot_be() {
+fn invalid_markers_are_rejected() {
     let red = RedSpec {
         min: Count::Packets(20),
         max: Count::Packets(60),

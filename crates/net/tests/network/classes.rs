@@ -1,4 +1,4 @@
-//! Several queues before one line: who is served when, and what is counted for whom.
+//! Several queues of one line: service order, and statistics per class.
 
 use lowtide_net::{
     Blueprint, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count, LevelStats,
@@ -16,7 +16,7 @@ fn dwrr(quantum: u64) -> ClassSpec {
     class(Service::Dwrr { quantum: Bytes::new(quantum) })
 }
 
-/// A [`funnel`] whose ports have these classes.
+/// Returns a [`funnel`] whose ports have these classes.
 fn classes(classes: Vec<ClassSpec>) -> Blueprint {
     let port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC };
     Blueprint { class_sets: vec![classes], ..funnel(port) }
@@ -26,7 +26,7 @@ fn of_class(class: u8, size: u32, seq: u32) -> Packet {
     Packet { class, ..packet(0, 1, size, seq) }
 }
 
-/// Classes and times of delivery, in order.
+/// Returns class and time of each delivery, in order.
 fn order(rig: &Rig) -> Vec<(u8, u64)> {
     rig.delivered.iter().map(|d| (d.2.class, d.0.as_ps())).collect()
 }
@@ -50,7 +50,8 @@ fn shares_follow_the_quanta_within_a_packet() {
     for (now, _, packet) in &rig.delivered {
         sent[usize::from(packet.class)] += u64::from(packet.size);
         rounds = now.as_ps() / 4_500_000;
-        // At any time each class is within its quantum and a packet of what the rounds so far give.
+        // At any time each class is within one quantum and one packet of its share of the rounds so
+        // far.
         for ((sent, quantum), size) in sent.iter().zip(quanta).zip(sizes) {
             let due = rounds * quantum;
             let slack = 2 * quantum + 2 * u64::from(size);
@@ -58,7 +59,7 @@ fn shares_follow_the_quanta_within_a_packet() {
         }
     }
     assert!(rounds >= 98);
-    // And over the whole, of what each had: the last round aside, the shares are exact to a packet.
+    // In total: except for the last round, the shares are exact to a packet.
     for ((sent, quantum), size) in sent.iter().zip(quanta).zip(sizes) {
         let due = 100 * quantum;
         assert!(sent.abs_diff(due) <= quantum + u64::from(size), "{sent}, not {due}");
@@ -72,26 +73,28 @@ fn a_deficit_is_kept_until_the_class_runs_empty() {
     sends.extend((0..4).map(|i| (ps(u64::from(6 + i)), of_class(1, 100, i))));
     let rig = Rig::quiet(&plan, &sends);
     let got: Vec<u8> = order(&rig).iter().map(|o| o.0).collect();
-    // The first goes at once and leaves its queue empty: its other 50 are gone. The next turn keeps 50, with
-    // which the one after it sends two.
+    // The first packet leaves its queue empty: the remaining deficit of 50 is lost. The next turn
+    // keeps 50, with which the one after it sends two.
     assert_eq!(got, [0, 1, 0, 1, 0, 0, 1, 0, 1, 0]);
 }
 
 #[test]
 fn a_strict_packet_waits_for_the_one_on_the_line_only() {
     let plan = classes(vec![class(Service::Strict), class(Service::Strict), dwrr(1_000)]);
-    // A hundred of the last class at once, then one of the middle one, then some of the first one.
+    // A hundred packets of the last class at once, then one of the middle class, then several of
+    // the first.
     let mut sends: Vec<_> = (0..100).map(|i| (ps(u64::from(i)), of_class(2, 100, i))).collect();
     sends.push((ps(20_000), of_class(1, 100, 0)));
     sends.extend([30_000, 450_000].map(|t| (ps(t), of_class(0, 50, 0))));
     let rig = Rig::quiet(&plan, &sends);
     let got = order(&rig);
-    // The line is free at 100.1 ns; the first class goes, though it came later, then the middle one.
+    // The line is free at 100.1 ns; the first class goes, although it came later, then the middle
+    // one.
     assert_eq!(got[..3], [(2, 100_100), (0, 150_100), (1, 250_100)]);
-    // At 450.05 ns the line is at a packet that ends at 550.1 ns.
+    // At 450.05 ns the line is sending a packet that ends at 550.1 ns.
     let second = got.iter().filter(|o| o.0 == 0).nth(1).unwrap();
     assert_eq!(second.1, 450_100 + 50_000);
-    // Nothing is lost and the line never rests: 100 B x 101 and 50 B x 2.
+    // No loss, and the line is never idle: 100 B x 101 and 50 B x 2.
     assert_eq!(got.last().unwrap().1, 100 + 10_200_000);
 }
 
@@ -100,19 +103,19 @@ fn at_equal_times_the_line_chooses_before_an_arrival() {
     let plan = classes(vec![class(Service::Strict), class(Service::Strict)]);
     let sends =
         [(0, 1, 0), (1, 1, 1), (100_000, 0, 2)].map(|(t, c, seq)| (ps(t), of_class(c, 100, seq)));
-    // The strict one reaches the switch at 100.1 ns, when the line gets free.
+    // The strict packet reaches the switch at 100.1 ns, when the line becomes free.
     let rig = Rig::quiet(&plan, &sends);
     assert_eq!(order(&rig).iter().map(|o| o.0).collect::<Vec<_>>(), [1, 1, 0]);
 }
 
 #[test]
-fn each_class_has_its_buffer_its_marker_and_its_figures() {
+fn each_class_has_its_own_buffer_marker_and_statistics() {
     let step = MarkSpec::Step { k: Count::Packets(2), not_ect: NotEct::Ignore };
     let plan = classes(vec![
         ClassSpec { buffer: BufferSpec::Static(Count::Packets(3)), ..class(Service::Strict) },
         ClassSpec { mark: step, ..dwrr(1_000) },
     ]);
-    // Six of each at once, the first class first: class 1 has number 7 too, which is the last one.
+    // Six of each at once, the first class first: class number 7 maps to the last class, 1.
     let send = |i: u32| (ps(u64::from(i)), of_class(if i < 6 { 0 } else { 7 }, 100, i));
     let rig = Rig::quiet(&plan, &(0..12).map(send).collect::<Vec<_>>());
     let stats = rig.stats(OUT);
@@ -123,17 +126,18 @@ fn each_class_has_its_buffer_its_marker_and_its_figures() {
     assert_eq!((stats.packets, stats.drops, stats.marks), (10, 2, 3));
     assert_eq!((first.max_bytes, second.max_bytes, stats.max_bytes), (300, 600, 900));
     assert_eq!(rig.marked(), [9, 10, 11]);
-    // Each class's times add up to those of the port, and the second one is served after the first.
+    // The times of each class add up to those of the port, and the second class is served after the
+    // first.
     let sum = |levels: &[LevelStats]| levels.iter().map(|l| l.time.as_ps()).sum::<u64>();
     assert_eq!(sum(&first.levels), sum(&stats.levels));
     assert_eq!(sum(&second.levels), sum(&stats.levels));
     let six = second.levels.iter().find(|l| l.packets == 6).unwrap();
-    // From the last arrival, at 600 + 1100 ps, to the end of the fourth of the first class.
+    // From the last arrival, at 600 + 1100 ps, to the end of the fourth packet of the first class.
     assert_eq!(six.time.as_ps(), 100 + 400_000 - 1_200);
 }
 
 #[test]
-fn a_drop_at_the_head_lets_the_next_one_go_and_frees_its_place() {
+fn a_head_drop_releases_the_next_packet_and_frees_memory() {
     let codel = CoDelSpec {
         target: Duration::from_ns(500),
         interval: Duration::from_ns(1_000),
@@ -144,23 +148,23 @@ fn a_drop_at_the_head_lets_the_next_one_go_and_frees_its_place() {
     let rig = Rig::quiet(&funnel(port), &sends);
     let stats = rig.stats(OUT);
     let got: Vec<u32> = rig.delivered.iter().map(|d| d.2.segment.seq.raw()).collect();
-    // Packet i would go at 100 i ns and has waited 99.9 i ns: packet 6 is the first above the target, the
-    // interval ends with packet 16, which is dropped. The next drops are at the first starts from
-    // 1000 ns / sqrt(1) and then 1000 ns / sqrt(2) later: at 2600 and 3400 ns.
+    // Packet i would start at 100 i ns after waiting 99.9 i ns. Packet 6 is the first above the
+    // target; the interval ends with packet 16, which is dropped. The next drops are at the first
+    // starts from 1000 ns / sqrt(1) and then 1000 ns / sqrt(2) later: at 2600 and 3400 ns.
     let dropped: Vec<u32> = (0..40).filter(|i| !got.contains(i)).collect();
     assert_eq!(dropped[0], 16);
     let starts: Vec<u64> =
         dropped[1..].iter().map(|d| got.iter().position(|g| g > d).unwrap() as u64).collect();
-    // The line has begun every 100 ns: the n-th packet that is delivered starts at 100 n ns.
+    // A transmission starts every 100 ns: the n-th delivered packet starts at 100 n ns.
     assert_eq!(starts, [26, 34]);
     assert_eq!((stats.aqm_drops, stats.packets), (3, 37));
     assert_eq!(rig.times().last(), Some(&(100 + 37 * 100_000)));
-    assert!(stats.classes.is_empty(), "one queue is no class");
+    assert!(stats.classes.is_empty(), "a single queue has no classes");
     assert_eq!(rig.net.in_flight(), 0);
 }
 
 #[test]
-fn waits_are_those_of_the_queue() {
+fn queueing_delays_match_the_queue() {
     let plan = classes(vec![class(Service::Strict), dwrr(1_000)]);
     let mut net = build(&plan);
     net.measure_queueing();

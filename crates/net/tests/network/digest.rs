@@ -1,4 +1,4 @@
-//! Same physics, same digest.
+//! Identical behaviour, identical digest.
 
 use lowtide_net::{BufferSpec, Count, MarkSpec, Network, NotEct, Packet, PortSpec};
 use lowtide_sim::{Entity, Scheduler, Seed};
@@ -28,12 +28,13 @@ fn the_same_run_twice() {
 
 #[test]
 fn pinned() {
-    // Moves only with a change of the physics or of the digest's definition: say so in the commit.
+    // Changes only with the behaviour or the definition of the digest: state the reason in the
+    // commit.
     assert_eq!(digest(MARKING, &sends()), 0xbab3_9f38_6ffd_e725);
 }
 
 #[test]
-fn any_difference_shows() {
+fn any_difference_changes_the_digest() {
     let same = digest(MARKING, &sends());
     let mut later = sends();
     later[49].0 += Duration::from_ps(1);
@@ -50,7 +51,7 @@ fn any_difference_shows() {
 }
 
 #[test]
-fn looking_the_order_of_ties_and_the_warm_up_do_not_show() {
+fn sampling_tie_order_and_warm_up_do_not_change_the_digest() {
     let want = digest(MARKING, &sends());
     let plan = funnel(MARKING);
     for (seed, look, warmup) in [(7, false, 0), (1, true, 0), (1, false, 100)] {
@@ -79,7 +80,7 @@ fn looking_the_order_of_ties_and_the_warm_up_do_not_show() {
 }
 
 #[test]
-fn nothing_sent_is_something_too() {
+fn the_digest_without_packets_is_defined() {
     let plan = funnel(MARKING);
     assert_ne!(build(&plan).digest(), digest(MARKING, &sends()));
 }

@@ -1,6 +1,6 @@
-//! Ports with one event per packet and ports where each departure is an event do the same wherever both
-//! can: the same digest, the same figures, the same deliveries. A single class makes a first-in-first-out
-//! port one of the second kind.
+//! Ports with one event per packet and ports with departure events behave identically where both
+//! apply: digest, statistics, deliveries. A single class turns a FIFO port into one with departure
+//! events.
 
 use lowtide_net::{
     Blueprint, BufferSpec, ClassSet, ClassSpec, CongestionSignal, Count, MarkSpec, Network, NotEct,
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::rig::{Rig, fan, packet, ps};
 
-/// The same plan with the queue of each port of the switch as its only class.
+/// Returns `plan` with the queue of each switch port as its only class.
 pub(crate) fn with_one_class(plan: &Blueprint) -> Blueprint {
     let mut plan = plan.clone();
     for link in &mut plan.links {
@@ -93,7 +93,7 @@ pub(crate) fn traffic() -> impl Strategy<Value = Vec<(Instant, Packet)>> {
 
 proptest! {
     #[test]
-    fn both_kinds_do_the_same(
+    fn both_kinds_of_ports_are_equivalent(
         buffer in buffer(),
         mark in mark(),
         count_in_service in any::<bool>(),
@@ -139,19 +139,19 @@ proptest! {
     }
 }
 
-/// Levels that no time and no arrival belongs to are not told apart.
+/// Removes levels without time and arrivals.
 fn merged(levels: &[lowtide_net::LevelStats]) -> Vec<lowtide_net::LevelStats> {
     levels.iter().copied().filter(|l| l.time > Duration::ZERO || l.arrivals > 0).collect()
 }
 
 #[test]
-fn a_class_costs_an_event_more_per_packet() {
+fn a_class_costs_one_more_event_per_packet() {
     let plan = fan(1, PortSpec::NIC, None);
     let sends: Vec<_> = (0..10).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
     let events =
         |plan: &Blueprint| Rig::run(crate::rig::build(plan), &sends, Instant::FAR_FUTURE).events;
-    // Ten sends, ten arrivals at the switch, ten at the host; and ten departures from the switch, of
-    // which none is at the time of an arrival: there is a delay.
+    // Ten sends, ten arrivals at the switch, ten at the host. With the class also ten departures
+    // from the switch, none of them at the time of an arrival, because there is a delay.
     assert_eq!(events(&plan), 30);
     assert_eq!(events(&with_one_class(&plan)), 40);
 }

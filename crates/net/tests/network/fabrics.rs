@@ -1,4 +1,4 @@
-//! The topologies: how they are put together, how far everyone is from everyone, what is refused.
+//! Topologies: structure, distances between all hosts, rejected parameters.
 
 use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
 use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
@@ -47,7 +47,7 @@ fn switches(plan: &Blueprint) -> Vec<&str> {
     plan.switches.iter().map(|s| s.name.as_str()).collect()
 }
 
-/// Links at each switch.
+/// Returns the number of links at each switch.
 fn degrees(plan: &Blueprint) -> Vec<usize> {
     let mut degrees = vec![0; plan.switches.len()];
     for node in plan.links.iter().flat_map(|l| [l.a, l.b]) {
@@ -58,7 +58,7 @@ fn degrees(plan: &Blueprint) -> Vec<usize> {
     degrees
 }
 
-/// Link `i` must be that of host `i`, which is end `a`.
+/// Checks that link `i` is that of host `i`, which is end `a`.
 fn hosts_first(plan: &Blueprint) {
     for (i, link) in plan.links.iter().enumerate() {
         let host = NodeId::Host(HostId(i as u32));
@@ -147,15 +147,15 @@ fn each_hop_of_a_path_to_the_picosecond() {
     assert_eq!(rig.times(), [7 + want]);
 }
 
-/// Sends between all pairs, each alone in the network, and gives the links that each packet took.
+/// Sends between all pairs, one packet at a time, and returns the hops of each packet.
 fn hops(plan: &Blueprint, routing: Routing) -> impl Fn(usize, usize) -> u64 {
     let plan = Blueprint { routing, ..plan.clone() };
     let n = plan.hosts.len();
-    // Each link takes 800 ns and 1 us for a packet of 1000 B.
-    let apart = |i: u32| us(20 * u64::from(i));
+    // A packet of 1000 B takes 800 ns plus 1 us per link.
+    let start = |i: u32| us(20 * u64::from(i));
     let pairs = (0..n * n).filter(|i| i / n != i % n).map(|i| {
         let i = i as u32;
-        (apart(i), packet(i / n as u32, i % n as u32, 1_000, i))
+        (start(i), packet(i / n as u32, i % n as u32, 1_000, i))
     });
     let sends: Vec<_> = pairs.collect();
     let rig = Rig::quiet(&plan, &sends);
@@ -164,7 +164,7 @@ fn hops(plan: &Blueprint, routing: Routing) -> impl Fn(usize, usize) -> u64 {
     for &(at, host, packet) in &rig.delivered {
         assert_eq!(host, packet.dst);
         let i = packet.segment.seq.raw();
-        let took = at.saturating_since(apart(i)).as_ps();
+        let took = at.saturating_since(start(i)).as_ps();
         assert_eq!(took % 1_800_000, 0);
         hops[i as usize] = took / 1_800_000;
     }
@@ -229,7 +229,7 @@ fn refused(plan: Result<Blueprint, BlueprintError>) -> String {
 }
 
 #[test]
-fn numbers_that_make_no_tree() {
+fn invalid_tree_parameters_are_rejected() {
     assert_eq!(
         refused(fat_tree(&fat(5))),
         "there is no fat-tree with k = 5: it must be an even number from 2 on"
@@ -256,7 +256,7 @@ fn numbers_that_make_no_tree() {
 }
 
 #[test]
-fn trees_beyond_all_measure() {
+fn oversized_trees_are_rejected() {
     let most = 1 << 22;
     let tree = fat_tree(&fat(4_000_000_000)).unwrap_err();
     assert!(matches!(tree, BlueprintError::TooManyLinks { most: m, .. } if m == most), "{tree}");
@@ -273,7 +273,7 @@ fn routes_of_8192_hosts_fit_in_three_megabytes() {
         Blueprint { routing: Routing::Ecmp { polarised: false }, ..fat_tree(&fat(32)).unwrap() };
     assert_eq!((plan.hosts.len(), plan.switches.len()), (8_192, 1_280));
     let net = build(&plan);
-    // A row of 512 racks per switch, four bytes each, is 2.6 MB; sets of links are few.
+    // 512 racks per switch, four bytes each, are 2.6 MB; sets of links are few.
     assert!(net.route_memory() < 3_000_000, "{}", net.route_memory());
     assert_eq!(net.path_count(HostId(0), HostId(8_191)), 256);
     assert_eq!(net.next_ports(0, HostId(8_191)).len(), 16);

@@ -1,4 +1,4 @@
-//! Links that fail and come back: what is lost, where packets go then, and that none is forgotten.
+//! Link failures and repairs: losses, rerouting, and packet conservation.
 
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::{
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::fabrics::leaves;
 use crate::rig::{Rig, build, packet, us};
 
-/// `h0 - s0 - s1 - h1`, 8 Gbit/s (one byte per ns), one microsecond each, no framing.
+/// `h0 - s0 - s1 - h1`, 8 Gbit/s (one byte per ns), 1 us each, no framing.
 fn chain() -> Blueprint {
     let host = |i| NodeId::Host(HostId(i));
     let link = |a, b| {
@@ -46,81 +46,81 @@ fn with(plan: Blueprint, failures: &[Failure]) -> Blueprint {
     Blueprint { failures: failures.to_vec(), ..plan }
 }
 
-/// Packets of 500 B at these times (ns), numbered.
+/// Numbered packets of 500 B at these times (ns).
 fn sends(times: &[u64]) -> Vec<(Instant, Packet)> {
     times.iter().zip(0..).map(|(at, i)| (ns(*at), packet(0, 1, 500, i))).collect()
 }
 
-fn cut(rig: &Rig) -> u64 {
+fn link_down_drops(rig: &Rig) -> u64 {
     rig.net.ports().map(|p| p.stats.link_down_drops).sum()
 }
 
 #[test]
-fn what_has_come_off_the_line_arrives_and_nothing_else() {
-    // Packet i leaves h0 at 500 (i + 1), meets the middle at 1500 + 500 i, leaves it 500 later and
-    // comes off it at 3000 + 500 i; it is at h1 1500 later.
+fn only_packets_that_have_left_the_line_arrive() {
+    // Packet i leaves h0 at 500 (i + 1), reaches the middle at 1500 + 500 i, leaves it 500 later
+    // and leaves its line at 3000 + 500 i; it is at h1 1500 later.
     let burst = sends(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     for (down, arrive) in [(4_000, 3), (3_999, 2), (2_999, 0), (3_000, 1)] {
         let plan = with(chain(), &[failure(MIDDLE, down, None, 1_000_000)]);
         let rig = Rig::quiet(&plan, &burst);
         assert_eq!(rig.seqs(), (0..arrive).collect::<Vec<_>>(), "down at {down}");
         assert_eq!(rig.port("s0->s1").link_down_drops, u64::from(12 - arrive));
-        assert_eq!(cut(&rig), u64::from(12 - arrive));
+        assert_eq!(link_down_drops(&rig), u64::from(12 - arrive));
         let want: Vec<u64> = (0..u64::from(arrive)).map(|i| 1_000 * (4_500 + 500 * i)).collect();
         assert_eq!(rig.times(), want);
     }
 }
 
 #[test]
-fn the_queue_is_lost_and_the_line_finishes_what_it_began() {
-    // The middle is slower: 500 B take 1 us. It begins packet i at 1500 + 1000 i.
+fn the_queue_is_lost_and_the_line_finishes_its_transmission() {
+    // The middle is slower: 500 B take 1 us. It starts packet i at 1500 + 1000 i.
     let mut plan = chain();
     plan.links[MIDDLE].from_a.rate = Rate::from_gbps(4);
     let plan = with(plan, &[failure(MIDDLE, 3_100, Some(3_200), 10_000)]);
     // At 3100: 0 in flight (since 2500), 1 on the line until 3500, 2 and 3 behind it.
     let mut burst = sends(&[0, 1, 2, 3]);
-    // The next comes to the middle at 3300, once it is back: it waits for the line until 3500.
+    // The next reaches the middle at 3300, after the repair: it waits for the line until 3500.
     burst.push((ns(2_200), packet(0, 1, 100, 4)));
     let rig = Rig::quiet(&plan, &burst);
     assert_eq!(rig.seqs(), [4]);
-    // 200 ns on the slow line, then 100 ns, a microsecond each.
+    // 200 ns on the slow line, then 100 ns, and 1 us each.
     assert_eq!(rig.times(), [1_000 * (3_500 + 200 + 1_000 + 100 + 1_000)]);
     let middle = rig.port("s0->s1");
-    // Packets 0 and 1 were sent, to nobody.
+    // Packets 0 and 1 were transmitted, but lost.
     assert_eq!((middle.link_down_drops, middle.packets, middle.bytes), (4, 3, 1_100));
     assert_eq!(middle.busy, Duration::from_ns(2_200));
     assert_eq!(rig.left[4], Some(ns(2_300)));
 }
 
 #[test]
-fn packets_that_come_to_a_dead_port_are_lost() {
+fn packets_that_arrive_at_a_down_link_are_lost() {
     let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(20_000), 1_000_000)]);
-    // They meet the middle 1500 later.
+    // They reach the middle 1500 later.
     let rig = Rig::quiet(&plan, &sends(&[8_000, 8_499, 9_000, 15_000, 18_499, 18_501, 20_000]));
-    // The first is in flight on the middle at 10000, the second on it.
+    // The first is in flight on the middle at 10000, the second on the line.
     assert_eq!(rig.seqs(), [5, 6]);
-    assert_eq!((cut(&rig), rig.net.no_route_drops()), (5, 0));
+    assert_eq!((link_down_drops(&rig), rig.net.no_route_drops()), (5, 0));
 }
 
 #[test]
 fn without_a_route_packets_are_dropped_and_counted() {
     let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(20_000), 3_000)]);
-    // At s0 1500 later: dead from 10000, no route from 13000, works from 20000, route from 23000.
+    // At s0 1500 later: down from 10000, no route from 13000, up from 20000, route from 23000.
     let rig = Rig::quiet(&plan, &sends(&[5_000, 9_000, 11_499, 11_501, 18_499, 21_499, 21_501]));
     assert_eq!(rig.seqs(), [0, 6]);
-    assert_eq!((cut(&rig), rig.net.no_route_drops()), (2, 3));
+    assert_eq!((link_down_drops(&rig), rig.net.no_route_drops()), (2, 3));
     let never = Rig::quiet(&chain(), &sends(&[5_000]));
     assert_eq!(never.net.no_route_drops(), 0);
 }
 
 #[test]
 fn the_link_of_a_host_can_fail_too() {
-    // The receiver's: until 7000 packets are lost at s1, then s0 knows no way.
+    // The receiver's: until 7000 packets are lost at s1, then s0 has no route.
     let plan = with(chain(), &[failure(1, 5_000, None, 2_000)]);
     let rig = Rig::quiet(&plan, &sends(&[0, 1_900, 2_500, 5_600, 20_000]));
     assert_eq!(rig.seqs(), [0]);
     assert_eq!((rig.port("s1->h1").link_down_drops, rig.net.no_route_drops()), (2, 2));
-    // The sender's: nothing leaves.
+    // The sender's: no packet leaves.
     let plan = with(chain(), &[failure(0, 5_000, Some(9_000), 2_000)]);
     let rig = Rig::quiet(&plan, &sends(&[0, 4_700, 6_000, 9_001]));
     assert_eq!(rig.seqs(), [0, 3]);
@@ -147,18 +147,23 @@ fn traffic_takes_the_other_path_and_returns() {
         let used = |sends: &[(Instant, Packet)]| {
             let rig = Rig::quiet(&with(plan.clone(), &[fails]), sends);
             let sent = |name| rig.port(name).packets;
-            (rig.delivered.len(), sent("leaf0->spine0"), sent("leaf0->spine1"), cut(&rig))
+            (
+                rig.delivered.len(),
+                sent("leaf0->spine0"),
+                sent("leaf0->spine1"),
+                link_down_drops(&rig),
+            )
         };
         let (all, by_0, by_1, lost) = used(&phase(0));
         assert_eq!((all, by_0 + by_1, lost), (200, 200, 0));
         assert_eq!(by_1 == 0, routing == Routing::Single);
-        // Found out: all over spine 1.
+        // Detected: all over spine 1.
         assert_eq!(used(&phase(1_200)), (200, 0, 200, 0), "{routing:?}");
-        // Back, and the routes know it: as before.
+        // Up and detected: as before.
         assert_eq!(used(&phase(3_200)), (200, by_0, by_1, 0), "{routing:?}");
-        // Back, but the routes do not know it yet.
+        // Up, not yet detected.
         assert_eq!(used(&phase(2_890)), (200, 0, 200, 0), "{routing:?}");
-        // Dead, and not found out: what goes there is lost.
+        // Down, not yet detected: packets sent there are lost.
         let (all, by_0, by_1, lost) = used(&phase(950));
         assert!(lost > 0 && all as u64 + lost == 200 && by_1 > 0, "{by_0} {by_1} {lost}");
     }
@@ -167,26 +172,26 @@ fn traffic_takes_the_other_path_and_returns() {
 #[test]
 fn a_flap_that_is_over_before_it_is_detected_still_moves_the_routes() {
     let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(11_000), 5_000)]);
-    // At s0 1500 later: routes leave the link at 15000 and come back at 16000.
+    // At s0 1500 later: routes avoid the link at 15000 and use it again at 16000.
     let rig = Rig::quiet(&plan, &sends(&[11_000, 13_499, 14_000, 14_501]));
     assert_eq!(rig.seqs(), [0, 1, 3]);
-    assert_eq!((cut(&rig), rig.net.no_route_drops()), (0, 1));
+    assert_eq!((link_down_drops(&rig), rig.net.no_route_drops()), (0, 1));
 }
 
 #[test]
-fn figures_start_after_the_warm_up() {
+fn statistics_start_after_the_warm_up() {
     let plan = with(chain(), &[failure(MIDDLE, 10_000, None, 5_000)]);
     let all = sends(&[9_000, 10_000, 12_000, 30_000, 40_000]);
     for (warmup, want) in [(0, (3, 2)), (12_000, (1, 2)), (35_000, (0, 1))] {
         let net = Network::build(&plan, 0, Duration::ZERO, Duration::from_ns(warmup)).unwrap();
         let rig = Rig::run(net, &all, Instant::FAR_FUTURE);
-        assert_eq!((cut(&rig), rig.net.no_route_drops()), want, "{warmup}");
+        assert_eq!((link_down_drops(&rig), rig.net.no_route_drops()), want, "{warmup}");
         assert_eq!(rig.net.in_flight(), 0);
     }
 }
 
 #[test]
-fn what_is_lost_is_in_the_digest() {
+fn losses_are_in_the_digest() {
     let digest = |down| {
         let plan = with(chain(), &[failure(MIDDLE, down, None, 100_000)]);
         Rig::quiet(&plan, &sends(&[0])).net.digest()
@@ -198,11 +203,11 @@ fn what_is_lost_is_in_the_digest() {
 }
 
 #[test]
-fn failures_that_cannot_be() {
+fn invalid_failures_are_rejected() {
     let error = |failures: &[Failure]| {
         let plan = with(chain(), failures);
         let built = Network::build(&plan, 0, Duration::ZERO, Duration::ZERO);
-        built.expect_err("this cannot fail so")
+        built.expect_err("the failures are invalid")
     };
     let e = error(&[failure(0, 0, None, 0), failure(3, 0, None, 0)]);
     assert_eq!(e, BlueprintError::FailureOfNoLink { failure: 1, link: 3, links: 3 });
@@ -213,17 +218,17 @@ fn failures_that_cannot_be() {
     assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, Some(9), 0)]), overlap);
     assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, None, 0)]), overlap);
     assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, Some(8), 0)]), overlap);
-    // Heard of in the wrong order.
+    // Detected in the wrong order.
     assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, Some(6), 7)]), overlap);
     build(&with(chain(), &[failure(0, 8, None, 7), failure(0, 5, Some(6), 7)]));
     build(&with(chain(), &[failure(1, 8, None, 0), failure(0, 5, None, 0)]));
 }
 
-/// Kinds of ports: plain, in shared memory, with marks and with drops at dequeue, with classes, and the
-/// first once more with each departure an event.
+/// Kinds of ports: plain, in shared memory, with marks and with drops at dequeue, with classes, and
+/// the first again with departure events.
 const KINDS: usize = 6;
 
-/// Three leaves of two hosts, two spines, and ports of that kind.
+/// Returns three leaves of two hosts, two spines, and ports of that kind.
 fn fabric(kind: usize) -> Blueprint {
     let mut fabric = leaves(3, 2, 2, 1);
     let buffer = BufferSpec::Static(Count::Packets(4));
@@ -264,14 +269,14 @@ fn both_kinds_of_ports_lose_the_same() {
     let sends: Vec<_> = (0..1_000).map(send).collect();
     let run = |kind| {
         let rig = Rig::quiet(&with(fabric(kind), &failures), &sends);
-        (rig.net.digest(), cut(&rig), rig.seqs().len())
+        (rig.net.digest(), link_down_drops(&rig), rig.seqs().len())
     };
     let plain = run(0);
     assert!(plain.1 > 10 && plain.2 > 500, "{plain:?}");
     assert_eq!(run(5), plain);
 }
 
-/// Some failures of the links of a small fabric, none of them overlapping.
+/// Random non-overlapping failures of links of a small fabric.
 fn some_failures() -> impl Strategy<Value = Vec<Failure>> {
     let one = (0..10_usize, 0..60_000_u64, 1..40_000_u64, 0..20_000_u64, any::<bool>());
     let make = |(link, down, last, detect, ends): (usize, u64, u64, u64, bool)| {
@@ -287,7 +292,8 @@ fn some_failures() -> impl Strategy<Value = Vec<Failure>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Sent = delivered + dropped + lost + without a way + under way, at any time, and twice the same.
+    /// Sent = delivered + dropped + lost + without a route + in flight, at any time; and runs are
+    /// reproducible.
     #[test]
     fn no_packet_is_forgotten(
         failures in some_failures(),
@@ -324,7 +330,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_plan_has_nothing_to_do() {
+fn a_network_without_failures_schedules_no_events() {
     let net = build(&chain());
     let mut sched = lowtide_sim::Scheduler::new(lowtide_sim::Seed(1));
     net.prime(&mut sched);

@@ -1,4 +1,4 @@
-//! Networks as they are written down.
+//! Explicit networks.
 
 use lowtide_net::topology::graph::{Graph, GraphLink, graph};
 use lowtide_net::{BlueprintError, BufferSpec, Count, Framing, HostId, Network, NodeId, PortSpec};
@@ -40,9 +40,9 @@ fn error(hosts: &[&str], links: Vec<GraphLink>) -> BlueprintError {
 }
 
 #[test]
-fn what_is_no_network_is_named() {
+fn invalid_graphs_are_rejected_by_name() {
     let cases = [
-        (error(&["a", "s1"], vec![]), "s1 is the name of two nodes; each needs one of its own"),
+        (error(&["a", "s1"], vec![]), "s1 is the name of two nodes; each needs a unique name"),
         (
             error(&["a"], vec![link("a", "s0"), link("s0", "s2")]),
             "link 1 ends at s2, which is neither a host nor a switch",
@@ -59,7 +59,10 @@ fn what_is_no_network_is_named() {
             ),
             "host a has links 1 and 3; each host needs exactly one",
         ),
-        (error(&["a", "b"], vec![link("a", "s0"), link("b", "s1")]), "there is no way from a to b"),
+        (
+            error(&["a", "b"], vec![link("a", "s0"), link("b", "s1")]),
+            "there is no path from a to b",
+        ),
     ];
     for (error, text) in cases {
         assert_eq!(error.to_string(), text);

@@ -1,4 +1,4 @@
-//! How packets spread over equal ways.
+//! Load balancing over equal-cost paths.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::rig::{Rig, packet, us};
 const ECMP: Routing = Routing::Ecmp { polarised: false };
 const POLARISED: Routing = Routing::Ecmp { polarised: true };
 
-/// Packet number `seq` of flow number `flow`.
+/// Returns packet number `seq` of flow number `flow`.
 fn of_flow(flow: u32, src: u32, dst: u32, size: u32, seq: u32) -> Packet {
     let mut packet = packet(src, dst, size, seq);
     packet.segment.src_port = 32_768 + flow as u16;
@@ -28,19 +28,20 @@ fn run(plan: &Blueprint, routing: Routing, seed: u64, sends: &[(Instant, Packet)
     Rig::run(net, sends, Instant::FAR_FUTURE)
 }
 
-/// One packet for each of `flows` flows from host `src` to host `dst`.
+/// Returns one packet for each of `flows` flows from host `src` to host `dst`.
 fn one_each(flows: u32, src: u32, dst: u32) -> Vec<(Instant, Packet)> {
     (0..flows).map(|i| (us(u64::from(i)), of_flow(i, src, dst, 100, i))).collect()
 }
 
-/// Packets of the ports whose name begins and goes on after `->` like this, ports in order.
+/// Returns the packets of the ports with these prefixes of both ends, ports in order.
 fn packets(rig: &Rig, from: &str, to: &str) -> Vec<u64> {
     let of =
         |name: &str| name.split_once("->").is_some_and(|(a, b)| a == from && b.starts_with(to));
     rig.net.ports().filter(|p| of(p.name)).map(|p| p.stats.packets).collect()
 }
 
-/// Each of `n` equally likely links must have its share of `flows` within five deviations.
+/// Checks that each of `n` equally likely links has its share of `flows` within five standard
+/// deviations.
 fn binomial(counts: &[u64], flows: u32, n: u32) {
     let p = 1.0 / f64::from(n);
     let (mean, deviation) = (f64::from(flows) * p, (f64::from(flows) * p * (1.0 - p)).sqrt());
@@ -50,7 +51,7 @@ fn binomial(counts: &[u64], flows: u32, n: u32) {
 }
 
 #[test]
-fn flows_spread_as_if_by_chance() {
+fn flows_spread_randomly() {
     let plan = leaf_spine(&leaves(2, 8, 1, 1)).unwrap();
     let mut seen = Vec::new();
     for seed in 0..5 {
@@ -58,9 +59,9 @@ fn flows_spread_as_if_by_chance() {
         let counts = packets(&rig, "leaf0", "spine");
         assert_eq!((counts.len(), counts.iter().sum::<u64>()), (8, 8_000));
         binomial(&counts, 8_000, 8);
-        // Not a pattern either: chance alone leaves counts apart by some deviations (29.6).
-        let apart = counts.iter().max().unwrap() - counts.iter().min().unwrap();
-        assert!(apart > 20, "{counts:?}");
+        // Not a pattern either: random choice spreads the counts by several deviations (29.6).
+        let spread = counts.iter().max().unwrap() - counts.iter().min().unwrap();
+        assert!(spread > 20, "{counts:?}");
         assert!(!seen.contains(&counts), "the seed changes nothing");
         seen.push(counts);
     }
@@ -78,7 +79,7 @@ fn parallel_links_share_too() {
 }
 
 #[test]
-fn the_second_stage_chooses_apart_from_the_first() {
+fn the_second_stage_chooses_independently_of_the_first() {
     // Four aggregation switches, then four cores each.
     let plan = fat_tree(&fat(8)).unwrap();
     for seed in 0..3 {
@@ -167,8 +168,9 @@ fn sprayed_packets_spread_evenly() {
 }
 
 #[test]
-fn packets_that_alternate_do_not_stick_to_links() {
-    // Large and small in turn, over two links: turn about, one link would carry all large ones.
+fn alternating_packets_do_not_stick_to_links() {
+    // Large and small alternate over two links: with round robin one link would carry all large
+    // ones.
     let plan = leaf_spine(&leaves(2, 2, 1, 1)).unwrap();
     let size = |i| if i % 2 == 0 { 1_500 } else { 60 };
     let send = |i| (us(u64::from(i)), of_flow(0, 0, 1, size(i), i));

@@ -1,4 +1,4 @@
-//! The network from outside: packets in at hosts, packets out at hosts, figures at ports.
+//! The network from outside: packets in at hosts, packets out at hosts, statistics at ports.
 
 mod blueprint;
 mod classes;

@@ -1,6 +1,6 @@
-//! A port with Poisson arrivals and packets of one size is an M/D/1 queue: the mean number waiting
-//! is rho^2 / (2 (1 - rho)) (Pollaczek-Khinchine), for the clock and, as Poisson arrivals see time
-//! averages, for the packets too.
+//! A port with Poisson arrivals and packets of one size is an M/D/1 queue. The mean number waiting
+//! is rho^2 / (2 (1 - rho)) (Pollaczek-Khinchine), in time average and, because Poisson arrivals
+//! see time averages (PASTA), for the packets too.
 
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{Framing, LevelStats, Network, Packet, PortSpec};
@@ -53,7 +53,7 @@ fn mean_queue_is_pollaczek_khinchine() {
             let mean = sample.iter().sum::<f64>() / n;
             let var = sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
             let error = (var / n).sqrt();
-            assert!(error < 0.02 * want, "{what}: the test says nothing, error {error}");
+            assert!(error < 0.02 * want, "{what}: the standard error is too large, {error}");
             let off = (mean - want).abs() / error;
             assert!(off < 4.0, "rho {rho}, {what}: {mean}, want {want}, {off} standard errors");
         }

@@ -1,5 +1,5 @@
-//! Shared memory and its dynamic threshold: against a closed form, and packet by packet against a model
-//! that counts everything anew each time.
+//! Shared memory and its dynamic threshold: compared with a closed form, and packet by packet with
+//! a model that recounts each time.
 
 use lowtide_net::{
     Blueprint, BufferSpec, ClassSet, ClassSpec, MarkSpec, Network, Packet, PortSpec, Ratio,
@@ -17,9 +17,10 @@ fn dynamic(num: u32, den: u32, reserved: u64) -> PortSpec {
     PortSpec { buffer, ..PortSpec::NIC }
 }
 
-/// What each of the first `n` ports of `plan` holds, the line's packet included, while `rounds` packets
-/// of `size` have come to each of them, one to one after the other. So that no packet has left for which
-/// none has come yet, the last round must not meet a departure: those are a thousand rounds / n apart.
+/// Returns the bytes held by each of the first `n` ports of `plan` (including the packet on the
+/// line) while `rounds` packets of `size` arrive at each of them in turn. The last round must not
+/// meet a departure, which would have no arrival to replace it. Departures are a thousand rounds /
+/// n apart.
 fn saturated(plan: &Blueprint, n: u32, rounds: u32, size: u32) -> Vec<u64> {
     let mut plan = plan.clone();
     for link in &mut plan.links {
@@ -28,7 +29,7 @@ fn saturated(plan: &Blueprint, n: u32, rounds: u32, size: u32) -> Vec<u64> {
     let sends: Vec<_> = (0..rounds * n)
         .map(|i| (ps(u64::from(i) * u64::from(size)), packet(0, 1 + i % n, size, i)))
         .collect();
-    // To the end of the last arrival, a packet's time on the sender's line later.
+    // To the end of the last arrival, one serialisation time on the sender's line later.
     let end = ps(u64::from(rounds * n + 1) * u64::from(size));
     let mut rig = Rig::run(build(&plan), &sends, end);
     (1..=n).map(|i| rig.net.queue_now(end, 2 * i + 1).1).collect()
@@ -39,7 +40,7 @@ fn saturated_ports_hold_alpha_b_over_one_plus_alpha_n() {
     let (memory, size) = (1_000_000_u64, 1_000);
     for (num, den) in [(1, 4), (1, 1), (2, 1), (8, 1)] {
         for n in [1, 2, 5, 20] {
-            // A thousand packets come while a port sends one: arrivals outrun departures by far.
+            // A thousand packets arrive per packet sent: arrivals far outnumber departures.
             let plan = fan(20, dynamic(num, den, 0), Some(memory));
             let want = u64::from(num) * memory / (u64::from(den) + u64::from(num * n));
             for plan in [&plan, &with_one_class(&plan)] {
@@ -53,9 +54,9 @@ fn saturated_ports_hold_alpha_b_over_one_plus_alpha_n() {
 }
 
 #[test]
-fn what_is_reserved_is_added_to_the_share_of_the_rest() {
-    // 20 x 10 kB of a million are reserved (the host's port to the switch is not of the switch, the one
-    // back to the sender is: 21).
+fn reserved_bytes_add_to_the_share_of_the_rest() {
+    // 20 x 10 kB of a million are reserved. The host's port is not part of the switch; the port
+    // back to the sender is: 21.
     let plan = fan(20, dynamic(1, 1, 10_000), Some(1_000_000));
     let shared = 1_000_000 - 21 * 10_000;
     for n in [1, 4] {
@@ -76,7 +77,7 @@ fn a_busy_port_of_a_triumph_takes_seven_hundred_kilobytes() {
 }
 
 #[test]
-fn groups_of_ports_have_memories_of_their_own() {
+fn groups_of_ports_have_separate_memories() {
     let mut plan = fan(4, dynamic(1, 1, 0), Some(100_000));
     plan.switches[0].ports_per_memory = std::num::NonZeroU32::new(3);
     // Ports to hosts 0, 1, 2 share one memory, those to hosts 3 and 4 another.
@@ -89,7 +90,7 @@ fn groups_of_ports_have_memories_of_their_own() {
 }
 
 #[test]
-fn other_rules_take_nothing_of_the_shared_memory() {
+fn other_rules_do_not_use_the_shared_memory() {
     let mut plan = fan(2, dynamic(1, 1, 0), Some(10_000));
     plan.links[1].from_b.port.buffer = BufferSpec::Unlimited;
     let sends: Vec<_> = (0..100).map(|i| (ps(u64::from(i)), packet(0, 1, 1_000, i))).collect();
@@ -98,15 +99,15 @@ fn other_rules_take_nothing_of_the_shared_memory() {
     assert_eq!(rig.net.buffer_pools().next().unwrap().peak, 0);
 }
 
-/// One stay in memory.
-struct Stay {
+/// The time of one packet in memory.
+struct Residence {
     port: u32,
     size: u64,
     until: u64,
 }
 
-/// Who is admitted, and the most that was held from `warmup` on. Knows nothing of heaps: it adds up all
-/// stays for each packet.
+/// Returns the admitted packets, and the peak from `warmup` on. A model without heaps: it sums over
+/// all packets for each arrival.
 fn admitted(
     sends: &[(Instant, Packet)],
     spec: &PortSpec,
@@ -116,22 +117,26 @@ fn admitted(
 ) -> (Vec<u32>, u64) {
     let BufferSpec::Dynamic { alpha, reserved } = spec.buffer else { panic!("dynamic") };
     let reserved = reserved.as_u64();
-    let (mut stays, mut out, mut peak) = (Vec::<Stay>::new(), Vec::new(), 0);
+    let (mut residences, mut out, mut peak) = (Vec::<Residence>::new(), Vec::new(), 0);
     let mut sender = 0;
     let mut at_boundary = false;
     for &(at, packet) in sends {
         let size = u64::from(packet.size);
         sender = at.as_ps().max(sender) + size;
         let now = sender;
-        let held = |stays: &[Stay], t: u64| {
-            stays.iter().filter(|s| s.until > t).map(|s| s.size).sum::<u64>()
+        let held = |residences: &[Residence], t: u64| {
+            residences.iter().filter(|s| s.until > t).map(|s| s.size).sum::<u64>()
         };
         if now >= warmup && !at_boundary {
             at_boundary = true;
-            peak = held(&stays, warmup);
+            peak = held(&residences, warmup);
         }
         let of = |port: u32| {
-            stays.iter().filter(|s| s.port == port && s.until > now).map(|s| s.size).sum::<u64>()
+            residences
+                .iter()
+                .filter(|s| s.port == port && s.until > now)
+                .map(|s| s.size)
+                .sum::<u64>()
         };
         let port = packet.dst.0;
         let used: u64 = (1..4).map(|p| of(p).saturating_sub(reserved)).sum();
@@ -143,15 +148,15 @@ fn admitted(
         if after > reserved && !(threshold && fits) {
             continue;
         }
-        let last = stays.iter().filter(|s| s.port == port).map(|s| s.until).max().unwrap_or(0);
-        stays.push(Stay { port, size, until: last.max(now) + size * 1_000 });
+        let last = residences.iter().filter(|s| s.port == port).map(|s| s.until).max().unwrap_or(0);
+        residences.push(Residence { port, size, until: last.max(now) + size * 1_000 });
         out.push(packet.segment.seq.raw());
         if now >= warmup {
-            peak = peak.max(held(&stays, now));
+            peak = peak.max(held(&residences, now));
         }
     }
     if !at_boundary {
-        peak = stays.iter().filter(|s| s.until > warmup).map(|s| s.size).sum();
+        peak = residences.iter().filter(|s| s.until > warmup).map(|s| s.size).sum();
     }
     (out, peak)
 }
@@ -183,7 +188,7 @@ proptest! {
 }
 
 #[test]
-fn each_class_has_its_own_alpha_and_its_own_part() {
+fn each_class_has_its_own_alpha_and_share() {
     let class = |num, den| {
         let service = Service::Dwrr { quantum: Bytes::new(1_500) };
         ClassSpec { service, buffer: dynamic(num, den, 0).buffer, mark: MarkSpec::None }

@@ -1,4 +1,4 @@
-//! Every figure of a port against a model that knows nothing of rings, cursors or lateness.
+//! All statistics of a port compared with a model without rings, cursors and lazy departures.
 
 use lowtide_net::{
     BufferSpec, Count, LevelStats, MarkSpec, Network, NotEct, Packet, PortSpec, PortStats,
@@ -9,17 +9,18 @@ use proptest::prelude::*;
 
 use crate::rig::{OUT, Rig, funnel, packet, ps};
 
-/// A packet in the model: when it came, when it will have left (if it got in), its size.
+/// A packet in the model: arrival, departure (if admitted), size.
 #[derive(Clone, Copy)]
-struct Stay {
+struct Residence {
     came: u64,
     left: u64,
     size: u64,
 }
 
-/// Packets and bytes of the queue in front of a packet that comes at `now`.
-fn queue(stays: &[Stay], now: u64, with_line: bool) -> (usize, u64) {
-    let mut inside: Vec<&Stay> = stays.iter().filter(|s| s.came <= now && s.left > now).collect();
+/// Returns packets and bytes of the queue that an arrival at `now` finds.
+fn queue(residences: &[Residence], now: u64, with_line: bool) -> (usize, u64) {
+    let mut inside: Vec<&Residence> =
+        residences.iter().filter(|s| s.came <= now && s.left > now).collect();
     if !with_line && !inside.is_empty() {
         inside.remove(0);
     }
@@ -33,8 +34,8 @@ fn above(count: Count, queue: (usize, u64)) -> bool {
     }
 }
 
-/// A port that puts one byte per `byte_ps` on the line. Returns who leaves when (and marked), and
-/// the figures between the end of the warm-up and the end of the run.
+/// Models a port that sends one byte per `byte_ps`. Returns the departures (and marks), and the
+/// statistics between the end of the warm-up and the end of the run.
 fn serve(
     arrivals: &[(u64, Packet)],
     spec: &PortSpec,
@@ -43,13 +44,13 @@ fn serve(
     end: u64,
 ) -> (Vec<(u64, Packet)>, PortStats) {
     let with_line = spec.count_in_service;
-    let mut stays: Vec<Stay> = Vec::new();
+    let mut residences: Vec<Residence> = Vec::new();
     let mut out = Vec::new();
     let mut stats = PortStats::default();
     let mut found_at: Vec<usize> = Vec::new();
     for &(now, mut packet) in arrivals.iter().filter(|a| a.0 < end) {
         let size = u64::from(packet.size);
-        let found = queue(&stays, now, with_line);
+        let found = queue(&residences, now, with_line);
         let counts = u64::from(now >= warmup);
         if counts == 1 {
             found_at.push(found.0);
@@ -73,9 +74,9 @@ fn serve(
                 continue;
             }
         }
-        let start = stays.last().map_or(now, |s| s.left.max(now));
+        let start = residences.last().map_or(now, |s| s.left.max(now));
         let left = start + size * byte_ps;
-        stays.push(Stay { came: now, left, size });
+        residences.push(Residence { came: now, left, size });
         out.push((left, packet));
         if left > warmup && left <= end {
             stats.packets += 1;
@@ -84,17 +85,17 @@ fn serve(
         let sent = |until: u64| left.min(until).saturating_sub(start.min(until));
         stats.busy += Duration::from_ps(sent(end) - sent(warmup));
     }
-    // The queue is constant between any two instants at which something comes or leaves.
-    let mut steps: Vec<u64> = stays.iter().flat_map(|s| [s.came, s.left]).collect();
+    // The queue is constant between any two consecutive arrivals or departures.
+    let mut steps: Vec<u64> = residences.iter().flat_map(|s| [s.came, s.left]).collect();
     steps.extend([warmup, end]);
     steps.retain(|&t| t >= warmup && t <= end);
     steps.sort_unstable();
     steps.dedup();
-    let mut levels: Vec<LevelStats> = (0..=stays.len() as u32)
+    let mut levels: Vec<LevelStats> = (0..=residences.len() as u32)
         .map(|packets| LevelStats { packets, ..LevelStats::default() })
         .collect();
     for span in steps.windows(2) {
-        let (packets, bytes) = queue(&stays, span[0], with_line);
+        let (packets, bytes) = queue(&residences, span[0], with_line);
         levels[packets].time += Duration::from_ps(span[1] - span[0]);
         stats.max_bytes = stats.max_bytes.max(bytes);
     }
@@ -137,7 +138,7 @@ fn traffic() -> impl Strategy<Value = Vec<(u64, u32, u8)>> {
 
 proptest! {
     #[test]
-    fn figures_equal_those_of_the_model(
+    fn statistics_equal_those_of_the_model(
         spec in spec(),
         traffic in traffic(),
         warmup in 0..4_000_000_u64,
@@ -159,7 +160,7 @@ proptest! {
 
         let net = Network::build(&funnel(spec), 0, Duration::ZERO, Duration::from_ps(warmup));
         let mut sends: Vec<(Instant, Packet)> = sends.iter().map(|s| (ps(s.0), s.1)).collect();
-        // One more that never happens keeps the run from being idle before its end.
+        // A later packet that never arrives keeps the run from being idle before its end.
         sends.push((ps(end), packet(0, 1, 1, 0)));
         let rig = Rig::run(net.unwrap(), &sends, ps(end));
 

@@ -1,4 +1,4 @@
-//! Where a network is cut into parts.
+//! Partitioning of networks.
 
 use lowtide_net::topology::fat_tree::fat_tree;
 use lowtide_net::topology::leaf_spine::leaf_spine;
@@ -19,48 +19,52 @@ fn between_switches(plan: &Blueprint) -> impl Iterator<Item = usize> {
     (0..plan.links.len()).filter(inner)
 }
 
-/// Cuts and checks what holds for every cut; links that are cut, and hosts of each part.
-fn cut(plan: &Blueprint, parts: usize) -> (Partition, Vec<usize>, Vec<usize>) {
-    let cut = Partition::find(plan, parts, &vec![4; plan.hosts.len()]).expect("a cut");
-    assert_eq!(cut.shards(), parts);
+/// Partitions the network and checks the invariants. Returns the cut links, and the number of hosts
+/// per shard.
+fn find_partition(plan: &Blueprint, shards: usize) -> (Partition, Vec<usize>, Vec<usize>) {
+    let partition = Partition::find(plan, shards, &vec![4; plan.hosts.len()]).expect("a cut");
+    assert_eq!(partition.shards(), shards);
     let through: Vec<usize> =
-        (0..plan.links.len()).filter(|i| cut.crosses_shards(&plan.links[*i])).collect();
+        (0..plan.links.len()).filter(|i| partition.crosses_shards(&plan.links[*i])).collect();
     let inner: Vec<usize> = between_switches(plan).collect();
     assert!(through.iter().all(|i| inner.contains(i)), "a host goes with its switch");
     for link in through.iter().map(|i| &plan.links[*i]) {
         for line in [&link.from_a, &link.from_b] {
             let least = line.delay + Duration::from_ns(32);
-            assert!(line.delay > Duration::ZERO && least >= cut.lookahead());
+            assert!(line.delay > Duration::ZERO && least >= partition.lookahead());
         }
     }
-    let hosts = (0..parts).map(|part| cut.hosts_of(part).count()).collect();
-    (cut, through, hosts)
+    let hosts = (0..shards).map(|shard| partition.hosts_of(shard).count()).collect();
+    (partition, through, hosts)
 }
 
 #[test]
-fn trees_are_cut_into_equal_parts() {
-    for (plan, parts, links, hosts) in [
-        // Every pod is whole; half of what leaves it goes to the other part.
+fn trees_are_partitioned_into_equal_shards() {
+    for (plan, shards, links, hosts) in [
+        // Pods stay whole; half of their uplinks lead to the other shard.
         (fat_tree(&fat(8)).unwrap(), 2, 64, vec![64; 2]),
         (fat_tree(&fat(8)).unwrap(), 4, 96, vec![32; 4]),
         (fat_tree(&fat(4)).unwrap(), 8, 20, vec![2; 8]),
         (leaf_spine(&leaves(4, 2, 6, 1)).unwrap(), 2, 4, vec![12; 2]),
         (leaf_spine(&leaves(8, 4, 6, 2)).unwrap(), 4, 48, vec![12; 4]),
     ] {
-        let (cut, through, found) = cut(&plan, parts);
-        assert_eq!((through.len(), &found), (links, &hosts), "{parts}");
+        let (partition, through, found) = find_partition(&plan, shards);
+        assert_eq!((through.len(), &found), (links, &hosts), "{shards}");
         // 40 bytes at 10 Gbit/s, without framing, and 1 us.
-        assert_eq!(cut.lookahead(), Duration::from_ns(1_032));
-        let part = |host| cut.shard_of(NodeId::Host(HostId(host)));
-        assert_eq!(cut.hosts().iter().zip(0..).find(|(p, h)| usize::from(**p) != part(*h)), None);
+        assert_eq!(partition.lookahead(), Duration::from_ns(1_032));
+        let shard = |host| partition.shard_of(NodeId::Host(HostId(host)));
+        assert_eq!(
+            partition.hosts().iter().zip(0..).find(|(p, h)| usize::from(**p) != shard(*h)),
+            None
+        );
     }
-    let (_, _, hosts) = cut(&fat_tree(&fat(8)).unwrap(), 3);
+    let (_, _, hosts) = find_partition(&fat_tree(&fat(8)).unwrap(), 3);
     assert!(hosts.iter().all(|n| (36..=52).contains(n)), "{hosts:?}");
 }
 
 #[test]
-fn the_longest_lookahead_that_is_even_is_taken() {
-    // Leaves 0 and 1 are near to spine 0, the others to spine 1; between the two halves it is far.
+fn the_balanced_partition_with_the_longest_lookahead_is_chosen() {
+    // Leaves 0 and 1 are near spine 0, the others near spine 1; the two halves are far apart.
     let mut plan = leaf_spine(&leaves(4, 2, 6, 1)).unwrap();
     for link in &mut plan.links {
         if let (NodeId::Switch(leaf), NodeId::Switch(spine)) = (link.a, link.b)
@@ -70,11 +74,11 @@ fn the_longest_lookahead_that_is_even_is_taken() {
             link.from_b.delay = Duration::from_us(9);
         }
     }
-    let (far, through, hosts) = cut(&plan, 2);
+    let (far, through, hosts) = find_partition(&plan, 2);
     assert_eq!((through.len(), hosts), (4, vec![12; 2]));
     assert_eq!(far.lookahead(), Duration::from_ns(9_032));
-    // Four parts need links of 1 us.
-    let (near, ..) = cut(&plan, 4);
+    // Four shards need links of 1 us.
+    let (near, ..) = find_partition(&plan, 4);
     assert_eq!(near.lookahead(), Duration::from_ns(1_032));
 }
 
@@ -86,7 +90,7 @@ fn some_links_are_never_cut() {
     for i in &inner[..2] {
         plan.links[*i].from_a.delay = Duration::ZERO;
     }
-    let (_, through, _) = cut(&plan, 2);
+    let (_, through, _) = find_partition(&plan, 2);
     assert!(through.iter().all(|i| !inner[..2].contains(i)));
     for i in &inner {
         plan.links[*i].from_b.delay = Duration::ZERO;
@@ -115,7 +119,7 @@ fn networks_that_cannot_be_partitioned_say_why() {
     assert_eq!(Partition::find(&one, 2, &[]), Err(PartitionError::TooFewSwitches));
     let mut uneven = leaf_spine(&leaves(2, 1, 2, 1)).unwrap();
     assert!(Partition::find(&uneven, 2, &[4; 4]).is_ok());
-    // All that there is to do is on one leaf.
+    // All the work is on one leaf.
     assert_eq!(Partition::find(&uneven, 2, &[400, 400, 0, 0]), Err(PartitionError::Unbalanced));
     assert_eq!(Partition::find(&uneven, 4, &[]), Err(PartitionError::TooFewSwitches));
     for link in &mut uneven.links {

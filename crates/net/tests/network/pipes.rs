@@ -1,11 +1,11 @@
-//! Lines as pipes: loss, two directions that differ, a phantom queue.
+//! Lines as pipes: loss, asymmetric links, a phantom queue.
 
 use lowtide_net::{Framing, LineSpec, MarkSpec, Network, NotEct, PortSpec};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
 use crate::rig::{OUT, Rig, funnel, packet, ps};
 
-/// A line of the funnel that loses this share.
+/// Returns a funnel whose line loses this percentage.
 fn lossy(percent: i64) -> lowtide_net::Blueprint {
     let mut plan = funnel(PortSpec::NIC);
     plan.links[1].from_b.loss = Fraction::from_percent(percent);
@@ -22,7 +22,7 @@ fn lost(percent: i64, seed: u64, n: u32) -> (u64, Vec<u32>) {
 }
 
 #[test]
-fn losses_are_binomial_and_move_with_the_seed_alone() {
+fn losses_are_binomial_and_depend_only_on_the_seed() {
     for (percent, mean) in [(1, 200_u64), (10, 2_000), (50, 10_000)] {
         let (losses, arrived) = lost(percent, 7, 20_000);
         assert_eq!(losses + arrived.len() as u64, 20_000, "each is lost or arrives");
@@ -37,7 +37,7 @@ fn losses_are_binomial_and_move_with_the_seed_alone() {
 }
 
 #[test]
-fn what_is_lost_never_was_in_the_queue() {
+fn lost_packets_never_enter_the_queue() {
     let (losses, arrived) = lost(50, 7, 100);
     let net = Network::build(&lossy(50), 7, Duration::ZERO, Duration::ZERO).expect("it is sound");
     let sends: Vec<_> = (0..100).map(|i| (ps(u64::from(i) * 200), packet(0, 1, 100, i))).collect();
@@ -48,7 +48,7 @@ fn what_is_lost_never_was_in_the_queue() {
 }
 
 #[test]
-fn the_two_directions_of_a_link_are_lines_of_their_own() {
+fn the_two_directions_of_a_link_are_independent() {
     let mut plan = funnel(PortSpec::NIC);
     plan.links[1].from_b.delay = Duration::from_ps(7);
     plan.links[1].from_a = LineSpec {
@@ -57,7 +57,7 @@ fn the_two_directions_of_a_link_are_lines_of_their_own() {
         ..plan.links[1].from_a
     };
     let sends = [(ps(0), packet(0, 1, 100, 0)), (ps(200_000), packet(1, 0, 100, 1))];
-    // There 1 ps and 1000 ps per byte, back 100 ps and 1 ps.
+    // Forward 1 ps and 1000 ps per byte, back 100 ps and 1 ps.
     assert_eq!(Rig::quiet(&plan, &sends).times(), [100 + 100_000 + 7, 200_000 + 10_000 + 11 + 100]);
 }
 
@@ -67,15 +67,15 @@ fn a_phantom_queue_marks_by_the_line_and_not_by_the_queue() {
     let gamma = Fraction::from_percent(95);
     let mark = MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore };
     let port = PortSpec { mark, ..PortSpec::NIC };
-    // Nearly at once: the real queue is longest at the start, the line is full all the time.
+    // Nearly at once: the real queue is longest at the start, and the line is always full.
     let burst: Vec<_> = (0..200).map(|i| (ps(u64::from(i)), packet(0, 1, 1_000, i))).collect();
     let rig = Rig::quiet(&funnel(port), &burst);
     assert_eq!(rig.marked(), (61..200).collect::<Vec<u32>>(), "50 B are left behind by each");
-    // The same packets at 90 % of the line: none, whatever the queue was before.
+    // Those packets at 90 % of the line rate: no marks, whatever the queue was before.
     let spread: Vec<_> =
         (0..200).map(|i| (ps(u64::from(i) * 1_111_111), packet(0, 1, 1_000, i))).collect();
     assert_eq!(Rig::quiet(&funnel(port), &spread).marked(), Vec::<u32>::new());
-    // With framing the line is as full of smaller packets, and so is the phantom queue.
+    // With framing and smaller packets the line is as full, and so is the phantom queue.
     let mut framed = funnel(port);
     framed.links.iter_mut().for_each(|l| l.framing = Framing::Ethernet);
     let burst: Vec<_> = (0..200).map(|i| (ps(u64::from(i)), packet(0, 1, 962, i))).collect();

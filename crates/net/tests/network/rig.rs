@@ -1,4 +1,4 @@
-//! A world of nothing but a network: sends at given times, and a list of what was delivered.
+//! A world that consists only of a network: sends at given times, and a list of deliveries.
 
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
@@ -12,10 +12,10 @@ const SEND_KIND: u8 = 1;
 pub(crate) struct Rig {
     pub(crate) net: Network,
     sends: Vec<Packet>,
-    /// What `send` returned, by number of the send.
+    /// Return values of `send`, by number of the send.
     pub(crate) left: Vec<Option<Instant>>,
     pub(crate) delivered: Vec<(Instant, HostId, Packet)>,
-    /// How many events it took.
+    /// Number of events handled.
     pub(crate) events: u64,
 }
 
@@ -24,9 +24,9 @@ impl World for Rig {
         let index = entity.index();
         if entity.kind() == SEND_KIND {
             let packet = self.sends[index as usize];
-            let foretold = self.net.departure_time(now, packet.src, packet.size);
+            let predicted = self.net.departure_time(now, packet.src, packet.size);
             let left = self.net.send(now, &packet, sched);
-            assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
+            assert!(left.is_none() || left == predicted, "{left:?}, not {predicted:?}");
             self.left[index as usize] = left;
         } else if entity.kind() == Network::LINK_KIND {
             self.net.on_link_event(now, index);
@@ -46,7 +46,7 @@ impl World for Rig {
 }
 
 impl Rig {
-    /// Runs `net` with these sends until `until`, or until nothing is left to do.
+    /// Runs `net` with these sends until `until`, or until it is idle.
     pub(crate) fn run(net: Network, sends: &[(Instant, Packet)], until: Instant) -> Self {
         let mut sched = Scheduler::new(Seed(1));
         net.prime(&mut sched);
@@ -60,7 +60,7 @@ impl Rig {
         rig.events = sched.events();
         rig.net.finish(if stop == Stop::Idle { sched.now() } else { until });
         if stop == Stop::Idle {
-            assert_eq!(rig.net.in_flight(), 0, "packets were lost without a trace");
+            assert_eq!(rig.net.in_flight(), 0, "packets disappeared");
         }
         rig
     }
@@ -71,19 +71,19 @@ impl Rig {
     pub(crate) fn stats(&self, port: usize) -> PortStats {
         self.net.ports().nth(port).expect("port exists").stats
     }
-    /// What the port of that name has seen.
+    /// Returns the statistics of the port with that name.
     pub(crate) fn port(&self, name: &str) -> PortStats {
         self.net.ports().find(|p| p.name == name).expect("port exists").stats
     }
-    /// Sequence numbers of what was delivered, in order.
+    /// Returns the sequence numbers of the deliveries, in order.
     pub(crate) fn seqs(&self) -> Vec<u32> {
         self.delivered.iter().map(|d| d.2.segment.seq.raw()).collect()
     }
-    /// Times of delivery.
+    /// Returns the times of the deliveries.
     pub(crate) fn times(&self) -> Vec<u64> {
         self.delivered.iter().map(|d| d.0.as_ps()).collect()
     }
-    /// Sequence numbers of the delivered packets that have CE.
+    /// Returns the sequence numbers of the delivered packets with CE.
     pub(crate) fn marked(&self) -> Vec<u32> {
         let ce = |d: &&(Instant, HostId, Packet)| d.2.segment.ecn == Ecn::Ce;
         self.delivered.iter().filter(ce).map(|d| d.2.segment.seq.raw()).collect()
@@ -94,7 +94,7 @@ pub(crate) fn build(plan: &Blueprint) -> Network {
     Network::build(plan, 0, Duration::ZERO, Duration::ZERO).expect("plan is sound")
 }
 
-/// An ECT(0) packet number `seq`.
+/// Returns an ECT(0) packet number `seq`.
 pub(crate) fn packet(src: u32, dst: u32, size: u32, seq: u32) -> Packet {
     let segment = Segment { seq: SeqNum::new(seq), ecn: Ecn::Ect0, ..Segment::default() };
     Packet {
@@ -130,7 +130,7 @@ pub(crate) fn funnel(port: PortSpec) -> Blueprint {
 /// The bottleneck of a [`funnel`].
 pub(crate) const OUT: usize = 3;
 
-/// Host 0 at 8 Tbit/s to `receivers` hosts, 1 and up, at 8 Gbit/s, a nanosecond away, no framing. The port
+/// Host 0 at 8 Tbit/s to `receivers` hosts, 1 and up, at 8 Gbit/s, 1 ns away, no framing. The port
 /// of the switch towards host `i` is `2 i + 1`; its ports share `memory` bytes.
 pub(crate) fn fan(receivers: u32, port: PortSpec, memory: Option<u64>) -> Blueprint {
     let mut hosts = vec![host("fast", 8_000, Duration::ZERO)];

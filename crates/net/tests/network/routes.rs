@@ -1,4 +1,4 @@
-//! Which way packets go.
+//! The paths of packets.
 
 use lowtide_net::{Blueprint, HostId, Network, NodeId, Routing};
 use lowtide_units::Duration;
@@ -24,7 +24,7 @@ fn plan(hosts: u32, switches: u32, links: &[(NodeId, NodeId)]) -> Blueprint {
     }
 }
 
-/// The names of the ports that one packet goes through.
+/// Returns the names of the ports on the path of one packet.
 fn path(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
     let rig = Rig::quiet(plan, &[(ps(0), packet(from, to, 100, 0))]);
     assert_eq!(rig.delivered.len(), 1);
@@ -36,7 +36,7 @@ fn path(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
 
 #[test]
 fn the_shortest_path_even_over_later_links() {
-    // h0 - s0 - s1 - s2 - s3 - h1, and a short cut s0 - s3.
+    // h0 - s0 - s1 - s2 - s3 - h1, and a shortcut s0 - s3.
     let ring = plan(
         2,
         4,
@@ -73,7 +73,7 @@ fn of_equal_paths_the_lowest_link() {
 }
 
 #[test]
-fn parallel_links_have_names_of_their_own() {
+fn parallel_links_have_distinct_names() {
     let two = plan(
         2,
         2,
@@ -119,7 +119,7 @@ fn all_pairs_arrive() {
 
 #[test]
 fn the_paths_through_a_very_long_chain_are_counted() {
-    // Two links in each of the first seventy gaps: more ways than a number can say.
+    // Two links in each of the first seventy gaps: the number of paths overflows.
     let n = 20_000;
     let ends = [(host(0), switch(0)), (host(1), switch(n - 1))];
     let chain = |double: u32| {
@@ -142,14 +142,14 @@ fn the_paths_through_a_very_long_chain_are_counted() {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "sends to")]
-fn a_packet_to_oneself_is_a_mistake() {
+fn a_packet_to_its_own_host_panics() {
     let two = plan(2, 1, &[(host(0), switch(0)), (host(1), switch(0))]);
     Rig::quiet(&two, &[(ps(0), packet(0, 0, 100, 0))]);
 }
 
 #[test]
 #[cfg(not(debug_assertions))]
-fn a_packet_for_nobody_is_dropped() {
+fn a_packet_for_an_unknown_host_is_dropped() {
     let two = plan(2, 1, &[(host(0), switch(0)), (host(1), switch(0))]);
     let sends = [
         (ps(0), packet(0, 0, 100, 0)),

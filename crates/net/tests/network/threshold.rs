@@ -6,8 +6,8 @@ use lowtide_wire::Ecn;
 
 use crate::rig::{OUT, Rig, funnel, packet, ps};
 
-/// Twenty packets of 100 B that come to the slow port 100 ps apart: packet `n` finds `n` before it,
-/// of which the first is on the line.
+/// Twenty packets of 100 B that arrive at the slow port 100 ps apart: packet `n` finds `n` before
+/// it, of which the first is on the line.
 fn burst(ecn: impl Fn(u32) -> Ecn) -> Vec<(Instant, lowtide_net::Packet)> {
     let send = |i: u32| {
         let mut packet = packet(0, 1, 100, i);
@@ -32,7 +32,7 @@ fn marks(k: Count, count_in_service: bool) -> Vec<u32> {
 fn marks_begin_above_k() {
     let bytes = |n| Count::Bytes(Bytes::new(n));
     let from = |n: u32| (n..20).collect::<Vec<_>>();
-    // Packet 7 is the first that finds more than five waiting, packet 6 counts the one on the line.
+    // Packet 7 is the first that finds more than five waiting; packet 6 with the one on the line.
     assert_eq!(marks(Count::Packets(5), false), from(7));
     assert_eq!(marks(Count::Packets(5), true), from(6));
     assert_eq!(marks(bytes(500), false), from(7));
@@ -43,7 +43,7 @@ fn marks_begin_above_k() {
     assert_eq!(marks(Count::Packets(18), true), from(19));
 }
 
-/// How many of the burst get in, and the most bytes the queue then had.
+/// Returns the number of admitted packets, and the maximum queue in bytes.
 fn room(size: Count, count_in_service: bool) -> (usize, u64) {
     let buffer = BufferSpec::Static(size);
     let plan = funnel(PortSpec { buffer, mark: MarkSpec::None, count_in_service, classes: None });
@@ -52,7 +52,7 @@ fn room(size: Count, count_in_service: bool) -> (usize, u64) {
     assert_eq!(stats.drops + stats.packets, 20);
     assert_eq!(stats.packets, rig.delivered.len() as u64);
     assert_eq!((stats.marks, stats.aqm_drops), (0, 0));
-    // Tail drop: the first ones got in.
+    // Tail drop: the first packets are admitted.
     let first =
         |(i, d): (usize, &(Instant, _, lowtide_net::Packet))| d.2.segment.seq.raw() as usize == i;
     assert!(rig.delivered.iter().enumerate().all(first));
@@ -74,7 +74,7 @@ fn loss_begins_at_the_first_packet_that_does_not_fit() {
 
 #[test]
 fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
-    // Every other packet is capable; K = 5 in service, as above.
+    // Every other packet is ECN-capable; K = 5 in service, as above.
     let sends = burst(|i| if i % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
     for not_ect in [NotEct::Ignore, NotEct::Drop] {
         let mark = MarkSpec::Step { k: Count::Packets(5), not_ect };
@@ -91,7 +91,7 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
 }
 
 #[test]
-fn ce_stays_and_counts_as_a_mark_here_too() {
+fn ce_is_kept_and_counts_as_a_mark() {
     let mark = MarkSpec::Step { k: Count::Packets(17), not_ect: NotEct::Ignore };
     let plan = funnel(PortSpec {
         buffer: BufferSpec::Unlimited,
@@ -105,8 +105,8 @@ fn ce_stays_and_counts_as_a_mark_here_too() {
 }
 
 #[test]
-fn memory_comes_before_the_marker() {
-    // Both would act from packet 6 on: what finds no memory is lost for want of it.
+fn admission_precedes_the_marker() {
+    // Both would act from packet 6 on: a packet without room is dropped by the buffer.
     let mark = MarkSpec::Step { k: Count::Packets(5), not_ect: NotEct::Drop };
     let buffer = BufferSpec::Static(Count::Packets(6));
     let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
@@ -119,7 +119,7 @@ fn memory_comes_before_the_marker() {
 }
 
 #[test]
-fn a_host_is_told_when_its_own_port_drops() {
+fn send_reports_a_drop_at_the_host_port() {
     let mut plan = funnel(PortSpec::NIC);
     plan.links[0].from_a.port.buffer = BufferSpec::Static(Count::Packets(1));
     let sends: Vec<_> = (0..3).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();

@@ -19,7 +19,7 @@ fn two_hosts(framing: Framing) -> Blueprint {
 fn two_hops() {
     let sends = [(ps(7), packet(0, 1, 1_500, 0)), (ps(7), packet(0, 1, 40, 1))];
     let rig = Rig::quiet(&two_hosts(Framing::Ethernet), &sends[..1]);
-    // 1538 B at 0.8 ns per byte, twice; 1 us and 2 us of travel.
+    // 1538 B at 0.8 ns per byte, twice; 1 us and 2 us of propagation.
     assert_eq!(rig.times(), [7 + 1_230_400 + 1_000_000 + 1_230_400 + 2_000_000]);
     assert_eq!(rig.left, [Some(ps(7 + 1_230_400))]);
     assert_eq!(rig.delivered[0].1, HostId(1));
@@ -32,11 +32,12 @@ fn two_hops() {
 
 #[test]
 fn a_small_packet_waits_behind_a_large_one() {
-    // Sent in this order at different times, so that no tie decides.
+    // Sent in this order at different times, so there is no tie.
     let sends = [(ps(0), packet(0, 1, 1_500, 0)), (ps(1), packet(0, 1, 40, 1))];
     let rig = Rig::quiet(&two_hosts(Framing::Ethernet), &sends);
     let first = 1_230_400 + 1_000_000 + 1_230_400 + 2_000_000;
-    // 78 B take 62.4 ns. At the switch the large one is still on the line when the small one comes.
+    // 78 B take 62.4 ns. At the switch the large packet is still on the line when the small one
+    // arrives.
     assert_eq!(rig.times(), [first, first + 62_400]);
     assert_eq!(rig.left[1], Some(ps(1_230_400 + 62_400)));
 }
@@ -50,7 +51,7 @@ fn a_line_that_was_idle_starts_at_once() {
 }
 
 #[test]
-fn a_rate_that_divides_nothing_rounds_up_each_packet() {
+fn an_uneven_rate_rounds_up_each_packet() {
     let hosts = vec![host("a", 3, Duration::ZERO), host("b", 3, Duration::ZERO)];
     let plan = star(&Star { hosts, framing: Framing::Ethernet, port: PortSpec::NIC });
     let rig = Rig::quiet(&plan, &[(ps(0), packet(0, 1, 1_500, 0))]);
@@ -126,7 +127,7 @@ fn at_equal_times_a_departure_precedes_an_arrival() {
         let rig = Rig::quiet(&plan, &sends);
         assert_eq!(rig.delivered.len(), delivered, "second packet at {second}");
         assert_eq!(rig.stats(OUT).drops, 2 - delivered as u64);
-        // No memory is held between the two either: the queue was never longer than one packet.
+        // Their memory does not overlap either: the queue was never longer than one packet.
         assert_eq!(rig.stats(OUT).max_bytes, 100);
     }
 }
@@ -152,7 +153,7 @@ fn a_sampled_queue_is_that_of_its_instant() {
 }
 
 #[test]
-fn jitter_is_bounded_keeps_order_and_comes_from_the_seed() {
+fn jitter_is_bounded_keeps_order_and_depends_on_the_seed() {
     let jitter = Duration::from_us(2);
     let sends: Vec<_> =
         (0..2_000_u32).map(|i| (ps(u64::from(i) * 300_000), packet(0, 1, 100, i))).collect();
@@ -168,7 +169,7 @@ fn jitter_is_bounded_keeps_order_and_comes_from_the_seed() {
     let times = with_seed(1);
     let late: Vec<u64> = times.iter().zip(&nominal).map(|(t, n)| t - n).collect();
     assert!(late.iter().all(|&l| l <= jitter.as_ps()));
-    // Packets come every 300 ns and wait up to 2 us: often one waits for the one before it.
+    // Packets arrive every 300 ns with a jitter up to 2 us: often one waits for the one before it.
     let held = times.windows(2).filter(|w| w[0] == w[1]).count();
     assert!((400..1_900).contains(&held), "{held} held back");
     assert!(late.iter().any(|&l| l > 1_900_000));
@@ -177,7 +178,7 @@ fn jitter_is_bounded_keeps_order_and_comes_from_the_seed() {
 }
 
 #[test]
-fn rare_packets_wait_uniformly() {
+fn jitter_of_rare_packets_is_uniform() {
     let jitter = Duration::from_ns(1_000);
     let sends: Vec<_> =
         (0..4_000_u32).map(|i| (ps(u64::from(i) * 10_000_000), packet(0, 1, 100, i))).collect();

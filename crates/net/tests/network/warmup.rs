@@ -1,4 +1,4 @@
-//! A boundary in time lies after the departures and before the arrivals of its instant.
+//! A time boundary lies after the departures and before the arrivals of its instant.
 
 use lowtide_net::{LevelStats, Network, PortSpec, PortStats};
 use lowtide_units::{Duration, Instant};
@@ -11,7 +11,7 @@ const COUNTED: PortSpec = PortSpec { count_in_service: true, ..PortSpec::NIC };
 fn stats(warmup: u64, end: u64) -> PortStats {
     let warmup = Duration::from_ps(warmup);
     let net = Network::build(&funnel(COUNTED), 0, Duration::ZERO, warmup).expect("plan is sound");
-    // The third never happens; it keeps the run from being idle before its end.
+    // The third never arrives; it keeps the run from being idle before its end.
     let sends = [0, 100, end].map(|at| (ps(at), packet(0, 1, 100, 0)));
     Rig::run(net, &sends, ps(end)).stats(OUT)
 }
@@ -31,14 +31,14 @@ fn an_arrival_at_the_end_of_the_warm_up_counts() {
 fn a_departure_at_the_end_of_the_warm_up_does_not() {
     assert_eq!(stats(100_099, 300_000).packets, 2);
     assert_eq!(stats(100_100, 300_000).packets, 1);
-    // The queue at the boundary is what the longest queue starts from.
+    // The maximum starts from the queue at the boundary.
     assert_eq!(stats(100_099, 300_000).max_bytes, 200);
     assert_eq!(stats(100_100, 300_000).max_bytes, 100);
     assert_eq!(stats(200_100, 300_000).max_bytes, 0);
 }
 
 #[test]
-fn at_the_end_of_the_run_it_is_the_other_way_round() {
+fn at_the_end_of_the_run_departures_count_and_arrivals_do_not() {
     assert_eq!(stats(0, 100_100).packets, 1);
     assert_eq!(stats(0, 100_099).packets, 0);
     assert_eq!(arrivals(&stats(0, 200)), 1);
@@ -54,7 +54,7 @@ fn half_a_transmission_is_half_busy() {
 }
 
 #[test]
-fn a_look_before_the_end_of_the_warm_up_moves_nothing() {
+fn sampling_during_the_warm_up_changes_nothing() {
     let warmup = Duration::from_ns(100);
     let mut net = Network::build(&funnel(COUNTED), 0, Duration::ZERO, warmup).unwrap();
     net.finish(ps(50_000));

@@ -1,4 +1,4 @@
-//! One socket as packetdrill keeps it: which numbers of a script stand for which on the wire, and the
+//! State of one socket as packetdrill keeps it: the mapping from script to wire numbers, and the
 //! RST that ends it.
 
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use lowtide_wire::ipv4::{self, Ipv4Header};
 use lowtide_wire::ipv6::{self, Ipv6Header};
 use lowtide_wire::{Addresses, Ecn, Flags, tcp};
 
-/// How far packetdrill knows a socket to be.
+/// State of a socket as far as packetdrill tracks it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     New,
@@ -22,7 +22,7 @@ pub(super) enum State {
     SynAcked,
 }
 
-/// What of a header the last RST is made of.
+/// Header fields from which the last RST is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) flags: Flags,
@@ -43,7 +43,7 @@ pub(super) struct Socket {
     pub(super) remote_isn: u32,
     pub(super) local_isn: u32,
     pub(super) script_local_isn: u32,
-    /// TSval of the host: in the script and on the wire.
+    /// The host's TSvals: in the script and on the wire.
     pub(super) stamps: Vec<(u32, u32)>,
     pub(super) injected: Option<Header>,
     pub(super) sent: Option<Header>,
@@ -67,7 +67,7 @@ impl Socket {
         }
     }
 
-    /// From the script to the wire, for the numbers of the peer and of the host.
+    /// Offsets from the script to the wire, for the numbers of the peer and of the host.
     pub(super) fn offsets(&self, syn: bool) -> (u32, u32) {
         if syn {
             (0, self.local_isn.wrapping_sub(self.script_local_isn))
@@ -86,7 +86,7 @@ impl Socket {
         }
     }
 
-    /// The packet of a line on the wire.
+    /// Builds the packet of a line with its wire numbers.
     pub(super) fn inbound(&mut self, spec: &PacketSpec) -> Vec<u8> {
         let (remote, local) = self.offsets(spec.flags.contains(Flags::SYN));
         let acks = spec.flags.contains(Flags::ACK);
@@ -125,8 +125,8 @@ impl Socket {
         self.bytes(&header, spec.urgent, &options, ecn)
     }
 
-    /// The RST that packetdrill injects at the end of a script, for each connection: right after what
-    /// was injected last.
+    /// The RST that packetdrill sends for each connection at the end of a script, right after the
+    /// last sent number.
     pub(super) fn reset(&self) -> Option<Vec<u8>> {
         self.local.filter(|(_, port)| *port != 0)?;
         self.remote.filter(|(_, port)| *port != 0)?;

@@ -1,6 +1,6 @@
-//! Every script that stock packetdrill can run, over the shared object's C interface, in the way of
-//! packetdrill: its clock, its numbers, its calls, and at the end one RST for each connection, then
-//! `free`. Addresses and ports are drawn anew by every process, as there.
+//! Runs every script that stock packetdrill supports over the shared object's C interface, as
+//! packetdrill does: its clock, its numbers, its calls, at the end one RST for each connection,
+//! then `free`. Every process draws addresses and ports anew, as packetdrill does.
 
 mod connection;
 mod play;
@@ -12,11 +12,11 @@ use std::process::Command;
 
 use lowtide_packetdrill::script::Script;
 
-/// Scripts whose point is an exact instant: packetdrill's clock moves by a microsecond with each look,
-/// so that a pause of one RTO is longer than an RTO, and a second round trip shorter than the least one.
+/// Scripts that depend on an exact instant. packetdrill's clock advances by a microsecond with each
+/// read, so a pause of one RTO is longer than an RTO, and a second RTT shorter than the minimum.
 const TIMING_SENSITIVE: [&str; 3] = ["cwnd/idle-short.pkt", "tlp/tail-of-two.pkt", "tlp/wrap.pkt"];
 
-/// Scripts with their names, in order.
+/// Scripts with their names, sorted.
 fn scripts() -> Vec<(String, PathBuf)> {
     fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).expect("a directory") {
@@ -36,25 +36,25 @@ fn scripts() -> Vec<(String, PathBuf)> {
     paths.into_iter().map(|path| (name(&path), path)).collect()
 }
 
-/// The script as `--stock` prints it; `None` when it is refused.
+/// The script as `--stock` prints it; `None` if it is refused.
 fn stock(name: &str, path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).expect("a script");
     Script::parse(name, &text).expect("a script").for_stock().ok()
 }
 
-/// Not a test of its own: plays the scripts from one number on.
+/// Helper process of the tests below: plays the scripts from a given index.
 #[test]
-#[ignore = "run by the tests below, in a process of its own"]
+#[ignore = "run by the tests below, in a separate process"]
 fn child() {
     let number =
         |name: &str| -> usize { std::env::var(name).expect("a number").parse().expect("a number") };
     let (from, draw) = (number("LOWTIDE_FROM"), number("LOWTIDE_DRAW"));
-    let look = number("LOWTIDE_LOOK") == 1;
+    let read_clock = number("LOWTIDE_LOOK") == 1;
     for (name, path) in scripts().iter().skip(from) {
         let Some(text) = stock(name, path) else { continue };
         eprintln!("script {name}");
         let script = Script::parse(name, &text).expect("what --stock printed");
-        match play::play(&script, draw as u16, look) {
+        match play::play(&script, draw as u16, read_clock) {
             Ok(()) => eprintln!("ended {name}"),
             Err(why) => eprintln!("failed {name}: {why}"),
         }
@@ -62,16 +62,16 @@ fn child() {
     eprintln!("all played");
 }
 
-/// What became of one script.
+/// Result of one script.
 #[derive(Debug, PartialEq, Eq)]
 struct ScriptRun {
     name: String,
     digest: Option<String>,
-    /// The process died of it, or what differed.
+    /// The difference, or the error that ended the process.
     fault: Option<String>,
 }
 
-fn run_all(draw: u16, look: bool) -> Vec<ScriptRun> {
+fn run_all(draw: u16, read_clock: bool) -> Vec<ScriptRun> {
     let names: Vec<String> = scripts().into_iter().map(|(name, _)| name).collect();
     let mut out: Vec<ScriptRun> = Vec::new();
     let mut from = 0;
@@ -80,7 +80,7 @@ fn run_all(draw: u16, look: bool) -> Vec<ScriptRun> {
             .args(["--exact", "child", "--ignored", "--nocapture"])
             .env("LOWTIDE_FROM", from.to_string())
             .env("LOWTIDE_DRAW", draw.to_string())
-            .env("LOWTIDE_LOOK", u8::from(look).to_string())
+            .env("LOWTIDE_LOOK", u8::from(read_clock).to_string())
             .output()
             .expect("it runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -127,8 +127,8 @@ fn every_stock_script_passes_with_a_stable_digest() {
     }
 }
 
-/// The scripts whose closing RST the host challenges (RFC 5961 §3.2). The same answer to an RST of a
-/// script is surplus, and ends the process.
+/// Scripts whose closing RST gets a challenge ACK (RFC 5961 §3.2). A challenge ACK for an RST of
+/// the script is unexpected, and ends the process.
 #[test]
 fn challenge_acks_to_a_script_rst_are_unexpected() {
     let aborted: Vec<String> = run_all(1, true)
@@ -151,9 +151,9 @@ fn challenge_acks_to_a_script_rst_are_unexpected() {
     assert!(aborted.len() >= 27, "{aborted:?}");
 }
 
-/// The calls that no script of ours makes, and that the player sees what is wrong.
+/// Calls that no script uses, and errors that the player must detect.
 #[test]
-fn a_difference_is_told_with_its_line() {
+fn differences_are_reported_with_their_line() {
     let played = |line: &str| {
         let text = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

@@ -1,4 +1,4 @@
-//! A script as packetdrill runs it.
+//! Runs a script as packetdrill does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,7 +13,7 @@ use super::table::{Outcome, Table};
 
 type Result<T> = std::result::Result<T, String>;
 
-/// packetdrill sleeps until so many microseconds before an event, then spins.
+/// packetdrill sleeps until this many microseconds before an event, then spins.
 const SPIN_US: i64 = 20;
 
 struct Player<'a> {
@@ -26,19 +26,20 @@ struct Player<'a> {
     connect_port: u16,
     next_port: u16,
     tolerance_us: i64,
-    /// Share of the time since the event before, in thousandths of a percent.
+    /// Allowed deviation as a share of the time since the previous event, in thousandths of a
+    /// percent.
     tolerance_share: i64,
     sockets: Vec<Socket>,
     under_test: Option<usize>,
     start: i64,
-    /// The time of the event before, and whether it was a packet to the host.
+    /// Time of the previous event, and whether it was a packet to the host.
     last: Option<(i64, bool)>,
 }
 
-/// Plays a script to its end. `draw` stands for what packetdrill draws: the host's address and the
-/// port of the peer. With `look` the closing RSTs are followed by a look at the clock, as RSTs of a
-/// script are and packetdrill's own are not.
-pub(super) fn play(script: &Script, draw: u16, look: bool) -> Result<()> {
+/// Plays a script to its end. `draw` selects packetdrill's random values: the host's address and
+/// the peer's port. With `read_clock`, a clock read follows each closing RST, as for RSTs of a
+/// script; packetdrill's own RSTs have none.
+pub(super) fn play(script: &Script, draw: u16, read_clock: bool) -> Result<()> {
     let option = |name: &str| {
         let found = script.options.iter().rev().find(|o| o.name == name);
         found.map(|o| o.value.as_str())
@@ -77,22 +78,22 @@ pub(super) fn play(script: &Script, draw: u16, look: bool) -> Result<()> {
         last: None,
     };
     let ended = player.events();
-    // Newest first; a connection that never had a packet has no ports and gets none.
+    // Newest first; a connection without packets has no ports and gets no RST.
     for socket in player.sockets.iter().rev() {
         if let Some(reset) = socket.reset() {
             player.table.inject(&reset);
         }
     }
-    if look {
+    if read_clock {
         player.table.clock();
     }
-    // A script that failed ends packetdrill before it frees the host.
+    // After a failed script packetdrill exits before it frees the host.
     ended.map(|()| player.table.free())
 }
 
 impl Player<'_> {
     fn events(&mut self) -> Result<()> {
-        // It waits for the tenth tick of the machine's clock and starts 250 us later.
+        // packetdrill waits for the tenth tick of the machine's clock and starts 250 us later.
         for _ in 0..10 {
             self.start = self.table.clock() + 250;
         }
@@ -169,7 +170,7 @@ impl Player<'_> {
         Err(format!("at {at} us, expected from {from} to {to}"))
     }
 
-    /// The socket that packetdrill takes a line's packet for.
+    /// Socket to which packetdrill assigns a line's packet.
     fn socket_for(&mut self, spec: &PacketSpec) -> Result<usize> {
         let state = self.under_test.map(|i| self.sockets[i].state);
         let syn_only = spec.flags.contains(Flags::SYN) && !spec.flags.contains(Flags::ACK);
@@ -203,7 +204,7 @@ impl Player<'_> {
         self.table.inject(&bytes);
     }
 
-    /// Waits for the host's packet, compares it, and says when it left.
+    /// Waits for the host's packet, compares it, and returns its send time.
     fn expect(&mut self, index: usize, spec: &PacketSpec) -> Result<i64> {
         let syn_ack = Flags::SYN | Flags::ACK;
         let (wants, socket) = (spec.flags, &mut self.sockets[index]);
@@ -385,7 +386,7 @@ impl Player<'_> {
     }
 }
 
-/// `{onoff=N, linger=N}` as bytes.
+/// Converts `{onoff=N, linger=N}` to bytes.
 fn linger(fields: &[(String, Expr)]) -> Result<Vec<u8>> {
     match fields {
         [(a, Expr::Int(on)), (b, Expr::Int(seconds))] if a == "onoff" && b == "linger" => {
@@ -395,7 +396,7 @@ fn linger(fields: &[(String, Expr)]) -> Result<Vec<u8>> {
     }
 }
 
-/// Options in order; TSval is learned when first seen.
+/// Compares options in order; TSval is learned on first use.
 fn options(
     socket: &mut Socket,
     expected: &[TcpOption],

@@ -1,4 +1,4 @@
-//! The functions of the shared object, loaded as packetdrill loads it.
+//! Functions of the shared object, loaded as packetdrill loads it.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::mem::MaybeUninit;
@@ -10,14 +10,14 @@ use lowtide_packetdrill_shim::interface::Interface;
 
 type Init = unsafe extern "C" fn(*const c_char, *mut Interface);
 
-/// The result of a call: its value, or errno.
+/// Result of a call: its value, or errno.
 pub(super) type Outcome = Result<i64, c_int>;
 
 /// One instance of the host in the shared object.
 pub(super) struct Table(Interface);
 
 impl Table {
-    /// Opens the shared object beside this program and makes a host with these settings.
+    /// Opens the shared object beside this program and creates a host with these settings.
     pub(super) fn open(flags: &str) -> Self {
         let mut path = std::env::current_exe().expect("this program");
         path.set_file_name("liblowtide_packetdrill_shim.so");
@@ -102,7 +102,7 @@ impl Table {
         outcome(unsafe { (self.0.fcntl)(self.ud(), fd, command, argument) })
     }
 
-    /// The result, and the number that the call left behind its pointer.
+    /// The result, and the number that the call wrote.
     pub(super) fn ioctl(&self, fd: c_int, request: u64) -> (Outcome, c_int) {
         let mut value: c_int = -1;
         // SAFETY: the table's own userdata; the value lives through the call.
@@ -153,7 +153,7 @@ impl Table {
         assert_eq!(sent, 0);
     }
 
-    /// The next packet and its time in microseconds; no bytes when none came.
+    /// The next packet and its time in microseconds; empty if none was sent.
     pub(super) fn receive(&self) -> (Vec<u8>, i64) {
         let mut bytes = vec![0_u8; 70_000];
         let (mut len, mut at) = (bytes.len(), 0);

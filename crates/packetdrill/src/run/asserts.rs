@@ -1,4 +1,4 @@
-//! Assertions against the connection that the script speaks of.
+//! Checks assertions against the script's current connection.
 
 use super::peer::Peer;
 use super::report::{ExecError, ScriptFailure};
@@ -23,7 +23,7 @@ pub(super) fn check(
         (None, _) => None,
     };
     let Some(value) = read(left) else {
-        let message = format!("there is no connection yet whose `{}` could be read", left.name);
+        let message = format!("there is no connection yet to read `{}` from", left.name);
         return Err(failure(stack, message).into());
     };
     let (wanted, shown) = match right {

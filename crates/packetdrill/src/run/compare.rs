@@ -1,4 +1,4 @@
-//! A packet that was sent against the line that expects it, field by field.
+//! Compares a sent packet with the line that expects it, field by field.
 
 use super::inbound::payload_byte;
 use super::notation::{self, flags, list};
@@ -7,7 +7,7 @@ use super::peer::{Peer, ScriptPacket, tuple_of};
 use super::setup::Setup;
 use crate::script::{PacketSpec, TcpOption};
 
-/// One text per field that differs; none when the packet is the one that is expected.
+/// One text per differing field; empty if the packet matches.
 pub(super) fn differences(
     spec: &PacketSpec,
     observed: &ObservedPacket,
@@ -45,7 +45,7 @@ pub(super) fn differences(
     }
     field("urg", segment.urgent.to_string(), spec.urgent.to_string());
     if let Some(at) = wrong_byte(observed, peer) {
-        field("payload", format!("wrong from its byte {at} on"), "what was written".to_string());
+        field("payload", format!("wrong from its byte {at} on"), "the written bytes".to_string());
     }
     if let Some(expected) = &spec.options {
         options(expected, observed, &got.options.unwrap_or_default(), peer, setup, &mut out);
@@ -53,7 +53,7 @@ pub(super) fn differences(
     out
 }
 
-/// The first payload byte that is not what the application wrote there.
+/// Index of the first payload byte that the application did not write there.
 fn wrong_byte(observed: &ObservedPacket, peer: &Peer) -> Option<usize> {
     let first = peer.local_offset(observed.segment.seq.raw())?;
     let right = |(i, byte): (usize, &u8)| *byte == payload_byte(first.wrapping_add(i as u32));
@@ -78,7 +78,7 @@ fn options(
     for ((expected, shown), found) in expected.iter().zip(shown).zip(&observed.options) {
         let (
             TcpOption::Timestamps { value, echo },
-            // Stamps are mapped here, one by one.
+            // Timestamps are mapped here, one by one.
             TcpOption::Timestamps { value: got_value, echo: got_echo },
         ) = (expected, found)
         else {
@@ -96,7 +96,7 @@ fn options(
             let apart = got_value.wrapping_sub(stands_for).cast_signed();
             out.push(format!("TSval: {apart} ticks after the one that was {value} before"));
         } else if let (Some((script, wire)), Some(tick)) = (first, setup.tick) {
-            // With a stated tick, the differences must agree as well, within the tolerance.
+            // With a tick configured, the differences must also agree, within the tolerance.
             let stated = i64::from(value.wrapping_sub(script).cast_signed());
             let ticked = i64::from(got_value.wrapping_sub(wire).cast_signed());
             let slack = (setup.tolerance.as_ps() / tick.as_ps().max(1)) as i64;
@@ -115,7 +115,7 @@ mod tests {
     use crate::stack::{Stack, StackSettings};
 
     #[test]
-    fn a_wrong_byte_is_found_where_it_stands() {
+    fn wrong_byte_is_found_at_its_offset() {
         let script = Script::parse("x", "").unwrap();
         let mut peer = Peer::new(&Setup::read(&script, &RunOptions::default()).unwrap());
         let mut stack = Stack::new(StackSettings::default());

@@ -1,4 +1,4 @@
-//! From a packet as written to the bytes that reach the host.
+//! Builds the bytes of an inbound packet from its notation.
 
 use std::net::IpAddr;
 
@@ -10,13 +10,12 @@ use lowtide_wire::{Addresses, Ecn, Flags, tcp};
 use super::peer::Peer;
 use crate::script::{EcnSpec, PacketSpec, TcpOption};
 
-/// The payload byte at an offset of a stream, in both directions: so every byte that is delivered or
-/// sent shows whether it is the right one.
+/// Payload byte at a stream offset, in both directions, so a misplaced byte is detected.
 pub(super) const fn payload_byte(offset: u32) -> u8 {
     (offset.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }
 
-/// The whole IP packet. Its options stand as written, which `wire` would put into its own order.
+/// The whole IP packet. Options keep the script's order, which `wire` would change.
 pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
     let tuple = peer.tuple_to_send(spec.flags, spec.seq);
     let syn = spec.flags.contains(Flags::SYN);
@@ -26,7 +25,7 @@ pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
     for option in spec.options.iter().flatten() {
         on_the_wire(option, peer, local).write(&mut options);
     }
-    // The payload of a SYN comes after it.
+    // The payload of a SYN follows its sequence number.
     let first = peer.remote_offset(seq.wrapping_add(u32::from(syn)));
     let payload: Vec<u8> = (0..spec.len).map(|i| payload_byte(first.wrapping_add(i))).collect();
 
@@ -49,7 +48,7 @@ pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
         Some(EcnSpec::Ect1) => Ecn::Ect1,
         Some(EcnSpec::Ce) => Ecn::Ce,
     };
-    // Both ends are of one family: the set-up reads them so.
+    // Both addresses are of one family: the setup checks it.
     let (addresses, mut packet) = match (tuple.remote, tuple.local) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             let header = ipv4::emit(&Ipv4Header::tcp(src, dst, ecn), segment.len());
@@ -67,7 +66,7 @@ pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
     packet
 }
 
-/// What the peer says of the host's numbers, mapped to those.
+/// Maps the host's numbers in the peer's option from the script to the wire.
 fn on_the_wire(option: &TcpOption, peer: &Peer, local: u32) -> TcpOption {
     match option {
         TcpOption::Sack(blocks) => TcpOption::Sack(

@@ -1,9 +1,9 @@
-//! The interpreter: a script against the stack, in virtual time.
+//! The interpreter: runs a script against the stack, in virtual time.
 //!
-//! Contract: the same script with the same settings gives the same report, to the picosecond. Time
-//! moves from event to event. A packet must be expected by a line: one that is late, early, different
-//! or left over fails the script. A packet is early when it left more than the tolerance before an
-//! event that the script puts in front of it.
+//! Contract: the same script and settings give the same report, to the picosecond. Time moves from
+//! event to event. Every packet must match a line; a late, early, different or unmatched packet
+//! fails the script. A packet is early if it left more than the tolerance before a preceding event
+//! of the script.
 
 mod asserts;
 mod calls;
@@ -28,20 +28,20 @@ use report::{ExecError, seconds};
 pub use report::{Note, ScriptFailure, ScriptReport};
 use setup::Setup;
 
-/// How long a packet that may come at any time (`*`) is waited for.
+/// Maximum wait for a packet without a time (`*`).
 const MAX_PACKET_WAIT: Duration = Duration::from_secs(75);
 
-/// What the caller adds to a script.
+/// Settings that the caller adds to a script.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// A settings string that is laid over the script's own (see [`crate::flags`]).
+    /// A settings string that overrides the script's own (see [`crate::so_flags`]).
     pub so_flags: Option<String>,
 }
 
 /// Runs a script to its end or to its first failure.
 ///
 /// # Errors
-/// What is wrong with the script or the settings themselves; a script that fails is a [`ScriptReport`].
+/// Errors in the script or the settings. A script that fails gives a [`ScriptReport`].
 pub fn run(
     script: &Script,
     options: &RunOptions,
@@ -68,8 +68,7 @@ pub fn run(
     Ok(runner.report)
 }
 
-/// A packet in the notation of scripts, with its numbers as they are on the wire; `None` when it is no
-/// TCP packet.
+/// A packet in script notation, with its wire numbers; `None` if it is not a TCP packet.
 pub fn show(bytes: &[u8]) -> Option<String> {
     ObservedPacket::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())
 }
@@ -81,7 +80,7 @@ struct Runner<'a> {
     peer: Peer,
     calls: DescriptorTable,
     blocked: Option<BlockedCall<'a>>,
-    /// When the event before was to happen.
+    /// Scheduled time of the previous event.
     last: Option<Instant>,
     report: ScriptReport,
 }
@@ -127,7 +126,8 @@ impl<'a> Runner<'a> {
                 let shown = Notation::inbound(spec);
                 self.report.trace(self.stack.now(), &shown);
                 if let Err(error) = self.stack.inject(&bytes) {
-                    // The stack drops it, as a host would. Who writes options byte by byte means it so.
+                    // The stack drops it, as a host would. Raw options mean that the script intends
+                    // this.
                     let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
                     if !spec.options.iter().flatten().any(raw) {
                         let text = format!("the host drops this packet: {error}");
@@ -160,8 +160,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How early or late an event at `at` may be: the larger of `--tolerance_usecs` and the stated share
-    /// of the time since the event before.
+    /// Allowed deviation of an event at `at`: the larger of `--tolerance_usecs` and the configured
+    /// share of the time since the previous event.
     fn tolerance(&self, at: Instant) -> Duration {
         let since = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
         let share = u128::from(since.as_ps()) * u128::from(self.setup.tolerance_percent);
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         self.setup.tolerance.max(Duration::from_ps(share))
     }
 
-    /// Moves the clock to the time of an event that is not an expected packet.
+    /// Advances the clock to an event that is not an outbound packet.
     fn advance_to_event(
         &mut self,
         event: &ScriptEvent,
@@ -179,7 +179,7 @@ impl<'a> Runner<'a> {
         let now = self.stack.now();
         if at + tolerance < now {
             let message = format!(
-                "this line is at {}, but what came before it lasted until {}",
+                "this line is at {}, but the previous event lasted until {}",
                 seconds(at),
                 seconds(now)
             );
@@ -195,7 +195,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Moves the clock, step by step where a call waits.
+    /// Advances the clock, timer by timer while a call is blocked.
     fn advance(&mut self, to: Instant) -> Result<()> {
         while self.blocked.is_some() {
             match self.stack.next_timer().filter(|t| *t <= to) {
@@ -235,7 +235,7 @@ impl<'a> Runner<'a> {
         let observed = match ObservedPacket::read(&packet.bytes) {
             Ok(observed) => observed,
             Err(error) => {
-                let message = format!("the stack sent what is no packet: {error}");
+                let message = format!("the stack sent an invalid packet: {error}");
                 return Err(self.failure(event, message).into());
             }
         };
@@ -263,7 +263,7 @@ impl<'a> Runner<'a> {
         Err(failure.into())
     }
 
-    /// A packet that no line expects.
+    /// Reports a packet that matches no line.
     fn unexpected_packet(
         &mut self,
         event: &ScriptEvent,
@@ -279,7 +279,7 @@ impl<'a> Runner<'a> {
         failure
     }
 
-    /// After the last line: calls that wait must return in their time, and nothing may be left.
+    /// After the last line: blocked calls must return in time and no packet may be left.
     fn finish(&mut self) -> Result<()> {
         let Some(last) = self.script.events.last() else { return Ok(()) };
         if let Some(blocked) = &self.blocked {

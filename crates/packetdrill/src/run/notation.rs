@@ -1,4 +1,4 @@
-//! Packets in the notation of scripts, and options to and from bytes.
+//! Packets in script notation; TCP options to and from bytes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use lowtide_wire::{DelayStamps, Ecn, Flags};
 
 use crate::script::{EcnSpec, PacketSpec, TcpOption};
 
-/// A packet to be shown.
+/// A packet to print.
 #[derive(Clone, Debug)]
 pub(super) struct Notation<'a> {
     pub(super) spec: &'a PacketSpec,
@@ -22,7 +22,7 @@ impl Notation<'_> {
     }
 }
 
-/// A flag's letter stands where packetdrill prints it.
+/// Letters in the order in which packetdrill prints them.
 const LETTERS: [(Flags, char); 9] = [
     (Flags::SYN, 'S'),
     (Flags::FIN, 'F'),
@@ -42,7 +42,7 @@ pub(super) fn flags(flags: Flags) -> String {
     LETTERS.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, letter)| letter).collect()
 }
 
-/// The ECN field as a script writes it.
+/// ECN field in script notation.
 pub(super) const fn ecn(ecn: Ecn) -> EcnSpec {
     match ecn {
         Ecn::NotEct => EcnSpec::NotEct,
@@ -53,7 +53,7 @@ pub(super) const fn ecn(ecn: Ecn) -> EcnSpec {
 }
 
 impl EcnSpec {
-    /// As it is written, without brackets.
+    /// Script notation without brackets.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::NotEct => "noecn",
@@ -143,7 +143,7 @@ impl TcpOption {
         }
     }
 
-    /// Appends its bytes as they stand in a header.
+    /// Appends its header bytes.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Nop => out.push(1),
@@ -184,7 +184,7 @@ impl TcpOption {
         }
     }
 
-    /// The options in the bytes of a header, in order. Bytes that make no sense end the list.
+    /// Options in a header, in order. Malformed bytes end the list.
     pub fn read_all(mut bytes: &[u8]) -> Vec<Self> {
         let mut out = Vec::new();
         while let Some((&kind, rest)) = bytes.split_first() {

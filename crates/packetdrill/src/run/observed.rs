@@ -1,4 +1,4 @@
-//! A packet as it was found on the wire.
+//! A packet observed on the wire.
 
 use std::net::IpAddr;
 
@@ -6,19 +6,19 @@ use lowtide_wire::{Addresses, Segment, WireError, packet};
 
 use crate::script::TcpOption;
 
-/// A packet taken apart; its numbers are those on the wire.
+/// A parsed packet with its wire numbers.
 #[derive(Clone, Debug)]
 pub(super) struct ObservedPacket {
     pub(super) src: IpAddr,
     pub(super) dst: IpAddr,
     pub(super) segment: Segment,
-    /// The options in order, as they stand in the header.
+    /// Options in header order.
     pub(super) options: Vec<TcpOption>,
     pub(super) payload: Vec<u8>,
 }
 
 impl ObservedPacket {
-    /// Checksums are checked.
+    /// Parses a packet and verifies its checksums.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, WireError> {
         let (addresses, segment, payload) = packet::parse(bytes)?;
         let ip_len = match addresses {

@@ -1,8 +1,8 @@
-//! The other end: which connection the script speaks of, and how its numbers map to those on the wire.
+//! The peer: the script's current connection, and how its numbers map to the wire.
 //!
-//! A SYN says its initial sequence number, and every other packet counts from there: after
-//! `S 700:700(0)` the first byte is 1. The peer's number is as written; the host chooses its own, which
-//! is learned from its SYN, as its timestamps are learned one by one when they are first seen.
+//! A SYN gives its initial sequence number; all other packets count relative to it: after `S
+//! 700:700(0)` the first byte is 1. The peer's ISN is as written. The host chooses its own ISN,
+//! which is learned from its SYN. Its timestamps are learned one by one on first use.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use super::observed::ObservedPacket;
 use super::setup::Setup;
 use crate::script::{PacketSpec, TcpOption};
 
-/// The first port of the peer when it opens connections.
+/// First port of the peer for active opens.
 const FIRST_PORT: u16 = 40_001;
 
 #[derive(Debug)]
@@ -28,16 +28,16 @@ pub(super) struct Peer {
     seq_mapping: SeqMapping,
 }
 
-/// What was learned of one connection.
+/// Numbers learned for one connection.
 #[derive(Clone, Debug, Default)]
 struct SeqMapping {
     /// The peer's initial sequence number.
     remote_isn: Option<u32>,
-    /// That of its last SYN: another connection begins with it if the host answers so.
+    /// ISN of the peer's last SYN: a new connection begins if the host acknowledges it.
     remote_syn: Option<u32>,
-    /// The host's: as the script writes it, and on the wire.
+    /// The host's ISN: in the script, and on the wire.
     local_isn: Option<(u32, u32)>,
-    /// TSval of the host: the script's and the one on the wire, in the order in which they came.
+    /// The host's TSvals: in the script and on the wire, in order of arrival.
     timestamps: Vec<(u32, u32)>,
     by_script: BTreeMap<u32, u32>,
 }
@@ -54,24 +54,24 @@ impl Peer {
         }
     }
 
-    /// The connection that the script speaks of.
+    /// The script's current connection.
     pub(super) const fn tuple(&self) -> Option<FourTuple> {
         self.tuple
     }
 
-    /// The port on which the host listens.
+    /// Port on which the host listens.
     pub(super) const fn bind_port(&self) -> u16 {
         self.bind_port
     }
 
-    /// The host listens: the next SYN of the peer is another connection.
+    /// The host listens: the peer's next SYN opens another connection.
     pub(super) fn on_listen(&mut self, port: u16) {
         self.bind_port = port;
         self.tuple = None;
         self.seq_mapping = SeqMapping::default();
     }
 
-    /// The ends of a packet that the peer sends now.
+    /// Four-tuple of the next packet from the peer.
     pub(super) fn tuple_to_send(&mut self, flags: Flags, seq: u32) -> FourTuple {
         let tuple = *self.tuple.get_or_insert_with(|| {
             let remote_port = self.next_port;
@@ -90,29 +90,29 @@ impl Peer {
         tuple
     }
 
-    /// Where the peer's payload that begins at `wire` stands in its stream.
+    /// Stream offset of peer payload that begins at `wire`.
     pub(super) fn remote_offset(&self, wire: u32) -> u32 {
         wire.wrapping_sub(self.seq_mapping.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
     }
 
-    /// Where the host's payload stands in its stream; `None` before its SYN.
+    /// Stream offset of host payload; `None` before the host's SYN.
     pub(super) fn local_offset(&self, wire: u32) -> Option<u32> {
         let (_, isn) = self.seq_mapping.local_isn?;
         Some(wire.wrapping_sub(isn.wrapping_add(1)))
     }
 
-    /// What is added to a number of the peer's stream: from the script to the wire.
+    /// Added to the peer's sequence numbers: from script to wire.
     pub(super) fn remote_base(&self, syn: bool) -> u32 {
         if syn { 0 } else { self.seq_mapping.remote_isn.unwrap_or(0) }
     }
 
-    /// The same for the host's stream.
+    /// Added to the host's sequence numbers: from script to wire.
     pub(super) fn local_base(&self, syn: bool) -> u32 {
         let (script, wire) = self.seq_mapping.local_isn.unwrap_or_default();
         if syn { wire.wrapping_sub(script) } else { wire }
     }
 
-    /// What the peer echoes of the host's clock: from the script to the wire.
+    /// The peer's TSecr: from script to wire.
     pub(super) fn echo_to_wire(&self, script: u32) -> u32 {
         if script == 0 {
             return 0;
@@ -124,7 +124,7 @@ impl Peer {
         }
     }
 
-    /// The host's TSval as the script would write it.
+    /// The host's TSval in script numbers.
     fn timestamp_to_script(&self, wire: u32) -> u32 {
         let seen = self.seq_mapping.timestamps.iter().find(|(_, w)| *w == wire);
         match (seen, self.seq_mapping.timestamps.first()) {
@@ -134,7 +134,7 @@ impl Peer {
         }
     }
 
-    /// What stands for the script's TSval on the wire; `wire` itself when it is first seen.
+    /// Wire value of the script's TSval; `wire` itself on first use.
     pub(super) fn map_timestamp(&mut self, script: u32, wire: u32) -> u32 {
         let known = *self.seq_mapping.by_script.entry(script).or_insert(wire);
         if known == wire && !self.seq_mapping.timestamps.iter().any(|(s, _)| *s == script) {
@@ -143,12 +143,12 @@ impl Peer {
         known
     }
 
-    /// The first TSval that was seen.
+    /// The first TSval of the host.
     pub(super) fn first_stamp(&self) -> Option<(u32, u32)> {
         self.seq_mapping.timestamps.first().copied()
     }
 
-    /// A packet of the host came: its SYN may begin a connection, and tells its initial number.
+    /// Learns from a packet of the host: its SYN may open a connection and gives its ISN.
     pub(super) fn on_host_packet(&mut self, observed: &ObservedPacket, spec: Option<&PacketSpec>) {
         let segment = &observed.segment;
         if !segment.flags.contains(Flags::SYN) {
@@ -160,7 +160,7 @@ impl Peer {
             self.seq_mapping = SeqMapping::default();
         }
         let as_written = spec.filter(|s| s.flags.contains(Flags::SYN)).map_or(0, |s| s.seq);
-        // The SYN that this one acknowledges began another connection between the same ends.
+        // The acknowledged SYN opened another connection between the same addresses and ports.
         let renews = self.seq_mapping.remote_syn.filter(|isn| {
             segment.flags.contains(Flags::ACK)
                 && segment.ack.raw() == isn.wrapping_add(1)
@@ -173,7 +173,7 @@ impl Peer {
         self.seq_mapping.local_isn.get_or_insert((as_written, segment.seq.raw()));
     }
 
-    /// The packet as the script would write it.
+    /// The packet in script numbers.
     pub(super) fn in_script_numbers(&self, observed: &ObservedPacket) -> ScriptPacket {
         let ScriptPacket(mut spec) = Self::wire_numbers(observed);
         let syn = spec.flags.contains(Flags::SYN);
@@ -195,7 +195,7 @@ impl Peer {
         ScriptPacket(spec)
     }
 
-    /// The packet with its numbers as they are.
+    /// The packet in wire numbers.
     pub(super) fn wire_numbers(observed: &ObservedPacket) -> ScriptPacket {
         let segment: &Segment = &observed.segment;
         let acks = segment.flags.contains(Flags::ACK);
@@ -213,7 +213,7 @@ impl Peer {
     }
 }
 
-/// The connection of a packet that the host sent.
+/// Connection of a packet that the host sent.
 pub(super) fn tuple_of(observed: &ObservedPacket) -> FourTuple {
     FourTuple {
         local: observed.src,
@@ -223,7 +223,7 @@ pub(super) fn tuple_of(observed: &ObservedPacket) -> FourTuple {
     }
 }
 
-/// A packet in the script's notation.
+/// A packet in script notation.
 pub(super) struct ScriptPacket(pub(super) PacketSpec);
 
 impl std::fmt::Display for ScriptPacket {

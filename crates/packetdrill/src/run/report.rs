@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! Result of a run.
 
 use std::fmt::{self, Write as _};
 use std::ops::Range;
@@ -15,13 +15,13 @@ pub struct ScriptReport {
     pub name: String,
     /// Why it failed; `None` when it passed.
     pub failure: Option<ScriptFailure>,
-    /// What the author should know although nothing failed.
+    /// Warnings for the author that are not failures.
     pub notes: Vec<Note>,
-    /// Events that went as written.
+    /// Events that passed.
     pub events: usize,
-    /// All packets in the script's notation, with their times.
+    /// All packets in script notation, with their times.
     pub packets: Vec<String>,
-    /// A hash of all packets in and out with their times: two runs must agree.
+    /// Hash of all packets in and out with their times: two runs must agree.
     pub digest: u64,
     /// The virtual time at the end.
     pub ended: Instant,
@@ -36,26 +36,26 @@ pub struct Note {
     pub text: String,
 }
 
-/// What went otherwise than written.
+/// Description of a failure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScriptFailure {
     /// Name of the script.
     pub name: String,
     /// Its text.
     pub text: Arc<str>,
-    /// The bytes of the event at which it failed.
+    /// Byte range of the failed event.
     pub span: Range<usize>,
     /// The line, counted from one.
     pub line: usize,
     /// The virtual time.
     pub at: Instant,
-    /// What is wrong.
+    /// Description of the failure.
     pub message: String,
-    /// What the script says, in its notation.
+    /// Expected value, in script notation.
     pub expected: Option<String>,
-    /// What happened, in the script's notation and numbers.
+    /// Actual value, in script notation and numbers.
     pub got: Option<String>,
-    /// The fields in which the two differ.
+    /// Fields in which the two differ.
     pub differs: Vec<String>,
 }
 
@@ -96,12 +96,12 @@ impl fmt::Display for ScriptFailure {
     }
 }
 
-/// Why a run stops before its end.
+/// Why a run stops early.
 #[derive(Debug)]
 pub(super) enum ExecError {
-    /// The stack did otherwise than written.
+    /// The stack did not do as the script says.
     Failure(Box<ScriptFailure>),
-    /// The script cannot be run.
+    /// The script is invalid.
     Script(Box<ScriptError>),
 }
 
@@ -130,7 +130,7 @@ impl ScriptReport {
         }
     }
 
-    /// The script went as written.
+    /// True if the script passed.
     pub const fn passed(&self) -> bool {
         self.failure.is_none()
     }
@@ -144,7 +144,7 @@ impl ScriptReport {
     }
 }
 
-/// A time as scripts write it, to the microsecond, finer where it is.
+/// A time in script notation: microseconds, or finer if needed.
 pub(super) fn seconds(at: Instant) -> String {
     fraction(at.since_start())
 }

@@ -1,4 +1,4 @@
-//! What `--option` lines and the caller choose before a script starts.
+//! Settings from `--option` lines and from the caller.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,7 +13,7 @@ use crate::so_flags::SoFlags;
 pub(super) struct Setup {
     pub(super) so_flags: SoFlags,
     pub(super) tolerance: Duration,
-    /// Share of the time since the event before that an event may be early or late, in millionths of a
+    /// Allowed deviation as a share of the time since the previous event, in millionths of a
     /// percent.
     pub(super) tolerance_percent: u64,
     pub(super) v6: bool,
@@ -21,12 +21,12 @@ pub(super) struct Setup {
     pub(super) remote: IpAddr,
     pub(super) bind_port: u16,
     pub(super) connect_port: u16,
-    /// One step of TSval as the script counts them, where it says so.
+    /// Duration of one TSval tick in script numbers, if configured.
     pub(super) tick: Option<Duration>,
     pub(super) notes: Vec<Note>,
 }
 
-/// Options of the program that say nothing about the host under test.
+/// packetdrill options that do not affect the host under test.
 const IGNORED_OPTIONS: [&str; 9] = [
     "mss",
     "verbose",
@@ -97,7 +97,7 @@ impl Setup {
         let wrong = |message: String| script.error(span.clone(), message);
         match name.as_str() {
             "so_flags" => self.so_flags.apply(value).map_err(|error| {
-                // Where the settings string stands within the line.
+                // Offset of the settings string within the line.
                 let within = script.text.get(span.clone()).and_then(|line| line.find(value));
                 let start = span.start + within.unwrap_or(0);
                 script.error(start + error.at.start..start + error.at.end, error.message)
@@ -138,9 +138,9 @@ fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
-/// A decimal number from 0 to 100 in millionths.
+/// Parses a decimal number from 0 to 100 into millionths.
 fn percent(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no percentage from 0 to 100 with at most 6 decimals");
+    let wrong = || format!("`{text}` is not a percentage from 0 to 100 with at most 6 decimals");
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     let some = !(whole.is_empty() && fraction.is_empty());

@@ -10,17 +10,17 @@ use crate::fields::{self, Field, FieldKind, Operand};
 /// One comparison.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// Where it stands.
+    /// Byte range in the script.
     pub span: Range<usize>,
     /// The field.
     pub left: &'static Field,
-    /// How.
+    /// Comparison operator.
     pub operator: Operator,
-    /// With what.
+    /// Right side.
     pub right: Operand,
 }
 
-/// How two values are compared.
+/// Comparison operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
     /// `==`.
@@ -47,12 +47,12 @@ const OPERATORS: [(&str, Operator); 6] = [
 ];
 
 impl Operator {
-    /// As it is written.
+    /// Operator as text.
     pub fn text(self) -> &'static str {
         OPERATORS.iter().find(|(_, o)| *o == self).map_or("", |(text, _)| text)
     }
 
-    /// Whether it holds for two values in this order.
+    /// True if the operator holds for two values in this order.
     pub fn holds(self, order: std::cmp::Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),
@@ -65,12 +65,12 @@ impl Operator {
     }
 }
 
-/// The word `assert` stands here, and no call of that name.
+/// True if the word `assert` follows, rather than a call of that name.
 pub(super) fn is_assertion(at: &Cursor<'_>) -> bool {
     at.rest().strip_prefix("assert").is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
-/// `assert a == 1, b >= 2` up to the end of the line.
+/// Parses `assert a == 1, b >= 2` up to the end of the line.
 pub(super) fn statement(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
     at.expect("assert")?;
     let mut out = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn statement(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
     Ok(out)
 }
 
-/// `%{ ... }%`: assertions, one per line or separated by `;`, each with a message after a comma.
+/// Parses `%{ ... }%`: assertions, one per line or separated by `;`, each with an optional message.
 pub(super) fn block(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
     let start = at.pos;
     at.expect("%{")?;
@@ -119,7 +119,7 @@ pub(super) fn block(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
     Ok(out)
 }
 
-/// Spaces, line ends, `;` and Python's comments.
+/// Skips spaces, line ends, `;` and Python comments.
 fn skip_python(at: &mut Cursor<'_>) {
     loop {
         let rest = at.rest();
@@ -147,7 +147,7 @@ fn python_assert(at: &mut Cursor<'_>, out: &mut Vec<Comparison>) -> Result<()> {
         at.expect(")")?;
         at.skip_blanks()?;
     }
-    // What Python would print.
+    // The message that Python would print.
     if at.eat(",") {
         let rest = at.rest();
         at.pos += rest.find(['\n', ';']).unwrap_or(rest.len());
@@ -201,7 +201,7 @@ fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
     if name.is_empty() {
         return Err(at.unexpected("a value"));
     }
-    // The words first: `limited_by == cwnd` speaks of the limit, not of the field.
+    // Words come first: in `limited_by == cwnd` the right side is the limit, not the field.
     if let Some(word) = fields::word(left, name) {
         return Ok(word);
     }
@@ -212,11 +212,11 @@ fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
         }
         return Ok(Operand::Field(field));
     }
-    let message = format!("`{name}` is no value of `{}`", left.name);
+    let message = format!("`{name}` is not a value of `{}`", left.name);
     Err(at.error(start..at.pos, message).help(fields::expects(left)))
 }
 
-/// `10`, `0.25`, `64/1024`, and with a unit for times.
+/// Parses `10`, `0.25`, `64/1024`, with a unit for times.
 fn number(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
     let start = at.pos;
     let rest = at.rest();
@@ -231,12 +231,12 @@ fn number(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
         return Ok(Operand::Time(time));
     }
     if !unit.is_empty() || left.kind == FieldKind::Name {
-        return Err(wrong(format!("`{text}{unit}` is no value of `{}`", left.name)));
+        return Err(wrong(format!("`{text}{unit}` is not a value of `{}`", left.name)));
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let joined: Option<i128> = format!("{whole}{fraction}").parse().ok();
     let (Some(top), true) = (joined, fraction.len() <= 12 && whole.len() <= 20) else {
-        return Err(wrong(format!("`{text}` is no number")));
+        return Err(wrong(format!("`{text}` is not a number")));
     };
     let mut bottom = 10_i128.pow(fraction.len() as u32);
     if at.eat("/") {

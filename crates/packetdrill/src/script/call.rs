@@ -1,4 +1,4 @@
-//! Socket calls as written: `write(4, ..., 1000) = 1000`.
+//! Socket calls in script notation: `write(4, ..., 1000) = 1000`.
 
 use std::ops::Range;
 
@@ -65,19 +65,19 @@ fn result(at: &mut Cursor<'_>) -> Result<Option<CallResult>> {
         (-1, "") => Ok(Some(CallResult::Error(None))),
         (-1, name) => {
             let errno = Errno::named(name).ok_or_else(|| {
-                at.error(start..at.pos, format!("`{name}` is no error that a call here can give"))
+                at.error(start..at.pos, format!("`{name}` is not an error of a supported call"))
             })?;
             Ok(Some(CallResult::Error(Some(errno))))
         }
         (_, "") => Ok(Some(CallResult::Value(value))),
         (_, name) => {
-            let message = format!("`{name}` after a result that is no error; write -1 {name}");
+            let message = format!("`{name}` after a result that is not an error; write -1 {name}");
             Err(at.error(start..at.pos, message))
         }
     }
 }
 
-/// Arguments up to `end`, which is taken.
+/// Parses arguments up to `end` and consumes `end`.
 fn arguments(at: &mut Cursor<'_>, end: &str) -> Result<Vec<(Expr, Range<usize>)>> {
     let mut out = Vec::new();
     at.skip_space()?;
@@ -97,12 +97,12 @@ fn arguments(at: &mut Cursor<'_>, end: &str) -> Result<Vec<(Expr, Range<usize>)>
     }
 }
 
-/// How deep brackets may stand in each other.
+/// Maximum nesting depth of brackets.
 const DEPTH: u32 = 8;
 
 fn expression(at: &mut Cursor<'_>, depth: u32) -> Result<Expr> {
     if depth > DEPTH {
-        return Err(at.error(at.pos..at.pos + 1, "brackets stand too deep in each other"));
+        return Err(at.error(at.pos..at.pos + 1, "brackets are nested too deeply"));
     }
     if at.eat("...") {
         return Ok(Expr::Any);

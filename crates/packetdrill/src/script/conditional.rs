@@ -1,7 +1,7 @@
 //! `#ifdef STANDARD`, `#ifndef`, `#else`, `#endif`.
 //!
-//! `STANDARD` is defined and nothing else is known: scripts use it to choose what the standards say
-//! over what one system does. What is not chosen is blanked out, so that places stay the same.
+//! Only `STANDARD` is defined: scripts use it to choose the standard behaviour over that of one
+//! system. Unselected text becomes spaces, so byte offsets do not change.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::ScriptError;
 
 pub(super) fn apply(name: &str, shown: &Arc<str>) -> Result<String, ScriptError> {
     let mut out = String::with_capacity(shown.len());
-    // For each open #if: whether its current branch counts, and where it began.
+    // For each open `#if`: whether its current branch is selected, and its offset.
     let mut open: Vec<(bool, usize)> = Vec::new();
     let mut at = 0;
     for line in shown.split_inclusive('\n') {
@@ -48,10 +48,10 @@ pub(super) fn apply(name: &str, shown: &Arc<str>) -> Result<String, ScriptError>
                     return Err(error("`#endif` without `#ifdef`".to_string()));
                 }
             }
-            // `#!/usr/bin/...` on the first line says who runs it.
+            // `#!/usr/bin/...` on the first line names the program that runs it.
             (first, _) if start == 0 && first.starts_with('!') => {}
             (other, _) => {
-                let help = "comments begin with `//`; of the directives there are #ifdef STANDARD, #ifndef STANDARD, #else and #endif";
+                let help = "comments begin with `//`; the directives are #ifdef STANDARD, #ifndef STANDARD, #else and #endif";
                 return Err(error(format!("`#{other}` is not supported")).help(help));
             }
         }
@@ -62,7 +62,7 @@ pub(super) fn apply(name: &str, shown: &Arc<str>) -> Result<String, ScriptError>
     Ok(out)
 }
 
-/// Spaces for everything but line ends.
+/// Replaces all but line ends by spaces.
 fn blank(out: &mut String, line: &str) {
     out.extend(line.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
 }

@@ -1,4 +1,4 @@
-//! A place in the text, and the small things that are read there.
+//! A position in the text, and basic token readers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use super::ScriptError;
 
 pub(super) type Result<T> = std::result::Result<T, ScriptError>;
 
-/// A place in a script's text. `text` may have parts blanked out; `shown` is what the author wrote.
+/// A position in a script. `text` may have parts blanked out; `shown` is the original.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     pub(super) name: &'a str,
     pub(super) source: &'a Arc<str>,
     pub(super) text: &'a str,
     pub(super) pos: usize,
-    /// Where the last blanks and comments began and ended.
+    /// Byte range of the last blanks and comments.
     blanks: Range<usize>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Cursor<'a> {
         Self { name, source: shown, text, pos: at, blanks: 0..0 }
     }
 
-    /// The end of what was read, without the blanks and comments behind it.
+    /// End of the last token, before trailing blanks and comments.
     pub(super) const fn end(&self) -> usize {
         if self.pos == self.blanks.end { self.blanks.start } else { self.pos }
     }
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         self.pos >= self.text.len()
     }
 
-    /// Takes `what` if it stands here.
+    /// Consumes `what` if it follows.
     pub(super) fn eat(&mut self, what: &str) -> bool {
         let found = self.rest().starts_with(what);
         if found {
@@ -51,19 +51,19 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes `what`, which must stand here.
+    /// Consumes `what`, which must follow.
     pub(super) fn expect(&mut self, what: &str) -> Result<()> {
         if self.eat(what) { Ok(()) } else { Err(self.unexpected(&format!("`{what}`"))) }
     }
 
-    /// An error about what stands here, where `wanted` should.
+    /// An error: found the next word, expected `wanted`.
     pub(super) fn unexpected(&self, wanted: &str) -> ScriptError {
         let word = self.word();
         let found = if word.is_empty() { "the end of the line" } else { &format!("`{word}`") };
         self.error(self.pos..self.pos + word.len(), format!("{found} where {wanted} is expected"))
     }
 
-    /// What stands here up to a space, for messages.
+    /// Text up to the next space, for messages.
     pub(super) fn word(&self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
@@ -117,7 +117,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A name: letters, digits and underscores, not starting with a digit; empty if none is here.
+    /// Reads a name: letters, digits and underscores, no leading digit; empty if there is none.
     pub(super) fn ident(&mut self) -> &'a str {
         let rest = self.rest();
         if rest.starts_with(|c: char| c.is_ascii_digit()) {
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// A whole number that fits into `T`.
+    /// Reads a whole number that fits into `T`.
     pub(super) fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T> {
         let start = self.pos;
         let digits = self.digits();
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
             .map_err(|_| self.error(start..self.pos, format!("{digits} does not fit into {what}")))
     }
 
-    /// A signed decimal or `0x` number.
+    /// Reads a signed decimal or `0x` number.
     pub(super) fn integer(&mut self) -> Result<i64> {
         let start = self.pos;
         let negative = self.eat("-");
@@ -166,12 +166,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A time in seconds: `1`, `1.5`, `.1`.
+    /// Reads a time in seconds: `1`, `1.5`, `.1`.
     pub(super) fn seconds(&mut self) -> Result<Duration> {
         let start = self.pos;
         let whole = self.digits();
         let mut fraction = "";
-        // `0...0.2` is a range: its dots belong to nobody's fraction.
+        // `0...0.2` is a range: a dot before another dot starts no fraction.
         let point = self.rest().strip_prefix('.');
         if point.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit())) {
             self.pos += 1;
@@ -195,7 +195,7 @@ impl<'a> Cursor<'a> {
         ps.map(Duration::from_ps).ok_or_else(too_fine)
     }
 
-    /// Everything up to `end`, which is taken too.
+    /// Reads everything up to `end` and consumes `end`.
     pub(super) fn until(&mut self, end: &str, what: &str) -> Result<&'a str> {
         let rest = self.rest();
         match rest.find(end) {

@@ -1,4 +1,4 @@
-//! Why a script cannot be read, with the place.
+//! Errors in a script's text, with their position.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,11 +11,11 @@ pub struct ScriptError {
     pub name: String,
     /// The whole text.
     pub text: Arc<str>,
-    /// The bytes that it is about.
+    /// Byte range of the error.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What would be right.
+    /// Description of the correction.
     pub help: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl ScriptError {
         Self { name: name.to_string(), text, span, message: message.into(), help: None }
     }
 
-    /// With what would be right.
+    /// Adds how to correct it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -46,13 +46,13 @@ impl ScriptError {
     }
 }
 
-/// The line on which byte `at` stands, counted from one.
+/// Line of byte `at`, counted from one.
 pub(super) fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|b| *b == b'\n').count() + 1
 }
 
 impl fmt::Display for ScriptError {
-    /// `name:line: message`, the line itself and a caret under the place.
+    /// `name:line: message`, then the line with a caret under the position.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line();
         writeln!(f, "{}:{number}: {}", self.name, self.message)?;

@@ -1,8 +1,8 @@
 //! The script language: text in, a syntax tree out.
 //!
-//! Contract: whatever is not supported is refused by name with its line, never skipped; a parsed
-//! script holds nothing that the interpreter does not know. The text comes from anywhere: errors,
-//! never panics. `docs/packetdrill.md` is the reference of the language.
+//! Contract: an unsupported construct is rejected by name and line, never skipped. A parsed script
+//! contains only constructs that the interpreter knows. Input is untrusted: errors, never panics.
+//! `docs/packetdrill.md` is the language reference.
 
 mod assertion;
 mod call;
@@ -32,14 +32,14 @@ pub struct Script {
     pub text: Arc<str>,
     /// `--name=value` lines.
     pub options: Vec<ScriptOption>,
-    /// What happens, in order.
+    /// Events in order.
     pub events: Vec<ScriptEvent>,
 }
 
 /// One `--name=value` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScriptOption {
-    /// Where it stands.
+    /// Byte range in the script.
     pub span: Range<usize>,
     /// The name, without the dashes.
     pub name: String,
@@ -50,15 +50,15 @@ pub struct ScriptOption {
 /// One event.
 #[derive(Clone, Debug)]
 pub struct ScriptEvent {
-    /// Where it stands, its time included.
+    /// Byte range in the script, time included.
     pub span: Range<usize>,
-    /// Where what happens begins, after the time.
+    /// Byte offset of the action, after the time.
     pub action_at: usize,
-    /// When it is to happen.
+    /// Scheduled time.
     pub when: EventTime,
-    /// When a blocking call is to return: as `when`, absolute or relative.
+    /// Return time of a blocking call: absolute or relative, as `when`.
     pub until: Option<Duration>,
-    /// What is to happen.
+    /// The action.
     pub action: Action,
 }
 
@@ -67,35 +67,35 @@ pub struct ScriptEvent {
 pub enum EventTime {
     /// `1.5`: since the start of the script.
     Absolute(Duration),
-    /// `+.1`: since the event before.
+    /// `+.1`: since the previous event.
     Relative(Duration),
     /// `1.5~1.7`.
     AbsoluteRange(Duration, Duration),
     /// `+.1~+.2`.
     RelativeRange(Duration, Duration),
-    /// `*`: whenever the packet comes.
+    /// `*`: at any time.
     Any,
 }
 
-/// What an event does or expects.
+/// Action or expectation of an event.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// A packet, in or out.
+    /// A packet, inbound or outbound.
     Packet(PacketSpec),
     /// A socket call.
     Call(Call),
-    /// A command between backquotes. It is never run.
+    /// A backquoted command. It is never run.
     Command(String),
-    /// Assertions: all must hold.
+    /// Assertions that must all hold.
     Assert(Vec<Comparison>),
 }
 
-/// A packet as written.
+/// A packet in script notation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PacketSpec {
     /// `<`: towards the host under test.
     pub inbound: bool,
-    /// The ECN field of IP, where it is written.
+    /// The ECN field of IP, if given.
     pub ecn: Option<EcnSpec>,
     /// TCP flags.
     pub flags: Flags,
@@ -113,7 +113,7 @@ pub struct PacketSpec {
     pub options: Option<Vec<TcpOption>>,
 }
 
-/// The ECN field of IP as a script says it.
+/// ECN field of IP in script notation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnSpec {
     /// `[noecn]`.
@@ -128,7 +128,7 @@ pub enum EcnSpec {
     Either,
 }
 
-/// One TCP option, with numbers as they are written or found.
+/// One TCP option, with the numbers of the script or the wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TcpOption {
     /// `nop`.
@@ -154,29 +154,29 @@ pub enum TcpOption {
     DelayOffer,
     /// `DX t1 N t2 N t3 N`: its stamps, nanoseconds modulo 2^32.
     Delay(DelayStamps),
-    /// `raw fe04beef`: these bytes, whatever they are. Only in packets that are to be sent.
+    /// `raw fe04beef`: arbitrary bytes. Inbound packets only.
     Raw(Vec<u8>),
     /// Any other kind, found on the wire; scripts write it as `raw`.
     Unknown {
         /// The kind.
         kind: u8,
-        /// What follows the length byte.
+        /// Bytes after the length byte.
         data: Vec<u8>,
     },
 }
 
-/// A socket call as written.
+/// A socket call in script notation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// Which.
+    /// The call.
     pub syscall: Syscall,
-    /// Its arguments, each with where it stands.
+    /// Arguments, each with its byte range.
     pub args: Vec<(Expr, Range<usize>)>,
-    /// What it must return; `None` for anything.
+    /// Expected result; `None` for any.
     pub result: Option<CallResult>,
 }
 
-/// The calls that there are.
+/// Supported calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Syscall {
     /// `socket`.
@@ -213,10 +213,10 @@ pub enum Syscall {
     SetSockOpt,
 }
 
-/// What a call returns.
+/// Expected result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallResult {
-    /// A number that is no error.
+    /// A non-negative number.
     Value(i64),
     /// -1 with this error; `None` for any error.
     Error(Option<crate::stack::Errno>),
@@ -229,7 +229,7 @@ pub enum Expr {
     Any,
     /// A number.
     Int(i64),
-    /// A quoted text.
+    /// A quoted string.
     Text(String),
     /// Names joined by `|`.
     Names(Vec<String>),
@@ -242,19 +242,18 @@ pub enum Expr {
 }
 
 impl Script {
-    /// Reads a script. `name` is for messages only.
+    /// Parses a script. `name` is for messages only.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
         parse::script(name, text)
     }
 
-    /// The script as stock packetdrill takes it with the shared object, in its grammar. Assertions and
-    /// commands become events without effect at their time; a `sysctl` before the first socket becomes a
+    /// Rewrites the script for stock packetdrill with the shared object, in its grammar. Assertions
+    /// and commands become no-op events at their time. A `sysctl` before the first socket becomes a
     /// word of `--so_flags`. Times have a tolerance of at least 4 ms.
     ///
     /// # Errors
-    /// A construct that stock packetdrill does not have, with its line: a call that blocks, the options
-    /// `DX` and `raw`, a call on a descriptor that is not open, a second connection between the ends of
-    /// the first.
+    /// A construct that stock packetdrill lacks, with its line: a blocking call, the options `DX`
+    /// and `raw`, a call on a closed descriptor, a second connection on the same four-tuple.
     pub fn for_stock(&self) -> Result<String, ScriptError> {
         stock::text(self)
     }
@@ -264,7 +263,7 @@ impl Script {
         ScriptError::new(&self.name, &self.text, span, message)
     }
 
-    /// The line, counted from one, on which byte `at` stands.
+    /// Line of byte `at`, counted from one.
     pub fn line(&self, at: usize) -> usize {
         error::line(&self.text, at)
     }

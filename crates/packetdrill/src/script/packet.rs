@@ -1,11 +1,11 @@
-//! Packets as written: `< [ce] P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`.
+//! Packets in script notation: `< [ce] P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`.
 
 use lowtide_wire::{DelayStamps, Flags};
 
 use super::cursor::{Cursor, Result};
 use super::{EcnSpec, PacketSpec, TcpOption};
 
-/// Protocols and encapsulations of the language that this interpreter has not.
+/// Protocols and encapsulations of packetdrill that this interpreter does not support.
 const OTHER_PROTOCOLS: [&str; 10] =
     ["icmp", "icmpv6", "udp", "udplite", "sctp", "gre", "mpls", "ipv4", "ipv6", "eth"];
 
@@ -81,12 +81,11 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
     }
     let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
     if !inbound && spec.options.iter().flatten().any(raw) {
-        let message =
-            "`raw` is for packets that are to be sent; write what is expected by its name";
+        let message = "`raw` is for inbound packets only; write an expected option by its name";
         return Err(at.error(start..at.pos, message));
     }
     if inbound && spec.options.is_none() {
-        let message = "`<...>` says nothing about a packet that is to be sent; write its options";
+        let message = "`<...>` cannot describe an inbound packet; write its options";
         return Err(at.error(start..at.pos, message));
     }
     Ok(spec)
@@ -101,9 +100,9 @@ fn check(at: &Cursor<'_>, start: usize, spec: &PacketSpec) -> Result<()> {
     if !acks && spec.ack.is_some() && !spec.inbound {
         return Err(at.error(span, "`ack` without the flag `.` (ACK)"));
     }
-    // A segment that ends what it belongs to needs no window.
+    // An RST needs no window.
     if spec.inbound && spec.window.is_none() && !spec.flags.contains(Flags::RST) {
-        return Err(at.error(span, "a packet that is to be sent needs `win` and a number"));
+        return Err(at.error(span, "an inbound packet needs `win` and a number"));
     }
     Ok(())
 }
@@ -153,14 +152,14 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
                 return Err(at.error(span, message).help("write its bits as flags: A, W, E"));
             }
             other => {
-                let message = format!("`{other}` is no TCP flag");
+                let message = format!("`{other}` is not a TCP flag");
                 let help =
                     "flags are S F R P . U E W A, without spaces between them, or - for none";
                 return Err(at.error(span, message).help(help));
             }
         };
         if flags.contains(flag) {
-            return Err(at.error(span, format!("the flag `{letter}` stands here twice")));
+            return Err(at.error(span, format!("the flag `{letter}` is repeated")));
         }
         flags |= flag;
     }
@@ -170,7 +169,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
     Ok(flags)
 }
 
-/// `first:last(length)`.
+/// Parses `first:last(length)`.
 fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
     let start = at.pos;
     let seq: u32 = at.number("a sequence number (32 bits)")?;
@@ -190,7 +189,7 @@ fn sequence(at: &mut Cursor<'_>) -> Result<(u32, u32)> {
     Ok((seq, len))
 }
 
-/// `<mss 1460,nop,...>`, or `<...>`, which is `None`.
+/// Parses `<mss 1460,nop,...>`; `<...>` gives `None`.
 fn options(at: &mut Cursor<'_>) -> Result<Option<Vec<TcpOption>>> {
     at.expect("<")?;
     at.skip_blanks()?;
@@ -271,7 +270,7 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
     })
 }
 
-/// Bytes as pairs of hexadecimal digits.
+/// Parses bytes as pairs of hexadecimal digits.
 fn hex(at: &mut Cursor<'_>) -> Result<Vec<u8>> {
     let start = at.pos;
     let rest = at.rest();
@@ -282,7 +281,7 @@ fn hex(at: &mut Cursor<'_>) -> Result<Vec<u8>> {
     match bytes {
         Some(bytes) if !bytes.is_empty() => Ok(bytes),
         _ => Err(at
-            .error(start..at.pos, "this is no row of bytes")
+            .error(start..at.pos, "these are not hexadecimal bytes")
             .help("write bytes as pairs of hexadecimal digits: raw fe04beef")),
     }
 }

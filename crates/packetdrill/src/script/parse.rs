@@ -1,4 +1,4 @@
-//! From text to events.
+//! Parses text into events.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script> {
         if at.rest().starts_with("--") {
             let setting = option(&mut at)?;
             if !events.is_empty() {
-                let message = format!("`--{}` stands after the first event", setting.name);
+                let message = format!("`--{}` comes after the first event", setting.name);
                 return Err(at.error(setting.span, message).help("options come first"));
             }
             options.push(setting);
@@ -32,7 +32,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script> {
     Ok(Script { name: name.to_string(), text: shown, options, events })
 }
 
-/// `--name=value`, the value up to the end of the line or in quotes.
+/// Parses `--name=value`; the value extends to the end of the line or is quoted.
 fn option(at: &mut Cursor<'_>) -> Result<ScriptOption> {
     let start = at.pos;
     at.expect("--")?;
@@ -85,7 +85,7 @@ fn event(at: &mut Cursor<'_>) -> Result<ScriptEvent> {
         EventTime::Any | EventTime::AbsoluteRange(..) | EventTime::RelativeRange(..)
     );
     if ranged && !is_out {
-        let message = "only a packet that is expected (`>`) can come at an uncertain time";
+        let message = "only an outbound packet (`>`) can have an uncertain time";
         return Err(at.error(event.span, message));
     }
     if until.is_some() && !matches!(event.action, Action::Call(_)) {
@@ -95,7 +95,8 @@ fn event(at: &mut Cursor<'_>) -> Result<ScriptEvent> {
     Ok(event)
 }
 
-/// `1.5`, `+.1`, `*`, `a~b`, `+a~+b`, and `a...b` for calls that block. No time at all is `+0`.
+/// Parses `1.5`, `+.1`, `*`, `a~b`, `+a~+b`, and `a...b` for blocking calls. A missing time is
+/// `+0`.
 fn time(at: &mut Cursor<'_>) -> Result<(EventTime, Option<lowtide_units::Duration>)> {
     if at.eat("*") {
         return Ok((EventTime::Any, None));

@@ -1,20 +1,20 @@
-//! What the peer has not acknowledged: the bytes, and the segments that carried them.
+//! Unacknowledged data: the bytes, and the segments that carried them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lowtide_payload::SendRing;
 
-/// What the application wrote and the peer has not acknowledged.
+/// Bytes written by the application and not acknowledged by the peer.
 #[derive(Debug, Default)]
 pub(super) struct SendBuffer {
     /// The bytes.
     pub(super) bytes: SendRing,
-    /// Segments sent and not wholly acknowledged: start to end.
+    /// Segments not fully acknowledged: start to end.
     in_flight: BTreeMap<u64, u64>,
-    /// One past the highest byte ever sent.
+    /// One past the highest byte sent.
     snd_max: u64,
-    /// Segments that repeated bytes.
+    /// Number of segments that repeated bytes.
     pub(super) retransmitted: u64,
 }
 
@@ -31,13 +31,13 @@ impl SendBuffer {
         self.snd_max = self.snd_max.max(range.end);
     }
 
-    /// Everything below `upto` is acknowledged.
+    /// Discards data below `upto`, which is acknowledged.
     pub(super) fn discard_acked(&mut self, upto: u64) {
         self.bytes.acknowledge(upto);
         self.in_flight.retain(|_, end| *end > upto);
     }
 
-    /// Segments sent and not wholly acknowledged.
+    /// Number of segments not fully acknowledged.
     pub(super) fn unacknowledged(&self) -> u64 {
         self.in_flight.len() as u64
     }

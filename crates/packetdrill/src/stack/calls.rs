@@ -1,4 +1,4 @@
-//! The socket calls. Results and errors are those of Linux.
+//! The socket calls, with Linux's results and errors.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use super::{Conn, Errno, Socket, SocketKind, Stack};
 pub enum CallError {
     /// It failed.
     Errno(Errno),
-    /// The socket is a blocking one and the call would wait: call again when time has passed.
+    /// A blocking socket would wait: call again when time has passed.
     WouldBlock,
 }
 
@@ -20,37 +20,37 @@ impl From<Errno> for CallError {
     }
 }
 
-/// Which halves [`Stack::shutdown`] ends.
+/// Directions that [`Stack::shutdown`] closes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shutdown {
-    /// No more reading.
+    /// Receive direction.
     Read,
-    /// No more writing: FIN follows what was written.
+    /// Send direction: FIN follows the written data.
     Write,
     /// Both.
     Both,
 }
 
-/// What `poll` would say.
+/// Events that `poll` would report.
 #[expect(clippy::struct_excessive_bools, reason = "one per bit of poll")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Readiness {
-    /// POLLIN: data, an end of data, a connection to accept, or an error.
+    /// POLLIN: data, end of stream, a connection to accept, or an error.
     pub readable: bool,
     /// POLLOUT: a write would take at least one byte, or fail.
     pub writable: bool,
-    /// POLLERR: an error waits in SO_ERROR.
+    /// POLLERR: SO_ERROR is set.
     pub error: bool,
-    /// POLLHUP: both directions are over.
+    /// POLLHUP: both directions are closed.
     pub hung_up: bool,
-    /// POLLRDHUP: the peer closed its half.
+    /// POLLRDHUP: the peer sent FIN.
     pub peer_closed: bool,
 }
 
 type Result<T> = std::result::Result<T, CallError>;
 
 impl Stack {
-    /// A new TCP socket with the lowest free descriptor from 3 up.
+    /// Creates a TCP socket with the lowest free descriptor, from 3 up.
     pub fn socket(&mut self, v6: bool) -> i32 {
         let socket = Socket {
             v6,
@@ -74,7 +74,7 @@ impl Stack {
         self.sockets.get_mut(&fd).ok_or(CallError::Errno(Errno::EBADF))
     }
 
-    /// The connection behind a descriptor.
+    /// Connection of a descriptor.
     pub(super) fn stream(&mut self, fd: i32) -> Result<usize> {
         match self.get(fd)?.kind {
             SocketKind::Stream { conn, .. } => Ok(conn),
@@ -82,7 +82,7 @@ impl Stack {
         }
     }
 
-    /// What to say where a call would have to wait.
+    /// Error of a call that would wait.
     fn would_block(&mut self, fd: i32) -> CallError {
         match self.get(fd) {
             Ok(socket) if !socket.nonblocking => CallError::WouldBlock,
@@ -91,18 +91,18 @@ impl Stack {
         }
     }
 
-    /// Switches O_NONBLOCK.
+    /// Sets or clears O_NONBLOCK.
     pub fn set_nonblocking(&mut self, fd: i32, on: bool) -> Result<()> {
         self.get(fd)?.nonblocking = on;
         Ok(())
     }
 
-    /// Whether O_NONBLOCK is set.
+    /// True if O_NONBLOCK is set.
     pub fn nonblocking(&mut self, fd: i32) -> Result<bool> {
         Ok(self.get(fd)?.nonblocking)
     }
 
-    /// Gives the socket its local address.
+    /// Sets the socket's local address.
     pub fn bind(&mut self, fd: i32, address: IpAddr, port: u16) -> Result<()> {
         let socket = self.get(fd)?;
         if socket.bound.is_some() {
@@ -115,9 +115,9 @@ impl Stack {
         Ok(())
     }
 
-    /// Accepts connections to the bound port, at most `backlog` that are not established.
+    /// Accepts connections to the bound port, with at most `backlog` of them not established.
     ///
-    /// Deviation: a socket must be bound; Linux would choose a port.
+    /// Deviation: the socket must be bound; Linux would choose a port.
     pub fn listen(&mut self, fd: i32, backlog: usize) -> Result<()> {
         let socket = self.get(fd)?;
         match socket.kind {
@@ -135,7 +135,7 @@ impl Stack {
         Ok(())
     }
 
-    /// The oldest established connection of a listener: its descriptor and the peer's address.
+    /// Oldest established connection of a listener: its descriptor and the peer's address.
     pub fn accept(&mut self, fd: i32) -> Result<(i32, IpAddr, u16)> {
         let socket = self.get(fd)?;
         let (v6, config) = (socket.v6, socket.config.clone());
@@ -156,8 +156,8 @@ impl Stack {
         Ok((self.open(accepted), tuple.remote, tuple.remote_port))
     }
 
-    /// Opens a connection. On a blocking socket the first call gives [`CallError::WouldBlock`]; a later
-    /// one says how it ended.
+    /// Opens a connection. On a blocking socket the first call gives [`CallError::WouldBlock`]; a
+    /// later call returns the result.
     pub fn connect(&mut self, fd: i32, remote: IpAddr, remote_port: u16) -> Result<()> {
         let default = if remote.is_ipv6() {
             IpAddr::V6(self.settings.local_v6)
@@ -215,7 +215,7 @@ impl Stack {
         Err(if nonblocking { Errno::EALREADY.into() } else { CallError::WouldBlock })
     }
 
-    /// Reads at most `max` bytes; nothing at the end of data. `peek` leaves them in place.
+    /// Reads at most `max` bytes; none at the end of stream. `peek` leaves them in the buffer.
     pub fn read(&mut self, fd: i32, max: usize, peek: bool) -> Result<Vec<u8>> {
         let key = self.stream(fd)?;
         let read_shut = self.get(fd)?.read_shut;
@@ -242,7 +242,7 @@ impl Stack {
         Err(self.would_block(fd))
     }
 
-    /// Writes as many of `bytes` as the send buffer takes, and says how many.
+    /// Writes as many of `bytes` as fit into the send buffer; returns their number.
     pub fn write(&mut self, fd: i32, bytes: &[u8]) -> Result<usize> {
         let key = match self.stream(fd) {
             Err(CallError::Errno(Errno::ENOTCONN)) => return Err(Errno::EPIPE.into()),
@@ -269,7 +269,7 @@ impl Stack {
         Ok(n)
     }
 
-    /// Ends one half or both.
+    /// Closes one direction or both.
     pub fn shutdown(&mut self, fd: i32, how: Shutdown) -> Result<()> {
         let key = self.stream(fd)?;
         if self.conns[key].closed {
@@ -293,10 +293,10 @@ impl Stack {
         }
     }
 
-    /// Gives the descriptor up. FIN follows what was written; RST instead when data was not read
-    /// (RFC 1122 §4.2.2.13) or when SO_LINGER says so with zero seconds.
+    /// Closes the descriptor. FIN follows the written data. RST is sent instead if data is unread
+    /// (RFC 1122 §4.2.2.13) or SO_LINGER is on with zero seconds.
     ///
-    /// Deviation: SO_LINGER with more than zero seconds does not make `close` wait.
+    /// Deviation: `close` does not wait for SO_LINGER with more than zero seconds.
     pub fn close(&mut self, fd: i32) -> Result<()> {
         let socket = self.sockets.remove(&fd).ok_or(Errno::EBADF)?;
         match socket.kind {
@@ -313,7 +313,7 @@ impl Stack {
                     self.abort(key);
                 } else {
                     self.end_writing(key);
-                    // One that is in TIME-WAIT already has nothing more to say.
+                    // In TIME-WAIT there is nothing to send.
                     self.pump(key);
                 }
             }
@@ -321,7 +321,7 @@ impl Stack {
         Ok(())
     }
 
-    /// The error that waits for this socket, taken from it.
+    /// Takes the socket's pending error.
     pub(super) fn take_error(&mut self, fd: i32) -> Result<i32> {
         match self.get(fd)?.kind {
             SocketKind::Stream { conn, .. } => {
@@ -331,7 +331,7 @@ impl Stack {
         }
     }
 
-    /// Bytes that could be read now (FIONREAD, SIOCINQ): none before a connection, EINVAL on a listener.
+    /// Unread bytes (FIONREAD, SIOCINQ): zero before a connection, EINVAL on a listener.
     pub fn unread(&mut self, fd: i32) -> Result<u64> {
         match self.get(fd)?.kind {
             SocketKind::Idle => Ok(0),
@@ -340,7 +340,7 @@ impl Stack {
         }
     }
 
-    /// What `poll` would say of this descriptor.
+    /// Events that `poll` would report for this descriptor.
     pub fn readiness(&mut self, fd: i32) -> Result<Readiness> {
         let read_shut = self.get(fd)?.read_shut;
         let key = match &self.get(fd)?.kind {

@@ -1,11 +1,11 @@
-//! Hashes of everything that was on the wire.
+//! Hashes of all packets on the wire.
 
 use std::net::IpAddr;
 
 use lowtide_units::Instant;
 use lowtide_wire::{Addresses, Flags, Segment, ipv6, packet, tcp};
 
-/// FNV-1a over every packet as it is, with its time.
+/// FNV-1a over each unmodified packet and its time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketDigest(u64);
 
@@ -33,7 +33,7 @@ impl PacketDigest {
     }
 }
 
-/// Which way a packet went.
+/// Direction of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Direction {
     /// To the host.
@@ -42,19 +42,19 @@ pub(super) enum Direction {
     Out = 1,
 }
 
-/// One connection, as far as its numbers depend on its addresses and ports (RFC 6528 §3 for the
-/// initial sequence number, RFC 7323 §5.4 for the offset of its timestamps).
+/// Numbers of one connection that depend on its addresses and ports (RFC 6528 §3: ISN; RFC 7323
+/// §5.4: timestamp offset).
 #[derive(Clone, Debug)]
 struct Origin {
     local: (IpAddr, u16),
     remote: (IpAddr, u16),
-    /// The host's newest initial sequence number; zero before its SYN.
+    /// The host's newest ISN; zero before its SYN.
     isn: u32,
     /// The host's first TSval.
     stamp: Option<u32>,
 }
 
-/// As [`PacketDigest`], without the addresses and ports, and with the host's numbers counted from its
+/// Like [`PacketDigest`], without addresses and ports and with the host's numbers relative to its
 /// initial ones: stock packetdrill draws addresses and ports anew in every run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RelativeDigest {
@@ -69,7 +69,7 @@ impl RelativeDigest {
 
     pub(super) fn update(&mut self, at: Instant, direction: Direction, bytes: &[u8]) {
         let Ok((addresses, segment, payload)) = packet::parse(bytes) else {
-            // No TCP packet: its bytes would bring the addresses in.
+            // Not a TCP packet: only its length counts, because its bytes contain the addresses.
             self.digest.update(at, direction, &(bytes.len() as u64).to_be_bytes());
             return;
         };
@@ -91,7 +91,7 @@ impl RelativeDigest {
         self.digest.bytes(bytes.get(payload).unwrap_or(&[]));
     }
 
-    /// The connection's place in order of first appearance, with what this packet tells of its numbers.
+    /// Index of the connection by first appearance; updates its numbers from this packet.
     fn origin(
         &mut self,
         local: (IpAddr, u16),
@@ -115,7 +115,7 @@ impl RelativeDigest {
 }
 
 impl Origin {
-    /// Takes the ports and the checksum out of a TCP header and counts the host's numbers from its own.
+    /// Clears ports and checksum of a TCP header and makes the host's numbers relative.
     fn subtract_from(&self, header: &mut [u8], direction: Direction, segment: &Segment) {
         let (ports, checksum) = (0..4, 16..18);
         for range in [ports, checksum] {
@@ -123,7 +123,7 @@ impl Origin {
         }
         let out = direction == Direction::Out;
         let stamp = self.stamp.unwrap_or(0);
-        // SEG.SEQ of the host is SEG.ACK of the peer.
+        // SEG.ACK of the peer is in the host's sequence space.
         if out {
             subtract(header, 4, self.isn);
         } else if segment.flags.contains(Flags::ACK) {
@@ -140,7 +140,7 @@ impl Origin {
                     (at + 2..at + len).step_by(4).for_each(|i| subtract(header, i, self.isn));
                 }
                 8 if out => subtract(header, at + 2, stamp),
-                // The peer echoes zero where it has nothing to echo.
+                // A zero TSecr is not an echo.
                 8 if segment.options.timestamps.is_some_and(|t| t.echo != 0) => {
                     subtract(header, at + 6, stamp);
                 }
@@ -154,7 +154,7 @@ impl Origin {
     }
 }
 
-/// Subtracts from the 32-bit number at `at`, if it is within `bytes`.
+/// Subtracts `base` from the 32-bit number at `at`, if it is within `bytes`.
 fn subtract(bytes: &mut [u8], at: usize, base: u32) {
     if let Some(four) = bytes.get_mut(at..at + 4) {
         let number = four.iter().fold(0_u32, |sum, b| sum << 8 | u32::from(*b));
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// What one run draws, and what it sends.
+    /// Random draws and input of one run.
     #[derive(Clone, Copy)]
     struct Run {
         port: u16,

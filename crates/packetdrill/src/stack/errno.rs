@@ -1,10 +1,10 @@
-//! Why a call failed, with the names that scripts write and the numbers of Linux.
+//! Error numbers: the names in scripts and the numbers of Linux.
 
 use std::fmt;
 
 macro_rules! errnos {
     ($($name:ident = $number:literal, $text:literal;)*) => {
-        /// An error number. Names and values are those of Linux on x86-64.
+        /// An error number with the name and value of Linux on x86-64.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[allow(clippy::upper_case_acronyms, reason = "the names of errno.h")]
         pub enum Errno {
@@ -12,17 +12,17 @@ macro_rules! errnos {
         }
 
         impl Errno {
-            /// All of them.
+            /// All error numbers.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
-            /// The name in `errno.h`.
+            /// Name in `errno.h`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
-            /// The number on Linux.
+            /// Number on Linux.
             pub const fn number(self) -> i32 {
                 match self { $(Self::$name => $number,)* }
             }
-            /// What `strerror` says.
+            /// Text of `strerror`.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -55,13 +55,13 @@ errnos! {
 }
 
 impl Errno {
-    /// The error of that name; `EWOULDBLOCK` is `EAGAIN`, as on Linux.
+    /// Finds an error by name; `EWOULDBLOCK` is `EAGAIN`, as on Linux.
     pub fn named(name: &str) -> Option<Self> {
         let name = if name == "EWOULDBLOCK" { "EAGAIN" } else { name };
         Self::ALL.iter().copied().find(|e| e.name() == name)
     }
 
-    /// The error of that number.
+    /// Finds an error by number.
     pub fn numbered(number: i32) -> Option<Self> {
         Self::ALL.iter().copied().find(|e| e.number() == number)
     }

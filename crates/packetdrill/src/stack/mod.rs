@@ -1,10 +1,10 @@
 //! A host in virtual time: sockets over [`lowtide_tcp::Endpoint`], with real bytes.
 //!
-//! Contract: this is a driver of the transport boundary like any other and knows nothing of scripts.
-//! IP packets go in by [`Stack::inject`] and come out of [`Stack::take_packet`], each with the instant
-//! at which it was sent. Time moves only by [`Stack::advance_to`] and [`Stack::run_to_packet`], from
-//! timer to timer. No call blocks: what would is [`CallError::WouldBlock`] on a blocking socket and
-//! `EAGAIN` on the others. Where sockets differ between systems, this one does as Linux does.
+//! Contract: this is a driver of the transport and knows nothing of scripts. IP packets enter by
+//! [`Stack::inject`] and leave by [`Stack::take_packet`], each with its send time. Only
+//! [`Stack::advance_to`] and [`Stack::run_to_packet`] advance time, from timer to timer. No call
+//! blocks: it returns [`CallError::WouldBlock`] on a blocking socket and `EAGAIN` on others. Socket
+//! behaviour that differs between systems follows Linux.
 
 mod buffers;
 mod calls;
@@ -31,26 +31,26 @@ pub use errno::Errno;
 pub use options::{SocketOption, SocketValue};
 pub use view::ConnView;
 
-/// How often timers may fire at one instant before the stack is called stuck.
+/// Maximum timer expirations at one instant before the stack is declared stuck.
 const MAX_TIMERS_PER_INSTANT: u32 = 10_000;
 
-/// What a stack is made with.
+/// Settings of a stack.
 #[derive(Clone, Debug)]
 pub struct StackSettings {
-    /// Settings of every socket when it is made.
+    /// Settings of every new socket.
     pub config: Config,
-    /// Sequence numbers, timestamps and ports follow from it.
+    /// Seed of sequence numbers, timestamps and ports.
     pub seed: u64,
-    /// The initial sequence number of every connection, instead of a drawn one.
+    /// Initial sequence number of every connection, instead of a random one.
     pub isn: Option<u32>,
-    /// The host's IPv4 address, for sockets that connect without being bound.
+    /// The host's IPv4 address, for unbound sockets that connect.
     pub local_v4: Ipv4Addr,
-    /// The same for IPv6.
+    /// The host's IPv6 address, for unbound sockets that connect.
     pub local_v6: Ipv6Addr,
 }
 
 impl Default for StackSettings {
-    /// The `linux` profile with the addresses that packetdrill uses by default.
+    /// The `linux` profile with packetdrill's default addresses.
     fn default() -> Self {
         let linux = lowtide_tcp::profile::find_profile("linux").and_then(|p| p.config().ok());
         Self {
@@ -63,7 +63,7 @@ impl Default for StackSettings {
     }
 }
 
-/// A packet that left the host.
+/// A packet that the host sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SentPacket {
     /// When it was sent.
@@ -77,9 +77,9 @@ pub struct SentPacket {
 #[derive(Debug)]
 struct Conn {
     tuple: FourTuple,
-    /// Its name in the endpoint; `None` once it is released there.
+    /// Its ID in the endpoint; `None` once released there.
     id: Option<ConnId>,
-    /// The listener to be told when it is established.
+    /// Listener to notify when it is established.
     listener: Option<i32>,
     /// An application holds it, or may still accept it.
     owned_by_app: bool,
@@ -87,7 +87,7 @@ struct Conn {
     receive: ReceiveBuffer,
     established: bool,
     peer_closed: bool,
-    /// The application will send no more.
+    /// The application has closed the send direction.
     write_shut: bool,
     closed: bool,
     error: Option<Errno>,
@@ -112,7 +112,7 @@ impl Conn {
         }
     }
 
-    /// As Linux reports it: a reset after the peer's FIN is a broken pipe.
+    /// As on Linux, a reset after the peer's FIN is EPIPE.
     fn on_closed(&mut self, reason: CloseReason) {
         self.closed = true;
         self.error = match reason {
@@ -127,18 +127,18 @@ impl Conn {
     }
 }
 
-/// What a file descriptor stands for.
+/// Object behind a file descriptor.
 #[derive(Debug)]
 enum SocketKind {
     Idle,
     Listening {
         port: u16,
-        /// Connections to accept, oldest first.
+        /// Accept queue, oldest first.
         ready: VecDeque<usize>,
     },
     Stream {
         conn: usize,
-        /// `connect` has not yet said how it ended.
+        /// The result of `connect` has not been returned yet.
         connecting: bool,
     },
 }
@@ -150,7 +150,7 @@ struct Socket {
     bound: Option<(IpAddr, u16)>,
     kind: SocketKind,
     config: Config,
-    /// SO_LINGER: seconds.
+    /// SO_LINGER, seconds.
     linger: Option<u32>,
     read_shut: bool,
 }
@@ -171,7 +171,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// A host at instant zero. Segmentation offload is off whatever the settings say: packets are
+    /// Creates a host at instant zero. Segmentation offload is always off, because packets are
     /// compared one by one.
     pub fn new(mut settings: StackSettings) -> Self {
         settings.config.tso_segments = 1;
@@ -189,25 +189,25 @@ impl Stack {
         }
     }
 
-    /// The virtual time.
+    /// Virtual time.
     pub const fn now(&self) -> Instant {
         self.now
     }
 
-    /// The settings that the next socket starts with.
+    /// Settings of the next socket.
     pub const fn config_mut(&mut self) -> &mut Config {
         &mut self.settings.config
     }
 
-    /// When the next timer fires; `None` when nothing is armed.
+    /// Next timer expiration; `None` if no timer is armed.
     pub fn next_timer(&mut self) -> Option<Instant> {
         let Self { conns, endpoint, .. } = self;
         let ids = conns.iter().filter_map(|c| c.id);
         ids.filter_map(|id| endpoint.conn(id).and_then(|c| c.poll_timeout())).min()
     }
 
-    /// Moves the clock to `to`, firing timers in order, those at `to` itself included. A time in the
-    /// past does nothing.
+    /// Advances the clock to `to`, firing timers in order, including those at `to`. A time in the
+    /// past has no effect.
     pub fn advance_to(&mut self, to: Instant) {
         let mut at_once = 0;
         while let Some(next) = self.next_timer().filter(|t| *t <= to) {
@@ -223,8 +223,8 @@ impl Stack {
         self.now = self.now.max(to);
     }
 
-    /// Moves the clock until a packet waits in [`Self::take_packet`], at most to `limit`. False when
-    /// none came; the clock is then at `limit`, or where it was when no timer is left.
+    /// Advances the clock until [`Self::take_packet`] has a packet, at most to `limit`. Returns
+    /// false if there is none; the clock is then at `limit`, or unchanged if no timer is armed.
     pub fn run_to_packet(&mut self, limit: Instant) -> bool {
         while self.out.is_empty() && self.fault.is_none() {
             match self.next_timer() {
@@ -251,10 +251,10 @@ impl Stack {
         }
     }
 
-    /// One IP packet arrives at the host.
+    /// Delivers one IP packet to the host.
     ///
     /// # Errors
-    /// What makes it no TCP packet; the host drops it.
+    /// The reason that it is not a TCP packet; the host drops it.
     pub fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         self.hash(Direction::In, bytes);
         let (addresses, mut segment, payload) = packet::parse(bytes)?;
@@ -289,7 +289,7 @@ impl Stack {
         Ok(())
     }
 
-    /// A connection to the listener on `port` came to be.
+    /// Registers a new connection of the listener on `port`.
     fn add_conn(&mut self, id: ConnId, port: u16) {
         let listener = self.sockets.iter().find_map(|(fd, s)| match s.kind {
             SocketKind::Listening { port: own, .. } if own == port => Some(*fd),
@@ -300,12 +300,12 @@ impl Stack {
         }
     }
 
-    /// A connection took a segment with this payload.
+    /// Delivers a segment's payload to its connection.
     fn deliver(&mut self, id: ConnId, accepted: &Accepted, payload: &[u8]) {
         let Some(key) = self.key(id) else { return };
         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
         self.conns[key].receive.insert(&accepted.stream, fresh, &mut self.pool);
-        // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
+        // RFC 1122 §4.2.2.13: data that no application will read is answered with RST.
         if !accepted.stream.is_empty()
             && !self.conns[key].owned_by_app
             && let Some(conn) = self.endpoint.conn(id)
@@ -315,28 +315,28 @@ impl Stack {
         self.pump(key);
     }
 
-    /// The oldest packet that left and was not taken.
+    /// Takes the oldest packet from the output queue.
     pub fn take_packet(&mut self) -> Option<SentPacket> {
         self.out.pop_front()
     }
 
-    /// The oldest packet that left and was not taken, left in place.
+    /// Oldest packet of the output queue, left in place.
     pub fn peek_packet(&self) -> Option<&SentPacket> {
         self.out.front()
     }
 
-    /// Packets that left and were not taken.
+    /// Number of packets in the output queue.
     pub fn queued_packets(&self) -> usize {
         self.out.len()
     }
 
-    /// A hash of all packets in and out, with their times.
+    /// Hash of all packets in and out, with their times.
     pub const fn digest(&self) -> u64 {
         self.digest.value()
     }
 
-    /// As [`Self::digest`], without what depends on the addresses and ports of a connection: these
-    /// themselves, checksums, the host's initial sequence number and the offset of its timestamps.
+    /// Like [`Self::digest`], without values that depend on a connection's addresses and ports:
+    /// these themselves, checksums, the host's ISN and its timestamp offset.
     pub const fn relative_digest(&self) -> u64 {
         self.relative_digest.value()
     }
@@ -346,7 +346,7 @@ impl Stack {
         self.relative_digest.update(self.now, direction, bytes);
     }
 
-    /// A fault of the stack itself that no script can provoke, if one was found.
+    /// A fault of the stack itself, which no script can cause.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -373,11 +373,11 @@ impl Stack {
                 self.hash(Direction::Out, &bytes);
                 self.out.push_back(SentPacket { at: self.now, bytes });
             }
-            Err(error) => self.fault = Some(format!("a segment that is no packet: {error}")),
+            Err(error) => self.fault = Some(format!("a segment is not a valid packet: {error}")),
         }
     }
 
-    /// Takes everything that a connection has to send and to say.
+    /// Sends all segments and handles all notifications of a connection.
     fn pump(&mut self, key: usize) {
         let now = self.now;
         let Some(id) = self.conns[key].id else { return };
@@ -412,7 +412,8 @@ impl Stack {
         state.last = Some(info);
         let done = match info.state {
             State::Closed => true,
-            // The endpoint's small table waits, unless an application could still ask.
+            // The endpoint's TIME-WAIT table takes over unless an application still holds the
+            // socket.
             State::TimeWait => !state.owned_by_app,
             _ => false,
         };
@@ -428,7 +429,7 @@ impl Stack {
         }
     }
 
-    /// A connection waits to be accepted; without its listener nobody will.
+    /// Puts a connection into the accept queue; aborts it if the listener is gone.
     fn enqueue_accept(&mut self, listener: i32, key: usize) {
         match self.sockets.get_mut(&listener).map(|s| &mut s.kind) {
             Some(SocketKind::Listening { ready, .. }) => ready.push_back(key),

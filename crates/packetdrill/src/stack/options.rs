@@ -1,4 +1,4 @@
-//! Socket options, the part of them that the transport has.
+//! Socket options that the transport supports.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use lowtide_units::Bytes;
 use super::calls::CallError;
 use super::{Errno, SocketKind, Stack};
 
-/// What the MTU has over the MSS.
+/// Header bytes between MTU and MSS.
 const fn headers(v6: bool) -> u32 {
     if v6 { IpVersion::V6.headers_len() } else { IpVersion::V4.headers_len() }
 }
@@ -16,26 +16,26 @@ const fn headers(v6: bool) -> u32 {
 /// A socket option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SocketOption {
-    /// SO_ERROR: the error that waits, cleared by asking.
+    /// SO_ERROR: the pending error, cleared by reading it.
     Error,
-    /// SO_REUSEADDR or SO_REUSEPORT: taken, and without effect.
+    /// SO_REUSEADDR or SO_REUSEPORT: accepted, without effect.
     Reuse,
     /// SO_LINGER.
     Linger,
-    /// SO_SNDBUF, bytes. Not doubled as Linux does; before the connection only.
+    /// SO_SNDBUF, bytes. Not doubled as on Linux; before the connection only.
     SendBuffer,
-    /// SO_RCVBUF, bytes, as SO_SNDBUF.
+    /// SO_RCVBUF, bytes. Not doubled as on Linux; before the connection only.
     ReceiveBuffer,
     /// TCP_NODELAY.
     NoDelay,
-    /// TCP_MAXSEG; to be set before the connection only.
+    /// TCP_MAXSEG; before the connection only.
     MaxSegment,
-    /// TCP_CONGESTION; to be set before the connection only.
+    /// TCP_CONGESTION; before the connection only.
     Congestion,
 }
 
 impl SocketOption {
-    /// The option of that level and name, as C and scripts write them.
+    /// Finds an option by level and name, as C and scripts write them.
     pub fn named(level: &str, name: &str) -> Option<Self> {
         let tcp = matches!(level, "SOL_TCP" | "IPPROTO_TCP");
         let socket = level == "SOL_SOCKET";
@@ -58,14 +58,14 @@ impl SocketOption {
 pub enum SocketValue {
     /// A number.
     Int(i32),
-    /// SO_LINGER: on, and seconds.
+    /// SO_LINGER: on or off, and seconds.
     Linger {
-        /// Whether it is on.
+        /// True if it is on.
         on: bool,
-        /// How long `close` may wait.
+        /// Maximum wait of `close`.
         seconds: u32,
     },
-    /// A name.
+    /// A string.
     Text(String),
 }
 
@@ -73,8 +73,8 @@ impl Stack {
     /// Sets an option.
     ///
     /// # Errors
-    /// EINVAL for a value that the option cannot have, EISCONN for one that comes too late (see
-    /// [`SocketOption`]), ENOPROTOOPT for SO_ERROR, which cannot be set.
+    /// EINVAL for an invalid value, EISCONN for an option that must be set before the connection
+    /// (see [`SocketOption`]), ENOPROTOOPT for SO_ERROR, which is read-only.
     pub fn set_option(
         &mut self,
         fd: i32,
@@ -138,7 +138,7 @@ impl Stack {
         Ok(())
     }
 
-    /// A listener hands its settings, as they are now, to the connections that come.
+    /// Recreates a listener so that new connections get its current settings.
     fn renew_listener(&mut self, fd: i32) {
         let Some(socket) = self.sockets.get(&fd) else { return };
         if let SocketKind::Listening { port, .. } = socket.kind {

@@ -1,22 +1,22 @@
-//! A look at a connection from the outside, for assertions.
+//! Snapshot of a connection for assertions.
 
 use lowtide_tcp::{FourTuple, Info, State};
 use lowtide_units::{Probe, Unit};
 
 use super::{SocketKind, Stack};
 
-/// One look at a connection.
+/// Snapshot of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnView {
-    /// What the connection shows, or last showed when it is over.
+    /// The connection's current state, or its last one if it is closed.
     pub info: Info,
-    /// DCTCP's alpha in units of 2^-20, where the control has one.
+    /// DCTCP's alpha in units of 2^-20, if the congestion control has one.
     pub alpha_q20: Option<u64>,
-    /// Segments sent and not wholly acknowledged.
+    /// Segments not fully acknowledged.
     pub unacknowledged: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Bytes that the application could read now.
+    /// Bytes that the application could read.
     pub unread: u64,
 }
 
@@ -32,7 +32,7 @@ impl Probe for Alpha {
 }
 
 impl Stack {
-    /// The newest connection between the two ends, open or over; `None` if there never was one.
+    /// Newest connection of the four-tuple, open or closed; `None` if there was none.
     pub fn view(&mut self, tuple: &FourTuple) -> Option<ConnView> {
         let key = self.conns.iter().rposition(|c| c.tuple == *tuple)?;
         let conn = &self.conns[key];
@@ -54,18 +54,18 @@ impl Stack {
         })
     }
 
-    /// Connections that wait for their time in TIME-WAIT without a socket.
+    /// Connections in TIME-WAIT without a socket.
     pub fn time_waits(&mut self) -> usize {
         self.endpoint.time_waits(self.now)
     }
 
-    /// A socket listens on `port`.
+    /// True if a socket listens on `port`.
     pub fn listens(&self, port: u16) -> bool {
         let mut kinds = self.sockets.values().map(|s| &s.kind);
         kinds.any(|kind| matches!(kind, SocketKind::Listening { port: p, .. } if *p == port))
     }
 
-    /// The port on which a socket listens.
+    /// Port on which the socket listens.
     pub fn listening_port(&self, fd: i32) -> Option<u16> {
         match self.sockets.get(&fd)?.kind {
             SocketKind::Listening { port, .. } => Some(port),

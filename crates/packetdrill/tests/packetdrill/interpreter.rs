@@ -1,4 +1,4 @@
-//! The interpreter: a script that is right passes, and each way of being wrong fails with its reason.
+//! The interpreter: a correct script passes, and each kind of error fails with its reason.
 
 use lowtide_packetdrill::run::{self, RunOptions, ScriptFailure, ScriptReport};
 use lowtide_packetdrill::script::Script;
@@ -55,7 +55,7 @@ fn every_field_that_differs_is_named() {
 }
 
 #[test]
-fn a_packet_comes_at_its_time_and_no_other() {
+fn packets_must_be_on_time() {
     let data = "+0 < P. 1:1001(1000) ack 1 win 65535\n";
     for (time, differs) in [
         ("+.2", None),
@@ -73,7 +73,7 @@ fn a_packet_comes_at_its_time_and_no_other() {
     let late = fails(&format!("{data}+.199 > . 1:1(0) ack 1001\n"));
     assert!(late.message.contains("no packet was sent until 0.299000"), "{late}");
     assert_eq!(late.expected.as_deref(), Some("> . 1:1(0) ack 1001"));
-    // Within a tolerance both are fine.
+    // Within the tolerance both pass.
     let loose = OPEN.replace("tolerance_usecs=0", "tolerance_usecs=1500");
     for time in ["+.199", "+.201"] {
         let report = report(&format!("{loose}{data}{time} > . 1:1(0) ack 1001\n"));
@@ -87,7 +87,7 @@ fn packets_that_no_line_expects_fail() {
     let end = fails(data);
     assert!(end.message.contains("no line expects was sent before the end"), "{end}");
     assert_eq!(end.got.as_deref(), Some("> [noecn] . 1:1(0) ack 2001 win 65535"));
-    // Before a later line, even where the packet's own line follows.
+    // Before a later line, even if the packet's own line follows.
     let early = fails(&format!("{data}+1 read(4, ..., 9000) = 2000\n* > . 1:1(0) ack 2001\n"));
     assert!(early.message.contains("was sent before this line"), "{early}");
     assert_eq!((early.line, early.at.as_ps()), (12, 100_000_000_000));
@@ -151,7 +151,7 @@ fn a_blocking_write_waits_for_room() {
 }
 
 #[test]
-fn assertions_say_what_they_found() {
+fn failed_assertions_show_the_value() {
     passes("+0 assert cwnd == 10, ssthresh == infinite && srtt < 101ms and ecn == false\n");
     passes(
         "+0 %{ assert tcpi_snd_cwnd == 10, \"iw\"\nassert tcpi_rtt == 100000 and tcpi_state == TCP_ESTABLISHED }%\n",
@@ -244,7 +244,7 @@ fn sockets_end_as_on_linux() {
 +0 > R. 1:1(0) ack 1
 ",
     );
-    // A reset is told once, then writing is a broken pipe and reading the end.
+    // A reset is reported once; then a write gives EPIPE and a read the end of stream.
     passes(
         "+0 < R. 1:1(0) ack 1
 +0 assert state == CLOSED
@@ -327,7 +327,7 @@ fn data_transfer_over_ipv6() {
 }
 
 #[test]
-fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
+fn caller_settings_override_and_ignored_options_are_noted() {
     let text = format!("{OPEN}+0 assert cwnd == 3\n").replace("--tol", "--verbose\n--tol");
     let text = format!("{text}`rm -rf x`\n");
     let script = Script::parse("x.pkt", &text).expect("a script");
@@ -338,7 +338,7 @@ fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
         report.notes.iter().map(|n| (n.line, n.text.as_str())).collect();
     assert_eq!(
         notes,
-        [(2, "--verbose has no effect here"), (12, "`rm` is not run: no command ever is")]
+        [(2, "--verbose has no effect here"), (12, "`rm` is not run: commands never are")]
     );
     let error =
         run::run(&script, &RunOptions { so_flags: Some("iw=x".to_string()) }).expect_err("wrong");
@@ -346,8 +346,8 @@ fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
 }
 
 #[test]
-fn the_tolerance_grows_with_the_time_since_the_event_before() {
-    // The delayed ACK leaves 200 ms after the data.
+fn tolerance_grows_with_the_time_since_the_previous_event() {
+    // The delayed ACK is sent 200 ms after the data.
     let script = |percent: &str, line: &str| {
         let option = format!("--tolerance_percent={percent}\n--tol");
         let data = "+0 < P. 1:1001(1000) ack 1 win 65535\n";
@@ -364,7 +364,7 @@ fn the_tolerance_grows_with_the_time_since_the_event_before() {
         ("0", "+.2000001", false),
         ("100", "+.1", true),
         (".000001", "+.2000000001", true),
-        // For a range the time from the event before to its beginning counts.
+        // For a range, the time from the previous event to its start counts.
         ("10", "+.1~+.19", true),
         ("10", "+.1~+.18", false),
     ] {
@@ -388,7 +388,7 @@ fn without_strict_a_packet_waits_for_the_next_line() {
     let later = "+1 read(4, ..., 9000) = 2000\n* > . 1:1(0) ack 2001\n";
     assert!(fails(&format!("{data}{later}")).message.contains("was sent before this line"));
     assert!(report(&format!("{lax}{data}{later}")).passed(), "its line comes later");
-    // The line that comes next gets the packet that left first.
+    // The next line is compared with the packet that was sent first.
     let another =
         report(&format!("{lax}{data}+1 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 2001\n"));
     let failure = another.failure.expect("the ACK came first");
@@ -396,7 +396,7 @@ fn without_strict_a_packet_waits_for_the_next_line() {
 }
 
 #[test]
-fn ioctl_tells_how_much_is_unread() {
+fn ioctl_returns_unread_bytes() {
     passes(
         "+0 ioctl(4, SIOCINQ, [0]) = 0
 +0 < P. 1:1001(1000) ack 1 win 65535

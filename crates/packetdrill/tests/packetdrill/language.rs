@@ -1,4 +1,4 @@
-//! The language: what is read, and that everything else is refused by name, at its place.
+//! The language: supported constructs are read; all others are rejected by name and position.
 
 use lowtide_packetdrill::run::{self, RunOptions};
 use lowtide_packetdrill::script::{Action, EventTime, PacketSpec, Script, ScriptError, TcpOption};
@@ -9,7 +9,7 @@ fn parse(text: &str) -> Script {
     Script::parse("x.pkt", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is wrong with a script: found while reading it or while running it.
+/// The error of a script, found while parsing or running it.
 fn refusal(text: &str) -> ScriptError {
     match Script::parse("x.pkt", text).and_then(|s| run::run(&s, &RunOptions::default())) {
         Err(error) => error,
@@ -95,7 +95,7 @@ fn ifdef_standard_is_taken_and_line_numbers_stay() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_by_name_and_place() {
+fn unsupported_constructs_are_refused_by_name_and_position() {
     let open = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n";
     for (line, says, place) in [
         ("+0 < icmp unreachable", "`icmp` packets are not supported", "icmp"),
@@ -104,16 +104,16 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ("+0 > (ttl 64) . 1:1(0) ack 1", "`(ttl`", "(ttl"),
         ("+0 < . 1:1(0) ack 1 win 5 <FO 0011>", "option `FO` is not supported", "FO"),
         ("+0 < 3. 1:1(0) ack 1 win 5", "ACE counter", "3."),
-        ("+0 < Q. 1:1(0) ack 1 win 5", "`Q` is no TCP flag", "Q."),
-        ("+0 < .. 1:1(0) ack 1 win 5", "twice", ".."),
+        ("+0 < Q. 1:1(0) ack 1 win 5", "`Q` is not a TCP flag", "Q."),
+        ("+0 < .. 1:1(0) ack 1 win 5", "is repeated", ".."),
         ("+0 < . 1:2(0) ack 1 win 5", "1 and 0 bytes make 1, not 2", "1:2(0)"),
         ("+0 < . 1:1(0) ack 1", "needs `win`", "< . 1:1(0) ack 1"),
         ("+0 < . 1:1(0) win 5", "needs `ack`", "< . 1:1(0) win 5"),
         ("+0 > S 0:0(0) ack 1", "without the flag", "> S 0:0(0) ack 1"),
         ("+0 < . 1:1(0) ack 1 win 70000", "does not fit", "70000"),
-        ("+0 < . 1:1(0) ack 1 win 5 <...>", "says nothing about", "< . 1:1(0) ack 1 win 5 <...>"),
-        ("+0 < . 1:1(0) ack 1 win 5 <raw 1e0>", "no row of bytes", "1e0"),
-        ("+0 < . 1:1(0) ack 1 win 5 <raw x>", "no row of bytes", ""),
+        ("+0 < . 1:1(0) ack 1 win 5 <...>", "cannot describe", "< . 1:1(0) ack 1 win 5 <...>"),
+        ("+0 < . 1:1(0) ack 1 win 5 <raw 1e0>", "not hexadecimal bytes", "1e0"),
+        ("+0 < . 1:1(0) ack 1 win 5 <raw x>", "not hexadecimal bytes", ""),
         ("+0 > . 1:1(0) ack 1 <raw 01010101>", "`raw` is for", "> . 1:1(0) ack 1 <raw 01010101>"),
         (
             "+0 < . 1:1(0) ack 1 win 5 <nop>",
@@ -126,16 +126,16 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ("2~1 > . 1:1(0) ack 1", "ends before it begins", "2~1"),
         ("+0...+1 > . 1:1(0) ack 1", "calls that block", "+0...+1 > . 1:1(0) ack 1"),
         ("+0 sendfile(3, 4, [0], 5) = 5", "`sendfile` is not supported", "sendfile"),
-        ("+0 close(3) = -1 EWHAT", "`EWHAT` is no error", "EWHAT"),
-        ("+0 close(3) = 0 EBADF", "after a result that is no error", "EBADF"),
+        ("+0 close(3) = -1 EWHAT", "`EWHAT` is not an error", "EWHAT"),
+        ("+0 close(3) = 0 EBADF", "after a result that is not an error", "EBADF"),
         ("+0 { write(3, ..., 1) = 1 }", "braces", "{"),
         ("+0 %{ import os }%", "`import` is not supported in a block", "import"),
         ("+0 %{ assert tcpi_ca_state == 0 }%", "no field `tcpi_ca_state`", "tcpi_ca_state"),
         ("+0 assert cwmd == 1", "no field `cwmd`", "cwmd"),
         ("+0 assert cwnd = 1", "one of == != < <= > >=", "="),
         ("+0 assert rto == 200", "has no unit", "200"),
-        ("+0 assert cwnd == 1ms", "no value of `cwnd`", "1ms"),
-        ("+0 assert state == UP", "no value of `state`", "UP"),
+        ("+0 assert cwnd == 1ms", "not a value of `cwnd`", "1ms"),
+        ("+0 assert state == UP", "not a value of `state`", "UP"),
         ("+0 assert state >= ESTABLISHED", "compare by == or !=", "state >= ESTABLISHED"),
         ("+0 assert cwnd == rto", "different kinds", "rto"),
         ("+0 assert alpha == 1/0", "divided by zero", "1/0"),
@@ -145,7 +145,7 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ("#else", "without `#ifdef`", "#else"),
         ("/* no end", "no end", "/*"),
         ("+0 bogus", "`bogus` is not supported", "bogus"),
-        // Found when the script runs.
+        // Found at run time.
         ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 4", "argument is not supported", "SOCK_DGRAM"),
         (
             "+0 setsockopt(3, SOL_TCP, TCP_CORK, [1], 4) = 0",
@@ -167,7 +167,7 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
 }
 
 #[test]
-fn options_are_checked_where_they_stand() {
+fn option_errors_have_a_position() {
     for (line, says, place) in [
         ("--wire_client", "`--wire_client` is not supported", "--wire_client"),
         (
@@ -195,7 +195,8 @@ fn an_error_shows_the_line_and_a_caret() {
     );
 }
 
-/// Any text gives a script or an error. Every prefix, and every text with one piece cut out or doubled.
+/// Any text gives a script or an error: every prefix, and every text with one piece removed or
+/// doubled.
 #[test]
 fn no_text_makes_the_reader_panic() {
     let seed = include_str!("../../scripts/options/all-options.pkt");

@@ -1,4 +1,4 @@
-//! The language, its interpreter and our scripts: one binary, so that it is linked once.
+//! Tests of the language, the interpreter and our scripts, in one binary that is linked once.
 
 mod interpreter;
 mod language;

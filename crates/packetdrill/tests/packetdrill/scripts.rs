@@ -1,6 +1,6 @@
-//! Every script under `scripts/` runs as it is written. All failures are reported, not the first alone.
+//! Runs every script under `scripts/` as written and reports all failures, not only the first.
 //!
-//! `LOWTIDE_SCRIPTS=close/` runs those whose path contains that, and shows the packets of each.
+//! `LOWTIDE_SCRIPTS=close/` selects scripts whose path contains it and shows their packets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,14 +29,14 @@ pub(crate) fn all() -> Vec<PathBuf> {
     out
 }
 
-/// The script's path below the folder of all.
+/// Path relative to the scripts folder.
 pub(crate) fn name(path: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
     path.strip_prefix(&root).expect("a script of ours").display().to_string()
 }
 
 #[test]
-fn every_script_passes_and_runs_alike_twice() {
+fn every_script_passes_and_is_deterministic() {
     let mut failures = Vec::new();
     let paths = all();
     assert!(paths.len() >= 150, "only {} scripts were found", paths.len());
@@ -73,7 +73,7 @@ fn every_script_passes_and_runs_alike_twice() {
 }
 
 #[test]
-fn every_script_says_what_it_shows() {
+fn every_script_cites_its_source() {
     for path in all() {
         let text = fs::read_to_string(&path).unwrap();
         let header: String =

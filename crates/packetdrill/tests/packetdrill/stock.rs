@@ -1,4 +1,4 @@
-//! Scripts for stock packetdrill: what `--stock` writes, it can read.
+//! Scripts for stock packetdrill: it can read the output of `--stock`.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::scripts::{all, name};
 use crate::stock_grammar::check;
 
 #[test]
-fn what_is_written_for_stock_packetdrill_keeps_its_grammar() {
+fn stock_output_follows_the_stock_grammar() {
     let (mut faults, mut refused) = (Vec::new(), Vec::new());
     for path in all() {
         let name = name(&path);
@@ -19,7 +19,7 @@ fn what_is_written_for_stock_packetdrill_keeps_its_grammar() {
                 if let Err(why) = check(&stock) {
                     faults.push(format!("{name}: {why}"));
                 }
-                // It means the same to the interpreter, and to be written once more.
+                // The interpreter gives the same result, and a second conversion the same text.
                 let again = Script::parse(&name, &stock).expect("a script");
                 let report = run::run(&again, &RunOptions::default()).expect("a script");
                 faults.extend(report.failure.map(|failure| failure.to_string()));
@@ -29,7 +29,7 @@ fn what_is_written_for_stock_packetdrill_keeps_its_grammar() {
         }
     }
     assert!(faults.is_empty(), "{}\n{}", faults.len(), faults.join("\n"));
-    // Blocking calls, options that it has no word for, a second connection between the same ends.
+    // Blocking calls, options that packetdrill lacks, a second connection on the same four-tuple.
     assert!(refused.len() * 20 < all().len(), "{}", refused.join("\n"));
 }
 

@@ -1,4 +1,4 @@
-//! Which content the files of a directory must have, and whether they were looked at.
+//! Expected content of the files of a directory, and whether it was verified.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,23 +9,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::error::RecordError;
 use crate::files::{self, FileEntry};
 
-/// The files whose content is known: those that a manifest lists, and those written by this process.
+/// Files with known content: those listed in the manifest, and those written by this process.
 #[derive(Debug, Default)]
 pub(super) struct Checksums {
     known: Mutex<BTreeMap<String, Known>>,
-    /// What to do about a file that is damaged.
+    /// Remedy for a damaged file.
     remedy: String,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
     entry: FileEntry,
-    /// Its content was hashed, on the way in or out.
+    /// Its content was hashed while it was read or written.
     verified: bool,
 }
 
 impl Checksums {
-    /// Of files that somebody else wrote.
+    /// Checksums of files that another process wrote.
     pub(super) fn of(files: &[FileEntry], remedy: String) -> Self {
         let known = |entry: &FileEntry| {
             (entry.path.clone(), Known { entry: entry.clone(), verified: false })
@@ -34,37 +34,37 @@ impl Checksums {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        // Each entry is put in whole.
+        // Entries are inserted atomically, so a poisoned map is consistent.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what this process has written.
+    /// Records a file that this process has written.
     pub(super) fn record_written(&self, entry: FileEntry) {
         self.known().insert(entry.path.clone(), Known { entry, verified: true });
     }
 
-    /// Forgets all: the directory is written anew.
+    /// Forgets all files, as the directory is written anew.
     pub(super) fn clear(&self) {
         self.known().clear();
     }
 
-    /// Whether nothing is known of any file.
+    /// Whether no file is known.
     pub(super) fn is_empty(&self) -> bool {
         self.known().is_empty()
     }
 
-    /// What is known of a file.
+    /// The entry of a file.
     pub(super) fn entry(&self, relative: &str) -> Option<FileEntry> {
         self.known().get(relative).map(|k| k.entry.clone())
     }
 
-    /// The names of all files that are known.
+    /// The names of all known files.
     pub(super) fn names(&self) -> Vec<String> {
         self.known().keys().cloned().collect()
     }
 
-    /// Opens a file of `root`. The first time, its content is held against what is known of it: the hash is
-    /// of the very file that is then read.
+    /// Opens a file of `root`. On first use its content is checked; the hash is taken from the same
+    /// open file that is then read.
     pub(super) fn open(&self, root: &Path, relative: &str) -> Result<File, RecordError> {
         let path = root.join(relative);
         let known = self.known().get(relative).cloned();
@@ -82,7 +82,7 @@ impl Checksums {
         }
         let content = files::hash_file(&mut file).map_err(RecordError::io("read", &path))?;
         if content.into_entry(relative) != entry {
-            return Err(damaged("its content is not what was written".to_owned()));
+            return Err(damaged("its content does not match its hash".to_owned()));
         }
         file.rewind().map_err(RecordError::io("read", &path))?;
         if let Some(known) = self.known().get_mut(relative) {

@@ -1,7 +1,7 @@
-//! Finished runs under `partial/`: kept, found again, merged.
+//! Finished runs under `partial/`: saved, loaded, merged.
 //!
-//! Contract: `run.json` lists the files of its run with their hashes, and is sealed. A part that is not as
-//! it was written counts as absent, and its run is made again.
+//! Contract: `run.json` lists the files of its run with their hashes, and has a content hash. A
+//! damaged partial run counts as absent, and its run is repeated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use crate::rows::{
 use crate::table::{self, Row};
 use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
-/// Where finished runs are while others are missing.
+/// Directory of finished runs while others are missing.
 pub(super) const PARTIAL: &str = "partial";
-/// The file that says which run a part holds.
+/// The file that identifies the run of a partial directory.
 pub(super) const RUN_FILE: &str = "run.json";
 
-/// What to do about a part that is damaged.
-const REMEDY: &str = "the command that wrote it makes this run again";
+/// Remedy for a damaged partial run.
+const REMEDY: &str = "the command that wrote it repeats this run";
 
 /// `run.json`.
 #[derive(Serialize, Deserialize)]
@@ -42,7 +42,8 @@ struct PartialRun {
 }
 
 impl RunDir {
-    /// Directory of a run, named by a hash of configuration, scheme, point and seed; plans may renumber runs.
+    /// Directory of a run, named by a hash of configuration, scheme, point and seed, as plans may
+    /// renumber runs.
     pub(super) fn partial(&self, key: &RunKey, hash: &str) -> PathBuf {
         let mut hasher = blake3::Hasher::new();
         for part in [hash, &key.scheme, &key.point.to_string(), &key.seed.to_string()] {
@@ -52,13 +53,13 @@ impl RunDir {
         self.root.join(PARTIAL).join(&hasher.finalize().to_hex().as_str()[..16])
     }
 
-    /// Keeps a finished run.
+    /// Saves a finished run.
     pub fn save_run(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
         let key = &run.key;
         let staging = temp_path(&self.partial(key, &run.hash));
         let kept = write_partial(&staging, key, tables).and_then(|f| self.commit(run, f, &staging));
         if kept.is_err() {
-            // A half-written part may fill a device that is full already.
+            // A half-written partial run may fill a device that is already full.
             let _ = fs::remove_dir_all(&staging);
         }
         kept
@@ -86,18 +87,18 @@ impl RunDir {
         }
     }
 
-    /// Whether there is a part for a run, damaged or not.
+    /// Whether a run has a partial directory, damaged or not.
     pub fn has_run(&self, key: &RunKey, hash: &str) -> bool {
         self.partial(key, hash).join(RUN_FILE).exists()
     }
 
-    /// Whether a run is there, and all its files are as they were written.
+    /// Whether a run is present and all its files are intact.
     pub fn is_run_intact(&self, key: &RunKey, hash: &str) -> bool {
         self.open_partial(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()
     }
 
-    /// A run that another session finished, without its series; `None` when it is not there or damaged, so
-    /// that it must be run again.
+    /// A run that another session finished, without its series; `None` if it is missing or damaged
+    /// and must be repeated.
     pub fn load_run(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
         let (run, part) = self.open_partial(key, hash).ok()?;
         part.verify(|_| true).ok()?;
@@ -105,31 +106,32 @@ impl RunDir {
         Some((ManifestRun { key: key.clone(), ..run }, tables))
     }
 
-    /// The part of a run, as a directory of its own.
+    /// Opens the directory of a partial run.
     fn open_partial(&self, key: &RunKey, hash: &str) -> Result<(ManifestRun, Self), RecordError> {
         let root = self.partial(key, hash);
         let path = root.join(RUN_FILE);
         let PartialRun { run, files } = read_hashed(&path, REMEDY)?;
         let listed = |t: &str| files.iter().any(|f| f.path.strip_suffix(".parquet") == Some(t));
         if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
-            return Err(RecordError::damaged(&path, "it is of another run", REMEDY));
+            return Err(RecordError::damaged(&path, "it belongs to another run", REMEDY));
         }
         Ok((run, Self { root, checksums: Checksums::of(&files, REMEDY.to_owned()) }))
     }
 
-    /// How many parts there are.
+    /// Number of partial runs.
     pub(super) fn partial_runs(&self) -> usize {
         let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return 0 };
         let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
         paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
     }
 
-    /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
+    /// Merges the saved runs, which must be complete, into the tables, in the order of `runs`.
     ///
     /// # Errors
-    /// A part that is gone or damaged ([`RecordError::is_lost_partial`]), or a table that cannot be written.
+    /// A partial run is missing or damaged ([`RecordError::is_lost_partial`]), or a table cannot be
+    /// written.
     pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
-        // What an earlier manifest says of the tables ends here.
+        // Hashes of earlier tables no longer apply.
         self.checksums.clear();
         let part = |run: &ManifestRun| {
             let (_, part) = self.open_partial(&run.key, &run.hash)?;
@@ -152,7 +154,7 @@ impl RunDir {
         self.merge_table::<TraceSenderRow>(&parts)
     }
 
-    /// One table. Of those that only some runs have (with queries, with a trace) there is none if no run has
+    /// Merges one table. An optional table (queries, traces) exists only if at least one run has
     /// it.
     fn merge_table<R: Row>(&self, parts: &[(RunKey, Self)]) -> Result<(), RecordError> {
         let name = format!("{}.parquet", R::TABLE);
@@ -202,7 +204,7 @@ fn write_partial(
     Ok(files)
 }
 
-/// Writes a table that is there only where it has rows.
+/// Writes a table if it has rows.
 fn write_optional<R: Row>(
     place: &Path,
     key: &RunKey,
@@ -258,7 +260,7 @@ mod tests {
         }
     }
 
-    /// A part with all tables, each of them empty.
+    /// A partial run whose tables are all empty.
     fn keep(dir: &RunDir, run: &ManifestRun) -> PathBuf {
         let staging = temp_path(&dir.partial(&run.key, &run.hash));
         make_directory(&staging).unwrap();
@@ -285,8 +287,8 @@ mod tests {
         found.unwrap_or_else(|| panic!("no {step:?} of {}: {steps:?}", path.display()))
     }
 
-    /// After a power failure a renamed directory may be there without the content of its files, unless each
-    /// file and the directory were synced before.
+    /// After a power failure a renamed directory may exist without the content of its files, unless
+    /// each file and the directory were synced before.
     #[test]
     fn a_partial_run_is_synced_before_it_is_renamed_into_place() {
         let temp = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Complete results taken apart into their runs again, so that a plan with more seeds keeps those that there are.
+//! Splits complete results into their runs, so a plan with more seeds keeps the existing ones.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::rows::{
 use crate::table::{self, Row};
 use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
-/// A run, the directory in which it grows, and the tables that it has there.
+/// A run, its staging directory, and its finished tables.
 struct SplitRun<'a> {
     run: &'a ManifestRun,
     staging: PathBuf,
@@ -23,11 +23,11 @@ struct SplitRun<'a> {
 }
 
 impl RunDir {
-    /// Puts `runs` of the complete results here, in their order, under `partial/`, as if they had just been finished. The results
-    /// stay as they are until the next ones are complete.
+    /// Places `runs` of the complete results under `partial/`, as if they had just finished. `runs`
+    /// are in the order of the results, which stay unchanged until the next ones are complete.
     ///
     /// # Errors
-    /// A table that cannot be read, or a file that cannot be written. Whatever is not whole by then is not there.
+    /// A table cannot be read, or a file cannot be written. Unfinished partial runs are removed.
     pub fn split_into_partial(&self, runs: &[&ManifestRun]) -> Result<(), RecordError> {
         let staging = |run: &ManifestRun| temp_path(&self.partial(&run.key, &run.hash));
         let mut parts: Vec<SplitRun<'_>> = runs
@@ -67,7 +67,7 @@ impl RunDir {
         Ok(())
     }
 
-    /// Gives each run its rows of one table, which stand run by run.
+    /// Splits one table, whose rows are grouped by run, into those of the runs.
     fn split<R: Row>(&self, parts: &mut [SplitRun<'_>]) -> Result<(), RecordError> {
         let name = format!("{}.parquet", R::TABLE);
         if self.exists(&name) {
@@ -85,13 +85,13 @@ impl RunDir {
     }
 }
 
-/// Gives each run its rows of the table that is open.
+/// Splits an open table into those of the runs.
 fn split_file(
     (path, file): (&Path, File),
     name: &str,
     parts: &mut [SplitRun<'_>],
 ) -> Result<(), RecordError> {
-    // The number of the run that is being written, its place among `parts`, and its table.
+    // Number of the run being written, its index in `parts`, and its table.
     let mut open: Option<(u32, usize, TableWriter)> = None;
     let finish = |open: Option<(u32, usize, TableWriter)>, parts: &mut [SplitRun<'_>]| {
         let Some((_, at, writer)) = open else { return Ok(()) };

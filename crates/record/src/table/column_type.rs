@@ -1,4 +1,4 @@
-//! Which Arrow type a Rust type has in a table.
+//! The Arrow types of Rust types in tables.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 
-/// A type that a column can hold. `Option` of it is a column with nulls.
+/// A type of column values. `Option` of it is a column with nulls.
 pub trait Cell: Sized {
     /// The Arrow type.
     const TYPE: DataType;
     /// Whether the value may be absent.
     const NULLABLE: bool;
-    /// A column of `values`.
+    /// Converts `values` to a column.
     fn write<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
-    /// The values of a column; `None` when it has another type, or holds a null where none may be.
+    /// The values of a column; `None` if it has another type, or a null in a column without nulls.
     fn read(column: &dyn Array) -> Option<Vec<Self>>;
 }
 

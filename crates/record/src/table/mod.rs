@@ -1,7 +1,7 @@
-//! What a table is: typed columns, each with its unit and one sentence, declared once.
+//! Declaration of tables: typed columns, each with its unit and description.
 //!
-//! Contract: the declaration of a row type is the only place that knows a column. Writer, reader,
-//! the schema in the file and the documentation follow from it.
+//! Contract: the declaration of a row type is the only definition of a column. Writer, reader, the
+//! schema in the file and the documentation follow from it.
 
 mod column_type;
 mod shared;
@@ -20,11 +20,11 @@ use crate::key::{RunKey, SweepPoint};
 /// One column of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// Its name, with the unit as suffix where it has one.
+    /// Its name, with the unit as suffix if it has one.
     pub name: &'static str,
-    /// Its unit; empty for names, numbers of things and plain counts.
+    /// Its unit; empty for names, identifiers and plain counts.
     pub unit: &'static str,
-    /// What it says, in one sentence.
+    /// Its description, in one sentence.
     pub description: &'static str,
     /// The Arrow type.
     pub kind: DataType,
@@ -36,16 +36,16 @@ pub struct Column {
 pub trait Row: Sized {
     /// Name of the table and of its file.
     const TABLE: &'static str;
-    /// The columns, without those that say which run it is.
+    /// The columns, without those that identify the run.
     const COLUMNS: &'static [Column];
-    /// The rows as columns.
+    /// Converts rows to columns.
     fn to_arrays(rows: &[Self]) -> Vec<ArrayRef>;
-    /// The rows of columns; an error names the column that is wrong.
+    /// Converts columns to rows; an error names the invalid column.
     fn from_arrays(find: &dyn Fn(&str) -> Option<ArrayRef>) -> Result<Vec<Self>, &'static str>;
 }
 
-/// Declares a row type: `field: type, "unit", "description";`, and `..group;` where columns that several
-/// tables have ([`shared`]) are to stand.
+/// Declares a row type: `field: type, "unit", "description";`, and `..group;` to insert columns
+/// that several tables share ([`shared`]).
 macro_rules! table {
     ($(#[$meta:meta])* $name:ident, $table:literal: $($columns:tt)+) => {
         crate::table::table! { {$(#[$meta])* $name, $table} {} $($columns)+ }
@@ -106,7 +106,7 @@ macro_rules! table {
 pub(crate) use shared::columns;
 pub(crate) use table;
 
-/// Column of the number of the run.
+/// Column with the number of the run.
 pub(crate) const RUN: &str = "run";
 /// Column of the scheme.
 pub(crate) const SCHEME: &str = "scheme";
@@ -152,7 +152,7 @@ pub(crate) fn batch<R: Row>(
     RecordBatch::try_new(Arc::clone(schema), columns)
 }
 
-/// The same batch as part of another plan, in which the run has the number `run`.
+/// Renumbers a batch as run `run` of another plan.
 pub(crate) fn renumbered(
     batch: &RecordBatch,
     run: u32,
@@ -163,7 +163,7 @@ pub(crate) fn renumbered(
     RecordBatch::try_new(batch.schema(), columns)
 }
 
-/// The numbers of the runs in a batch, each with the rows that stand together; `None` without the column.
+/// The numbers of the runs in a batch, each with its range of rows; `None` without the column.
 pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
     let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a))?;
     let mut start = 0;
@@ -175,8 +175,8 @@ pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>
     Some(runs.chunk_by(|a, b| a == b).filter_map(stretch).collect())
 }
 
-/// The rows of a batch, each with the number of its run; an error names the column that is wrong. A column that
-/// may hold nulls and is absent, as in tables of earlier versions, holds nulls only.
+/// The rows of a batch, each with the number of its run; an error names the invalid column. A
+/// missing nullable column, as in tables of earlier versions, reads as nulls.
 pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
     let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a)).ok_or(RUN)?;
     let nulls = |name: &str| {
@@ -187,7 +187,7 @@ pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'stati
     Ok(runs.into_iter().zip(rows).collect())
 }
 
-/// Which run each row of a batch belongs to; an error names the column that is wrong.
+/// The run of each row of a batch; an error names the invalid column.
 pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
     fn read<T: Cell>(array: &ArrayRef, name: &str) -> Result<Vec<T>, String> {
         T::read(array).ok_or_else(|| name.to_owned())

@@ -1,4 +1,4 @@
-//! From the trace of a run to its tables.
+//! Converts the trace of a run to tables.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use lowtide_wire::{Addresses, Ecn, Flags, SeqNum, packet};
 use super::{TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
 
 impl TraceTables {
-    /// The rows of what was traced in a run; empty when nothing was.
+    /// The rows of a trace; empty if nothing was traced.
     pub fn new(outcome: &Outcome) -> Self {
         let Some(trace) = &outcome.trace else { return Self::default() };
         let name = |queue: u32| {
@@ -31,7 +31,7 @@ fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>, trace: &Trace) -> Tr
     let sent = row.event == SegmentEvent::Sent;
     let from_sender = row.from_client != trace.server_sends(row.flow);
     let acks = s.flags.contains(Flags::ACK);
-    // A block lies near the acknowledgement that it comes with.
+    // A SACK block is near the acknowledgement of its segment.
     let near = |at: SeqNum| row.acked.saturating_add_signed(i64::from(at.diff(s.ack)));
     let blocks = s.options.sack.as_slice().iter();
     let blocks: Vec<String> = blocks.map(|(a, b)| format!("{}-{}", near(*a), near(*b))).collect();
@@ -68,7 +68,7 @@ fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>, trace: &Trace) -> Tr
     }
 }
 
-/// The headers as on the wire. Empty where they do not fit, which a connection never sends.
+/// The headers as on the wire; empty if they do not fit, which connections never produce.
 fn header(row: &SegmentRow, flow: &TracedFlow) -> String {
     let (src, dst) =
         if row.from_client { (flow.client, flow.server) } else { (flow.server, flow.client) };

@@ -1,7 +1,7 @@
-//! Traced flows as tables: rows, from what a run left behind, and back from disk.
+//! Traced flows as tables: conversion of traces, reading and writing.
 //!
-//! Contract: the header of a segment in [`TraceSegmentRow::header`] is what a capture would hold; the
-//! other columns say the same in numbers.
+//! Contract: the header of a segment in [`TraceSegmentRow::header`] is that of a capture; the other
+//! columns have the same values as numbers.
 
 mod convert;
 mod rows;
@@ -23,21 +23,21 @@ pub const TRACE_TABLES: [&str; 3] =
 /// Everything about the traced flows of one run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TraceTables {
-    /// Their segments at both ends, in order of time.
+    /// Their segments at both endpoints, in time order.
     pub segments: Vec<TraceSegmentRow>,
-    /// Every packet at the ports on their way, in order of time.
+    /// Every packet at the ports on their paths, in time order.
     pub hops: Vec<TraceHopRow>,
-    /// Their senders, in order of time.
+    /// Their senders, in time order.
     pub senders: Vec<TraceSenderRow>,
 }
 
 impl TraceTables {
-    /// Nothing was traced.
+    /// Whether nothing was traced.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.hops.is_empty() && self.senders.is_empty()
     }
 
-    /// Writes the tables of one run into `place`, unless there is nothing to write.
+    /// Writes the tables of one run into `place`, unless they are empty.
     pub(crate) fn write(&self, place: &Path, key: &RunKey) -> Result<Vec<FileEntry>, RecordError> {
         if self.is_empty() {
             return Ok(Vec::new());
@@ -49,8 +49,8 @@ impl TraceTables {
         ])
     }
 
-    /// The same for one flow, as if it alone had been traced: its segments and its sender, and at each
-    /// port on its way all packets from its first one on.
+    /// The trace of one flow, as if only that flow had been traced: its segments and its sender,
+    /// and at each port on its path all packets from its first one on.
     #[must_use]
     pub fn of_flow(mut self, flow: u32) -> Self {
         self.segments.retain(|r| r.flow == flow);

@@ -1,19 +1,19 @@
-//! The tables of traced flows. They are there only when something was traced.
+//! The tables of traced flows, which exist only if a flow was traced.
 //!
 //! Offsets count payload bytes from zero: the first byte of a flow is byte 0.
 
 use crate::table::table;
 
 table! {
-    /// One segment at one end.
+    /// One segment at one endpoint.
     TraceSegmentRow, "trace_segments":
-    time_ps: u64, "ps", "When.";
+    time_ps: u64, "ps", "Time.";
     flow: u32, "", "Number of the flow in its run.";
     packet: u64, "", "Number of the packet, the same at both ends and in trace_hops.";
-    place: String, "", "The end at which it was seen: sender or receiver of the flow.";
-    event: String, "", "sent, received, or refused: came in and was not used.";
-    trigger: String, "", "What made the end send it: open, segment, delayed-ack, rto, loss-probe, reordering, timer or application.";
-    cause: Option<u64>, "", "The packet that made the end send it.";
+    place: String, "", "The observing endpoint: sender or receiver of the flow.";
+    event: String, "", "sent, received, or refused: arrived and was not used.";
+    trigger: String, "", "Trigger of its transmission: open, segment, delayed-ack, rto, loss-probe, reordering, timer or application.";
+    cause: Option<u64>, "", "The packet that triggered its transmission.";
     seq_bytes: u64, "bytes", "Offset of its first payload byte.";
     len_bytes: u32, "bytes", "Payload bytes.";
     ack_bytes: Option<u64>, "bytes", "Offset up to which it acknowledges.";
@@ -23,34 +23,34 @@ table! {
     sack: Option<String>, "bytes", "SACK blocks as offsets, first-end, separated by spaces.";
     tsval: Option<u32>, "", "TSval.";
     tsecr: Option<u32>, "", "TSecr.";
-    retransmission: bool, "", "It repeats bytes that were sent before.";
+    retransmission: bool, "", "Whether it is a retransmission.";
     header: String, "", "IP and TCP headers as on the wire, hexadecimal.";
 }
 
 table! {
-    /// One packet, of any flow, at one port on the way of a traced flow.
+    /// One packet, of any flow, at one port on the path of a traced flow.
     TraceHopRow, "trace_hops":
-    time_ps: u64, "ps", "When it came to the port.";
+    time_ps: u64, "ps", "Arrival at the port.";
     ..queue;
     flow: u32, "", "Flow of the packet.";
-    from_sender: bool, "", "It comes from the sender of the flow (else it is an ACK).";
+    from_sender: bool, "", "Whether it is from the sender of the flow (otherwise an ACK).";
     packet: Option<u64>, "", "Number of the packet, for packets of traced flows.";
     size_bytes: u32, "bytes", "IP bytes.";
-    verdict: String, "", "queued, marked, dropped-by-buffer, dropped-by-marker or lost on the line.";
-    queue_packets: u32, "packets", "Length that it found.";
-    queue_bytes: u64, "bytes", "Length that it found.";
-    start_ps: u64, "ps", "When the line began to send it; time_ps for a dropped one.";
-    departure_ps: u64, "ps", "When the line had sent it; time_ps for a dropped one.";
+    verdict: String, "", "queued, marked, dropped-by-buffer, dropped-by-marker or lost on the link.";
+    queue_packets: u32, "packets", "Queue length on its arrival.";
+    queue_bytes: u64, "bytes", "Queue length on its arrival.";
+    start_ps: u64, "ps", "Start of its transmission; time_ps for a dropped packet.";
+    departure_ps: u64, "ps", "End of its transmission; time_ps for a dropped packet.";
 }
 
 table! {
-    /// A sender after something changed it.
+    /// A sender after a change of its state.
     TraceSenderRow, "trace_senders":
-    time_ps: u64, "ps", "When.";
+    time_ps: u64, "ps", "Time.";
     flow: u32, "", "Number of the flow in its run.";
-    trigger: String, "", "What made it act; as in trace_segments.";
-    cause: Option<u64>, "", "The packet that made it act.";
-    events: Option<String>, "", "What it did about losses and marks: cut, fast-retransmit, rto, undo, loss-probe, established, recovered.";
+    trigger: String, "", "Trigger of the change; as in trace_segments.";
+    cause: Option<u64>, "", "The packet that triggered the change.";
+    events: Option<String>, "", "Reactions to losses and marks: cut, fast-retransmit, rto, undo, loss-probe, established, recovered.";
     state: String, "", "State of the connection.";
     phase: String, "", "handshake, slow-start, avoidance, recovery or timeout.";
     ..window;
@@ -61,5 +61,5 @@ table! {
     bytes_acked: u64, "bytes", "Bytes acknowledged.";
     snd_wnd_bytes: u64, "bytes", "The peer's window.";
     mss_bytes: u32, "bytes", "Payload of a full segment.";
-    limited_by: String, "", "What keeps it from sending more: application, cwnd, receive-window, send-buffer or host-queue.";
+    limited_by: String, "", "Limit of its transmission: application, cwnd, receive-window, send-buffer or host-queue.";
 }

@@ -1,4 +1,4 @@
-//! Files that are not what was written: every reader notices, says which, and what to do.
+//! Damaged files: every reader detects them, names the file and the remedy.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn flip(path: &Path, bit: usize) {
     fs::write(path, content).expect("it works");
 }
 
-/// The path of the damaged file, and what the error says.
+/// The path of the damaged file, and the text of the error.
 fn damaged<T>(read: Result<T, RecordError>) -> String {
     match read.err().expect("damage is noticed") {
         error @ RecordError::Damaged { .. } => error.to_string(),
@@ -37,7 +37,7 @@ fn damaged<T>(read: Result<T, RecordError>) -> String {
 }
 
 #[test]
-fn a_flipped_bit_is_noticed_wherever_its_table_is_read() {
+fn a_flipped_bit_is_detected_by_every_reader() {
     let temp = tempfile::tempdir().unwrap();
     complete(temp.path());
     for name in TABLES {
@@ -47,7 +47,7 @@ fn a_flipped_bit_is_noticed_wherever_its_table_is_read() {
             flip(&path, bit);
             let (dir, _) = RunDir::open(temp.path()).unwrap();
             let said = damaged(dir.text_table(name));
-            let file = format!("{name}.parquet is damaged: its content is not what was written");
+            let file = format!("{name}.parquet is damaged: its content does not match its hash");
             assert!(said.contains(&file), "{said}");
             assert!(said.contains("--afresh` makes the results again"), "{said}");
             damaged(dir.frame(name, &["run"]));
@@ -90,17 +90,17 @@ fn truncated_missing_and_unlisted_files_are_detected() {
     let said = damaged(RunDir::open(temp.path()).unwrap().0.reader());
     assert!(said.contains("it is missing"), "{said}");
     fs::write(&flows, whole).unwrap();
-    // A table that the manifest does not know is none of these results.
+    // A table that is not in the manifest is rejected.
     fs::copy(&flows, temp.path().join("queries.parquet")).unwrap();
     let (dir, _) = RunDir::open(temp.path()).unwrap();
     assert!(dir.text_table("queries").is_err());
     assert!(dir.reader().unwrap().take(0).unwrap().unwrap().queries.is_empty());
-    // Files of text are checked, too.
+    // Text files are checked, too.
     flip(&temp.path().join("resolved/sack.toml"), 5);
     damaged(dir.read("resolved/sack.toml"));
 }
 
-/// The manifest declares the hashes of all others, so nothing vouches for it but itself.
+/// The manifest declares the hashes of all other files, so only its own hash protects it.
 #[test]
 fn every_flipped_bit_of_the_manifest_is_detected() {
     let temp = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn every_flipped_bit_of_the_manifest_is_detected() {
         assert!(said.contains("--afresh"), "{said}");
         damaged(RunDir::begin(temp.path(), &manifest(), false));
     }
-    // The way out that the error names.
+    // The remedy that the error names.
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), true).unwrap();
     assert_eq!(dir.manifest().unwrap().status, DirectoryStatus::Interrupted);
 }
@@ -138,12 +138,12 @@ fn directories_of_earlier_versions_open_and_are_checked() {
     assert_eq!(dir.keys().unwrap(), keys());
     flip(&temp.path().join("flows.parquet"), 99);
     damaged(RunDir::open(temp.path()).unwrap().0.flows(0));
-    // A new manifest without its hash is not taken for an old one.
+    // A new manifest without its hash is not mistaken for an old one.
     fs::write(&path, format!("{text}\n}}\n")).unwrap();
     assert!(damaged(RunDir::open(temp.path())).contains("the hash of its content is missing"));
 }
 
-/// The report is made again from tables; what it does not read keeps the hash that it had.
+/// The report is rebuilt from tables; files that it does not read keep their recorded hash.
 #[test]
 fn a_new_report_keeps_the_recorded_hash_of_a_damaged_table() {
     let temp = tempfile::tempdir().unwrap();

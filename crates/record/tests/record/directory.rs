@@ -1,4 +1,4 @@
-//! The life of a run directory: growing, interrupted, continued, complete; and what it refuses.
+//! Life cycle of a run directory: partial, interrupted, resumed, complete, rejected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn partial(root: &Path, number: u32) -> PathBuf {
 }
 
 #[test]
-fn rows_come_back_as_they_were_in_the_order_of_the_plan() {
+fn rows_round_trip_in_plan_order() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(&temp.path().join("out"));
     dir.merge(&runs()).unwrap();
@@ -49,7 +49,7 @@ fn rows_come_back_as_they_were_in_the_order_of_the_plan() {
 }
 
 #[test]
-fn series_of_chosen_runs_are_found() {
+fn series_of_selected_runs_are_found() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(temp.path());
     dir.merge(&runs()).unwrap();
@@ -71,7 +71,7 @@ fn a_directory_is_interrupted_until_everything_is_there() {
     dir.merge(&runs()).unwrap();
     dir.write("figures/a.svg", "<svg/>").unwrap();
     assert_eq!(dir.manifest().unwrap().status, DirectoryStatus::Interrupted);
-    // A process that was killed left half-written files behind.
+    // A killed process left half-written files behind.
     dir.write("resolved/sack.toml", "").unwrap();
     let left = ["scenario.toml", "figures/a.svg", "resolved/sack.toml"];
     let left = left.map(|name| temp.path().join(format!("{name}.0123456789abcdef-7.tmp")));
@@ -90,7 +90,7 @@ fn a_directory_is_interrupted_until_everything_is_there() {
     assert!(names.all(|n| !n.contains(".tmp")));
 }
 
-/// A process that is late merges what another one has merged and removed, or is removing.
+/// A late process merges files that another one has merged and removed, or is removing.
 #[test]
 fn a_late_process_leaves_a_complete_directory_unchanged() {
     let temp = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn a_late_process_leaves_a_complete_directory_unchanged() {
         all.sort_unstable();
         all
     };
-    // A table that some runs have: gone with its run, or not there because the run has none?
+    // An optional table may be missing because its run is removed, or because the run has none.
     let queries = temp.path().join("queries.parquet");
     fs::write(&queries, "somebody's").unwrap();
     let gone = partial(temp.path(), 1);
@@ -119,7 +119,7 @@ fn a_late_process_leaves_a_complete_directory_unchanged() {
     let error = dir.merge(&runs()).unwrap_err().to_string();
     assert!(error.contains("partial"), "{error}");
     assert_eq!(names(), complete);
-    // A run of which it did not know that nobody needs it.
+    // A late run that is no longer needed.
     dir.save_run(&runs()[0], &tables(1)).unwrap();
     fs::create_dir(temp.path().join("partial.0123-4.tmp")).unwrap();
     assert_ne!(names(), complete);
@@ -128,7 +128,7 @@ fn a_late_process_leaves_a_complete_directory_unchanged() {
 }
 
 #[test]
-fn finished_runs_are_kept_and_broken_ones_run_again() {
+fn finished_runs_are_kept_and_damaged_ones_repeated() {
     let temp = tempfile::tempdir().unwrap();
     filled(temp.path());
     let (dir, before) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
@@ -225,7 +225,7 @@ fn any_table_reads_as_text_with_units() {
 }
 
 #[test]
-fn every_column_says_what_it_holds() {
+fn every_column_has_a_description() {
     let temp = tempfile::tempdir().unwrap();
     let dir = filled(temp.path());
     dir.merge(&runs()).unwrap();

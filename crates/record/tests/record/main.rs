@@ -1,4 +1,4 @@
-//! What is written and read back: one binary, so that it is linked once.
+//! Round trips of results: one binary, so that it is linked once.
 
 mod common;
 mod damage;

@@ -1,4 +1,4 @@
-//! The table of queries: there when somebody asked, and only then.
+//! The table of queries exists only if there are queries.
 
 use crate::common::{keys, manifest, outcome, runs, setup};
 use lowtide_host::{FlowStatus, QueryRecord, SegmentEvent, SegmentRow, Trace, Trigger};
@@ -7,7 +7,7 @@ use lowtide_record::{QUERIES, RecordError, RunDir, RunTables, TABLES, TraceTable
 use lowtide_units::Instant;
 use lowtide_wire::Segment;
 
-/// A run in which every second seed asks: one query answered, one cut off, one lost.
+/// A run in which every second seed has queries: one answered, one censored, one lost.
 fn tables(seed: u64) -> RunTables {
     let mut outcome = outcome(seed);
     let answered = QueryRecord {
@@ -48,7 +48,7 @@ fn tables(seed: u64) -> RunTables {
 }
 
 #[test]
-fn queries_come_back_as_they_were_and_runs_without_any_have_none() {
+fn queries_round_trip_and_runs_without_queries_have_none() {
     let temp = tempfile::tempdir().unwrap();
     let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
     for run in runs() {

@@ -35,7 +35,7 @@ pub(super) static NIC: TableSpec = TableSpec {
             "Polling interval: packets leave the bucket only at multiples of this (DX §III).",
         ),
         key(
-            "small-queue",
+            "tsq-limit",
             KeyType::OrOff(&WorkloadParamKind::Size),
             Is("off"),
             "Limit of a connection's data in its host's queue (Linux: TCP small queues); at the limit the window does not grow. Not together with `bucket-rate`, `send-delay` or `send-jitter`.",
@@ -120,16 +120,16 @@ pub(super) fn read(group: &mut TableReader<'_, '_, '_>, base: NicSpec) -> NicSpe
     } else {
         base.moderation
     };
-    let small_queue = if r.has("small-queue") { r.size("small-queue") } else { base.tsq_limit };
+    let small_queue = if r.has("tsq-limit") { r.size("tsq-limit") } else { base.tsq_limit };
     let stack = StackSpec {
         send: stack_delay(&mut r, ["send-delay", "send-jitter"], base.stack.send),
         receive: stack_delay(&mut r, ["receive-delay", "receive-jitter"], base.stack.receive),
     };
     let aggregation = interval.map(|interval| AggregationSpec { interval, max_bytes: most });
     if small_queue.is_some() && (bucket.is_some() || !stack.send.is_none()) {
-        let message = "packets would wait before the queue that `small-queue` limits".to_owned();
+        let message = "packets would wait before the queue that `tsq-limit` limits".to_owned();
         let help = "remove `bucket-rate`, `send-delay` and `send-jitter`, or this key".to_owned();
-        r.report("small-queue", message, Some(help));
+        r.report("tsq-limit", message, Some(help));
     }
     NicSpec { stack, bucket, moderation, aggregation, tsq_limit: small_queue }
 }
@@ -181,7 +181,7 @@ pub(super) fn write(out: &mut TomlWriter, name: &str, nic: &NicSpec) {
     let bucket = nic.bucket.map_or((DEFAULT_BURST, Duration::ZERO), |b| (b.burst, b.poll));
     out.text("bucket-burst", bucket.0);
     out.text("bucket-poll", bucket.1);
-    out.text("small-queue", nic.tsq_limit.map_or_else(off, |most| most.to_string()));
+    out.text("tsq-limit", nic.tsq_limit.map_or_else(off, |most| most.to_string()));
     let moderates = nic.moderation > Duration::ZERO;
     out.text("moderation", if moderates { nic.moderation.to_string() } else { off() });
     let aggregation = nic.aggregation;

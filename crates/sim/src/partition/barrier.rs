@@ -1,22 +1,21 @@
-//! Where the threads of a run wait for one another.
+//! The barrier between the threads of a run.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// So often a thread looks before it goes to sleep: some twenty microseconds.
+/// Spins before a thread sleeps: about 20 us.
 const SPIN_LIMIT: u32 = 1 << 10;
 
-/// All threads must come before any goes on. Windows are about as long as it takes to wake a thread, so whoever
-/// waits keeps looking for a while. Where others have the processor that takes longer: then it sleeps, so that
-/// the thread that it waits for may run.
+/// A barrier for all threads. A window takes about as long as waking a thread, so threads spin
+/// first. On shared cores the wait is longer: the thread then sleeps, so that the others can run.
 #[derive(Debug)]
 pub(super) struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
-    /// How often all have come.
+    /// Number of completed waits.
     generation: AtomicUsize,
-    /// One of them will never come.
+    /// A thread panicked and will never arrive.
     poisoned: AtomicBool,
     sleepers: AtomicUsize,
     sleep_lock: Mutex<()>,
@@ -36,12 +35,13 @@ impl Barrier {
         }
     }
 
-    /// Waits for all. False when one of them will not come: then nothing is to be done any more.
+    /// Waits for all threads. Returns false if one panicked; the caller must then stop.
     pub(super) fn wait(&self) -> bool {
         let turn = self.generation.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            // Whoever goes to sleep says so and then looks at the turn, so one of the two sees the other.
+            // A sleeper increments `sleepers` before it reads the generation, so no wake-up is
+            // lost.
             self.generation.store(turn.wrapping_add(1), Ordering::SeqCst);
             if self.sleepers.load(Ordering::SeqCst) > 0 {
                 self.wake();
@@ -51,18 +51,18 @@ impl Barrier {
                 self.generation.load(Ordering::SeqCst) == turn
                     && !self.poisoned.load(Ordering::SeqCst)
             };
-            let mut looks = 0;
-            while looks < SPIN_LIMIT && waits() {
-                looks += 1;
+            let mut spins = 0;
+            while spins < SPIN_LIMIT && waits() {
+                spins += 1;
                 std::hint::spin_loop();
             }
             if waits() {
                 self.sleepers.fetch_add(1, Ordering::SeqCst);
-                let mut bed = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut guard = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
                 while waits() {
-                    bed = self.condvar.wait(bed).unwrap_or_else(PoisonError::into_inner);
+                    guard = self.condvar.wait(guard).unwrap_or_else(PoisonError::into_inner);
                 }
-                drop(bed);
+                drop(guard);
                 self.sleepers.fetch_sub(1, Ordering::SeqCst);
             }
         }
@@ -71,12 +71,12 @@ impl Barrier {
 
     #[cold]
     fn wake(&self) {
-        let _bed = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.condvar.notify_all();
     }
 }
 
-/// Held by each thread: if it panics, the others do not wait for it.
+/// Held by each thread; if it panics, the others stop waiting.
 pub(super) struct PanicGuard<'a>(pub(super) &'a Barrier);
 
 impl Drop for PanicGuard<'_> {

@@ -1,4 +1,4 @@
-//! A window that one thread does for all regions, in the order of all events.
+//! A window that one thread executes for all shards, in the global event order.
 
 use lowtide_units::Instant;
 
@@ -6,21 +6,21 @@ use super::{GlobalWorld, LogicalProcess, ShardWorld};
 use crate::Scheduler;
 use crate::pending::time_of;
 
-/// Handles all events before `until` in order; stops after the one with which `awaited` things are over, and
-/// then says so.
+/// Handles all events before `until` in order. Returns true if it stopped after the event that
+/// completed the last of `awaited` items.
 pub(super) fn merge<R: ShardWorld, C: GlobalWorld<R>>(
-    shares: &mut [&mut LogicalProcess<R>],
-    (conductor, agenda): (&mut C, &mut Scheduler),
+    processes: &mut [&mut LogicalProcess<R>],
+    (global, global_sched): (&mut C, &mut Scheduler),
     until: Instant,
     awaited: Option<usize>,
 ) -> bool {
-    let mut over: usize = shares.iter().map(|s| s.shard.completed()).sum();
+    let mut over: usize = processes.iter().map(|s| s.shard.completed()).sum();
     loop {
-        // Who is next, and up to where it stays so.
-        let own = agenda.first_key();
+        // The process of the next event, and the key up to which it remains the next.
+        let own = global_sched.first_key();
         let (mut next, mut first, mut second) = (None, own, None);
-        for (i, share) in shares.iter_mut().enumerate() {
-            let key = share.sched.first_key();
+        for (i, process) in processes.iter_mut().enumerate() {
+            let key = process.sched.first_key();
             if earlier(key, first) {
                 (next, first, second) = (Some(i), key, first);
             } else if earlier(key, second) {
@@ -31,19 +31,19 @@ pub(super) fn merge<R: ShardWorld, C: GlobalWorld<R>>(
             return false;
         }
         let Some(next) = next else {
-            if let Some((now, entity)) = agenda.pop() {
+            if let Some((now, entity)) = global_sched.pop() {
                 let pending =
                     |s: &&mut LogicalProcess<R>| !s.sched.is_empty() || s.shard.has_exports();
-                let busy = !agenda.is_empty() || shares.iter().any(pending);
-                conductor.handle(now, entity, shares, busy, agenda);
+                let busy = !global_sched.is_empty() || processes.iter().any(pending);
+                global.handle(now, entity, processes, busy, global_sched);
             }
             continue;
         };
-        let LogicalProcess { shard: region, sched } = &mut *shares[next];
-        let before = region.completed();
+        let LogicalProcess { shard, sched } = &mut *processes[next];
+        let before = shard.completed();
         while let Some((now, entity)) = sched.pop() {
-            region.handle(now, entity, sched);
-            let new = region.completed() - before;
+            shard.handle(now, entity, sched);
+            let new = shard.completed() - before;
             if awaited.is_some_and(|all| over + new >= all) {
                 return true;
             }

@@ -1,15 +1,15 @@
-//! One run on several threads, with the same result.
+//! Parallel execution of one run on several threads, with identical results.
 //!
-//! Contract: what is simulated is cut into regions ([`ShardWorld`]), each with its own [`Scheduler`]. Whatever one
-//! region does to another takes at least the **lookahead** to get there and goes as mail. So while all
-//! regions have done what is before a time `t`, none can do anything to another before `t` + lookahead: they
-//! do what is in that **window** each for itself, and then wait for one another. Order within a region is that
-//! of its scheduler, and two events of different regions in one window do not touch: every entity
-//! sees the same events in the same order as in [`crate::run`].
+//! Contract: the simulated system is divided into shards ([`ShardWorld`]), each with its own
+//! [`Scheduler`]. Every effect of one shard on another takes at least the **lookahead** and is sent
+//! as a message. Once all shards have done everything before time `t`, none can affect another
+//! before `t` + lookahead. They execute this **window** in parallel and then meet at a barrier. The
+//! order within a shard is that of its scheduler, and events of different shards in one window are
+//! independent. So every entity sees the same events in the same order as in [`crate::run`].
 //!
-//! What belongs to no region ([`GlobalWorld`]: samples of everything, links that fail) happens in a window of one
-//! instant that one thread does for all regions, in the order of all events. So does each window
-//! in which the last thing could be over that the run waits for, since nothing may happen after that.
+//! Global events ([`GlobalWorld`]: samples of everything, link failures) get a window of one
+//! instant, which one thread executes for all shards in the global event order. So does each window
+//! in which the run could finish, since nothing may happen after that.
 
 mod barrier;
 mod merge;
@@ -21,74 +21,75 @@ use crate::{Entity, Scheduler, Stop, World};
 
 pub use windows::run_partitioned;
 
-/// A part of what is simulated, that no other touches.
+/// A shard of the simulated system, disjoint from all others.
 pub trait ShardWorld: World + Send {
-    /// What comes to another region.
+    /// A message to another shard.
     type Message: Send;
-    /// All of this region that is before the window is done. Gives `post` all that comes to other regions before
-    /// `until` (the number of the region, and what comes); what is later may wait. Returns the first
-    /// time at which anything comes to another region, of this mail or of what waits.
+    /// Passes all messages to other shards that arrive before `until` to `post`, with the number of
+    /// the shard. Later ones may wait. Called when this shard has done all events of the window.
+    /// Returns the earliest arrival time at another shard, of these messages or of those that wait.
     fn export_messages(
         &mut self,
         until: Instant,
         post: &mut dyn FnMut(usize, Self::Message),
     ) -> Option<Instant>;
-    /// Whether anything waits to be handed over.
+    /// Returns true if messages wait to be exported.
     fn has_exports(&self) -> bool;
-    /// Takes in what comes from another region.
+    /// Receives a message from another shard.
     fn import_message(&mut self, mail: Self::Message, sched: &mut Scheduler);
-    /// How many of the things that the run waits for are over; each counts in one region only.
+    /// Returns the number of awaited items that are complete; each counts in one shard only.
     fn completed(&self) -> usize;
-    /// True when something that the run waits for will certainly not be over before `until`, which is not
-    /// later than a lookahead after what is done. May say false when in doubt, but then one thread does
-    /// the window.
+    /// Returns true if an awaited item will certainly not complete before `until`, which is at most
+    /// one lookahead after the events done. May return false in doubt; one thread then executes the
+    /// window.
     fn cannot_finish_before(&mut self, until: Instant) -> bool;
 }
 
-/// A region and its events.
+/// A shard and its scheduler.
 #[derive(Debug)]
 pub struct LogicalProcess<R> {
-    /// What it is.
+    /// The shard.
     pub shard: R,
-    /// What is to happen in it.
+    /// Its pending events.
     pub sched: Scheduler,
 }
 
-/// What belongs to no region.
+/// The world of global events, which belong to no shard.
 pub trait GlobalWorld<R> {
-    /// Its event of `entity` has come. `busy` when anything else is pending, in any region or here.
+    /// Handles the global event of `entity`. `busy` if anything else is pending, in any shard or
+    /// here.
     fn handle(
         &mut self,
         now: Instant,
         entity: Entity,
-        regions: &mut [&mut LogicalProcess<R>],
+        shards: &mut [&mut LogicalProcess<R>],
         busy: bool,
         sched: &mut Scheduler,
     );
 }
 
-/// When windows end, and the run.
+/// Bounds of the windows and of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunBounds {
-    /// What a region does to another takes that long at least; above zero.
+    /// Minimum delay of any effect on another shard; above zero.
     pub lookahead: Duration,
     /// The end, exclusive, as in [`crate::run`].
     pub until: Instant,
-    /// The run ends when so many things are over; `None` to go on to the end.
+    /// The run ends when this many items are complete; `None` to run to `until`.
     pub completions: Option<usize>,
 }
 
-/// How it ended.
+/// The outcome of a partitioned run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartitionedRun {
-    /// Why.
+    /// The reason for the end.
     pub stop: Stop,
-    /// The time of the last event; `until` after [`Stop::Time`].
+    /// Time of the last event; `until` after [`Stop::Time`].
     pub at: Instant,
-    /// Events taken, those of the conductor included.
+    /// Events handled, including global ones.
     pub events: u64,
-    /// Windows that the threads did at the same time.
+    /// Windows executed in parallel.
     pub windows: u64,
-    /// Windows that one thread did for all.
+    /// Windows executed by one thread.
     pub merged: u64,
 }

@@ -1,4 +1,4 @@
-//! The windows, one after the other, and the threads that do them.
+//! The sequence of windows and its threads.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -13,17 +13,17 @@ use super::{GlobalWorld, LogicalProcess, PartitionedRun, RunBounds, ShardWorld};
 use crate::Scheduler;
 use crate::world::{POLL_EVERY, Stop, window};
 
-/// The least time after which something can be.
+/// The resolution of time.
 const TICK: Duration = Duration::from_ps(1);
 
-/// What a region tells the others before they decide on the next window.
+/// Status that a shard publishes before all decide on the next window.
 #[derive(Debug)]
 #[repr(align(128))]
 struct ShardStatus {
-    /// When anything happens next in it, or comes from it.
+    /// Time of its next event or exported message.
     next: AtomicU64,
     over: AtomicUsize,
-    outlasts: AtomicBool,
+    cannot_finish: AtomicBool,
     stop: AtomicBool,
 }
 
@@ -32,42 +32,42 @@ impl Default for ShardStatus {
         Self {
             next: AtomicU64::new(u64::MAX),
             over: AtomicUsize::new(0),
-            outlasts: AtomicBool::new(false),
+            cannot_finish: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         }
     }
 }
 
-/// What comes from one region, by whom it is for.
-type Letters<M> = Vec<Mutex<Vec<M>>>;
+/// The messages from one shard, by destination.
+type Mailboxes<M> = Vec<Mutex<Vec<M>>>;
 
-/// What all threads see. Notices and mail are there twice, for turns in alternation: who is ahead by a
-/// turn does not write what another still reads.
+/// State shared by all threads. Statuses and mail are double-buffered by turn: a thread that is one
+/// turn ahead does not overwrite data that another still reads.
 struct Common<'a, R: ShardWorld> {
     bounds: RunBounds,
-    shares: Vec<Mutex<&'a mut LogicalProcess<R>>>,
-    notices: [Vec<ShardStatus>; 2],
-    /// By turn, then from whom.
-    mail: [Vec<Letters<R::Message>>; 2],
+    processes: Vec<Mutex<&'a mut LogicalProcess<R>>>,
+    statuses: [Vec<ShardStatus>; 2],
+    /// By turn, then by source.
+    mail: [Vec<Mailboxes<R::Message>>; 2],
     barrier: Barrier,
-    /// When the conductor's next event is. Written while all others wait for it to be.
-    agenda: AtomicU64,
-    /// All is over that was awaited.
+    /// Time of the next global event. Written while all other threads are at the barrier.
+    next_global: AtomicU64,
+    /// All awaited items are complete.
     done: AtomicBool,
 }
 
-/// What the threads do next. All come to the same conclusion.
+/// The next step. All threads come to the same decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     End(Stop),
-    /// Nothing happens before this time.
+    /// No event happens before this time.
     Skip(Instant),
     Window(Instant),
-    /// One thread does it for all.
+    /// One thread executes it for all shards.
     Merge(Instant),
 }
 
-/// What one thread did.
+/// Counts of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     windows: u64,
@@ -75,32 +75,33 @@ struct Tally {
     stop: Option<Stop>,
 }
 
-/// Runs all regions to the end of `bounds`, a thread for each; this thread does the first one, and the
-/// conductor. As [`crate::run`] with one world, whatever the regions.
+/// Runs all shards to the end of `bounds`, one thread each; this thread runs the first one and the
+/// global events. The result is that of [`crate::run`] with one world, for any partition.
 ///
-/// `should_stop` is asked now and then, on this thread. A panic in any thread becomes one of this thread.
+/// `should_stop` is called occasionally, on this thread. A panic in any thread becomes a panic of
+/// this one.
 pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
-    shares: &mut [LogicalProcess<R>],
-    (conductor, agenda): (&mut C, &mut Scheduler),
+    processes: &mut [LogicalProcess<R>],
+    (global, global_sched): (&mut C, &mut Scheduler),
     bounds: RunBounds,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> PartitionedRun {
-    let count = shares.len();
+    let count = processes.len();
     let boxes = || (0..count).map(|_| Mutex::new(Vec::new())).collect();
-    let letters = || (0..count).map(|_| boxes()).collect();
-    let notices = || (0..count).map(|_| ShardStatus::default()).collect();
+    let mailboxes = || (0..count).map(|_| boxes()).collect();
+    let statuses = || (0..count).map(|_| ShardStatus::default()).collect();
     let common = Common {
         bounds,
-        shares: shares.iter_mut().map(Mutex::new).collect(),
-        notices: [notices(), notices()],
-        mail: [letters(), letters()],
+        processes: processes.iter_mut().map(Mutex::new).collect(),
+        statuses: [statuses(), statuses()],
+        mail: [mailboxes(), mailboxes()],
         barrier: Barrier::new(count),
-        agenda: AtomicU64::new(agenda.peek_time().map_or(u64::MAX, Instant::as_ps)),
+        next_global: AtomicU64::new(global_sched.peek_time().map_or(u64::MAX, Instant::as_ps)),
         done: AtomicBool::new(false),
     };
     let mut polled = 0;
     let mut ask = |events: u64, now: Instant| {
-        // The others have done about as much.
+        // The other threads have handled about as many events.
         let due = events - polled >= POLL_EVERY / count.max(1) as u64;
         if due {
             polled = events;
@@ -112,9 +113,10 @@ pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
             let common = &common;
             scope.spawn(move || common.work::<C>(own, None));
         }
-        common.work(0, Some(Leader { conductor, agenda: &mut *agenda, poll_stop: &mut ask }))
+        common
+            .work(0, Some(Leader { global, global_sched: &mut *global_sched, poll_stop: &mut ask }))
     });
-    let scheds = || shares.iter().map(|s| &s.sched).chain([&*agenda]);
+    let scheds = || processes.iter().map(|s| &s.sched).chain([&*global_sched]);
     let stop = tally.stop.unwrap_or(Stop::Interrupted);
     let last = scheds().map(Scheduler::now).max().unwrap_or(Instant::ZERO);
     PartitionedRun {
@@ -126,50 +128,50 @@ pub fn run_partitioned<R: ShardWorld, C: GlobalWorld<R>>(
     }
 }
 
-/// What only the first thread has.
+/// State of the first thread only.
 struct Leader<'a, C> {
-    conductor: &'a mut C,
-    agenda: &'a mut Scheduler,
-    /// Whether to stop, given the events so far and the time.
+    global: &'a mut C,
+    global_sched: &'a mut Scheduler,
+    /// Returns true to stop, given the events so far and the time.
     poll_stop: &'a mut dyn FnMut(u64, Instant) -> bool,
 }
 
 impl<R: ShardWorld> Common<'_, R> {
-    /// What thread `own` does from begin to end.
+    /// Runs thread `own` from start to end.
     fn work<C: GlobalWorld<R>>(&self, own: usize, mut lead: Option<Leader<'_, C>>) -> Tally {
         let _member = PanicGuard(&self.barrier);
         let mut tally = Tally::default();
-        let mut outbox: Vec<Vec<R::Message>> = self.shares.iter().map(|_| Vec::new()).collect();
+        let mut outbox: Vec<Vec<R::Message>> = self.processes.iter().map(|_| Vec::new()).collect();
         let mut done = Instant::ZERO;
         for turn in [0, 1].into_iter().cycle() {
-            let agenda = Instant::from_ps(self.agenda.load(Ordering::Acquire));
-            // The conductor may take back what has not come to another region by then.
-            let reach = (done + self.bounds.lookahead).min(agenda + TICK);
+            let next_global = Instant::from_ps(self.next_global.load(Ordering::Acquire));
+            // Messages that arrive later may still change at a global event.
+            let reach = (done + self.bounds.lookahead).min(next_global + TICK);
             {
-                let mut share = lock(&self.shares[own]);
+                let mut process = lock(&self.processes[own]);
                 if let Some(lead) = &mut lead {
-                    let stop = (lead.poll_stop)(share.sched.events(), share.sched.now());
-                    self.notices[turn][own].stop.store(stop, Ordering::Release);
+                    let stop = (lead.poll_stop)(process.sched.events(), process.sched.now());
+                    self.statuses[turn][own].stop.store(stop, Ordering::Release);
                 }
-                self.publish_status(turn, own, (&mut share, &mut outbox), reach);
+                self.publish_status(turn, own, (&mut process, &mut outbox), reach);
             }
             if !self.barrier.wait() {
                 break;
             }
-            match self.decide(turn, reach, agenda) {
+            match self.decide(turn, reach, next_global) {
                 Next::End(stop) => {
                     tally.stop = Some(stop);
                     break;
                 }
                 Next::Skip(to) => {
-                    self.fetch(turn, own, &mut lock(&self.shares[own]));
+                    self.fetch(turn, own, &mut lock(&self.processes[own]));
                     done = to;
                 }
                 Next::Window(end) => {
-                    let mut share = lock(&self.shares[own]);
-                    self.fetch(turn, own, &mut share);
-                    let LogicalProcess { shard: region, sched } = &mut **share;
-                    window(region, sched, end);
+                    let mut process = lock(&self.processes[own]);
+                    self.fetch(turn, own, &mut process);
+                    let LogicalProcess { shard, sched } = &mut **process;
+                    window(shard, sched, end);
                     tally.windows += 1;
                     done = end;
                 }
@@ -192,35 +194,38 @@ impl<R: ShardWorld> Common<'_, R> {
         tally
     }
 
-    /// Sends what comes to others before `reach`, and tells what they must know to decide.
+    /// Exports messages that arrive before `reach`, and publishes this shard's status.
     fn publish_status(
         &self,
         turn: usize,
         own: usize,
-        (share, outbox): (&mut LogicalProcess<R>, &mut [Vec<R::Message>]),
+        (process, outbox): (&mut LogicalProcess<R>, &mut [Vec<R::Message>]),
         reach: Instant,
     ) {
-        let leaves = share.shard.export_messages(reach, &mut |to, mail| outbox[to].push(mail));
+        let leaves = process.shard.export_messages(reach, &mut |to, mail| outbox[to].push(mail));
         for (to, mail) in outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
             mem::swap(&mut *lock(&self.mail[turn][own][to]), mail);
         }
-        let next = leaves.into_iter().chain(share.sched.peek_time()).min();
-        let notice = &self.notices[turn][own];
-        notice.next.store(next.map_or(u64::MAX, Instant::as_ps), Ordering::Release);
+        let next = leaves.into_iter().chain(process.sched.peek_time()).min();
+        let status = &self.statuses[turn][own];
+        status.next.store(next.map_or(u64::MAX, Instant::as_ps), Ordering::Release);
         if self.bounds.completions.is_some() {
-            notice.over.store(share.shard.completed(), Ordering::Release);
-            notice.outlasts.store(share.shard.cannot_finish_before(reach), Ordering::Release);
+            status.over.store(process.shard.completed(), Ordering::Release);
+            status
+                .cannot_finish
+                .store(process.shard.cannot_finish_before(reach), Ordering::Release);
         }
     }
 
-    /// All is done that is more than a lookahead before `reach`, and mail is there up to `reach`.
-    fn decide(&self, turn: usize, reach: Instant, agenda: Instant) -> Next {
+    /// Decides the next step. All events more than a lookahead before `reach` are done, and
+    /// messages are exported up to `reach`.
+    fn decide(&self, turn: usize, reach: Instant, next_global: Instant) -> Next {
         let RunBounds { until, completions: awaited, .. } = self.bounds;
-        let notices = &self.notices[turn];
-        let next = notices.iter().map(|n| n.next.load(Ordering::Acquire)).min();
+        let statuses = &self.statuses[turn];
+        let next = statuses.iter().map(|n| n.next.load(Ordering::Acquire)).min();
         let next = Instant::from_ps(next.unwrap_or(u64::MAX));
-        let first = next.min(agenda);
-        if notices.iter().any(|n| n.stop.load(Ordering::Acquire)) {
+        let first = next.min(next_global);
+        if statuses.iter().any(|n| n.stop.load(Ordering::Acquire)) {
             Next::End(Stop::Interrupted)
         } else if first == Instant::FAR_FUTURE {
             Next::End(Stop::Idle)
@@ -228,42 +233,42 @@ impl<R: ShardWorld> Common<'_, R> {
             Next::End(Stop::Time)
         } else if first >= reach {
             Next::Skip(first)
-        } else if agenda <= next {
-            Next::Merge(agenda + TICK)
+        } else if next_global <= next {
+            Next::Merge(next_global + TICK)
         } else {
-            let end = reach.min(agenda).min(until);
-            let outlasts = || notices.iter().any(|n| n.outlasts.load(Ordering::Acquire));
-            if awaited.is_none() || outlasts() { Next::Window(end) } else { Next::Merge(end) }
+            let end = reach.min(next_global).min(until);
+            let cannot_finish = || statuses.iter().any(|n| n.cannot_finish.load(Ordering::Acquire));
+            if awaited.is_none() || cannot_finish() { Next::Window(end) } else { Next::Merge(end) }
         }
     }
 
-    /// Takes in the mail of a share.
-    fn fetch(&self, turn: usize, own: usize, share: &mut LogicalProcess<R>) {
+    /// Imports the messages to a shard.
+    fn fetch(&self, turn: usize, own: usize, process: &mut LogicalProcess<R>) {
         for from in &self.mail[turn] {
-            let mut letters = lock(&from[own]);
-            for mail in letters.drain(..) {
-                share.shard.import_message(mail, &mut share.sched);
+            let mut mailboxes = lock(&from[own]);
+            for mail in mailboxes.drain(..) {
+                process.shard.import_message(mail, &mut process.sched);
             }
         }
     }
 
-    /// One window for all.
+    /// Executes one window for all shards.
     fn merge_window<C: GlobalWorld<R>>(&self, turn: usize, lead: &mut Leader<'_, C>, end: Instant) {
-        let mut all: Vec<_> = self.shares.iter().map(lock).collect();
-        for (own, share) in all.iter_mut().enumerate() {
-            self.fetch(turn, own, share);
+        let mut all: Vec<_> = self.processes.iter().map(lock).collect();
+        for (own, process) in all.iter_mut().enumerate() {
+            self.fetch(turn, own, process);
         }
-        let mut shares: Vec<&mut LogicalProcess<R>> =
-            all.iter_mut().map(|share| &mut ***share).collect();
-        let conductor = (&mut *lead.conductor, &mut *lead.agenda);
-        let over = merge(&mut shares, conductor, end, self.bounds.completions);
+        let mut processes: Vec<&mut LogicalProcess<R>> =
+            all.iter_mut().map(|process| &mut ***process).collect();
+        let global = (&mut *lead.global, &mut *lead.global_sched);
+        let over = merge(&mut processes, global, end, self.bounds.completions);
         self.done.store(over, Ordering::Release);
-        let next = lead.agenda.peek_time().map_or(u64::MAX, Instant::as_ps);
-        self.agenda.store(next, Ordering::Release);
+        let next = lead.global_sched.peek_time().map_or(u64::MAX, Instant::as_ps);
+        self.next_global.store(next, Ordering::Release);
     }
 }
 
-/// A thread that panicked has broken the barrier: nobody looks at what it left.
+/// Ignores poisoning: a panicked thread has broken the barrier, so no one reads its data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,17 +1,18 @@
-//! The receiver of Accurate ECN: no latch and no flip, only ACKs often enough for the counter.
+//! The Accurate ECN receiver: no latched echo, only ACKs often enough for the counter.
 //!
-//! ## What it does
-//! The count of CE packets goes on every segment (`ecn`); this says when one must go. A data packet
-//! with CE after a packet without is acknowledged at once, and so is each `marks-per-ack`-th CE packet.
-//! Pure ACKs with CE are answered too, by every third: the peer may be the one that has to slow down.
+//! ## Algorithm
+//! Every segment carries the count of CE packets (`ecn`); this policy decides when one must be
+//! sent. A data packet with CE after a packet without is acknowledged at once, and so is each
+//! `marks-per-ack`-th CE packet. Every third pure ACK with CE is also answered: the peer may have
+//! to slow down.
 //!
 //! ## Spec
 //! RFC 9768 §3.2.2.5.1.
 //!
 //! ## Deviations
-//! A run of segments that receive aggregation folded into one gets one ACK at its end, as the RFC
-//! allows, however many of them were marked. Without SACK pure ACKs are not answered, because the peer
-//! would take the answers for duplicate ACKs (same section, last paragraph).
+//! An aggregated run of segments gets one ACK at its end, as the RFC allows, for any number of
+//! marks. Without SACK pure ACKs are not answered, because the peer would take the answers for
+//! duplicate ACKs (same section, last paragraph).
 //!
 //! ## Kernel twin
 //! `tcp_ecn_received_counters` in Linux, `tcp_ecn_input_segment` in FreeBSD count.
@@ -25,20 +26,20 @@ use crate::params::{Param, Params};
 use crate::value::ValueKind;
 
 const NAME: &str = "accecn";
-/// The least number of marks that is answered where no data waits for an ACK: with less, two ends that
-/// mark each other's ACKs would never stop.
+/// Minimum number of marks that is answered with no ACK pending for data. With fewer, two ends
+/// whose ACKs are all marked would answer each other without end.
 const MIN_MARKS_WITHOUT_DATA: u32 = 3;
 
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     name: NAME,
-    summary: "Accurate ECN receiver: a count of CE packets, acknowledged before it can go round",
+    summary: "Accurate ECN receiver: a count of CE packets, acknowledged before it can wrap",
     spec: "RFC 9768 §3.2.2.5.1",
     params: &[Param {
         name: "marks-per-ack",
         kind: ValueKind::Count { min: 1, max: 7 },
         default: "2",
-        doc: "Acknowledge at least every so many packets with CE; pure ACKs every third at most.",
+        doc: "Acknowledge at least every n-th packet with CE; of pure ACKs at most every third.",
         source: "RFC 9768 §3.2.2.5.1: 2 while data waits, 3 without, never more than 7",
     }],
     build,
@@ -55,7 +56,7 @@ struct AccEcn {
     ce_per_ack: u32,
     /// CE packets since the last ACK.
     marks: u32,
-    /// The last packet, with payload or without, met CE.
+    /// The last packet, with or without payload, carried CE.
     ce: bool,
 }
 
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn marked_acks_are_answered_by_every_third_whatever_the_parameter_says() {
+    fn every_third_marked_ack_is_answered_for_any_parameter() {
         for most in 1..=7_u32 {
             let mut params = Params::new();
             params.set(NAME, "marks-per-ack", Value::Count(u64::from(most)));
@@ -136,7 +137,7 @@ mod tests {
             let first = (1..20).find(|_| p.on_ce_sample(&PURE));
             assert_eq!(first, Some(most.max(3)));
             p.on_ack_sent(Instant::ZERO);
-            // Once data waits, the parameter itself counts.
+            // With data pending, the parameter itself counts.
             let owed = CeSample { ack_pending: true, ..PURE };
             assert_eq!((1..20).find(|_| p.on_ce_sample(&owed)), Some(most));
         }

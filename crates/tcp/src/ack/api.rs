@@ -1,4 +1,4 @@
-//! What an acknowledgement policy sees and what it answers.
+//! Interface of the acknowledgement policies.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -7,16 +7,16 @@ use lowtide_units::{Duration, Instant};
 
 use crate::params::{Param, Params};
 
-/// What every policy is given at ESTABLISHED.
+/// Parameters of a policy at ESTABLISHED.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSetup {
-    /// Acknowledge at least every so many segments (m).
+    /// Acknowledge at least every `segments` segments (m).
     pub segments: u32,
-    /// The longest an ACK waits.
+    /// Maximum delay of an ACK.
     pub timer: Duration,
-    /// Payload bytes of a full segment, as far as this end can tell: those of its own.
+    /// Payload bytes of a full segment, estimated as this end's own.
     pub mss: u32,
-    /// ECN was agreed; without it the echo is always off.
+    /// ECN was negotiated; without it the echo is always off.
     pub ecn: bool,
 }
 
@@ -25,13 +25,13 @@ pub struct AckSetup {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RxSample {
-    /// When.
+    /// Time of arrival.
     pub now: Instant,
     /// It advanced RCV.NXT.
     pub in_order: bool,
-    /// It brought nothing new.
+    /// It carried no new data.
     pub duplicate: bool,
-    /// Wire segments it stands for (receive aggregation), at least one.
+    /// Wire segments that it represents (receive aggregation), at least one.
     pub segments: u32,
     /// Payload bytes.
     pub payload: u32,
@@ -41,33 +41,33 @@ pub struct RxSample {
     pub ce: bool,
     /// It carried the CWR flag.
     pub cwr: bool,
-    /// An ACK is owed for earlier data.
+    /// An ACK is pending for earlier data.
     pub ack_pending: bool,
     /// RCV.NXT before this segment, as a payload offset.
     pub prior_rcv_nxt: u64,
 }
 
-/// With Accurate ECN: an accepted segment, with payload or without, after [`AckPolicy::on_data`].
+/// With Accurate ECN: an accepted segment, with or without payload, after [`AckPolicy::on_data`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CeSample {
-    /// Wire segments with CE that it stands for.
+    /// Wire segments with CE that it represents.
     pub ce: u32,
     /// It carried payload.
     pub data: bool,
-    /// An ACK is owed for data, this segment's included.
+    /// An ACK is pending for data, this segment's included.
     pub ack_pending: bool,
 }
 
-/// What to do about an acknowledgement.
+/// Decision about an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum AckAction {
-    /// Wait for more, at most that long from now.
+    /// Wait for more segments, at most this long from now.
     Delay(Duration),
     /// Acknowledge at once.
     Now,
-    /// First acknowledge up to `prior` with the echo as it was before this segment, then
-    /// everything at once with the new echo (RFC 8257 §3.2). With nothing owed it is [`Self::Now`].
+    /// First acknowledge up to `prior_rcv_nxt` with the echo before this segment, then everything
+    /// at once with the new echo (RFC 8257 §3.2). With no ACK pending it equals [`Self::Now`].
     SplitAt {
         /// RCV.NXT before the segment, as a payload offset.
         prior_rcv_nxt: u64,
@@ -77,7 +77,7 @@ pub enum AckAction {
 /// One registered policy.
 #[derive(Debug)]
 pub struct AckPolicyEntry {
-    /// Name as people write it.
+    /// Name as users type it.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
@@ -85,21 +85,21 @@ pub struct AckPolicyEntry {
     pub spec: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Makes one for a connection.
+    /// Creates a policy for a connection.
     pub build: fn(&Params, &AckSetup) -> Box<dyn AckPolicy>,
 }
 
-/// Decides when to acknowledge and what to echo.
+/// Decides when to acknowledge and which ECE flag to send.
 pub trait AckPolicy: fmt::Debug + Send {
     /// A segment with payload arrived and was processed.
     fn on_data(&mut self, rx: &RxSample) -> AckAction;
-    /// A segment was accepted on a connection that agreed on Accurate ECN; true asks for an ACK at once.
+    /// A segment was accepted on a connection with Accurate ECN; true requests an immediate ACK.
     fn on_ce_sample(&mut self, rx: &CeSample) -> bool {
         let _ = rx;
         false
     }
-    /// An ACK for everything received so far is going out, alone or with data. Not told of each segment
-    /// while nothing has been received at all.
+    /// An ACK for all received data is being sent, alone or with data. Not called for each segment
+    /// while nothing has been received.
     fn on_ack_sent(&mut self, now: Instant);
     /// The ECE flag of the next ACK.
     fn echo(&self) -> bool;

@@ -1,4 +1,4 @@
-//! The two states of a DCTCP receiver, and the ways to acknowledge a flip.
+//! CE state of a DCTCP receiver, and the rules for acknowledging its change.
 
 use super::{AckAction, AckSetup, DelayedAck, RxSample};
 use crate::params::{Param, Params};
@@ -6,13 +6,14 @@ use crate::value::{Value, ValueKind};
 
 const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 
-/// How a flip is acknowledged: the old echo for what waits and then the new one at once; one ACK at
-/// once with the new echo; or that only where something waits, else with the usual delay.
+/// Rule for acknowledging a change of the CE state. `split`: the old echo for waiting segments,
+/// then the new one, both at once. `new-echo`: one immediate ACK with the new echo. `when-waiting`:
+/// that only if an ACK is pending, else the usual delay.
 pub const FLIP: Param = Param {
     name: "flip",
     kind: ValueKind::Name { allowed: || RULES.to_vec(), refused: &[] },
     default: "split",
-    doc: "ACK of a flip: old echo, then new (split); new echo at once; or so only where one waits.",
+    doc: "ACK of a flip: old echo, then new (split); new echo at once; or that only if an ACK waits.",
     source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo); FreeBSD",
 };
 
@@ -23,10 +24,10 @@ enum FlipRule {
     WhenWaiting,
 }
 
-/// DCTCP.CE of RFC 8257 §3.2, and the count of delayed ACKs beside it.
+/// DCTCP.CE of RFC 8257 §3.2, with the counter of delayed ACKs.
 #[derive(Debug)]
 pub struct CeState {
-    /// Delayed ACKs as usual.
+    /// The usual delayed-ACK counter.
     pub delayed: DelayedAck,
     ecn: bool,
     ce: bool,
@@ -34,7 +35,7 @@ pub struct CeState {
 }
 
 impl CeState {
-    /// Clean so far; `owner` is the policy that has the parameter [`FLIP`].
+    /// A clean state; `owner` is the policy with the parameter [`FLIP`].
     pub fn new(owner: &str, params: &Params, setup: &AckSetup) -> Self {
         let rule = match params.get(owner, FLIP.name).and_then(Value::name) {
             Some("new-echo") => FlipRule::NewEcho,
@@ -43,16 +44,16 @@ impl CeState {
         };
         Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false, rule }
     }
-    /// Takes the mark of a segment in; true when the state flips.
+    /// Updates the state from a segment; true if it changes.
     ///
-    /// A segment that is not ECN-capable (a retransmission, where only new data carries ECT) says
-    /// nothing about the queue and leaves the state alone, and so does a duplicate.
+    /// A segment that is not ECN-capable (a retransmission if only new data carries ECT) says
+    /// nothing about the queue and leaves the state unchanged. So does a duplicate.
     pub fn update(&mut self, rx: &RxSample) -> bool {
         let flips = self.ecn && rx.ect && !rx.duplicate && rx.ce != self.ce;
         self.ce ^= flips;
         flips
     }
-    /// The answer to a flip.
+    /// The acknowledgement of a change.
     pub fn action(&mut self, rx: &RxSample) -> AckAction {
         match self.rule {
             FlipRule::Split if rx.ack_pending => {

@@ -1,25 +1,26 @@
 //! The DCTCP receiver: an echo that changes with the marks, exact to the segment.
 //!
-//! ## What it does
-//! Keeps one bit, the CE state of the last ECN-capable data segment, and echoes it. When the bit
-//! flips while an ACK is being delayed, the delayed segments are acknowledged first, with the old
-//! echo, then everything with the new one; with nothing delayed the flip is acknowledged at once.
-//! Otherwise ACKs are delayed as usual, so a run of marks costs no more ACKs than none.
+//! ## Algorithm
+//! Keeps one bit, the CE state of the last ECN-capable data segment, and echoes it. If the bit
+//! changes while an ACK is delayed, the delayed segments are acknowledged first, with the old echo,
+//! then all with the new one. With no ACK pending the change is acknowledged at once. Otherwise
+//! ACKs are delayed as usual, so a run of marks costs no additional ACKs.
 //!
 //! ## Spec
 //! RFC 8257 §3.2; the DCTCP paper (SIGCOMM 2010) figure 10 for the ACK with the old echo.
 //!
 //! ## Deviations
-//! RFC 8257 §3.2 asks for one immediate ACK at a flip and leaves the split open: with the split no
-//! segment is reported under the wrong bit. `flip = "new-echo"` is the one ACK, which covers a waiting
-//! segment under the wrong bit; the sender's decoder `freebsd` corrects for it. `flip = "when-waiting"`
-//! hastens nothing where no segment waits: then the flip may be covered by the ACK of the next flip, and
-//! a single mark go unseen. A segment that is not ECN-capable says nothing about the queue and leaves the bit alone, and so does a duplicate (RFC 3168
-//! §6.1.5 has CE on packets outside the window ignored). CWR means nothing to the echo; whether it
-//! hastens an ACK is `cwr-ack`.
+//! RFC 8257 §3.2 requires one immediate ACK at a change and leaves the split open: with the split
+//! no segment is reported under the wrong bit. `flip = "new-echo"` sends one ACK, which covers a
+//! waiting segment under the wrong bit; the sender's decoder `freebsd` corrects for it.
+//! `flip = "when-waiting"` acknowledges at once only if a segment waits. Otherwise the ACK of the
+//! next change may cover this one, and a single mark is not reported. A segment that is not
+//! ECN-capable says nothing about the queue and leaves the bit unchanged. So does a duplicate (RFC
+//! 3168 §6.1.5 ignores CE on packets outside the window). CWR does not affect the echo; `cwr-ack`
+//! decides whether it causes an immediate ACK.
 //!
 //! ## Kernel twin
-//! `tcp_dctcp.c` with the flip handling of `tcp_dctcp.h` in Linux 6.18: same states, same split.
+//! `tcp_dctcp.c` with the code of `tcp_dctcp.h` for changes in Linux 6.18: same states, same split.
 //! `cc_dctcp.c` in FreeBSD with `flip = "when-waiting"`.
 
 use alloc::boxed::Box;
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_ack_at_a_flip_what_waits_is_covered_by_the_new_echo() {
+    fn with_one_ack_at_a_flip_waiting_data_gets_the_new_echo() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("new-echo"));
         let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flip_hastens_nothing_where_nothing_waits_if_so_set() {
+    fn when_waiting_delays_the_ack_of_a_flip_with_none_pending() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("when-waiting"));
         let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn cwr_hastens_the_ack_where_it_is_set_to() {
+    fn cwr_causes_an_immediate_ack_if_configured() {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));
@@ -142,7 +143,7 @@ mod tests {
             p.on_ack_sent(Instant::ZERO);
             assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER), "no CWR");
             p.on_ack_sent(Instant::ZERO);
-            // A FIN alone carries no data that the sender waits for.
+            // A FIN alone has no data for whose ACK the sender waits.
             let fin = RxSample { cwr: true, payload: 0, ..data(false, false) };
             assert_eq!(p.on_data(&fin), AckAction::Delay(TIMER));
         }
@@ -169,13 +170,13 @@ mod tests {
 
     #[test]
     fn pitfall_3_with_a_window_of_one_no_flip_waits_for_the_timer() {
-        // The sender waits for each ACK: segments that alternate never meet the delay.
+        // The sender waits for each ACK: alternating segments are never delayed.
         let mut p = policy(2);
         for i in 0..20 {
             assert_eq!(p.on_data(&data(i % 2 == 0, false)), AckAction::Now);
             p.on_ack_sent(Instant::ZERO);
         }
-        // And the segment after a split counts anew: the split has acknowledged all before it.
+        // The segment after a split starts a new count: the split has acknowledged all before it.
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior_rcv_nxt: 7000 });
         p.on_ack_sent(Instant::ZERO);

@@ -1,8 +1,8 @@
-//! The counting half of delayed acknowledgement (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+//! Segment counter of delayed ACKs (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
 
 use super::{AckAction, AckSetup, RxSample};
 
-/// Counts segments since the last ACK and says when one is due.
+/// Counts segments since the last ACK and decides when one is due.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayedAck {
     setup: AckSetup,
@@ -10,11 +10,11 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// Nothing received yet.
+    /// A counter at zero.
     pub const fn new(setup: &AckSetup) -> Self {
         Self { setup: *setup, unacked: 0 }
     }
-    /// Takes a segment in: `Now` with the m-th one, else a delay.
+    /// Counts a segment: `Now` at the m-th one, else a delay.
     pub fn on_data(&mut self, rx: &RxSample) -> AckAction {
         self.unacked = self.unacked.saturating_add(rx.segments);
         if self.unacked >= self.setup.segments {
@@ -23,7 +23,7 @@ impl DelayedAck {
             AckAction::Delay(self.setup.timer)
         }
     }
-    /// An ACK went out: the count starts again.
+    /// An ACK was sent: resets the count.
     pub const fn on_ack_sent(&mut self) {
         self.unacked = 0;
     }

@@ -1,7 +1,7 @@
-//! Acknowledgement policies: when a receiver acknowledges, and what it echoes. One file per policy.
+//! Acknowledgement policies: when a receiver acknowledges and its echo. One file per policy.
 //!
-//! The receiver core itself acknowledges at once what must be (a gap, the filling of one, FIN, a
-//! window that opens): a policy can only ask for sooner, never for later.
+//! The receiver core itself sends the mandatory immediate ACKs (a gap, a filled gap, FIN, a window
+//! that opens): a policy can only acknowledge sooner, never later.
 
 mod api;
 mod ce_state;
@@ -22,27 +22,27 @@ pub use delayed::DelayedAck;
 
 use crate::registered::{AppendList, NameTaken};
 
-/// Every acknowledgement policy, by name.
+/// All acknowledgement policies, sorted by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: &[&AckPolicyEntry] =
     &[&accecn::ENTRY, &dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY, &tdctcp::ENTRY];
 // lowtide:registry list end
 
-/// Those that other crates added.
+/// Policies that other crates added.
 static ADDED: AppendList<AckPolicyEntry> = AppendList::new();
 
-/// Adds a policy from outside of this crate, for the whole process; to be called before anything
-/// else. Command line, scenario files and errors then know its name as they know the others.
+/// Registers a policy from another crate, for the whole process, before anything else runs. Command
+/// line, scenario files and errors then know its name.
 pub fn register(entry: &'static AckPolicyEntry) -> Result<(), NameTaken> {
     ADDED.add(REGISTRY, entry, |e| e.name)
 }
 
-/// Every policy: [`REGISTRY`], then what was added, in the order in which it was.
+/// All policies: [`REGISTRY`], then the added ones in order of registration.
 pub fn all() -> impl Iterator<Item = &'static AckPolicyEntry> {
     REGISTRY.iter().copied().chain(ADDED.iter())
 }
 
-/// The policy of that name.
+/// Finds a policy by its name.
 pub fn find(name: &str) -> Option<&'static AckPolicyEntry> {
     all().find(|e| e.name == name)
 }

@@ -1,25 +1,25 @@
-//! The one-sided DCTCP receiver: a DCTCP receiver that does not hurry a standard sender.
+//! The one-sided DCTCP receiver: a DCTCP receiver that delays ACKs as usual for CWR segments.
 //!
-//! ## What it does
-//! Echoes as a DCTCP receiver does, the mark of the last segment, and acknowledges a flip at once,
-//! except on a segment that carries CWR: that one is delayed as usual, and its ACK says what is then
-//! the state.
+//! ## Algorithm
+//! Echoes the mark of the last segment as a DCTCP receiver does and acknowledges a change at once.
+//! The exception is a segment with CWR: its ACK is delayed as usual and carries the state at that
+//! time.
 //!
-//! A standard sender that has cut sends CWR. Its queue has gone, so the segment is clean and the echo
-//! flips: a DCTCP receiver acknowledges it alone, and where the sender counts acknowledged bytes the
-//! first ACK that may grow its window again is worth one segment instead of two.
+//! A standard sender sends CWR after a cut. Its queue has drained, so the segment is clean and the
+//! echo changes. A DCTCP receiver would acknowledge it alone. If the sender counts acknowledged
+//! bytes, the first ACK that may grow its window again then counts one segment instead of two.
 //!
 //! ## Spec
 //! ODCTCP thesis §5.2.2; RFC 8257 §3.2 for the rest.
 //!
 //! ## Deviations
-//! The segment that waits when a CWR segment flips the echo is reported under the wrong bit: to a DCTCP
-//! sender, which needs none of this, that is an error of one segment per cut (thesis §5.2.2 accepts it).
-//! A mark on the segment with CWR is delayed as well, as in the thesis.
+//! The segment waiting when a CWR segment changes the echo is reported under the wrong bit. For a
+//! DCTCP sender, which needs no exception, that is an error of one segment per cut (thesis §5.2.2
+//! accepts it). A mark on the CWR segment is also delayed, as in the thesis.
 //!
 //! ## Kernel twin
-//! `dctcp_ecnpkt_handler` in FreeBSD 11 with `flip = "when-waiting"`; later versions acknowledge CWR at
-//! once, the opposite (`dctcp.cwr-ack`).
+//! `dctcp_ecnpkt_handler` in FreeBSD 11 with `flip = "when-waiting"`; later versions do the
+//! opposite and acknowledge CWR at once (`dctcp.cwr-ack`).
 
 use alloc::boxed::Box;
 
@@ -104,7 +104,7 @@ mod tests {
             p.on_ack_sent(Instant::ZERO);
             assert_eq!(p.on_data(&data(false, true, false)), AckAction::Delay(TIMER), "{flip}");
             assert!(!p.echo(), "{flip}: the state follows all the same");
-            // The segment after it completes the pair.
+            // The next segment completes the pair.
             assert_eq!(p.on_data(&data(false, false, true)), AckAction::Now, "{flip}");
             p.on_ack_sent(Instant::ZERO);
             assert_eq!(p.on_data(&data(true, false, false)), AckAction::Now, "{flip}");

@@ -1,19 +1,20 @@
-//! The standard ECN receiver: echo CE until the sender says CWR.
+//! The standard ECN receiver: echoes CE until the sender sets CWR.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Sets ECE on every ACK from the first CE until a segment with CWR arrives; delays ACKs as usual.
 //!
 //! ## Spec
 //! RFC 3168 §6.1.3; RFC 5681 §4.2 for the delay.
 //!
 //! ## Deviations
-//! A segment with both CWR and CE clears the latch and sets it again (erratum 3639). CE on a duplicate
-//! is ignored: §6.1.5 asks for that on packets outside the window, to which old data belongs. The RFC
-//! is silent on haste; `quick-acks` and `cwr-ack` are what stacks do for a sender whose window may be
-//! as small as one segment.
+//! A segment with both CWR and CE clears the latch and sets it again (erratum 3639). CE on a
+//! duplicate is ignored: §6.1.5 requires that for packets outside the window, which includes old
+//! data. The RFC does not mention immediate ACKs; stacks use `quick-acks` and `cwr-ack` for senders
+//! with a window as small as one segment.
 //!
 //! ## Kernel twin
-//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and `cwr-ack = "at-once"`.
+//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and
+//! `cwr-ack = "at-once"`.
 
 use alloc::boxed::Box;
 
@@ -39,7 +40,7 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
             name: "quick-acks",
             kind: ValueKind::Count { min: 0, max: 16 },
             default: "0",
-            doc: "How many ACKs are not delayed from the mark on that sets the latch.",
+            doc: "Number of ACKs not delayed after the mark that sets the latch.",
             source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_check_ce (2)",
         },
     ],
@@ -57,7 +58,7 @@ fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
     })
 }
 
-/// The latch.
+/// The latched echo.
 #[derive(Debug)]
 struct Rfc3168 {
     delayed: DelayedAck,
@@ -65,7 +66,7 @@ struct Rfc3168 {
     ece: bool,
     acks_cwr_at_once: bool,
     quick_acks: u32,
-    /// ACKs that will not be delayed.
+    /// Remaining ACKs that are not delayed.
     quick: u32,
 }
 
@@ -139,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn marks_do_not_hasten_acknowledgements() {
+    fn marks_do_not_cause_immediate_acks() {
         let mut p = policy(true);
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(false, false)), AckAction::Now);
         p.on_ack_sent(Instant::ZERO);
         assert_eq!(p.on_data(&data(true, true)), AckAction::Delay(TIMER));
-        // Receive aggregation: one call stands for several segments.
+        // Receive aggregation: one call represents several segments.
         let merged = RxSample { segments: 3, ..data(false, false) };
         p.on_ack_sent(Instant::ZERO);
         assert_eq!(p.on_data(&merged), AckAction::Now);
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn cwr_hastens_the_ack_where_it_is_set_to() {
+    fn cwr_causes_an_immediate_ack_if_configured() {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));

@@ -1,26 +1,25 @@
-//! The TDCTCP receiver: DCTCP's echo, and a delayed-ACK timer that follows the arrivals.
+//! The TDCTCP receiver: DCTCP's echo, and a delayed-ACK timer that adapts to the arrival rate.
 //!
-//! ## What it does
-//! Echoes and acknowledges as `dctcp`. Only the longest wait of an ACK differs: it is `factor` times the
-//! gap that 99 of 100 packets keep below when they arrive at random at the measured rate, at least the
-//! clock granularity and at most the switch `delack-timer`. A flow that is fast waits briefly for a
-//! second segment, a slow one longer.
+//! ## Algorithm
+//! Echoes and acknowledges as `dctcp`. Only the delayed-ACK timer differs. It is `factor` times the
+//! 99th percentile of the gap between packets that arrive at random at the measured rate. It is at
+//! least the clock granularity and at most the switch `delack-timer`. A fast flow waits briefly for
+//! a second segment, a slow one longer.
 //!
 //! ## Spec
 //! TDCTCP §IV-C, algorithm 2: rate = bytes / (MSS x time); the 99th percentile of the exponential
 //! distribution with that rate, ln(100) / rate; constant 4; between the granularity and 200 ms.
 //!
 //! ## Deviations
-//! Integers: ln(100) is 19779055341 / 2^32, and one division per segment gives picoseconds.
-//! The paper does not say when time begins, nor what holds before there is a rate. Here both bytes and
-//! time count from the first segment, without it; until a second one arrives the timer is `delack-timer`.
-//! Duplicates are not counted. The rate is that of the whole connection, as in the paper, so that a
-//! long pause is felt for long.
-//! The example of §IV-C has 95.6 packets/s for 1000 B in 10 ms; its own formula gives 68.5, so its
-//! 192 ms are those of 1396 B.
+//! Integers: ln(100) is 19779055341 / 2^32, and one division per segment gives picoseconds. The
+//! paper does not define the start of the measurement, nor the timer before there is a rate. Here
+//! bytes and time both count from the first segment, excluding it; until a second one arrives the
+//! timer is `delack-timer`. Duplicates are not counted. The rate is that of the whole connection,
+//! as in the paper, so a long pause has a long effect. The example of §IV-C has 95.6 packets/s for
+//! 1000 B in 10 ms. Its own formula gives 68.5, so its 192 ms are those of 1396 B.
 //!
 //! ## Kernel twin
-//! None. Linux has a timer of its own that follows the gaps between segments (`tcp_event_data_recv`).
+//! None. Linux has its own timer that adapts to the gaps between segments (`tcp_event_data_recv`).
 
 use alloc::boxed::Box;
 
@@ -55,7 +54,7 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
             name: "clock-granularity",
             kind: ValueKind::Duration { min: Duration::ZERO, max: Duration::from_ms(500) },
             default: "10 ms",
-            doc: "The least timer; `delack-timer` is the most.",
+            doc: "Minimum of the timer; `delack-timer` is the maximum.",
             source: "TDCTCP §IV-C, its example",
         },
     ],
@@ -81,7 +80,7 @@ struct Tdctcp {
     timer_min: Duration,
     timer_max: Duration,
     mss: u32,
-    /// When the first segment came.
+    /// Arrival of the first segment.
     first: Option<Instant>,
     /// Payload bytes since then.
     bytes: u64,
@@ -103,7 +102,7 @@ impl Tdctcp {
     fn timer(&self, now: Instant) -> Duration {
         let Some(first) = self.first.filter(|_| self.bytes > 0) else { return self.timer_max };
         let elapsed = u128::from(now.saturating_since(first).as_ps());
-        // 2^6 x 2^35 x 2^16 x 2^64 fits.
+        // No overflow: at most 2^6 x 2^35 x 2^16 x 2^64.
         let scaled = u128::from(self.factor) * LN_100 * u128::from(self.mss.min(65_535)) * elapsed;
         let ps = (scaled / u128::from(self.bytes)) >> 32;
         Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
@@ -172,7 +171,7 @@ mod tests {
         assert_eq!(wait(p.as_mut(), &data(0, 1460)), 200_000, "no rate yet");
         // 1396 B in 10 ms are 95.6 packets/s: 4 x 4.605 / 95.6 = 0.1926 s.
         assert_eq!(wait(p.as_mut(), &data(10_000, 1396)), 192_651);
-        // 1000 B in 10 ms, as the example says: more than the upper bound.
+        // 1000 B in 10 ms, as in the example: above the upper bound.
         let mut p = policy(1460);
         let _ = wait(p.as_mut(), &data(0, 1460));
         assert_eq!(wait(p.as_mut(), &data(10_000, 1000)), 200_000);
@@ -183,7 +182,7 @@ mod tests {
         let mut p = policy(1000);
         let waits = [0, 100, 200, 300].map(|at| wait(p.as_mut(), &data(at, 1000)));
         assert_eq!(waits, [200_000, 10_000, 10_000, 10_000]);
-        // After a pause the same bytes are a lower rate: 4 B of 1000 in 8 ms.
+        // After a pause the average rate is lower: 4 segments of 1000 B in 8 ms.
         assert_eq!(wait(p.as_mut(), &data(8_000, 1000)), 36_841);
     }
 
@@ -195,7 +194,7 @@ mod tests {
         let setup = AckSetup { segments: 100, timer: Duration::from_ms(50), mss: 1000, ecn: true };
         let mut p = build(&params, &setup);
         let waits = [0, 1000, 1001, 20_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
-        // One percentile: 4.605 ms at a segment per ms; half of that; three segments in 20 ms.
+        // One percentile: 4.605 ms at one segment per ms; half of that; three segments in 20 ms.
         assert_eq!(waits, [50_000, 4_605, 2_304, 30_701]);
         let mut p = build(&params, &setup);
         let waits = [0, 10, 100_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_no_arrivals_and_a_flip_is_still_at_once() {
+    fn duplicates_do_not_count_and_a_flip_is_acknowledged_at_once() {
         let mut p = policy(1000);
         let _ = wait(p.as_mut(), &data(0, 1000));
         let again = RxSample { duplicate: true, in_order: false, ..data(10, 1000) };

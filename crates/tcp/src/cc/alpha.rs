@@ -7,13 +7,13 @@
 pub const KERNEL_BITS: u32 = 10;
 /// Fraction bits of the default arithmetic: 1048576 is one.
 pub const Q20_BITS: u32 = 20;
-/// The largest `shift_g`, with which one round moves alpha by a thousandth of the difference.
+/// The largest `shift_g`: one round moves alpha by a thousandth of the difference.
 pub const SHIFT_G_MAX: u32 = 10;
 
 /// `alpha (1 - g) + g marked / total` in 20 fraction bits (RFC 8257 §3.3, DCTCP eq. 1).
 ///
-/// Written as a step from alpha towards the share that rounds up, so that alpha arrives at every
-/// steady share exactly, at zero without marks and at one when all is marked.
+/// Computed as a step from alpha towards the share, rounded up. Therefore alpha reaches every
+/// steady share exactly: zero without marks, and one if all data is marked.
 pub fn alpha_q20(alpha: u32, shift_g: u32, marked: u64, total: u64) -> u32 {
     let share = (u128::from(marked.min(total)) << Q20_BITS) / u128::from(total.max(1));
     let share = share as u32;
@@ -23,7 +23,7 @@ pub fn alpha_q20(alpha: u32, shift_g: u32, marked: u64, total: u64) -> u32 {
 
 /// The rule of Linux (`dctcp_update_alpha`): 10 bits, segments.
 ///
-/// Below `2^shift_g` the whole rest of alpha is taken off, so it does reach zero, and a share under
+/// Below `2^shift_g` all of alpha is subtracted, so it does reach zero. A share below
 /// `2^shift_g / 1024` of a round adds nothing.
 pub fn alpha_linux(alpha: u32, shift_g: u32, ce: u64, total: u64) -> u32 {
     let step = alpha >> shift_g.min(SHIFT_G_MAX);
@@ -41,12 +41,12 @@ fn scaled_ce_share(shift_g: u32, ce: u64, total: u64) -> u128 {
     (u128::from(ce) << (KERNEL_BITS - shift_g.min(SHIFT_G_MAX))) / u128::from(total.max(1))
 }
 
-/// `window (1 - alpha / 2)`, at least `floor` (RFC 8257 §3.3, DCTCP eq. 2); alpha has `bits` fraction
-/// bits. Window and floor are in the same unit, bytes or segments.
+/// `window (1 - alpha / 2)`, at least `floor` (RFC 8257 §3.3, DCTCP eq. 2); alpha has `bits`
+/// fraction bits. Window and floor have equal units, bytes or segments.
 pub fn cut(window: u64, alpha: u32, bits: u32, floor: u64) -> u64 {
     let alpha = alpha.min(1 << bits);
     let off = (u128::from(window) * u128::from(alpha)) >> (bits + 1);
-    // At most half of the window comes off.
+    // At most half of the window is removed.
     (window - off as u64).max(floor)
 }
 
@@ -63,7 +63,7 @@ mod tests {
         ("q20", alpha_q20, Q20_BITS),
     ];
 
-    /// Alpha after each of `rounds` rounds of the same share.
+    /// Alpha after each of `rounds` rounds with equal share.
     fn rounds(rule: Rule, mut alpha: u32, ce: u64, total: u64, rounds: usize) -> Vec<u32> {
         (0..rounds)
             .map(|_| {

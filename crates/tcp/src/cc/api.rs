@@ -1,4 +1,4 @@
-//! What a congestion control is told and what it answers.
+//! Interface of the congestion controls.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,32 +8,32 @@ use lowtide_units::{Duration, Instant, Probe, Rate};
 use super::per_round_trip;
 use crate::params::{Param, Params};
 
-/// The path as it was when the connection was established.
+/// Parameters of the connection when it was established.
 #[derive(Clone, Copy, Debug)]
 pub struct CcSetup {
-    /// Payload bytes of a full segment, options already taken off.
+    /// Payload bytes of a full segment, excluding options.
     pub mss: u32,
     /// Initial window, bytes.
     pub initial_window: u64,
-    /// The least window after a reaction, bytes. RTO goes to one segment whatever this says.
+    /// Minimum window after a reaction, bytes. An RTO reduces it to one segment regardless.
     pub floor: u64,
-    /// The least ssthresh after a reaction, bytes. Above `floor` a window that came down to that grows by slow
-    /// start as far as this.
+    /// Minimum ssthresh after a reaction, bytes. If above `floor`, a window reduced below it grows
+    /// by slow start up to it.
     pub ssthresh_floor: u64,
     /// RFC 3465 L, bytes: how many of an ACK's bytes may count in slow start.
     pub abc_limit: u64,
-    /// ECN was agreed with the peer; without it a control must behave as its loss-only parent.
+    /// ECN was negotiated; without it a control must behave as its loss-only parent.
     pub ecn: bool,
-    /// When the connection was established.
+    /// Time when the connection was established.
     pub now: Instant,
 }
 
-/// The facts of one incoming ACK. Bytes are payload bytes; offsets count payload from zero.
+/// Facts about one incoming ACK. Bytes are payload bytes; offsets count payload from zero.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct AckSample {
-    /// When it came.
+    /// Time of arrival.
     pub now: Instant,
     /// SND.UNA after this ACK.
     pub snd_una: u64,
@@ -47,35 +47,35 @@ pub struct AckSample {
     pub sacked_bytes: u64,
     /// Segments newly SACKed.
     pub sacked_segments: u32,
-    /// Bytes known to have arrived for the first time with this ACK, in order or not.
+    /// Bytes newly delivered according to this ACK, in order or not.
     pub delivered_bytes: u64,
-    /// The same in segments.
+    /// Segments newly delivered according to this ACK, in order or not.
     pub delivered_segments: u32,
-    /// Bytes newly judged lost.
+    /// Bytes newly marked lost.
     pub lost_bytes: u64,
-    /// Segments newly judged lost.
+    /// Segments newly marked lost.
     pub lost_segments: u32,
-    /// Bytes that met CE, as the feedback decoder understood it.
+    /// Bytes with CE according to the feedback decoder.
     pub ce_bytes: u64,
-    /// Segments that met CE, as the feedback decoder understood it.
+    /// Segments with CE according to the feedback decoder.
     pub ce_segments: u32,
     /// This ACK reports congestion (ECE on an ECN connection).
     pub ece: bool,
     /// Round-trip time measured by this ACK; none on ambiguous ACKs (Karn).
     pub rtt: Option<Duration>,
-    /// One-way queueing delay from host stamps; only where the wire carries them (DX).
+    /// One-way queueing delay from the delay option, if negotiated (DX).
     pub queueing_delay: Option<Duration>,
-    /// The least round trip by host stamps, hosts taken off; comes with `queueing_delay`.
+    /// Minimum round trip by the delay option, without host delays; present with `queueing_delay`.
     pub base_rtt: Option<Duration>,
     /// Bytes in flight after this ACK (RFC 6675 pipe).
     pub in_flight: u64,
     /// Bytes in flight before it.
     pub prior_in_flight: u64,
-    /// Bytes delivered from when the newest acknowledged segment left until now, and the time since the
-    /// last delivery before it left; none where the application was the limit then. See
+    /// Bytes delivered since the newest acknowledged segment was sent, and the time since the last
+    /// delivery before that. None if the application was the limit then. See
     /// [`Self::delivery_rate`].
     pub rate_sample: Option<(u64, Duration)>,
-    /// The sender had nothing more to send, so the window was not the limit.
+    /// The sender had no more data, so the window was not the limit.
     pub app_limited: bool,
     /// A round trip ended: data sent after the previous round's end is now acknowledged.
     pub round_ended: bool,
@@ -83,43 +83,44 @@ pub struct AckSample {
     pub may_reduce: bool,
     /// The window may grow: not in loss recovery, not frozen after a cut, and it was the limit.
     pub may_grow: bool,
-    /// An RTO is being repaired; growth by slow start counts with L = 1 (RFC 3465 §2.3).
+    /// An RTO is being repaired; slow start counts with L = 1 (RFC 3465 §2.3).
     pub after_rto: bool,
-    /// The ACK looks like one that a delayed-ACK timer released; the rule is ours, as no
-    /// specification has one: it covers fewer than m segments (switch `delack-segments`), its ECE is
-    /// that of the ACK before, nothing is left outstanding, and its round-trip time is at least the
-    /// minimum and a clock tick (switch `rto-granularity`).
+    /// A delayed-ACK timer seems to have released this ACK. The rule is ours, as no specification
+    /// has one. The ACK covers fewer than m segments (switch `delack-segments`), its ECE equals
+    /// that of the ACK before, and nothing is outstanding after it. Its round-trip time is at least
+    /// the minimum plus a clock tick (switch `rto-granularity`).
     pub delack_suspected: bool,
-    /// Whether a delayed-ACK timer really released it; told by simulators only.
+    /// True if a delayed-ACK timer released it; known in simulators only.
     pub delack_timeout: Option<bool>,
 }
 
 impl AckSample {
-    /// Delivery rate over the newest acknowledged segment's own flight. A division of 128 bits, so it is
-    /// made for those who ask.
+    /// Delivery rate over the flight of the newest acknowledged segment. Computed on request,
+    /// because it needs a 128-bit division.
     pub fn delivery_rate(&self) -> Option<Rate> {
         let (bytes, span) = self.rate_sample?;
         per_round_trip(bytes, 100, span.as_ps())
     }
 }
 
-/// What the control did about congestion on this ACK.
+/// Reaction of the control to congestion on this ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Reaction {
     /// Nothing.
     None,
-    /// It cut its window, because of ECN or delay. For ECN the connection notes the round and owes a CWR.
+    /// It cut its window because of ECN or delay. For ECN the connection records the round and
+    /// sends CWR.
     Reduced,
 }
 
-/// The rare events.
+/// Events other than ACKs.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum CongestionEvent {
     /// Fast retransmit: a loss was found without a timeout. `in_flight` is FlightSize in bytes.
     Loss {
-        /// When.
+        /// Time of the event.
         now: Instant,
         /// FlightSize before the first retransmission, bytes.
         in_flight: u64,
@@ -128,36 +129,36 @@ pub enum CongestionEvent {
     },
     /// Fast recovery is over. `in_flight` is FlightSize in bytes.
     Recovered {
-        /// When.
+        /// Time of the event.
         now: Instant,
-        /// FlightSize, bytes; RFC 6582 §3.2 step 3 (1) bounds the burst with it. `u64::MAX` where no
-        /// burst is left to be bounded, because the window came down by PRR (RFC 9937 §6.4).
+        /// FlightSize, bytes; RFC 6582 §3.2 step 3 (1) bounds the burst with it. `u64::MAX` if PRR
+        /// reduced the window, so that no burst is possible (RFC 9937 §6.4).
         in_flight: u64,
     },
     /// The retransmission timer fired.
     Rto {
-        /// When.
+        /// Time of the event.
         now: Instant,
         /// The first timeout for this data: only this one lowers ssthresh (RFC 5681 §3.1).
         first: bool,
         /// FlightSize, bytes.
         in_flight: u64,
     },
-    /// Sending resumes after at least one RTO without any (RFC 5681 §4.1).
+    /// Sending resumes after an idle time of at least one RTO (RFC 5681 §4.1).
     IdleRestart {
-        /// When.
+        /// Time of the event.
         now: Instant,
-        /// How long nothing was sent.
+        /// Time without sending.
         idle: Duration,
     },
-    /// The last loss reaction was spurious: restore what it took.
+    /// The last loss reaction was spurious: restore the state before it.
     Undo {
-        /// When.
+        /// Time of the event.
         now: Instant,
     },
 }
 
-/// What a control reacts to.
+/// Congestion signal of a control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// Fast retransmit and RTO.
@@ -168,12 +169,12 @@ pub enum Signal {
     Delay,
 }
 
-/// What a control needs of the connection.
+/// Requirements of a control on the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requirements {
-    /// It makes sense with ECN only; without it, it falls back as its file says.
+    /// It needs ECN; without it, it falls back as documented in its file.
     pub ecn: bool,
-    /// It needs host stamps on the wire (DX).
+    /// It needs the delay option (DX).
     pub host_stamps: bool,
 }
 
@@ -182,27 +183,27 @@ pub struct Requirements {
 pub struct Exemption {
     /// Name of the rule in the kit.
     pub rule: &'static str,
-    /// Where the exemption is written down.
+    /// Specification of the exemption.
     pub source: &'static str,
 }
 
-/// What a control says of itself; the conformance kit holds it to that.
+/// Declared properties of a control, which the conformance kit checks.
 #[derive(Clone, Copy, Debug)]
 pub struct DeclaredProperties {
     /// The signals it reacts to.
     pub reacts_to: &'static [Signal],
-    /// Least window after any reaction but an RTO, in segments, when the path's floor allows it.
+    /// Minimum window after any reaction except an RTO, in segments, if the path's floor allows it.
     pub floor_segments: u32,
     /// An ECN cut is proportional to the marked share, instead of a fixed factor.
     pub proportional: bool,
-    /// Rules that it is exempt from; each must really be broken.
+    /// Rules that it is exempt from; it must really break each.
     pub exemptions: &'static [Exemption],
 }
 
 /// One registered congestion control.
 #[derive(Debug)]
 pub struct CcEntry {
-    /// Name as people write it.
+    /// Name as users type it.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
@@ -210,52 +211,52 @@ pub struct CcEntry {
     pub spec: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// What it declares.
+    /// Declared properties.
     pub declared: DeclaredProperties,
-    /// What it needs.
+    /// Requirements on the connection.
     pub requires: Requirements,
-    /// Makes one for a connection.
+    /// Creates a control for a connection.
     pub build: fn(&Params, &CcSetup) -> Box<dyn CongestionControl>,
 }
 
-/// How often a control guessed right that the peer's delayed-ACK timer had released an ACK, where a
-/// simulator tells the truth.
+/// Accuracy of a control's guess that the peer's delayed-ACK timer released an ACK, if a simulator
+/// reports the truth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DelackDetection {
-    /// It had, and the guess said so.
+    /// The timer did, and the guess was yes.
     pub true_positives: u32,
-    /// It had, and the guess did not say so.
+    /// The timer did, and the guess was no.
     pub false_negatives: u32,
-    /// It had not, and the guess said that it had.
+    /// The timer did not, and the guess was yes.
     pub false_positives: u32,
 }
 
-/// Decides how much may be in flight.
+/// Limits the data in flight.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// One ACK. The control updates its estimators and its window, in the order of its specification. What
-    /// comes before this end has sent any data is not told ([`Self::runs_by_the_clock`]), unless it
-    /// reports congestion.
+    /// Processes one ACK: updates the estimators and the window, in the order of the specification.
+    /// ACKs that arrive before this end has sent data are not passed on, unless they report
+    /// congestion or [`Self::runs_by_the_clock`] is set.
     fn on_ack(&mut self, ack: &AckSample) -> Reaction;
-    /// Loss, timeout, idle restart and undo.
+    /// Processes loss, timeout, idle restart and undo.
     fn on_event(&mut self, event: &CongestionEvent);
     /// Congestion window, bytes.
     fn cwnd(&self) -> u64;
     /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
     fn ssthresh(&self) -> u64;
-    /// Rate at which to space segments; `None` sends as the ACKs come.
+    /// Pacing rate; `None` sends on ACKs.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
-    /// How often it guessed right at delayed-ACK timeouts; all zero for a control that does not guess.
+    /// Accuracy of the guesses at delayed-ACK timeouts; all zero for a control that does not guess.
     fn delack_detection(&self) -> DelackDetection {
         DelackDetection::default()
     }
-    /// It follows the time, too: it is also told of segments that come before this end has sent any data,
-    /// which bring no news else. Others are not troubled with those.
+    /// True if the control depends on time: it then also gets ACKs that arrive before this end has
+    /// sent data.
     fn runs_by_the_clock(&self) -> bool {
         false
     }
-    /// Shows what else is worth recording (alpha). cwnd and ssthresh are recorded anyway.
+    /// Reports further state variables (alpha). cwnd and ssthresh are recorded anyway.
     fn probe(&self, out: &mut dyn Probe) {
         let _ = out;
     }

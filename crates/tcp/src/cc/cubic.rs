@@ -1,19 +1,22 @@
 //! CUBIC: the window follows a cubic function of the time since the last reduction.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Grows fast after a reduction, slowly near the window at which it happened, then fast again, and
-//! at least as fast as Reno would. A loss or the first mark of a window of data leaves seven tenths.
+//! at least as fast as Reno. A loss or the first mark of a window of data reduces the window to 70
+//! %.
 //!
 //! ## Spec
-//! RFC 9438: §4.2 growth function, §4.3 Reno-friendly region, §4.4 and §4.5 concave and convex regions,
-//! §4.6 decrease, §4.7 fast convergence, §4.8 timeout, §4.9 spurious events, §4.10 slow start.
+//! RFC 9438: §4.2 growth function, §4.3 Reno-friendly region, §4.4 and §4.5 concave and convex
+//! regions, §4.6 decrease, §4.7 fast convergence, §4.8 timeout, §4.9 spurious events, §4.10 slow
+//! start.
 //!
 //! ## Deviations
-//! Integers throughout: time in microseconds, windows in bytes. A loss takes FlightSize, an ECN cut
-//! takes cwnd (§4.6 allows it where cwnd cannot grow while it is not the limit). In the Reno-friendly
-//! region cwnd is raised to the estimate and never lowered to it, and an ACK for more than a window counts
-//! as one for a window (after a timeout one may be for many). The floor of both reactions is the
-//! switch `window-floor` (§4.6 has two segments for a loss and one for ECN). No HyStart++ (§4.10).
+//! Integers throughout: time in microseconds, windows in bytes. A loss starts from FlightSize, an
+//! ECN cut from cwnd (§4.6 allows it if cwnd cannot grow while it is not the limit). In the
+//! Reno-friendly region cwnd is raised to the estimate and never lowered to it. An ACK for more
+//! than a window counts as one window (after a timeout one ACK may cover many). The floor of both
+//! reactions is the switch `window-floor` (§4.6 has two segments for a loss and one for ECN). No
+//! HyStart++ (§4.10).
 //!
 //! ## Kernel twin
 //! `tcp_cubic.c` in Linux counts time in 1/1024 s and windows in segments, and has HyStart.
@@ -42,7 +45,7 @@ const C_NUM: u128 = 4;
 const C_DEN: u128 = 10;
 /// Cubic microseconds in a cubic second.
 const CUBIC_US: u128 = 1_000_000_000_000_000_000;
-/// Longest time from the plateau that is told apart, about 19 hours; keeps the cube in 128 bits.
+/// Maximum time from the plateau, about 19 hours; keeps the cube in 128 bits.
 const T_MAX_US: u64 = 1 << 36;
 /// Fraction bits of the Reno estimate.
 const EST_BITS: u32 = 16;
@@ -56,7 +59,7 @@ pub static ENTRY: CcEntry = CcEntry {
         name: "fast-convergence",
         kind: ValueKind::Bool,
         default: "true",
-        doc: "Give up more of the plateau when it was not reached again.",
+        doc: "Lower the plateau further if it was not reached again.",
         source: "RFC 9438 §4.7",
     }],
     declared: DeclaredProperties {
@@ -86,14 +89,15 @@ fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     })
 }
 
-/// What reductions leave behind and the present stage grows by.
+/// State kept across reductions, and the current stage.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     /// W_max, bytes.
     w_max: u64,
     /// cwnd_prior, bytes.
     cwnd_prior: u64,
-    /// The next stage starts at its own plateau: after slow start without a loss or after a timeout.
+    /// The next stage starts at its own plateau: after slow start without a loss, or after a
+    /// timeout.
     reset_plateau: bool,
     /// The congestion avoidance stage, from its first ACK.
     stage: Option<Stage>,
@@ -102,7 +106,7 @@ struct Curve {
 /// One congestion avoidance stage.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// When it began, later by the time in which the application was the limit.
+    /// Start of the stage, delayed by the time in which the application was the limit.
     start: Instant,
     /// K, microseconds.
     k_us: u64,
@@ -123,12 +127,12 @@ struct Cubic {
     last_ack: Instant,
     /// Nothing was in flight after the last ACK.
     was_idle: bool,
-    /// Growth in units of 1/cwnd byte that has not made a whole byte yet.
+    /// Growth in units of 1/cwnd byte that is not yet a whole byte.
     growth_remainder: u128,
 }
 
 impl Cubic {
-    /// RFC 9438 §4.6 and §4.7, before the window comes down from `cwnd`.
+    /// RFC 9438 §4.6 and §4.7, before the window is reduced from `cwnd`.
     fn note_reduction(&mut self) {
         let cwnd = self.window.cwnd();
         self.curve.w_max = if self.fast_convergence && cwnd < self.curve.w_max {
@@ -145,7 +149,7 @@ impl Cubic {
     /// RFC 9438 §4.3 to §4.5 for `acked` bytes in congestion avoidance.
     fn avoid(&mut self, now: Instant, acked: u64) {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
-        // The retransmission that fills a hole after a timeout is answered for many windows at once.
+        // After a timeout, the ACK of the retransmission that fills a hole may cover many windows.
         let acked = acked.min(cwnd);
         let mut stage = match self.curve.stage {
             Some(stage) => stage,
@@ -174,7 +178,7 @@ impl Cubic {
         self.window.raise_to(cwnd.saturating_add(grown).min(target));
     }
 
-    /// A stage begins with the window as it is (RFC 9438 §4.2, §4.8).
+    /// Begins a stage at the current window (RFC 9438 §4.2, §4.8).
     fn begin_stage(&mut self, now: Instant) -> Stage {
         let cwnd = self.window.cwnd();
         self.curve.w_max = if self.curve.reset_plateau { cwnd } else { self.curve.w_max.max(cwnd) };
@@ -188,13 +192,13 @@ impl Cubic {
         }
     }
 
-    /// Time in which the application was the limit does not count (RFC 9438 §4.2, §5.8).
+    /// Excludes time in which the application was the limit (RFC 9438 §4.2, §5.8).
     fn skip_idle(&mut self, ack: &AckSample) {
         let since_last = ack.now.saturating_since(self.last_ack);
         if !ack.may_grow && ack.app_limited {
             self.skip(since_last);
         } else if self.was_idle {
-            // All but the round trip of the segment that ended the pause.
+            // All except the round trip of the segment that ended the pause.
             self.skip(since_last - ack.rtt.or(self.srtt).unwrap_or(since_last));
         }
         self.last_ack = ack.now;

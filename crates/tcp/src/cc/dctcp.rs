@@ -1,33 +1,33 @@
-//! DCTCP: the window comes down in proportion to the share of marked data.
+//! DCTCP: reduces the window in proportion to the share of marked data.
 //!
-//! ## What it does
-//! Keeps alpha, the smoothed share of bytes that met CE, updated once per observation window (about
-//! a round trip). The first mark of a window of data takes `alpha / 2` off cwnd. Growth and the
-//! reaction to loss are NewReno's, and without ECN it is NewReno.
+//! ## Algorithm
+//! Maintains alpha, the smoothed share of bytes with CE, updated once per observation window (about
+//! a round trip). The first mark of a window of data reduces cwnd by the factor `alpha / 2`. Growth
+//! and the reaction to loss are NewReno's; without ECN it is NewReno.
 //!
 //! ## Spec
 //! RFC 8257 §3.3 (estimate and cut), §3.4 (growth), §3.5 (loss); the DCTCP paper, SIGCOMM 2010 §3.
 //! The profiles `sigcomm10`, `rfc8257`, `linux`, `freebsd`, `thesis-original` and `thesis-modified`
-//! say how those set the parameters.
+//! set the parameters of each.
 //!
 //! ## Deviations
-//! `arithmetic` chooses between three readings of the estimate:
-//! - `q20`: bytes, 20 fraction bits, SACK ignored, as RFC 8257 §3.3 says. After a timeout the
-//!   observation window starts again (the RFC is silent).
-//! - `linux`: segments delivered, 10 fraction bits, cuts in whole segments. A round in which nothing
-//!   was delivered does not end here; in Linux an ACK on an idle connection decays alpha.
-//! - `freebsd`: bytes acked, 10 fraction bits. A round does not end in fast recovery but with it; a
-//!   timeout ends it, and the next one after one more segment.
+//! `arithmetic` selects one of three versions of the estimate:
+//! - `q20`: bytes, 20 fraction bits, SACK ignored, as in RFC 8257 §3.3. A timeout restarts the
+//!   observation window (the RFC is silent).
+//! - `linux`: segments delivered, 10 fraction bits, cuts in whole segments. A round without
+//!   delivered segments does not end here; in Linux an ACK on an idle connection decays alpha.
+//! - `freebsd`: bytes acked, 10 fraction bits. A round does not end in fast recovery but with it. A
+//!   timeout ends it, and the next one ends after one more segment.
 //!
-//! A loss after an ECN cut in one window of data takes the window to half of what it was before the
-//! cut, so that the two do not add up (RFC 3168 §6.1.2); `loss-after-cut = "again"` does as Linux,
-//! from what the cut has left, where Linux is still on its way down. FreeBSD takes the window that
-//! the last ACK with ECE met for the one before the cut. The RFC has no floor of its own:
-//! `window-floor`.
+//! A loss after an ECN cut in one window of data halves the window before the cut, so that the two
+//! do not add up (RFC 3168 §6.1.2). `loss-after-cut = "again"` starts from the window after the
+//! cut, as Linux does while its reduction is still in progress. FreeBSD takes the window at the
+//! last ACK with ECE for the one before the cut. The RFC has no separate floor; the switch
+//! `window-floor` sets it.
 //!
 //! ## Kernel twin
-//! `tcp_dctcp.c` in Linux 6.18 with the profile `linux`; `cc_dctcp.c` in FreeBSD with `freebsd`, but
-//! for the echo memory of the decoder, which an idle time does not clear.
+//! `tcp_dctcp.c` in Linux 6.18 with the profile `linux`; `cc_dctcp.c` in FreeBSD with `freebsd`,
+//! except that an idle period does not clear the decoder's last echo.
 
 use alloc::boxed::Box;
 
@@ -65,10 +65,10 @@ fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Dctcp::of(NAME, params, setup))
 }
 
-/// One observation window: what was acknowledged since it began, and how much of that was marked.
+/// One observation window: bytes acknowledged since its start, and the marked bytes among them.
 #[derive(Debug, Default)]
 struct Round {
-    /// DCTCP.WindowEnd; zero at the start is SND.UNA, as RFC 8257 §3.3 asks.
+    /// DCTCP.WindowEnd; zero at the start is SND.UNA, as RFC 8257 §3.3 requires.
     window_end: u64,
     acked_bytes: u64,
     ce_bytes: u64,
@@ -76,16 +76,16 @@ struct Round {
     restart: bool,
 }
 
-/// Where fast recovery is.
+/// Stage of fast recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RecoveryStage {
     None,
     Active,
-    /// Over with the ACK that comes next.
+    /// Ends with the next ACK.
     JustEnded,
 }
 
-/// The control; others build on it.
+/// The control; other controls build on it.
 #[derive(Debug)]
 pub(super) struct Dctcp {
     pub(super) window: CongestionWindow,
@@ -95,13 +95,13 @@ pub(super) struct Dctcp {
     round: Round,
     /// SND.UNA of the last ACK.
     una: u64,
-    /// There was a mark, a loss or a timeout.
+    /// A mark, a loss or a timeout occurred.
     congested: bool,
     recovery: RecoveryStage,
 }
 
 impl Dctcp {
-    /// With the parameters that stand under `owner`.
+    /// Creates it with the parameters of `owner`.
     pub(super) fn of(owner: &str, params: &Params, setup: &CcSetup) -> Self {
         let set = Settings::read(owner, params);
         Self {
@@ -115,21 +115,21 @@ impl Dctcp {
         }
     }
 
-    /// Alpha, 2^20 being one.
+    /// Alpha in units of 2^-20.
     pub(super) fn alpha_q20(&self) -> u32 {
         self.alpha << (Q20_BITS - self.set.arithmetic.bits())
     }
 
-    /// Alpha is zero and its observation window begins anew.
+    /// Resets alpha to zero and restarts its observation window.
     pub(super) fn reset_alpha(&mut self) {
         self.alpha = 0;
         self.round.restart = true;
     }
 
-    /// Counts the ACK and updates alpha when it ends the observation window.
+    /// Counts the ACK and updates alpha if it ends the observation window.
     pub(super) fn observe(&mut self, ack: &AckSample) {
         if ack.after_rto {
-            // A loss found while a timeout is repaired begins no fast recovery that would end.
+            // A loss found while a timeout is repaired starts no fast recovery that would end.
             self.recovery = RecoveryStage::None;
         }
         if self.round.restart {
@@ -144,7 +144,7 @@ impl Dctcp {
         self.una = ack.snd_una;
         let ended = match self.set.arithmetic {
             Arithmetic::Linux => ack.snd_una >= self.round.window_end && self.round.acked_bytes > 0,
-            // RFC 8257 §3.3: an ACK up to WindowEnd itself does not end it.
+            // RFC 8257 §3.3: an ACK up to exactly WindowEnd does not end it.
             Arithmetic::Q20 => ack.snd_una > self.round.window_end,
             Arithmetic::FreeBsd => match self.recovery {
                 RecoveryStage::None => ack.snd_una > self.round.window_end,
@@ -166,7 +166,7 @@ impl Dctcp {
         self.alpha = self.set.arithmetic.estimate(self.alpha, self.set.shift_g, marked, total);
     }
 
-    /// The cut that this ACK allows and reports, else growth.
+    /// Cuts if this ACK permits and reports it, else grows.
     fn react(&mut self, ack: &AckSample) -> Reaction {
         if ack.ece && ack.may_reduce {
             return self.cut(ack);
@@ -175,7 +175,7 @@ impl Dctcp {
         Reaction::None
     }
 
-    /// Half of alpha comes off the window.
+    /// Reduces the window by half of alpha.
     pub(super) fn cut(&mut self, ack: &AckSample) -> Reaction {
         if self.set.slowstart && !self.congested {
             self.alpha = 1 << self.set.arithmetic.bits();
@@ -190,7 +190,7 @@ impl Dctcp {
         Reaction::Reduced
     }
 
-    /// What happens to the estimate; alpha itself knows no loss (RFC 8257 §3.5).
+    /// Tracks the event for the estimate; a loss does not change alpha (RFC 8257 §3.5).
     fn track_event(&mut self, event: &CongestionEvent) {
         match event {
             CongestionEvent::Loss { .. } => {
@@ -214,7 +214,7 @@ impl Dctcp {
             }
             CongestionEvent::IdleRestart { .. } if self.set.idle_resets => {
                 self.alpha = self.set.initial_alpha;
-                // All that was sent is acknowledged: a round ends with the next ACK.
+                // All data is acknowledged: a round ends with the next ACK.
                 self.round = Round { window_end: self.una, ..Round::default() };
                 self.congested = false;
             }
@@ -222,7 +222,7 @@ impl Dctcp {
         }
     }
 
-    /// The event with the window of data that the settings let it count.
+    /// Returns the event with the bytes in flight adjusted by the settings.
     fn adjusted_event(&self, event: &CongestionEvent) -> CongestionEvent {
         let mut event = *event;
         match &mut event {
@@ -241,10 +241,10 @@ impl Dctcp {
     }
 }
 
-/// The part of the bytes acknowledged cumulatively that this ACK reports as marked.
+/// Marked bytes among those that this ACK acknowledges cumulatively.
 ///
-/// RFC 8257 §3.3 ignores SACK: an ACK counts with the bytes by which it advances SND.UNA, or not at
-/// all. The decoder speaks of delivered bytes, so its share is carried over.
+/// RFC 8257 §3.3 ignores SACK: an ACK counts the bytes by which it advances SND.UNA, or none. The
+/// decoder counts delivered bytes, so its share is applied to these.
 fn ce_bytes_of_acked(ack: &AckSample) -> u64 {
     if ack.delivered_bytes == 0 {
         return if ack.ece { ack.acked_bytes } else { 0 };
@@ -285,7 +285,7 @@ impl CongestionControl for Dctcp {
         self.window.ssthresh()
     }
     fn probe(&self, out: &mut dyn Probe) {
-        // Without ECN alpha decides nothing.
+        // Without ECN alpha is unused.
         if !self.window.ecn() {
             return;
         }

@@ -1,40 +1,42 @@
-//! DX: once per round trip the window follows the mean queueing delay.
+//! DX: adjusts the window once per round trip to the mean queueing delay.
 //!
-//! ## What it does
-//! Takes the mean `Q` of the one-way queueing delays of a round trip ([`crate::delay`]). Without a queue
-//! the window grows by one segment; with one it comes down by `Q / V`, just as much as drains the queue
-//! if all flows do the same. `V` follows from the least round trip `R` and the window alone: whoever has
-//! a small share of the link knows that there are many.
+//! ## Algorithm
+//! Takes the mean `Q` of the one-way queueing delays of a round trip ([`crate::delay`]). Without a
+//! queue the window grows by one segment. With a queue it is reduced by `Q / V`, which drains the
+//! queue if all flows do so. `V` depends on the minimum round trip `R` and the window alone: a flow
+//! with a small share of the link infers that there are many.
 //!
 //! ## Spec
-//! Lee et al., *DX: Latency-Based Congestion Control for Datacenters*, ToN 2017: eq. 1 and 8, §IV-B,
-//! §V-B. With `V = R W / (W - 1)` a cut takes `(W - 1) Q / R` segments.
+//! Lee et al., *DX: Latency-Based Congestion Control for Datacenters*, ToN 2017: eq. 1 and 8,
+//! §IV-B, §V-B. With `V = R W / (W - 1)` a cut takes `(W - 1) Q / R` segments.
 //!
 //! ## Deviations
 //! Ours, where the paper is silent:
 //! - `W <= 1`, where eq. 8 has no value: its limit, no cut. A window of one segment stays.
 //! - `Q >= V`: eq. 1 leaves nothing; the floor of the switch `window-floor` remains.
-//! - Slow start until the first `Q` above the headroom, which is a cut like any other; then never again
-//!   but after a reaction to loss. Growth counts bytes as NewReno's.
-//! - `Q` up to `headroom` counts as no queue: the window grows (§V-B says that it does not come down).
+//! - Slow start until the first `Q` above the headroom, which is a cut like any other; later only
+//!   after a reaction to loss. Growth counts bytes as NewReno does.
+//! - `Q` up to `headroom` counts as no queue: the window grows (§V-B says only that it is not
+//!   reduced).
 //! - A round trip without a measurement changes nothing beyond slow start.
-//! - A round ends with the first ACK of data sent after the last decision (`decide = "each-round"`, as
-//!   §V-B). Such an ACK and all before it tell of the time before that decision, so that each queue is
-//!   answered twice. `decide = "fresh-round"` counts only data that was sent after the last decision, as
-//!   eq. 2 to 6 reckon.
-//! - Loss without congestion leaves the window (§IV-B). A loss is congestion where the last `Q`, or that
-//!   of the round so far, is above the headroom, and where nothing was measured: then NewReno's
-//!   reaction. A second timeout without a measurement between them always is: nothing comes back.
-//! - The weight of a measurement is the number of segments that its ACK stands for.
+//! - A round ends at the first ACK of data sent after the last decision (`decide = "each-round"`,
+//!   as §V-B). Such an ACK and all earlier ones measure the time before that decision, so each
+//!   queue has two reactions. `decide = "fresh-round"` counts only data sent after the last
+//!   decision, as in eq. 2 to 6.
+//! - Loss without congestion leaves the window (§IV-B). A loss is congestion if the last `Q`, or
+//!   that of the current round, is above the headroom, or if nothing was measured: then NewReno's
+//!   reaction applies. A second timeout without a measurement between them always is: no ACKs
+//!   return.
+//! - The weight of a measurement is the number of segments that its ACK covers.
 //!
-//! A queue in the sender's own NIC lies before `t1` and is no delay of the network: where the NIC is the
-//! bottleneck, the window grows until the peer's window or the send buffer stops it.
+//! A queue in the sender's own NIC is before `t1` and thus not a network delay. If the NIC is the
+//! bottleneck, the window grows until the peer's window or the send buffer limits it.
 //!
-//! Where the peer has no delay option the connection takes `newreno` in its place, and says so
+//! If the peer has no delay option, the connection uses `newreno` instead and reports it
 //! ([`Info::cc`](crate::Info)).
 //!
 //! ## Kernel twin
-//! None; the paper's is for Linux 3.13 and reads delays that a DPDK driver computes.
+//! None; the paper's is for Linux 3.13 and reads delays computed by a DPDK driver.
 
 use alloc::boxed::Box;
 
@@ -48,14 +50,14 @@ use crate::params::{Param, Params};
 use crate::value::{Value, ValueKind};
 
 const NAME: &str = "dx";
-/// 1.2 us, as the parameter says.
+/// 1.2 us, the default of the parameter.
 const HEADROOM_NS: u64 = 1_200;
 const DECIDE: [&str; 2] = ["each-round", "fresh-round"];
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
-    summary: "drain the queue that host stamps measure, grow when there is none",
+    summary: "drain the queue that host timestamps measure, grow when there is none",
     spec: "DX, ToN 2017: eq. 1, eq. 8, §V-B",
     params: &[
         Param {
@@ -69,7 +71,7 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "decide",
             kind: ValueKind::Name { allowed: || DECIDE.to_vec(), refused: &[] },
             default: "each-round",
-            doc: "Whether a decision counts every measurement since the last, or only data sent since.",
+            doc: "Measurements per decision: all since the last one, or only those of data sent since.",
             source: "DX §V-B; fresh-round: DX eq. 2 to 6",
         },
     ],
@@ -106,12 +108,12 @@ fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     })
 }
 
-/// What was measured since the last decision. Times are nanoseconds.
+/// Measurements since the last decision. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// SND.NXT when it began; an ACK beyond it ends it.
+    /// SND.NXT at the start; an ACK beyond it ends the round.
     end: u64,
-    /// Only data sent before the last decision is acknowledged so far.
+    /// So far only data sent before the last decision is acknowledged.
     stale: bool,
     sum: u64,
     segments: u64,
@@ -123,13 +125,13 @@ impl Round {
     }
 }
 
-/// A loss that was not answered.
+/// A loss without a reaction so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DeferredLoss {
     Nothing,
     /// Fast retransmit.
     Loss,
-    /// A timeout, and nothing was measured since.
+    /// A timeout, with no measurement since.
     Timeout,
 }
 
@@ -151,7 +153,7 @@ impl Dx {
         self.window.cwnd() < self.window.ssthresh()
     }
 
-    /// Takes the measurement of this ACK in. True when a round is over.
+    /// Processes the measurement of this ACK. True if a round is over.
     fn observe(&mut self, ack: &AckSample) -> bool {
         let passed = ack.snd_una > self.round.end;
         if passed && self.round.stale {
@@ -166,7 +168,7 @@ impl Dx {
                 self.deferred_loss = DeferredLoss::Nothing;
             }
         }
-        // Where the option does not say it, the round trip of TCP stands in; so does any.
+        // Without a value from the option, the TCP round trip is used.
         if let Some(rtt) = ack.base_rtt {
             self.base_rtt = rtt.as_ns();
         } else if let Some(rtt) = ack.rtt {
@@ -194,7 +196,7 @@ impl Dx {
         Reaction::None
     }
 
-    /// What was measured says that the queue is long, or nothing was measured.
+    /// True if the measurements show a long queue, or if there are none.
     fn congested(&self) -> bool {
         match (self.round.mean(), self.queueing) {
             (None, None) => true,
@@ -241,12 +243,12 @@ impl CongestionControl for Dx {
             CongestionEvent::Rto { now, in_flight, .. }
                 if self.deferred_loss == DeferredLoss::Timeout =>
             {
-                // The first one was not answered: this is the first that is.
+                // The first timeout had no reaction: this counts as the first.
                 self.window.on_event(&CongestionEvent::Rto { now, first: true, in_flight });
                 self.reset_measurement();
                 return;
             }
-            // The end and the undoing of a reaction that there was not.
+            // The end or the undo of a reaction that did not happen.
             CongestionEvent::Recovered { .. } | CongestionEvent::Undo { .. }
                 if self.deferred_loss != DeferredLoss::Nothing =>
             {
@@ -274,7 +276,7 @@ impl CongestionControl for Dx {
 }
 
 impl Dx {
-    /// What was measured before says nothing of what comes now.
+    /// Discards the measurements, which no longer apply.
     fn reset_measurement(&mut self) {
         self.deferred_loss = DeferredLoss::Nothing;
         self.queueing = None;

@@ -1,24 +1,25 @@
-//! HULL at the host: DCTCP, and a pacer that spaces its data at the rate at which it comes.
+//! HULL at the host: DCTCP with a pacer whose rate follows the traffic.
 //!
-//! ## What it does
-//! The window is DCTCP's. HULL marks early (a phantom queue in the switch, drained at a little less than
-//! the line rate), so bursts must be small, or they are taken for congestion. The pacer is a token bucket
-//! whose rate R follows the traffic: every interval T_r, `R = (1 - eta) R + eta M / T_r + beta Q`, where
-//! M is what the window let go in the interval and Q what waits in the pacer. A flow is paced once it has
-//! seen several marked ACKs, so that short flows are not held up, and until it was silent for a while.
+//! ## Algorithm
+//! The window is DCTCP's. HULL marks early (a phantom queue in the switch drains slightly below the
+//! line rate), so bursts must be small or they look like congestion. The pacer is a token bucket
+//! with rate R. Every interval T_r, `R = (1 - eta) R + eta M / T_r + beta Q`. M is the data that
+//! the window permitted in the interval and Q the data waiting in the pacer. A flow is paced after
+//! several marked ACKs, so that short flows are not delayed, and until it has been silent for a
+//! time.
 //!
 //! ## Spec
-//! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16, association
-//! with probability 1/8 for each marked ACK, for 10 ms. DCTCP by RFC 8257 §3.3. The mark of the phantom
-//! queue is the switch's (marker of the network), not this file's.
+//! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16,
+//! association with probability 1/8 for each marked ACK, for 10 ms. DCTCP by RFC 8257 §3.3. The
+//! switch marks by its phantom queue (a marker of the network), not this file.
 //!
 //! ## Deviations
-//! The paper's pacer is one per host, in the NIC; here each connection has its own, so flows of one host
-//! are not serialised against each other. A flow joins with the `associate-after`-th marked ACK (8)
-//! instead of by lot: as many on average, and the same in every run. R is brought up to date when an ACK
-//! comes, by as many intervals as have passed, and is never below one window per smoothed round trip:
-//! else a flow that was silent would wait at the rate of its silence until the next ACK. beta is read
-//! as 1/s per interval: 1 kB of backlog adds 16 kB/s each time.
+//! The paper has one pacer per host, in the NIC; here each connection has its own, so flows of one
+//! host are not serialised against each other. A flow joins at the `associate-after`-th marked ACK
+//! (8) instead of randomly: the average is equal, and every run is deterministic. An ACK updates R
+//! for all intervals that have passed. R is never below one window per smoothed round trip;
+//! otherwise a flow that was silent would wait at its idle rate until the next ACK. beta is read as
+//! 1/s per interval: 1 kB of backlog adds 16 kB/s each time.
 //!
 //! ## Kernel twin
 //! None; the paper's pacer is hardware.
@@ -41,7 +42,7 @@ const SHIFT_ETA: u64 = 3;
 const BETA: u64 = 16;
 const ASSOCIATE_AFTER: u64 = 8;
 const IDLE: Duration = Duration::from_ms(10);
-/// After so many empty intervals nothing is left of a rate, with the largest `shift-eta` too.
+/// After this many empty intervals the rate is zero, even with the largest `shift-eta`.
 const MAX_INTERVALS: u64 = 1024;
 
 /// Registration.
@@ -84,7 +85,7 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "idle",
             kind: ValueKind::Duration { min: Duration::from_us(1), max: Duration::from_secs(100) },
             default: "10 ms",
-            doc: "Silence after which a flow is not paced any more.",
+            doc: "Silence after which a flow is no longer paced.",
             source: "HULL (NSDI 2012) §4.3: T_i",
         },
     ],
@@ -126,7 +127,7 @@ struct Hull {
     pacer: Pacer,
 }
 
-/// The token bucket's rate and what it follows from.
+/// The token bucket's rate and its inputs.
 #[derive(Debug)]
 struct Pacer {
     interval: Duration,
@@ -136,15 +137,15 @@ struct Pacer {
     idle: Duration,
     /// R, bits per second.
     rate: u64,
-    /// The rate is never below, bits per second.
+    /// Minimum of the rate, bits per second.
     floor: u64,
-    /// How far the window has ever let data go, as a stream offset.
+    /// Highest stream offset that the window has permitted so far.
     window_edge: u64,
-    /// M: bytes that the window let go since the last estimate.
+    /// M: bytes that the window permitted since the last estimate.
     arrived: u64,
-    /// The last estimate.
+    /// Time of the last estimate.
     since: Instant,
-    /// The last ACK.
+    /// Time of the last ACK.
     last: Instant,
     srtt: Option<Duration>,
     /// Marked ACKs since the flow was last silent.
@@ -171,7 +172,7 @@ impl Pacer {
         self.floor = window.map_or(0, Rate::as_bps);
     }
 
-    /// Brings R up to date. What arrived counts in the first of the intervals that have passed.
+    /// Updates R. The arrived bytes count in the first of the passed intervals.
     fn estimate(&mut self, now: Instant, waiting: u64) {
         let intervals = now.saturating_since(self.since).as_ps() / self.interval.as_ps().max(1);
         if intervals == 0 {

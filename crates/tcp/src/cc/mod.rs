@@ -1,7 +1,7 @@
-//! Congestion control: how much may be in flight. One file per control, found by name.
+//! Congestion control: limits the data in flight. One file per control, found by name.
 //!
-//! A control knows nothing of sockets, timers, retransmission or the receiver. It is told one
-//! [`AckSample`] per ACK and the rare [`CongestionEvent`], and it states a window.
+//! A control is independent of sockets, timers, retransmission and the receiver. It gets one
+//! [`AckSample`] per ACK and a rare [`CongestionEvent`], and returns a window.
 
 pub mod alpha;
 mod api;
@@ -17,10 +17,10 @@ pub mod tdctcp;
 pub mod vegas;
 // lowtide:registry end
 
-/// A file in a crate of its own could stand in here as it is.
+/// Checks that the file of another crate compiles here unchanged.
 #[cfg(test)]
 #[path = "../../../../examples/own-scheme/src/abe.rs"]
-#[expect(unreachable_pub, reason = "it is no part of this crate")]
+#[expect(unreachable_pub, reason = "it is not part of this crate")]
 mod example_abe;
 
 pub use api::{
@@ -32,7 +32,7 @@ pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
 
 use crate::registered::{AppendList, NameTaken};
 
-/// Every congestion control, by name.
+/// All congestion controls, sorted by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: &[&CcEntry] = &[
     &cubic::ENTRY,
@@ -45,21 +45,21 @@ pub static REGISTRY: &[&CcEntry] = &[
 ];
 // lowtide:registry list end
 
-/// Those that other crates added.
+/// Controls that other crates added.
 static ADDED: AppendList<CcEntry> = AppendList::new();
 
-/// Adds a control from outside of this crate, for the whole process; to be called before anything
-/// else. Command line, scenario files and errors then know its name as they know the others.
+/// Registers a control from another crate, for the whole process, before anything else runs.
+/// Command line, scenario files and errors then know its name.
 pub fn register(entry: &'static CcEntry) -> Result<(), NameTaken> {
     ADDED.add(REGISTRY, entry, |e| e.name)
 }
 
-/// Every control: [`REGISTRY`], then what was added, in the order in which it was.
+/// All controls: [`REGISTRY`], then the added ones in order of registration.
 pub fn all() -> impl Iterator<Item = &'static CcEntry> {
     REGISTRY.iter().copied().chain(ADDED.iter())
 }
 
-/// The control of that name.
+/// Finds a control by its name.
 pub fn find(name: &str) -> Option<&'static CcEntry> {
     all().find(|e| e.name == name)
 }

@@ -1,8 +1,8 @@
-//! NewReno: the standard control, and what the others fall back to.
+//! NewReno: the standard control, and the fallback of the others.
 //!
-//! ## What it does
-//! Slow start, additive increase of one segment per round trip, half the window on a loss or on the
-//! first mark of a window of data, one segment after a timeout.
+//! ## Algorithm
+//! Slow start; additive increase of one segment per round trip. A loss or the first mark of a
+//! window of data halves the window; a timeout reduces it to one segment.
 //!
 //! ## Spec
 //! RFC 5681; byte counting of RFC 3465; end of recovery by RFC 6582 §3.2; ECN by RFC 3168 §6.1.2.
@@ -10,10 +10,9 @@
 //! ## Deviations
 //! Slow start stops exactly at ssthresh, and the rest of that ACK counts in congestion avoidance,
 //! unless `slow-start-end = "overshoot"`. The floor of a reaction is the switch `window-floor` (RFC
-//! 5681 has two segments, RFC 3168 one). An ECN cut comes off cwnd, a loss off what was in flight, as
-//! their RFCs have it.
-//! A mark at a window of one segment does not hold the next one back until the retransmission timer
-//! fires, as RFC 3168 §6.1.2 asks.
+//! 5681 has two segments, RFC 3168 one). An ECN cut starts from cwnd, a loss from the bytes in
+//! flight, as in their RFCs. With a window of one segment, a mark does not delay the next one until
+//! the retransmission timer fires, as RFC 3168 §6.1.2 requires.
 //!
 //! ## Kernel twin
 //! `tcp_cong.c` (Reno) in Linux counts segments and takes cwnd instead of FlightSize on a loss.
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!(cc.cwnd() - before, 1000);
     }
 
-    /// Found by the fault test: a mark, a loss that was none, and a real one in the same window.
+    /// Found by the fault test: a mark, a spurious loss, and a real one in one window.
     #[test]
     fn a_loss_after_one_that_was_undone_does_not_add_to_the_mark_either() {
         let mut cc = control(&setup());
@@ -136,7 +135,7 @@ mod tests {
         let mut cc = control(&setup());
         cc.on_event(&loss(20 * MSS, false));
         assert_eq!(cc.cwnd(), 10 * MSS);
-        // 19 ACKs of half a segment are less than a window, the 20th completes it.
+        // 19 ACKs of half a segment are less than a window; the 20th completes it.
         for _ in 0..19 {
             let _ = cc.on_ack(&ack(500));
         }
@@ -153,7 +152,7 @@ mod tests {
         let _ = cc.on_ack(&ack(2000));
         let _ = cc.on_ack(&ack(2000));
         assert_eq!(cc.cwnd(), 3500);
-        // 1500 B of the last ACK counted already; 2000 B more make a window of 3500 B.
+        // 1500 B of the last ACK already counted; 2000 B more make a window of 3500 B.
         let _ = cc.on_ack(&ack(2000));
         assert_eq!(cc.cwnd(), 4500);
     }
@@ -184,7 +183,7 @@ mod tests {
         // In a later window of data the loss counts in full.
         cc.on_event(&loss(5 * MSS, false));
         assert_eq!(cc.cwnd(), 2500);
-        // What a mark long ago cut from is forgotten with the first loss after it.
+        // The window before an old cut is discarded at the first loss after it.
         cc.on_event(&loss(4 * MSS, true));
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2 * MSS, 2 * MSS));
     }
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
         cc.on_event(&CongestionEvent::Rto { now: NOW, first: false, in_flight: MSS });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
-        // A mark on a window of one segment lowers ssthresh and does not raise the window.
+        // A mark at a window of one segment lowers ssthresh and does not raise the window.
         assert_eq!(cc.on_ack(&AckSample { ece: true, ..ack(MSS) }), Reaction::Reduced);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 2 * MSS));
     }
@@ -238,13 +237,13 @@ mod tests {
         cc.on_event(&loss(10 * MSS, false));
         cc.on_event(&undo);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
-        // A retry of the same timeout does not replace what the first one saved.
+        // A repeated timeout does not replace the state saved by the first.
         for first in [true, false] {
             cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight: 10 * MSS });
         }
         cc.on_event(&undo);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
-        // A mark after the loss is real congestion: nothing comes back.
+        // A mark after the loss is real congestion: nothing is restored.
         cc.on_event(&loss(10 * MSS, false));
         let _ = cc.on_ack(&AckSample { ece: true, ..ack(0) });
         let cut = (cc.cwnd(), cc.ssthresh());

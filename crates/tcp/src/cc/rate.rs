@@ -1,8 +1,8 @@
-//! Windows as rates, for pacing.
+//! Conversion of windows to rates, for pacing.
 
 use lowtide_units::Rate;
 
-/// `percent` of `bytes` per `span_ps` picoseconds; none where that is less than a bit per second.
+/// `percent` of `bytes` per `span_ps` picoseconds; none below one bit per second.
 pub fn per_round_trip(bytes: u64, percent: u64, span_ps: u64) -> Option<Rate> {
     let bits = u128::from(bytes) * u128::from(8 * percent) * 10_000_000_000;
     let bps = bits.checked_div(u128::from(span_ps))?;

@@ -1,29 +1,31 @@
-//! TDCTCP: DCTCP that grows faster while alpha is low, and forgets alpha after a delayed-ACK timeout.
+//! TDCTCP: DCTCP that grows faster while alpha is low, and resets alpha after a delayed-ACK
+//! timeout.
 //!
-//! ## What it does
-//! Three changes to DCTCP. In congestion avoidance the window grows by `MSS (1 + 1 / (1 + alpha / 2))`
-//! per round trip: two segments when nothing is marked, 1.67 when everything is. After the receiver's
-//! delayed-ACK timer had to release an ACK, alpha is zero and measured from scratch: nothing was sent
-//! for long, so it is out of date, and a high one would keep the window at the one segment that makes
-//! the next ACK wait for the timer too. The third change is the receiver's (`ack = "tdctcp"`).
+//! ## Algorithm
+//! Three changes to DCTCP. In congestion avoidance the window grows by
+//! `MSS (1 + 1 / (1 + alpha / 2))` per round trip: two segments with no marks, 1.67 if all are
+//! marked. After the receiver's delayed-ACK timer released an ACK, alpha is reset to zero and
+//! measured anew. It is out of date after the pause, and a high one would keep the window at one
+//! segment, whose ACK waits for the timer again. The third change is the receiver's
+//! (`ack = "tdctcp"`).
 //!
 //! ## Spec
 //! TDCTCP (Das and Sivalingam) §IV-A, algorithm 1; §IV-B. The rest is `dctcp`.
 //!
 //! ## Deviations
-//! The paper does not say how the sender learns of a timeout at the receiver. The rule is ours
-//! (`delack-timeout = "inferred"`): an ACK for fewer than m segments, with the ECE of the ACK before (no
-//! flip made it come early), after which nothing is outstanding, and with a round-trip time of at least
-//! the minimum and one tick of `rto-granularity`. In a simulator the other end can tell the truth
-//! (`"oracle"`); where nobody tells, the rule holds. How often the two agree is counted in either case.
-//! m is this end's own `delack-segments`: nothing says what the peer's is.
-//! Algorithm 1 grows only on ACKs without ECE, also where a marked ACK is not allowed to cut. Whether
-//! each marked ACK cuts, as algorithm 1 reads, or one in each window of data, as §III says of ECN, is
-//! the switch `cut`; the windows of one segment that §IV-C tells of need `window-floor = 1`. Alpha
-//! begins at one as in `dctcp`; the paper is silent.
+//! The paper does not say how the sender detects a timeout at the receiver. The rule is ours
+//! (`delack-timeout = "inferred"`). The ACK covers fewer than m segments and has the ECE of the ACK
+//! before, so a change did not cause it. Nothing is outstanding after it, and its round-trip time
+//! is at least the minimum plus one tick of `rto-granularity`. In a simulator the other end can
+//! report the truth (`"oracle"`); without such a report the rule applies. The agreement of both is
+//! counted in either case. m is this end's own `delack-segments`, as the peer's is unknown.
+//! Algorithm 1 grows only on ACKs without ECE, even if a marked ACK must not cut. The switch `cut`
+//! selects whether each marked ACK cuts (algorithm 1), or one per window of data (§III on ECN). The
+//! one-segment windows of §IV-C need `window-floor = 1`. Alpha starts at one as in `dctcp`; the
+//! paper is silent.
 //!
 //! ## Kernel twin
-//! None; the paper's model is one of OMNeT++.
+//! None; the paper's model is for OMNeT++.
 
 use alloc::boxed::Box;
 
@@ -53,7 +55,7 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "delack-timeout",
             kind: ValueKind::Name { allowed: || alloc::vec!["inferred", ORACLE], refused: &[] },
             default: "inferred",
-            doc: "How the sender learns of a delayed-ACK timeout: by our rule, or from the simulator.",
+            doc: "Detection of a delayed-ACK timeout by the sender: our rule, or the simulator.",
             source: "TDCTCP §IV-B does not say",
         },
     ],
@@ -92,7 +94,7 @@ fn increase(mss: u64, alpha_q20: u32) -> u64 {
 }
 
 impl Tdctcp {
-    /// The delayed-ACK timer released this ACK, as far as this sender can know.
+    /// True if the delayed-ACK timer released this ACK, as far as this sender can know.
     fn delack_timeout(&mut self, ack: &AckSample) -> bool {
         let guess = ack.delack_suspected;
         let Some(truth) = ack.delack_timeout else { return guess };
@@ -106,7 +108,7 @@ impl Tdctcp {
         if self.oracle { truth } else { guess }
     }
 
-    /// Algorithm 1, line 3; slow start is as ever.
+    /// Grows by algorithm 1, line 3; slow start is unchanged.
     fn grow(&mut self, ack: &AckSample) {
         if ack.may_grow && !ack.ece {
             let increase = increase(self.dctcp.window.mss(), self.dctcp.alpha_q20());

@@ -1,28 +1,29 @@
-//! Vegas: compares the rate that it has with the one that it should have, and keeps a few segments queued.
+//! Vegas: compares the actual with the expected rate, and keeps a few segments queued.
 //!
-//! ## What it does
-//! Once per round trip it reckons how many segments of its window wait in a queue: the bytes in flight
-//! times `(RTT - base RTT) / RTT`. Below `alpha` segments the window grows by one over the next round
-//! trip, above `beta` it shrinks by one, between the two it stays. In slow start it doubles in every
-//! other round trip only, so that the one between can be measured, and ends slow start when more than
-//! `gamma` segments wait. A loss, a timeout and (where ECN was agreed) a mark are answered as by NewReno.
+//! ## Algorithm
+//! Once per round trip it estimates how many segments of its window are queued: bytes in flight
+//! times `(RTT - base RTT) / RTT`. Below `alpha` segments the window grows by one over the next
+//! round trip; above `beta` it shrinks by one; between them it is unchanged. Slow start doubles
+//! only in every other round trip, so that the one between can be measured, and ends when more than
+//! `gamma` segments are queued. The reaction to a loss, a timeout and (with ECN) a mark is
+//! NewReno's.
 //!
 //! ## Spec
-//! Brakmo and Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE JSAC
-//! 1995 §III-B and §III-C; values as in ns-2, with which DX fig. 7 compares.
+//! Brakmo and Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE
+//! JSAC 1995 §III-B and §III-C; values as in ns-2, with which DX fig. 7 compares.
 //!
 //! ## Deviations
-//! The round trip of a decision is the mean of the samples of one round, as in ns-2, where the paper
-//! times one segment. Slow start ends by giving an eighth of the window back, as in ns-2; the paper only
-//! changes the mode. The base RTT is the least ever seen and never forgotten, so a route that becomes
-//! longer looks like a queue, and a flow that begins behind a queue takes it for part of the path, as DX
-//! shows beside its fig. 7. Decisions are made only on ACKs on which the window may grow: not in recovery, and
-//! not while something else than the window is the limit. The early retransmission of §III-A is not part
-//! of it: losses are found as the profile does.
+//! The round trip of a decision is the mean of the samples of one round, as in ns-2; the paper
+//! times one segment. Slow start ends with a reduction by an eighth, as in ns-2; the paper only
+//! changes the mode. The base RTT is the minimum ever seen and never expires. A longer route
+//! therefore looks like a queue, and a flow that starts behind a queue counts it as part of the
+//! path, as DX shows beside its fig. 7. Decisions are made only on ACKs that may grow the window:
+//! not in recovery, and not if something else than the window is the limit. The early
+//! retransmission of §III-A is excluded: the profile decides loss detection.
 //!
 //! ## Kernel twin
-//! `tcp_vegas.c` in Linux 6.18 with alpha 2, beta 4, gamma 1; it takes the least sample of a round, not
-//! the mean, and doubles in every round trip.
+//! `tcp_vegas.c` in Linux 6.18 with alpha 2, beta 4, gamma 1; it uses the minimum sample of a
+//! round, not the mean, and doubles in every round trip.
 
 use alloc::boxed::Box;
 
@@ -38,7 +39,7 @@ use crate::value::ValueKind;
 const NAME: &str = "vegas";
 const MAX_SEGMENTS: u64 = 1000;
 
-/// A number of queued segments.
+/// A parameter that is a number of queued segments.
 const fn segments(
     name: &'static str,
     default: &'static str,
@@ -51,7 +52,7 @@ const fn segments(
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
     name: NAME,
-    summary: "keeps between alpha and beta segments of its own in the queue, by round-trip time",
+    summary: "keeps between alpha and beta of its segments in the queue, by round-trip time",
     spec: "Brakmo and Peterson 1995 §III-B, §III-C",
     params: &[
         segments(
@@ -94,17 +95,17 @@ fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
     })
 }
 
-/// One round trip: what was measured since it began.
+/// Measurements of one round trip.
 #[derive(Debug, Default)]
 struct Round {
-    /// It ends when everything up to here is acknowledged.
+    /// The round ends when everything up to here is acknowledged.
     end: u64,
-    /// The samples, picoseconds.
+    /// Sum of the samples, picoseconds.
     sum: u128,
     samples: u32,
-    /// The most that was in flight, bytes.
+    /// Maximum bytes in flight.
     max_in_flight: u64,
-    /// What was measured is void: the next ACK of data begins a new one.
+    /// The measurements are void: the next ACK of data begins a new round.
     restart: bool,
 }
 
@@ -112,7 +113,7 @@ impl Round {
     fn from(end: u64) -> Self {
         Self { end, ..Self::default() }
     }
-    /// Bytes in flight beyond what the path alone holds; none without a sample.
+    /// Bytes in flight beyond the capacity of the path; none without a sample.
     fn diff_bytes(&self, base: Duration) -> Option<u64> {
         let mean = self.sum.checked_div(u128::from(self.samples))?;
         let excess = mean.saturating_sub(u128::from(base.as_ps()));
@@ -147,7 +148,7 @@ impl Vegas {
         }
     }
 
-    /// What the round trip that ends now says.
+    /// Decides from the round trip that ends now.
     fn decide(&mut self) -> Reaction {
         let Some(queued) = self.base.and_then(|base| self.round.diff_bytes(base)) else {
             return Reaction::None;
@@ -167,7 +168,7 @@ impl Vegas {
         Reaction::None
     }
 
-    /// Congestion avoidance follows. At the floor nothing is left to give.
+    /// Cuts the window; congestion avoidance follows. No reduction is reported at the floor.
     fn shrink_to(&mut self, target: u64) -> Reaction {
         let before = self.window.cwnd();
         self.window.cut_to(target);
@@ -213,7 +214,7 @@ impl CongestionControl for Vegas {
         reaction
     }
     fn on_event(&mut self, event: &CongestionEvent) {
-        // What was measured before belongs to another window.
+        // The measurements belong to the old window.
         self.round.restart = true;
         self.increase = true;
         self.doubling = true;

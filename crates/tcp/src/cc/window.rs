@@ -1,8 +1,7 @@
 //! The window that most controls share: slow start, additive increase, loss, timeout, idle, undo.
 //!
-//! A helper for controls, not a control: it never looks at ECN by itself. What differs between
-//! controls (how far a reaction goes down, how the window grows beyond slow start) is a factor here
-//! or stays in their own file.
+//! A helper for controls, not a control: it does not process ECN. Differences between controls (the
+//! depth of a reaction, growth beyond slow start) are a factor here or belong in their own file.
 
 use super::{AckSample, CcSetup, CongestionEvent};
 use crate::params::{Param, Params};
@@ -10,16 +9,16 @@ use crate::value::{Value, ValueKind};
 
 const ENDS: &[&str] = &["exact", "overshoot"];
 
-/// The parameter of controls that can end slow start in two ways.
+/// The parameter of controls that can end slow start in either way.
 pub const SLOW_START_END: Param = Param {
     name: "slow-start-end",
     kind: ValueKind::Name { allowed: || ENDS.to_vec(), refused: &[] },
     default: "exact",
-    doc: "Slow start stops at ssthresh, or an ACK that finds cwnd not above it counts wholly.",
+    doc: "Slow start stops at ssthresh, or an ACK with cwnd not above it counts in full.",
     source: "RFC 5681 §3.1 leaves cwnd = ssthresh open; FreeBSD newreno_ack_received overshoots",
 };
 
-/// How [`SLOW_START_END`] of `owner` was set.
+/// True if [`SLOW_START_END`] of `owner` is `overshoot`.
 pub fn overshoots(owner: &str, params: &Params) -> bool {
     params.get(owner, SLOW_START_END.name).and_then(Value::name) == Some("overshoot")
 }
@@ -52,7 +51,7 @@ pub struct CongestionWindow {
     overshoots: bool,
     cwnd: u64,
     ssthresh: u64,
-    /// Bytes acknowledged since cwnd last grew in congestion avoidance (RFC 3465 §2.1).
+    /// Bytes acknowledged since the last growth in congestion avoidance (RFC 3465 §2.1).
     bytes_counted: u64,
     /// cwnd before the last ECN cut, for a loss in the same window of data.
     cwnd_before_cut: Option<u64>,
@@ -61,7 +60,7 @@ pub struct CongestionWindow {
 }
 
 impl CongestionWindow {
-    /// The window of a new connection; a loss leaves `beta` of what was in flight.
+    /// The window of a new connection; a loss reduces it to `beta` times the bytes in flight.
     pub const fn new(setup: &CcSetup, beta: Factor) -> Self {
         Self {
             setup: *setup,
@@ -74,7 +73,7 @@ impl CongestionWindow {
             undo: None,
         }
     }
-    /// The same with another end of slow start ([`SLOW_START_END`]).
+    /// Sets the end of slow start ([`SLOW_START_END`]).
     #[must_use]
     pub const fn overshooting(mut self, overshoots: bool) -> Self {
         self.overshoots = overshoots;
@@ -92,24 +91,24 @@ impl CongestionWindow {
     pub fn mss(&self) -> u64 {
         u64::from(self.setup.mss)
     }
-    /// The least window after a reaction, bytes.
+    /// Minimum window after a reaction, bytes.
     pub const fn floor(&self) -> u64 {
         self.setup.floor
     }
-    /// ECN was agreed with the peer.
+    /// ECN was negotiated.
     pub const fn ecn(&self) -> bool {
         self.setup.ecn
     }
-    /// What a loss leaves of a window.
+    /// Factor by which a loss reduces the window.
     pub const fn beta(&self) -> Factor {
         self.beta
     }
-    /// [`CongestionEvent::Undo`] would restore something.
+    /// True if [`CongestionEvent::Undo`] would restore something.
     pub const fn can_undo(&self) -> bool {
         self.undo.is_some()
     }
 
-    /// Growth of RFC 5681 with the byte counting of RFC 3465, if this ACK may grow the window.
+    /// Grows by RFC 5681 with the byte counting of RFC 3465, if this ACK may grow the window.
     pub fn grow(&mut self, ack: &AckSample) {
         if ack.may_grow {
             let rest = self.slow_start(ack);
@@ -117,12 +116,12 @@ impl CongestionWindow {
         }
     }
 
-    /// Slow start; returns the bytes of this ACK that are left for congestion avoidance.
+    /// Slow start; returns the bytes of this ACK left for congestion avoidance.
     ///
     /// At most L bytes of an ACK count, one segment while a timeout is repaired (RFC 3465 §2.3).
-    /// cwnd stops at ssthresh and the rest of the ACK counts beyond it, so that the window after
-    /// slow start does not depend on how the receiver bundles its ACKs; where it overshoots, it does,
-    /// and the first ACK after a cut still counts in slow start.
+    /// cwnd stops at ssthresh and the rest of the ACK counts beyond it, so the window after slow
+    /// start does not depend on ACK bundling. With overshoot it does, and the first ACK after a cut
+    /// still counts in slow start.
     pub fn slow_start(&mut self, ack: &AckSample) -> u64 {
         let over =
             if self.overshoots { self.cwnd > self.ssthresh } else { self.cwnd >= self.ssthresh };
@@ -145,7 +144,7 @@ impl CongestionWindow {
         self.additive_increase(acked_bytes, self.mss());
     }
 
-    /// The same with another increase than a segment, bytes.
+    /// As [`Self::congestion_avoidance`] with an increase other than a segment, bytes.
     pub fn additive_increase(&mut self, acked_bytes: u64, increase: u64) {
         self.bytes_counted = self.bytes_counted.saturating_add(acked_bytes);
         if self.bytes_counted >= self.cwnd {
@@ -159,30 +158,30 @@ impl CongestionWindow {
         self.cwnd = self.cwnd.max(bytes);
     }
 
-    /// An ECN cut to `target` bytes, or to the floor.
+    /// Cuts the window for ECN to `target` bytes, or to the floor.
     ///
-    /// A window that stands below the floor (after a timeout) is not raised by a cut. A loss
-    /// reaction before it can no longer be undone: the congestion was real.
+    /// A window already below the floor (after a timeout) is not raised. An earlier loss reaction
+    /// can no longer be undone: the congestion was real.
     pub fn cut_to(&mut self, target: u64) {
         self.cwnd_before_cut = Some(self.cwnd);
         self.undo = None;
         self.lower_to(target.max(self.setup.floor));
     }
 
-    /// Loss, timeout, end of recovery, idle restart and undo.
+    /// Processes loss, timeout, end of recovery, idle restart and undo.
     pub fn on_event(&mut self, event: &CongestionEvent) {
         match *event {
             CongestionEvent::Loss { in_flight, already_reduced, .. } => {
                 self.save();
-                // RFC 3168 §6.1.2: one reduction per window of data. Where ECN already cut, the loss
-                // takes the window down to what it alone would have left, and no further.
+                // RFC 3168 §6.1.2: one reduction per window of data. After an ECN cut the loss
+                // reduces the window to the value that the loss alone would give, and no further.
                 let cut_from = self.cwnd_before_cut.take().filter(|_| already_reduced);
                 let before = cut_from.unwrap_or(in_flight);
                 let target = self.beta.of(before).max(self.setup.floor);
                 self.lower_to(target);
             }
             CongestionEvent::Recovered { in_flight, .. } => {
-                // RFC 6582 §3.2 step 3 (1): no burst when little is in flight.
+                // RFC 6582 §3.2 step 3 (1): no burst when little data is in flight.
                 let bound = in_flight.max(self.mss()).saturating_add(self.mss());
                 self.cwnd = self.cwnd.min(bound);
             }
@@ -206,14 +205,14 @@ impl CongestionWindow {
                 if let Some((cwnd, ssthresh, cut_from)) = self.undo.take() {
                     self.cwnd = self.cwnd.max(cwnd);
                     self.ssthresh = self.ssthresh.max(ssthresh);
-                    // The cut before it still counts in its window of data.
+                    // The earlier cut still counts in its window of data.
                     self.cwnd_before_cut = cut_from;
                 }
             }
         }
     }
 
-    /// Both cwnd and ssthresh come down to `target` in one step, ssthresh to its own floor at most.
+    /// Lowers cwnd and ssthresh to `target` in one step, ssthresh not below its own floor.
     fn lower_to(&mut self, target: u64) {
         self.ssthresh = target.max(self.setup.ssthresh_floor);
         self.cwnd = self.cwnd.min(target);

@@ -1,4 +1,4 @@
-//! Rules that hold whatever happens.
+//! Rules that hold for any input.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -14,15 +14,15 @@ pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
         let path = CcSetup { floor: segments * MSS, ..SETUP };
         let least = path.floor.min(u64::from(subject.entry.declared.floor_segments) * MSS);
         let mut flow = SyntheticSender::new(subject, &path);
-        let mut mix = Lcg::new(segments);
+        let mut rng = Lcg::new(segments);
         for i in 0..5000 {
-            // Many marks and losses in a row as well as a mixture.
+            // Runs of marks and losses as well as a mixture.
             if i % 100 < 20 {
                 let _ = flow.marked_ack(MSS, true);
                 let in_flight = flow.cwnd();
                 flow.lose(in_flight);
             } else {
-                let _ = random_event(&mut flow, &mut mix, false);
+                let _ = random_event(&mut flow, &mut rng, false);
             }
             let (cwnd, ssthresh) = (flow.cwnd(), flow.cc.ssthresh());
             if cwnd < least || ssthresh < least {
@@ -31,7 +31,7 @@ pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
                 ));
             }
         }
-        // Below the floor after a timeout, a cut keeps the one segment.
+        // Below the floor after a timeout, a cut leaves the one segment.
         let in_flight = flow.cwnd();
         flow.rto(true, in_flight);
         let _ = flow.marked_ack(MSS, true);
@@ -103,10 +103,10 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
 
 pub(super) fn deterministic(subject: Subject<'_>) -> RuleFailure {
     let [a, b] = [0, 1].map(|_| {
-        let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(3));
+        let (mut flow, mut rng) = (SyntheticSender::new(subject, &SETUP), Lcg::new(3));
         (0..2000)
             .map(|_| {
-                let step = random_event(&mut flow, &mut mix, true);
+                let step = random_event(&mut flow, &mut rng, true);
                 (step, flow.cwnd(), flow.cc.ssthresh(), flow.cc.pacing_rate())
             })
             .collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use super::flow::{MSS, RTT, SETUP, SyntheticSender, declares, near};
 use super::{RuleFailure, Subject};
 use crate::cc::{CongestionEvent, Signal};
 
-/// A control with about a hundred segments in its window.
+/// A control with a window of about a hundred segments.
 fn grown(subject: Subject<'_>) -> SyntheticSender {
     let mut flow = SyntheticSender::new(subject, &SETUP);
     for _ in 0..90 {
@@ -108,7 +108,7 @@ pub(super) fn rto(subject: Subject<'_>) -> RuleFailure {
     if cwnd != MSS || second != ssthresh {
         return Some(format!("the second timeout takes ssthresh {ssthresh} to {second} B"));
     }
-    // Slow start follows: the window is back at ssthresh after a few round trips.
+    // Slow start follows: the window reaches ssthresh again after a few round trips.
     for _ in 0..2 * ssthresh / MSS {
         let _ = flow.clean_ack();
     }
@@ -136,7 +136,7 @@ pub(super) fn idle_restart(subject: Subject<'_>) -> RuleFailure {
     idle(&mut large).or_else(|| idle(&mut small))
 }
 
-/// How the window is reduced from what is in flight.
+/// Reduces the window, with this many bytes in flight.
 type Reduce<'a> = &'a dyn Fn(&mut SyntheticSender, u64);
 
 pub(super) fn undo(subject: Subject<'_>) -> RuleFailure {
@@ -159,7 +159,7 @@ pub(super) fn undo(subject: Subject<'_>) -> RuleFailure {
         if after != before {
             return Some(format!("undo after {what}: {before:?} becomes {after:?}"));
         }
-        // What was restored once does not come back a second time.
+        // An undo restores only once.
         flow.lose(before.0);
         let now = flow.now;
         flow.event(&CongestionEvent::Undo { now });

@@ -1,4 +1,4 @@
-//! The synthetic sender that drives a control: always full, one ACK per segment unless told else.
+//! The synthetic sender that drives a control: always full, one ACK per segment by default.
 
 use alloc::boxed::Box;
 
@@ -9,10 +9,10 @@ use crate::cc::{AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction
 
 /// Segment size, bytes: a full Ethernet frame with timestamps.
 pub(super) const MSS: u64 = 1448;
-/// Round-trip time: long enough that controls with a clock differ from those that count ACKs.
+/// Round-trip time: long enough that time-based controls differ from those that count ACKs.
 pub(super) const RTT: Duration = Duration::from_ms(100);
 
-/// The path that rules start from.
+/// Default parameters of the rules.
 pub(super) const SETUP: CcSetup = CcSetup {
     mss: MSS as u32,
     initial_window: 10 * MSS,
@@ -23,7 +23,7 @@ pub(super) const SETUP: CcSetup = CcSetup {
     now: Instant::ZERO,
 };
 
-/// What one ACK did.
+/// Effect of one ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct AckOutcome {
     pub(super) before: u64,
@@ -31,7 +31,7 @@ pub(super) struct AckOutcome {
     pub(super) reaction: Reaction,
 }
 
-/// A control and the sequence space and clock around it.
+/// A control with the sequence space and clock of a sender.
 pub(super) struct SyntheticSender {
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) now: Instant,
@@ -44,8 +44,8 @@ impl SyntheticSender {
         Self { cc: (subject.entry.build)(subject.params, setup), now: setup.now, una: 0, nxt: 0 }
     }
 
-    /// In congestion avoidance, with a window of about `segments`; `None` when a loss does not get
-    /// the control there.
+    /// A sender in congestion avoidance with a window of about `segments`; `None` if a loss does
+    /// not lead there.
     pub(super) fn in_congestion_avoidance(
         subject: Subject<'_>,
         setup: &CcSetup,
@@ -95,7 +95,7 @@ impl SyntheticSender {
         }
     }
 
-    /// Hands `sample` to the control.
+    /// Passes `sample` to the control.
     pub(super) fn feed(&mut self, sample: &AckSample) -> AckOutcome {
         let before = self.cwnd();
         let reaction = self.cc.on_ack(sample);
@@ -108,7 +108,7 @@ impl SyntheticSender {
         self.feed(&sample)
     }
 
-    /// One ACK of `bytes` that reports a mark; `may_reduce` as the cut rule would say.
+    /// One ACK of `bytes` that reports a mark; `may_reduce` as decided by the cut rule.
     pub(super) fn marked_ack(&mut self, bytes: u64, may_reduce: bool) -> AckOutcome {
         let sample = self.sample(bytes);
         let sample = AckSample {
@@ -121,8 +121,8 @@ impl SyntheticSender {
         self.feed(&sample)
     }
 
-    /// As many ACKs of one segment as the window holds, `marks` of every ten of them marked and
-    /// none of them free to move the window; a thousand at most, should it move all the same.
+    /// A window of one-segment ACKs, `marks` of every ten marked, none of which may change the
+    /// window. At most a thousand, in case it changes anyway.
     pub(super) fn observe_round(&mut self, marks: u64) {
         for i in 0..(self.cwnd() / MSS).clamp(1, 1000) {
             let sample = self.sample(MSS);
@@ -155,49 +155,49 @@ impl SyntheticSender {
     }
 }
 
-/// The control declares to react to `signal`.
+/// True if the control declares a reaction to `signal`.
 pub(super) fn declares(subject: Subject<'_>, signal: Signal) -> bool {
     subject.entry.declared.reacts_to.contains(&signal)
 }
 
-/// `value` is within `slack` of `ideal`.
+/// True if `value` is within `slack` of `ideal`.
 pub(super) fn near(value: u64, ideal: u64, slack: u64) -> bool {
     value.abs_diff(ideal) <= slack
 }
 
-/// A fixed sequence of pseudo-random numbers, to mix ACKs and events.
+/// A linear congruential generator with a fixed sequence, to mix ACKs and events.
 pub(super) struct Lcg(u64);
 
 impl Lcg {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }
-    /// A number below `n`, by the high half of a 64-bit linear congruence.
+    /// A number below `n`, from the high half of the 64-bit state.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % n
     }
 }
 
-/// One step of a mixture of everything that can happen; timeouts only with `timeouts`.
+/// One random step of ACKs and events; timeouts only with `timeouts`.
 pub(super) fn random_event(
     flow: &mut SyntheticSender,
-    mix: &mut Lcg,
+    rng: &mut Lcg,
     timeouts: bool,
 ) -> Option<AckOutcome> {
     let in_flight = flow.cwnd();
     let now = flow.now;
-    match mix.below(40) {
+    match rng.below(40) {
         0 => flow.lose(in_flight),
         1 => flow.event(&CongestionEvent::Loss { now, in_flight, already_reduced: true }),
         2 => flow.event(&CongestionEvent::Recovered { now, in_flight: in_flight / 2 }),
         3 => flow.event(&CongestionEvent::Undo { now }),
         4 => flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 10 }),
-        5 if timeouts => flow.rto(mix.below(2) == 0, in_flight),
-        6..=15 => return Some(flow.marked_ack(MSS, mix.below(2) == 0)),
+        5 if timeouts => flow.rto(rng.below(2) == 0, in_flight),
+        6..=15 => return Some(flow.marked_ack(MSS, rng.below(2) == 0)),
         _ => {
-            let sample = flow.sample(MSS * (1 + mix.below(3)));
-            let may_grow = mix.below(4) > 0;
+            let sample = flow.sample(MSS * (1 + rng.below(3)));
+            let may_grow = rng.below(4) > 0;
             let sample = AckSample { may_grow, app_limited: !may_grow, ..sample };
             return Some(flow.feed(&sample));
         }

@@ -77,7 +77,7 @@ pub(super) fn additive_increase(subject: Subject<'_>) -> RuleFailure {
         let mut acked = 0;
         let mut windows = 0;
         while windows < 40 {
-            // One window of data, by the window as it stands when it begins.
+            // One window of data, by the current window at its start.
             acked += MSS;
             let _ = flow.clean_ack();
             if acked >= flow.cwnd() {

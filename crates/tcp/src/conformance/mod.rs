@@ -1,12 +1,12 @@
-//! The conformance kit: holds a congestion control to what it declares.
+//! The conformance kit: checks that a congestion control behaves as it declares.
 //!
 //! Contract: [`check`] drives one registered control with synthetic ACK streams and events and
-//! returns every rule that it breaks. It runs over every registered control in the tests of this
-//! crate, and a control in a crate of one's own is checked the same way, with
-//! `assert_eq!(check(&ENTRY), [])`. A rule that a control breaks on purpose stands in
-//! [`DeclaredProperties::exemptions`](crate::cc::Declares) with its source; an exemption whose rule is not
-//! really broken is itself a violation. Arithmetic that overflows panics where the build checks for
-//! that, so run the kit in such a build (the default of `cargo test`).
+//! returns every rule that it breaks. The tests of this crate run it on all registered controls; a
+//! control in another crate is checked likewise, with `assert_eq!(check(&ENTRY), [])`. Rules broken
+//! on purpose are listed with their source in
+//! [`DeclaredProperties::exemptions`](crate::cc::DeclaredProperties). An exemption whose rule is
+//! not broken is itself a violation. Arithmetic overflow panics only in builds with overflow
+//! checks, so run the kit in such a build (the default of `cargo test`).
 
 mod bounds;
 mod events;
@@ -25,11 +25,11 @@ use crate::params::Params;
 /// One rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Name, as exemptions use it.
+    /// Name, as used in exemptions.
     pub name: &'static str,
-    /// What it asks for.
+    /// The requirement.
     pub requirement: &'static str,
-    /// Where that is written.
+    /// Its specification.
     pub source: &'static str,
     check: fn(Subject<'_>) -> RuleFailure,
 }
@@ -41,7 +41,7 @@ struct Subject<'a> {
     params: &'a Params,
 }
 
-/// What broke the rule, if anything did.
+/// A description of the failure, or none if the rule holds.
 type RuleFailure = Option<String>;
 
 /// One broken rule.
@@ -49,7 +49,7 @@ type RuleFailure = Option<String>;
 pub struct Violation {
     /// Name of the rule, or `exemption`.
     pub rule: &'static str,
-    /// What happened.
+    /// Description of the failure.
     pub detail: String,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Every rule.
+/// All rules.
 pub static RULES: &[Rule] = &[
     rule(
         "no-shrink",
@@ -69,7 +69,7 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "frozen",
-        "the window does not grow on an ACK on which it may not",
+        "the window does not grow on an ACK with `may_grow` unset",
         "RFC 5681 §3.2, RFC 7661 §4.2, RFC 3168 §6.1.2",
         growth::frozen,
     ),
@@ -93,19 +93,19 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "one-cut",
-        "a marked ACK does not cut the window where the cut rule does not allow it",
+        "a marked ACK does not cut the window unless the cut rule allows it",
         "RFC 3168 §6.1.2, RFC 8257 §3.3",
         reaction::one_cut,
     ),
     rule(
         "clean-ack",
-        "an ACK without a mark does not cut the window, whatever was marked before",
+        "an ACK without a mark does not cut the window, regardless of earlier marks",
         "RFC 3168 §6.1.2, RFC 8257 §3.3",
         reaction::clean_ack,
     ),
     rule(
         "cut-or-grow",
-        "an ACK that cuts the window does not grow it as well",
+        "an ACK that cuts the window does not also grow it",
         "RFC 3168 §6.1.2, RFC 8257 §3.4",
         reaction::cut_or_grow,
     ),
@@ -123,19 +123,19 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "proportional",
-        "a proportional cut is half when all is marked, a quarter at half, nearly none at rare marks",
+        "a proportional cut is half with all data marked, a quarter at half, nearly none at rare marks",
         "RFC 8257 §3.3",
         reaction::proportional,
     ),
     rule(
         "no-ecn",
-        "without ECN agreed the control behaves as if marks did not exist",
+        "without ECN negotiated the control ignores marks",
         "RFC 3168 §6.1.1",
         reaction::no_ecn,
     ),
     rule(
         "loss-halves",
-        "a loss halves ssthresh from what is in flight, however rare marks were before",
+        "a loss sets ssthresh to half of the bytes in flight, even if marks were rare before",
         "RFC 5681 §3.1 eq. 4, RFC 8257 §3.5",
         events::loss_halves,
     ),
@@ -147,7 +147,7 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "recovered-burst",
-        "the end of recovery leaves at most one segment more than is in flight",
+        "the end of recovery leaves at most the bytes in flight plus one segment",
         "RFC 6582 §3.2 step 3 (1)",
         events::recovered_burst,
     ),
@@ -159,19 +159,19 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "idle-restart",
-        "after idle the window is at most the initial one, never larger, and ssthresh stays",
+        "after idle the window is at most the initial one, never larger, and ssthresh is unchanged",
         "RFC 5681 §4.1",
         events::idle_restart,
     ),
     rule(
         "undo",
-        "undo restores what the last loss reaction took, once",
+        "undo restores the state before the last loss reaction, once",
         "RFC 4015 §3.2, RFC 3522",
         events::undo,
     ),
     rule(
         "floor",
-        "no reaction but a timeout takes the window or ssthresh below the declared floor",
+        "no reaction except a timeout reduces the window or ssthresh below the declared floor",
         "RFC 5681 §3.1 eq. 4, RFC 3168 §6.1.2",
         bounds::floor,
     ),
@@ -183,7 +183,7 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "deterministic",
-        "two of them that see the same do the same",
+        "two instances with equal input behave equally",
         "the contract of this crate",
         bounds::deterministic,
     ),
@@ -191,20 +191,20 @@ pub static RULES: &[Rule] = &[
 
 const fn rule(
     name: &'static str,
-    says: &'static str,
+    requirement: &'static str,
     source: &'static str,
     check: fn(Subject<'_>) -> RuleFailure,
 ) -> Rule {
-    Rule { name, requirement: says, source, check }
+    Rule { name, requirement, source, check }
 }
 
-/// Every rule that `entry` breaks without an exemption, and every exemption that it does not need,
-/// with all parameters at their defaults.
+/// Returns every rule that `entry` breaks without an exemption and every unneeded exemption, with
+/// all parameters at their defaults.
 pub fn check(entry: &CcEntry) -> Vec<Violation> {
     check_with(entry, &Params::new())
 }
 
-/// [`check`] with parameters.
+/// As [`check`], with parameters.
 pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
     let subject = Subject { entry, params };
     let exempt = |name| entry.declared.exemptions.iter().find(|e| e.rule == name);
@@ -214,7 +214,10 @@ pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
             (Some(detail), None) => out.push(Violation { rule: rule.name, detail }),
             (None, Some(_)) => out.push(Violation {
                 rule: EXEMPTION,
-                detail: format!("it is exempt from `{}` and keeps to it", rule.name),
+                detail: format!(
+                    "it is exempt from `{}` but follows it; remove the exemption",
+                    rule.name
+                ),
             }),
             (Some(_), Some(_)) | (None, None) => {}
         }

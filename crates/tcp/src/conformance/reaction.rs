@@ -8,10 +8,10 @@ use super::flow::{Lcg, MSS, RTT, SETUP, SyntheticSender, declares, near, random_
 use super::{RuleFailure, Subject};
 use crate::cc::{AckSample, CcSetup, Reaction, Signal};
 
-/// Rounds after which an estimate has settled.
+/// Rounds after which an estimate has converged.
 const SETTLE: usize = 400;
 
-/// A hundred ACKs, with the signal or without.
+/// Drives a hundred ACKs, with or without the signal.
 type Drive<'a> = &'a dyn Fn(&mut SyntheticSender, bool);
 
 pub(super) fn signals(subject: Subject<'_>) -> RuleFailure {
@@ -23,7 +23,7 @@ pub(super) fn signals(subject: Subject<'_>) -> RuleFailure {
     let delay = |flow: &mut SyntheticSender, on: bool| {
         for i in 0..100 {
             let sample = flow.sample(MSS);
-            // First a path without a queue, as that is what a delay is compared with.
+            // First a path without a queue, as the reference of the delay.
             let queue = if on && i >= 20 { RTT } else { Duration::ZERO };
             let (queueing_delay, rtt) = (Some(queue), Some(RTT + queue));
             let _ = flow.feed(&AckSample { rtt, queueing_delay, ..sample });
@@ -80,7 +80,7 @@ pub(super) fn one_cut(subject: Subject<'_>) -> RuleFailure {
 pub(super) fn clean_ack(subject: Subject<'_>) -> RuleFailure {
     let mut flow = SyntheticSender::new(subject, &SETUP);
     for i in 0..200 {
-        // Marks on every tenth ACK, permission on every one.
+        // Marks on every tenth ACK; every ACK may reduce.
         let marked = i % 10 == 0;
         let step = if marked { flow.marked_ack(MSS, true) } else { flow.clean_ack() };
         if !marked && (step.reaction == Reaction::Reduced || step.after < step.before) {
@@ -97,8 +97,8 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
     let grew = |what: &str, before: u64, after: u64| {
         Some(format!("{what}: reduced, and {before} -> {after} B"))
     };
-    // A long clean time first, so that an estimate is near zero and a cut small; then an ACK that
-    // alone is worth a segment of growth.
+    // First a long time without marks, so that the estimate is near zero and a cut is small; then
+    // one ACK that permits a whole segment of growth.
     for mut flow in [
         Some(SyntheticSender::new(subject, &SETUP)),
         SyntheticSender::in_congestion_avoidance(subject, &SETUP, 10),
@@ -114,9 +114,9 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
             return grew("a mark after a clean time", step.before, step.after);
         }
     }
-    let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(7));
+    let (mut flow, mut rng) = (SyntheticSender::new(subject, &SETUP), Lcg::new(7));
     for i in 0..5000 {
-        if let Some(step) = random_event(&mut flow, &mut mix, true)
+        if let Some(step) = random_event(&mut flow, &mut rng, true)
             && step.reaction == Reaction::Reduced
             && step.after > step.before
         {
@@ -127,9 +127,9 @@ pub(super) fn cut_or_grow(subject: Subject<'_>) -> RuleFailure {
 }
 
 pub(super) fn reports_cuts(subject: Subject<'_>) -> RuleFailure {
-    let (mut flow, mut mix) = (SyntheticSender::new(subject, &SETUP), Lcg::new(11));
+    let (mut flow, mut rng) = (SyntheticSender::new(subject, &SETUP), Lcg::new(11));
     for i in 0..5000 {
-        if let Some(step) = random_event(&mut flow, &mut mix, true)
+        if let Some(step) = random_event(&mut flow, &mut rng, true)
             && step.reaction == Reaction::None
             && step.after < step.before
         {
@@ -163,7 +163,7 @@ pub(super) fn proportional(subject: Subject<'_>) -> RuleFailure {
     if !subject.entry.declared.proportional {
         return None;
     }
-    // Marks of every ten ACKs, and the share of the window that a cut takes then, in 1/1000.
+    // Marked ACKs of every ten, and the range of the cut in 1/1000 of the window.
     for (marks, least, most) in [(10, 480, 510), (5, 200, 300), (0, 0, 20)] {
         let mut flow = SyntheticSender::new(subject, &SETUP);
         for _ in 0..190 {

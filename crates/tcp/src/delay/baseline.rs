@@ -1,14 +1,14 @@
-//! The least one-way time, and what is above it.
+//! Minimum one-way delay, and the queueing delay above it.
 
 use lowtide_units::{Duration, Instant};
 
 use super::DelaySample;
 
-/// One-way time and round trip without queues (DX §III, "One-way queuing delay").
+/// One-way delay and round-trip time without queues (DX §III, "One-way queuing delay").
 ///
-/// The one-way time is that between two clocks, so it may be anything. It is taken anew whenever the
-/// round trip is at its least, and not otherwise: a minimum of its own would follow a clock that gains
-/// and lose one that falls behind.
+/// The one-way delay is between two clocks, so it has any value. It is updated only when the
+/// round-trip time is at its minimum. A separate minimum would follow a clock that gains and would
+/// not follow one that loses.
 #[derive(Clone, Debug)]
 pub(crate) struct Baseline {
     slack: Duration,
@@ -18,11 +18,11 @@ pub(crate) struct Baseline {
 
 #[derive(Clone, Copy, Debug)]
 struct PathMinimum {
-    /// Nanoseconds; below zero when noise says so.
+    /// Nanoseconds; negative because of noise.
     rtt: i32,
     /// Nanoseconds between two clocks, modulo 2^32.
     one_way: u32,
-    /// When the round trip was last at its least.
+    /// Time at which the round trip was last at its minimum.
     seen_at: Instant,
 }
 
@@ -31,8 +31,8 @@ impl Baseline {
         Self { slack, lifetime, minimum: None }
     }
 
-    /// One packet (or the mean of some) took `there`, and its acknowledgement `back`, each between two
-    /// clocks in nanoseconds modulo 2^32.
+    /// Adds a sample: one packet (or the mean of several) took `there` and its ACK `back`, each
+    /// between two clocks, in nanoseconds modulo 2^32.
     pub(crate) fn on_sample(&mut self, now: Instant, there: u32, back: u32) -> DelaySample {
         let rtt = there.wrapping_add(back).cast_signed();
         let slack = i32::try_from(self.slack.as_ns()).unwrap_or(i32::MAX);
@@ -52,7 +52,7 @@ impl Baseline {
     }
 }
 
-/// Nanoseconds that are not below zero.
+/// Nanoseconds known to be non-negative.
 const fn non_negative(ns: i32) -> Duration {
     Duration::from_ns(ns.unsigned_abs() as u64)
 }
@@ -61,12 +61,11 @@ const fn non_negative(ns: i32) -> Duration {
 mod tests {
     use super::*;
 
-    /// Nanoseconds there and back without queues.
+    /// One-way delays without queues, in nanoseconds.
     const THERE: u64 = 40_000;
     const BACK: u64 = 30_000;
 
-    /// A path between a clock that shows the time and one that is `offset` ns ahead and gains `drift`
-    /// ns in each ms.
+    /// A path between an exact clock and one that is `offset` ns ahead and gains `drift` ns per ms.
     struct Path {
         baseline: Baseline,
         offset: i64,
@@ -82,7 +81,7 @@ mod tests {
             let at = at.cast_signed();
             (at + self.offset + at * self.drift / 1_000_000) as u32
         }
-        /// The queueing delay that is computed for a packet that left at `at` and queued there and back.
+        /// The queueing delay computed for a packet sent at `at` that queued `there` and `back`.
         fn measure(&mut self, at: u64, there: u64, back: u64) -> u64 {
             let arrived = at + THERE + there;
             let left = arrived + 77_777;
@@ -96,7 +95,7 @@ mod tests {
 
     #[test]
     fn any_clock_offset_works() {
-        // DX fig. 6 has 5 s; 2^31 ns is as far apart as 32 bits can say.
+        // DX fig. 6 has 5 s; 2^31 ns is the maximum difference in 32 bits.
         for offset in [0, 5_000_000_000, -5_000_000_000, 1 << 31, -(1 << 31)] {
             let mut path = Path::new(offset, 0);
             assert_eq!(path.measure(0, 0, 0), 0);
@@ -141,7 +140,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_loses_is_not_followed_down_by_a_queue() {
-        // The one-way time of a standing queue falls below the baseline: no queue, not a new baseline.
+        // The one-way delay of a steady queue falls below the baseline: no queue, not a new
+        // baseline.
         let mut path = Path::new(0, -40);
         assert_eq!(path.measure(0, 0, 0), 0);
         let second = 1_000_000_000;
@@ -156,7 +156,7 @@ mod tests {
         for (lifetime, after) in [(ms * 10, 0), (Duration::ZERO, 500)] {
             let mut path = Path::new(0, 0);
             path.baseline.lifetime = lifetime;
-            // Noise: 500 ns less than there can be.
+            // Noise: 500 ns below the true minimum.
             path.measure(0, 0, 0);
             let lucky = path.baseline.minimum.as_mut().unwrap();
             lucky.rtt -= 500;

@@ -1,17 +1,17 @@
-//! What a receiver of data keeps until it acknowledges.
+//! Timestamps that a data receiver stores until it acknowledges.
 
 use crate::config::DelayEchoRule;
 
-/// The stamps of segments that arrived and are not acknowledged yet.
+/// The timestamps of arrived segments that are not acknowledged yet.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingEcho {
     rule: DelayEchoRule,
-    /// `t1` of the newest.
+    /// `t1` of the newest segment.
     sent: u32,
-    /// One-way time of the first, and what the others had more than it, in all.
+    /// One-way delay of the first, and the sum of the others' excess over it.
     first_one_way: u32,
     excess_sum: i64,
-    /// How many; zero is nothing to echo.
+    /// Number of segments; zero: nothing to echo.
     segments: u32,
 }
 
@@ -20,8 +20,8 @@ impl PendingEcho {
         Self { rule, sent: 0, first_one_way: 0, excess_sum: 0, segments: 0 }
     }
 
-    /// `segments` arrived, of which the newest left at `sent`; `arrived` less `sent` is what they took
-    /// in the mean.
+    /// Adds `segments` segments, of which the newest left at `sent`; `arrived` less `sent` is their
+    /// mean one-way delay.
     pub(crate) fn add(&mut self, sent: u32, arrived: u32, segments: u32) {
         let took = arrived.wrapping_sub(sent);
         if self.segments == 0 || self.rule == DelayEchoRule::Newest {
@@ -33,15 +33,15 @@ impl PendingEcho {
         self.segments = self.segments.saturating_add(segments);
     }
 
-    /// `t1` and `t2` to echo, both zero without any: `t1` of the newest, and `t2` so far behind it as
-    /// one-way time was in the mean. That is all that anyone computes with.
+    /// The `t1` and `t2` to echo, both zero if there is none: `t1` of the newest, and `t2` later by
+    /// the mean one-way delay. The sender uses only their difference.
     pub(crate) fn take(&mut self) -> (u32, u32) {
         let Some(more) = self.excess_sum.checked_div(i64::from(self.segments)) else {
             return (0, 0);
         };
         self.segments = 0;
         let arrived = self.sent.wrapping_add(self.first_one_way).wrapping_add(more as u32);
-        // Both at zero would say that there is nothing; a nanosecond more does not matter.
+        // Both zero would mean no echo; one nanosecond more is harmless.
         (self.sent, if (self.sent, arrived) == (0, 0) { 1 } else { arrived })
     }
 }
@@ -75,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn one_way_times_may_be_anything_and_stamps_may_wrap() {
-        // The far clock is 2 s behind: one-way times are far below zero.
+    fn one_way_delays_may_be_negative_and_stamps_may_wrap() {
+        // The far clock is 2 s behind: one-way delays are far below zero.
         let behind = |at: u32| at.wrapping_sub(2_000_000_000);
         let times = [(u32::MAX - 999, behind(9_000), 1), (1, behind(12_001), 1)];
         let (sent, arrived) = echo(DelayEchoRule::Mean, &times);

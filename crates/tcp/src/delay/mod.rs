@@ -1,25 +1,27 @@
-//! One-way queueing delay from the stamps of two clocks that nobody synchronises (DX §III, §V-A).
+//! One-way queueing delay from the timestamps of two unsynchronised clocks (DX §III, §V-A).
 //!
-//! Contract: where both ends have asked for it, every segment after the handshake carries the delay
-//! option ([`DelayStamps`]), and each ACK of full segments tells the sender of data how long they
-//! queued. Only differences of stamps of one clock are used, modulo 2^32 ns, so that clocks may stand
-//! anywhere and drift: the same one-way time is wrong by the same offset, and the least one is taken off.
+//! Contract: if both ends requested it, every segment after the handshake carries the delay option
+//! ([`DelayStamps`]). Each ACK of full segments reports to the data sender how long they queued.
+//! queued. Only differences between timestamps, modulo 2^32 ns, are used, so clocks may have any
+//! offset and may drift. The offset is equal in all one-way delays, and subtracting the minimum
+//! removes it.
 //!
-//! - *The receiver of data* ([`PendingEcho`]) keeps `t1` and `t2` of what it has not acknowledged yet and
-//!   sends them back with `t3`. What lies between `t2` and `t3` is its own delay and does not count.
-//! - *The sender of data* ([`Baseline`]) has `t4` from its driver: `(t2 - t1) + (t4 - t3)` is a round trip
-//!   without hosts, on which drift has no hold, and `t2 - t1` less its baseline the queueing delay.
-//! - *The driver* fills `t1` and `t3` in when a packet leaves and stamps what arrives. Where its stamps
-//!   come in batches, [`Spacing`] puts them apart first.
+//! - *The data receiver* ([`PendingEcho`]) stores `t1` and `t2` of unacknowledged segments and
+//!   echoes them with `t3`. The time from `t2` to `t3` is its own delay and does not count.
+//! - *The data sender* ([`Baseline`]) has `t4` from its driver: `(t2 - t1) + (t4 - t3)` is a round
+//!   trip without host delays, unaffected by drift. `t2 - t1` less its baseline is the queueing
+//!   delay.
+//! - *The driver* fills in `t1` and `t3` when a packet leaves and timestamps arrivals. If its
+//!   timestamps come in batches, [`Spacing`] spaces them first.
 //!
-//! Ours, where DX is silent:
-//! - Only full segments are measured. A short one takes less time on every line, and would lower the
-//!   baseline of the others for ever. The two ends reckon the size alike.
-//! - Retransmissions and duplicates count as any other: a stamp is that of the very packet.
-//! - "Re-observes the minimum" (§III) is within `delay-slack` of it: stamps are in whole nanoseconds,
-//!   and noise would let a lucky minimum never come again. With `delay-lifetime` a minimum that was not
-//!   met for so long is forgotten; without it, never, as in the paper.
-//! - An ACK that goes out before an older one for the sake of ECN (RFC 8257 §3.2) echoes no stamp.
+//! Our choices, where DX is silent:
+//! - Only full segments are measured. A short one takes less time on every line, and would lower
+//!   the baseline of the others for good. Both ends compute the size alike.
+//! - Retransmissions and duplicates count as any other segment: a timestamp belongs to one packet.
+//! - "Re-observes the minimum" (§III) means within `delay-slack` of it: timestamps are in whole
+//!   nanoseconds, and noise could produce a minimum that never recurs. With `delay-lifetime` a
+//!   minimum not met for this time expires; without it, never, as in the paper.
+//! - An ACK sent before an older one for ECN (RFC 8257 §3.2) echoes no timestamp.
 
 mod baseline;
 mod echoes;
@@ -34,27 +36,27 @@ pub use spacing::Spacing;
 
 use crate::config::Config;
 
-/// Whether the delay option is in use.
+/// State of the delay option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DelayMode {
-    /// Not asked for.
+    /// Not requested.
     Off,
-    /// Asked for, and the peer did not accept; or the handshake is not over.
+    /// Requested, but the peer did not accept it; or the handshake is not over.
     Refused,
-    /// Agreed with the peer.
+    /// Negotiated with the peer.
     On,
 }
 
-/// What one ACK tells of the way that its data took.
+/// Delay measurement from one ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DelaySample {
-    /// Time in queues on the way there.
+    /// Queueing delay in the data direction.
     pub(crate) queueing: Duration,
-    /// The least round trip so far, hosts taken off.
+    /// The minimum round trip so far, without host delays.
     pub(crate) base_rtt: Duration,
 }
 
-/// Both halves of one connection; there is none where the option is not in use.
+/// Both halves of one connection; absent if the option is not in use.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayState {
     echoes: PendingEcho,
@@ -71,13 +73,13 @@ impl DelayState {
         }
     }
 
-    /// The option of a segment that goes out; `t3` is the driver's. What it echoes is echoed once.
+    /// The option of an outgoing segment; the driver fills in `t3`. Each echo is sent once.
     pub(crate) fn next_option(&mut self) -> DelayStamps {
         let (sent, arrived) = self.echoes.take();
         DelayStamps { sent, arrived, left: 0 }
     }
 
-    /// A full segment of data arrived.
+    /// Stores the timestamps of a full data segment.
     #[inline(never)]
     pub(crate) fn on_data(&mut self, seg: &Segment) {
         if let (Some(stamps), Some(at)) = (seg.options.delay(), seg.rx.stamp) {
@@ -85,7 +87,7 @@ impl DelayState {
         }
     }
 
-    /// An acknowledgement arrived: what its echo says, if it has one.
+    /// Processes the echo of an ACK, if it has one.
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, now: Instant, seg: &Segment) -> Option<DelaySample> {
         let stamps = seg.options.delay()?;
@@ -98,7 +100,7 @@ impl DelayState {
         Some(measured)
     }
 
-    /// What the last echo said.
+    /// The last measurement.
     pub(crate) const fn last(&self) -> Option<DelaySample> {
         self.last
     }

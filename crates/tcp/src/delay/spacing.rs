@@ -1,15 +1,15 @@
-//! Calibration of stamps that come in batches (DX §III, "Error calibration").
+//! Calibration of timestamps that come in batches (DX §III, "Error calibration").
 
 use lowtide_units::{Duration, HostStamp};
 
-/// Puts the stamps of packets that one line carries one after another apart by what the line needs.
+/// Spaces the timestamps of back-to-back packets by at least their transmission time.
 ///
 /// "If the packets are spaced with timestamps whose interval is smaller than what the link capacity
-/// allows, we correct the timestamp of the latter packet to be at least transmission delay away from the
-/// former packet's timestamp" (DX §III, fig. 5). One for each direction of a NIC, over the packets of all
-/// connections in their order. A stamp is never made earlier, so one that is late pushes those behind it
-/// until the line has a gap. Error: under a nanosecond, for stamps are
-/// whole ones.
+/// allows, we correct the timestamp of the latter packet to be at least transmission delay away
+/// from the former packet's timestamp" (DX §III, fig. 5). One instance per direction of a NIC
+/// processes the packets of all connections in order. A timestamp is never made earlier, so a late
+/// one delays its successors until the line has a gap. Error: under 1 ns, because timestamps are
+/// whole nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Spacing {
     /// The last stamp, corrected, in picoseconds.
@@ -17,8 +17,8 @@ pub struct Spacing {
 }
 
 impl Spacing {
-    /// The stamp of the next packet, which is on the line for `needs`, framing included. `stamp` is that
-    /// of its last bit.
+    /// Corrects the timestamp of the next packet, whose transmission takes `needs`, including
+    /// framing. `stamp` is the time of its last bit.
     pub fn correct(&mut self, stamp: HostStamp, needs: Duration) -> HostStamp {
         let earliest = self.last_ps + u128::from(needs.as_ps());
         self.last_ps = (u128::from(stamp.0) * 1_000).max(earliest);
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_spread_and_what_comes_after_it_stays() {
+    fn a_batch_is_spread_and_later_stamps_are_unchanged() {
         // DX fig. 5: four packets with one stamp at 10 Gbit/s, 1230.4 ns each.
         let batch = [50_000; 4];
         assert_eq!(corrected(10, &batch), [50_000, 51_230, 52_460, 53_691]);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_enough_apart_is_not_touched() {
+    fn stamps_far_enough_apart_are_unchanged() {
         let spaced = [50_000, 51_231, 52_462, 99_999];
         assert_eq!(corrected(10, &spaced), spaced);
     }

@@ -1,18 +1,18 @@
-//! Accurate ECN on one connection (RFC 9768): what SYN and SYN-ACK say, and the counters behind the
-//! ACE field. Which mode follows from the handshake is decided in `ecn.rs`; when an ACK goes is the
-//! acknowledgement policy's, how often the field has wrapped is the decoder's.
+//! Accurate ECN on one connection (RFC 9768): handshake encoding of SYN and SYN-ACK, and the
+//! counters behind the ACE field. `ecn.rs` decides the mode, the acknowledgement policy when to
+//! send an ACK, and the decoder how often the field has wrapped.
 //!
-//! Contract: lives only on a host that accepts AccECN, whatever the peer turns out to be.
+//! Contract: exists only on a host that accepts AccECN, for any peer.
 
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
-/// What r.cep and s.cep begin with (RFC 9768 §3.2.1).
+/// Initial value of r.cep and s.cep (RFC 9768 §3.2.1).
 const INITIAL_CEP: u8 = 5;
-/// Packets of data that can bring a counter from [`INITIAL_CEP`] to zero modulo 8, if a packet of the
-/// handshake was marked as well.
+/// Data packets that can bring a counter from [`INITIAL_CEP`] to zero modulo 8 if a packet of the
+/// handshake was also marked.
 const MARKS_TO_ZERO: u32 = 2;
 
-/// What AE, CWR and ECE of a SYN ask for (RFC 9768 table 2).
+/// ECN request in AE, CWR and ECE of a SYN (RFC 9768 table 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SynEcnRequest {
     Nothing,
@@ -21,7 +21,7 @@ pub(super) enum SynEcnRequest {
 }
 
 impl SynEcnRequest {
-    /// Five patterns that nobody sends today count as AccECN (RFC 9768 §3.1.3).
+    /// Five currently unused patterns count as AccECN (RFC 9768 §3.1.3).
     pub(super) const fn of_syn(flags: Flags) -> Self {
         match flags.ace() {
             0b000 => Self::Nothing,
@@ -30,7 +30,7 @@ impl SynEcnRequest {
         }
     }
 
-    /// The flags of a SYN that asks for it.
+    /// The flags of a SYN with this request.
     pub(super) const fn flags(self) -> Flags {
         Flags::NONE.with_ace(match self {
             Self::Nothing => 0b000,
@@ -40,14 +40,14 @@ impl SynEcnRequest {
     }
 }
 
-/// What a SYN-ACK answers to a SYN that asked for AccECN (RFC 9768 table 2).
+/// Reply of a SYN-ACK to a SYN that requested AccECN (RFC 9768 table 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SynAckEcnReply {
-    /// None, or the flags come from a stack that copies reserved bits.
+    /// No ECN, or the flags are from a stack that copies reserved bits.
     Nothing,
     Classic,
-    /// With the ECN field of our SYN as it arrived; none in the pattern kept for the future, which
-    /// counts as "unchanged" (RFC 9768 §3.1.3).
+    /// With the received ECN field of our SYN; none for the reserved pattern, which counts as
+    /// "unchanged" (RFC 9768 §3.1.3).
     Accurate(Option<Codepoint>),
 }
 
@@ -81,7 +81,7 @@ const fn decode(ace: u8) -> Option<Codepoint> {
     }
 }
 
-/// A pure ACK without SACK blocks that must go first.
+/// A pending pure ACK without SACK blocks, sent before other segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AckWithoutSack {
     No,
@@ -98,27 +98,27 @@ pub(super) struct AccEcnState {
     r_cep: u64,
     /// s.cep modulo 8.
     s_cep: u8,
-    /// The ECN field of the last SYN or SYN-ACK that arrived.
+    /// The ECN field of the last received SYN or SYN-ACK.
     handshake_ecn: Codepoint,
-    /// A SYN arrived that asks for classic ECN, and one that asks for this.
+    /// A SYN that requests classic ECN was received, and one that requests AccECN.
     classic_syn: bool,
     accecn_syn: bool,
-    /// Our SYN or SYN-ACK left with ECT, and without.
+    /// Our SYN or SYN-ACK was sent with ECT, and without.
     sent_ect: bool,
     sent_not_ect: bool,
-    /// Our SYN or SYN-ACK met CE.
+    /// Our SYN or SYN-ACK was marked CE.
     pub(super) handshake_marked: bool,
     /// A SYN-ACK with CE was counted.
     syn_ack_counted: bool,
-    /// The next ACE field has the handshake encoding and was read already.
+    /// The next ACE field has the handshake encoding and was already read.
     handshake_ace_read: bool,
-    /// An ACE counter has come.
+    /// An ACE counter was received.
     ace_seen: bool,
-    /// We asked and the peer answered, so we are the one with the handshake encoding.
+    /// We requested AccECN and the peer accepted, so our ACK has the handshake encoding.
     client: bool,
-    /// No ECT any more.
+    /// ECT is no longer set.
     pub(super) ect_disabled: bool,
-    /// What the peer reports means nothing.
+    /// The peer's feedback is ignored.
     feedback_disabled: bool,
     ack_without_sack: AckWithoutSack,
 }
@@ -144,14 +144,14 @@ impl AccEcnState {
         }
     }
 
-    /// Our SYN or SYN-ACK leaves with this ECN field.
+    /// Records that our SYN or SYN-ACK is sent with this ECN field.
     pub(super) const fn sent(&mut self, field: Codepoint) {
         self.sent_ect |= field.is_capable();
         self.sent_not_ect |= !field.is_capable();
     }
 
-    /// A SYN arrived. False when SYNs of this handshake asked for both kinds of ECN, so that nobody can
-    /// know what the other believes: it must be reset (RFC 9768 §3.1.5).
+    /// A SYN arrived. False if SYNs of this handshake requested both kinds of ECN: the ends may
+    /// disagree on the mode, so the connection must be reset (RFC 9768 §3.1.5).
     pub(super) fn on_syn(&mut self, ask: SynEcnRequest, field: Codepoint) -> bool {
         self.handshake_ecn = field;
         self.classic_syn |= ask == SynEcnRequest::Classic;
@@ -159,15 +159,16 @@ impl AccEcnState {
         !(self.classic_syn && self.accecn_syn)
     }
 
-    /// Flags of a SYN-ACK that agrees: the ECN field of the last SYN.
+    /// Flags of a SYN-ACK that accepts AccECN: the ECN field of the last SYN.
     pub(super) const fn syn_ack_flags(&self) -> Flags {
         Flags::NONE.with_ace(encode(self.handshake_ecn))
     }
 
-    /// The SYN-ACK that agrees arrived, maybe again.
+    /// The SYN-ACK that accepts AccECN arrived, possibly again.
     pub(super) fn on_syn_ack(&mut self, reported: Option<Codepoint>, field: Codepoint) {
         self.handshake_ecn = field;
-        // Once however often it comes, because the peer can count it only once (§3.2.2.2).
+        // Counted once for any number of copies, because the peer can count it only once
+        // (§3.2.2.2).
         if field == Codepoint::Ce && !self.syn_ack_counted {
             self.syn_ack_counted = true;
             self.r_cep += 1;
@@ -177,16 +178,17 @@ impl AccEcnState {
         }
     }
 
-    /// We asked and were answered: the ACK says how the SYN-ACK arrived (RFC 9768 §3.2.2.1).
+    /// We requested AccECN and got an answer: the ACK reports the ECN field of the SYN-ACK (RFC
+    /// 9768 §3.2.2.1).
     pub(super) const fn schedule_handshake_ack(&mut self) {
         self.client = true;
         self.ack_without_sack = AckWithoutSack::Handshake;
     }
 
-    /// The SYN-ACK came again, and an ACK goes in answer.
+    /// A retransmitted SYN-ACK arrived, and an ACK answers it.
     pub(super) fn on_syn_ack_retransmitted(&mut self, flags: Flags, field: Codepoint) {
         if self.client && matches!(SynAckEcnReply::of_syn_ack(flags), SynAckEcnReply::Accurate(_)) {
-            // Its flags were read the first time (RFC 9768 §3.1.5).
+            // Its flags were already read the first time (RFC 9768 §3.1.5).
             self.on_syn_ack(None, field);
             self.ack_without_sack = AckWithoutSack::Handshake;
         }
@@ -203,44 +205,45 @@ impl AccEcnState {
         self.s_cep = INITIAL_CEP + u8::from(ace == encode(Codepoint::Ce));
     }
 
-    /// The ECN field of our SYN or SYN-ACK arrived so. A change that no queue makes (RFC 3168 §18, RFC
-    /// 9768 §3.2.2.3) ends ECT; marks that are reported still count.
+    /// Checks the received ECN field of our SYN or SYN-ACK. A change that no queue makes (RFC 3168
+    /// §18, RFC 9768 §3.2.2.3) disables ECT; reported marks still count.
     fn check_ecn_mangling(&mut self, arrived: Codepoint) {
         let possible = if arrived.is_capable() { self.sent_ect } else { self.sent_not_ect };
         self.ect_disabled |= !possible;
         self.handshake_marked |= arrived == Codepoint::Ce;
     }
 
-    /// The field is zeroed on its way, or the peer does not count.
+    /// Disables the feedback: the path zeroes the field, or the peer does not count.
     const fn disable_feedback(&mut self) {
         self.ect_disabled = true;
         self.feedback_disabled = true;
     }
 
-    /// That many packets with CE arrived.
+    /// Counts `marks` received CE packets.
     pub(super) fn on_ce_packets(&mut self, marks: u32) {
         self.r_cep += u64::from(marks);
     }
 
-    /// CE packets that arrived, the SYN apart.
+    /// CE packets received, except the SYN.
     pub(super) const fn received(&self) -> u64 {
         self.r_cep - INITIAL_CEP as u64
     }
 
-    /// The counter as it goes on the wire.
+    /// The counter as sent in the ACE field.
     pub(super) const fn ace(&self) -> u8 {
         (self.r_cep & 7) as u8
     }
 
-    /// How far the peer's counter is ahead of what it said last, modulo 8.
+    /// Increase of the peer's counter since its last report, modulo 8.
     pub(super) const fn raw_ace_delta(&self, flags: Flags) -> u8 {
         if self.feedback_disabled { 0 } else { flags.ace().wrapping_sub(self.s_cep) & 7 }
     }
 
-    /// Takes the counter of a segment in. `fresh`: no later one has been read (RFC 9768 appendix A.1).
+    /// Processes the counter of a segment. `fresh`: no later one was processed (RFC 9768 appendix
+    /// A.1).
     ///
-    /// The first one must not be zero (§3.2.2.4), unless so many packets are delivered by it that their
-    /// marks can have brought it there.
+    /// The first counter must not be zero (§3.2.2.4), unless the segment delivers enough packets
+    /// whose marks could have produced it.
     #[inline(never)]
     pub(super) fn ace_delta(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
         if core::mem::take(&mut self.handshake_ace_read) {
@@ -260,7 +263,7 @@ impl AccEcnState {
         ahead
     }
 
-    /// An ACK that answers ACKs goes without SACK blocks (RFC 9768 §3.2.2.5.1).
+    /// An ACK that answers ACKs carries no SACK blocks (RFC 9768 §3.2.2.5.1).
     pub(super) fn schedule_ack_without_sack(&mut self) {
         if self.ack_without_sack == AckWithoutSack::No {
             self.ack_without_sack = AckWithoutSack::Counter;
@@ -271,7 +274,7 @@ impl AccEcnState {
         self.ack_without_sack != AckWithoutSack::No
     }
 
-    /// The ACE field of the bare ACK that goes out, where it is not the counter.
+    /// Takes the pending ACK; returns its ACE field if that is not the counter.
     pub(super) fn take_ack_without_sack(&mut self) -> Option<u8> {
         match core::mem::replace(&mut self.ack_without_sack, AckWithoutSack::No) {
             AckWithoutSack::Handshake => Some(encode(self.handshake_ecn)),

@@ -1,10 +1,10 @@
 use super::*;
 
-fn state(wish: EcnNegotiation, ect: EctClass) -> EcnState {
-    EcnState::new(&Config { ecn: wish, ect, ..Config::default() })
+fn state(configured: EcnNegotiation, ect: EctClass) -> EcnState {
+    EcnState::new(&Config { ecn: configured, ect, ..Config::default() })
 }
 
-/// Both sides said yes.
+/// A state in which both ends negotiated ECN.
 fn agreed(config: &Config) -> EcnState {
     let mut ecn = EcnState::new(&Config { ecn: EcnNegotiation::Rfc3168, ..config.clone() });
     ecn.syn_flags();
@@ -13,7 +13,7 @@ fn agreed(config: &Config) -> EcnState {
     ecn
 }
 
-/// RFC 3168 §6.1.1: what was sent and heard, and what follows for ECT and for the echo.
+/// RFC 3168 §6.1.1: the SYNs sent and received decide ECT and the echo.
 #[test]
 fn one_plain_syn_on_either_side_forbids_ect() {
     for (sent, heard, on, echo) in [
@@ -80,7 +80,7 @@ fn cwr_is_owed_once_and_only_where_agreed() {
 }
 
 #[test]
-fn growth_freezes_as_the_switch_says() {
+fn growth_freezes_by_the_switch() {
     let make = |freeze_growth| {
         let mut e = agreed(&Config { freeze_growth, ..Config::default() });
         e.on_cut(100);
@@ -90,7 +90,7 @@ fn growth_freezes_as_the_switch_says() {
     assert!(make(FreezeGrowth::EceAcks).frozen(50, true));
     assert!(!make(FreezeGrowth::EceAcks).frozen(50, false));
     assert!(make(FreezeGrowth::Round).frozen(50, false));
-    // To the end of the round, which is where the next cut may come.
+    // Until the end of the round, where the next cut may come.
     assert!(make(FreezeGrowth::Round).frozen(100, false));
     assert!(!make(FreezeGrowth::Round).frozen(101, false));
     let mut at_point = agreed(&Config {

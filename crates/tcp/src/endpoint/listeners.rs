@@ -1,4 +1,4 @@
-//! Who listens on which port, and how many connections of each listener are not established yet.
+//! The listeners of an endpoint, and the embryonic connections of each.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -8,7 +8,7 @@ use lowtide_units::Instant;
 use super::ListenError;
 use crate::config::{Config, SynCookies};
 
-/// Names a listener for as long as the endpoint lives, whatever listens on its port later.
+/// Identifies a listener for the endpoint's lifetime, even if its port is listened on again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ListenerId(u64);
 
@@ -18,7 +18,7 @@ struct Listener {
     config: Arc<Config>,
     backlog: usize,
     embryonic: usize,
-    /// Until when an ACK may bring back a SYN cookie of this listener.
+    /// Time until which an ACK may return a SYN cookie of this listener.
     cookies_until: Instant,
 }
 
@@ -28,16 +28,16 @@ pub(super) struct Listeners {
     opened: u64,
 }
 
-/// What a listener makes of a SYN.
+/// A listener's decision on a SYN.
 #[derive(Debug)]
 pub(super) enum Admission {
-    /// It counts as one more embryonic connection now.
+    /// Admitted: it now counts as an embryonic connection.
     Admitted(ListenerId, Arc<Config>),
-    /// No room for one more.
+    /// The backlog is full.
     Full,
-    /// No room for one more, and the SYN is to be answered with a cookie.
+    /// The backlog is full, and the SYN must be answered with a cookie.
     Cookie(Arc<Config>),
-    Nobody,
+    NoListener,
 }
 
 impl Listeners {
@@ -63,21 +63,21 @@ impl Listeners {
         self.by_port.remove(&port);
     }
 
-    /// What connections to `port` get from now on.
+    /// Sets the configuration of future connections to `port`.
     pub(super) fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
         if let Some(listener) = self.by_port.get_mut(&port) {
             listener.config = config;
         }
     }
 
-    /// The settings of who listens on `port`.
+    /// The configuration of the listener on `port`.
     pub(super) fn config(&self, port: u16) -> Option<&Config> {
         self.by_port.get(&port).map(|l| &*l.config)
     }
 
     pub(super) fn admit(&mut self, port: u16) -> Admission {
         match self.by_port.get_mut(&port) {
-            None => Admission::Nobody,
+            None => Admission::NoListener,
             Some(l) if l.embryonic >= l.backlog => match l.config.syn_cookies {
                 SynCookies::Off => Admission::Full,
                 SynCookies::WhenFull => Admission::Cookie(Arc::clone(&l.config)),
@@ -89,22 +89,23 @@ impl Listeners {
         }
     }
 
-    /// The listener on `port` sent a cookie, which comes back before `until` or is too old.
+    /// Records that the listener on `port` sent a cookie, which is valid before `until`.
     pub(super) fn sent_cookie(&mut self, port: u16, until: Instant) {
         if let Some(l) = self.by_port.get_mut(&port) {
             l.cookies_until = until;
         }
     }
 
-    /// What a connection to `port` gets that an ACK opens, if there may be one.
-    pub(super) fn cookies(&self, port: u16, now: Instant) -> Option<Arc<Config>> {
+    /// The configuration of a connection to `port` that an ACK with a cookie opens, if cookies may
+    /// be outstanding.
+    pub(super) fn cookie_config(&self, port: u16, now: Instant) -> Option<Arc<Config>> {
         let listener = self.by_port.get(&port).filter(|l| now < l.cookies_until)?;
         Some(Arc::clone(&listener.config))
     }
 
-    /// One embryonic connection that `id` admitted on `port` is none any more. Nothing to a later
-    /// listener on the same port.
-    pub(super) fn settle(&mut self, port: u16, id: ListenerId) {
+    /// Removes an embryonic connection that `id` admitted on `port`. Does not affect a later
+    /// listener on that port.
+    pub(super) fn leave_backlog(&mut self, port: u16, id: ListenerId) {
         if let Some(l) = self.by_port.get_mut(&port).filter(|l| l.id == id) {
             l.embryonic = l.embryonic.saturating_sub(1);
         }
@@ -118,29 +119,32 @@ mod tests {
     fn admitted(listeners: &mut Listeners) -> Option<ListenerId> {
         match listeners.admit(80) {
             Admission::Admitted(id, _) => Some(id),
-            Admission::Full | Admission::Cookie(_) | Admission::Nobody => None,
+            Admission::Full | Admission::Cookie(_) | Admission::NoListener => None,
         }
     }
 
     #[test]
     fn the_backlog_counts_down_for_its_own_listener_only() {
         let mut listeners = Listeners::default();
-        assert!(matches!(listeners.admit(80), Admission::Nobody));
+        assert!(matches!(listeners.admit(80), Admission::NoListener));
         listeners.open(80, Arc::new(Config::default()), 2).unwrap();
         assert!(listeners.config(80).is_some() && listeners.config(81).is_none());
         let first = admitted(&mut listeners).unwrap();
         assert_eq!(admitted(&mut listeners), Some(first));
         assert!(matches!(listeners.admit(80), Admission::Full));
-        listeners.settle(80, first);
+        listeners.leave_backlog(80, first);
         assert_eq!(admitted(&mut listeners), Some(first));
 
         listeners.close(80);
         listeners.open(80, Arc::new(Config::default()), 1).unwrap();
         let second = admitted(&mut listeners).unwrap();
         assert_ne!(second, first);
-        listeners.settle(80, first);
-        assert!(matches!(listeners.admit(80), Admission::Full), "another's does not count");
-        listeners.settle(80, second);
+        listeners.leave_backlog(80, first);
+        assert!(
+            matches!(listeners.admit(80), Admission::Full),
+            "another listener's connection does not count"
+        );
+        listeners.leave_backlog(80, second);
         assert!(admitted(&mut listeners).is_some());
     }
 }

@@ -1,5 +1,5 @@
-//! Numbers that a host without the secret cannot foretell: initial sequence numbers (RFC 6528),
-//! timestamp offsets (RFC 7323 §5.4), where the search for a port begins (RFC 6056 §3.3.3).
+//! Numbers that a host without the secret cannot predict: initial sequence numbers (RFC 6528),
+//! timestamp offsets (RFC 7323 §5.4), start of the port search (RFC 6056 §3.3.3).
 
 use core::hash::Hasher;
 use core::net::IpAddr;
@@ -14,28 +14,29 @@ use crate::config::{Config, IsnRule, TimestampOffset};
 /// A key of SipHash-2-4, 128 bits.
 pub(super) type SipKey = [u64; 2];
 
-/// The keys of one endpoint. All follow from the seed: they are as secret as the seed is.
+/// The keys of one endpoint. All depend on the seed: they are as secret as the seed.
 ///
-/// Every number that a peer may see is an output of SipHash under one of these keys. The outputs of
-/// splitmix64, which is invertible, are keys and nothing else: one of them would give the seed away.
+/// Every number visible to a peer is an output of SipHash under one of these keys. The outputs of
+/// splitmix64 serve as keys only: splitmix64 is invertible, so one of its outputs would reveal the
+/// seed.
 #[derive(Debug)]
 pub(super) struct Secrets {
     isn: SipKey,
     timestamp: SipKey,
     port: SipKey,
     random: SipKey,
-    /// Of SYN cookies.
+    /// Keys of SYN cookies.
     pub(super) cookie: [SipKey; 2],
     /// Numbers drawn so far.
     draws: u64,
-    /// Comes in place of the next drawn number.
+    /// Replaces the next drawn number.
     pub(super) next_draw: Option<u64>,
 }
 
 impl Secrets {
     pub(super) fn new(seed: u64) -> Self {
         let mut state = seed;
-        // In this order since recorded runs depend on it; new keys come last.
+        // Recorded runs depend on this order; add new keys at the end.
         let mut key = || [split_mix(&mut state), split_mix(&mut state)];
         let (isn, timestamp, port) = (key(), key(), key());
         Self {
@@ -49,8 +50,8 @@ impl Secrets {
         }
     }
 
-    /// A number that nobody without the key can tell from a random one, whatever numbers were seen:
-    /// SipHash-2-4 of a counter.
+    /// Draws a number: SipHash-2-4 of a counter. Without the key it is indistinguishable from a
+    /// random number, even after others were seen.
     fn draw(&mut self) -> u64 {
         if let Some(given) = self.next_draw.take() {
             return given;
@@ -61,8 +62,8 @@ impl Secrets {
         hasher.finish()
     }
 
-    /// Initial sequence number and timestamp offset of a connection that begins at `now`.
-    pub(super) fn numbers(
+    /// Returns the ISN and timestamp offset of a connection that begins at `now`.
+    pub(super) fn initial_numbers(
         &mut self,
         now: Instant,
         tuple: &FourTuple,
@@ -74,26 +75,28 @@ impl Secrets {
         let isn = match config.isn {
             IsnRule::Rfc6528 => {
                 let clock = ticks(now, config.isn_tick);
-                clock.wrapping_add(f(self.isn, tuple, Over::Connection) as u32)
+                clock.wrapping_add(f(self.isn, tuple, HashScope::Connection) as u32)
             }
             IsnRule::Random => drawn as u32,
         };
         let offset = match config.timestamp_offset {
-            TimestampOffset::PerConnection => f(self.timestamp, tuple, Over::Connection) as u32,
-            TimestampOffset::PerHostPair => f(self.timestamp, tuple, Over::HostPair) as u32,
+            TimestampOffset::PerConnection => {
+                f(self.timestamp, tuple, HashScope::Connection) as u32
+            }
+            TimestampOffset::PerHostPair => f(self.timestamp, tuple, HashScope::HostPair) as u32,
             TimestampOffset::Random => (drawn >> 32) as u32,
             TimestampOffset::Zero => 0,
         };
         (SeqNum::new(isn), offset)
     }
 
-    /// Where the search for a port towards the peer of `tuple` begins.
+    /// Start offset of the port search for the peer of `tuple`.
     pub(super) fn port_offset(&self, tuple: &FourTuple) -> u64 {
-        f(self.port, tuple, Over::Destination)
+        f(self.port, tuple, HashScope::Destination)
     }
 }
 
-/// The next output of splitmix64. For keys only: its outputs are not secret from one another.
+/// Returns the next output of splitmix64. For keys only: its outputs reveal one another.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -107,34 +110,34 @@ fn ticks(now: Instant, tick: Duration) -> u32 {
     (now.as_ps() / tick.as_ps().max(1)) as u32
 }
 
-/// What F takes in.
+/// The inputs of F.
 #[derive(Clone, Copy)]
-enum Over {
+enum HashScope {
     Connection,
     HostPair,
     Destination,
 }
 
-/// F of RFC 6528: SipHash-2-4 under a key of 128 bits.
-fn f(key: SipKey, tuple: &FourTuple, over: Over) -> u64 {
+/// F of RFC 6528: SipHash-2-4 under a 128-bit key.
+fn f(key: SipKey, tuple: &FourTuple, over: HashScope) -> u64 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
     write_address(&mut hasher, tuple.local);
     write_address(&mut hasher, tuple.remote);
-    if matches!(over, Over::Connection) {
+    if matches!(over, HashScope::Connection) {
         hasher.write(&tuple.local_port.to_be_bytes());
     }
-    if matches!(over, Over::Connection | Over::Destination) {
+    if matches!(over, HashScope::Connection | HashScope::Destination) {
         hasher.write(&tuple.remote_port.to_be_bytes());
     }
     hasher.finish()
 }
 
-/// Both ends of a connection as hashed: addresses, then ports.
-pub(super) fn hash_ends(hasher: &mut SipHasher24, ends: &FourTuple) {
-    write_address(hasher, ends.local);
-    write_address(hasher, ends.remote);
-    hasher.write(&ends.local_port.to_be_bytes());
-    hasher.write(&ends.remote_port.to_be_bytes());
+/// Hashes a four-tuple: addresses, then ports.
+pub(super) fn hash_four_tuple(hasher: &mut SipHasher24, tuple: &FourTuple) {
+    write_address(hasher, tuple.local);
+    write_address(hasher, tuple.remote);
+    hasher.write(&tuple.local_port.to_be_bytes());
+    hasher.write(&tuple.remote_port.to_be_bytes());
 }
 
 fn write_address(hasher: &mut SipHasher24, address: IpAddr) {
@@ -178,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Gives back the state of splitmix64 before the step that produced `output`.
+    /// Returns the state of splitmix64 before the step that produced `output`.
     fn before(output: u64) -> u64 {
         fn unshift(y: u64, by: u32) -> u64 {
             let mut x = y;
@@ -193,16 +196,16 @@ mod tests {
         unshift(z, 30).wrapping_sub(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// One SYN-ACK shows both halves of one draw. It must not lead back to the seed.
+    /// One SYN-ACK shows both halves of one draw. It must not reveal the seed.
     #[test]
-    fn drawn_numbers_do_not_give_the_seed_away() {
+    fn drawn_numbers_do_not_reveal_the_seed() {
         let rule = config(IsnRule::Random, TimestampOffset::Random);
         for seed in [1, 0xdead_beef_0bad_cafe] {
             let mut state = seed;
             assert_eq!(before(split_mix(&mut state)), seed, "the attack itself works");
             let mut secrets = Secrets::new(seed);
             for _ in 0..16 {
-                let (isn, offset) = secrets.numbers(Instant::ZERO, &TUPLE, &rule);
+                let (isn, offset) = secrets.initial_numbers(Instant::ZERO, &TUPLE, &rule);
                 let mut state = before(u64::from(offset) << 32 | u64::from(isn.raw()));
                 for _ in 0..64 {
                     assert_ne!(state, seed);
@@ -212,39 +215,39 @@ mod tests {
         }
     }
 
-    /// The default rule: recorded runs depend on these very numbers.
+    /// The default rule: recorded runs depend on these numbers.
     #[test]
-    fn the_numbers_of_rfc6528_are_those_of_earlier_versions() {
+    fn rfc6528_numbers_equal_those_of_earlier_versions() {
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let mut secrets = Secrets::new(7);
-        let (isn, offset) = secrets.numbers(Instant::ZERO, &TUPLE, &rule);
+        let (isn, offset) = secrets.initial_numbers(Instant::ZERO, &TUPLE, &rule);
         assert_eq!(
             (isn.raw(), offset, secrets.port_offset(&TUPLE)),
             (1_338_668_685, 4_160_201_392, 4_413_978_817_109_773_225)
         );
     }
 
-    /// RFC 6528 §3: on one connection the numbers follow the clock, 4 us a step.
+    /// RFC 6528 §3: for one four-tuple the numbers follow the clock, one step per 4 us.
     #[test]
-    fn isns_of_the_same_ends_follow_the_clock() {
+    fn isns_of_one_four_tuple_follow_the_clock() {
         let mut secrets = Secrets::new(1);
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let at = |ns| Instant::ZERO + Duration::from_ns(ns);
-        let (first, offset) = secrets.numbers(at(0), &TUPLE, &rule);
+        let (first, offset) = secrets.initial_numbers(at(0), &TUPLE, &rule);
         for (ns, steps) in [(3_999, 0), (4_000, 1), (1_000_000_000, 250_000)] {
-            let (isn, again) = secrets.numbers(at(ns), &TUPLE, &rule);
+            let (isn, again) = secrets.initial_numbers(at(ns), &TUPLE, &rule);
             assert_eq!((isn.diff(first), again), (steps, offset), "{ns} ns");
         }
         // The clock wraps after 2^32 ticks, 4.77 hours, and the number with it.
         let round = at(4_000).since_start() * (1 << 32);
-        assert_eq!(secrets.numbers(Instant::ZERO + round, &TUPLE, &rule).0, first);
+        assert_eq!(secrets.initial_numbers(Instant::ZERO + round, &TUPLE, &rule).0, first);
         let linux = Config { isn_tick: Duration::from_ns(64), ..rule };
-        assert_eq!(secrets.numbers(at(6_400), &TUPLE, &linux).0.diff(first), 100);
+        assert_eq!(secrets.initial_numbers(at(6_400), &TUPLE, &linux).0.diff(first), 100);
     }
 
-    /// Each part of the connection and of the secret goes into F.
+    /// F depends on each part of the four-tuple and on the secret.
     #[test]
-    fn other_ends_and_other_secrets_have_other_numbers() {
+    fn other_four_tuples_and_other_secrets_have_other_numbers() {
         let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
         let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
         let tuples = [
@@ -259,7 +262,7 @@ mod tests {
         for seed in [1, 2] {
             let mut secrets = Secrets::new(seed);
             for tuple in &tuples {
-                let (isn, offset) = secrets.numbers(Instant::ZERO, tuple, &rule);
+                let (isn, offset) = secrets.initial_numbers(Instant::ZERO, tuple, &rule);
                 assert_ne!(isn.raw(), offset, "F has two secrets");
                 assert!(seen.insert(isn.raw()) && seen.insert(offset), "{tuple:?}");
             }
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamp_offsets_take_in_what_their_rule_says() {
+    fn timestamp_offsets_depend_on_the_inputs_of_their_rule() {
         let mut secrets = Secrets::new(1);
         let other_port = FourTuple { local_port: 50_001, ..TUPLE };
         let other_host = FourTuple { remote: IpAddr::V6(Ipv6Addr::LOCALHOST), ..TUPLE };
@@ -277,8 +280,9 @@ mod tests {
             (TimestampOffset::Random, true, true),
             (TimestampOffset::Zero, false, false),
         ] {
-            let mut of =
-                |tuple| secrets.numbers(Instant::ZERO, tuple, &config(IsnRule::Random, rule)).1;
+            let mut of = |tuple| {
+                secrets.initial_numbers(Instant::ZERO, tuple, &config(IsnRule::Random, rule)).1
+            };
             let (base, port, host) = (of(&TUPLE), of(&other_port), of(&other_host));
             assert_eq!((base != port, base != host), (by_port, by_host), "{rule:?}");
         }

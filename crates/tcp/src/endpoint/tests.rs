@@ -1,4 +1,4 @@
-//! Two endpoints that hand each other their segments. Work is counted, not timed.
+//! Two endpoints that exchange segments. Work is counted, not timed.
 
 use core::net::Ipv4Addr;
 use std::string::ToString;
@@ -21,7 +21,7 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_ms(ms)
 }
 
-/// A server that listens.
+/// A server with a listener.
 fn server(seed: u64, config: &Config, backlog: usize) -> Endpoint {
     let mut server = Endpoint::new(seed);
     server.listen(PORT, Arc::new(config.clone()), backlog).unwrap();
@@ -32,7 +32,7 @@ fn dial(client: &mut Endpoint, now: Instant, config: &Config) -> Result<ConnId, 
     client.connect(now, CLIENT, 0, SERVER, PORT, Arc::new(config.clone()))
 }
 
-/// All that `id` and the endpoint itself have to send.
+/// All segments that `id` and the endpoint itself send.
 fn sent(endpoint: &mut Endpoint, now: Instant, id: Option<ConnId>) -> Vec<Segment> {
     let mut out = Vec::new();
     if let Some(conn) = id.and_then(|id| endpoint.conn(id)) {
@@ -48,7 +48,7 @@ fn arrive(server: &mut Endpoint, now: Instant, seg: &Segment) -> Arrival {
     server.handle_segment(now, SERVER, CLIENT, seg, None)
 }
 
-/// Passes segments to and fro until nobody has any; the server's connection.
+/// Exchanges segments until neither end sends any; returns the server's connection.
 fn exchange(
     now: Instant,
     client: &mut Endpoint,
@@ -73,7 +73,7 @@ fn exchange(
     }
 }
 
-/// Opens at `now` and closes, the client first; the client's port and initial sequence number.
+/// Opens a connection at `now` and closes it, the client first; returns the client's port and ISN.
 fn open_and_close(
     now: Instant,
     client: &mut Endpoint,
@@ -95,27 +95,27 @@ fn open_and_close(
     from
 }
 
-/// One connection after another, one each 4 ms, so that 15000 of 16384 ports are in TIME-WAIT; the
-/// ports and the entries that were looked at.
-fn work(connections: u64) -> (usize, usize) {
+/// Opens and closes one connection every 4 ms, so that 15,000 of 16,384 ports are in TIME-WAIT.
+/// Returns the ports tried and the entries visited.
+fn connection_work(connections: u64) -> (usize, usize) {
     let config = Config::default();
     let (mut client, mut server) = (Endpoint::new(1), server(2, &config, 1));
     for n in 0..connections {
         open_and_close(at(4 * n), &mut client, &mut server, &config);
     }
     assert!(client.is_empty() && server.is_empty());
-    assert!(client.slots.len() == 1 && server.slots.len() == 1, "slots are used again");
+    assert!(client.slots.len() == 1 && server.slots.len() == 1, "slots are reused");
     assert_eq!(client.time_waits(at(4 * (connections - 1))), 15_000.min(connections as usize));
-    (client.port_steps, client.time_waits.steps)
+    (client.ports_tried, client.time_waits.entries_visited)
 }
 
 #[test]
 fn a_hundred_thousand_connections_are_ten_times_the_work_of_ten_thousand() {
-    let (ports, waits) = work(10_000);
+    let (ports, waits) = connection_work(10_000);
     assert_eq!(ports, 10_000);
     assert!(waits <= 2 * 10_000, "{waits}");
-    let (ports, waits) = work(100_000);
-    assert_eq!(ports, 100_000, "one look for each port");
+    let (ports, waits) = connection_work(100_000);
+    assert_eq!(ports, 100_000, "each port is tried once");
     assert!(waits <= 2 * 100_000, "{waits}");
 }
 
@@ -131,14 +131,14 @@ fn ports_towards_one_peer_run_out_with_a_clear_error_and_come_back() {
     let error = dial(&mut client, at(59_999), &config).unwrap_err();
     assert_eq!(error, OpenError::NoPort);
     assert_eq!(error.to_string(), "no ephemeral port is free towards that peer");
-    // Towards another port of the peer all are free; and here too when TIME-WAIT is over.
+    // Towards another port of the peer all ports are free; towards this one after TIME-WAIT.
     let other = client.connect(at(0), CLIENT, 0, SERVER, PORT + 1, Arc::new(config.clone()));
     assert!(other.is_ok());
     assert!(dial(&mut client, at(60_000), &config).is_ok());
 }
 
 #[test]
-fn a_port_that_was_asked_for_is_refused_while_it_is_in_time_wait() {
+fn a_chosen_port_is_refused_while_it_is_in_time_wait() {
     let config = Config::default();
     let (mut client, mut server) = (Endpoint::new(1), server(2, &config, 1));
     let (port, _) = open_and_close(at(0), &mut client, &mut server, &config);
@@ -151,7 +151,7 @@ fn a_port_that_was_asked_for_is_refused_while_it_is_in_time_wait() {
     assert_eq!(ask(60_000), Err(OpenError::InUse(tuple)));
 }
 
-/// RFC 6056 §3.3.3: from the ports towards one destination those towards another do not follow.
+/// RFC 6056 §3.3.3: the ports towards one destination do not reveal those towards another.
 #[test]
 fn rfc6056_3_3_3_another_destination_begins_at_another_port() {
     let config = Arc::new(Config::default());
@@ -166,7 +166,7 @@ fn rfc6056_3_3_3_another_destination_begins_at_another_port() {
     assert!(steps[2].abs() > 1, "{steps:?}");
 }
 
-/// A SYN of `port` with that sequence number.
+/// A SYN from `port` with sequence number `seq`.
 fn syn(port: u16, seq: u32) -> Segment {
     Segment {
         src_port: port,
@@ -179,7 +179,7 @@ fn syn(port: u16, seq: u32) -> Segment {
 }
 
 #[test]
-fn the_backlog_counts_what_is_not_established_and_nothing_else() {
+fn the_backlog_counts_embryonic_connections_only() {
     let config = Config { timestamps: false, ..Config::default() };
     let mut server = server(1, &config, 3);
     let opened: Vec<ConnId> = (0..5)
@@ -206,7 +206,7 @@ fn the_backlog_counts_what_is_not_established_and_nothing_else() {
     );
     assert!(!full(&mut server, 2000) && full(&mut server, 2001));
 
-    // So does a RST, and so does a connection that timed out, once it is released.
+    // A RST makes room too, and so does releasing a connection that timed out.
     let mut rst = syn(1001, 1);
     rst.flags = Flags::RST;
     arrive(&mut server, at(1), &rst);
@@ -215,7 +215,8 @@ fn the_backlog_counts_what_is_not_established_and_nothing_else() {
     server.release(at(1), opened[2]);
     assert!(!full(&mut server, 2004) && full(&mut server, 2005));
 
-    // Its own active opens do not count, nor does releasing what is established.
+    // The server's own active opens do not count; releasing an established connection makes no
+    // room.
     let id = server.connect(at(1), SERVER, PORT, CLIENT, 9, Arc::new(config)).unwrap();
     server.release(at(1), opened[0]);
     assert!(full(&mut server, 2006));
@@ -223,7 +224,7 @@ fn the_backlog_counts_what_is_not_established_and_nothing_else() {
     assert!(full(&mut server, 2006));
 }
 
-/// The server closes first and is the one in TIME-WAIT: its connection, and where the client stopped.
+/// The server closes first and enters TIME-WAIT. Returns its connection and the client's FIN.
 fn server_waits(
     server: &mut Endpoint,
     client: &mut Endpoint,
@@ -242,7 +243,7 @@ fn server_waits(
     (peer, fin)
 }
 
-/// RFC 9293 §3.10.7.4, RFC 6191: the same whether the driver still holds the old connection or not.
+/// RFC 9293 §3.10.7.4, RFC 6191: independent of whether the driver still holds the old connection.
 #[test]
 fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
     for timestamps in [false, true] {
@@ -257,7 +258,7 @@ fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
             let stamp = |value| timestamps.then_some(Timestamps { value, echo: 0 });
             let recent = fin.options.timestamps.map_or(0, |t| t.value);
 
-            // Not newer: with timestamps they decide, without them the sequence number.
+            // Not newer: timestamps decide, or without them the sequence number.
             let mut old_syn = syn(fin.src_port, fin.seq.raw().wrapping_sub(1000));
             old_syn.options.timestamps = stamp(recent);
             let arrival = arrive(&mut server, at(2), &old_syn);
@@ -281,7 +282,7 @@ fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
             assert!(last.before(syn_ack.seq), "MAY-2: beyond the last number of the old one");
             assert_eq!(server.time_waits(at(3)), 0);
 
-            // What follows belongs to the new one, whatever the driver still believes.
+            // Later segments belong to the new connection even with a stale hint.
             let mut ack = syn(fin.src_port, newer.add(1).raw());
             (ack.flags, ack.ack) = (Flags::ACK, syn_ack.seq.add(1));
             ack.options.timestamps = stamp(recent.wrapping_add(2));
@@ -297,9 +298,9 @@ fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
     }
 }
 
-/// MAY-2 holds whatever the number would be; a listener without timestamps goes by sequence numbers.
+/// MAY-2 holds for any generated ISN; a listener without timestamps compares sequence numbers.
 #[test]
-fn numbers_of_a_new_incarnation_and_stamps_that_do_not_count() {
+fn a_new_incarnation_starts_beyond_the_old_one_and_unused_timestamps_are_ignored() {
     for seed in 0..8 {
         let config = Config { timestamps: false, isn: IsnRule::Random, ..Config::default() };
         let (mut server, mut client) = (server(seed, &config, 1), Endpoint::new(1));
@@ -316,9 +317,9 @@ fn numbers_of_a_new_incarnation_and_stamps_that_do_not_count() {
     }
 }
 
-/// A backlog that is full leaves TIME-WAIT as it is.
+/// A full backlog does not affect TIME-WAIT.
 #[test]
-fn a_newer_syn_that_finds_the_backlog_full_does_not_end_time_wait() {
+fn a_newer_syn_does_not_end_time_wait_while_the_backlog_is_full() {
     for released in [false, true] {
         let config = Config { timestamps: false, ..Config::default() };
         let (mut server, mut client) = (server(2, &config, 1), Endpoint::new(1));
@@ -334,16 +335,16 @@ fn a_newer_syn_that_finds_the_backlog_full_does_not_end_time_wait() {
             assert_eq!(server.conn(old).unwrap().state(), State::TimeWait);
         }
         server.unlisten(PORT);
-        // Nobody listens: the old connection answers.
+        // Without a listener the old connection answers.
         assert_ne!(arrive(&mut server, at(1), &newer), Arrival::BacklogFull);
         let held = (!released).then_some(old);
         assert_eq!(sent(&mut server, at(1), held)[0].flags, Flags::ACK);
     }
 }
 
-/// The initial sequence number follows the clock, so that a client may use the same port again.
+/// The ISN follows the clock, so a client may reuse a port.
 #[test]
-fn rfc6528_3_the_same_ends_again_are_newer_by_clock_alone() {
+fn rfc6528_3_a_reused_four_tuple_is_newer_by_clock_alone() {
     let config =
         Config { timestamps: false, time_wait: Duration::from_secs(1), ..Config::default() };
     let mut client = Endpoint::new(1);
@@ -358,9 +359,9 @@ fn rfc6528_3_the_same_ends_again_are_newer_by_clock_alone() {
     assert_eq!([1, 1000, 8_000_000].map(|ms| isn(ms).diff(first)), [250, 250_000, 2_000_000_000]);
 }
 
-/// RFC 1337 through the table as in a connection: `time-wait-reset` decides.
+/// RFC 1337 in the table as in a connection: `time-wait-reset` decides.
 #[test]
-fn rfc1337_3_a_reset_in_time_wait_is_the_same_for_held_and_released() {
+fn rfc1337_3_a_rst_in_time_wait_has_the_same_effect_held_and_released() {
     for (rule, ends) in [(TimeWaitReset::Ignore, false), (TimeWaitReset::End, true)] {
         for released in [false, true] {
             let config = Config { time_wait_reset: rule, ..Config::default() };
@@ -382,9 +383,10 @@ fn rfc1337_3_a_reset_in_time_wait_is_the_same_for_held_and_released() {
     }
 }
 
-/// CVE-2016-5696: were the count shared, the answers on one connection would tell of another.
+/// CVE-2016-5696: with a shared count, the replies on one connection would reveal activity on
+/// another.
 #[test]
-fn the_limit_on_challenges_of_one_connection_says_nothing_of_another() {
+fn the_challenge_ack_limit_is_per_connection() {
     let config = Config { timestamps: false, ..Config::default() };
     let (mut server, mut client) = (server(2, &config, 2), Endpoint::new(1));
     let peers: Vec<(u16, ConnId)> = (0..2)
@@ -398,7 +400,7 @@ fn the_limit_on_challenges_of_one_connection_says_nothing_of_another() {
         for n in 0..syns {
             arrive(&mut server, at(1), &syn(port, n));
         }
-        // One ACK may answer several; the counters tell.
+        // One ACK may answer several segments; the counters show it.
         let info = server.conn(peer).unwrap().info();
         (info.counters.challenge_acks, info.counters.throttled_acks)
     };
@@ -408,7 +410,7 @@ fn the_limit_on_challenges_of_one_connection_says_nothing_of_another() {
 
 /// Events reach the driver through the endpoint when the peer is silent.
 #[test]
-fn a_connection_that_keep_alive_gives_up_is_released_without_time_wait() {
+fn a_connection_closed_by_keep_alive_is_released_without_time_wait() {
     let config = Config {
         keep_alive: true,
         keep_alive_idle: Duration::from_secs(1),

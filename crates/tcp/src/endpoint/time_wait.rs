@@ -1,9 +1,9 @@
-//! Connections in TIME-WAIT, kept small: enough to acknowledge a repeated FIN, to refuse old
-//! duplicates, and to let a new SYN in (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
+//! Connections in TIME-WAIT, in compact form: enough to acknowledge a retransmitted FIN, to reject
+//! old duplicates, and to accept a new SYN (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
 //!
-//! Contract: at most [`LIMIT`] entries, unless the driver wants fewer. Where one more does not fit, the one whose wait would end
-//! first is forgotten; Linux forgets the new one. Every operation costs the logarithm of the table,
-//! and each entry is looked at once more, when its wait ends.
+//! Contract: at most [`LIMIT`] entries, unless the driver sets a lower limit. A new entry in a full
+//! table evicts the one that expires first; Linux drops the new one. Every operation is logarithmic
+//! in the table size, and each entry is visited once more, when it expires.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -17,35 +17,35 @@ use crate::connection::Connection;
 use crate::defence::{AckThrottle, ChallengeAckLimiter, TimeWaitReset};
 use crate::timestamps::TimestampState;
 
-/// Most entries of one endpoint: four per port of a host.
+/// Maximum number of entries of one endpoint: four per port of a host.
 pub(super) const LIMIT: usize = 1 << 18;
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct TimeWaitEntry {
     snd_nxt: SeqNum,
     rcv_nxt: SeqNum,
     ts: Option<TimestampState>,
     config: Arc<Config>,
-    throttle: ChallengeAckLimiter,
+    challenge_ack_limiter: ChallengeAckLimiter,
     until: Instant,
 }
 
-impl Entry {
+impl TimeWaitEntry {
     pub(super) fn of(conn: &Connection) -> Self {
         Self {
             snd_nxt: conn.snd.seq(conn.snd.nxt),
             rcv_nxt: conn.rcv.seq(conn.rcv.nxt),
             ts: conn.ts,
             config: Arc::clone(&conn.config),
-            throttle: conn.challenge_ack_limiter,
+            challenge_ack_limiter: conn.challenge_ack_limiter,
             until: conn.timers.time_wait,
         }
     }
 
-    /// A SYN that is provably newer may open a new incarnation (RFC 6191 §2). `stamp` is its
-    /// timestamp, where the new incarnation would use timestamps.
+    /// Checks whether a SYN is provably newer and may open a new incarnation (RFC 6191 §2). `stamp`
+    /// is its timestamp, if the new incarnation would use timestamps.
     ///
-    /// Some: what its initial sequence number must be beyond (RFC 9293 §3.6.1, MAY-2).
+    /// Returns the sequence number that the new ISN must exceed (RFC 9293 §3.6.1, MAY-2).
     pub(super) fn reopens(&self, syn: SeqNum, stamp: Option<u32>) -> Option<SeqNum> {
         let beyond = !syn.before(self.rcv_nxt);
         let newer = match (&self.ts, stamp) {
@@ -56,25 +56,25 @@ impl Entry {
         newer.then_some(self.snd_nxt)
     }
 
-    /// The challenge-ACK limit has room for an answer to `seg`.
-    fn may_answer(&mut self, now: Instant, seg: &Segment) -> bool {
+    /// Returns whether the challenge-ACK limit allows a reply to `seg`.
+    fn may_reply(&mut self, now: Instant, seg: &Segment) -> bool {
         let counts = seg.flags.contains(Flags::SYN)
             || self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0;
         let (limit, interval) =
             (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
-        !counts || self.throttle.allows(now, limit, interval)
+        !counts || self.challenge_ack_limiter.allows(now, limit, interval)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct TimeWaits {
-    entries: BTreeMap<FourTuple, Entry>,
-    /// The same ones in the order in which their waits end.
+    entries: BTreeMap<FourTuple, TimeWaitEntry>,
+    /// The keys of `entries` in the order of expiry.
     queue: BTreeSet<(Instant, FourTuple)>,
     limit: usize,
-    /// Entries looked at to find those that are over.
+    /// Entries visited to find the expired ones.
     #[cfg(test)]
-    pub(super) steps: usize,
+    pub(super) entries_visited: usize,
 }
 
 impl TimeWaits {
@@ -84,7 +84,7 @@ impl TimeWaits {
             queue: BTreeSet::new(),
             limit,
             #[cfg(test)]
-            steps: 0,
+            entries_visited: 0,
         }
     }
 
@@ -92,7 +92,7 @@ impl TimeWaits {
         self.limit = limit;
     }
 
-    pub(super) fn enter(&mut self, now: Instant, tuple: FourTuple, entry: Entry) {
+    pub(super) fn enter(&mut self, now: Instant, tuple: FourTuple, entry: TimeWaitEntry) {
         self.expire(now);
         self.remove(&tuple);
         if self.entries.len() >= self.limit
@@ -108,7 +108,7 @@ impl TimeWaits {
         while let Some(&(until, tuple)) = self.queue.first() {
             #[cfg(test)]
             {
-                self.steps += 1;
+                self.entries_visited += 1;
             }
             if until > now {
                 break;
@@ -118,11 +118,11 @@ impl TimeWaits {
         }
     }
 
-    pub(super) fn holds(&self, now: Instant, tuple: &FourTuple) -> bool {
+    pub(super) fn contains(&self, now: Instant, tuple: &FourTuple) -> bool {
         self.get(now, tuple).is_some()
     }
 
-    pub(super) fn get(&self, now: Instant, tuple: &FourTuple) -> Option<&Entry> {
+    pub(super) fn get(&self, now: Instant, tuple: &FourTuple) -> Option<&TimeWaitEntry> {
         self.entries.get(tuple).filter(|e| e.until > now)
     }
 
@@ -137,9 +137,9 @@ impl TimeWaits {
         self.entries.len()
     }
 
-    /// The ACK in answer to a segment. None to a RST, and none to an ACK that is as it should be: two
-    /// ends in TIME-WAIT would answer each other for ever.
-    pub(super) fn answer(
+    /// Returns the ACK in reply to a segment. A RST and an expected ACK get none: otherwise two
+    /// ends in TIME-WAIT would answer each other forever.
+    pub(super) fn reply_to(
         &mut self,
         now: Instant,
         tuple: &FourTuple,
@@ -153,7 +153,7 @@ impl TimeWaits {
             }
             return None;
         }
-        if seg.seq_len() == 0 && seg.seq == entry.rcv_nxt || !entry.may_answer(now, seg) {
+        if seg.seq_len() == 0 && seg.seq == entry.rcv_nxt || !entry.may_reply(now, seg) {
             return None;
         }
         let mut reply = Segment {
@@ -166,7 +166,7 @@ impl TimeWaits {
             ..Segment::default()
         };
         if seg.flags.contains(Flags::FIN) && seg.seq_end() == entry.rcv_nxt {
-            // The peer's FIN again: our ACK of it was lost, and the wait begins anew.
+            // A retransmitted FIN: our ACK of it was lost, and the wait restarts.
             if let (Some(ts), Some(option)) = (entry.ts.as_mut(), seg.options.timestamps) {
                 ts.update(now, option.value);
             }
@@ -181,8 +181,8 @@ impl TimeWaits {
 }
 
 impl Endpoint {
-    /// At most `n` connections are kept in TIME-WAIT, in place of 262,144; to be said before there are
-    /// any. For one more the one whose wait would end first is forgotten.
+    /// Limits the TIME-WAIT table to `n` entries, in place of 262,144. Call it before there are
+    /// entries. A new entry in a full table evicts the one that expires first.
     pub const fn set_time_wait_limit(&mut self, n: usize) {
         self.time_waits.set_limit(n);
     }
@@ -212,14 +212,14 @@ mod tests {
     }
 
     /// RCV.NXT is 1000, SND.NXT 5000; the wait is 60 s.
-    fn entry(now: Instant, config: &Config, recent: Option<u32>) -> Entry {
+    fn entry(now: Instant, config: &Config, recent: Option<u32>) -> TimeWaitEntry {
         let granularity = Duration::from_ms(1);
-        Entry {
+        TimeWaitEntry {
             snd_nxt: SeqNum::new(5000),
             rcv_nxt: SeqNum::new(1000),
             ts: recent.map(|r| TimestampState::new(granularity, 0, r, now)),
             config: Arc::new(config.clone()),
-            throttle: ChallengeAckLimiter::default(),
+            challenge_ack_limiter: ChallengeAckLimiter::default(),
             until: now + config.time_wait,
         }
     }
@@ -228,7 +228,7 @@ mod tests {
         Segment { src_port: 80, dst_port: 1, seq: SeqNum::new(seq), flags, ..Segment::default() }
     }
 
-    /// The cases of RFC 6191 §2 in their order. 100 was the last timestamp.
+    /// The cases of RFC 6191 §2 in their order. The last timestamp was 100.
     #[test]
     fn rfc6191_2_a_syn_reopens_only_when_it_is_provably_newer() {
         for (recent, stamp, seq, reopens) in [
@@ -250,74 +250,74 @@ mod tests {
     }
 
     #[test]
-    fn entries_end_in_the_order_of_their_waits_each_looked_at_once() {
+    fn entries_expire_in_the_order_of_their_deadlines_with_one_visit_each() {
         let mut table = TimeWaits::new(LIMIT);
         for n in 0..1000_u16 {
             let now = at(u64::from(n));
             table.enter(now, tuple(n), entry(now, &Config::default(), None));
         }
         assert_eq!(table.len(at(999)), 60);
-        assert!(table.holds(at(999), &tuple(940)) && !table.holds(at(999), &tuple(939)));
+        assert!(table.contains(at(999), &tuple(940)) && !table.contains(at(999), &tuple(939)));
         assert_eq!(table.len(at(2000)), 0);
-        // Each entry once as the first that waits, once as over.
-        assert!(table.steps <= 2 * 1000 + 2, "{}", table.steps);
+        // Each entry is visited once as the first that waits and once as expired.
+        assert!(table.entries_visited <= 2 * 1000 + 2, "{}", table.entries_visited);
         assert!(table.queue.is_empty());
     }
 
     #[test]
-    fn a_full_table_forgets_the_wait_that_would_end_first() {
+    fn a_full_table_evicts_the_entry_that_expires_first() {
         let mut table = TimeWaits::new(2);
         let brief = Config { time_wait: Duration::from_secs(10), ..Config::default() };
         table.enter(at(0), tuple(1), entry(at(0), &Config::default(), None));
         table.enter(at(1), tuple(2), entry(at(1), &brief, None));
         table.enter(at(2), tuple(3), entry(at(2), &Config::default(), None));
-        assert_eq!([1, 2, 3].map(|p| table.holds(at(2), &tuple(p))), [true, false, true]);
+        assert_eq!([1, 2, 3].map(|p| table.contains(at(2), &tuple(p))), [true, false, true]);
         assert_eq!(table.len(at(2)), 2);
-        // The same connection again takes no second place.
+        // A second entry of one connection replaces the first.
         table.enter(at(3), tuple(3), entry(at(3), &Config::default(), None));
-        assert_eq!([1, 3].map(|p| table.holds(at(3), &tuple(p))), [true, true]);
+        assert_eq!([1, 3].map(|p| table.contains(at(3), &tuple(p))), [true, true]);
     }
 
     #[test]
-    fn only_the_peers_own_fin_begins_the_wait_anew() {
+    fn only_a_retransmitted_fin_restarts_the_wait() {
         let mut table = TimeWaits::new(LIMIT);
         table.enter(at(0), tuple(1), entry(at(0), &Config::default(), Some(100)));
         let mut fin = segment(Flags::FIN | Flags::ACK, 998);
-        assert!(table.answer(at(30), &tuple(1), &fin).is_some());
-        assert!(!table.holds(at(60), &tuple(1)), "that was some other FIN");
+        assert!(table.reply_to(at(30), &tuple(1), &fin).is_some());
+        assert!(!table.contains(at(60), &tuple(1)), "that was another FIN");
         fin.seq = SeqNum::new(999);
         fin.options.timestamps = Some(Timestamps { value: 150, echo: 0 });
-        let reply = table.answer(at(59), &tuple(1), &fin).unwrap();
+        let reply = table.reply_to(at(59), &tuple(1), &fin).unwrap();
         assert_eq!((reply.seq.raw(), reply.ack.raw(), reply.flags), (5000, 1000, Flags::ACK));
         assert_eq!(reply.options.timestamps.unwrap().echo, 150);
-        assert!(table.holds(at(118), &tuple(1)));
+        assert!(table.contains(at(118), &tuple(1)));
         assert_eq!(table.len(at(119)), 0);
         assert!(table.queue.is_empty());
     }
 
     #[test]
-    fn an_ack_as_it_should_be_and_a_reset_get_no_answer() {
+    fn an_expected_ack_and_a_rst_get_no_reply() {
         let mut table = TimeWaits::new(LIMIT);
         table.enter(at(0), tuple(1), entry(at(0), &Config::default(), None));
-        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::ACK, 1000)), None);
-        assert!(table.answer(at(1), &tuple(1), &segment(Flags::ACK, 999)).is_some());
-        // RFC 1337 §3: a RST, however exact, does not end the wait.
-        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
-        assert!(table.holds(at(1), &tuple(1)));
+        assert_eq!(table.reply_to(at(1), &tuple(1), &segment(Flags::ACK, 1000)), None);
+        assert!(table.reply_to(at(1), &tuple(1), &segment(Flags::ACK, 999)).is_some());
+        // RFC 1337 §3: even a RST exactly at RCV.NXT does not end the wait.
+        assert_eq!(table.reply_to(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
+        assert!(table.contains(at(1), &tuple(1)));
     }
 
     #[test]
-    fn a_reset_ends_the_wait_where_that_is_chosen_but_only_at_rcv_nxt() {
+    fn with_time_wait_reset_end_a_rst_at_rcv_nxt_ends_the_wait() {
         let mut table = TimeWaits::new(LIMIT);
         let config = Config { time_wait_reset: TimeWaitReset::End, ..Config::default() };
         table.enter(at(0), tuple(1), entry(at(0), &config, None));
-        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::RST, 1001)), None);
-        assert!(table.holds(at(1), &tuple(1)));
-        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
+        assert_eq!(table.reply_to(at(1), &tuple(1), &segment(Flags::RST, 1001)), None);
+        assert!(table.contains(at(1), &tuple(1)));
+        assert_eq!(table.reply_to(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
         assert_eq!(table.len(at(1)), 0);
     }
 
-    /// RFC 5961 §7 holds here too.
+    /// RFC 5961 §7 applies here too.
     #[test]
     fn answers_to_syns_are_limited() {
         for (throttle, empties) in [(AckThrottle::Challenges, 5), (AckThrottle::Empty, 2)] {
@@ -330,7 +330,7 @@ mod tests {
             let answers = |seg: Segment| {
                 let mut table = TimeWaits::new(LIMIT);
                 table.enter(at(0), tuple(1), entry(at(0), &config, None));
-                (0..5).filter(|_| table.answer(at(1), &tuple(1), &seg).is_some()).count()
+                (0..5).filter(|_| table.reply_to(at(1), &tuple(1), &seg).is_some()).count()
             };
             assert_eq!(answers(segment(Flags::SYN, 1)), 2);
             assert_eq!(answers(segment(Flags::ACK, 1)), empties);

@@ -1,27 +1,28 @@
-//! The counter of Accurate ECN: how many packets met CE, from three bits.
+//! Accurate ECN decoder: counts CE packets from a three-bit field.
 //!
-//! ## What it does
-//! Each ACK says how far the peer's count of CE packets is ahead of what it said last, modulo 8. Where
-//! the ACK delivers more packets than that, the count may have gone round unseen while ACKs were lost;
-//! `wrap` says what is assumed then. Bytes are an estimate: the mean size of what the ACK delivers.
+//! ## Algorithm
+//! Each ACK reports by how much the peer's count of CE packets has increased since its last report,
+//! modulo 8. If an ACK delivers more packets than that, the counter may have wrapped while ACKs
+//! were lost; `wrap` selects the assumption. Bytes are an estimate: the mean size of the delivered
+//! packets.
 //!
 //! ## Spec
 //! RFC 9768 §3.2.2.5.2, appendix A.2.1 (wraps without the option) and A.3 (bytes).
 //!
-//! What holds when no more packets with CE arrived than the ACK newly delivers: with `wrap = "safest"`
-//! the count is never below the truth, never above what was delivered, equal to the truth while an ACK
-//! delivers less than 8 packets more than it reports, and always equal to it modulo 8.
+//! Bounds with `wrap = "safest"`, if no more CE packets arrived than the ACK newly delivers. The
+//! count is never below the true count and never above the delivered packets. It equals the true
+//! count modulo 8, and exactly while an ACK delivers less than 8 packets more than it reports.
 //!
 //! ## Deviations
-//! Packets are counted on the scoreboard instead of guessed from bytes. An ACK that reports more marks
-//! than it delivers segments (marks on pure ACKs, or beyond a hole without SACK) counts no bytes for
-//! the rest. An assumption that turns out wrong is not taken back (a MAY). Continuous CE is not looked
-//! for (§3.2.2.3 leaves it open). The options with byte counters (kinds 172 and 174) are neither sent
+//! Packets are counted on the scoreboard, not estimated from bytes. An ACK that reports more marks
+//! than it delivers segments (marks on pure ACKs, or beyond a hole without SACK) counts no bytes
+//! for the excess. A wrong assumption is not corrected later (a MAY). Continuous CE is not detected
+//! (§3.2.2.3 leaves it open). The options with byte counters (kinds 172 and 174) are neither sent
 //! nor read.
 //!
 //! ## Kernel twin
-//! `tcp_accecn_process` in Linux, `tcp_ecn_input_segment` in FreeBSD; both assume the safest where no
-//! option says otherwise.
+//! `tcp_accecn_process` in Linux, `tcp_ecn_input_segment` in FreeBSD; both assume the safest case
+//! without an option.
 
 use alloc::boxed::Box;
 
@@ -30,9 +31,9 @@ use crate::params::{Param, Params};
 use crate::value::{Value, ValueKind};
 
 const NAME: &str = "accecn";
-/// The values of the field.
+/// Number of values of the ACE field.
 const CYCLE: u32 = 8;
-/// The moving mean of packets per ACK has that many fraction bits.
+/// Fraction bits of the moving mean of packets per ACK.
 const MEAN_BITS: u32 = 4;
 /// Gain of the mean: 1/16.
 const GAIN_SHIFT: u32 = 4;
@@ -49,7 +50,7 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
             refused: &[],
         },
         default: "likely",
-        doc: "When the count may have gone round: assume that it did (`safest`), only where ACKs usually \
+        doc: "If the count may have wrapped: assume that it did (`safest`), only if ACKs usually \
               cover less than half a cycle (`likely`), or never (`least`).",
         source: "RFC 9768 §3.2.2.5.2; appendix A.2.1 has both `safest` and `likely`",
     }],
@@ -66,7 +67,7 @@ fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
     Box::new(AccEcn { wrap, mean: CYCLE << MEAN_BITS })
 }
 
-/// What is assumed of a count that may have gone round.
+/// Assumption about a counter that may have wrapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WrapAssumption {
     Safest,
@@ -82,14 +83,14 @@ impl WrapAssumption {
 #[derive(Debug)]
 struct AccEcn {
     wrap: WrapAssumption,
-    /// Packets that an ACK of new data delivers, moving mean; a stretch counts as two cycles at most. Long
-    /// until ACKs are seen to be short.
+    /// Moving mean of packets delivered per ACK of new data; a stretch ACK counts as two cycles at
+    /// most. It starts high, so ACKs are assumed to be long at first.
     mean: u32,
 }
 
 impl AccEcn {
-    /// ACKs of the recent past delivered less than half a cycle each, so a longer one means that some
-    /// are missing. Elsewhere (aggregation, thinned or stretched ACKs) it means nothing.
+    /// Recent ACKs delivered less than half a cycle each, so a longer one means that some were
+    /// lost. Otherwise (aggregation, thinned or stretched ACKs) it means nothing.
     fn stretch_is_rare(&self) -> bool {
         self.mean < (CYCLE / 2) << MEAN_BITS
     }
@@ -100,7 +101,7 @@ impl AccEcn {
     }
 }
 
-/// The most marks that `least` can stand for when `packets` were delivered (RFC 9768 A.2.1).
+/// Maximum marks for a reported `least` with `packets` delivered (RFC 9768 A.2.1).
 const fn safest(least: u32, packets: u32) -> u32 {
     if packets < least { least } else { packets - (packets - least) % CYCLE }
 }
@@ -150,13 +151,14 @@ mod tests {
         for (ahead, packets, marked) in [(2, 9, 2), (2, 10, 10), (0, 7, 0), (0, 8, 8), (7, 14, 7)] {
             assert_eq!(d.on_ack(&view(ahead, packets)).ce_segments, marked, "{ahead} of {packets}");
         }
-        // More marks than packets: the count is right, what was delivered is not all.
+        // More marks than packets: the count is right, but not all marked packets are delivered
+        // data.
         assert_eq!(d.on_ack(&view(3, 1)).ce_segments, 3);
     }
 
-    /// Every count of marks up to what is delivered, and every count that was lost before.
+    /// Every count of marks up to the delivered packets, and every wrapped count.
     #[test]
-    fn the_safest_count_is_between_the_truth_and_what_was_delivered() {
+    fn the_safest_count_is_between_the_truth_and_the_delivered_packets() {
         for packets in 0..40_u32 {
             for truth in 0..=packets {
                 let seen = decoder("safest").on_ack(&view((truth % 8) as u8, packets)).ce_segments;
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_a_share_of_what_was_delivered() {
+    fn bytes_are_a_share_of_the_delivered_bytes() {
         let mut d = decoder("safest");
         let of = |d: &mut Box<dyn FeedbackDecoder>, ahead, packets, bytes| {
             let ack = AckView { delivered_bytes: bytes, ..view(ahead, packets) };
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(of(&mut d, 1, 2, 2000), (1, 1000, true));
         assert_eq!(of(&mut d, 1, 3, 2500), (1, 833, true));
         assert_eq!(of(&mut d, 2, 2, 1500), (2, 1500, true));
-        // Marks on something else than this data.
+        // Marks on packets other than this data.
         assert_eq!(of(&mut d, 3, 2, 1500), (3, 1500, true));
         assert_eq!(of(&mut d, 1, 0, 0), (1, 0, true));
     }
@@ -220,7 +222,7 @@ mod tests {
         for packets in [0, 1, 2, 3, 7] {
             assert_eq!(d.on_ack(&view(0, packets)), CeFeedback::default());
         }
-        // The flag alone means nothing here.
+        // ECE alone means nothing here.
         assert!(!d.on_ack(&AckView { ece: true, ..view(0, 2) }).congested);
     }
 }

@@ -1,4 +1,4 @@
-//! What a feedback decoder sees and what it answers.
+//! Interface of the feedback decoders.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -11,9 +11,9 @@ use crate::params::{Param, Params};
 pub struct AckView {
     /// The ECE flag.
     pub ece: bool,
-    /// With Accurate ECN: how far the peer's count of CE packets is ahead of what it said last, 0 to 7.
+    /// With Accurate ECN: increase of the peer's count of CE packets since its last report, 0 to 7.
     pub ace_delta: u8,
-    /// Bytes newly delivered with this ACK, SACKed ones included.
+    /// Bytes newly delivered with this ACK, including SACKed ones.
     pub delivered_bytes: u64,
     /// Segments newly delivered with this ACK.
     pub delivered_segments: u32,
@@ -23,19 +23,19 @@ pub struct AckView {
     pub mss: u32,
 }
 
-/// What the echoed bits mean.
+/// Decoded ECN feedback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CeFeedback {
-    /// Bytes that met CE.
+    /// Bytes that carried CE.
     pub ce_bytes: u64,
-    /// Segments that met CE.
+    /// Segments that carried CE.
     pub ce_segments: u32,
-    /// The ACK reports congestion at all.
+    /// The ACK reports congestion.
     pub congested: bool,
 }
 
 impl CeFeedback {
-    /// ECE speaks for all that its ACK delivers, and for nothing else.
+    /// Feedback in which ECE applies to all data that its ACK delivers, and to nothing else.
     pub(crate) fn from_whole_ack(ack: &AckView) -> Self {
         if !ack.ece {
             return Self::default();
@@ -47,7 +47,7 @@ impl CeFeedback {
 /// One registered decoder.
 #[derive(Debug)]
 pub struct FeedbackEntry {
-    /// Name as people write it.
+    /// Name as users type it.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
@@ -55,17 +55,17 @@ pub struct FeedbackEntry {
     pub spec: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// The acknowledgement policies whose echo it understands; empty means any.
+    /// The acknowledgement policies whose echo it can decode; empty means any.
     pub ack_policies: &'static [&'static str],
-    /// Makes one for a connection on which ECN was agreed.
+    /// Creates a decoder for a connection with ECN.
     pub build: fn(&Params) -> Box<dyn FeedbackDecoder>,
 }
 
-/// Turns echoed bits into the bytes and segments that met CE.
+/// Converts echoed bits into bytes and segments that carried CE.
 pub trait FeedbackDecoder: fmt::Debug + Send {
-    /// One ACK on an ECN connection.
+    /// Decodes one ACK on an ECN connection.
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback;
-    /// A segment with CWR went out; `snd_nxt` is the payload offset after it.
+    /// A segment with CWR was sent; `snd_nxt` is the payload offset after it.
     fn on_cwr_sent(&mut self, snd_nxt: u64) {
         let _ = snd_nxt;
     }

@@ -1,14 +1,14 @@
-//! The DCTCP echo: each ACK says whether the segments that it covers met CE.
+//! The DCTCP echo: each ACK reports whether its segments carried CE.
 //!
-//! ## What it does
-//! Counts all that an ACK with ECE delivers as marked and all that an ACK without delivers as clean.
+//! ## Algorithm
+//! Counts all data delivered by an ACK with ECE as marked, and by an ACK without as clean.
 //!
 //! ## Spec
 //! RFC 8257 §3.3 (bytes marked), against the receiver of §3.2.
 //!
 //! ## Deviations
-//! Counts what was delivered, SACKed segments included; RFC 8257 §3.3 ignores SACK. A control that
-//! follows the text to the letter scales by the bytes acknowledged cumulatively.
+//! Counts delivered data, including SACKed segments; RFC 8257 §3.3 ignores SACK. A control that
+//! follows the RFC literally scales by the bytes acknowledged cumulatively.
 //!
 //! ## Kernel twin
 //! `tp->delivered_ce` in Linux: the segments delivered by ACKs that carry ECE.
@@ -21,7 +21,7 @@ use crate::params::Params;
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {
     name: "dctcp",
-    summary: "exact echo: what an ACK with ECE delivers was marked, nothing else",
+    summary: "exact echo: data delivered by an ACK with ECE was marked, nothing else",
     spec: "RFC 8257 §3.3",
     params: &[],
     ack_policies: &["dctcp", "odctcp", "tdctcp"],

@@ -1,5 +1,5 @@
-//! Receivers and decoders together: which of them count exactly. Every pattern of marks on twelve
-//! segments, an ACK for every second segment, none lost.
+//! Tests which pairs of receiver and decoder count exactly: every pattern of marks on twelve
+//! segments, an ACK for every second segment, no loss.
 
 use lowtide_units::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::value::Value;
 const MSS: u32 = 1000;
 const SEGMENTS: u32 = 12;
 
-/// What the decoder makes of an ACK of so many segments.
+/// Marked segments that the decoder counts for an ACK of `segments` segments.
 fn decode(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
     decoder
         .on_ack(&AckView {
@@ -24,7 +24,7 @@ fn decode(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
         .ce_segments
 }
 
-/// Marked segments as the sender counts them, for marks at the bits of `pattern`.
+/// Marked segments that the sender counts, for marks at the bits of `pattern`.
 fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
     let mut params = Params::new();
     params.set("dctcp", "flip", Value::Name(flip));
@@ -62,13 +62,13 @@ fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
         }
     }
     if waiting > 0 {
-        // The timer.
+        // The delayed-ACK timer fires.
         sum += decode(&mut *decoder, waiting, policy.echo());
     }
     sum
 }
 
-/// The most that is counted too little and too much.
+/// The largest undercount and overcount.
 fn errors(flip: &'static str, decoder: &str) -> (i64, i64) {
     let errors = (0..1 << SEGMENTS)
         .map(|p: u32| i64::from(counted(flip, decoder, p)) - i64::from(p.count_ones()));
@@ -89,11 +89,11 @@ fn one_ack_at_a_flip_is_exact_with_the_repair_only() {
 }
 
 #[test]
-fn a_flip_that_hastens_nothing_is_wrong_by_one_in_either_way() {
-    // A mark with nothing waiting, then a clean segment: one ACK without ECE for both.
+fn when_waiting_is_wrong_by_one_in_either_direction() {
+    // A mark with no ACK pending, then a clean segment: one ACK without ECE covers both.
     assert_eq!(counted("when-waiting", "freebsd", 0b01), 0);
     assert_eq!(counted("split", "freebsd", 0b01), 1);
-    // After marks, two clean segments in one ACK: the repair takes one of them for marked.
+    // After marks, two clean segments in one ACK: the correction counts one of them as marked.
     assert_eq!(counted("when-waiting", "freebsd", 0b0011), 2);
     assert_eq!(counted("when-waiting", "freebsd", 0b00_1111), 4);
     assert_eq!(errors("when-waiting", "freebsd"), (-6, 5));

@@ -1,20 +1,22 @@
-//! The DCTCP echo of a receiver that does not split its ACKs: corrected by one segment at a flip.
+//! DCTCP decoder for a receiver that does not split its ACKs: corrects one segment at each change
+//! of the echo.
 //!
-//! ## What it does
-//! Such a receiver acknowledges a flip at once with the new echo, and the segment that was waiting is
-//! covered by that ACK, under the wrong bit. So the first ACK with ECE after clean ones counts all that
-//! it delivers but one MSS as marked, and the first clean ACK after ECE counts one MSS as marked. An
-//! ACK of one segment or less has nothing to correct.
+//! ## Algorithm
+//! Such a receiver acknowledges a change of CE at once with the new echo. The segment that was
+//! waiting is covered by that ACK, under the wrong bit. Therefore the first ACK with ECE after
+//! clean ones counts all its delivered bytes but one MSS as marked. The first clean ACK after ECE
+//! counts one MSS as marked. An ACK of one segment or less needs no correction.
 //!
 //! ## Spec
-//! RFC 8257 §3.2 allows the receiver; the correction is FreeBSD's (`cc_dctcp.c`), no text has it.
+//! RFC 8257 §3.2 allows the receiver; the correction is FreeBSD's (`cc_dctcp.c`), in no
+//! specification.
 //!
 //! ## Deviations
-//! Against a receiver that splits (`flip = "split"`) there is nothing to correct, and nothing is: the
-//! ACK after a flip covers one segment. FreeBSD's own receiver (`flip = "when-waiting"`) may cover two
-//! marks with the first ACK that has ECE, or two clean segments with the first that has not: then the
-//! correction itself is wrong by one. A standard receiver's latch is taken
-//! for a run of marks (one-sided deployment is FreeBSD's default). FreeBSD forgets after an idle time what the last echo was; here it is remembered.
+//! Against a receiver that splits (`flip = "split"`) nothing is corrected: the ACK after a change
+//! covers one segment. FreeBSD's own receiver (`flip = "when-waiting"`) may cover two marks with
+//! the first ACK with ECE, or two clean segments with the first without. Then the correction itself
+//! is off by one. The latch of a standard receiver is read as a run of marks (FreeBSD's default is
+//! one-sided deployment). FreeBSD forgets the last echo after an idle period; this code does not.
 //!
 //! ## Kernel twin
 //! `dctcp_ack_received` in FreeBSD 11 to 15.
@@ -40,7 +42,7 @@ fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
 
 #[derive(Debug)]
 struct FlipCorrected {
-    /// The last ACK that delivered something carried ECE.
+    /// The last ACK that delivered data carried ECE.
     last_ece: bool,
 }
 
@@ -70,7 +72,7 @@ impl FeedbackDecoder for FlipCorrected {
 mod tests {
     use super::*;
 
-    /// What ACKs of so many segments with that echo count as marked, in bytes and segments.
+    /// Marked bytes and segments counted for ACKs of these segments and echoes.
     fn seen(acks: &[(u32, bool)]) -> alloc::vec::Vec<(u64, u32)> {
         let mut decoder = build(&Params::new());
         let view = |&(segments, ece): &(u32, bool)| AckView {
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_one_segment_is_taken_at_its_word() {
+    fn an_ack_of_one_segment_is_not_corrected() {
         let acks = [(1, true), (1, false), (1, true), (2, true), (1, false)];
         assert_eq!(seen(&acks), [(1000, 1), (0, 0), (1000, 1), (2000, 2), (0, 0)]);
     }

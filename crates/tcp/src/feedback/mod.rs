@@ -1,4 +1,4 @@
-//! Feedback decoders: what a sender makes of the echoed bits. One file per decoder.
+//! Feedback decoders: they interpret the echoed ECN bits at the sender. One file per decoder.
 
 mod api;
 #[cfg(test)]
@@ -15,27 +15,27 @@ pub use api::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 
 use crate::registered::{AppendList, NameTaken};
 
-/// Every feedback decoder, by name.
+/// All feedback decoders, sorted by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: &[&FeedbackEntry] =
     &[&accecn::ENTRY, &dctcp::ENTRY, &freebsd::ENTRY, &one_sided::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
-/// Those that other crates added.
+/// Decoders that other crates added.
 static ADDED: AppendList<FeedbackEntry> = AppendList::new();
 
-/// Adds a decoder from outside of this crate, for the whole process; to be called before anything
-/// else. Command line, scenario files and errors then know its name as they know the others.
+/// Registers a decoder from another crate, for the whole process, before anything else runs.
+/// Command line, scenario files and errors then know its name.
 pub fn register(entry: &'static FeedbackEntry) -> Result<(), NameTaken> {
     ADDED.add(REGISTRY, entry, |e| e.name)
 }
 
-/// Every decoder: [`REGISTRY`], then what was added, in the order in which it was.
+/// All decoders: [`REGISTRY`], then the added ones in order of registration.
 pub fn all() -> impl Iterator<Item = &'static FeedbackEntry> {
     REGISTRY.iter().copied().chain(ADDED.iter())
 }
 
-/// The decoder of that name.
+/// Finds a decoder by its name.
 pub fn find(name: &str) -> Option<&'static FeedbackEntry> {
     all().find(|e| e.name == name)
 }

@@ -1,22 +1,23 @@
-//! The one-sided DCTCP sender: what a standard receiver's latched echo can still tell.
+//! The one-sided DCTCP sender: an estimate from the latched echo of a standard receiver.
 //!
-//! ## What it does
-//! An RFC 3168 receiver sets ECE from the first mark until CWR reaches it, about a round trip whatever
-//! the number of marks. `count` says what of that is taken for marked:
-//! - `latched`: all that ACKs with ECE deliver. Alpha comes near the share of rounds with a mark.
-//! - `first`: what the first ACK with ECE delivers, and then nothing until an ACK covers the segment
-//!   that carried CWR: from there on ECE is news again. Alpha comes out too small instead, because the
+//! ## Algorithm
+//! An RFC 3168 receiver sets ECE from the first mark until CWR reaches it, about a round trip for
+//! any number of marks. `count` selects which data counts as marked:
+//! - `latched`: all data delivered by ACKs with ECE. Alpha approaches the share of rounds with a
+//!   mark.
+//! - `first`: data delivered by the first ACK with ECE, then nothing until an ACK covers the
+//!   segment that carried CWR; after that, ECE is new. Alpha is too small instead, because the
 //!   other marks of the round are never seen.
 //!
 //! ## Spec
-//! ODCTCP thesis §5.1.2 for `latched`, which names the over-estimate as the price. `first` is ours.
+//! ODCTCP thesis §5.1.2 for `latched`, which states the over-estimate as the cost. `first` is ours.
 //!
 //! ## Deviations
 //! None from the thesis with `latched`. Against a DCTCP receiver `latched` counts exactly.
 //!
 //! ## Kernel twin
-//! `dctcp_ack_received` in FreeBSD 11, which counts every ACK with ECE; its repair of flips by one MSS
-//! is the decoder `freebsd`.
+//! `dctcp_ack_received` in FreeBSD 11, which counts every ACK with ECE; its correction of changes
+//! by one MSS is the decoder `freebsd`.
 
 use alloc::boxed::Box;
 
@@ -36,7 +37,7 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
         name: "count",
         kind: ValueKind::Name { allowed: || COUNTS.to_vec(), refused: &[] },
         default: "latched",
-        doc: "What counts as marked: all under a latched ECE, or its first ACK only.",
+        doc: "Data that counts as marked: all under a latched ECE, or that of its first ACK only.",
         source: "ODCTCP thesis §5.1.2 (latched); first is lowtide's",
     }],
     ack_policies: &[],
@@ -51,7 +52,8 @@ fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
 #[derive(Debug)]
 struct OneSided {
     first_only: bool,
-    /// ECE was counted: until where it is no news. `u64::MAX` before CWR is out.
+    /// Set when ECE was counted: the offset from which ECE is new again. `u64::MAX` until CWR is
+    /// sent.
     counted_until: Option<u64>,
     /// Bytes acknowledged cumulatively so far.
     acked: u64,
@@ -68,7 +70,7 @@ impl FeedbackDecoder for OneSided {
             self.counted_until = None;
         }
         if self.counted_until.is_some() {
-            // Congestion it is, but the same as before.
+            // Congestion, but already counted.
             return CeFeedback { ce_bytes: 0, ce_segments: 0, ..seen };
         }
         if ack.ece && ack.delivered_bytes > 0 {
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn latched_counts_all_and_first_what_is_news() {
+    fn latched_counts_all_and_first_only_new_ece() {
         // A mark, CWR on the sixth segment, another mark on the seventh.
         for (count, expected) in [
             ("latched", [0, 1000, 1000, 1000, 1000, 0, 1000, 1000]),
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_on_the_segment_with_cwr_is_news_without_a_clean_ack_between() {
+    fn a_mark_on_the_cwr_segment_is_new_without_a_clean_ack_between() {
         let mut d = decoder("first");
         assert_eq!(ack(&mut *d, true), 1000);
         d.on_cwr_sent(3000);

@@ -1,14 +1,14 @@
 //! The standard ECN echo: one bit that stays on until CWR reaches the receiver.
 //!
-//! ## What it does
-//! Reports congestion for every ACK with ECE and counts all that such an ACK delivers as marked: the
-//! latch hides how many packets really met CE, so this is an upper bound.
+//! ## Algorithm
+//! Reports congestion for every ACK with ECE and counts all its delivered data as marked. The latch
+//! hides the number of CE packets, so this is an upper bound.
 //!
 //! ## Spec
 //! RFC 3168 §6.1.2.
 //!
 //! ## Deviations
-//! None; the byte count is not part of RFC 3168 and only matters to a control that asks for it.
+//! None; the byte count is not part of RFC 3168 and is used only by controls that request it.
 //!
 //! ## Kernel twin
 //! `tp->delivered_ce` in Linux without Accurate ECN: the segments delivered by ACKs with ECE.

@@ -1,26 +1,27 @@
-//! What a connection keeps of its opening.
+//! The handshake state of a connection.
 
 use lowtide_units::Instant;
 
-/// What is only needed until the handshake is over.
+/// State that is needed only during the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Handshake {
-    /// SYN or SYN-ACK must go out.
+    /// A SYN or SYN-ACK must be sent.
     pub(crate) syn_due: bool,
-    /// When our first SYN left: the user timeout counts from there.
+    /// Send time of our first SYN: start of the user timeout.
     pub(crate) opened_at: Option<Instant>,
-    /// When SYN or SYN-ACK left, the last time.
+    /// Last send time of SYN or SYN-ACK.
     pub(crate) sent_at: Option<Instant>,
-    /// It went out more than once, or as a SYN and then as a SYN-ACK: its ACK is ambiguous (Karn).
+    /// SYN or SYN-ACK was sent more than once, or a SYN and then a SYN-ACK: its ACK is ambiguous
+    /// (Karn).
     pub(crate) repeated: bool,
-    /// How often a timeout or the peer's own repetition said that it was lost.
+    /// Losses of SYN or SYN-ACK, shown by a timeout or by the peer's retransmission.
     pub(crate) retransmissions: u32,
     pub(crate) peer: PeerOptions,
-    /// Where our TSval begins.
+    /// Offset of our TSval.
     pub(crate) ts_base: u32,
 }
 
-/// What the peer's SYN carried.
+/// The options of the peer's SYN.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerOptions {
     pub(crate) mss: Option<u16>,

@@ -1,15 +1,15 @@
-//! Segments, memory and transmissions that a peer can bring about.
+//! Bounds on the segments, memory and transmissions that a peer can cause.
 
 use lowtide_units::{Bytes, Duration};
 use lowtide_wire::SeqNum;
 
-use super::{Hostile, ISN, profile};
+use super::{HostilePeer, ISN, profile};
 use crate::config::{Config, RecoveryRule, Reduction};
 use crate::icmp::IcmpReport;
 use crate::sender::Sender;
 
 #[test]
-fn the_peer_cannot_make_segments_shorter_than_the_least_mss() {
+fn the_peer_cannot_make_segments_shorter_than_min_mss() {
     for (name, mss, payload) in [
         ("linux", 1, 36),
         ("linux", 47, 36),
@@ -22,102 +22,102 @@ fn the_peer_cannot_make_segments_shorter_than_the_least_mss() {
         ("thesis-modified", 217, 205),
         ("linux", 536, 524),
     ] {
-        let peer = Hostile::open(profile(name), mss);
+        let peer = HostilePeer::open(profile(name), mss);
         assert_eq!(peer.mss(), payload, "{name}, MSS {mss}");
     }
-    // Our own MTU is no wish of the peer's.
+    // Our own MTU is not the peer's choice.
     let own = Config { mtu: 68, ..profile("linux") };
-    assert_eq!(Hostile::open(own, 1).mss(), 16);
+    assert_eq!(HostilePeer::open(own, 1).mss(), 16);
 }
 
 #[test]
-fn reports_of_the_path_mtu_keep_to_the_least_mss_and_to_the_most_segments() {
+fn path_mtu_reports_respect_min_mss_and_max_segments() {
     let config = Config { min_mss: 1000, ..profile("linux") };
-    let mut peer = Hostile::open(config, 1460);
+    let mut peer = HostilePeer::open(config, 1460);
     peer.conn.send(10_000);
-    peer.sends_all();
+    peer.drain_transmits();
     let report = IcmpReport::TooBig { mtu: 600 };
     assert!(peer.conn.handle_icmp_report(peer.now, SeqNum::new(ISN + 1), report));
     assert_eq!(peer.mss(), 988);
 
-    // One byte less with each report: pieces of a byte remain of every segment.
+    // Each report reduces the MTU by one byte: every segment is cut and leaves a piece of one byte.
     let config = Config { send_buffer: Bytes::new(400_000), ..profile("linux") };
-    let mut peer = Hostile::open(config, 1460);
+    let mut peer = HostilePeer::open(config, 1460);
     let una = peer.fill(200);
     let most = 2 * Sender::max_segments(peer.conn.config());
-    let mut believed = 0;
+    let mut accepted = 0;
     for mtu in (552..1500).rev() {
         let report = IcmpReport::TooBig { mtu };
         let seq = SeqNum::new(ISN + 1).add(una);
-        believed += u32::from(peer.conn.handle_icmp_report(peer.now, seq, report));
+        accepted += u32::from(peer.conn.handle_icmp_report(peer.now, seq, report));
         assert!(peer.conn.snd.board.len() <= most, "{} at {mtu}", peer.conn.snd.board.len());
     }
-    assert!((2..64).contains(&believed), "{believed}");
+    assert!((2..64).contains(&accepted), "{accepted}");
     let info = peer.conn.info();
-    assert_eq!(peer.conn.config().mtu, info.mss + 52, "what is refused changes nothing");
-    // With little in flight only their number counts.
-    let mut peer = Hostile::open(profile("linux"), 1460);
+    assert_eq!(peer.conn.config().mtu, info.mss + 52, "a rejected report changes nothing");
+    // With little data in flight only the number of reports counts.
+    let mut peer = HostilePeer::open(profile("linux"), 1460);
     peer.conn.send(1000);
-    peer.sends_all();
-    let believed = (552..1500).rev().filter(|mtu| {
+    peer.drain_transmits();
+    let accepted = (552..1500).rev().filter(|mtu| {
         let report = IcmpReport::TooBig { mtu: *mtu };
         peer.conn.handle_icmp_report(peer.now, SeqNum::new(ISN + 1), report)
     });
-    assert_eq!(believed.count(), 64);
+    assert_eq!(accepted.count(), 64);
 }
 
 #[test]
 fn short_segments_in_flight_are_bounded_by_the_send_buffer() {
     let config = Config { nagle: false, send_buffer: Bytes::new(1_000_000), ..profile("linux") };
-    let mut peer = Hostile::open(config, 1460);
+    let mut peer = HostilePeer::open(config, 1460);
     let most = Sender::max_segments(peer.conn.config());
     assert_eq!(most, 1954);
-    // The window is open for far more.
+    // The window would allow far more.
     let una = peer.fill(500);
     peer.conn.discard_unsent();
     let mut una = una;
     while una < peer.conn.sent_upto() {
         una = (una + 2 * peer.mss()).min(peer.conn.sent_upto());
-        peer.acknowledges(una, &[]);
+        peer.ack(una, &[]);
     }
     for _ in 0..3 * most {
         peer.conn.send(10);
-        peer.sends_all();
+        peer.drain_transmits();
     }
-    // What waits goes as soon as it is a full segment.
+    // Waiting data is sent as soon as it fills a segment.
     let full = 3 * most * 10 / peer.mss() as usize;
     assert!(
         (most..=most + full).contains(&peer.conn.snd.board.len()),
         "{}",
         peer.conn.snd.board.len()
     );
-    peer.within_bound("short segments", peer.acks);
-    // What a short MSS takes of the buffer is not there to be written to either.
-    let mut peer = Hostile::open(profile("linux"), 1);
+    peer.check_bounds("short segments", peer.acks);
+    // The share of the buffer that a short MSS takes cannot be written to either.
+    let mut peer = HostilePeer::open(profile("linux"), 1);
     assert_eq!(peer.conn.send_space(), 8192 * 36);
-    let mut peer = Hostile::open(profile("linux"), 536);
+    let mut peer = HostilePeer::open(profile("linux"), 536);
     assert_eq!(peer.conn.send_space(), 4 << 20);
 }
 
 #[test]
-fn duplicate_acks_let_go_no_more_than_was_in_flight_when_recovery_began() {
+fn duplicate_acks_release_at_most_the_flight_at_the_start_of_recovery() {
     for reduction in [Reduction::OneStep, Reduction::Prr] {
         for recovery in [RecoveryRule::Sack, RecoveryRule::NewReno] {
             let sack = recovery == RecoveryRule::NewReno;
             let config = Config { sack, reduction, recovery, nagle: false, ..profile("rfc") };
-            let mut peer = Hostile::open(config, 1460);
+            let mut peer = HostilePeer::open(config, 1460);
             let una = peer.fill(100);
             let flight = (peer.conn.sent_upto() - una) / peer.mss();
             let mut sent = 0;
-            // With SACK agreed only news begin recovery; duplicates without any count from then on.
+            // With SACK, only newly SACKed data begins recovery; duplicates without SACK blocks
+            // count from then on.
             for n in (1..=4).filter(|_| sack) {
                 let start = una + 2 * n * peer.mss();
-                sent += peer.acknowledges(una, &[(start, start + peer.mss())]).len() as u64;
+                sent += peer.ack(una, &[(start, start + peer.mss())]).len() as u64;
             }
             for _ in 0..20_000 {
-                peer.later(Duration::from_us(1));
-                sent +=
-                    peer.acknowledges(una, &[]).iter().map(|t| u64::from(t.segments)).sum::<u64>();
+                peer.advance(Duration::from_us(1));
+                sent += peer.ack(una, &[]).iter().map(|t| u64::from(t.segments)).sum::<u64>();
             }
             assert!(sent >= 1, "the fast retransmission");
             assert!(

@@ -1,27 +1,27 @@
-//! What a connection remembers of its peer being there.
+//! Liveness state of a connection.
 
 use lowtide_units::Instant;
 
-/// When the peer was heard, and since when we wait for it.
+/// Time of the last segment from the peer, and start of the current wait for it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Liveness {
-    // In the order of use: what every segment touches stands together, what few do comes last.
-    /// The last acceptable segment.
-    pub(crate) heard_at: Instant,
-    /// Keep-alive probes since then, and the last of them.
+    // Fields in the order of use: first those that every segment touches.
+    /// Arrival time of the last acceptable segment.
+    pub(crate) last_received_at: Instant,
+    /// Keep-alive probes sent since then.
     pub(crate) probes: u32,
     pub(crate) probe_due: bool,
     pub(crate) probed_at: Instant,
-    /// Since when something waits for the peer without progress.
+    /// Start of the wait for an ACK without progress.
     pub(crate) waiting_since: Option<Instant>,
-    /// SND.UNA then.
+    /// SND.UNA at that time.
     pub(crate) una: u64,
 }
 
 impl Liveness {
     pub(crate) const NEW: Self = Self {
-        heard_at: Instant::ZERO,
+        last_received_at: Instant::ZERO,
         probes: 0,
         probed_at: Instant::ZERO,
         probe_due: false,
@@ -29,9 +29,9 @@ impl Liveness {
         una: 0,
     };
 
-    /// An acceptable segment arrived.
-    pub(crate) const fn hear(&mut self, now: Instant) {
-        self.heard_at = now;
+    /// Records an acceptable segment.
+    pub(crate) const fn on_segment(&mut self, now: Instant) {
+        self.last_received_at = now;
         self.probes = 0;
     }
 }

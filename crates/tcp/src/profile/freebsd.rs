@@ -1,10 +1,11 @@
-//! FreeBSD 15 by its sources and sysctls, set up for DCTCP: `cc` is CUBIC and `ecn` passive as it comes.
+//! FreeBSD 15 by its sources and sysctls, set up for DCTCP; its defaults are CUBIC for `cc` and
+//! passive for `ecn`.
 //!
-//! A scheme over it replaces what the scheme states: with `dctcp` the ECT of every packet, with `ecn`
-//! or `sack` another control. What the switches cannot say: a fixed slop is added to the timeout (here
-//! it is the least variance term), fast recovery comes down by PRR and an ECN cut in one step (here
-//! both in one step), a spurious timeout is undone by timestamps, buffers are tuned (the values here
-//! are where tuning ends).
+//! A scheme on top of it replaces the switches that the scheme sets: `dctcp` replaces the ECT of
+//! every packet, `ecn` or `sack` the congestion control. The switches cannot express: a fixed slop
+//! added to the timeout (here the minimum variance term); fast recovery by PRR with ECN cuts in one
+//! step (here both in one step); undo of a spurious timeout by timestamps; buffer tuning (here the
+//! final values).
 
 use super::{Assignment, Profile, set};
 
@@ -12,8 +13,8 @@ pub(super) static PROFILE: Profile =
     Profile { name: "freebsd", summary: "FreeBSD 15, set up for DCTCP", settings: SETTINGS };
 
 const SETTINGS: &[Assignment] = &[
-    set("cc", "dctcp", "cc_dctcp.ko; net.inet.tcp.cc.algorithm is cubic as it comes"),
-    set("ecn", "rfc3168", "net.inet.tcp.ecn.enable = 1; 2 (passive) as it comes"),
+    set("cc", "dctcp", "cc_dctcp.ko; net.inet.tcp.cc.algorithm is cubic by default"),
+    set("ecn", "rfc3168", "net.inet.tcp.ecn.enable = 1; 2 (passive) by default"),
     set("feedback", "freebsd", "dctcp_ack_received: one MSS less at a flip"),
     set("ect", "data", "tcp_ecn_output_established"),
     set("cwr", "after-reduction", "TF2_ECN_SND_CWR"),

@@ -1,21 +1,21 @@
-//! Linux 6.18 as it comes, default sysctls, a kernel built with CONFIG_HZ = 250.
+//! Linux 6.18 with default sysctls and CONFIG_HZ = 250.
 //!
-//! Timers count jiffies of 4 ms: `rto-granularity` and `loss-timer-granularity` round durations up. A
-//! real timer also waits for the next tick, up to one jiffy more; the tick is the host's
-//! (`clock.timer-tick = "4 ms"` in a scenario) and is off unless asked for.
+//! Timers count jiffies of 4 ms: `rto-granularity` and `loss-timer-granularity` round durations up.
+//! A real timer also waits for the next tick, up to one jiffy more. The host provides that tick
+//! (`clock.timer-tick = "4 ms"` in a scenario), off by default.
 //!
-//! What the switches cannot say yet: the first segments are acknowledged at once (quick ACKs), a loss
-//! of a retransmission after a timeout begins fast recovery, buffers are tuned (the values here are
-//! where tuning ends), SYN-ACKs are repeated 5 times and not 6, and slow start after a timeout counts
-//! every acknowledged byte (here one segment per ACK), RACK.rtt is that of the segment which the ACK
-//! delivered last in the order of the queue (here that of the segment sent last, RFC 8985 §6.2), and a
-//! tail loss probe goes out 1 s after the first flight even without a round-trip sample.
+//! The switches cannot express yet: immediate ACKs of the first segments (quick ACKs); fast
+//! recovery after the loss of a retransmission in timeout recovery; buffer tuning (here the final
+//! values); 5 SYN-ACK retransmissions (here 6); slow start after a timeout that counts every
+//! acknowledged byte (here one segment per ACK); RACK.rtt of the segment delivered last in queue
+//! order (here of the segment sent last, RFC 8985 §6.2); a tail loss probe 1 s after the first
+//! flight without an RTT sample.
 
 use super::{Profile, set};
 
 pub(super) static PROFILE: Profile = Profile {
     name: "linux",
-    summary: "Linux 6.18 as it comes",
+    summary: "Linux 6.18 with default settings",
     settings: &[
         set("cc", "cubic", "Kconfig DEFAULT_TCP_CONG"),
         set("feedback", "rfc3168", "tcp_input.c, ECE in CA_CWR"),
@@ -85,7 +85,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("dctcp.order", "estimate-first", "tcp_ack: in_ack_event before tcp_fastretrans_alert"),
         set("dctcp.after-idle", "keep", "tcp_dctcp.c: nothing on CA_EVENT_TX_START"),
         set("dctcp.loss-from", "cwnd", "dctcp_react_to_loss: max(cwnd / 2, 2)"),
-        set("dctcp.loss-after-cut", "again", "dctcp_react_to_loss: cwnd as it then is"),
+        set("dctcp.loss-after-cut", "again", "dctcp_react_to_loss: the current cwnd"),
         set("dctcp.slow-start-end", "exact", "tcp_slow_start: min(cwnd + acked, ssthresh)"),
         set("dctcp.flip", "split", "dctcp_ece_ack_update: the old ACK first"),
         set("dctcp.cwr-ack", "at-once", "tcp_ecn_accept_cwr: ICSK_ACK_NOW"),

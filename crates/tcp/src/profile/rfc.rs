@@ -1,10 +1,10 @@
-//! What the standards say, and where they leave it open the choice and why.
+//! The values of the standards, and our choice with its reason if they leave one open.
 
 use super::{Profile, set};
 
 pub(super) static PROFILE: Profile = Profile {
     name: "rfc",
-    summary: "what the RFCs ask for, data-centre buffers apart",
+    summary: "the values of the RFCs, except data-centre buffers",
     settings: &[
         set("cc", "newreno", "RFC 5681"),
         set("feedback", "rfc3168", "RFC 3168 §6.1.2"),
@@ -14,7 +14,8 @@ pub(super) static PROFILE: Profile = Profile {
         set(
             "recut",
             "past-point",
-            "RFC 3168 §6.1.2: the ACK that reaches it reports the window already cut for",
+            "RFC 3168 §6.1.2: the ACK that reaches it reports the window that caused the last \
+             reduction",
         ),
         set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2: no increase on an ECN-Echo ACK"),
         set("window-floor", "2", "RFC 5681 §3.1 eq. 4"),
@@ -25,10 +26,10 @@ pub(super) static PROFILE: Profile = Profile {
         set("reduction", "one-step", "RFC 5681 §3.2; RFC 9937 is another choice"),
         set("tail-loss-probe", "off", "RFC 8985 is a choice"),
         set("max-ack-delay", "200 ms", "RFC 8985 §7.2: what the peer may delay; as `delack-timer`"),
-        set("loss-timer-slack", "0 s", "RFC 8985 knows none"),
-        set("loss-timer-granularity", "0 s", "RFC 8985 knows none"),
+        set("loss-timer-slack", "0 s", "RFC 8985 has none"),
+        set("loss-timer-granularity", "0 s", "RFC 8985 has none"),
         set("handshake-rtt", "karn", "RFC 6298 §5.7"),
-        set("undo", "off", "RFC 6298 and RFC 6675 know none; RFC 3522 is experimental"),
+        set("undo", "off", "RFC 6298 and RFC 6675 have none; RFC 3522 is experimental"),
         set("limited-transmit", "true", "RFC 5681 §3.2 step 1, RFC 3042"),
         set("nagle", "true", "RFC 9293 §3.7.4: SHOULD"),
         set("rto-initial", "1 s", "RFC 6298 §2.1"),
@@ -41,7 +42,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("retries", "15", "RFC 9293 §3.8.3: R2 is at least 100 s"),
         set("send-buffer", "4 MB", "lowtide: 3 ms at 10 Gbit/s, so that no buffer is the limit"),
         set("tso-segments", "1", "lowtide: no segmentation offload"),
-        set("tso-defer", "0", "no RFC has data wait for more"),
+        set("tso-defer", "0", "no RFC delays data for a larger burst"),
         set("ack", "rfc3168", "RFC 3168 §6.1.3"),
         set("delack-segments", "2", "RFC 9293 §3.8.6.3"),
         set(

@@ -1,4 +1,4 @@
-//! DCTCP as RFC 8257 specifies it; all else as in `rfc`.
+//! DCTCP as specified in RFC 8257; all other values are those of `rfc`.
 
 use super::{Assignment, Profile, set};
 

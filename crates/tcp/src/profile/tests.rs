@@ -12,7 +12,7 @@ fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
         let text = switches::get_text(&Config::default(), a.switch).unwrap();
         assert_eq!(text, a.value, "{}", a.switch);
     }
-    // Whatever a profile sets, `rfc` sets back: it states every field but the pacing.
+    // `rfc` resets everything that a profile sets: it sets every field except pacing.
     for profile in PROFILES {
         let mut config = profile.config().unwrap();
         rfc.apply(&mut config).unwrap();
@@ -32,7 +32,7 @@ fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
 }
 
 #[test]
-fn the_linux_profile_says_what_is_known_of_linux() {
+fn the_linux_profile_has_the_known_values_of_linux() {
     let linux = find_profile("linux").unwrap().config().unwrap();
     for (switch, value) in [
         ("cc", "cubic"),
@@ -57,7 +57,7 @@ fn the_linux_profile_says_what_is_known_of_linux() {
 }
 
 #[test]
-fn the_dctcp_family_differs_in_what_is_known_of_it() {
+fn the_dctcp_family_differs_in_the_known_switches() {
     for (profile, facts) in [
         ("sigcomm10", ["never", "off", "split", "estimate-first", "q20", "1024", "keep", "data"]),
         (
@@ -105,7 +105,7 @@ fn the_dctcp_family_differs_in_what_is_known_of_it() {
 }
 
 #[test]
-fn the_two_of_the_thesis_differ_in_four_switches() {
+fn the_two_thesis_profiles_differ_in_four_switches() {
     let [original, modified] = ["thesis-original", "thesis-modified"]
         .map(|name| find_profile(name).unwrap().config().unwrap());
     let rows = diff(&original, &modified);

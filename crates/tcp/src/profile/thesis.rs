@@ -1,19 +1,19 @@
-//! The two implementations that the ODCTCP thesis compares, on the FreeBSD of its time.
+//! The two implementations compared in the ODCTCP thesis, on the FreeBSD of its time.
 //!
-//! `thesis-original` is its "Linux DCTCP": FreeBSD's arithmetic with the procedures of the first Linux
-//! patch, which keeps the congestion-recovery mode and sends no CWR (§4.2.1, §5.1.1, §7.2).
-//! `thesis-modified` is its "FreeBSD DCTCP": no such mode, alpha begins anew after an idle time, and
-//! CWR. Its initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is
-//! `dctcp.initial-alpha = 1024`. The one-sided halves of chapter 5 are the schemes `odctcp`,
-//! `odctcp-sender` and `odctcp-receiver`, laid over it.
+//! `thesis-original` is its "Linux DCTCP": FreeBSD's arithmetic with the procedures of the first
+//! Linux patch, which keeps the congestion-recovery mode and sends no CWR (§4.2.1, §5.1.1, §7.2).
+//! `thesis-modified` is its "FreeBSD DCTCP": no such mode, alpha reset after idle, and CWR. Its
+//! initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is `dctcp.initial-alpha = 1024`. The
+//! one-sided variants of chapter 5 are the schemes `odctcp`, `odctcp-sender` and `odctcp-receiver`
+//! on top of it.
 //!
-//! Deviation: the thesis prints no sysctl but those of §6.5; the rest is FreeBSD 10's.
+//! Deviation: the thesis states only the sysctls of §6.5; the other values are those of FreeBSD 10.
 
 use super::{Assignment, Profile, set};
 
 pub(super) static ORIGINAL: Profile = Profile {
     name: "thesis-original",
-    summary: "ODCTCP thesis: \"Linux DCTCP\", congestion recovery kept, no CWR",
+    summary: "ODCTCP thesis: \"Linux DCTCP\", with congestion recovery, no CWR",
     settings: &join(&[
         set("cwr", "never", "ODCTCP §4.2.1, §5.1.1: DCTCP does not use the CWR flag"),
         set("freeze-growth", "round", "ODCTCP §4.2.1: the congestion recovery mode is kept"),
@@ -71,7 +71,7 @@ const COMMON: [Assignment; 35] = [
     set("odctcp.flip", "new-echo", "ODCTCP §5.2.2"),
 ];
 
-/// What both have, then what one has.
+/// The common settings, then those of one profile.
 const fn join(own: &[Assignment; 4]) -> [Assignment; COMMON.len() + 4] {
     let mut all = [own[0]; COMMON.len() + 4];
     let mut i = 0;

@@ -1,11 +1,11 @@
-//! What the receiving half says in SACK options (RFC 2018, RFC 2883).
+//! SACK options that the receiver sends (RFC 2018, RFC 2883).
 
 use lowtide_wire::{SackBlocks, Segment};
 
 use super::Receiver;
 
 impl Receiver {
-    /// A wholly old segment came: say so (RFC 2883 §4).
+    /// Records a segment without new data, for a DSACK (RFC 2883 §4).
     #[cold]
     #[inline(never)]
     pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
@@ -16,12 +16,13 @@ impl Receiver {
         }
     }
 
-    /// There is something to say in a SACK option.
+    /// Returns whether there is a SACK block to send.
     pub(crate) fn has_blocks(&self) -> bool {
         self.dsack.is_some() || self.reassembly.has_gap()
     }
 
-    /// SACK blocks for the next ACK: a DSACK first, then the ranges held (RFC 2018 §4, RFC 2883 §4).
+    /// SACK blocks for the next ACK: a DSACK first, then the held ranges (RFC 2018 §4, RFC 2883
+    /// §4).
     pub(crate) fn sack_blocks(&mut self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::EMPTY;
         let room = room.min(SackBlocks::MAX);

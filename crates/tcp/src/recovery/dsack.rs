@@ -1,8 +1,9 @@
-//! Duplicates that the peer reports in its first SACK block.
+//! Detection of DSACK blocks (RFC 2883).
 
 use lowtide_wire::SeqNum;
 
-/// The first block reports a duplicate: it lies below the ACK or inside the second one (RFC 2883 §4).
+/// Returns whether the first block is a DSACK: it lies below the ACK or inside the second block
+/// (RFC 2883 §4).
 pub(crate) fn is_dsack(blocks: &[(SeqNum, SeqNum)], ack: SeqNum) -> bool {
     match blocks {
         [(start, _), ..] if start.before(ack) => true,

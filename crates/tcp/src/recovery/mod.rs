@@ -1,4 +1,4 @@
-//! Loss recovery: what is lost, what to send again, and when an episode begins and ends.
+//! Loss recovery: detection of losses, retransmission, start and end of episodes.
 
 mod dsack;
 mod episode;
@@ -9,13 +9,13 @@ mod tlp;
 mod undo;
 
 pub(crate) use dsack::is_dsack;
-pub(crate) use episode::{Episode, Phase};
-pub(crate) use prr::{Prr, Step};
-pub(crate) use rack::{Arrivals, Path, Rack, Sending};
+pub(crate) use episode::{Episode, RecoveryPhase};
+pub(crate) use prr::{Prr, PrrAck};
+pub(crate) use rack::{Rack, RackSample, ReoWndInput, SendOrder};
 #[cfg(test)]
-pub(crate) use scoreboard::take_steps;
-pub(crate) use scoreboard::{Acked, InOrder, Scoreboard, Sent};
+pub(crate) use scoreboard::take_visits;
+pub(crate) use scoreboard::{Acked, InOrderAck, Scoreboard, TxSegment};
 pub(crate) use tlp::{ProbeAck, Tlp};
 #[cfg(test)]
-pub(crate) use undo::MOST_VISITED;
-pub(crate) use undo::{Answer, Eifel};
+pub(crate) use undo::MAX_VISITED;
+pub(crate) use undo::{Eifel, EifelAck};

@@ -1,52 +1,52 @@
-//! Loss detection by time (RACK, RFC 8985 §5, §6): what was sent last of all that arrived, and how
-//! much later than that something may still come.
+//! Time-based loss detection (RACK, RFC 8985 §5, §6): the most recently sent segment that was
+//! delivered, and the reordering window.
 //!
-//! Judges nothing by itself: [`Scoreboard::lose_overdue`](super::Scoreboard::lose_overdue) does with
-//! what this remembers.
+//! Marks no segment lost; [`Scoreboard::mark_overdue_lost`](super::Scoreboard::mark_overdue_lost)
+//! does, from this state.
 //!
 //! Deviations from RFC 8985: a DSACK for a tail loss probe does not widen the reordering window (as
-//! in Linux: the probe was no reordering); `RACK.min_RTT` is the least of the connection's life.
+//! in Linux: the probe is no reordering). `RACK.min_RTT` is the minimum over the connection's life.
 
 use lowtide_units::{Duration, Instant};
 
-use super::InOrder;
+use super::InOrderAck;
 
-/// Segments above a hole that make a loss while no reordering was seen (RFC 8985 §6.2 step 4).
+/// SACKed segments that indicate a loss while no reordering was seen (RFC 8985 §6.2 step 4).
 const DUP_THRESH: u32 = 3;
-/// Recoveries after which a widened reordering window shrinks again (RFC 8985 §6.2 step 4).
+/// Recoveries after which a widened reordering window is reset (RFC 8985 §6.2 step 4).
 const PERSIST: u32 = 16;
 
-/// When a segment was sent, and its end where two were sent at once (`RACK_sent_after`).
+/// The order of transmission: send time, then end offset as the tie-breaker (`RACK_sent_after`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Sending {
+pub(crate) struct SendOrder {
     pub(crate) at: Instant,
     pub(crate) end: u64,
 }
 
-/// What one ACK delivered, as far as time and order tell. The scoreboard fills it in.
+/// Send times and order of the segments that one ACK delivered. The scoreboard fills it in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrivals {
-    /// A retransmission sent after this cannot be what was delivered: the echoed timestamp is older,
-    /// or the round trip would be shorter than any before (RFC 8985 §6.2 step 2).
-    plausible: Instant,
+pub(crate) struct RackSample {
+    /// A retransmission sent after this time cannot be the delivered copy: the echoed timestamp is
+    /// older, or the round trip would be shorter than any before (RFC 8985 §6.2 step 2).
+    latest_send_time: Instant,
     /// `RACK.fack` before this ACK.
     fack: u64,
-    /// The last sent of all that arrived.
-    last: Option<Sending>,
-    /// The highest end that arrived.
+    /// The most recently sent of the delivered segments.
+    last: Option<SendOrder>,
+    /// The highest delivered end.
     highest: u64,
-    /// Something arrived below what had arrived before, and it was sent only once.
+    /// A segment that was sent only once arrived below the highest delivered end.
     reordered: bool,
 }
 
-impl Arrivals {
-    /// A segment arrived; `again` when it was sent more than once.
-    pub(crate) fn take(&mut self, sending: Sending, again: bool) {
-        self.highest = self.highest.max(sending.end);
-        self.reordered |= !again && sending.end < self.fack;
-        let counts = !again || sending.at <= self.plausible;
+impl RackSample {
+    /// Adds a delivered segment; `again` if it was sent more than once.
+    pub(crate) fn on_delivered(&mut self, order: SendOrder, again: bool) {
+        self.highest = self.highest.max(order.end);
+        self.reordered |= !again && order.end < self.fack;
+        let counts = !again || order.at <= self.latest_send_time;
         if counts {
-            self.last = self.last.max(Some(sending));
+            self.last = self.last.max(Some(order));
         }
     }
 }
@@ -55,27 +55,27 @@ impl Arrivals {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     /// `RACK.xmit_ts` and `RACK.end_seq`.
-    newest: Option<Sending>,
+    newest: Option<SendOrder>,
     /// `RACK.rtt`.
     rtt: Duration,
     fack: u64,
     reordering_seen: bool,
-    /// The round in which a DSACK came ends when SND.UNA reaches this.
+    /// The round in which a DSACK arrived ends when SND.UNA reaches this offset.
     dsack_round: Option<u64>,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
 }
 
-/// What the reordering window depends on beside the state of RACK.
+/// Inputs of the reordering window outside of the RACK state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
-    /// In fast recovery or after a timeout.
-    pub(crate) repairing: bool,
-    /// Segments that are SACKed at present.
+pub(crate) struct ReoWndInput {
+    /// In fast recovery or in recovery after a timeout.
+    pub(crate) in_recovery: bool,
+    /// Segments currently SACKed.
     pub(crate) segs_sacked: u32,
-    /// The least round trip.
+    /// The minimum RTT.
     pub(crate) min_rtt: Duration,
-    /// The smoothed round trip.
+    /// The smoothed RTT.
     pub(crate) srtt: Duration,
 }
 
@@ -92,40 +92,53 @@ impl Rack {
         }
     }
 
-    /// An ACK arrives; retransmissions after `plausible` cannot have caused it.
-    pub(crate) const fn listen(&self, plausible: Instant) -> Arrivals {
-        Arrivals { plausible, fack: self.fack, last: None, highest: self.fack, reordered: false }
+    /// Begins the sample of an ACK, which no retransmission sent after `latest_send_time` can have
+    /// caused.
+    pub(crate) const fn begin_sample(&self, latest_send_time: Instant) -> RackSample {
+        RackSample {
+            latest_send_time,
+            fack: self.fack,
+            last: None,
+            highest: self.fack,
+            reordered: false,
+        }
     }
 
-    /// Steps 2 and 3 of RFC 8985 §6.2.
-    pub(crate) fn on_arrivals(&mut self, now: Instant, arrivals: &Arrivals) {
-        self.fack = arrivals.highest;
-        self.reordering_seen |= arrivals.reordered;
-        if let Some(last) = arrivals.last {
+    /// Applies steps 2 and 3 of RFC 8985 §6.2.
+    pub(crate) fn on_sample(&mut self, now: Instant, sample: &RackSample) {
+        self.fack = sample.highest;
+        self.reordering_seen |= sample.reordered;
+        if let Some(last) = sample.last {
             self.rtt = now.saturating_since(last.at);
             self.newest = self.newest.max(Some(last));
         }
     }
 
-    /// The same of what arrived in order, was sent only once, and before which nothing arrived that was
-    /// sent later ([`Self::is_ahead_of`]).
+    /// [`Self::on_sample`] for segments that arrived in order, were sent only once, and were not
+    /// preceded by a segment sent later ([`Self::newest_sent_after`]).
     #[inline]
-    pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrder) {
+    pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrderAck) {
         self.reordering_seen |= arrived.first_end < self.fack;
         self.fack = self.fack.max(arrived.last.end);
         self.rtt = now.saturating_since(arrived.last.at);
         self.newest = Some(arrived.last);
     }
 
-    /// Something has arrived that was sent later than `first`.
+    /// Returns whether a segment sent later than `first` was delivered.
     #[inline]
-    pub(crate) fn is_ahead_of(&self, first: Sending) -> bool {
+    pub(crate) fn newest_sent_after(&self, first: SendOrder) -> bool {
         self.newest.is_some_and(|newest| newest > first)
     }
 
-    /// The first half of step 4: a DSACK widens the window by a quarter of the least round trip, once
-    /// per round; it shrinks again after 16 recoveries without one.
-    pub(crate) fn adapt(&mut self, snd_una: u64, snd_nxt: u64, dsack: bool, recovered: bool) {
+    /// The first half of step 4. A DSACK widens the window by a quarter of the minimum RTT, once
+    /// per round; the window is reset after 16 recoveries without a DSACK.
+    pub(crate) fn update_reo_wnd(
+        &mut self,
+        snd_una: u64,
+        snd_nxt: u64,
+        dsack: bool,
+        recovered: bool,
+    ) {
         if self.dsack_round.is_some_and(|round| snd_una >= round) {
             self.dsack_round = None;
         }
@@ -142,20 +155,21 @@ impl Rack {
     }
 
     /// `RACK.reo_wnd`, the second half of step 4.
-    fn reordering_window(&self, path: &Path) -> Duration {
-        if !self.reordering_seen && (path.repairing || path.segs_sacked >= DUP_THRESH) {
+    fn reordering_window(&self, input: &ReoWndInput) -> Duration {
+        if !self.reordering_seen && (input.in_recovery || input.segs_sacked >= DUP_THRESH) {
             return Duration::ZERO;
         }
-        (path.min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(path.srtt)
+        (input.min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(input.srtt)
     }
 
-    /// How long after it was sent a segment counts as lost, if something sent later has arrived.
-    pub(crate) fn allowance(&self, path: &Path) -> Duration {
-        self.rtt + self.reordering_window(path)
+    /// Time after its transmission when a segment counts as lost, if a segment sent later was
+    /// delivered.
+    pub(crate) fn loss_delay(&self, input: &ReoWndInput) -> Duration {
+        self.rtt + self.reordering_window(input)
     }
 
-    /// The last sent of all that ever arrived.
-    pub(crate) const fn newest(&self) -> Option<Sending> {
+    /// The most recently sent segment that was delivered (`RACK.segment`).
+    pub(crate) const fn newest(&self) -> Option<SendOrder> {
         self.newest
     }
 }

@@ -1,62 +1,62 @@
-//! The scoreboard: every segment in flight, and what is known of it (RFC 6675 §3, §4).
+//! The scoreboard: all segments in flight and their state (RFC 6675 §3, §4).
 //!
-//! Pure bookkeeping: decides what is lost and how much is in the pipe. Does not send, does not time
-//! anything, does not touch cwnd. Offsets count sequence space from the first payload byte; all
-//! ranges are half open.
+//! Pure bookkeeping: decides which segments are lost and computes the pipe. Sends nothing, runs no
+//! timer and does not change cwnd. Offsets count sequence space from the first payload byte; ranges
+//! are half-open.
 //!
-//! Deviation from RFC 6675: it judges whole segments as they were sent, not single bytes. A SACK
-//! block that covers part of a segment does not count until it covers all of it.
+//! Deviation from RFC 6675: losses are decided for whole segments as they were sent, not for single
+//! bytes. A SACK block that covers part of a segment does not count until it covers the whole
+//! segment.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use lowtide_units::Instant;
 
-use super::{Arrivals, Sending};
+use super::{RackSample, SendOrder};
+pub(crate) use in_order::InOrderAck;
 use index::Index;
-pub(crate) use plain::InOrder;
-use steps::step;
+use visits::count_visit;
 #[cfg(test)]
-pub(crate) use steps::take_steps;
+pub(crate) use visits::take_visits;
 
-mod cut;
+mod in_order;
 mod index;
-mod plain;
+mod overdue;
 mod ranges;
+mod resegment;
 mod sacked;
-mod steps;
-mod timed;
+mod visits;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
-/// A retransmission of it is in flight.
+/// A retransmission of the segment is in flight.
 const RETRANSMITTED: u8 = 4;
-/// It was sent more than once at some time (Karn).
+/// The segment was sent more than once (Karn).
 const AMBIGUOUS: u8 = 8;
-/// The sender had no more data when it sent this.
+/// The sender had no more data when it sent the segment.
 const APP_LIMITED: u8 = 16;
 
-/// Segments in flight from which on a scoreboard can be too large: with fewer the flow is about to end or to
-/// begin.
+/// Minimum of segments in flight for trimming: with fewer, the flow is starting or ending.
 const TRIM_FROM: usize = 4;
 
 /// One segment in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct TxSegment {
     /// First offset.
     pub(crate) start: u64,
     /// Length in sequence space (a FIN counts one).
     pub(crate) len: u32,
     flags: u8,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub(crate) at: Instant,
-    /// Bytes delivered on the connection when it was sent.
+    /// Bytes delivered on the connection at that time.
     pub(crate) delivered: u64,
-    /// When the last of those was delivered.
+    /// Delivery time of the last of those bytes.
     pub(crate) delivered_at: Instant,
 }
 
-impl Sent {
+impl TxSegment {
     pub(crate) const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
@@ -65,7 +65,7 @@ impl Sent {
     }
 }
 
-/// What one ACK newly delivered.
+/// The data that one ACK newly delivered.
 #[expect(clippy::struct_field_names, reason = "the names of AckSample")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
@@ -82,25 +82,25 @@ pub(crate) struct Acked {
     /// Delivered for the first time, segments.
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
-    pub(crate) newest: Option<Newest>,
-    /// When and in which order it was sent, for loss detection by time; `None` when nobody asks.
-    pub(crate) arrivals: Option<Arrivals>,
-    /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
-    /// behind the hole, so that its time is no round trip.
-    pub(crate) waited: bool,
+    pub(crate) newest: Option<NewestDelivered>,
+    /// Send times and order for RACK; `None` for other loss detectors.
+    pub(crate) rack_sample: Option<RackSample>,
+    /// A retransmitted segment filled a hole. Data acknowledged with it may have waited behind the
+    /// hole, so its delay is no RTT sample.
+    pub(crate) filled_hole: bool,
 }
 
-/// The segment from which round trip and delivery rate are measured.
+/// The segment that gives the RTT and delivery-rate samples.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Newest {
+pub(crate) struct NewestDelivered {
     pub(crate) at: Instant,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Instant,
     pub(crate) app_limited: bool,
 }
 
-impl Newest {
-    const fn of(sent: &Sent) -> Self {
+impl NewestDelivered {
+    const fn of(sent: &TxSegment) -> Self {
         Self {
             at: sent.at,
             delivered: sent.delivered,
@@ -111,14 +111,14 @@ impl Newest {
 }
 
 impl Acked {
-    fn deliver(&mut self, sent: &Sent) {
+    fn deliver(&mut self, sent: &TxSegment) {
         self.delivered_bytes += u64::from(sent.len);
         self.delivered_segments += 1;
         if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
-            self.newest = Some(Newest::of(sent));
+            self.newest = Some(NewestDelivered::of(sent));
         }
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.take(Sending { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
+        if let Some(sample) = &mut self.rack_sample {
+            sample.on_delivered(SendOrder { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
         }
     }
 }
@@ -126,7 +126,7 @@ impl Acked {
 /// All segments between SND.UNA and SND.NXT, in order and without gaps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    sent: VecDeque<Sent>,
+    sent: VecDeque<TxSegment>,
     out_bytes: u64,
     sacked_bytes: u64,
     sacked_segments: u32,
@@ -134,18 +134,18 @@ pub(crate) struct Scoreboard {
     retransmitted_bytes: u64,
     /// One past the highest offset that was SACKed.
     high_sacked: u64,
-    /// Everything below is either SACKed or judged lost.
+    /// All segments below this offset are SACKed or marked lost.
     loss_edge: u64,
     /// One past the highest offset retransmitted in this episode (HighRxt).
     high_rxt: u64,
-    /// Everything at or above this was sent once.
-    doubt_edge: u64,
-    /// Where to find what was SACKed, lost or overtaken; none while there is no such segment.
+    /// All segments at or above this offset were sent once.
+    ambiguous_edge: u64,
+    /// Index of the SACKed, lost and overtaken segments; `None` without such a segment.
     index: Option<Box<Index>>,
 }
 
 impl Scoreboard {
-    /// A new segment left. `start` must be the end of the last one.
+    /// Adds a segment that was sent. `start` must be the end of the last one.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -157,18 +157,18 @@ impl Scoreboard {
         app_limited: bool,
     ) {
         let flags = if app_limited { APP_LIMITED } else { 0 };
-        self.sent.push_back(Sent { start, len, flags, at, delivered, delivered_at });
+        self.sent.push_back(TxSegment { start, len, flags, at, delivered, delivered_at });
         self.out_bytes += u64::from(len);
     }
 
-    /// Bytes held outside of this struct.
+    /// Heap memory, bytes.
     pub(crate) fn heap(&self) -> usize {
         let index = self.index.as_ref().map_or(0, |index| index.heap());
-        self.sent.capacity() * size_of::<Sent>() + index
+        self.sent.capacity() * size_of::<TxSegment>() + index
     }
 
-    /// Gives back memory of a window that has become much smaller, at most once for each halving; and
-    /// segments follow each other in memory that was used not long ago. To be asked once a round trip.
+    /// Frees memory after the window has shrunk, at most once per halving. Also keeps the segments
+    /// in recently used memory. Call it once per round trip.
     pub(crate) fn trim(&mut self) {
         let len = self.sent.len();
         if len >= TRIM_FROM && self.sent.capacity() > 4 * len.next_power_of_two() {
@@ -176,14 +176,14 @@ impl Scoreboard {
         }
     }
 
-    /// The segment pushed last held a byte that had been sent before: no round trip can be read from
-    /// its ACK (Karn).
-    pub(crate) fn doubt_last(&mut self) {
+    /// Marks the last segment as ambiguous: it contains a byte that had been sent before, so its
+    /// ACK gives no RTT sample (Karn).
+    pub(crate) fn mark_ambiguous(&mut self) {
         if let Some(last) = self.sent.back_mut() {
             last.flags |= AMBIGUOUS;
-            self.doubt_edge = self.doubt_edge.max(last.end());
-            let sending = last.sending();
-            self.note_sent_again(sending);
+            self.ambiguous_edge = self.ambiguous_edge.max(last.end());
+            let order = last.send_order();
+            self.note_retransmission(order);
         }
     }
 
@@ -201,85 +201,85 @@ impl Scoreboard {
         self.out_bytes
     }
 
-    /// Bytes of it that were SACKed.
+    /// Bytes in flight that were SACKed.
     pub(crate) const fn sacked(&self) -> u64 {
         self.sacked_bytes
     }
 
-    /// The same in segments.
+    /// Segments in flight that were SACKed.
     pub(crate) const fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
 
-    /// Something was judged lost and is not acknowledged yet, sent again or not.
+    /// Returns whether a segment is marked lost and not yet acknowledged, retransmitted or not.
     pub(crate) const fn has_lost(&self) -> bool {
         self.lost_bytes > 0
     }
 
-    /// When the segment at SND.UNA was sent, for the last time.
+    /// Time of the last transmission of the segment at SND.UNA.
     pub(crate) fn first_sent_at(&self) -> Option<Instant> {
         self.sent.front().map(|sent| sent.at)
     }
 
     /// The segment that ends at SND.NXT.
-    pub(crate) fn last(&self) -> Option<Sent> {
+    pub(crate) fn last(&self) -> Option<TxSegment> {
         self.sent.back().copied()
     }
 
-    /// Nothing but one segment is in flight.
-    pub(crate) fn is_lone(&self) -> bool {
+    /// Returns whether exactly one segment is in flight.
+    pub(crate) fn has_one_segment(&self) -> bool {
         self.sent.len() == 1
     }
 
-    /// Bytes believed to be in the network (RFC 6675 SetPipe).
+    /// Bytes estimated to be in the network (RFC 6675 SetPipe).
     pub(crate) const fn pipe(&self) -> u64 {
         self.out_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
     }
 
-    /// The peer has everything below `una`.
+    /// Processes a cumulative ACK of all data below `una`.
     pub(crate) fn ack(&mut self, una: u64, out: &mut Acked) {
         while let Some(front) = self.sent.front_mut() {
             if front.start >= una {
                 break;
             }
             if front.end() > una {
-                // The peer acknowledged part of a segment: the rest stays as one of its own.
+                // The peer acknowledged part of a segment: the rest remains as a segment.
                 let head = (una - front.start) as u32;
                 let mut part = *front;
                 part.len = head;
                 front.start = una;
                 front.len -= head;
-                self.forget(&part);
+                self.uncount(&part);
                 let segments = out.delivered_segments;
                 Self::count_acked(&part, out);
-                // Its last byte is still missing: as a segment it has not been delivered.
+                // The last byte is still missing: the segment has not been delivered.
                 out.delivered_segments = segments;
                 break;
             }
-            let whole = *front;
+            let acked = *front;
             self.sent.pop_front();
-            self.forget(&whole);
-            self.sacked_segments -= u32::from(whole.has(SACKED));
-            Self::count_acked(&whole, out);
+            self.uncount(&acked);
+            self.sacked_segments -= u32::from(acked.has(SACKED));
+            Self::count_acked(&acked, out);
             out.acked_segments += 1;
         }
         if let Some(index) = &mut self.index {
             index.sacked.cut_below(una);
-            index.waiting.cut_below(una);
+            index.to_retransmit.cut_below(una);
             self.release_index();
         }
     }
 
-    fn count_acked(part: &Sent, out: &mut Acked) {
+    fn count_acked(part: &TxSegment, out: &mut Acked) {
         out.acked_bytes += u64::from(part.len);
         if !part.has(SACKED) {
             out.deliver(part);
-            out.waited |= part.has(AMBIGUOUS);
+            out.filled_hole |= part.has(AMBIGUOUS);
         }
     }
 
-    /// Takes a segment (or a part) out of the counters.
-    fn forget(&mut self, sent: &Sent) {
+    /// Subtracts a segment, or a part of one, from the counters.
+    fn uncount(&mut self, sent: &TxSegment) {
         let len = u64::from(sent.len);
         self.out_bytes -= len;
         if sent.has(SACKED) {
@@ -292,25 +292,26 @@ impl Scoreboard {
         }
     }
 
-    /// The oldest segment is lost (third duplicate ACK or partial ACK without SACK).
+    /// Marks the oldest segment lost (third duplicate ACK, or partial ACK without SACK). Returns
+    /// bytes and segments newly lost.
     pub(crate) fn mark_front_lost(&mut self) -> (u64, u32) {
         let end = self.sent.len().min(1);
         if let Some(front) = self.sent.front_mut() {
-            // A partial ACK says that this one never arrived, whatever was sent before.
+            // A partial ACK shows that this segment never arrived, retransmitted or not.
             if front.has(RETRANSMITTED) {
                 front.flags &= !RETRANSMITTED;
                 self.retransmitted_bytes -= u64::from(front.len);
             }
             let (start, end) = (front.start, front.end());
-            self.index().waiting.insert(start, end);
+            self.index().to_retransmit.insert(start, end);
         }
         self.mark_lost(0, end)
     }
 
-    /// The retransmission timer fired: nothing that was not SACKed is in the network any more.
+    /// Marks all segments lost that were not SACKed: the retransmission timer fired.
     ///
-    /// SACK information is kept (RFC 6675 §5.1), unless the peer has reneged: the first segment can
-    /// only be SACKed when it took that back (RFC 2018 §8).
+    /// SACK information is kept (RFC 6675 §5.1), unless the peer has reneged: a SACKed first
+    /// segment shows that (RFC 2018 §8).
     pub(crate) fn mark_all_lost(&mut self) {
         if self.sent.front().is_some_and(|s| s.has(SACKED)) {
             self.sacked_bytes = 0;
@@ -334,12 +335,13 @@ impl Scoreboard {
             let (start, end) = (first.start, last.end());
             self.high_rxt = start;
             self.loss_edge = end;
-            self.index().waiting.insert(start, end);
+            self.index().to_retransmit.insert(start, end);
         }
     }
 
-    /// Nothing was lost after all: what was not SACKed is in flight, once.
-    pub(crate) fn nothing_lost(&mut self) {
+    /// Clears all loss marks after a spurious recovery: each segment that was not SACKed is in
+    /// flight, once.
+    pub(crate) fn undo_losses(&mut self) {
         for sent in &mut self.sent {
             sent.flags &= !(LOST | RETRANSMITTED);
         }
@@ -347,8 +349,8 @@ impl Scoreboard {
         self.retransmitted_bytes = 0;
         self.loss_edge = self.sent.front().map_or(self.loss_edge, |s| s.start);
         if let Some(index) = &mut self.index {
-            index.waiting.clear();
-            // What was overtaken counts again.
+            index.to_retransmit.clear();
+            // The segments that were overtaken count again.
             index.times = None;
         }
     }
@@ -356,10 +358,10 @@ impl Scoreboard {
     fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
         let (mut bytes, mut segments) = (0, 0);
         if from < to {
-            let waiting = &mut self.index.get_or_insert_with(Box::default).waiting;
+            let waiting = &mut self.index.get_or_insert_with(Box::default).to_retransmit;
             let mut run = (0, 0);
             for sent in self.sent.range_mut(from..to) {
-                step();
+                count_visit();
                 if sent.flags & (SACKED | LOST) == 0 {
                     sent.flags |= LOST;
                     bytes += u64::from(sent.len);
@@ -377,16 +379,16 @@ impl Scoreboard {
         (bytes, segments)
     }
 
-    /// The lowest lost segment that was not sent again yet (RFC 6675 NextSeg rule 1).
-    pub(crate) fn next_lost(&mut self) -> Option<Sent> {
+    /// The lowest lost segment that was not retransmitted yet (RFC 6675 NextSeg rule 1).
+    pub(crate) fn next_lost(&mut self) -> Option<TxSegment> {
         if self.lost_bytes == 0 {
             return None;
         }
-        let waiting = &mut self.index.as_mut()?.waiting;
+        let waiting = &mut self.index.as_mut()?.to_retransmit;
         while let Some((start, end)) = waiting.first() {
             let from = self.sent.partition_point(|s| s.end() <= start);
             let inside = self.sent.range(from..).take_while(|s| s.start < end);
-            let found = inside.inspect(|_| step()).find(|s| s.waits()).copied();
+            let found = inside.inspect(|_| count_visit()).find(|s| s.needs_retransmit()).copied();
             waiting.cut_below(found.map_or(end, |s| s.start));
             if found.is_some() {
                 return found;
@@ -395,7 +397,7 @@ impl Scoreboard {
         None
     }
 
-    /// `[start, end)` was sent again.
+    /// Records the retransmission of `[start, end)` at `at`.
     pub(crate) fn on_retransmit(&mut self, start: u64, end: u64, at: Instant) {
         let from = self.sent.partition_point(|s| s.end() <= start);
         for position in from..self.sent.len() {
@@ -408,31 +410,31 @@ impl Scoreboard {
             }
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
-            let sending = sent.sending();
-            self.doubt_edge = self.doubt_edge.max(sending.end);
-            self.note_sent_again(sending);
+            let order = sent.send_order();
+            self.ambiguous_edge = self.ambiguous_edge.max(order.end);
+            self.note_retransmission(order);
         }
     }
 
-    /// Everything below `end` that was to be sent again has been (HighRxt).
+    /// Raises HighRxt to `end`.
     pub(crate) fn move_high_rxt(&mut self, end: u64) {
         self.high_rxt = self.high_rxt.max(end);
     }
 
-    /// A new episode begins: HighRxt starts at SND.UNA.
+    /// Begins an episode: HighRxt starts at SND.UNA.
     pub(crate) fn begin_episode(&mut self, una: u64) {
         self.high_rxt = una;
     }
 
-    /// Something below the highest SACK is missing: RFC 6675 entry condition (2).
+    /// Returns whether the first segment is lost: RFC 6675 entry condition (2).
     pub(crate) fn front_is_lost(&self) -> bool {
         self.sent.front().is_some_and(|s| s.has(LOST) && !s.has(SACKED))
     }
 }
 
 #[cfg(test)]
+mod index_equivalence;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod walks;

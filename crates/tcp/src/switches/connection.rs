@@ -1,11 +1,11 @@
-//! Switches that belong to the connection as a whole.
+//! Switches of the whole connection.
 
 use lowtide_units::Duration;
 
 use super::field::{
     Names, name_of, names, number, set_bool, set_count, set_duration, set_name, span,
 };
-use super::{Side, Switch, later};
+use super::{Side, Switch, unavailable};
 use crate::config::EcnNegotiation;
 use crate::value::{Value, ValueKind};
 
@@ -31,8 +31,8 @@ pub(super) const CONNECTION: [Switch; 11] = [
         name: "min-mss",
         side: Side::Connection,
         kind: number(28, 65_535),
-        doc: "The least MSS, in bytes with TCP options, that the peer's SYN or a report of the path MTU can bring about; \
-              never above what `mtu` allows.",
+        doc: "The minimum MSS, in bytes with TCP options, that the peer's SYN or a path MTU report \
+              can set; never above what `mtu` allows.",
         source: "CVE-2019-11479; RFC 9293 §3.7.1 has no floor, an MTU of 68 B (RFC 791) makes 28 B",
         get: |c| Value::Count(u64::from(c.min_mss)),
         set: |c, v| set_count(&mut c.min_mss, v),
@@ -41,8 +41,8 @@ pub(super) const CONNECTION: [Switch; 11] = [
         name: "ecn",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(ECN), refused: &[] },
-        doc: "Whether ECN is asked for and accepted, only accepted (passive), or neither; accurate or \
-              as in RFC 3168.",
+        doc: "ECN is requested and accepted, only accepted (passive), or neither; AccECN or as in \
+              RFC 3168.",
         source: "RFC 3168 §6.1.1, RFC 9768 §3.1",
         get: |c| name_of(ECN, c.ecn),
         set: |c, v| set_name(&mut c.ecn, ECN, v),
@@ -51,8 +51,8 @@ pub(super) const CONNECTION: [Switch; 11] = [
         name: "ecn-fallback",
         side: Side::Connection,
         kind: ValueKind::Bool,
-        doc: "After one lost SYN (two that ask for AccECN, two AccECN SYN-ACKs) the next goes without ECN: a \
-              box on the path may drop them.",
+        doc: "After one lost SYN (two that request AccECN, two AccECN SYN-ACKs) the next is sent \
+              without ECN: a middlebox may drop them.",
         source: "RFC 3168 §6.1.1.1, RFC 9768 §3.1.4.1 and §3.2.3.2.2",
         get: |c| Value::Bool(c.ecn_fallback),
         set: |c, v| set_bool(&mut c.ecn_fallback, v),
@@ -88,7 +88,7 @@ pub(super) const CONNECTION: [Switch; 11] = [
         name: "window-scaling",
         side: Side::Connection,
         kind: ValueKind::Bool,
-        doc: "Offer and use window scaling; without it 65535 B is the largest window.",
+        doc: "Offer and use window scaling; without it the maximum window is 65535 B.",
         source: "RFC 7323 §2",
         get: |c| Value::Bool(c.window_scaling),
         set: |c, v| set_bool(&mut c.window_scaling, v),
@@ -97,11 +97,11 @@ pub(super) const CONNECTION: [Switch; 11] = [
         name: "time-wait",
         side: Side::Connection,
         kind: span(Duration::ZERO, Duration::from_secs(3600)),
-        doc: "How long TIME-WAIT lasts (2 MSL).",
+        doc: "The duration of TIME-WAIT (2 MSL).",
         source: "RFC 9293 §3.6.1",
         get: |c| Value::Duration(c.time_wait),
         set: |c, v| set_duration(&mut c.time_wait, v),
     },
-    later::ACCECN_OPTION,
-    later::BUFFER_TUNING,
+    unavailable::ACCECN_OPTION,
+    unavailable::BUFFER_TUNING,
 ];

@@ -1,4 +1,4 @@
-//! Switches against blind attackers: numbers that strangers cannot guess, and what strangers may send.
+//! Switches against off-path attackers: unpredictable numbers, and validation of RST, SYN and ACK.
 
 use lowtide_units::Duration;
 
@@ -39,7 +39,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "isn",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(ISN), refused: &[] },
-        doc: "How the initial sequence number is chosen: clock and keyed hash, or drawn.",
+        doc: "Choice of the initial sequence number: clock and keyed hash, or random.",
         source: "RFC 6528 §3, RFC 9293 §3.4.1",
         get: |c| name_of(ISN, c.isn),
         set: |c, v| set_name(&mut c.isn, ISN, v),
@@ -57,8 +57,8 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "timestamp-offset",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(TIMESTAMP_OFFSET), refused: &[] },
-        doc: "Where the clock of TSval begins: a keyed hash of the connection or of the two hosts, \
-              drawn, or at zero.",
+        doc: "Start of the TSval clock: a keyed hash of the connection or of the two hosts, \
+              random, or zero.",
         source: "RFC 7323 §5.4",
         get: |c| name_of(TIMESTAMP_OFFSET, c.timestamp_offset),
         set: |c, v| set_name(&mut c.timestamp_offset, TIMESTAMP_OFFSET, v),
@@ -67,8 +67,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "syn-cookies",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(SYN_COOKIES), refused: &[] },
-        doc: "Whether a listener with as many half-open connections as may be answers SYNs without \
-              state; on in `lowtide live`.",
+        doc: "Answer SYNs without state when a listener's backlog is full; on in `lowtide live`.",
         source: "RFC 4987 §3.6; Linux net.ipv4.tcp_syncookies",
         get: |c| name_of(SYN_COOKIES, c.syn_cookies),
         set: |c, v| set_name(&mut c.syn_cookies, SYN_COOKIES, v),
@@ -77,7 +76,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "rst-accept",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(RST_ACCEPT), refused: &[] },
-        doc: "Which RST ends the connection: one exactly at RCV.NXT, or each in the window.",
+        doc: "The RSTs that end the connection: exactly at RCV.NXT, or any in the window.",
         source: "RFC 5961 §3.2, RFC 9293 §3.10.7.4",
         get: |c| name_of(RST_ACCEPT, c.rst_accept),
         set: |c, v| set_name(&mut c.rst_accept, RST_ACCEPT, v),
@@ -86,7 +85,8 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "syn-answer",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(SYN_ANSWER), refused: &[] },
-        doc: "What a SYN in a synchronised state gets: a challenge ACK, or a RST if in the window.",
+        doc: "The reply to a SYN in a synchronised state: a challenge ACK, or a RST if it is in \
+              the window.",
         source: "RFC 5961 §4.2, RFC 9293 §3.10.7.4",
         get: |c| name_of(SYN_ANSWER, c.syn_answer),
         set: |c, v| set_name(&mut c.syn_answer, SYN_ANSWER, v),
@@ -95,8 +95,8 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "ack-accept",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(ACK_ACCEPT), refused: &[] },
-        doc: "How old an acknowledgement number may be: the largest window offered, the same but \
-              nothing never sent, or any.",
+        doc: "The maximum age of an acknowledgement number: the largest window offered, the same \
+              but only sent data, or any.",
         source: "RFC 5961 §5.2",
         get: |c| name_of(ACK_ACCEPT, c.ack_accept),
         set: |c, v| set_name(&mut c.ack_accept, ACK_ACCEPT, v),
@@ -105,8 +105,8 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "challenge-ack-limit",
         side: Side::Connection,
         kind: ValueKind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 0, max: 1_000_000 },
-        doc: "The most challenge ACKs of one connection in one interval; `none` lets an ACK storm (see \
-              `ack-throttle`) go on.",
+        doc: "The maximum number of challenge ACKs of one connection per interval; with `none` an \
+              ACK storm (see `ack-throttle`) does not end.",
         source: "RFC 5961 §7",
         get: |c| match c.challenge_ack_limit {
             u32::MAX => Value::Name(NO_LIMIT),
@@ -133,9 +133,9 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "ack-throttle",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(ACK_THROTTLE), refused: &[] },
-        doc: "Which ACKs the limit counts: challenges, or also answers to unacceptable empty segments. With \
-              `challenges` two forged segments make both ends answer each other's ACKs without end; on real \
-              packets it is always `empty`.",
+        doc: "The ACKs that the limit counts: challenges, or also replies to unacceptable empty \
+              segments. With `challenges` two forged segments make both ends answer each other's \
+              ACKs without end; on real packets it is always `empty`.",
         source: "RFC 5961 §7, Linux tcp_oow_rate_limited",
         get: |c| name_of(ACK_THROTTLE, c.ack_throttle),
         set: |c, v| set_name(&mut c.ack_throttle, ACK_THROTTLE, v),
@@ -144,7 +144,7 @@ pub(super) const DEFENCE: [Switch; 11] = [
         name: "time-wait-reset",
         side: Side::Connection,
         kind: ValueKind::Name { allowed: || names(TIME_WAIT_RESET), refused: &[] },
-        doc: "What a RST does in TIME-WAIT: nothing, or it ends the wait.",
+        doc: "The effect of a RST in TIME-WAIT: none, or it ends the wait.",
         source: "RFC 1337 §3, RFC 9293 §3.10.7.4",
         get: |c| name_of(TIME_WAIT_RESET, c.time_wait_reset),
         set: |c, v| set_name(&mut c.time_wait_reset, TIME_WAIT_RESET, v),

@@ -1,12 +1,12 @@
-//! Switches about a peer that may be gone.
+//! Switches for the detection of a dead peer.
 
 use lowtide_units::Duration;
 
 use super::field::{number, set_bool, set_count, set_duration, span};
-use super::{Side, Switch, later};
+use super::{Side, Switch, unavailable};
 use crate::value::{Value, ValueKind};
 
-/// The longest idle time and timeout, a week.
+/// The maximum idle time and timeout: one week.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 pub(super) const LIVENESS: [Switch; 7] = [
@@ -14,7 +14,7 @@ pub(super) const LIVENESS: [Switch; 7] = [
         name: "keep-alive",
         side: Side::Connection,
         kind: ValueKind::Bool,
-        doc: "Whether a connection on which nothing happens is probed.",
+        doc: "Send keep-alive probes on an idle connection.",
         source: "RFC 9293 §3.8.4 (MUST-25: off by default)",
         get: |c| Value::Bool(c.keep_alive),
         set: |c, v| set_bool(&mut c.keep_alive, v),
@@ -23,7 +23,7 @@ pub(super) const LIVENESS: [Switch; 7] = [
         name: "keep-alive-idle",
         side: Side::Connection,
         kind: span(Duration::from_us(1), WEEK),
-        doc: "How long nothing must have been heard before the first keep-alive probe.",
+        doc: "The idle time before the first keep-alive probe.",
         source: "RFC 9293 §3.8.4 (MUST-28: 2 h by default at least)",
         get: |c| Value::Duration(c.keep_alive_idle),
         set: |c, v| set_duration(&mut c.keep_alive_idle, v),
@@ -32,7 +32,7 @@ pub(super) const LIVENESS: [Switch; 7] = [
         name: "keep-alive-interval",
         side: Side::Connection,
         kind: span(Duration::from_us(1), WEEK),
-        doc: "The time between keep-alive probes.",
+        doc: "The interval between keep-alive probes.",
         source: "4.4BSD: 75 s; no RFC",
         get: |c| Value::Duration(c.keep_alive_interval),
         set: |c, v| set_duration(&mut c.keep_alive_interval, v),
@@ -41,22 +41,22 @@ pub(super) const LIVENESS: [Switch; 7] = [
         name: "keep-alive-count",
         side: Side::Connection,
         kind: number(1, 1000),
-        doc: "Unanswered keep-alive probes before the connection is given up; a user timeout takes the \
-              place of this count.",
+        doc: "Unanswered keep-alive probes before the connection is closed; a user timeout \
+              replaces this count.",
         source: "RFC 9293 §3.8.4 (MUST-29: one is never enough); Linux has 9",
         get: |c| Value::Count(u64::from(c.keep_alive_count)),
         set: |c, v| set_count(&mut c.keep_alive_count, v),
     },
-    later::KEEP_ALIVE_PROBE,
+    unavailable::KEEP_ALIVE_PROBE,
     Switch {
         name: "user-timeout",
         side: Side::Connection,
         kind: span(Duration::ZERO, WEEK),
-        doc: "How long data may stay unacknowledged, or wait for a closed window, before the connection \
-              is given up; 0 s for as long as the retries last.",
+        doc: "The time that data may stay unacknowledged, or wait for a closed window, before the \
+              connection is closed; 0 s until the retries are exhausted.",
         source: "RFC 5482 §2, RFC 9293 §3.10.8; Linux TCP_USER_TIMEOUT",
         get: |c| Value::Duration(c.user_timeout),
         set: |c, v| set_duration(&mut c.user_timeout, v),
     },
-    later::USER_TIMEOUT_OPTION,
+    unavailable::USER_TIMEOUT_OPTION,
 ];

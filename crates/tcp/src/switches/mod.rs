@@ -1,21 +1,21 @@
-//! The names under which people set every field of [`Config`], and what each accepts.
+//! The switches: names and accepted values of all fields of [`Config`].
 //!
-//! Contract: nothing outside this table (and the parameters that registered files declare) decides
-//! behaviour, and each field of `Config` has exactly one switch. Scenario files, the command line,
-//! profiles and documentation read this table; none keeps a second list. A feature that the field
-//! knows and this version lacks is a switch or a value that is refused by name, with the reason.
+//! Contract: only this table and the parameters that registered files declare decide behaviour.
+//! Each field of `Config` has exactly one switch. Scenario files, the command line, profiles and
+//! documentation read this table and keep no second list. A known feature that this version lacks
+//! is a switch or value that is rejected by name, with the reason.
 
 mod connection;
 mod defence;
 mod delay;
 mod field;
-mod later;
 mod liveness;
 mod nearest;
 mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod unavailable;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -27,14 +27,14 @@ use crate::params::Param;
 use crate::value::{Value, ValueError, ValueKind};
 use crate::{ack, cc, feedback};
 
-/// Which end of a connection a switch belongs to.
+/// The end of a connection that a switch belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The end that sends the data.
     Sender,
     /// The end that receives the data.
     Receiver,
-    /// Both ends must agree, or both use it.
+    /// Both ends: they must agree on it, or both use it.
     Connection,
 }
 
@@ -43,24 +43,24 @@ pub enum Side {
 pub struct Switch {
     /// Name in kebab case (`window-floor`).
     pub name: &'static str,
-    /// Whose behaviour it changes.
+    /// The end whose behaviour it changes.
     pub side: Side,
-    /// What it accepts.
+    /// The accepted values.
     pub kind: ValueKind,
     /// One sentence, with the unit.
     pub doc: &'static str,
-    /// Where the choice comes from (`RFC 6298 §2.4`).
+    /// Source of the choice (`RFC 6298 §2.4`).
     pub source: &'static str,
-    /// Reads it.
+    /// Reads the value.
     pub get: fn(&Config) -> Value,
-    /// Writes it. The value must be of `kind`; [`Setting::set`] checks that first.
+    /// Writes the value, which must be of `kind`; [`Setting::set`] checks that first.
     pub set: fn(&mut Config, &Value) -> Result<(), ValueError>,
 }
 
 /// Every switch, sender first.
 pub static SWITCHES: &[Switch] = &ALL;
 
-/// The tables in the order in which they are shown.
+/// The tables in display order.
 const TABLES: [&[Switch]; 6] = [
     &sender::SENDER,
     &receiver::RECEIVER,
@@ -94,16 +94,16 @@ const ALL: [Switch; count()] = {
     all
 };
 
-/// Something that can be set by name: a switch, or a parameter of a registered file.
+/// A named setting: a switch, or a parameter of a registered file.
 #[derive(Clone, Copy, Debug)]
 pub enum Setting {
-    /// A field of [`Config`] (or a feature that is refused).
+    /// A field of [`Config`], or a rejected feature.
     Switch(&'static Switch),
     /// A parameter, written `owner.name`.
     Param {
         /// Name of the control, policy or decoder that declares it.
         owner: &'static str,
-        /// Whose behaviour it changes.
+        /// The end whose behaviour it changes.
         side: Side,
         /// The declaration.
         param: &'static Param,
@@ -111,21 +111,21 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// The name as people write it: `window-floor`, `dctcp.shift-g`.
+    /// The name in files and on the command line: `window-floor`, `dctcp.shift-g`.
     pub fn name(&self) -> String {
         match self {
             Self::Switch(s) => s.name.to_string(),
             Self::Param { owner, param, .. } => format!("{owner}.{}", param.name),
         }
     }
-    /// Whose behaviour it changes.
+    /// The end whose behaviour it changes.
     pub const fn side(&self) -> Side {
         match self {
             Self::Switch(s) => s.side,
             Self::Param { side, .. } => *side,
         }
     }
-    /// What it accepts.
+    /// The accepted values.
     pub const fn kind(&self) -> ValueKind {
         match self {
             Self::Switch(s) => s.kind,
@@ -139,14 +139,14 @@ impl Setting {
             Self::Param { param, .. } => param.doc,
         }
     }
-    /// Where the choice or its default comes from.
+    /// Source of the choice or its default.
     pub const fn source(&self) -> &'static str {
         match self {
             Self::Switch(s) => s.source,
             Self::Param { param, .. } => param.source,
         }
     }
-    /// The value in `config`; the default of a parameter that was not set.
+    /// Returns the value in `config`; the default of a parameter that was not set.
     pub fn get(&self, config: &Config) -> Value {
         match self {
             Self::Switch(s) => (s.get)(config),
@@ -158,7 +158,7 @@ impl Setting {
                 .unwrap_or(Value::Name(param.default)),
         }
     }
-    /// Sets it in `config` if `value` is accepted.
+    /// Sets the value in `config` if it is accepted.
     pub fn set(&self, config: &mut Config, value: &Value) -> Result<(), ValueError> {
         self.kind().check(value)?;
         match self {
@@ -171,7 +171,8 @@ impl Setting {
     }
 }
 
-/// Every setting: all switches, then the parameters of every registered control, decoder and policy.
+/// Returns every setting: all switches, then the parameters of every registered congestion control,
+/// decoder and policy.
 pub fn all() -> Vec<Setting> {
     let mut out: Vec<Setting> = SWITCHES.iter().map(Setting::Switch).collect();
     let mut add = |owner, side, params: &'static [Param]| {
@@ -189,12 +190,12 @@ pub fn all() -> Vec<Setting> {
     out
 }
 
-/// The setting of that name: `window-floor`, or `owner.param` as in `dctcp.shift-g`.
+/// Finds a setting by name: `window-floor`, or `owner.param` as in `dctcp.shift-g`.
 pub fn find(name: &str) -> Option<Setting> {
     all().into_iter().find(|s| s.name() == name)
 }
 
-/// Sets `name` in `config` to what `text` says.
+/// Sets `name` in `config` to the value in `text`.
 pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), SwitchError> {
     let setting = find(name).ok_or_else(|| SwitchError::unknown(name))?;
     setting.kind().parse(text).and_then(|value| setting.set(config, &value)).map_err(|error| {
@@ -202,18 +203,18 @@ pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), Switc
     })
 }
 
-/// The value of `name` in `config` as text that [`set_text`] reads back.
+/// Returns the value of `name` in `config` as text that [`set_text`] accepts.
 pub fn get_text(config: &Config, name: &str) -> Result<String, SwitchError> {
     let setting = find(name).ok_or_else(|| SwitchError::unknown(name))?;
     Ok(setting.get(config).to_string())
 }
 
-/// Why a setting was refused.
+/// Reason why a setting was rejected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SwitchError {
     /// No switch or parameter has that name.
     Unknown {
-        /// What was written.
+        /// The name as written.
         name: String,
         /// The nearest names that exist, best first; may be empty.
         nearest: Vec<String>,
@@ -222,9 +223,9 @@ pub enum SwitchError {
     Value {
         /// The switch.
         name: String,
-        /// What is wrong with the value, and what would be right.
+        /// The error in the value, with the correction.
         error: ValueError,
-        /// What the switch accepts, in words.
+        /// The accepted values, in words.
         accepts: String,
     },
 }

@@ -1,15 +1,15 @@
-//! The existing names that are nearest to a mistyped one.
+//! Suggestion of the nearest existing names for a mistyped one.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// At most three of `names`, nearest first, that a person may have meant by `wrong`: a third of the
-/// longer name may be wrong, or one letter of a shorter one.
+/// Returns at most three of `names`, nearest first, that may be meant by `wrong`. A third of the
+/// longer name may differ, or one letter of a shorter one.
 pub(super) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
     let mut scored: Vec<(usize, String)> = names
         .into_iter()
         .map(|name| {
-            // A parameter written without its owner, or the owner alone, is a likely slip.
+            // A parameter without its owner, or the owner alone, is a likely error.
             let part = name.split('.').any(|part| part == wrong);
             (if part { 1 } else { distance(wrong, &name) }, name)
         })
@@ -22,8 +22,9 @@ pub(super) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
     scored.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// Edits from `a` to `b` in bytes (the names are ASCII): insertions, deletions, replacements and
-/// exchanges of two neighbours, none of them edited again (optimal string alignment).
+/// Edit distance from `a` to `b` in bytes (the names are ASCII): insertions, deletions,
+/// replacements and exchanges of two neighbours, none of them edited again (optimal string
+/// alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut before: Vec<usize> = Vec::new();

@@ -44,7 +44,7 @@ const INITIAL_WINDOW: Names<InitialWindow> =
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
     &[("timeout", RtoMinApplies::Timeout), ("variance", RtoMinApplies::Variance)];
 
-/// The limit that counts every acknowledged byte.
+/// The value without a limit: every acknowledged byte counts.
 const NO_LIMIT: &str = "none";
 
 pub(super) const SENDER: [Switch; 34] = [
@@ -61,7 +61,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "feedback",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: feedback::names, refused: &[] },
-        doc: "Feedback decoder: what the sender makes of the echoed ECN bits.",
+        doc: "Feedback decoder: the sender's interpretation of the echoed ECN bits.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
         get: |c| Value::Name(c.feedback),
         set: |c, v| set_registered(&mut c.feedback, v),
@@ -70,7 +70,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "ect",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(ECT), refused: &[] },
-        doc: "Which packets of an ECN connection carry ECT(0).",
+        doc: "The packets of an ECN connection that carry ECT(0).",
         source: "RFC 3168 §6.1.4 to §6.1.6, RFC 8257 §3.6",
         get: |c| name_of(ECT, c.ect),
         set: |c, v| set_name(&mut c.ect, ECT, v),
@@ -79,7 +79,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "cwr",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(CWR), refused: &[] },
-        doc: "When CWR is set.",
+        doc: "The packets on which CWR is set.",
         source: "RFC 3168 §6.1.2",
         get: |c| name_of(CWR, c.cwr),
         set: |c, v| set_name(&mut c.cwr, CWR, v),
@@ -88,7 +88,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "cut",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(CUT), refused: &[] },
-        doc: "How often ECN may cut the window.",
+        doc: "The maximum rate of ECN window reductions.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
         get: |c| name_of(CUT, c.cut),
         set: |c, v| set_name(&mut c.cut, CUT, v),
@@ -97,7 +97,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "recut",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(RECUT), refused: &[] },
-        doc: "Whether the next ECN cut needs SND.UNA at the SND.NXT of the last one, or past it.",
+        doc: "The next ECN reduction needs SND.UNA at the SND.NXT of the last one, or past it.",
         source: "RFC 3168 §6.1.2 leaves it open",
         get: |c| name_of(RECUT, c.recut),
         set: |c, v| set_name(&mut c.recut, RECUT, v),
@@ -106,7 +106,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "freeze-growth",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(FREEZE), refused: &[] },
-        doc: "When the window may not grow because of an ECN reaction.",
+        doc: "The ACKs on which the window does not grow because of an ECN reaction.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.4",
         get: |c| name_of(FREEZE, c.freeze_growth),
         set: |c, v| set_name(&mut c.freeze_growth, FREEZE, v),
@@ -115,7 +115,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "window-floor",
         side: Side::Sender,
         kind: number(1, 2),
-        doc: "The least window after an ECN or loss reaction, in segments.",
+        doc: "The minimum window after an ECN or loss reaction, in segments.",
         source: "RFC 5681 §3.1 eq. 4 (2), RFC 3168 §6.1.2 (1)",
         get: |c| Value::Count(u64::from(c.window_floor)),
         set: |c, v| set_count(&mut c.window_floor, v),
@@ -124,7 +124,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "ssthresh-floor",
         side: Side::Sender,
         kind: number(1, 2),
-        doc: "The least ssthresh after such a reaction, in segments; with 1 the window's own floor decides.",
+        doc: "The minimum ssthresh after such a reaction, in segments; with 1 `window-floor` \
+              decides.",
         source: "RFC 5681 §3.1 eq. 4 and ns-2's slowdown (2); RFC 3168 §6.1.2 (1)",
         get: |c| Value::Count(u64::from(c.ssthresh_floor)),
         set: |c, v| set_count(&mut c.ssthresh_floor, v),
@@ -133,7 +134,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "initial-window",
         side: Side::Sender,
         kind: ValueKind::NameOrCount { allowed: || names(INITIAL_WINDOW), min: 1, max: 1000 },
-        doc: "The window at the start and the bound after idle: by RFC, or in segments.",
+        doc: "The initial window and the limit after idle: by RFC, or in segments.",
         source: "RFC 6928 §2, RFC 3390 §1",
         get: |c| match c.initial_window {
             InitialWindow::Segments(n) => Value::Count(u64::from(n)),
@@ -177,7 +178,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "recovery",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(RECOVERY), refused: &[] },
-        doc: "How losses are found: by SACK, by time (rack), by duplicate ACKs (newreno, always so \
+        doc: "Loss detection: by SACK, by time (rack), or by duplicate ACKs (newreno; always \
               without SACK).",
         source: "RFC 6675, RFC 8985, RFC 6582",
         get: |c| name_of(RECOVERY, c.recovery),
@@ -187,7 +188,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "reduction",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(REDUCTION), refused: &[] },
-        doc: "How the window comes down after a loss or an ECN cut: at once or over a round trip.",
+        doc: "Window reduction after a loss or ECN: at once or over a round trip.",
         source: "RFC 5681 §3.2, RFC 3168 §6.1.2, RFC 9937",
         get: |c| name_of(REDUCTION, c.reduction),
         set: |c, v| set_name(&mut c.reduction, REDUCTION, v),
@@ -196,7 +197,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "tail-loss-probe",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(ON_OFF), refused: &[] },
-        doc: "Whether a probe is sent when the tail of a flight stays unacknowledged; needs SACK.",
+        doc: "Send a probe when the tail of a flight stays unacknowledged; needs SACK.",
         source: "RFC 8985 §7",
         get: |c| name_of(ON_OFF, c.tail_loss_probe),
         set: |c, v| set_name(&mut c.tail_loss_probe, ON_OFF, v),
@@ -205,7 +206,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "max-ack-delay",
         side: Side::Sender,
         kind: span(Duration::ZERO, Duration::from_secs(10)),
-        doc: "How long the peer may delay the ACK of a single segment, as tail loss probes reckon.",
+        doc: "The peer's maximum delay of the ACK of a single segment, as assumed by tail loss \
+              probes.",
         source: "RFC 8985 §7.2",
         get: |c| Value::Duration(c.max_ack_delay),
         set: |c, v| set_duration(&mut c.max_ack_delay, v),
@@ -214,7 +216,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "loss-timer-slack",
         side: Side::Sender,
         kind: span(Duration::ZERO, Duration::from_secs(10)),
-        doc: "Added to the timers of tail loss probes and reordering, for clocks that are coarse; not to a probe that waits for max-ack-delay.",
+        doc: "Added to the timers of tail loss probes and reordering, for coarse clocks; not to a \
+              probe timer that includes max-ack-delay.",
         source: "Linux TCP_TIMEOUT_MIN_US",
         get: |c| Value::Duration(c.loss_timer_slack),
         set: |c, v| set_duration(&mut c.loss_timer_slack, v),
@@ -223,7 +226,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "loss-timer-granularity",
         side: Side::Sender,
         kind: span(Duration::ZERO, Duration::from_secs(1)),
-        doc: "The timers of tail loss probes and reordering run for whole multiples of this; 0 for any duration.",
+        doc: "The timers of tail loss probes and reordering are rounded up to multiples of this; 0 \
+              for no rounding.",
         source: "Linux usecs_to_jiffies",
         get: |c| Value::Duration(c.loss_timer_granularity),
         set: |c, v| set_duration(&mut c.loss_timer_granularity, v),
@@ -232,7 +236,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "handshake-rtt",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(HANDSHAKE_RTT), refused: &[] },
-        doc: "The round-trip sample of a handshake that was repeated: none, so that data starts with an RTO of 3 s, or that of its timestamps.",
+        doc: "The RTT sample of a retransmitted handshake: none, so data starts with an RTO of 3 \
+              s, or from its timestamps.",
         source: "RFC 6298 §5.7",
         get: |c| name_of(HANDSHAKE_RTT, c.handshake_rtt),
         set: |c, v| set_name(&mut c.handshake_rtt, HANDSHAKE_RTT, v),
@@ -243,11 +248,15 @@ pub(super) const SENDER: [Switch; 34] = [
         kind: ValueKind::Name {
             allowed: || names(UNDO),
             refused: &[
-                ("dsack", "detection by DSACK (RFC 3708) comes later; eifel needs timestamps"),
-                ("f-rto", "detection without options (RFC 5682) comes later; use eifel"),
+                (
+                    "dsack",
+                    "detection by DSACK (RFC 3708) is not implemented; use eifel, which \
+                           needs timestamps",
+                ),
+                ("f-rto", "detection without options (RFC 5682) is not implemented; use eifel"),
             ],
         },
-        doc: "Take back a loss reaction when timestamps show that nothing was lost.",
+        doc: "Undo a loss reaction when timestamps show that nothing was lost.",
         source: "RFC 3522 §3.2, RFC 4015 §3",
         get: |c| name_of(UNDO, c.undo),
         set: |c, v| set_name(&mut c.undo, UNDO, v),
@@ -274,8 +283,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "pacing",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(PACING), refused: &[] },
-        doc: "How data is spaced: at once, at the rate that the control states (at once without one), \
-              or else at 1.2 windows per round trip (2 in slow start).",
+        doc: "Pacing of data: none, at the rate that the congestion control sets (none without \
+              one), or at 1.2 windows per round trip (2 in slow start).",
         source: "HULL (NSDI 2012) §4.3; Linux tcp_update_pacing_rate",
         get: |c| name_of(PACING, c.pacing),
         set: |c, v| set_name(&mut c.pacing, PACING, v),
@@ -293,7 +302,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "rto-min",
         side: Side::Sender,
         kind: span(Duration::from_us(1), Duration::from_secs(120)),
-        doc: "The least retransmission timeout.",
+        doc: "The minimum retransmission timeout.",
         source: "RFC 6298 §2.4",
         get: |c| Value::Duration(c.rto_min),
         set: |c, v| set_duration(&mut c.rto_min, v),
@@ -302,7 +311,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "rto-min-applies",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(RTO_MIN_APPLIES), refused: &[] },
-        doc: "Whether the minimum bounds the whole timeout or its variance term.",
+        doc: "The minimum applies to the whole timeout or to its variance term.",
         source: "RFC 6298 §2.4; Linux tcp_rtt_estimator",
         get: |c| name_of(RTO_MIN_APPLIES, c.rto_min_applies),
         set: |c, v| set_name(&mut c.rto_min_applies, RTO_MIN_APPLIES, v),
@@ -311,7 +320,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "rto-max",
         side: Side::Sender,
         kind: span(Duration::from_ms(1), Duration::from_secs(3600)),
-        doc: "The largest retransmission timeout, backoff included.",
+        doc: "The maximum retransmission timeout, backoff included.",
         source: "RFC 6298 §2.5: at least 60 s",
         get: |c| Value::Duration(c.rto_max),
         set: |c, v| set_duration(&mut c.rto_max, v),
@@ -329,7 +338,8 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "rtt-granularity",
         side: Side::Sender,
         kind: span(Duration::ZERO, Duration::from_secs(1)),
-        doc: "Round trips are measured in whole ticks of this clock, one at least; zero measures exactly.",
+        doc: "The RTT is measured in whole ticks of this clock, at least one; zero measures \
+              exactly.",
         source: "ODCTCP §6.2: FreeBSD has 1 ms",
         get: |c| Value::Duration(c.rtt_granularity),
         set: |c, v| set_duration(&mut c.rtt_granularity, v),
@@ -356,7 +366,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "send-buffer",
         side: Side::Sender,
         kind: ValueKind::Bytes { min: 1, max: 1 << 40 },
-        doc: "Bytes that the application may have unsent or unacknowledged.",
+        doc: "Send buffer in bytes: the maximum of unsent and unacknowledged data.",
         source: "RFC 9293 §3.9.1",
         get: |c| Value::Bytes(c.send_buffer),
         set: |c, v| set_bytes(&mut c.send_buffer, v),
@@ -365,7 +375,7 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "tso-segments",
         side: Side::Sender,
         kind: number(1, 64),
-        doc: "Most segments that the NIC is handed at once (segmentation offload); 1 is none.",
+        doc: "Maximum segments passed to the NIC at once (segmentation offload); 1 is no offload.",
         source: "lowtide",
         get: |c| Value::Count(u64::from(c.tso_segments)),
         set: |c, v| set_count(&mut c.tso_segments, v),
@@ -374,9 +384,9 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "tso-defer",
         side: Side::Sender,
         kind: number(0, 64),
-        doc: "Less than one over this of the window waits for the next ACK and a larger burst, where the NIC \
-              segments; 0 never waits.",
-        source: "Linux net.ipv4.tcp_tso_win_divisor, 3 as it comes",
+        doc: "With segmentation offload, less than one over this of the window waits for the next \
+              ACK and a larger burst; 0 never waits.",
+        source: "Linux net.ipv4.tcp_tso_win_divisor, 3 by default",
         get: |c| Value::Count(u64::from(c.tso_defer)),
         set: |c, v| set_count(&mut c.tso_defer, v),
     },

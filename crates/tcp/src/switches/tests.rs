@@ -6,8 +6,8 @@ use std::vec::Vec;
 
 use super::*;
 
-/// Every field of `Config` by the name its switch must have. The exhaustive pattern makes a new
-/// field a compile error here.
+/// Every field of `Config` under the name of its switch. The exhaustive pattern makes a new field a
+/// compile error here.
 fn fields(config: &Config) -> BTreeMap<&'static str, String> {
     macro_rules! table {
         ($($field:ident = $name:literal),* $(,)?) => {{
@@ -63,7 +63,7 @@ fn samples(kind: ValueKind) -> Vec<Value> {
 }
 
 #[test]
-fn every_field_has_exactly_one_switch_and_every_switch_moves_its_field_alone() {
+fn every_field_has_exactly_one_switch_and_every_switch_changes_only_its_field() {
     let default = Config::default();
     let before = fields(&default);
     for name in before.keys() {
@@ -127,7 +127,7 @@ fn every_default_of_a_parameter_is_accepted_and_documented() {
 }
 
 #[test]
-fn features_of_a_later_version_are_refused_by_name() {
+fn unavailable_features_are_rejected_by_name() {
     for (name, text) in [
         ("keep-alive-probe", "one-byte"),
         ("user-timeout-option", "on"),
@@ -144,7 +144,7 @@ fn features_of_a_later_version_are_refused_by_name() {
 }
 
 #[test]
-fn an_unknown_name_comes_with_the_nearest_ones() {
+fn an_unknown_name_suggests_the_nearest_ones() {
     let mut config = Config::default();
     let error = set_text(&mut config, "window_flor", "1").unwrap_err();
     assert_eq!(

@@ -1,8 +1,8 @@
 //! Transcripts: TCP connections in virtual time, segments as text, packets in the errors.
 //!
 //! [`Script`] drives one connection whose peer is the test; [`Pair`] joins two over a link that can
-//! lose, mark, repeat and delay. Both see the public interface only. [`everywhere`] runs a test at
-//! several initial sequence numbers and timestamps, close to the places where they wrap.
+//! lose, mark, duplicate and delay. Both use the public interface only. [`at_every_origin`] runs a
+//! test at several initial sequence numbers and timestamps, close to their wraps.
 
 mod origin;
 mod packet;
@@ -18,8 +18,8 @@ pub(crate) use script::Script;
 use lowtide_tcp::Config;
 use lowtide_units::Duration;
 
-/// The `rfc` profile with segments of 1000 B, no timestamps and no delay for ACKs to hide behind:
-/// what a test does not name should not get in its way.
+/// The `rfc` profile with segments of 1000 B, no timestamps and no delayed ACKs: options that a
+/// test does not mention should not affect it.
 pub(crate) fn plain() -> Config {
     Config {
         mtu: 1040,
@@ -32,7 +32,7 @@ pub(crate) fn plain() -> Config {
     }
 }
 
-/// What everybody offers today.
+/// Options that all current stacks offer.
 pub(crate) fn modern() -> Config {
     Config { timestamps: true, window_scaling: true, sack: true, ..plain() }
 }

@@ -1,4 +1,4 @@
-//! Where numbers start: everything in a transcript is relative to an [`Origin`].
+//! Base of all numbers: everything in a transcript is relative to an [`Origin`].
 
 use lowtide_wire::SeqNum;
 
@@ -30,7 +30,7 @@ const ORIGINS: [Origin; 6] = [
     origin(i32::MAX as u32 - 1_200, i32::MAX as u32 - 2_400, u32::MAX - 1_100, i32::MAX as u32 - 3),
 ];
 
-/// Runs `test` at every origin; a failure names the one at which it failed.
+/// Runs `test` at every origin; a failure prints the origin.
 pub(crate) fn at_every_origin(mut test: impl FnMut(Origin)) {
     struct Name(Origin);
     impl Drop for Name {

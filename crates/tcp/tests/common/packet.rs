@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The flags are `S F R P . U E W A`, `-` for none. Sequence numbers and timestamps are relative to
-//! the [`Origin`]; `win` is the field of the header. In an expected packet whatever is left out is
-//! not compared, but for options: without `<...>` none may stand there beside timestamps.
+//! the [`Origin`]; `win` is the field of the header. In an expected packet omitted fields are not
+//! compared, except options: without `<...>` only timestamps are allowed.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use lowtide_wire::{Ecn, Flags, Options, Segment, SeqNum, Timestamps};
 
 use super::Origin;
 
-/// Whose numbers count: sequence numbers of the sender, acknowledgements of the receiver.
+/// Base of the relative numbers: sequence numbers of the sender, acknowledgements of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeqBase {
     seq: SeqNum,
@@ -43,11 +43,11 @@ pub(crate) struct Opts {
     /// TSval and TSecr.
     pub(crate) ts: Option<(i64, i64)>,
     pub(crate) sack: Vec<(i64, i64)>,
-    /// `<nots>`: no timestamps, where they would be added.
+    /// `<nots>`: no timestamps, where they would be added by default.
     pub(crate) no_ts: bool,
 }
 
-/// A packet with relative numbers; what is `None` was not written.
+/// A packet with relative numbers; `None` fields were not written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Packet {
     pub(crate) ecn: Option<Ecn>,
@@ -84,7 +84,7 @@ fn range(text: &str) -> (i64, i64) {
 }
 
 impl Packet {
-    /// Reads the notation; panics with the reason.
+    /// Parses the notation; panics with the reason.
     pub(crate) fn parse(text: &str) -> Self {
         let (text, opts) = match text.split_once('<') {
             Some((head, rest)) => {
@@ -124,7 +124,7 @@ impl Packet {
         packet
     }
 
-    /// The packet as it goes to the connection, with `window` where none is written.
+    /// The segment passed to the connection, with `window` if none is written.
     pub(crate) fn to_segment(&self, frame: &SeqBase, window: u16) -> Segment {
         let at = |base: SeqNum, n: i64| base.add(n as u64);
         let opts = self.opts.clone().unwrap_or_default();
@@ -153,7 +153,7 @@ impl Packet {
         }
     }
 
-    /// A segment in relative numbers, complete.
+    /// A segment in relative numbers, with all fields.
     pub(crate) fn from_segment(seg: &Segment, frame: &SeqBase) -> Self {
         let rel = |base: SeqNum, n: SeqNum| i64::from(n.diff(base));
         let acks = seg.flags.contains(Flags::ACK);
@@ -164,7 +164,7 @@ impl Packet {
             wscale: o.window_scale,
             ts: o.timestamps.map(|t| {
                 let ago = |base: u32, n: u32| i64::from(n.wrapping_sub(base).cast_signed());
-                // Without an ACK there is nothing to echo: the field is zero.
+                // Without ACK there is nothing to echo: the field is zero.
                 let echo = if acks { ago(frame.ts_echo, t.echo) } else { i64::from(t.echo) };
                 (ago(frame.ts_value, t.value), echo)
             }),
@@ -185,14 +185,14 @@ impl Packet {
         }
     }
 
-    /// `got` is what this one asks for.
+    /// True if `got` matches this expectation.
     pub(crate) fn matches(&self, got: &Self) -> bool {
         let same_ecn = self.ecn.is_none() || self.ecn == got.ecn;
         let same_window = self.win.is_none() || self.win == got.win;
         let full = got.opts.clone().unwrap_or_default();
         let same_options = match &self.opts {
             Some(opts) if opts.no_ts => full == Opts { no_ts: false, ..opts.clone() },
-            // Written options without TS leave the timestamps open.
+            // Written options without TS ignore the timestamps.
             Some(opts) if opts.ts.is_none() => Opts { ts: None, ..full } == *opts,
             Some(opts) => full == *opts,
             None => Opts { ts: None, ..full } == Opts::default(),

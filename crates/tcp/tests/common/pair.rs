@@ -9,22 +9,22 @@ use lowtide_wire::{Ecn, Segment};
 
 use super::{Origin, Packet, SeqBase};
 
-/// One of the two ends; the first opens actively.
+/// One of the two ends; A opens actively.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     A,
     B,
 }
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct SentSegment {
-    /// Who sent it.
+    /// Its sender.
     pub(crate) from: Side,
-    /// How many this side sent before.
+    /// Number of segments that this side sent before.
     pub(crate) index: usize,
     pub(crate) seg: Segment,
-    /// The same with relative numbers.
+    /// The segment with relative numbers.
     pub(crate) packet: Packet,
     pub(crate) sent_at: Instant,
 }
@@ -36,28 +36,28 @@ impl SentSegment {
     }
 }
 
-/// What the link does with a segment.
+/// Action of the link on a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LinkAction {
     Pass,
     Drop,
-    /// CE, when it is ECN-capable; else it passes.
+    /// Marked CE if ECN-capable; otherwise it passes.
     Mark,
-    /// It comes that much later than the others.
+    /// It is delayed by this much more.
     Delay(Duration),
-    /// It comes twice.
+    /// It arrives twice.
     Duplicate,
 }
 
-/// Two connections, the link between them and everything that was sent.
+/// Two connections, the link between them and all sent segments.
 pub(crate) struct Pair {
     pub(crate) a: Connection,
     pub(crate) b: Option<Connection>,
     pub(crate) now: Instant,
-    /// Every segment that was sent, with what became of it.
+    /// Every sent segment with the action of the link.
     pub(crate) trace: Vec<(SentSegment, LinkAction)>,
     pub(crate) events: Vec<(Side, Event)>,
-    /// A side reads what it has as soon as it can.
+    /// A side reads its data as soon as it can.
     pub(crate) reads: [bool; 2],
     origin: Origin,
     config_b: Arc<Config>,
@@ -69,7 +69,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// A opens to B over a link that takes `delay` each way.
+    /// A opens to B over a link with `delay` in each direction.
     pub(crate) fn new(o: Origin, a: &Config, b: &Config, delay: Duration) -> Self {
         Self {
             a: Connection::connect(Arc::new(a.clone()), 1, 2, o.isn, o.ts_local),
@@ -88,7 +88,7 @@ impl Pair {
         }
     }
 
-    /// B opens actively as well, instead of listening.
+    /// B also opens actively, instead of listening.
     pub(crate) fn simultaneous(o: Origin, a: &Config, b: &Config, delay: Duration) -> Self {
         let mut pair = Self::new(o, a, b, delay);
         let config = Arc::clone(&pair.config_b);
@@ -96,7 +96,7 @@ impl Pair {
         pair
     }
 
-    /// Decides what becomes of each segment from here on.
+    /// Sets the action of the link for each segment from here on.
     pub(crate) fn link(&mut self, link: impl FnMut(&SentSegment) -> LinkAction + 'static) {
         self.link = Box::new(link);
     }
@@ -141,19 +141,19 @@ impl Pair {
         let index = self.sent[from as usize];
         self.sent[from as usize] += 1;
         let packet = Packet::from_segment(&seg, &frame);
-        let trip = SentSegment { from, index, seg, packet, sent_at: self.now };
-        let fate = (self.link)(&trip);
-        self.trace.push((trip, fate));
+        let sent = SentSegment { from, index, seg, packet, sent_at: self.now };
+        let action = (self.link)(&sent);
+        self.trace.push((sent, action));
         let to = if from == Side::A { Side::B } else { Side::A };
         let mut seg = seg;
         let mut at = self.now + self.delay;
-        match fate {
+        match action {
             LinkAction::Drop => return,
             LinkAction::Mark if seg.ecn.is_capable() => seg.ecn = Ecn::Ce,
             LinkAction::Delay(more) => at += more,
             LinkAction::Pass | LinkAction::Mark | LinkAction::Duplicate => {}
         }
-        for _ in 0..if fate == LinkAction::Duplicate { 2 } else { 1 } {
+        for _ in 0..if action == LinkAction::Duplicate { 2 } else { 1 } {
             self.in_flight.insert((at, self.counter), (to, seg));
             self.counter += 1;
         }
@@ -162,7 +162,7 @@ impl Pair {
     fn arrive(&mut self, side: Side, seg: &Segment) {
         if self.has(side) {
             let now = self.now;
-            // What was refused is in the counters of the connection.
+            // Rejected segments are in the counters of the connection.
             let _ = self.conn(side).handle_segment(now, seg);
         } else {
             let config = Arc::clone(&self.config_b);
@@ -172,7 +172,7 @@ impl Pair {
         self.pump(side);
     }
 
-    /// Does the next thing that is due until `until`; false when there is none.
+    /// Processes the next due item before `until`; false if there is none.
     fn step(&mut self, until: Instant) -> bool {
         self.pump(Side::A);
         self.pump(Side::B);
@@ -197,7 +197,7 @@ impl Pair {
         true
     }
 
-    /// Lets time go on by `span`.
+    /// Advances the time by `span`.
     pub(crate) fn run(&mut self, span: Duration) {
         let until = self.now + span;
         let mut steps = 0;
@@ -208,7 +208,7 @@ impl Pair {
         self.now = until;
     }
 
-    /// Lets time go on until `done`, at most by `span`.
+    /// Advances the time until `done`, by at most `span`.
     pub(crate) fn run_until(&mut self, span: Duration, mut done: impl FnMut(&Self) -> bool) {
         let until = self.now + span;
         while !done(self) {
@@ -216,7 +216,7 @@ impl Pair {
         }
     }
 
-    /// Segments of one side as they were sent.
+    /// Segments of one side in the order of sending.
     pub(crate) fn sent_by(&self, side: Side) -> impl Iterator<Item = &SentSegment> {
         self.trace.iter().map(|(t, _)| t).filter(move |t| t.from == side)
     }
@@ -224,9 +224,9 @@ impl Pair {
     /// The last segments, for errors.
     pub(crate) fn tail(&self) -> String {
         let from = self.trace.len().saturating_sub(60);
-        let lines = self.trace[from..].iter().map(|(t, fate)| {
+        let lines = self.trace[from..].iter().map(|(t, action)| {
             let arrow = if t.from == Side::A { ">" } else { "<" };
-            format!("{:?} {arrow} {} {fate:?}", t.sent_at, t.packet)
+            format!("{:?} {arrow} {} {action:?}", t.sent_at, t.packet)
         });
         lines.collect::<Vec<_>>().join("\n")
     }

@@ -1,4 +1,4 @@
-//! One connection in virtual time, its peer written by hand.
+//! One connection in virtual time with a scripted peer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use lowtide_wire::{Flags, Segment};
 
 use super::{Opts, Origin, Packet, SeqBase, ms};
 
-/// One connection and what it did so far. Every packet that it sends must be expected, at the time
-/// at which it is sent, before anything else happens; see [`Script::run`] for the notation.
+/// One connection and its log. Every packet that it sends must be expected, at the time at which it
+/// is sent, before anything else happens; see [`Script::run`] for the notation.
 pub(crate) struct Script {
     pub(crate) conn: Connection,
     pub(crate) now: Instant,
     pub(crate) origin: Origin,
-    /// The window field of injected segments that name none.
+    /// The window field of injected segments without one.
     pub(crate) window: u16,
-    /// What the connection kept of the last injected segment.
+    /// The bytes accepted from the last injected segment.
     pub(crate) accepted: Accepted,
     /// Injected segments carry timestamps: the peer's clock in milliseconds.
     pub(crate) timestamps: bool,
@@ -45,12 +45,12 @@ impl Script {
         script
     }
 
-    /// An active open; the SYN waits to be expected.
+    /// An active open; the SYN is queued to be expected.
     pub(crate) fn active(o: Origin, config: &Config) -> Self {
         Self::new(o, Connection::connect(Arc::new(config.clone()), 1, 2, o.isn, o.ts_local))
     }
 
-    /// A passive open by this SYN; the SYN-ACK waits to be expected.
+    /// A passive open by this SYN; the SYN-ACK is queued to be expected.
     pub(crate) fn passive(o: Origin, config: &Config, syn: &str) -> Self {
         let mut seg = Packet::parse(syn).to_segment(&SeqBase::incoming(&o), u16::MAX);
         (seg.src_port, seg.dst_port) = (2, 1);
@@ -61,7 +61,7 @@ impl Script {
         script
     }
 
-    /// Opened actively 10 ms ago with a peer that offers what `config` offers, and MSS 1460.
+    /// Opened actively 10 ms ago with a peer that offers the options of `config`, and MSS 1460.
     pub(crate) fn established(o: Origin, config: &Config) -> Self {
         let mut opts = vec!["mss 1460"];
         opts.extend(config.sack.then_some("sackOK"));
@@ -70,7 +70,7 @@ impl Script {
         Self::opened(o, config, &format!("S.{ecn} 0:0(0) ack 1 <{}>", opts.join(",")))
     }
 
-    /// Opened actively 10 ms ago by this SYN-ACK, to which timestamps are added where offered.
+    /// Opened actively 10 ms ago by this SYN-ACK, with timestamps added if offered.
     pub(crate) fn opened(o: Origin, config: &Config, syn_ack: &str) -> Self {
         let mut script = Self::active(o, config);
         script.timestamps = config.timestamps;
@@ -82,7 +82,7 @@ impl Script {
         script
     }
 
-    /// Opened passively by a peer that offers what `config` offers, 10 ms after its SYN.
+    /// Opened passively by a peer that offers the options of `config`, 10 ms after its SYN.
     pub(crate) fn accepted(o: Origin, config: &Config) -> Self {
         let mut opts = vec!["mss 1460"];
         opts.extend(config.sack.then_some("sackOK"));
@@ -98,7 +98,7 @@ impl Script {
         script
     }
 
-    /// Ends the test with the reason and everything that happened before.
+    /// Ends the test with the reason and the log.
     pub(crate) fn fail(&self, why: &str) -> ! {
         panic!("{why}\n--- so far\n{}\n", self.log.join("\n"));
     }
@@ -129,7 +129,7 @@ impl Script {
         self.fail("it never stops sending");
     }
 
-    /// Everything sent was expected.
+    /// Checks that no unexpected packet was sent.
     pub(crate) fn expect_nothing(&self) {
         if let Some(seg) = self.queue.front() {
             let got = Packet::from_segment(seg, &SeqBase::outgoing(&self.origin));
@@ -137,17 +137,17 @@ impl Script {
         }
     }
 
-    /// The next packet, whatever it is.
+    /// The next packet, unchecked.
     pub(crate) fn sent(&mut self) -> Segment {
         self.queue.pop_front().unwrap_or_else(|| self.fail("expected a packet\n     got nothing"))
     }
 
-    /// Takes the next packet without a look; false when there is none.
+    /// Drops the next packet unchecked; false if there is none.
     pub(crate) fn drop_sent(&mut self) -> bool {
         self.queue.pop_front().is_some()
     }
 
-    /// The next packet is this one; with `psh_open` it may have PSH or not.
+    /// Checks the next packet; with `psh_open` PSH is not compared.
     pub(crate) fn expect(&mut self, want: &Packet, psh_open: bool) {
         let Some(seg) = self.queue.pop_front() else {
             self.fail(&format!("expected {want}\n     got nothing"));
@@ -185,7 +185,7 @@ impl Script {
         result.map(|accepted| self.accepted = accepted)
     }
 
-    /// Time goes on to `target`. What timers send before that is unexpected.
+    /// Advances the time to `target`. Packets sent by timers before that are unexpected.
     pub(crate) fn advance(&mut self, target: Instant) {
         self.expect_nothing();
         let mut rounds = 0;
@@ -207,12 +207,12 @@ impl Script {
         }
     }
 
-    /// How long until the next timer.
+    /// Time until the next timer.
     pub(crate) fn timer(&self) -> Option<Duration> {
         self.conn.poll_timeout().map(|at| at.saturating_since(self.now))
     }
 
-    /// The application does something, and the driver polls.
+    /// Lets the application act, then polls.
     pub(crate) fn app(&mut self, act: impl FnOnce(&mut Connection)) {
         self.expect_nothing();
         act(&mut self.conn);

@@ -6,22 +6,22 @@ use lowtide_units::{Probe, Unit, parse_duration};
 use super::{Packet, Script};
 
 impl Script {
-    /// Runs the lines of `text`; `//` begins a comment. A line may begin with `+10ms`: wait that long
-    /// first, while nothing is sent. Then comes one of
+    /// Runs the lines of `text`; `//` begins a comment. A line may begin with `+10ms`: wait that
+    /// long first, with nothing sent meanwhile. Then comes one of
     ///
     /// ```text
-    /// < PACKET            it arrives and is used
-    /// < PACKET -> ERROR   it arrives and is refused with this SegmentError
+    /// < PACKET            it arrives and is accepted
+    /// < PACKET -> ERROR   it arrives and is rejected with this SegmentError
     /// > PACKET            it is sent now
-    /// < PACKET * 3        three times, the sequence number going on by the payload; with `>` PSH
+    /// < PACKET * 3        three times, the sequence number advancing by the payload; with `>` PSH
     ///                     is not compared
-    /// send N, read N, close, abort      what the application does
+    /// send N, read N, close, abort      action of the application
     /// is KEY VALUE        a fact of Info or of the timers, see `fact`
     /// event NAME          the next event
-    /// too-big SEQ MTU, refused SEQ      ICMP says so of a packet with that sequence number
+    /// too-big SEQ MTU, refused SEQ      ICMP error for a packet with that sequence number
     /// ```
     ///
-    /// A failure names the line.
+    /// A failure prints the line.
     pub(crate) fn run(&mut self, text: &str) {
         for (index, line) in text.lines().enumerate() {
             let step = line.split("//").next().unwrap_or_default().trim();
@@ -104,9 +104,9 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `rate` (bit/s), `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
-    /// `probe-repairs`, `ce`, `challenges`,
-    /// `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
+    /// `received`, `limited`, `rate` (bit/s), `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`,
+    /// `retransmits`, `undos`, `cuts`, `probes`, `probe-repairs`, `ce`, `challenges`, `throttled`,
+    /// `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {

@@ -1,5 +1,5 @@
-//! `docs/deviations.md`: the second half is made of the switches and the profiles, and a test keeps it
-//! so; every file that names a deviation of its own is in the first half.
+//! `docs/deviations.md`: the second half is generated from the switches and the profiles, and a
+//! test checks it; every source file that states a deviation must be in the first half.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -70,7 +70,7 @@ fn named<const N: usize>(names: [&str; N]) -> [&'static Profile; N] {
     names.map(|name| find_profile(name).expect("a profile"))
 }
 
-/// In what the profiles that have DCTCP on differ from each other.
+/// Table of the differences between the DCTCP profiles.
 fn family() -> String {
     let profiles = named(["sigcomm10", "rfc8257", "freebsd", "thesis-original", "thesis-modified"]);
     let configs = profiles.map(|p| p.config().expect("a whole configuration"));
@@ -89,7 +89,7 @@ fn family() -> String {
 }
 
 #[test]
-fn the_page_holds_the_switches_as_they_are() {
+fn the_page_lists_the_current_switches() {
     let (path, text) = page();
     let (head, tail) = text.split_once(MARK).unwrap();
     if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
@@ -99,7 +99,7 @@ fn the_page_holds_the_switches_as_they_are() {
     }
 }
 
-/// Files under `dir` that say that they deviate.
+/// Files under `dir` that mention a deviation.
 fn deviating(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).expect("a folder") {
         let path = entry.expect("a file").path();
@@ -124,7 +124,7 @@ fn every_file_that_deviates_is_named_on_the_page() {
     }
 }
 
-/// The cells of every row of the tables that are written by hand, with the heading above them.
+/// The cells of every row of the handwritten tables, with the heading above them.
 fn rows_by_hand(text: &str) -> Vec<(String, Vec<String>)> {
     let mut heading = String::new();
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! What happens to bytes when they come off the wire.
+//! Processing of bytes from the wire.
 
 use std::net::IpAddr;
 
@@ -20,13 +20,13 @@ impl World {
             let (a, s, p) = packet::parse(original).expect("it was sent");
             let same = (a, s) == (addresses, seg) && packet.bytes[payload.clone()] == original[p];
             if !same {
-                // A checksum of 16 bits lets some through. No TCP can tell; the frame check of a
+                // A 16-bit checksum lets some through. No TCP can detect this; the frame check of a
                 // real link would.
                 self.tally.undetected += 1;
                 return;
             }
         }
-        let Addresses::V4 { src, dst } = addresses else { panic!("IPv6 out of nowhere") };
+        let Addresses::V4 { src, dst } = addresses else { panic!("unexpected IPv6") };
         let mut seg = seg;
         if packet.segments > 1 {
             seg.rx.coalesced = packet.segments;
@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    /// `end` took a RST: whether it closed by one that an earlier connection of its ports had left on
-    /// the way, as it may by RFC 793.
+    /// Records whether the RST that `end` accepted was a late one of an earlier connection on its
+    /// ports, as RFC 793 permits.
     fn note_reset(&mut self, end: usize, packet: &Packet) {
         let e = &mut self.ends[end];
         let conn = self.hosts[e.side].conn(e.id).expect("it took a segment");

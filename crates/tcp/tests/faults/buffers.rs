@@ -1,10 +1,10 @@
-//! The byte buffers that the driver of a real socket would have.
+//! Byte buffers as in the driver of a real socket.
 
 use std::collections::VecDeque;
 
 use crate::pattern::Pattern;
 
-/// Bytes that were given to the connection and not acknowledged.
+/// Bytes written to the connection and not acknowledged.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     pattern: Pattern,
@@ -31,7 +31,7 @@ impl SendBuffer {
         self.pattern.bytes(end, end + n, |b| self.bytes.push_back(b));
     }
 
-    /// Everything below is acknowledged.
+    /// Discards all acknowledged bytes below `below`.
     pub(crate) fn forget(&mut self, below: u64) {
         assert!(below >= self.base, "SND.UNA went back from {} to {below}", self.base);
         assert!(below <= self.end(), "SND.UNA {below} is beyond what was written");
@@ -74,7 +74,7 @@ impl ReceiveBuffer {
         self.readable - self.base
     }
 
-    /// Takes `payload` in at `start`.
+    /// Stores `payload` at `start`.
     pub(crate) fn place(&mut self, start: u64, payload: &[u8]) {
         let end = start + payload.len() as u64;
         assert!(start >= self.readable, "bytes from {start} on again, {} is known", self.readable);
@@ -88,7 +88,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// The connection says that everything below `upto` is there.
+    /// The connection reports that everything below `upto` is readable.
     pub(crate) fn set_readable(&mut self, upto: u64) {
         assert!(upto >= self.readable, "Readable went back from {} to {upto}", self.readable);
         let from = (self.readable - self.base) as usize;
@@ -98,7 +98,7 @@ impl ReceiveBuffer {
         self.readable = upto;
     }
 
-    /// Reads at most `n` bytes; with `check` they must be what the peer wrote there.
+    /// Reads at most `n` bytes; with `check` they must equal the peer's.
     pub(crate) fn read(&mut self, n: u64, check: bool) -> u64 {
         let n = n.min(self.readable());
         let (start, end) = (self.base, self.base + n);

@@ -1,5 +1,4 @@
-//! What one seed means: the endpoints, the links and their faults, the connections, what their
-//! applications do.
+//! The case of one seed: endpoints, links and their faults, connections, applications.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::middlebox::Middlebox;
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 
-/// How much the connections of a case carry.
+/// Amount of data in the connections of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Size {
     /// Up to hundreds of segments, several connections.
@@ -24,25 +23,25 @@ pub(crate) enum Size {
     Short,
 }
 
-/// Who else puts segments on the wire.
+/// Attacker that injects segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Attacker {
-    /// Nobody.
+    /// None.
     No,
-    /// Somebody who knows the ports and not the sequence numbers: nothing may come of it.
+    /// It knows the ports but not the sequence numbers: it must have no effect.
     Blind,
-    /// A peer that lies: nothing is certain but that the host survives.
+    /// A lying peer: the only requirement is that the host survives.
     LyingPeer,
 }
 
-/// How bad the links are.
+/// Fault level of the links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Impairment {
-    /// They lose, delay and damage nothing: no retransmission timer fires.
+    /// No loss, delay or damage: no retransmission timer fires.
     Perfect,
-    /// Where nobody aborts everything ends well.
+    /// Every connection completes unless an application aborts.
     Mild,
-    /// Much is lost, and links may be dead for long.
+    /// Heavy loss, and links may be down for long.
     Heavy,
 }
 
@@ -54,12 +53,12 @@ pub(crate) enum Open {
     Simultaneous,
 }
 
-/// How an application reads.
+/// Read behaviour of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reads {
     /// Everything, at once.
     Eager,
-    /// Pieces with pauses.
+    /// In pieces with pauses.
     Slow,
     /// Nothing for a long time, then everything: the window closes.
     Lazy,
@@ -67,16 +66,16 @@ pub(crate) enum Reads {
     Hoard,
 }
 
-/// When an application closes.
+/// Close behaviour of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Close {
-    /// When it has written everything.
+    /// After writing everything.
     Written,
-    /// When it has written everything and the peer has closed.
+    /// After writing everything and after the peer's close.
     AfterPeer,
-    /// It aborts when that many bytes are written or read in sum.
+    /// Aborts after this many bytes written plus read.
     Abort(u64),
-    /// Its process dies without a word at that point: the connection is released, not closed.
+    /// Its process dies silently at that point: the connection is released, not closed.
     Vanish(u64),
 }
 
@@ -84,7 +83,7 @@ pub(crate) enum Close {
 pub(crate) struct EndPlan {
     pub(crate) config: Arc<Config>,
     pub(crate) total: u64,
-    /// Gives the connection everything at once, beyond the send buffer.
+    /// Passes everything to the connection at once, beyond the send buffer.
     pub(crate) flood: bool,
     pub(crate) chunk: u64,
     pub(crate) write_pause: Duration,
@@ -95,7 +94,7 @@ pub(crate) struct EndPlan {
     pub(crate) close_pause: Duration,
     /// Writes before the handshake is over.
     pub(crate) early: bool,
-    /// Lets TIME-WAIT run in the connection and not in the endpoint's table.
+    /// Lets TIME-WAIT run in the connection instead of the endpoint's table.
     pub(crate) keep_time_wait: bool,
 }
 
@@ -116,46 +115,46 @@ pub(crate) struct Case {
     pub(crate) faults: [Faults; 2],
     pub(crate) impairment: Impairment,
     pub(crate) attacker: Attacker,
-    /// What the box on each link plays.
+    /// The middlebox on each link.
     pub(crate) middleboxes: [Option<Middlebox>; 2],
     pub(crate) pairs: Vec<PairPlan>,
-    /// How much later than asked for the driver looks at a timer.
+    /// Delay of the driver's timers.
     pub(crate) lateness: Duration,
-    /// How many half-open connections a listener keeps.
+    /// Maximum half-open connections of a listener.
     pub(crate) backlog: usize,
-    /// The weather is good and nobody aborts: everything must end well.
+    /// Faults are at most mild and no application aborts: every connection must complete.
     pub(crate) must_complete: bool,
 }
 
 impl Case {
     pub(crate) fn draw(size: Size, seed: u64) -> Self {
         let mut d = Draw::new(seed, 0, "case");
-        let hostile = match d.below(20) {
+        let attacker = match d.below(20) {
             0..=2 => Attacker::Blind,
             3..=4 => Attacker::LyingPeer,
             _ => Attacker::No,
         };
-        let weather = match d.below(20) {
+        let impairment = match d.below(20) {
             0 | 1 => Impairment::Perfect,
             2..=12 => Impairment::Mild,
             _ => Impairment::Heavy,
         };
-        let hostile = if weather == Impairment::Perfect { Attacker::No } else { hostile };
+        let attacker = if impairment == Impairment::Perfect { Attacker::No } else { attacker };
         let delay = d.micros(5, 20_000);
-        let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, weather));
+        let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, impairment));
         let count = d.pick(&[1, 1, 1, 2, 3, 4]);
         let mut pairs = Vec::new();
         for index in 0..count {
-            let pair = PairPlan::draw(&mut d, index, delay, weather);
-            let sequel = pair.open == Open::Client && pair.ports[0] != 0 && d.permille(300);
-            // It may meet a TIME-WAIT that lets its SYN in late.
-            let sequel = sequel && weather != Impairment::Perfect;
+            let pair = PairPlan::draw(&mut d, index, delay, impairment);
+            let reuses_ports = pair.open == Open::Client && pair.ports[0] != 0 && d.permille(300);
+            // It may meet a TIME-WAIT that delays its SYN.
+            let reuses_ports = reuses_ports && impairment != Impairment::Perfect;
             pairs.push(pair.clone());
-            if sequel {
+            if reuses_ports {
                 pairs.push(PairPlan { reuses_ports: true, ..pair });
             }
         }
-        let lateness = if weather != Impairment::Perfect && d.permille(200) {
+        let lateness = if impairment != Impairment::Perfect && d.permille(200) {
             d.micros(1, 3_000)
         } else {
             Duration::ZERO
@@ -169,7 +168,7 @@ impl Case {
                 pair.ends[1].config = server.config.clone();
             }
         }
-        // Drawn apart, so that seeds mean what they meant before there were games.
+        // Drawn separately, so that earlier seeds keep their cases.
         let mut g = Draw::new(seed, 1, "games");
         if size == Size::Short {
             pairs.truncate(1 + g.below(10) as usize / 9);
@@ -177,10 +176,10 @@ impl Case {
                 pair.cut_short(&mut g);
             }
         }
-        let plays = |g: &mut Draw| weather != Impairment::Perfect && g.permille(300);
-        let games =
+        let plays = |g: &mut Draw| impairment != Impairment::Perfect && g.permille(300);
+        let middleboxes =
             [(); 2].map(|()| if plays(&mut g) { Some(Middlebox::draw(&mut g)) } else { None });
-        if weather != Impairment::Perfect {
+        if impairment != Impairment::Perfect {
             for end in pairs.iter_mut().flat_map(|p| &mut p.ends) {
                 if g.permille(30) {
                     end.reads = Reads::Hoard;
@@ -189,9 +188,9 @@ impl Case {
         }
         pairs.iter_mut().for_each(PairPlan::shorten);
         let backlog =
-            if shared && weather != Impairment::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
-        let calm = weather != Impairment::Heavy
-            && hostile != Attacker::LyingPeer
+            if shared && impairment != Impairment::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
+        let must_complete = impairment != Impairment::Heavy
+            && attacker != Attacker::LyingPeer
             && pairs.iter().all(|p| {
                 p.open == Open::Client
                     && p.ends
@@ -203,18 +202,18 @@ impl Case {
             seed,
             numbers,
             faults,
-            impairment: weather,
-            attacker: hostile,
-            middleboxes: games,
+            impairment,
+            attacker,
+            middleboxes,
             pairs,
             lateness,
             backlog,
-            must_complete: calm,
+            must_complete,
         }
     }
 }
 
-/// The seed of an endpoint, and the numbers of its first connection where they are drawn.
+/// The seed of an endpoint, and the drawn numbers of its first connection, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     pub(crate) seed: u64,
@@ -222,7 +221,7 @@ pub(crate) struct Numbers {
     pub(crate) first: Option<(u32, u32)>,
 }
 
-/// Half of the seeds make the first connection start near the end of the sequence space, or its
+/// For half of the seeds the first connection starts near the end of the sequence space, or its
 /// timestamps near the end of theirs.
 fn numbers(d: &mut Draw) -> Numbers {
     let seed = d.bits();
@@ -240,7 +239,7 @@ fn numbers(d: &mut Draw) -> Numbers {
 }
 
 impl PairPlan {
-    fn draw(d: &mut Draw, index: u16, delay: Duration, weather: Impairment) -> Self {
+    fn draw(d: &mut Draw, index: u16, delay: Duration, impairment: Impairment) -> Self {
         let open = if d.permille(120) { Open::Simultaneous } else { Open::Client };
         let first = Instant::ZERO + d.micros(1, 50_000);
         let second = match d.below(4) {
@@ -254,15 +253,15 @@ impl PairPlan {
             _ => 2000 + index,
         };
         let ports = [client_port, 1000 + index];
-        let mut ends = [EndPlan::draw(d, delay, weather), EndPlan::draw(d, delay, weather)];
-        // Somebody must close first.
+        let mut ends = [EndPlan::draw(d, delay, impairment), EndPlan::draw(d, delay, impairment)];
+        // One end must close first.
         if ends.iter().all(|e| e.close == Close::AfterPeer) {
             ends[d.below(2) as usize].close = Close::Written;
         }
         Self { open, at, ports, ends, reuses_ports: false }
     }
 
-    /// A few segments one way, and mostly fewer the other way.
+    /// A few segments in one direction, and usually fewer in the other.
     fn cut_short(&mut self, d: &mut Draw) {
         let more = d.below(2) as usize;
         for (side, end) in self.ends.iter_mut().enumerate() {
@@ -273,10 +272,10 @@ impl PairPlan {
         }
     }
 
-    /// Bounds how much goes through small buffers.
+    /// Limits the data through small buffers.
     fn shorten(&mut self) {
         let ends = &mut self.ends;
-        // A byte at a time takes one probe each: keep it short.
+        // One byte at a time takes one probe each: keep it short.
         for (sender, receiver) in [(0, 1), (1, 0)] {
             let buffer = ends[receiver].config.receive_buffer.as_u64();
             let least = buffer.min(ends[sender].config.send_buffer.as_u64());
@@ -291,8 +290,8 @@ impl PairPlan {
 }
 
 impl EndPlan {
-    fn draw(d: &mut Draw, delay: Duration, weather: Impairment) -> Self {
-        let config = Arc::new(config::draw(d, weather));
+    fn draw(d: &mut Draw, delay: Duration, impairment: Impairment) -> Self {
+        let config = Arc::new(config::draw(d, impairment));
         let mss = u64::from(config.mtu - 40);
         let total = match d.below(10) {
             0 => 0,

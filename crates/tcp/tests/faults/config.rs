@@ -1,4 +1,4 @@
-//! Random settings of one end.
+//! Random configuration of one end.
 
 use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation,
@@ -11,11 +11,11 @@ use lowtide_units::{Bytes, Duration};
 use crate::case::Impairment;
 use crate::draw::Draw;
 
-/// Any value that a person may set, the usual ones more often.
-pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
-    let heavy = weather == Impairment::Heavy;
-    // On a perfect path these say that no timer fires without need.
-    let patient = weather == Impairment::Perfect;
+/// Any value that a user may set, the usual ones more often.
+pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
+    let heavy = impairment == Impairment::Heavy;
+    // On a perfect path these values ensure that no timer fires without need.
+    let patient = impairment == Impairment::Perfect;
     let buffer = |d: &mut Draw| {
         Bytes::new(match d.below(20) {
             0 => d.doublings(1, 500),
@@ -112,7 +112,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
         ]),
         sack: d.permille(650),
         window_scaling: d.permille(650),
-        // Where all must end well, nobody may be forgotten before the last repetition.
+        // If all must complete, TIME-WAIT must outlast the last retransmission.
         time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
         undo: d.pick(&[UndoRule::Off, UndoRule::Eifel]),
         delay_option: d.permille(300),
@@ -137,12 +137,12 @@ pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
         rst_accept: d.pick(&[RstAccept::Exact, RstAccept::Exact, RstAccept::InWindow]),
         syn_answer: d.pick(&[SynAnswer::ChallengeAck, SynAnswer::ChallengeAck, SynAnswer::Reset]),
         ack_accept: d.pick(&[AckAccept::MaxWindow, AckAccept::SentWindow, AckAccept::Any]),
-        // An answer that never comes may be the one that an honest peer needs.
+        // A missing answer may be the one that an honest peer needs.
         challenge_ack_limit: if heavy { d.pick(&[0, 1, 10]) } else { d.pick(&[1, 10, u32::MAX]) },
         challenge_ack_interval: d.micros(1, 500_000),
         ack_throttle: d.pick(&[AckThrottle::Challenges, AckThrottle::Empty]),
         keep_alive: d.permille(300),
-        // Answers to several probes within a round trip look like duplicate ACKs to data that follows.
+        // Answers to several probes within a round trip look like duplicate ACKs of later data.
         keep_alive_idle: d.micros(if patient { 300_000 } else { 50_000 }, 3_000_000),
         keep_alive_interval: d.micros(if patient { 300_000 } else { 1_000 }, 1_000_000),
         keep_alive_count: if heavy { d.range(1, 9) as u32 } else { 1_000 },
@@ -153,7 +153,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
         },
         params: accecn(d, patient),
     };
-    // Not drawn, so that what a seed draws stays.
+    // Not drawn, so that the draws of a seed stay unchanged.
     config.tso_defer = if config.tso_segments == 8 { 3 } else { 0 };
     if patient {
         // The slack is not added to the probe of a single segment.
@@ -166,7 +166,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Impairment) -> Config {
     config
 }
 
-/// Where no ACK gets lost, none is suspected: a long one covers what was folded into one.
+/// Without ACK loss, no loss is assumed: a long ACK covers coalesced segments.
 fn accecn(d: &mut Draw, patient: bool) -> Params {
     let mut params = Params::new();
     let wrap = d.pick(&["safest", "likely", "least"]);

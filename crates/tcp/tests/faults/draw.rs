@@ -1,4 +1,4 @@
-//! Draws that a fault plan needs, on top of the project's generator.
+//! Random draws for fault plans, on top of the project's generator.
 
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::Duration;
@@ -25,7 +25,7 @@ impl Draw {
         low + self.0.below(high - low + 1)
     }
 
-    /// True `n` times in 1000.
+    /// True with probability `n`/1000.
     pub(crate) fn permille(&mut self, n: u32) -> bool {
         self.0.below(1000) < u64::from(n)
     }
@@ -38,7 +38,7 @@ impl Draw {
         from[self.0.below(from.len() as u64) as usize]
     }
 
-    /// In `low..=high`, every doubling equally likely.
+    /// In `low..=high`, with every octave equally likely.
     pub(crate) fn doublings(&mut self, low: u64, high: u64) -> u64 {
         let octaves = u64::from((high / low.max(1)).max(1).ilog2()) + 1;
         let base = low << self.0.below(octaves);

@@ -1,4 +1,4 @@
-//! One end of a connection: the application, its byte buffers, and what it believes.
+//! One end of a connection: the application, its byte buffers, and its expectations.
 
 use lowtide_tcp::{CloseReason, ConnId, Connection, Event};
 use lowtide_units::{Duration, Instant};
@@ -25,25 +25,25 @@ pub(crate) struct End {
     pub(crate) out: SendBuffer,
     pub(crate) inbox: ReceiveBuffer,
     pub(crate) invariants: InvariantChecker,
-    /// The application thinks that it may write.
+    /// The application assumes that it may write.
     writable: bool,
-    /// It asked for room, was told zero, and waits for [`Event::Writable`].
+    /// It asked for room, got zero, and waits for [`Event::Writable`].
     waits_for_room: bool,
     pub(crate) established: bool,
     pub(crate) peer_closed: bool,
     pub(crate) reason: Option<CloseReason>,
-    /// It closed when a RST of an earlier connection between its ports came, and its rule is RFC 793's.
+    /// It closed at a RST of an earlier connection on its ports, by the rule of RFC 793.
     pub(crate) old_reset: bool,
-    /// It is over without the connection knowing.
+    /// It ended without notifying the connection.
     pub(crate) vanished: bool,
     pub(crate) released: bool,
     write_at: Instant,
     read_at: Instant,
     closing: Closing,
     pub(crate) timeout: Option<Instant>,
-    /// The last wake-up that was put down for the application.
+    /// The last scheduled wake-up of the application.
     pub(crate) scheduled: Option<Instant>,
-    /// The content of what arrives is certain.
+    /// The content of the received bytes is certain.
     pub(crate) honest: bool,
 }
 
@@ -82,12 +82,12 @@ impl End {
         }
     }
 
-    /// Reached the end, for better or worse.
+    /// True if it ended, in any way.
     pub(crate) fn is_over(&self) -> bool {
         self.reason.is_some()
     }
 
-    /// An earlier connection between its ports ended it.
+    /// True if an earlier connection on its ports ended it.
     pub(crate) fn reset_by_predecessor(&self) -> bool {
         self.old_reset && matches!(self.reason, Some(CloseReason::Reset | CloseReason::Refused))
     }
@@ -113,7 +113,7 @@ impl End {
                 }
             }
             Event::Writable => {
-                assert!(self.waits_for_room, "Writable, and nobody was told that it is full");
+                assert!(self.waits_for_room, "Writable without an earlier zero from send_space");
                 self.waits_for_room = false;
                 self.writable = true;
             }
@@ -127,7 +127,7 @@ impl End {
         }
     }
 
-    /// What the application does now, if anything. `true` when it did something.
+    /// Lets the application act; `true` if it did something.
     pub(crate) fn act(&mut self, now: Instant, conn: &mut Connection) -> bool {
         let mut acted = false;
         if self.inbox.readable() > 0 && (self.read_at <= now || self.is_over()) {
@@ -181,7 +181,7 @@ impl End {
         acted
     }
 
-    /// The application closed its direction, so everything that it had is written.
+    /// The application closed its direction, so all its data is written.
     pub(crate) fn has_closed(&self) -> bool {
         self.closing == Closing::Done
     }
@@ -190,7 +190,7 @@ impl End {
         self.plan.total - self.out.end()
     }
 
-    /// When the application wants to act next.
+    /// Time of the application's next action.
     pub(crate) fn wakes_at(&self) -> Option<Instant> {
         if self.is_over() {
             return None;

@@ -1,4 +1,4 @@
-//! What must be true when everything is over.
+//! Checks of the final state.
 
 use lowtide_tcp::{CloseReason, SynAnswer};
 use lowtide_units::Duration;
@@ -21,8 +21,8 @@ impl World {
                 self.tally.simultaneous += 1;
             }
             if self.case.must_complete {
-                // A SYN may meet a TIME-WAIT that outlasts it; a RST of the connection before may meet
-                // one that takes all that are in its window (RFC 793), which RFC 5961 §3 repairs.
+                // A SYN may meet a TIME-WAIT that outlasts it. A RST of an earlier connection may
+                // end one that accepts any RST in its window (RFC 793); RFC 5961 §3 fixes this.
                 let spoilt = self.case.pairs[pair].reuses_ports
                     && self.ends.iter().any(|e| {
                         let waited = e.side == 0 && e.reason == Some(CloseReason::TimedOut);
@@ -37,7 +37,7 @@ impl World {
                             && e.left() == 0
                             && e.inbox.read_upto() == self.total(pair, 1 - side)
                     });
-                    assert!(well, "side {side} of connection {pair} did not end well");
+                    assert!(well, "side {side} of connection {pair} did not complete");
                 }
             }
         }
@@ -45,8 +45,9 @@ impl World {
         self.nothing_is_left();
     }
 
-    /// Whether late copies of SYNs of other connections may keep the backlog full. A peer in TIME-WAIT that ignores
-    /// RSTs answers the SYN-ACK with an ACK, and then the RST for this ACK ends nothing on either side.
+    /// True if late copies of SYNs of other connections may keep the backlog full. A peer in
+    /// TIME-WAIT that ignores RSTs answers the SYN-ACK with an ACK, and then the RST for this ACK
+    /// ends nothing on either side.
     fn backlog_is_taken_by_old_syns(&self, pair: usize) -> bool {
         let servers = |p: usize| self.ends.iter().filter(|e| e.pair == p && e.side == 1).count();
         let old_syns = (0..self.case.pairs.len()).filter(|p| *p != pair && servers(*p) > 1).count();
@@ -60,21 +61,18 @@ impl World {
         let sack = |p: &PairPlan| p.ends.iter().all(|e| e.config.sack);
         let all_sack = self.case.pairs.iter().all(sack);
         let t = &mut self.tally;
-        // Where ACKs got lost a counter may have gone round unseen (RFC 9768 §3.2.2.5.2).
+        // If ACKs were lost a counter may have wrapped unseen (RFC 9768 §3.2.2.5.2).
         let guesses = self.case.impairment != Impairment::Perfect && t.accurate > 0;
-        assert!(
-            t.marked > 0 || t.ecn_reductions == 0 || guesses,
-            "reduced, and nothing was marked"
-        );
-        // What a process that dies leaves behind is repeated until somebody answers.
+        assert!(t.marked > 0 || t.ecn_reductions == 0 || guesses, "reduced without a mark");
+        // The last segments of a dead process are retransmitted until answered.
         if self.case.impairment == Impairment::Perfect && t.vanished == 0 {
             t.spotless += 1;
-            assert_eq!(t.retransmission_timeouts, 0, "a timer fired, and nothing was lost");
-            // After a window probe that was taken, ACKs under way are one byte old. They are answered,
-            // and to a sender without SACK three answers are three duplicates.
+            assert_eq!(t.retransmission_timeouts, 0, "a timer fired without a loss");
+            // After an accepted window probe, ACKs in flight are one byte old. They are answered,
+            // and for a sender without SACK three answers are three duplicates.
             if all_sack || t.closed_windows == 0 {
                 let again = (t.fast_retransmits, t.retransmitted_bytes);
-                assert_eq!(again, (0, 0), "sent again, and nothing was lost");
+                assert_eq!(again, (0, 0), "retransmitted without a loss");
             }
         }
     }
@@ -90,28 +88,28 @@ impl World {
             let got = end.inbox.read_upto() + end.inbox.readable();
             let want = self.total(end.pair, 1 - end.side);
             assert_eq!(got, want, "{name}: bytes before the peer's FIN");
-            assert!(peers().any(End::has_closed), "{name}: a FIN that nobody sent");
+            assert!(peers().any(End::has_closed), "{name}: a FIN that was never sent");
         }
         match end.reason {
             Some(CloseReason::Normal) if end.established => {
                 assert!(end.peer_closed && end.has_closed(), "{name}: half closed is not closed");
                 let arrived =
                     peers().any(|p| p.inbox.read_upto() + p.inbox.readable() == end.out.end());
-                assert!(arrived, "{name}: ended well, and not all of it arrived");
+                assert!(arrived, "{name}: closed normally, but not all data arrived");
             }
             Some(CloseReason::Normal) => assert!(end.has_closed(), "{name}: never opened"),
             Some(CloseReason::Reset | CloseReason::Refused) => {
-                // By RFC 793 an old SYN in the window is as good as a RST: what RFC 5961 §4 repairs.
+                // By RFC 793 an old SYN in the window acts like a RST: fixed by RFC 5961 §4.
                 let by_syn = end.plan.config.syn_answer == SynAnswer::Reset;
                 let sent = self.resets[end.pair][1 - end.side];
-                assert!(sent || by_syn, "{name}: a RST that nobody sent");
+                assert!(sent || by_syn, "{name}: a RST that was never sent");
             }
             Some(CloseReason::Aborted | CloseReason::TimedOut) => {}
             Some(CloseReason::UserTimeout) => {
-                assert!(end.plan.config.user_timeout > Duration::ZERO, "{name}: nobody asked");
+                assert!(end.plan.config.user_timeout > Duration::ZERO, "{name}: not configured");
             }
             Some(CloseReason::KeepAlive) => {
-                assert!(end.plan.config.keep_alive, "{name}: nobody asked");
+                assert!(end.plan.config.keep_alive, "{name}: not configured");
             }
             None => panic!("{name}: no reason"),
         }

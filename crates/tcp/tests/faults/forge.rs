@@ -1,11 +1,11 @@
-//! Segments that nobody sent, made after one that somebody did. Their checksums are right.
+//! Forged segments, derived from a genuine one, with correct checksums.
 
 use lowtide_wire::{Flags, Segment, SeqNum, Timestamps};
 
 use crate::draw::Draw;
 
-/// By somebody who cannot see the sequence numbers: at least 2^29 off, so far outside every window,
-/// or in the window with an acknowledgement of what was never sent.
+/// By an attacker that cannot see the sequence numbers: at least 2^29 off, so outside every window,
+/// or in the window with an acknowledgement of unsent data.
 pub(crate) fn blind(d: &mut Draw, seg: &Segment) -> Segment {
     let far = |d: &mut Draw| d.range(1 << 29, 1 << 30);
     let mut forged = *seg;
@@ -18,7 +18,7 @@ pub(crate) fn blind(d: &mut Draw, seg: &Segment) -> Segment {
     forged.seq = seg.seq.add(if d.flip() { far(d) } else { 0_u64.wrapping_sub(far(d)) });
     forged.flags = flags(d);
     if forged.flags.contains(Flags::SYN) {
-        // A bare SYN opens a connection; to guess that somebody waits for one takes no sequence number.
+        // A SYN alone opens a connection; this needs no sequence number, only a listener.
         forged.flags |= Flags::ACK;
     }
     forged.window = d.bits() as u16;
@@ -35,7 +35,7 @@ pub(crate) fn blind(d: &mut Draw, seg: &Segment) -> Segment {
     forged
 }
 
-/// By a peer that lies: any field, by a little or a lot.
+/// By a lying peer: any field, changed a little or a lot.
 pub(crate) fn insider(d: &mut Draw, seg: &Segment) -> Segment {
     let mut forged = *seg;
     for _ in 0..d.range(1, 3) {
@@ -77,13 +77,13 @@ fn near(d: &mut Draw, seq: SeqNum) -> SeqNum {
     seq.add(by)
 }
 
-/// Mostly ACK with something beside it.
+/// Mostly ACK with another flag.
 fn flags(d: &mut Draw) -> Flags {
     let any = Flags::from_bits(d.bits() as u16 & d.bits() as u16);
     if d.permille(800) { any | Flags::ACK } else { any }
 }
 
-/// Bytes for `forged`: those of the segment it was made after, as far as they go, then noise.
+/// Bytes for `forged`: those of the genuine segment as far as they reach, then noise.
 pub(crate) fn payload(d: &mut Draw, forged: &Segment, after: &[u8]) -> Vec<u8> {
     let len = forged.payload_len as usize;
     let mut payload = after[..len.min(after.len())].to_vec();

@@ -1,4 +1,4 @@
-//! What must hold at every step of one end, seen from outside.
+//! Invariants of one end at every step, seen from outside.
 
 use lowtide_tcp::{Config, EcnMode, Info, Transmit};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
@@ -6,28 +6,28 @@ use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 use crate::board::ReferenceScoreboard;
 use crate::reductions::ReductionChecker;
 
-/// Facts that only ever move one way, and the promises of both sides.
+/// Monotonic facts, and the windows promised by both sides.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug, Default)]
 pub(crate) struct InvariantChecker {
-    /// A peer lies: its sequence numbers and windows bind nobody.
+    /// The peer lies: its sequence numbers and windows have no meaning.
     lies: bool,
     /// Our and the peer's initial sequence number.
     isn: Option<SeqNum>,
     irs: Option<SeqNum>,
     peer_scale: Option<u8>,
     own_scale: Option<u8>,
-    /// Our SYN or SYN-ACK said yes to ECN at least once.
+    /// Our SYN or SYN-ACK accepted ECN at least once.
     said_ecn: bool,
-    /// CE packets that were taken, and SYNs.
+    /// Accepted CE packets, and SYNs.
     ce_in: u64,
-    /// The last segment that came was a SYN-ACK.
+    /// The last received segment was a SYN-ACK.
     answers_syn_ack: bool,
     /// One past the last sequence offset sent.
     pub(crate) sent: u64,
-    /// The furthest right edge that the peer offered.
+    /// The highest right edge that the peer advertised.
     edge_in: u64,
-    /// The furthest right edge that we offered, and our last acknowledgement.
+    /// The highest right edge that we advertised, and our last acknowledgement.
     edge_out: i64,
     ack_out: i64,
     /// Segments with new data since our last ACK.
@@ -56,7 +56,7 @@ impl InvariantChecker {
         }
     }
 
-    /// The connection was handed a genuine segment, and took it or not.
+    /// The connection got a genuine segment, and accepted it or not.
     pub(crate) fn arrived(&mut self, seg: &Segment, taken: bool) {
         let syn = seg.flags.contains(Flags::SYN);
         if seg.ecn == Ecn::Ce && (taken || syn) {
@@ -85,7 +85,7 @@ impl InvariantChecker {
         }
     }
 
-    /// The connection was given something and has not sent since.
+    /// The connection processed an input and has not sent since.
     pub(crate) fn before_send(&mut self, info: &Info, config: &Config, acked: u64) {
         if !self.lies {
             self.board.on_timeouts(info.counters.rto_count);
@@ -94,17 +94,17 @@ impl InvariantChecker {
         }
     }
 
-    /// It has sent what it may.
+    /// The connection has sent all it may.
     pub(crate) fn after_send(&mut self, info: &Info, acked: u64) {
         self.reductions.after_send(info, acked, self.sack == [true; 2]);
     }
 
-    /// That many wire segments with new data came in.
+    /// Counts arrived wire segments with new data.
     pub(crate) fn count_unacked(&mut self, segments: u32) {
         self.unacked += segments;
     }
 
-    /// In-order data that is not acknowledged yet, the first of it at most a delayed ACK ago.
+    /// True if in-order data is unacknowledged, the oldest at most a delayed ACK ago.
     pub(crate) fn ack_due(&self, readable: u64, config: &Config) -> bool {
         let owes = !self.lies && self.ack_out < readable as i64;
         let most = config.delack_segments;
@@ -112,8 +112,8 @@ impl InvariantChecker {
         owes
     }
 
-    /// The window that we offer does not stay shut when there is room for more than a little
-    /// (RFC 9293 §3.8.6.2.2). An ACK that is owed will say so soon.
+    /// Our advertised window does not stay closed with more than a little room (RFC 9293
+    /// §3.8.6.2.2). A pending ACK will open it soon.
     pub(crate) fn check_window_opens(&self, readable: u64, unread: u64, mss: u32, config: &Config) {
         let buffer = config.receive_buffer.as_u64();
         let little = i64::from(mss).min(buffer as i64 / 2).max(1);
@@ -126,7 +126,7 @@ impl InvariantChecker {
         );
     }
 
-    /// Checks one transmission; `info` is from after it.
+    /// Checks one transmission; `info` is the state after it.
     pub(crate) fn transmits(&mut self, t: &Transmit, info: &Info, config: &Config, read_upto: u64) {
         let h = &t.header;
         let syn = h.flags.contains(Flags::SYN);
@@ -136,13 +136,14 @@ impl InvariantChecker {
         } else {
             let cwr = h.flags.contains(Flags::CWR);
             assert!(!cwr || syn || info.ecn == EcnMode::Classic, "CWR that was not agreed");
-            // Who said yes and then no, when a SYN was lost, echoes still (RFC 3168 §6.1.1).
+            // An end that accepted ECN and then sent a SYN without it still echoes (RFC 3168
+            // §6.1.1).
             self.said_ecn |= syn && h.flags.contains(Flags::ECE);
             assert!(!h.flags.contains(Flags::ECE) || self.said_ecn, "ECE that was not agreed");
             assert!(!h.flags.contains(Flags::AE) || syn, "AE that was not agreed");
         }
         if let Some(stamps) = h.options.timestamps {
-            // The clock only goes forward, so less than before is the wrap.
+            // The clock is monotonic, so a smaller value means a wrap.
             self.stamps_wrapped |= self.stamp.is_some_and(|last| stamps.value < last);
             self.stamp = Some(stamps.value);
         }
@@ -175,11 +176,11 @@ impl InvariantChecker {
         }
         let occupied = u64::from(h.payload_len + u32::from(h.flags.contains(Flags::FIN)));
         let end = start as u64 + occupied;
-        // A tail loss probe goes whatever the window says.
+        // A tail loss probe is sent regardless of the window.
         let probe = info.counters.loss_probes > self.loss_probes;
         self.loss_probes = info.counters.loss_probes;
         if end > self.sent && occupied > 1 && !info.in_recovery && !probe {
-            // Limited transmit may add two segments, and a FIN is no byte.
+            // Limited transmit may add two segments, and a FIN is not a byte.
             let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
             assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
         }
@@ -190,7 +191,7 @@ impl InvariantChecker {
             let edge = self.board.acked() + info.snd_wnd;
             let new = end > self.board.end();
             if !(new && occupied == 1 && end > edge) {
-                // No probe: within the window as it is now, and nothing that has arrived.
+                // Not a probe: within the current window, and nothing already delivered.
                 assert!(!new || end <= edge, "sends up to {end}, the window ends at {edge}");
                 self.board.transmit(start as u64, end, t.mss);
             }
@@ -198,8 +199,8 @@ impl InvariantChecker {
         self.check_advertised_window(h, config, read_upto);
     }
 
-    /// With Accurate ECN the ACE field is the count of CE packets since five, whatever the segment; on
-    /// pure ACKs of a SYN-ACK it tells how that arrived (RFC 9768 §3.2.2).
+    /// With Accurate ECN the ACE field is the count of CE packets plus five. On the pure ACK of a
+    /// SYN-ACK it reports the ECN field of its arrival (RFC 9768 §3.2.2).
     fn check_ace(&self, h: &Segment, info: &Info) {
         if h.flags.intersects(Flags::SYN | Flags::RST) || self.lies {
             return;
@@ -221,7 +222,7 @@ impl InvariantChecker {
         );
     }
 
-    /// What our ACK number and window say.
+    /// Checks our ACK number and advertised window.
     fn check_advertised_window(&mut self, h: &Segment, config: &Config, read_upto: u64) {
         assert!(h.flags.contains(Flags::ACK), "no ACK on {h:?}");
         let irs = self.irs.expect("acknowledges before the peer's SYN");
@@ -245,7 +246,7 @@ impl InvariantChecker {
         self.closed_windows += u64::from(h.window == 0);
     }
 
-    /// Whether our sequence numbers passed the end of their space.
+    /// True if our sequence numbers wrapped.
     pub(crate) fn wrapped(&self) -> bool {
         self.isn.is_some_and(|isn| u64::from(isn.raw()) + 1 + self.sent > u64::from(u32::MAX))
     }

@@ -1,4 +1,4 @@
-//! One direction of the wire, with its faults. It carries bytes, never segments.
+//! One direction of the wire with its faults. It carries bytes, never segments.
 
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Ecn;
@@ -7,7 +7,7 @@ use crate::case::Impairment;
 use crate::draw::Draw;
 use crate::tally::Tally;
 
-/// Chances are per mille and per packet.
+/// Probabilities are per mille and per packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Faults {
     pub(crate) delay: Duration,
@@ -20,17 +20,17 @@ pub(crate) struct Faults {
     pub(crate) bleach: u32,
     /// Picoseconds per byte; zero is infinitely fast.
     pub(crate) byte_time: u64,
-    /// The queue holds that much time; what comes later is dropped.
+    /// Queue limit as time; later packets are dropped.
     pub(crate) queue: Duration,
-    /// A packet that meets more queue than this is marked (CE), when it is ECN-capable.
+    /// An ECN-capable packet that meets a longer queue than this is marked (CE).
     pub(crate) mark_above: Duration,
-    /// Nothing passes in these spans; the last may have no end.
+    /// Nothing passes in these time spans; the last may have no end.
     pub(crate) blackouts: Vec<(Instant, Instant)>,
 }
 
 impl Faults {
-    pub(crate) fn draw(d: &mut Draw, delay: Duration, weather: Impairment) -> Self {
-        let heavy = weather == Impairment::Heavy;
+    pub(crate) fn draw(d: &mut Draw, delay: Duration, impairment: Impairment) -> Self {
+        let heavy = impairment == Impairment::Heavy;
         let worst = if heavy { 300 } else { 100 };
         let chance = |d: &mut Draw, worst: u32| match d.below(3) {
             0 => 0,
@@ -72,14 +72,14 @@ impl Faults {
             mark_above: d.micros(10, 10_000),
             blackouts,
         };
-        if weather != Impairment::Perfect {
+        if impairment != Impairment::Perfect {
             return drawn;
         }
         Self { loss: 0, duplicate: 0, reorder: 0, corrupt: 0, byte_time: 0, ..drawn }
     }
 }
 
-/// What becomes of one packet: when copies arrive, and with which bytes.
+/// One delivery of a packet: its time and its bytes.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     pub(crate) at: Instant,
@@ -99,7 +99,7 @@ impl Link {
         Self { faults, draw, free_at: Instant::ZERO }
     }
 
-    /// The ECN codepoint after the path. CE only comes upon what is ECN-capable.
+    /// The ECN codepoint after the path. Only ECN-capable packets are marked CE.
     pub(crate) fn remark_ecn(&mut self, now: Instant, ecn: Ecn, tally: &mut Tally) -> Ecn {
         if !ecn.is_capable() {
             return ecn;
@@ -154,7 +154,7 @@ impl Link {
     }
 }
 
-/// One to three bits flip, or the end is cut off, or bytes follow, or it is all noise.
+/// Flips one to three bits, truncates, appends bytes, or replaces all by noise.
 fn corrupt(d: &mut Draw, bytes: &mut Vec<u8>) {
     match d.below(12) {
         0 => bytes.truncate(d.below(bytes.len() as u64) as usize),
@@ -167,7 +167,7 @@ fn corrupt(d: &mut Draw, bytes: &mut Vec<u8>) {
             bytes[start..].fill_with(|| d.bits() as u8);
         }
         n => {
-            // Half of the flips in the headers, where they hurt.
+            // Half of the flips hit the headers, where they matter most.
             let reach = if n < 8 { 80.min(bytes.len()) } else { bytes.len() };
             for _ in 0..d.range(1, 3) {
                 let bit = d.below(8 * reach as u64);

@@ -1,11 +1,11 @@
-//! Random faults: thousands of connections with real bytes through real headers, over links that
-//! lose, repeat, reorder, damage and delay. Every byte arrives once and in order, or the connection
+//! Random faults: thousands of connections with real bytes and real headers, over links that lose,
+//! duplicate, reorder, damage and delay. Every byte arrives once and in order, or the connection
 //! ends with a clear error; nothing panics, nothing leaks.
 //!
 //! One seed is one case: two endpoints and one to eight connections between them. A failing seed is
-//! printed with the command that runs it again. `LOWTIDE_FAULT_SEEDS=a..b` chooses the seeds,
-//! `LOWTIDE_FAULT_TRACE=1` prints every segment. The parts called `short` do the same with short
-//! connections, of about 20 segments, of which a million run in minutes (`cargo xtask adversary`).
+//! printed with the command that reruns it. `LOWTIDE_FAULT_SEEDS=a..b` selects the seeds,
+//! `LOWTIDE_FAULT_TRACE=1` prints every segment. The parts called `short` use short connections of
+//! about 20 segments, a million of which run in minutes (`cargo xtask adversary`).
 
 mod arrive;
 #[path = "../../../trial/src/segments/board.rs"]
@@ -33,10 +33,10 @@ use case::{Case, Size};
 use tally::Tally;
 use world::World;
 
-/// Seeds that run when none are chosen, so many that the test takes seconds.
+/// Default seeds, so many that the test takes seconds.
 const SEEDS: Range<u64> = 0..3_000;
 const SHORT_SEEDS: Range<u64> = 0..6_000;
-/// The test harness runs the parts side by side.
+/// The test harness runs the parts in parallel.
 const PARTS: u64 = 4;
 
 fn run(size: Size, seed: u64) -> Tally {
@@ -57,7 +57,7 @@ fn run(size: Size, seed: u64) -> Tally {
     world.tally
 }
 
-/// The seeds to run, and whether somebody chose them.
+/// The seeds to run, and whether they were selected explicitly.
 fn seeds(size: Size) -> (Range<u64>, bool) {
     let Ok(text) = std::env::var("LOWTIDE_FAULT_SEEDS") else {
         return (if size == Size::Short { SHORT_SEEDS } else { SEEDS }, false);
@@ -90,7 +90,7 @@ fn campaign(size: Size, part: u64) {
     assert!(failed.is_empty(), "{} of {} seeds failed", failed.len(), tally.cases);
     if !chosen && size == Size::Long {
         let missing = tally.missing();
-        assert!(missing.is_empty(), "the campaign never met: {missing:?}");
+        assert!(missing.is_empty(), "the campaign never exercised: {missing:?}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! A box on the path that plays with acknowledgements and windows, and never lies: what it says has
-//! been true at some time. So the connection may become slow, and must not break.
+//! A middlebox that manipulates acknowledgements and windows, but never lies: its output was true
+//! at some time. The connection may become slow, but must not break.
 
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, SackBlocks, Segment, SeqNum};
@@ -7,18 +7,18 @@ use lowtide_wire::{Flags, SackBlocks, Segment, SeqNum};
 use crate::draw::Draw;
 use crate::tally::Tally;
 
-/// Chances are per mille and per segment.
+/// Probabilities are per mille and per segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Middlebox {
-    /// The box tires of it, so that everything can end well.
+    /// End of its activity, so that every connection can complete.
     until: Instant,
-    /// Makes the window smaller than it is, down to nothing.
+    /// Reduces the window, down to zero.
     shrink: u32,
-    /// Makes several acknowledgements out of one, each of a part (ACK division).
+    /// Splits one acknowledgement into several partial ones (ACK division).
     divide: u32,
-    /// Repeats an acknowledgement, so that nothing seems lost to be lost (duplicate ACK spoofing).
+    /// Repeats an acknowledgement, so that delivered data seems lost (duplicate ACK spoofing).
     repeat: u32,
-    /// Takes SACK blocks away, or parts of them.
+    /// Removes SACK blocks, or parts of them.
     trim: u32,
 }
 
@@ -34,7 +34,7 @@ impl Middlebox {
         }
     }
 
-    /// What goes on the wire instead of `seg`, which acknowledges no less than `acked` before did.
+    /// The packets sent instead of `seg`, which acknowledges at least `acked`.
     pub(crate) fn process(
         &self,
         d: &mut Draw,
@@ -87,7 +87,7 @@ impl Middlebox {
     }
 }
 
-/// Fewer and shorter blocks. The first one stays in its place: it may be a DSACK.
+/// Removes and shortens blocks. The first one keeps its place: it may be a DSACK.
 fn trimmed(d: &mut Draw, blocks: &SackBlocks) -> SackBlocks {
     let mut out = SackBlocks::EMPTY;
     for &(start, end) in blocks.as_slice() {

@@ -1,4 +1,4 @@
-//! Payload bytes that know where they belong: each depends on its stream and on its offset.
+//! Position-dependent payload bytes: each depends on its stream and its offset.
 
 /// One direction of one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,13 +9,13 @@ impl Pattern {
         Self(mix(seed ^ mix(2 * pair as u64 + side as u64 + 1)))
     }
 
-    /// Eight neighbours come from one word that differs from all others, so a shift, a swap or a byte
-    /// of another connection shows.
+    /// Eight neighbours come from one unique word, so a shift, a swap or a byte of another
+    /// connection is detected.
     fn word(self, index: u64) -> [u8; 8] {
         mix(self.0.wrapping_add(index)).to_le_bytes()
     }
 
-    /// Hands the bytes `[start, end)` to `put`.
+    /// Passes the bytes `[start, end)` to `put`.
     pub(crate) fn bytes(self, start: u64, end: u64, mut put: impl FnMut(u8)) {
         let mut at = start;
         while at < end {

@@ -1,5 +1,5 @@
-//! The driver's duties after every call: send what is to be sent, hear what is to be heard, let the
-//! application act, see when to come back.
+//! The driver's duties after every call: send, poll events, let the application act, schedule the
+//! next timeout.
 
 use lowtide_tcp::{EcnMode, EcnNegotiation, State};
 use lowtide_units::HostStamp;
@@ -64,11 +64,11 @@ impl World {
                 assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
             }
             sent += 1;
-            // At worst everything that is outstanding goes again, a byte at a time.
+            // At worst everything outstanding is retransmitted, one byte at a time.
             let most = 50 + 2 * buffer.min(e.plan.total);
             assert!(sent <= most, "it never stops sending");
             if t.segments > 1 && t.header.payload_len < 60_000 && self.draw.permille(200) {
-                // Segmentation and aggregation cancel out: it travels and arrives as one.
+                // Segmentation and aggregation cancel out: it is sent and arrives as one.
                 let mut payload = Vec::new();
                 self.ends[end].out.copy(t.stream.start, t.stream.end, &mut payload);
                 self.tally.aggregated += 1;
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// Puts a segment on the wire, and what others forge after it.
+    /// Puts a segment on the wire, and the attacker's forgeries after it.
     pub(crate) fn emit(
         &mut self,
         pair: usize,
@@ -97,7 +97,7 @@ impl World {
         segments: u16,
     ) {
         if seg.flags.contains(Flags::RST) {
-            // A sequel has the same ports; who meant whom is not in the segment.
+            // A later connection has equal ports; the segment does not identify it.
             let ports = self.case.pairs[pair].ports;
             for (index, plan) in self.case.pairs.iter().enumerate() {
                 self.resets[index][side] |= index == pair || plan.ports == ports;
@@ -153,7 +153,7 @@ impl World {
         let mut bytes = vec![0; packet::MAX_HEADERS_LEN + payload.len()];
         let len = packet::emit(&Addresses::V4 { src, dst }, &seg, payload, &mut bytes);
         let Ok(len) = len else {
-            // A liar may wish for more options than there is room for.
+            // A lying peer may request more options than fit.
             assert!(!genuine, "{seg:?} fits into no packet");
             return;
         };
@@ -166,7 +166,7 @@ impl World {
         }
     }
 
-    /// The connection was given something and has not sent since.
+    /// The connection processed an input and has not sent since.
     pub(crate) fn inspect(&mut self, end: usize) {
         let e = &mut self.ends[end];
         if let Some(conn) = self.hosts[e.side].conn(e.id) {
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Looks at the connection from outside, and lets it go when it is over.
+    /// Checks the connection from outside, and releases it when it is over.
     fn look(&mut self, end: usize) {
         if self.ends[end].vanished {
             self.tally.vanished += 1;
@@ -191,7 +191,7 @@ impl World {
         let readable = e.inbox.read_upto() + e.inbox.readable();
         if info.state.is_synchronised() && e.invariants.ack_due(readable, &e.plan.config) {
             let latest = now + e.plan.config.delack_timer + self.case.lateness;
-            assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is owed for too long");
+            assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is pending for too long");
         }
         if info.state.can_receive() {
             e.invariants.check_window_opens(readable, e.inbox.readable(), info.mss, &e.plan.config);
@@ -208,7 +208,7 @@ impl World {
             );
         }
         if let Some(rtt) = info.min_rtt.filter(|_| e.honest) {
-            // A timestamp measures to the tick.
+            // A timestamp has a resolution of one tick.
             let least = self.case.faults[0].delay + self.case.faults[1].delay;
             let tick = e.plan.config.timestamp_granularity;
             assert!(rtt + tick >= least, "a round trip of {rtt}, the path takes {least}");
@@ -221,7 +221,7 @@ impl World {
         };
         assert!(!waits || e.timeout.is_some(), "{:?}: waits and no timer runs", info.state);
         if info.state == State::Closed {
-            assert!(e.is_over(), "closed and nobody was told");
+            assert!(e.is_over(), "closed without an event");
             assert_eq!(e.timeout, None, "a timer of a closed connection");
         }
         if self.draw.permille(20) {
@@ -277,7 +277,7 @@ impl World {
     }
 }
 
-/// A segment in one line, as tcpdump would say it.
+/// A segment in one line, in the style of tcpdump.
 pub(crate) fn brief(seg: &Segment) -> String {
     let o = &seg.options;
     let syn = o.mss.map_or(String::new(), |mss| {

@@ -1,15 +1,15 @@
-//! How often the window comes down: once per window of data for marks (RFC 3168 §6.1.2, RFC 8257
-//! §3.3), once per loss episode (RFC 5681, RFC 6582), and a loss does not add to a mark.
+//! Frequency of window reductions: once per window of data for marks (RFC 3168 §6.1.2, RFC 8257
+//! §3.3), and once per loss episode (RFC 5681, RFC 6582). A loss does not add to a mark.
 
 use lowtide_tcp::{Config, CutRule, Info, Reduction};
 
-/// A reduction that is not yet through: SND.NXT when it happened.
+/// A reduction in progress: SND.NXT when it happened.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     point: u64,
-    /// What a loss in the same window must leave, bytes.
+    /// Minimum that a loss in the same window of data must leave, bytes.
     least: u64,
-    /// Bytes in flight before it, where a reduction in proportion bounds what follows.
+    /// Bytes in flight before it, if a proportional reduction bounds the later ones.
     flight: Option<u64>,
 }
 
@@ -26,17 +26,17 @@ pub(crate) struct ReductionChecker {
 }
 
 impl ReductionChecker {
-    /// The connection was given a segment or the time, and has not sent since. `acked` is its SND.UNA,
-    /// `sent` one past the last offset sent.
+    /// The connection processed a segment or a timeout, and has not sent since. `acked` is its
+    /// SND.UNA, `sent` one past the last offset sent.
     pub(crate) fn before_send(&mut self, info: &Info, config: &Config, acked: u64, sent: u64) {
-        // A FIN is in neither: the one byte of slack.
+        // A FIN is in neither: hence one byte of slack.
         let open = |cut: &Cut| acked + 1 < cut.point;
         let c = &info.counters;
         let before = std::mem::replace(&mut self.cwnd, info.snd_cwnd);
         let spreads = config.reduction == Reduction::Prr;
-        // Where it comes down in proportion, the cwnd that shows stays near what is in flight.
+        // During PRR the visible cwnd stays near the bytes in flight.
         let least = if spreads { info.snd_ssthresh.unwrap_or(0) / 2 } else { before / 2 };
-        // After a timeout it starts slowly again, and comes down in one step.
+        // After a timeout it slow-starts, and is reduced in one step.
         let slow = self.loss.is_some_and(|cut| cut.flight.is_none() && open(&cut));
         let flight = (spreads && !slow).then_some(self.flight);
         let here = Cut { point: sent, least, flight };
@@ -44,13 +44,14 @@ impl ReductionChecker {
         let losses = c.fast_retransmits - std::mem::replace(&mut self.losses, c.fast_retransmits);
         let timeouts = c.rto_count - std::mem::replace(&mut self.timeouts, c.rto_count);
         if c.undos != std::mem::replace(&mut self.undos, c.undos) {
-            // That was no episode.
+            // The loss was spurious, so there was no episode.
             self.loss = None;
         }
         assert!(marks + losses <= 1, "{marks} cuts for marks and {losses} for losses at once");
         let per_window = config.cut == CutRule::PerWindow;
         if marks > 0 {
-            // With Accurate ECN what ends the handshake may report a mark, before any window was seen.
+            // With Accurate ECN the end of the handshake may report a mark before the window
+            // exists.
             let begun = before > 0;
             assert!(
                 spreads || !begun || info.snd_cwnd <= before,
@@ -66,8 +67,9 @@ impl ReductionChecker {
             assert!(last.is_none(), "a loss cuts at {acked}, {last:?} is not over");
             if let Some(mark) = self.mark.filter(|cut| per_window && open(cut)) {
                 let left = info.snd_ssthresh.unwrap_or(u64::MAX);
-                // A window that the peer or the application left unused is no measure: then half of
-                // what is in flight (RFC 5681 §3.1 eq. 4), without what limited transmit sent.
+                // A window that the peer or the application left unused is no reference: then half
+                // of the bytes in flight (RFC 5681 §3.1 eq. 4), without the data of limited
+                // transmit.
                 let flight = (sent - acked).saturating_sub(1 + 2 * u64::from(info.mss));
                 let least = mark.least.min(flight / 2);
                 assert!(left >= least, "mark and loss leave {left}, not {least}");
@@ -81,11 +83,11 @@ impl ReductionChecker {
         }
     }
 
-    /// The connection has sent what it may; an idle restart lowers cwnd then.
+    /// The connection has sent all it may; an idle restart lowers cwnd then.
     pub(crate) fn after_send(&mut self, info: &Info, acked: u64, sack: bool) {
-        // Without SACK the duplicates say what left the network, and only PRR counts them.
+        // Without SACK duplicates report what left the network, and only PRR counts them.
         for cut in self.mark.iter().filter(|cut| sack && acked + 1 < cut.point) {
-            // A few segments go whatever happens, and what goes again counts twice.
+            // A few segments are always sent, and retransmissions count twice.
             let most = cut.flight.map(|f| f.max(info.snd_ssthresh.unwrap_or(0)));
             let most = most.map_or(u64::MAX, |m| m + 4 * u64::from(info.mss));
             assert!(info.in_flight <= most, "{} B in flight after {cut:?}", info.in_flight);

@@ -1,4 +1,4 @@
-//! What a campaign did, so that a test that exercises nothing cannot pass.
+//! Counts of a campaign, so that a test that exercises nothing cannot pass.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ macro_rules! tally {
         pub(crate) struct Tally {
             $(pub(crate) $name: u64,)*
             pub(crate) outcomes: BTreeMap<&'static str, u64>,
-            /// How many cases had that many packets on the wire for each connection.
+            /// Number of cases by packets on the wire per connection.
             pub(crate) lengths: BTreeMap<u64, u64>,
         }
 
@@ -26,7 +26,7 @@ macro_rules! tally {
                 }
             }
 
-            /// The names of what never happened.
+            /// The names of events that never happened.
             pub(crate) fn missing(&self) -> Vec<&'static str> {
                 let mut missing = Vec::new();
                 $(if self.$name == 0 {
@@ -54,12 +54,12 @@ tally! {
 }
 
 impl Tally {
-    /// Of one case: notes how long its connections were.
+    /// Records the length of the connections of one case.
     pub(crate) fn measure(&mut self) {
         self.lengths.insert(self.packets / self.connections.max(1), 1);
     }
 
-    /// Packets of a connection in the middle case.
+    /// Packets per connection in the median case.
     fn median(&self) -> u64 {
         let mut left = self.lengths.values().sum::<u64>() / 2;
         let middle = self.lengths.iter().find(|(_, n)| {

@@ -15,12 +15,12 @@ use crate::link::Link;
 use crate::pattern::Pattern;
 use crate::tally::Tally;
 
-/// Longer than any pause, blackout and backed-off timeout of a case together.
+/// More than all pauses, blackouts and backed-off timeouts of a case together.
 const STALL_TIMEOUT: Duration = Duration::from_secs(400);
 /// More steps than any case needs.
 const MAX_STEPS: u64 = 400_000;
-/// Two ends that lost each other's sequence numbers acknowledge each other for ever (RFC 5961 §10
-/// limits that, RFC 9293 does not): lies bring that about, and it is cut short.
+/// Two ends that disagree on sequence numbers acknowledge each other without limit (RFC 5961 §10
+/// limits that, RFC 9293 does not). A lying peer causes this, so the case is ended early.
 const MAX_STEPS_LYING_PEER: u64 = 20_000;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,12 +34,12 @@ pub(crate) enum Job {
 pub(crate) struct Packet {
     pub(crate) to: usize,
     pub(crate) bytes: Vec<u8>,
-    /// As it was sent, when it was damaged since.
+    /// The original, if it was damaged since.
     pub(crate) original: Option<Vec<u8>>,
-    /// Wire segments that it stands for.
+    /// Wire segments that it represents.
     pub(crate) segments: u16,
     pub(crate) genuine: bool,
-    /// The connection that sent it, or had begun last when a host answered a stranger.
+    /// The connection that sent it, or the latest one if a host answered an unknown segment.
     pub(crate) pair: usize,
 }
 
@@ -51,14 +51,14 @@ pub(crate) struct World {
     jobs: BinaryHeap<Reverse<(Instant, u64, Job)>>,
     job_count: u64,
     pub(crate) ends: Vec<End>,
-    /// Ports in use now, side 0 first, with the pair; the newest last.
+    /// Ports in use, side 0 first, with the pair; the newest last.
     ports: Vec<([u16; 2], usize)>,
-    /// The most connections at a time on each side: so many slots are enough.
+    /// Maximum concurrent connections on each side: this many slots suffice.
     most_live: [usize; 2],
-    /// When something last happened on each pair.
+    /// Time of the last progress of each pair.
     pub(crate) progress: Vec<Instant>,
     pub(crate) resets: Vec<[bool; 2]>,
-    /// What each side acknowledged last, for the box that plays with it.
+    /// Last acknowledgement of each side, for the middlebox.
     pub(crate) last_acks: Vec<[Option<SeqNum>; 2]>,
     pub(crate) draw: Draw,
     pub(crate) forgeries_left: u32,
@@ -132,14 +132,14 @@ impl World {
         self.jobs.push(Reverse((at, self.job_count, job)));
     }
 
-    /// Until nothing is left to happen.
+    /// Runs until no job is left.
     pub(crate) fn run(&mut self) {
         let mut steps = 0_u64;
         loop {
             steps += 1;
             let lies = self.case.attacker == Attacker::LyingPeer && !self.giving_up;
             if steps > if lies { MAX_STEPS_LYING_PEER } else { MAX_STEPS } {
-                assert!(lies, "it does not end");
+                assert!(lies, "the case does not end");
                 self.give_up();
                 steps = 0;
             }
@@ -191,7 +191,7 @@ impl World {
             Err(OpenError::InUse(_)) => {
                 assert!(self.case.pairs[pair].reuses_ports, "the port is free");
                 self.tally.ports_in_use += 1;
-                // TIME-WAIT: try again later.
+                // TIME-WAIT: retry later.
                 self.progress[pair] = self.now;
                 self.add(self.now + Duration::from_ms(250), Job::Open(pair, side));
             }
@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    /// A connection exists now: by our doing, or because `syn` arrived.
+    /// A connection was created: by an active open, or because `syn` arrived.
     pub(crate) fn begin(&mut self, pair: usize, side: usize, id: ConnId, syn: Option<&Segment>) {
         let patterns = [0, 1].map(|side| Pattern::new(self.case.seed, pair, side));
         let plan = self.case.pairs[pair].ends[side].clone();
@@ -222,8 +222,8 @@ impl World {
         self.ports.iter().rev().find(|(p, _)| *p == ports).map(|(_, pair)| *pair)
     }
 
-    /// Gives up pairs on which nothing happened for long before `at`. That may only be when one end
-    /// is gone and the other has nothing to send, so cannot know. True when there were any.
+    /// Gives up pairs without progress for long before `at`. This is allowed only if one end is
+    /// gone and the other has nothing to send, so it cannot know. True if there were any.
     fn give_up_stalled(&mut self, at: Instant) -> bool {
         let late = |w: &Self, e: &End| !e.is_over() && w.progress[e.pair] + STALL_TIMEOUT < at;
         let Some(end) = (0..self.ends.len()).find(|i| late(self, &self.ends[*i])) else {

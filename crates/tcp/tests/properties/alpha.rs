@@ -5,7 +5,7 @@ use lowtide_tcp::cc::alpha::{
 };
 
 const ONE: u32 = 1 << KERNEL_BITS;
-/// Segments of the largest round that is tried.
+/// Segments of the largest round tried.
 const ROUND: u64 = 16;
 
 type Rule = fn(u32, u32, u64, u64) -> u32;
@@ -36,7 +36,7 @@ fn kernel_rules_stay_within_one_unit_of_the_formula() {
             for (name, rule) in [("linux", alpha_linux as Rule), ("freebsd", alpha_freebsd)] {
                 let next = rule(alpha, shift, ce, total);
                 assert!(next <= ONE, "{name} {alpha} g {shift} {ce}/{total}: {next}");
-                // Linux takes the whole rest off where a share of it would round to nothing.
+                // Linux subtracts all of alpha if its share would round to zero.
                 let whole_rest = name == "linux" && alpha >> shift == 0;
                 let slack = if whole_rest { i64::from(alpha) + 1 } else { 1 };
                 let off = i64::from(next) * scale - numerator;
@@ -68,7 +68,7 @@ fn more_marks_never_give_less_alpha_and_more_alpha_stays_more() {
     });
 }
 
-/// Where alpha stays, for a steady share.
+/// Values that do not change under a steady share.
 fn fixed_points(rule: Rule, shift: u32, ce: u64, total: u64) -> Vec<u32> {
     (0..=ONE).filter(|a| rule(*a, shift, ce, total) == *a).collect()
 }
@@ -77,7 +77,7 @@ fn fixed_points(rule: Rule, shift: u32, ce: u64, total: u64) -> Vec<u32> {
 fn fixed_points_at_the_ends() {
     for shift in 0..=SHIFT_G_MAX {
         assert_eq!(fixed_points(alpha_linux, shift, 0, 10), [0], "g {shift}: Linux decays to zero");
-        // FreeBSD sticks where the share that comes off rounds to nothing.
+        // FreeBSD sticks if the subtracted share rounds to zero.
         let stuck: Vec<u32> = (0..1 << shift).filter(|a| *a <= ONE).collect();
         assert_eq!(fixed_points(alpha_freebsd, shift, 0, 10), stuck, "g {shift}");
         for (name, rule) in [("linux", alpha_linux as Rule), ("freebsd", alpha_freebsd)] {
@@ -85,16 +85,16 @@ fn fixed_points_at_the_ends() {
             assert!(full.contains(&ONE), "{name} g {shift}: all marked and no longer one");
         }
     }
-    // With the usual g, all marked leads to one from anywhere.
+    // With the usual g, all data marked leads to one from any start.
     assert_eq!(fixed_points(alpha_linux, 4, 10, 10), [ONE]);
     assert_eq!(fixed_points(alpha_freebsd, 4, 10, 10), [ONE]);
 }
 
 #[test]
-fn every_start_comes_to_rest() {
+fn every_start_reaches_a_fixed_point() {
     every_share(|shift, ce, total| {
         for (name, rule) in [("linux", alpha_linux as Rule), ("freebsd", alpha_freebsd)] {
-            // Maps that keep order cannot go in circles: from each end they walk to a fixed point.
+            // Monotonic maps cannot cycle: from each end they reach a fixed point.
             for start in [0, ONE] {
                 let mut alpha = start;
                 let steps = (0..12_000).find(|_| {

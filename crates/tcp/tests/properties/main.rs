@@ -1,6 +1,6 @@
-//! What must hold for every input of a kind: reassembly and SACK blocks against maps of bytes, and
-//! DCTCP's alpha over every value that it can take. The scoreboard's model stands beside it, the
-//! sequence space is tested in `wire`.
+//! Properties of all inputs of a kind: reassembly and SACK blocks against maps of bytes, and
+//! DCTCP's alpha over all its values. The scoreboard has its model test in its own folder; `wire`
+//! tests the sequence space.
 
 mod alpha;
 mod receiver;

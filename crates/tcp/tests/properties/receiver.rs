@@ -1,5 +1,5 @@
-//! The receiving half through the public boundary, against a map of single bytes: what is kept, what
-//! is readable, what is acknowledged, and the order of SACK blocks (RFC 2018 §4).
+//! The receiver through the public interface, against a map of single bytes: bytes kept, readable
+//! and acknowledged, and the order of SACK blocks (RFC 2018 §4).
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Map {
         (start as u64, end as u64)
     }
 
-    /// The first block holds the segment that came last, the others follow by how lately they were
+    /// The first block contains the latest segment; the others follow by how recently they were
     /// reported, each once.
     fn blocks(&self, room: usize) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
@@ -69,7 +69,7 @@ impl Map {
 }
 
 fn pieces() -> impl Strategy<Value = Vec<(usize, usize)>> {
-    // Tens, so that pieces often touch; a few at any byte.
+    // Multiples of ten, so that pieces often touch; a few at any byte.
     let tens = (0_usize..100, 1_usize..5).prop_map(|(a, n)| (10 * a, 10 * n));
     let any = (0..SPACE - 60, 1_usize..60);
     prop::collection::vec(prop_oneof![5 => tens, 1 => any], 1..80)
@@ -78,7 +78,7 @@ fn pieces() -> impl Strategy<Value = Vec<(usize, usize)>> {
 proptest! {
     #[test]
     fn agrees_with_a_map_of_bytes(irs: u32, wrap: bool, dsack: bool, pieces in pieces()) {
-        // Half of the streams pass the end of the sequence space.
+        // Half of the streams wrap the sequence space.
         let irs = SeqNum::new(if wrap { 0_u32.wrapping_sub(irs % SPACE as u32) } else { irs });
         let now = Instant::ZERO + Duration::from_ms(1);
         let config = Config { dsack, ecn: lowtide_tcp::EcnNegotiation::Off, ..Config::default() };
@@ -115,7 +115,7 @@ proptest! {
                 readable = upto;
             }
             prop_assert_eq!(readable, next as u64);
-            // A gap, the filling of one and a duplicate are acknowledged at once.
+            // A hole, the filling of one and a duplicate are acknowledged at once.
             let gap = map.there[next..].contains(&true) || before[old_next..].contains(&true);
             let duplicate = before[start..end].iter().all(|b| *b);
             if gap || duplicate {
@@ -143,9 +143,9 @@ proptest! {
         }
     }
 
-    /// What lies beyond the window is not kept, and the promise of a window is held.
+    /// Data beyond the window is not kept, and the window never shrinks.
     #[test]
-    fn the_window_is_a_promise(buffer in 1_u64..3000, pieces in prop::collection::vec((0_u64..4000, 1_u32..600, 0_u64..800), 1..60)) {
+    fn the_window_never_shrinks(buffer in 1_u64..3000, pieces in prop::collection::vec((0_u64..4000, 1_u32..600, 0_u64..800), 1..60)) {
         let irs = SeqNum::new(u32::MAX - 1500);
         let now = Instant::ZERO + Duration::from_ms(1);
         let receive_buffer = Bytes::new(buffer);

@@ -1,4 +1,4 @@
-//! The end of connections, and TIME-WAIT.
+//! The close of connections, and TIME-WAIT.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use lowtide_wire::{Flags, Segment};
 
 use crate::single::{SingleConnection, plain};
 
-/// Both ends in TIME-WAIT, the state that a simultaneous close leaves.
+/// Both ends in TIME-WAIT, the state after a simultaneous close.
 #[test]
-fn two_ends_in_time_wait_have_nothing_to_say_to_each_other() {
+fn two_ends_in_time_wait_send_nothing() {
     let addresses = [1, 2].map(|n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)));
     let mut hosts = [Endpoint::new(1), Endpoint::new(2)];
     let config = Arc::new(plain());
@@ -29,7 +29,7 @@ fn two_ends_in_time_wait_have_nothing_to_say_to_each_other() {
         if round == 3 {
             ids.iter().enumerate().for_each(|(i, id)| hosts[i].conn(id.unwrap()).unwrap().close());
         }
-        // What both send crosses on the way.
+        // The segments of both cross on the link.
         for _ in 0..3 {
             let sent = [0, 1].map(|i| {
                 let conn = ids[i].and_then(|id| hosts[i].conn(id));
@@ -74,7 +74,7 @@ fn a_reset_in_last_ack_is_only_harmless_when_all_data_got_through() {
 }
 
 #[test]
-fn a_fin_waits_for_the_window_and_no_longer() {
+fn a_fin_leaves_as_soon_as_the_window_opens() {
     let mut c = SingleConnection::established(plain());
     c.conn.send(100);
     c.sends_all();

@@ -1,4 +1,4 @@
-//! What the application is told, and when the connection wants to be called again.
+//! Events of the application, and the timeouts requested by the connection.
 
 use lowtide_tcp::{CloseReason, Config, Event};
 use lowtide_units::{Bytes, Duration};
@@ -7,12 +7,12 @@ use lowtide_wire::Flags;
 use crate::single::{SingleConnection, plain};
 
 #[test]
-fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
+fn writable_follows_only_after_a_full_buffer_was_reported() {
     let mut c = SingleConnection::established(Config { send_buffer: Bytes::new(2000), ..plain() });
     c.conn.send(1000);
     assert_eq!(c.sends_all().len(), 1);
     c.arrives(0, 0, 1000, Flags::NONE).unwrap();
-    assert_eq!(c.events(), [], "nobody asked for room");
+    assert_eq!(c.events(), [], "no one asked for room");
 
     assert_eq!(c.conn.send_space(), 2000);
     c.conn.send(2000);
@@ -46,7 +46,7 @@ fn data_acknowledged_beyond_our_fin_is_rejected() {
 
 #[test]
 fn no_timer_outlives_the_connection() {
-    // An ACK is owed, and would be for as long as this timer says.
+    // An ACK is due, delayed by this timer.
     let timer = Duration::from_ms(200);
     let delayed = Config { delack_segments: 2, delack_timer: timer, ..plain() };
     let mut aborted = SingleConnection::established(delayed.clone());

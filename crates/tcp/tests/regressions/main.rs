@@ -1,4 +1,4 @@
-//! Bugs that the random-fault test found, each as the shortest script that shows it.
+//! Bugs found by the random-fault test, each as the shortest script that reproduces it.
 
 mod closing;
 mod events;

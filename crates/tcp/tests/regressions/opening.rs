@@ -44,7 +44,7 @@ fn a_repeated_syn_ack_gives_no_round_trip() {
         let mut c = Connection::accept(config, at_ms(0), &syn, SeqNum::new(99), 0);
         assert!(c.poll_transmit(at_ms(0)).is_some());
         if times == 2 {
-            // The peer's SYN again, and at once the ACK of the SYN-ACK that was underway.
+            // The peer's SYN again, and then the ACK of the SYN-ACK that was in flight.
             assert!(c.handle_segment(at_ms(50), &syn).is_err());
             assert!(c.poll_transmit(at_ms(50)).is_some(), "the SYN-ACK again");
         }
@@ -58,7 +58,7 @@ fn a_repeated_syn_ack_gives_no_round_trip() {
 
 #[test]
 fn a_small_mtu_is_kept_and_a_hostile_mss_is_bounded() {
-    // Our MTU, the peer's MSS, what fits.
+    // Our MTU, the peer's MSS, the resulting payload.
     for (mtu, mss, payload) in [(68, 1460, 28), (1500, 28, 48), (1500, 0, 48), (1500, 500, 500)] {
         let config = Arc::new(Config { mtu, ..plain() });
         let options = Options { mss: Some(mss), ..Options::default() };
@@ -75,7 +75,7 @@ fn a_small_mtu_is_kept_and_a_hostile_mss_is_bounded() {
 }
 
 #[test]
-fn delay_stamps_are_not_offered_where_a_packet_has_no_room_beside_them() {
+fn the_delay_option_is_not_offered_if_the_mtu_has_no_room() {
     for (mtu, offered) in [(68, false), (69, true), (1500, true)] {
         let config = Config { mtu, timestamps: true, delay_option: true, ..plain() };
         let mut c = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(99), 0);

@@ -5,7 +5,7 @@ use lowtide_wire::Flags;
 
 use crate::single::{SingleConnection, plain};
 
-/// A connection with 3000 B to send, a closed window, and a window probe on its way.
+/// A connection with 3000 B to send, a closed window, and a window probe in flight.
 fn probing() -> SingleConnection {
     let mut c = SingleConnection::opened(plain(), 0);
     c.conn.send(3000);

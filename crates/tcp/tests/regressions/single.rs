@@ -13,7 +13,7 @@ const IRS: u32 = u32::MAX - 100;
 pub(crate) struct SingleConnection {
     pub(crate) conn: Connection,
     pub(crate) now: Instant,
-    /// The window field of the segments that arrive.
+    /// The window field of arriving segments.
     pub(crate) window: u16,
 }
 
@@ -35,33 +35,33 @@ impl SingleConnection {
         Self::opened(config, 65_535)
     }
 
-    /// The same, with the window field of the peer's SYN-ACK.
+    /// As [`Self::established`], with the window field of the peer's SYN-ACK.
     pub(crate) fn opened(config: Config, window: u16) -> Self {
         let sack_permitted = config.sack;
         let conn = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(ISN), 0);
-        let mut lone = Self { conn, now: Instant::ZERO, window };
-        assert!(lone.sends().is_some_and(|t| t.header.flags.contains(Flags::SYN)));
-        lone.later(Duration::from_ms(1));
+        let mut single = Self { conn, now: Instant::ZERO, window };
+        assert!(single.sends().is_some_and(|t| t.header.flags.contains(Flags::SYN)));
+        single.later(Duration::from_ms(1));
         let syn_ack = Segment {
             seq: SeqNum::new(IRS),
             ack: SeqNum::new(ISN + 1),
             flags: Flags::SYN | Flags::ACK,
             window,
             options: Options { mss: Some(1000), sack_permitted, ..Options::default() },
-            ..lone.segment()
+            ..single.segment()
         };
-        assert_eq!(lone.takes(&syn_ack), Ok(Accepted::default()));
-        assert_eq!(lone.conn.poll_event(), Some(Event::Established));
-        assert!(lone.sends().is_some(), "the ACK of the SYN-ACK");
-        assert!(lone.sends().is_none());
-        lone
+        assert_eq!(single.takes(&syn_ack), Ok(Accepted::default()));
+        assert_eq!(single.conn.poll_event(), Some(Event::Established));
+        assert!(single.sends().is_some(), "the ACK of the SYN-ACK");
+        assert!(single.sends().is_none());
+        single
     }
 
     fn segment(&self) -> Segment {
         Segment { src_port: 2, dst_port: 1, window: self.window, ..Segment::default() }
     }
 
-    /// A segment of the peer: payload from `seq` on, everything below `ack` acknowledged.
+    /// A segment of the peer: payload from `seq` on, acknowledging everything below `ack`.
     pub(crate) fn of_peer(&self, seq: u64, len: u32, ack: u64, flags: Flags) -> Segment {
         Segment {
             seq: SeqNum::new(IRS).add(1 + seq),
@@ -86,12 +86,12 @@ impl SingleConnection {
         self.conn.handle_segment(self.now, seg)
     }
 
-    /// What it sends next; what it acknowledges with it is `acks`.
+    /// The next transmission.
     pub(crate) fn sends(&mut self) -> Option<Transmit> {
         self.conn.poll_transmit(self.now)
     }
 
-    /// All that it sends now.
+    /// All transmissions that are possible now.
     pub(crate) fn sends_all(&mut self) -> Vec<Transmit> {
         std::iter::from_fn(|| self.sends()).take(1000).collect()
     }

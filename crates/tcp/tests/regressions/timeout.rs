@@ -11,7 +11,7 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     let mut c = SingleConnection::established(config);
     c.conn.send(60_000);
     assert_eq!(c.sends_all().len(), 10);
-    // The first segment is lost, and its retransmission too; SACKs let new data go.
+    // The first segment is lost, and its retransmission too; SACKs release new data.
     for sacked in 2..=30 {
         let mut ack = c.of_peer(0, 0, 0, Flags::NONE);
         let block = (ack.ack.add(1000), ack.ack.add(1000 * sacked));

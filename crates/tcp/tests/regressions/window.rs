@@ -14,7 +14,7 @@ fn a_retransmission_that_acknowledges_brings_its_window_along() {
     c.conn.send(9000);
     assert_eq!(c.sends_all().len(), 3);
     c.window = 3000;
-    // The peer's second segment overtakes the first, which then comes with a newer ACK.
+    // The peer's second segment overtakes the first, which then arrives with a newer ACK.
     c.arrives(500, 500, 0, Flags::NONE).unwrap();
     c.sends_all();
     c.window = 1000;
@@ -51,7 +51,7 @@ fn the_older_of_two_split_acks_offers_the_same_edge() {
     let seen: Vec<_> = acks.iter().map(|a| (a.ack.raw(), a.flags.contains(Flags::ECE))).collect();
     assert_eq!(seen, [(200, false), (300, true)]);
     let edges: Vec<_> = acks.iter().map(|a| a.ack.raw() + u32::from(a.window)).collect();
-    assert_eq!(edges, [10_100; 2], "as the SYN-ACK promised");
+    assert_eq!(edges, [10_100; 2], "as the SYN-ACK advertised");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_ack_from_the_right_edge_counts() {
         SingleConnection::established(Config { receive_buffer: Bytes::new(3000), ..plain() });
     c.conn.send(500);
     assert_eq!(c.sends_all().len(), 1);
-    // The peer has sent 0..3000, all that was offered, and it was lost.
+    // The peer has sent 0..3000, the whole window, and it was lost.
     c.arrives(3000, 0, 500, Flags::NONE).unwrap();
     assert_eq!(c.conn.acked_upto(), 500);
     assert_eq!(c.sends_all().len(), 0, "an ACK is not acknowledged");
@@ -110,7 +110,7 @@ fn crossing_window_probes_do_not_lock_both_ends() {
     // The peer's probe crosses ours; both find room for a byte.
     c.arrives(0, 1, 0, Flags::NONE).unwrap();
     assert_eq!(c.sends_all().len(), 1);
-    // The peer does not know yet that its probe was taken: its ACK of ours has an old number.
+    // The peer does not know yet that its probe was accepted: its ACK of ours has an old number.
     assert!(c.arrives(0, 0, 1, Flags::NONE).is_err());
     assert_eq!(c.conn.acked_upto(), 1);
     let ack = c.sends().expect("an answer").header;

@@ -1,5 +1,5 @@
-//! `docs/schemes/`: pages made of the registries, the schemes, the profiles, and the module docs of
-//! every registered file. A test keeps them so.
+//! `docs/schemes/`: pages generated from the registries, the schemes, the profiles, and the module
+//! docs of every registered file. A test checks that they are current.
 
 mod module;
 mod pages;
@@ -27,7 +27,7 @@ fn files(root: &Path, dir: &Path, out: &mut BTreeMap<String, String>) {
 }
 
 #[test]
-fn the_pages_say_what_the_code_says() {
+fn the_pages_are_current() {
     let (root, pages) = (folder(), pages::all());
     let mut there = BTreeMap::new();
     files(&root, &root, &mut there);
@@ -50,7 +50,7 @@ fn the_pages_say_what_the_code_says() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_resolve() {
     if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
         // The pages are being written.
         return;

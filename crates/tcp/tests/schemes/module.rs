@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-/// What a file says of itself.
+/// The documentation of one registered file.
 pub(crate) struct Module {
     /// Path from the root of the repository.
     pub(crate) path: String,
-    /// The first paragraph, without the name that it begins with.
+    /// The first paragraph, without its leading name.
     pub(crate) title: String,
     sections: Vec<(String, String)>,
 }
 
 impl Module {
-    /// That of the entry `name` in `crates/tcp/src/<room>/`.
+    /// The documentation of the entry `name` in `crates/tcp/src/<room>/`.
     pub(crate) fn of(room: &str, name: &str) -> Self {
         let file = name.replace('-', "_");
         let path = format!("crates/tcp/src/{room}/{file}.rs");
@@ -40,7 +40,7 @@ impl Module {
         Self { path, title, sections: parts.collect() }
     }
 
-    /// The text under that heading; a registered file must have it.
+    /// The text under this heading; a registered file must have it.
     pub(crate) fn section(&self, heading: &str) -> &str {
         let found = self.sections.iter().find(|(h, _)| h == heading);
         found.map_or_else(
@@ -55,7 +55,7 @@ impl Module {
     }
 }
 
-/// Links to items of the code are only names on a page.
+/// Replaces links to items of the code by their names.
 fn plain(text: &str) -> String {
     text.replace("[`", "`").replace("`]", "`")
 }

@@ -10,7 +10,7 @@ use lowtide_tcp::{Param, ack, feedback, switches};
 
 use crate::module::Module;
 
-const MADE: &str = "<!-- Made of the code by `cargo xtask docs`; a test keeps it so. -->\n";
+const MADE: &str = "<!-- Generated from the code by `cargo xtask docs`; a test checks it. -->\n";
 
 /// All pages, by path below `docs/schemes/`.
 pub(crate) fn all() -> BTreeMap<String, String> {
@@ -35,9 +35,9 @@ pub(crate) fn all() -> BTreeMap<String, String> {
     for e in feedback::REGISTRY {
         let module = Module::of("feedback", e.name);
         let serves = match e.ack_policies {
-            [] => "Any receiver's echo can be read this way.\n".to_owned(),
+            [] => "It decodes the echo of any receiver.\n".to_owned(),
             names => format!(
-                "It understands the echo of {}.\n",
+                "It decodes the echo of {}.\n",
                 list(names.iter().map(|n| format!("[`{n}`](../ack/{n}.md)")))
             ),
         };
@@ -88,7 +88,7 @@ fn scheme(s: &Scheme) -> String {
         [("cc", "The sender"), ("feedback", "Its decoder"), ("ack", "The receiver")]
     {
         let Some(name) = chosen(room) else { continue };
-        let text = Module::of(room, name).first("What it does").to_owned();
+        let text = Module::of(room, name).first("Algorithm").to_owned();
         let _ = write!(out, "## {title}: [`{name}`]({room}/{name}.md)\n{text}\n\n");
     }
     out += "## What it sets\nEverything else is the profile's.\n\n";
@@ -102,9 +102,9 @@ fn scheme(s: &Scheme) -> String {
 }
 
 fn profile(name: &str, summary: &str, list: &[Assignment]) -> String {
-    let rest = if name == "rfc" { "the default of its switch" } else { "as in [`rfc`](rfc.md)" };
+    let rest = if name == "rfc" { "have their defaults" } else { "are as in [`rfc`](rfc.md)" };
     format!(
-        "# Profile `{name}`\nThis is {summary}. What it does not state is {rest}.\n\n{}",
+        "# Profile `{name}`\nThis is {summary}. Switches that it does not set {rest}.\n\n{}",
         settings(list)
     )
 }
@@ -135,23 +135,22 @@ fn control(e: &cc::CcEntry) -> String {
         says += " An ECN cut is proportional to the marked share.";
     }
     if e.requires.ecn {
-        says +=
-            " It makes sense with ECN only; without ECN it does what *What it does* says of that.";
+        says += " It needs ECN; *Algorithm* covers its behaviour without ECN.";
     }
     if e.requires.host_stamps {
-        says += " It needs host stamps on the wire.";
+        says += " It needs the delay option on the wire.";
     }
     let floor = d.floor_segments;
     let plural = if floor == 1 { "" } else { "s" };
     let _ = writeln!(
         says,
-        " No reaction but a timeout takes its window below {floor} segment{plural}, or what the \
-         switch `window-floor` says if that is less."
+        " No reaction except a timeout reduces its window below {floor} segment{plural}, or \
+         below the switch `window-floor` if that is less."
     );
     for x in d.exemptions {
         let _ = write!(
             says,
-            "\nOf the conformance kit it breaks `{}` on purpose: {}.\n",
+            "\nIt breaks `{}` of the conformance kit on purpose: {}.\n",
             x.rule, x.source
         );
     }
@@ -165,7 +164,7 @@ fn registered(room: &str, name: &str, params: &[Param], module: &Module, says: &
         _ => "Feedback decoder",
     };
     let mut out = format!("# {what} `{name}`\n{}\n\n", module.title);
-    for heading in ["What it does", "Spec", "Deviations", "Kernel twin"] {
+    for heading in ["Algorithm", "Spec", "Deviations", "Kernel twin"] {
         let shown = if heading == "Spec" { "Specification" } else { heading };
         let _ = write!(out, "## {shown}\n{}\n\n", module.section(heading));
     }

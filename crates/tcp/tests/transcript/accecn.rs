@@ -1,4 +1,4 @@
-//! What the counter of Accurate ECN does once it was agreed: it is sent, acknowledged in time, read.
+//! The Accurate ECN counter after negotiation: sent, acknowledged in time, decoded.
 
 use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, UndoRule};
 use lowtide_units::Duration;
@@ -15,7 +15,7 @@ fn client(o: Origin, config: &Config) -> Script {
 }
 
 #[test]
-fn the_counter_goes_round() {
+fn the_counter_wraps() {
     at_every_origin(|o| {
         let one = Config { delack_segments: 1, ..accurate() };
         let mut t = client(o, &one);
@@ -48,7 +48,7 @@ fn the_counter_is_on_every_segment_and_there_is_no_cwr() {
              is ce-segs 1
              send 1000
              > [ect0] P.AW 2501:3501(1000) ack 1001
-             // A retransmission carries the counter as it is then (§3.2).
+             // A retransmission carries the current counter (§3.2).
              +10ms < [ce] .AE 1001:2001(1000) ack 2501
              > .AWE 3501:3501(0) ack 2001",
         );
@@ -56,13 +56,13 @@ fn the_counter_is_on_every_segment_and_there_is_no_cwr() {
 }
 
 #[test]
-fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
+fn marks_outside_the_window_are_not_counted() {
     at_every_origin(|o| {
         let mut t = client(o, &Config { dsack: false, ..accurate() });
         t.run(
             "< [ce] .AE 1:1001(1000) ack 1
              > .AW 1:1(0) ack 1001
-             // Old data, beyond the window, an ACK of what was never sent, a RST that is not exact.
+             // Old data, data beyond the window, an ACK of unsent data, a RST that is not exact.
              < [ce] .AE 1:1001(1000) ack 1 -> OutOfWindow
              > .AW 1:1(0) ack 1001
              < [ce] .AE 90001:91001(1000) ack 1 -> OutOfWindow
@@ -72,7 +72,7 @@ fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
              < [ce] R.AE 1002:1002(0) ack 1 -> BadReset
              > .AW 1:1(0) ack 1001
              is ce-in 1
-             // A pure ACK, a FIN without data, data that comes early and again.
+             // A pure ACK, a FIN without data, out-of-order data and a duplicate.
              < [ce] .AE 2001:3001(1000) ack 1
              > .AWE 1:1(0) ack 1001 <sack 2001:3001>
              < [ce] .AE 2001:3001(1000) ack 1
@@ -88,7 +88,7 @@ fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
 }
 
 #[test]
-fn marked_acks_are_answered_by_every_third_and_only_where_sack_tells_them_apart() {
+fn every_third_marked_ack_is_answered_and_only_with_sack() {
     at_every_origin(|o| {
         let mut t = client(o, &accurate());
         t.run(
@@ -153,7 +153,7 @@ fn over_a_classic_peer_the_sender_obeys_the_latch() {
              is ce-segs 2
              send 1000
              > [ect0] P.W 2001:3001(1000) ack 1
-             // And its receiver latches until CWR.
+             // Its receiver latches until CWR.
              < [ce] . 1:1001(1000) ack 2001
              > .E 3001:3001(0) ack 1001
              < [ect0] . 1001:2001(1000) ack 2001
@@ -164,7 +164,7 @@ fn over_a_classic_peer_the_sender_obeys_the_latch() {
     });
 }
 
-/// A generator of the test's own: xorshift.
+/// The test's own generator: xorshift.
 fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below| {
@@ -175,8 +175,8 @@ fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Marks at random, and ACKs that are lost, late or twice: the sender's count is the truth where all
-/// ACKs arrive; else, assuming the safest, never less and equal modulo 8.
+/// Random marks, and ACKs that are lost, delayed or duplicated: the sender's count is exact if all
+/// ACKs arrive. Otherwise, with the safest assumption, it is never less and equal modulo 8.
 #[test]
 fn the_count_is_never_below_the_truth() {
     let mut exact = 0;
@@ -200,9 +200,9 @@ fn the_count_is_never_below_the_truth() {
                 if t.has_data() && t.from == Side::A {
                     return if dice(1000) < marked { LinkAction::Mark } else { LinkAction::Pass };
                 }
-                // The handshake and what comes late arrives.
-                let fate = if (2..60).contains(&t.index) { dice(1000) } else { 1000 };
-                match fate {
+                // The handshake and the last packets arrive.
+                let roll = if (2..60).contains(&t.index) { dice(1000) } else { 1000 };
+                match roll {
                     f if f < lost => LinkAction::Drop,
                     f if f < lost + lost / 10 => LinkAction::Delay(Duration::from_ms(3)),
                     f if f < lost + lost / 5 => LinkAction::Duplicate,
@@ -239,7 +239,7 @@ fn rfc4015_3_step_8_marks_that_are_assumed_are_reason_enough_to_undo_nothing() {
         for (wrap, undos, next) in [("safest", 0, repair), ("least", 1, go_on)] {
             config.params.set("accecn", "wrap", lowtide_tcp::Value::Name(wrap));
             let mut t = Script::opened(o, &config, "S.W 0:0(0) ack 1 <mss 1460,sackOK>");
-            // The counter stands where it stood, but nine packets may have taken it round.
+            // The counter is unchanged, but nine packets may have wrapped it.
             t.run(&format!(
                 "send 50000
                  > .AE 1:1001(1000) ack 1 * 10

@@ -1,15 +1,15 @@
-//! What SYN, SYN-ACK and the last ACK agree on with Accurate ECN (RFC 9768 §3.1, §3.2.2.1).
+//! Negotiation of Accurate ECN by SYN, SYN-ACK and the last ACK (RFC 9768 §3.1, §3.2.2.1).
 
 use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, State};
 
 use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
-fn wish(ecn: EcnNegotiation) -> Config {
+fn negotiation(ecn: EcnNegotiation) -> Config {
     Config { ecn, ..plain() }
 }
 
 fn accurate() -> Config {
-    wish(EcnNegotiation::AccEcn)
+    negotiation(EcnNegotiation::AccEcn)
 }
 
 /// AE, CWR and ECE as the letters of a packet.
@@ -22,16 +22,16 @@ fn ace(bits: u8) -> String {
 const FIELDS: [(&str, u8); 4] = [("noecn", 0b010), ("ect1", 0b011), ("ect0", 0b100), ("ce", 0b110)];
 
 #[test]
-fn table_2_what_the_client_makes_of_each_syn_ack() {
+fn table_2_client_mode_after_each_syn_ack() {
     at_every_origin(|o| {
         for (answer, mode, ect) in [
             (0b000, "Off", false),
             (0b001, "Classic", true),
             (0b010, "AccEcn", true),
-            // Our SYN was not ECT: somebody wrote into its ECN field (§3.2.2.3).
+            // Our SYN was not ECT: the path changed its ECN field (§3.2.2.3).
             (0b011, "AccEcn", false),
             (0b100, "AccEcn", false),
-            // For the future: as if the SYN had arrived unchanged (§3.1.3).
+            // Reserved: as if the SYN had arrived unchanged (§3.1.3).
             (0b101, "AccEcn", true),
             (0b110, "AccEcn", false),
             // A stack that copies reserved bits.
@@ -62,7 +62,7 @@ fn table_2_what_the_client_makes_of_each_syn_ack() {
 fn table_2_an_ect_syn_may_arrive_as_it_was_or_marked_and_not_without_ect() {
     at_every_origin(|o| {
         let all = Config { ect: EctClass::All, ..accurate() };
-        // Of two kinds of ECT a network may make one another; CE makes the window one segment.
+        // A network may change one ECT into the other; CE makes the window one segment.
         for (answer, ect, cwnd) in [
             (0b010, "noecn", 10_000),
             (0b011, "ect0", 10_000),
@@ -85,7 +85,7 @@ fn table_2_an_ect_syn_may_arrive_as_it_was_or_marked_and_not_without_ect() {
 }
 
 #[test]
-fn table_2_what_the_server_answers_to_each_syn() {
+fn table_2_server_answer_to_each_syn() {
     at_every_origin(|o| {
         for ecn in [EcnNegotiation::AccEcn, EcnNegotiation::AccEcnPassive] {
             for syn in 0..8 {
@@ -93,11 +93,11 @@ fn table_2_what_the_server_answers_to_each_syn() {
                     let (answer, mode, ack) = match syn {
                         0b000 => (0b000, "Off", 0),
                         0b011 => (0b001, "Classic", 0),
-                        // Whatever else comes asks for AccECN (§3.1.3).
+                        // All other patterns request AccECN (§3.1.3).
                         _ => (encoded, "AccEcn", 0b010),
                     };
                     let syn = format!("[{field}] S{} 0:0(0) <mss 1460>", ace(syn));
-                    Script::passive(o, &wish(ecn), &syn).run(&format!(
+                    Script::passive(o, &negotiation(ecn), &syn).run(&format!(
                         "> [noecn] S.{} 0:0(0) ack 1 <mss 1000>
                          +10ms < .{} 1:1(0) ack 1
                          is ecn {mode}
@@ -112,12 +112,13 @@ fn table_2_what_the_server_answers_to_each_syn() {
 }
 
 #[test]
-fn table_4_what_the_server_makes_of_the_last_ack() {
+fn table_4_server_state_after_the_last_ack() {
     at_every_origin(|o| {
         for class in [EctClass::Data, EctClass::All] {
             let config = Config { ect: class, ..accurate() };
             for bits in 0..8_u8 {
-                // Which of them say what happened to the SYN-ACK, and whether a network does that.
+                // Patterns that report the ECN field of the SYN-ACK, and whether a network can
+                // produce it.
                 let possible = match (bits, class) {
                     (0b000, _) => false,
                     (0b010, _) => class == EctClass::Data,
@@ -127,7 +128,7 @@ fn table_4_what_the_server_makes_of_the_last_ack() {
                 let syn_ack = if class == EctClass::All { "ect0" } else { "noecn" };
                 let data = if possible { "ect0" } else { "noecn" };
                 let first = if bits == 0b110 { 6 } else { 5 };
-                // Where the field is zeroed, nothing that comes later counts (note 1).
+                // If the field is zeroed, no later counter is used (note 1).
                 let marks = u8::from(bits != 0);
                 Script::passive(o, &config, "[noecn] SEWA 0:0(0) <mss 1460>").run(&format!(
                     "> [{syn_ack}] S.W 0:0(0) ack 1 <mss 1000>
@@ -152,7 +153,8 @@ fn table_4_what_the_server_makes_of_the_last_ack() {
 #[test]
 fn table_4_is_for_pure_acks_only() {
     at_every_origin(|o| {
-        // The last ACK got lost: what comes first is data, with the counter; CE on the SYN-ACK is in it.
+        // The last ACK was lost: data with the counter arrives first and includes CE on the
+        // SYN-ACK.
         Script::passive(o, &accurate(), "SEWA 0:0(0) <mss 1460>").run(
             "> S.W 0:0(0) ack 1 <mss 1000>
              +10ms < P.AW 1:101(100) ack 1
@@ -164,7 +166,7 @@ fn table_4_is_for_pure_acks_only() {
              +10ms < .AW 101:101(0) ack 1001
              is ce-segs 1",
         );
-        // Zero on the first counter: it is zeroed on its way, or the peer does not count (§3.2.2.4).
+        // Zero in the first counter: the path zeroes it, or the peer does not count (§3.2.2.4).
         Script::passive(o, &accurate(), "SEWA 0:0(0) <mss 1460>").run(
             "> S.W 0:0(0) ack 1 <mss 1000>
              +10ms < P. 1:101(100) ack 1
@@ -176,7 +178,7 @@ fn table_4_is_for_pure_acks_only() {
              +10ms < .AW 101:101(0) ack 1001
              is ce-segs 0",
         );
-        // At the client, too; unless what it acknowledges can have brought it to zero.
+        // The client does so too, unless the acknowledged data can have brought it to zero.
         for (acked, ect) in [(1001, false), (2001, true)] {
             Script::active(o, &accurate()).run(&format!(
                 "> SEWA 0:0(0) <mss 1000>
@@ -216,11 +218,11 @@ fn a_syn_ack_that_comes_again_is_answered_by_how_it_came_this_time() {
              > .W 1:1(0) ack 1
              +1s < [ce] S.W 0:0(0) ack 1 <mss 1460> -> UnexpectedSyn
              > .AW 1:1(0) ack 1
-             // Counted once, however often.
+             // Counted once for any number of copies.
              +1s < [ce] S.W 0:0(0) ack 1 <mss 1460> -> UnexpectedSyn
              > .AW 1:1(0) ack 1
              is ce-in 1
-             // Flags that mean something else now are ignored.
+             // Flags with another meaning now are ignored.
              +1s < S.E 0:0(0) ack 1 <mss 1460> -> UnexpectedSyn
              > .AW 1:1(0) ack 1
              is ecn AccEcn
@@ -237,7 +239,7 @@ fn a_lost_syn_asks_once_more_and_then_does_without() {
             "> [ect0] SEWA 0:0(0) <mss 1000>
              +1s > [ect0] SEWA 0:0(0) <mss 1000>
              +2s > [noecn] S 0:0(0) <mss 1000>
-             // The answer to one of the first: it decides, and ECT may be set (§3.1.4.1).
+             // The answer to one of the first SYNs: it decides, and ECT may be set (§3.1.4.1).
              +10ms < S.A 0:0(0) ack 1 <mss 1460>
              > [ect0] .W 1:1(0) ack 1
              is ecn AccEcn
@@ -290,14 +292,14 @@ fn the_first_syn_decides_and_the_last_one_is_fed_back() {
             "> S.A 0:0(0) ack 1 <mss 1000>
              +500ms < [ce] SEWA 0:0(0) <mss 1460> -> BadHandshake
              > S.AW 0:0(0) ack 1 <mss 1000>
-             // A plain one is still answered, but forbids ECT (§3.1.5).
+             // A plain SYN is still answered, but forbids ECT (§3.1.5).
              +100ms < [noecn] S 0:0(0) <mss 1460> -> BadHandshake
              > S.W 0:0(0) ack 1 <mss 1000>
              +10ms < .W 1:1(0) ack 1
              is ecn AccEcn
              is ect false",
         );
-        // What said no once does not say yes later.
+        // A host that declined once does not accept later.
         Script::passive(o, &accurate(), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              +500ms < SEWA 0:0(0) <mss 1460> -> BadHandshake
@@ -319,8 +321,8 @@ fn syns_of_both_kinds_are_reset() {
                  is state Closed"
             ));
         }
-        // A host without AccECN sees the same flags twice.
-        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "SEWA 0:0(0) <mss 1460>").run(
+        // A host without AccECN sees equal flags twice.
+        Script::passive(o, &negotiation(EcnNegotiation::Rfc3168), "SEWA 0:0(0) <mss 1460>").run(
             "> S.E 0:0(0) ack 1 <mss 1000>
              +500ms < SEW 0:0(0) <mss 1460> -> BadHandshake
              > S.E 0:0(0) ack 1 <mss 1000>",
@@ -335,12 +337,12 @@ fn simultaneous_open() {
             (EcnNegotiation::AccEcn, "SEWA", "SEWA", "S.W", "S.W", "AccEcn", ".AE", true),
             (EcnNegotiation::AccEcn, "SEWA", "SEW", "S.E", "S.E", "Classic", ".", true),
             (EcnNegotiation::AccEcn, "SEWA", "S", "S.", "S.", "Off", ".", false),
-            // It is in its mode; the peer may not be.
+            // This end is in its mode; the peer may not be.
             (EcnNegotiation::AccEcn, "SEWA", "SEWA", "S.W", "S.", "AccEcn", ".AE", false),
-            // A host that asked for nothing gave its answer already.
+            // A host that requested nothing has already declined.
             (EcnNegotiation::AccEcnPassive, "S", "SEWA", "S.", "S.", "Off", ".", false),
         ] {
-            Script::active(o, &wish(ecn)).run(&format!(
+            Script::active(o, &negotiation(ecn)).run(&format!(
                 "> {syn} 0:0(0) <mss 1000>
                  +10ms < {peer} 0:0(0) <mss 1460>
                  > {answer} 0:0(0) ack 1 <mss 1000>
@@ -354,12 +356,12 @@ fn simultaneous_open() {
 }
 
 #[test]
-fn every_wish_meets_every_wish() {
+fn every_pair_of_ecn_settings_agrees_on_a_mode() {
     use EcnNegotiation::{AccEcn, AccEcnPassive, Off, Passive, Rfc3168};
     for client in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
         for server in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
             at_every_origin(|o| {
-                let mut pair = Pair::new(o, &wish(client), &wish(server), ms(5));
+                let mut pair = Pair::new(o, &negotiation(client), &negotiation(server), ms(5));
                 pair.a.send(10_000);
                 pair.run_until(ms(20_000), |p| p.a.acked_upto() == 10_000);
                 let (a, b) = (pair.a.info(), pair.conn(Side::B).info());
@@ -376,7 +378,7 @@ fn every_wish_meets_every_wish() {
 }
 
 #[test]
-fn nobody_sets_ect_without_feedback_whatever_is_lost() {
+fn ect_is_never_set_without_feedback_under_any_loss() {
     // Every pattern of losses among eight of the first twelve packets.
     for lost in 0..256_u32 {
         at_every_origin(|o| {

@@ -1,12 +1,12 @@
-//! Segments of somebody who does not see the connection (RFC 5961), and the switches that say what
-//! becomes of them. What an attacker would gain is in the test where the switch is off.
+//! Segments of a blind attacker (RFC 5961), and the switches that decide their effect. The tests
+//! with a switch off show the attacker's gain.
 
 use lowtide_tcp::{AckAccept, AckThrottle, Config, RstAccept, SynAnswer, TimeWaitReset};
 use lowtide_units::Duration;
 
 use crate::common::{Script, at_every_origin, ms, plain};
 
-/// The window that we offer is 65535 B from 1 on.
+/// Our advertised window is 65535 B from 1 on.
 #[test]
 fn rfc5961_3_2_a_reset_in_the_window_but_not_at_rcv_nxt_is_challenged() {
     at_every_origin(|o| {
@@ -18,7 +18,7 @@ fn rfc5961_3_2_a_reset_in_the_window_but_not_at_rcv_nxt_is_challenged() {
                  is state Established
                  is challenges 1
                  event none
-                 // One that saw the challenge knows the number.
+                 // A peer that saw the challenge knows the number.
                  < R 1:1(0)
                  is state Closed
                  event reset"
@@ -41,8 +41,8 @@ fn rfc5961_3_2_a_reset_outside_the_window_is_dropped_in_silence() {
     });
 }
 
-/// The peer aborts, and its last data was lost: its RST lies beyond the hole. The challenge draws the
-/// exact one.
+/// The peer aborts, and its last data was lost: its RST is beyond the hole. The challenge elicits
+/// the exact one.
 #[test]
 fn rfc5961_3_2_an_honest_reset_behind_a_hole_needs_a_second_one() {
     at_every_origin(|o| {
@@ -101,7 +101,7 @@ fn rfc793_by_choice_any_reset_in_the_window_ends_the_connection() {
 }
 
 #[test]
-fn rfc5961_4_2_a_syn_is_challenged_wherever_it_lies() {
+fn rfc5961_4_2_a_syn_is_challenged_at_any_sequence_number() {
     at_every_origin(|o| {
         for at in [1, 2, 60_000, 0, -1, 70_000, 2_000_000_000, -2_000_000_000] {
             for flags in ["S", "S.", "SEW"] {
@@ -119,9 +119,9 @@ fn rfc5961_4_2_a_syn_is_challenged_wherever_it_lies() {
     });
 }
 
-/// PAWS comes after: a host that restarted has other timestamps, or none.
+/// PAWS is checked later: a host that restarted has other timestamps, or none.
 #[test]
-fn rfc5961_4_2_a_syn_is_challenged_whatever_its_timestamp() {
+fn rfc5961_4_2_a_syn_is_challenged_with_any_timestamp() {
     at_every_origin(|o| {
         let config = Config { timestamps: true, ..plain() };
         Script::established(o, &config).run(
@@ -133,7 +133,7 @@ fn rfc5961_4_2_a_syn_is_challenged_whatever_its_timestamp() {
     });
 }
 
-/// A peer that restarted: its SYN draws the challenge, which draws a RST, which ends this side.
+/// A peer that restarted: its SYN elicits the challenge, which elicits a RST, which ends this end.
 #[test]
 fn rfc5961_4_2_a_half_open_connection_ends_by_the_answer_to_the_challenge() {
     at_every_origin(|o| {
@@ -172,7 +172,7 @@ fn rfc793_by_choice_a_syn_in_the_window_resets() {
         let config = Config { syn_answer: SynAnswer::Reset, ..plain() };
         Script::established(o, &config).run(
             "event established
-             // Outside of the window it is only answered.
+             // Outside the window it is only answered.
              < S -5:-5(0) <mss 1460> -> OutOfWindow
              > . 1:1(0) ack 1
              < S 60000:60000(0) <mss 1460> -> UnexpectedSyn
@@ -195,7 +195,7 @@ fn rfc5961_5_2_data_with_an_old_acknowledgement_is_refused() {
              > . 1:1001(1000) ack 1 * 3
              < . 1:1(0) ack 3001",
         );
-        // The largest window was that of the SYN-ACK, 65535: so old an ACK may be under way.
+        // The largest window was that of the SYN-ACK, 65535: an ACK this old may be in flight.
         t.run(
             "< P. 1:11(10) ack -62534
              > . 3001:3001(0) ack 11
@@ -214,7 +214,7 @@ fn rfc5961_5_2_data_with_an_old_acknowledgement_is_refused() {
     });
 }
 
-/// A timestamp from the future would make PAWS refuse the peer's own segments for 24 days.
+/// A timestamp from the future would make PAWS reject the peer's own segments for 24 days.
 #[test]
 fn rfc5961_5_2_a_refused_segment_leaves_no_timestamp() {
     at_every_origin(|o| {
@@ -233,7 +233,7 @@ fn rfc5961_5_2_a_refused_segment_leaves_no_timestamp() {
 }
 
 #[test]
-fn linux_refuses_acknowledgements_of_what_was_never_sent() {
+fn linux_rejects_acknowledgements_of_unsent_data() {
     at_every_origin(|o| {
         let config = Config { ack_accept: AckAccept::SentWindow, ..plain() };
         Script::established(o, &config).run(
@@ -242,7 +242,7 @@ fn linux_refuses_acknowledgements_of_what_was_never_sent() {
              < . 1:1(0) ack 1001
              < P. 1:11(10) ack 0 -> OldAck
              > . 1001:1001(0) ack 1
-             // The oldest number that ever was right: that of the SYN.
+             // The oldest number that was ever valid: that of the SYN.
              < P. 1:11(10) ack 1
              > . 1001:1001(0) ack 11",
         );
@@ -263,8 +263,8 @@ fn rfc793_by_choice_data_needs_no_fresh_acknowledgement() {
     });
 }
 
-/// SYN and RST together are judged as a RST, as in the order of RFC 9293 §3.10.7.4; in TIME-WAIT
-/// nobody resets because of a SYN.
+/// SYN and RST together count as a RST, in the order of RFC 9293 §3.10.7.4; in TIME-WAIT a SYN
+/// causes no reset.
 #[test]
 fn a_syn_with_a_reset_and_a_syn_in_time_wait() {
     at_every_origin(|o| {
@@ -288,7 +288,7 @@ fn a_syn_with_a_reset_and_a_syn_in_time_wait() {
 }
 
 #[test]
-fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
+fn rfc5961_7_challenges_per_interval_are_limited() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         for n in 0..10 {
@@ -303,12 +303,12 @@ fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
              < R 5:5(0) -> BadReset
              is challenges 10
              is throttled 2
-             // Data is acknowledged all the same, new and old.
+             // Data, new and old, is still acknowledged.
              < P. 1:11(10) ack 1
              > . 1:1(0) ack 11
              < P. 1:11(10) ack 1 -> OutOfWindow
              > . 1:1(0) ack 11
-             // The interval began with the first challenge.
+             // The interval began at the first challenge.
              +4089ms < S 5:5(0) -> UnexpectedSyn
              +1ms < S 5:5(0) -> UnexpectedSyn
              > . 1:1(0) ack 11
@@ -319,7 +319,7 @@ fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
 }
 
 /// tcp_invalid_ratelimit: answers to empty segments outside the window count too, so that two hosts
-/// cannot answer each other's answers without end.
+/// cannot answer each other without end.
 #[test]
 fn linux_answers_one_stray_ack_in_500_ms_and_all_data() {
     at_every_origin(|o| {
@@ -388,7 +388,7 @@ fn rfc1337_3_a_reset_in_time_wait() {
     });
 }
 
-/// Only the FIN that was taken lengthens TIME-WAIT.
+/// Only the accepted FIN extends TIME-WAIT.
 #[test]
 fn rfc9293_3_10_7_4_a_made_up_fin_does_not_lengthen_time_wait() {
     at_every_origin(|o| {

@@ -1,11 +1,11 @@
-//! Two connections and what the link does to their segments: the whole of a transfer, seen from outside.
+//! Two connections over a link: whole transfers, seen from outside.
 
 use lowtide_tcp::{Config, EcnNegotiation};
 use lowtide_wire::Flags;
 
 use crate::common::{LinkAction, Pair, SentSegment, Side, at_every_origin, ms, plain};
 
-/// A sends `bytes` to B, which ends with all of them.
+/// A sends `bytes` to B, which must receive all of them.
 fn transfer(pair: &mut Pair, bytes: u64) {
     pair.a.send(bytes);
     pair.run_until(ms(60_000), |p| p.a.acked_upto() == bytes);
@@ -31,7 +31,7 @@ fn rfc3168_6_1_one_mark_one_cut_and_echoes_until_cwr() {
         let cwr: Vec<_> = pair.sent_by(Side::A).filter(|t| has(t, Flags::CWR)).collect();
         assert_eq!(cwr.len(), 1, "{}", pair.tail());
         let echoes: Vec<_> = pair.sent_by(Side::B).filter(|t| has(t, Flags::ECE)).collect();
-        // From the mark on until the segment with CWR came.
+        // From the mark until the segment with CWR arrived.
         assert_eq!(echoes.first().map(|t| t.packet.ack), Some(Some(5001)));
         let arrived = cwr[0].sent_at + ms(10);
         assert!(echoes.iter().all(|t| t.sent_at <= arrived), "{}", pair.tail());

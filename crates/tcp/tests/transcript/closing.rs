@@ -109,7 +109,7 @@ fn rfc9293_3_6_fin_with_the_last_data() {
 }
 
 #[test]
-fn rfc9293_3_6_what_comes_after_close_is_ignored_by_send() {
+fn rfc9293_3_6_send_after_close_is_ignored() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &plain());
         t.run(
@@ -150,7 +150,7 @@ fn rfc9293_3_10_7_4_a_repeated_fin_restarts_time_wait() {
              +40s < F. 1:1(0) ack 2 -> OutOfWindow
              > . 2:2(0) ack 2
              is timer 60s
-             // Something else that is old is answered, and the wait goes on.
+             // Another old segment is answered, and TIME-WAIT continues.
              +10s < P. 0:1(1) ack 2 -> OutOfWindow
              > . 2:2(0) ack 2
              is timer 50s
@@ -231,7 +231,7 @@ fn rfc9293_3_10_7_4_a_fin_beyond_a_gap_waits() {
              is state CloseWait
              event readable 2000
              event peer-closed
-             // Nothing may follow a FIN.
+             // No data may follow a FIN.
              < . 2002:2012(10) ack 1
              is received 2000",
         );
@@ -244,7 +244,7 @@ fn rfc9293_3_10_7_4_data_before_the_fin_may_arrive_after_it() {
         Script::established(o, &plain()).run(
             "< F. 1001:1001(0) ack 1
              > . 1:1(0) ack 1
-             // What claims to lie beyond the FIN is cut off.
+             // Data claimed to be beyond the FIN is cut off.
              < . 1:1501(1500) ack 1
              > . 1:1(0) ack 1002
              is received 1000
@@ -331,8 +331,8 @@ fn rfc9293_3_8_3_unanswered_data_ends_the_connection() {
 }
 
 #[test]
-fn rfc9293_3_6_both_ends_close_whatever_is_lost() {
-    // A closes, B closes when it hears; or both close at once. Each packet of the close lost once.
+fn rfc9293_3_6_both_ends_close_under_any_loss() {
+    // A closes, B closes after it; or both close at once. Each packet of the close is lost once.
     for simultaneous in [false, true] {
         for lost in 0..8 {
             at_every_origin(|o| {
@@ -379,12 +379,12 @@ fn rfc9293_3_10_7_4_a_fin_beyond_the_window_or_below_data_is_not_taken() {
              > . 1:1(0) ack 1501 win 0
              read 1500
              > . 1:1(0) ack 1501 win 1500
-             // The peer sends it again; nothing was remembered of it.
+             // The peer retransmits it; nothing of it was stored.
              < . 1501:2001(500) ack 1
              > . 1:1(0) ack 2001
              is state Established",
         );
-        // Nothing can follow a FIN, so this one is a lie.
+        // No data can follow a FIN, so this one is invalid.
         Script::established(o, &plain()).run(
             "< . 2001:3001(1000) ack 1
              > . 1:1(0) ack 1

@@ -1,4 +1,4 @@
-//! DCTCP's window (RFC 8257 §3.3 to §3.5): what the connection tells it, ACK by ACK.
+//! DCTCP's window (RFC 8257 §3.3 to §3.5): the input from the connection, ACK by ACK.
 
 use lowtide_tcp::scheme::{apply, find_scheme};
 use lowtide_tcp::{Config, switches};
@@ -11,7 +11,7 @@ fn dctcp() -> Config {
     config
 }
 
-/// Ten segments are out, more wait.
+/// Ten segments in flight, more waiting.
 fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 90000\n> [ect0] . 1:1001(1000) ack 1 * 10");
@@ -38,7 +38,7 @@ fn rfc8257_3_3_alpha_is_one_at_first_so_the_first_mark_halves() {
         );
         let mut config = dctcp();
         switches::set_text(&mut config, "dctcp.initial-alpha", "0").expect("a switch");
-        // From zero one ACK is a round of its own: 1/16, and a 32nd comes off.
+        // From zero, one ACK is a separate round: alpha is 1/16, and the cut is 1/32.
         ten_in_flight(o, &config).run(
             "< E. 1:1(0) ack 1001
              is alpha 64
@@ -53,7 +53,7 @@ fn rfc8257_3_3_alpha_takes_the_ack_in_before_the_cut() {
         ten_in_flight(o, &dctcp()).run(
             "< E. 1:1(0) ack 1001
              is cwnd 5000
-             // The round ends with the first ACK beyond 10001.
+             // The round ends at the first ACK beyond 10001.
              < . 1:1(0) ack 6001
              > [ect0] W. 10001:11001(1000) ack 1
              > [ect0] . 11001:12001(1000) ack 1
@@ -62,7 +62,7 @@ fn rfc8257_3_3_alpha_takes_the_ack_in_before_the_cut() {
              is alpha 1024
              is cwnd 6000
              > [ect0] . 12001:13001(1000) ack 1 * 4
-             // 1000 of 10000 B were marked: 1024 + (102.4 - 1024) / 16 = 966; 966/2048 come off.
+             // 1000 of 10000 B were marked: 1024 + (102.4 - 1024) / 16 = 966; the cut is 966/2048.
              < E. 1:1(0) ack 11001
              is alpha 966
              is cuts 2
@@ -79,7 +79,7 @@ fn rfc8257_3_3_alpha_goes_to_zero_without_marks() {
         let mut una = 1;
         let mut last = 1024;
         for _ in 0..6 {
-            // Everything that is out, at once: one round each. The application has 90000 B.
+            // All data in flight at once: one round each. The application has 90000 B.
             una = una.max(1) + t.conn.info().in_flight;
             t.inject(&format!(". 1:1(0) ack {una}")).expect("an ACK");
             while t.drop_sent() {}
@@ -92,7 +92,7 @@ fn rfc8257_3_3_alpha_goes_to_zero_without_marks() {
 }
 
 #[test]
-fn rfc8257_3_5_a_loss_halves_whatever_alpha_is() {
+fn rfc8257_3_5_a_loss_halves_for_any_alpha() {
     at_every_origin(|o| {
         let mut config = dctcp();
         switches::set_text(&mut config, "dctcp.initial-alpha", "100").expect("a switch");

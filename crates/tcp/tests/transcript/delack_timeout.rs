@@ -1,4 +1,4 @@
-//! The delayed-ACK timer's own ACKs: told to the driver by name, never on the wire.
+//! ACKs released by the delayed-ACK timer: flagged to the driver, never on the wire.
 
 use lowtide_tcp::{Config, Connection};
 use lowtide_units::{Duration, Instant};
@@ -49,7 +49,7 @@ impl Ends {
         self.conn.handle_segment(self.now, &seg).expect("it is taken");
     }
 
-    /// Whether each packet that is sent now says that the timer released it.
+    /// For each packet sent now, whether it is flagged as released by the timer.
     fn sent(&mut self) -> Vec<bool> {
         std::iter::from_fn(|| self.conn.poll_transmit(self.now).map(|t| t.delack_timeout)).collect()
     }
@@ -61,7 +61,7 @@ impl Ends {
 }
 
 #[test]
-fn only_the_ack_that_the_timer_released_says_so() {
+fn only_the_ack_released_by_the_timer_is_flagged() {
     let mut e = Ends::open();
     e.data();
     assert_eq!(e.sent(), Vec::new() as Vec<bool>, "it is delayed");
@@ -75,7 +75,7 @@ fn only_the_ack_that_the_timer_released_says_so() {
 }
 
 #[test]
-fn data_that_takes_the_ack_along_says_so_too_and_what_follows_does_not() {
+fn data_with_the_released_ack_is_flagged_and_later_data_is_not() {
     let mut e = Ends::open();
     e.data();
     e.wait(Duration::from_ms(200));

@@ -30,7 +30,7 @@ fn rfc3168_6_1_3_ece_on_every_ack_until_cwr() {
              > E. 1:1(0) ack 2001
              < [ect0] . 2001:3001(1000) ack 1
              > E. 1:1(0) ack 3001
-             // On data as well.
+             // Also on data.
              send 100
              > EP. 1:101(100) ack 3001
              < [ect0] W. 3001:4001(1000) ack 101
@@ -54,7 +54,7 @@ fn rfc3168_erratum_3639_cwr_is_looked_at_before_ce() {
 }
 
 #[test]
-fn rfc3168_6_1_3_marks_do_not_hasten_delayed_acks() {
+fn rfc3168_6_1_3_marks_do_not_release_delayed_acks() {
     at_every_origin(|o| {
         Script::accepted(o, &Config { delack_segments: 2, ..latch() }).run(
             "< [ce] . 1:1001(1000) ack 1
@@ -77,7 +77,7 @@ fn rfc3168_6_1_5_ce_on_control_packets_and_old_data_is_ignored() {
              < [ce] . 1001:1001(0) ack 1
              < [ect0] . 1001:2001(1000) ack 1
              > . 1:1(0) ack 2001
-             // Held already, beyond a gap.
+             // Already held, beyond a hole.
              < [ect0] . 3001:4001(1000) ack 1
              > . 1:1(0) ack 2001
              < [ce] . 3001:4001(1000) ack 1
@@ -104,17 +104,17 @@ fn rfc8257_3_6_ce_on_a_syn_is_ignored() {
 }
 
 #[test]
-fn rfc8257_3_2_a_flip_acknowledges_what_waits_with_the_old_echo_first() {
+fn rfc8257_3_2_a_flip_acknowledges_waiting_data_with_the_old_echo_first() {
     at_every_origin(|o| {
         dctcp(o, 2).run(
             "< [ect0] . 1:1001(1000) ack 1
              is timer 40ms
-             // Clean to CE: nothing is lost, both ACKs go, the old echo first.
+             // Clean to CE: nothing is lost, both ACKs are sent, the old echo first.
              < [ce] . 1001:2001(1000) ack 1
              > . 1:1(0) ack 1001
              > E. 1:1(0) ack 2001
              is timer none
-             // The mirror image.
+             // The reverse change.
              < [ce] . 2001:3001(1000) ack 1
              < [ect0] . 3001:4001(1000) ack 1
              > E. 1:1(0) ack 3001
@@ -151,7 +151,7 @@ fn rfc8257_3_2_a_run_of_marks_is_acknowledged_every_m_segments() {
              // Or by the timer, with the echo of the run.
              < [ce] . 3001:4001(1000) ack 1
              +40ms > E. 1:1(0) ack 4001
-             // CWR means nothing here.
+             // CWR has no meaning here.
              < [ce] W. 4001:5001(1000) ack 1
              < [ce] W. 5001:6001(1000) ack 1
              > E. 1:1(0) ack 6001",
@@ -176,7 +176,7 @@ fn conformance_10_4_no_older_ack_after_data_that_carried_it() {
              > P. 1:101(100) ack 1001
              < [ce] . 1001:2001(1000) ack 101
              > E. 101:101(0) ack 2001
-             // The timer took it along.
+             // The timer released that ACK.
              < [ce] . 2001:3001(1000) ack 101
              +40ms > E. 101:101(0) ack 3001
              < [ect0] . 3001:4001(1000) ack 101
@@ -192,11 +192,11 @@ fn rfc8257_3_2_flips_beyond_a_gap() {
             "// Out of order and CE: at once, with the new echo.
              < [ce] . 1001:2001(1000) ack 1
              > E. 1:1(0) ack 1
-             // A clean one fills the gap: the marked one is reported clean, as every receiver does
-             // that keeps one bit; the mark was reported above.
+             // A clean one fills the hole: the marked one is reported clean, as by every receiver
+             // with one bit; the mark was reported above.
              < [ect0] . 1:1001(1000) ack 1
              > . 1:1(0) ack 2001
-             // One waits, the next comes out of order and flips.
+             // One waits; the next is out of order and changes the echo.
              < [ect0] . 2001:3001(1000) ack 1
              < [ce] . 4001:5001(1000) ack 1
              > . 1:1(0) ack 3001
@@ -213,7 +213,7 @@ fn conformance_10_10_duplicates_and_segments_without_ect_leave_the_state_alone()
         dctcp(o, 2).run(
             "< [ce] . 1:1001(1000) ack 1
              > E. 1:1(0) ack 1001
-             // A retransmission carries no ECT: no flip.
+             // A retransmission carries no ECT: no change.
              < . 1001:2001(1000) ack 1
              < [ce] . 2001:3001(1000) ack 1
              > E. 1:1(0) ack 3001

@@ -1,15 +1,15 @@
-//! What both sides agree on about ECN (RFC 3168 §6.1.1), and what they do when SYNs get lost.
+//! Negotiation of ECN by both ends (RFC 3168 §6.1.1), also with lost SYNs.
 
 use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, State};
 
 use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
-fn wish(ecn: EcnNegotiation) -> Config {
+fn negotiation(ecn: EcnNegotiation) -> Config {
     Config { ecn, ..plain() }
 }
 
 #[test]
-fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
+fn rfc3168_6_1_1_client_mode_after_each_syn_ack() {
     at_every_origin(|o| {
         for (ecn, syn, answer, agreed) in [
             (EcnNegotiation::Rfc3168, "SEW", "S.E", "Classic"),
@@ -17,13 +17,13 @@ fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
             // A stack that copies reserved bits.
             (EcnNegotiation::Rfc3168, "SEW", "S.EW", "Off"),
             (EcnNegotiation::Rfc3168, "SEW", "S.W", "Off"),
-            // Nonce sum or AccECN bit: a classic client does not look at it.
+            // Nonce sum or AccECN bit: a classic client ignores it.
             (EcnNegotiation::Rfc3168, "SEW", "S.EA", "Classic"),
             (EcnNegotiation::Passive, "S", "S.E", "Off"),
             (EcnNegotiation::Off, "S", "S.E", "Off"),
             (EcnNegotiation::Off, "S", "S.EW", "Off"),
         ] {
-            let mut t = Script::active(o, &wish(ecn));
+            let mut t = Script::active(o, &negotiation(ecn));
             t.run(&format!(
                 "> [noecn] {syn} 0:0(0) <mss 1000>
                  +10ms < {answer} 0:0(0) ack 1 <mss 1460>
@@ -35,7 +35,7 @@ fn rfc3168_6_1_1_what_the_client_makes_of_each_syn_ack() {
 }
 
 #[test]
-fn rfc3168_6_1_1_what_the_server_answers_to_each_syn() {
+fn rfc3168_6_1_1_server_answer_to_each_syn() {
     at_every_origin(|o| {
         for (ecn, syn, answer, agreed) in [
             (EcnNegotiation::Rfc3168, "SEW", "S.E", "Classic"),
@@ -48,7 +48,7 @@ fn rfc3168_6_1_1_what_the_server_answers_to_each_syn() {
             (EcnNegotiation::Rfc3168, "SEWA", "S.E", "Classic"),
             (EcnNegotiation::Off, "SEWA", "S.", "Off"),
         ] {
-            let mut t = Script::passive(o, &wish(ecn), &format!("{syn} 0:0(0) <mss 1460>"));
+            let mut t = Script::passive(o, &negotiation(ecn), &format!("{syn} 0:0(0) <mss 1460>"));
             t.run(&format!(
                 "> [noecn] {answer} 0:0(0) ack 1 <mss 1000>
                  +10ms < . 1:1(0) ack 1
@@ -61,7 +61,7 @@ fn rfc3168_6_1_1_what_the_server_answers_to_each_syn() {
 #[test]
 fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
     at_every_origin(|o| {
-        let mut t = Script::active(o, &wish(EcnNegotiation::Rfc3168));
+        let mut t = Script::active(o, &negotiation(EcnNegotiation::Rfc3168));
         t.run(
             "> SEW 0:0(0) <mss 1000>
              +1s > S 0:0(0) <mss 1000>
@@ -70,7 +70,7 @@ fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
              > . 1:1(0) ack 1
              is ecn Off",
         );
-        let stubborn = Config { ecn_fallback: false, ..wish(EcnNegotiation::Rfc3168) };
+        let stubborn = Config { ecn_fallback: false, ..negotiation(EcnNegotiation::Rfc3168) };
         Script::active(o, &stubborn).run(
             "> SEW 0:0(0) <mss 1000>
              +1s > SEW 0:0(0) <mss 1000>
@@ -82,10 +82,10 @@ fn rfc3168_6_1_1_1_a_lost_syn_is_sent_again_without_ecn() {
 }
 
 #[test]
-fn rfc3168_6_1_1_who_asked_both_ways_sets_no_ect_but_echoes() {
+fn rfc3168_6_1_1_a_client_with_both_kinds_of_syn_sets_no_ect_but_echoes() {
     at_every_origin(|o| {
-        // The answer to the first SYN was only late; the peer believes in ECN and marks may come.
-        let mut t = Script::active(o, &wish(EcnNegotiation::Rfc3168));
+        // The answer to the first SYN was only late; the peer uses ECN and marks may arrive.
+        let mut t = Script::active(o, &negotiation(EcnNegotiation::Rfc3168));
         t.run(
             "> SEW 0:0(0) <mss 1000>
              +1s > S 0:0(0) <mss 1000>
@@ -101,17 +101,17 @@ fn rfc3168_6_1_1_who_asked_both_ways_sets_no_ect_but_echoes() {
 }
 
 #[test]
-fn rfc3168_6_1_1_a_server_that_hears_a_plain_syn_as_well_does_without() {
+fn rfc3168_6_1_1_a_server_that_also_gets_a_plain_syn_uses_no_ecn() {
     at_every_origin(|o| {
-        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "SEW 0:0(0) <mss 1460>").run(
+        Script::passive(o, &negotiation(EcnNegotiation::Rfc3168), "SEW 0:0(0) <mss 1460>").run(
             "> S.E 0:0(0) ack 1 <mss 1000>
              +500ms < S 0:0(0) <mss 1460> -> BadHandshake
              > S. 0:0(0) ack 1 <mss 1000>
              +10ms < . 1:1(0) ack 1
              is ecn Off",
         );
-        // The other order: what said no once does not say yes later.
-        Script::passive(o, &wish(EcnNegotiation::Rfc3168), "S 0:0(0) <mss 1460>").run(
+        // The other order: a host that declined once does not accept later.
+        Script::passive(o, &negotiation(EcnNegotiation::Rfc3168), "S 0:0(0) <mss 1460>").run(
             "> S. 0:0(0) ack 1 <mss 1000>
              +500ms < SEW 0:0(0) <mss 1460> -> BadHandshake
              > S. 0:0(0) ack 1 <mss 1000>
@@ -131,7 +131,7 @@ fn rfc3168_6_1_1_simultaneous_open() {
             // A host that sent a SYN without ECN must not set ECT afterwards.
             (EcnNegotiation::Passive, "S", "SEW", "S.", "S.", "Off"),
         ] {
-            Script::active(o, &wish(ecn)).run(&format!(
+            Script::active(o, &negotiation(ecn)).run(&format!(
                 "> {syn} 0:0(0) <mss 1000>
                  +10ms < {peer} 0:0(0) <mss 1460>
                  > {answer} 0:0(0) ack 1 <mss 1000>
@@ -146,7 +146,7 @@ fn rfc3168_6_1_1_simultaneous_open() {
 #[test]
 fn rfc8257_3_6_ect_on_syn_follows_its_flags() {
     at_every_origin(|o| {
-        let all = Config { ect: EctClass::All, ..wish(EcnNegotiation::Rfc3168) };
+        let all = Config { ect: EctClass::All, ..negotiation(EcnNegotiation::Rfc3168) };
         Script::active(o, &all).run(
             "> [ect0] SEW 0:0(0) <mss 1000>
              +1s > [noecn] S 0:0(0) <mss 1000>",
@@ -163,11 +163,12 @@ fn rfc8257_3_6_ect_on_syn_follows_its_flags() {
 }
 
 #[test]
-fn rfc3168_6_1_1_both_ends_agree_whatever_is_lost() {
-    // Each of the first four packets lost, with fallback: nobody marks what the other does not echo.
+fn rfc3168_6_1_1_both_ends_agree_under_any_loss() {
+    // Each of the first four packets is lost, with fallback: no end sets ECT without the other's
+    // echo.
     for lost in 0..4 {
         at_every_origin(|o| {
-            let config = wish(EcnNegotiation::Rfc3168);
+            let config = negotiation(EcnNegotiation::Rfc3168);
             let mut pair = Pair::new(o, &config, &config, ms(5));
             let mut seen = 0;
             pair.link(move |_| {
@@ -178,7 +179,7 @@ fn rfc3168_6_1_1_both_ends_agree_whatever_is_lost() {
             pair.run_until(ms(20_000), |p| p.a.acked_upto() == 10_000);
             let (a, b) = (pair.a.info().ecn, pair.conn(Side::B).info().ecn);
             assert_eq!(pair.conn(Side::B).state(), State::Established);
-            // Only the first SYN makes A ask again without ECN before B has said yes.
+            // Only the loss of the first SYN makes A retry without ECN before B has accepted.
             let agreed = if lost < 2 { EcnMode::Off } else { EcnMode::Classic };
             assert_eq!((a, b), (agreed, agreed), "packet {lost} lost\n{}", pair.tail());
         });

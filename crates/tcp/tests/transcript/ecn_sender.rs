@@ -1,4 +1,4 @@
-//! ECN at the sender: what carries ECT, how an echo cuts, and CWR (RFC 3168 §6.1.2 to §6.1.6).
+//! ECN at the sender: ECT, cuts by an echo, and CWR (RFC 3168 §6.1.2 to §6.1.6).
 
 use lowtide_tcp::{Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth};
 
@@ -8,7 +8,7 @@ fn ecn() -> Config {
     Config { ecn: EcnNegotiation::Rfc3168, ..plain() }
 }
 
-/// Ten segments are out, more wait.
+/// Ten segments in flight, more waiting.
 fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 40000\n> [ect0] . 1:1001(1000) ack 1 * 10");
@@ -25,13 +25,13 @@ fn rfc3168_6_1_2_one_cut_and_one_cwr_for_each_window_of_data() {
              is cuts 1
              < E. 1:1(0) ack 5001
              is cwnd 5000
-             // The first new data says so, and only that.
+             // Only the first new data carries CWR.
              < E. 1:1(0) ack 6001
              > [ect0] W. 10001:11001(1000) ack 1
              < E. 1:1(0) ack 7001
              > [ect0] . 11001:12001(1000) ack 1
-             // It began with 10001 as the next byte. The ACK that reaches it still speaks of the old
-             // window (recut = past-point).
+             // The round began at 10001 as the next byte. The ACK that reaches it still belongs to
+             // the old window (recut = past-point).
              < E. 1:1(0) ack 10001
              > [ect0] . 12001:13001(1000) ack 1 * 3
              is cuts 1
@@ -65,7 +65,7 @@ fn rfc3168_6_1_2_the_switches_of_the_cut() {
 #[test]
 fn rfc3168_6_1_2_the_window_does_not_grow_on_an_echo() {
     at_every_origin(|o| {
-        // After the cut 5000 B are a window; each rule of growth, with the echo on and off.
+        // After the cut 5000 B are a window; each growth rule, with the echo on and off.
         for (freeze, marked, clean) in [
             (FreezeGrowth::Off, 6000, 6000),
             (FreezeGrowth::EceAcks, 5000, 6000),
@@ -92,7 +92,7 @@ fn rfc3168_6_1_5_no_ect_and_no_cwr_on_a_retransmission() {
              > [ect0] . 11001:12001(1000) ack 1
              < . 1:1(0) ack 1
              > [noecn] . 1:1001(1000) ack 1
-             // A loss is a reduction as well: CWR on the next new data.
+             // A loss is also a reduction: CWR on the next new data.
              < . 1:1(0) ack 1 * 4
              < . 1:1(0) ack 1
              > [ect0] W. 12001:13001(1000) ack 1
@@ -137,7 +137,7 @@ fn rfc3168_6_1_4_and_6_1_6_no_ect_on_acks_fin_and_probes() {
 #[test]
 fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
     at_every_origin(|o| {
-        // The mark first: the loss finds the window cut already.
+        // The mark first: the window is already cut when the loss is found.
         ten_in_flight(o, &ecn()).run(
             "< E. 1:1(0) ack 1001
              is cwnd 5000
@@ -148,7 +148,7 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
              is cwnd 5000
              is ssthresh 5000",
         );
-        // The loss first: echoes until the end of recovery do nothing.
+        // The loss first: echoes until the end of recovery have no effect.
         for config in [
             ecn(),
             Config { recut: CutRoundEnd::AtPoint, ..ecn() },
@@ -174,7 +174,7 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
 }
 
 #[test]
-fn rfc3168_6_1_2_cwr_never_where_the_switch_says_so() {
+fn rfc3168_6_1_2_no_cwr_if_the_switch_disables_it() {
     at_every_origin(|o| {
         ten_in_flight(o, &Config { cwr: CwrRule::Never, ..ecn() }).run(
             "< E. 1:1(0) ack 1001
@@ -195,7 +195,7 @@ fn rfc3168_6_1_2_an_echo_that_was_not_agreed_on_means_nothing() {
              is cuts 0
              is ce 0
              is cwnd 10000
-             // Nor is CE, or CWR, of such a peer.
+             // CE or CWR of such a peer means nothing either.
              < [ce] W. 1:101(100) ack 1001
              > [noecn] . 5001:5001(0) ack 101",
         );
@@ -203,7 +203,7 @@ fn rfc3168_6_1_2_an_echo_that_was_not_agreed_on_means_nothing() {
 }
 
 #[test]
-fn rfc3168_6_1_2_cwr_waits_for_data_a_fin_alone_is_none() {
+fn rfc3168_6_1_2_cwr_waits_for_data_and_not_for_a_fin_alone() {
     at_every_origin(|o| {
         Script::established(o, &ecn()).run(
             "send 1000

@@ -1,5 +1,5 @@
-//! A host with many connections: listeners, strangers, the backlog, TIME-WAIT (RFC 9293 §3.10.7.1,
-//! §3.10.7.2, §3.6.1).
+//! A host with many connections: listeners, unknown segments, the backlog, TIME-WAIT (RFC 9293
+//! §3.10.7.1, §3.10.7.2, §3.6.1).
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::common::{Origin, Packet, SeqBase, at_every_origin, ms, plain};
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
-/// An endpoint that listens on port 80, and one peer that speaks by hand.
+/// An endpoint that listens on port 80, and one scripted peer.
 struct Host {
     endpoint: Endpoint,
     now: Instant,
-    /// Where the numbers of packets begin; the host's own once its SYN was seen.
+    /// Base of the sequence numbers; the host's own is set once its SYN was seen.
     origin: Origin,
     peer_port: u16,
 }
@@ -39,7 +39,7 @@ impl Host {
     fn segment(&self, to: u16, text: &str) -> Segment {
         let mut packet = Packet::parse(text);
         let opts = packet.opts.get_or_insert_default();
-        // The peer's clock; it is not looked at where timestamps are off.
+        // The peer's clock; ignored without timestamps.
         opts.ts = opts.ts.or(Some((500, 0)));
         let seg = packet.to_segment(&SeqBase::incoming(&self.origin), 60_000);
         Segment { src_port: self.peer_port, dst_port: to, ..seg }
@@ -50,7 +50,7 @@ impl Host {
         self.endpoint.handle_segment(self.now, HOST, PEER, &seg, None)
     }
 
-    /// The endpoint's own answer: flags, sequence number, acknowledgement.
+    /// The endpoint's own reply: flags, sequence number, acknowledgement.
     fn reply(&mut self) -> Option<(Flags, SeqNum, SeqNum)> {
         let (tuple, seg) = self.endpoint.poll_reply()?;
         assert_eq!((tuple.remote, tuple.remote_port), (PEER, self.peer_port));
@@ -58,7 +58,7 @@ impl Host {
         Some((seg.flags, seg.seq, seg.ack))
     }
 
-    /// What the connection sends next; a SYN tells its initial sequence number.
+    /// The next transmission of the connection; a SYN sets the host's initial sequence number.
     fn sends(&mut self, id: ConnId) -> String {
         let now = self.now;
         let conn = self.endpoint.conn(id).expect("a connection");
@@ -111,7 +111,7 @@ fn rfc9293_3_10_7_2_a_listener_opens_connections() {
         assert!(matches!(host.arrives(80, "P. 1:101(100) ack 1"), Arrival::Taken(..)));
         assert_eq!(host.sends(first), ". 1:1(0) ack 101");
         assert_eq!(host.event(first), Some(Event::Readable { upto: 100 }));
-        // Another port of the same peer is another connection.
+        // Another port of the peer is another connection.
         host.peer_port += 1;
         let second = host.established();
         assert_ne!(first, second);
@@ -123,7 +123,7 @@ fn rfc9293_3_10_7_2_a_listener_opens_connections() {
         assert_eq!(ports, [Some((80, 2000)), Some((80, 2001))]);
         let again = host.endpoint.listen(80, Arc::new(plain()), 1);
         assert_eq!(again, Err(ListenError::InUse(80)));
-        // Without the listener those that exist go on, new ones are refused.
+        // Without the listener existing connections continue, new ones are refused.
         host.endpoint.unlisten(80);
         assert!(matches!(host.arrives(80, "P. 1:101(100) ack 1"), Arrival::Taken(..)));
         host.peer_port += 1;
@@ -147,7 +147,7 @@ fn rfc9293_3_10_7_1_strangers_are_reset_as_their_ack_asks() {
             (81, "P. 5:15(10) ack 70", Some((Flags::RST, isn.add(70), zero))),
             (81, "R 5:5(0)", None),
             (81, "R. 5:5(0) ack 7", None),
-            // A listener resets ACKs and takes nothing else but SYN (§3.10.7.2).
+            // A listener resets ACKs and accepts only SYNs (§3.10.7.2).
             (80, ". 5:5(0) ack 70", Some((Flags::RST, isn.add(70), zero))),
             (80, "S. 0:0(0) ack 9", Some((Flags::RST, isn.add(9), zero))),
             (80, "R. 5:5(0) ack 7", None),
@@ -188,13 +188,13 @@ fn rfc9293_3_6_1_time_wait_outlives_its_connection() {
         let ack = Some((Flags::ACK, host.origin.isn.add(2), o.irs.add(2)));
         assert_eq!(host.arrives(80, "F. 1:1(0) ack 2"), Arrival::TimeWait);
         assert_eq!(host.reply(), ack);
-        // So is an old SYN; RST does not end it (RFC 1337); a proper ACK needs no answer.
+        // So is an old SYN; RST does not end it (RFC 1337); a valid ACK needs no answer.
         assert_eq!(host.arrives(80, "S 0:0(0)"), Arrival::TimeWait);
         assert_eq!(host.reply(), ack);
         assert_eq!(host.arrives(80, "R. 2:2(0) ack 2"), Arrival::TimeWait);
         assert_eq!(host.arrives(80, ". 2:2(0) ack 2"), Arrival::TimeWait);
         assert_eq!(host.reply(), None);
-        // The FIN began the 60 s anew.
+        // The FIN restarted the 60 s.
         host.now += ms(59_999);
         assert_eq!(host.endpoint.time_waits(host.now), 1);
         host.now += ms(1);
@@ -219,7 +219,7 @@ fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
         for (stamp, opened) in [(501, true), (500, false), (499, false)] {
             let mut host = Host::with(o, 8, Config { timestamps: true, ..plain() });
             host.time_wait();
-            // Its sequence number is an old one.
+            // Its sequence number is old.
             let syn = format!("S 0:0(0) <mss 1460,TS val {stamp} ecr 0>");
             let arrival = host.arrives(80, &syn);
             assert_eq!(matches!(arrival, Arrival::Opened(_)), opened, "{stamp}: {arrival:?}");
@@ -227,9 +227,10 @@ fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
     });
 }
 
-/// Two copies of one RST: the first ends TIME-WAIT (RFC 1337 §3), the second meets the next connection of
-/// the same ports, which begins below it because the earlier one outran the clock of its ISN. By RFC 793
-/// any place in the window will do; RFC 5961 §3.2 wants RCV.NXT itself.
+/// Two copies of one RST: the first ends TIME-WAIT (RFC 1337 §3), the second meets the next
+/// connection on these ports. The new one begins below it, because the earlier one outran the clock
+/// of its ISN. By RFC 793 any number in the window is accepted; RFC 5961 §3.2 requires exactly
+/// RCV.NXT.
 #[test]
 fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
     at_every_origin(|o| {
@@ -239,7 +240,7 @@ fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
             host.time_wait();
             assert_eq!(host.arrives(80, "R 2:2(0)"), Arrival::TimeWait);
             assert_eq!(host.endpoint.time_waits(host.now), 0);
-            // What follows is relative to the new connection: the old RST lies 40 kB into its window.
+            // From here on relative to the new connection: the old RST is 40 kB into its window.
             host.origin.irs = o.irs.add(2_u64.wrapping_sub(40_000));
             let id = host.opens();
             let arrival = host.arrives(80, "R 40000:40000(0)");
@@ -255,7 +256,7 @@ fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
             assert!(matches!(host.arrives(80, ". 1:1(0) ack 1"), Arrival::Taken(..)));
             assert_eq!(host.event(id), Some(Event::Established));
         }
-        // Where TIME-WAIT does not heed the RST, no connection begins that it could hit.
+        // If TIME-WAIT ignores the RST, no connection starts that it could hit.
         let mut host = Host::with(o, 8, plain());
         host.time_wait();
         assert_eq!(host.arrives(80, "R 2:2(0)"), Arrival::TimeWait);
@@ -265,7 +266,7 @@ fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
 }
 
 #[test]
-fn rfc9293_3_10_1_active_opens_and_what_is_in_use() {
+fn rfc9293_3_10_1_active_opens_and_ports_in_use() {
     at_every_origin(|o| {
         let mut host = Host::new(o, 8);
         let config = Arc::new(plain());

@@ -1,4 +1,4 @@
-//! How the window begins, grows and goes back after idle (RFC 5681 §3.1, §4.1, RFC 3465, RFC 6928).
+//! The window at the start, in growth and after idle (RFC 5681 §3.1, §4.1, RFC 3465, RFC 6928).
 
 use lowtide_tcp::{Config, EcnNegotiation, InitialWindow};
 
@@ -41,7 +41,7 @@ fn rfc3465_2_slow_start_counts_bytes_up_to_l() {
              < . 1:1(0) ack 7001
              is cwnd 15000
              > . 16001:17001(1000) ack 1 * 6
-             // Bytes, not ACKs: dividing them gains nothing.
+             // Bytes, not ACKs: ACK division gains nothing.
              < . 1:1(0) ack 7101
              is cwnd 15100
              < . 1:1(0) ack 7201
@@ -66,7 +66,7 @@ fn rfc3465_2_1_congestion_avoidance_adds_a_segment_per_window_of_bytes() {
         t.run(
             "send 100000
              > . 1:1001(1000) ack 1 * 10
-             // A mark brings the window down to ssthresh.
+             // A mark reduces the window to ssthresh.
              < E. 1:1(0) ack 1001
              is cwnd 5000
              is ssthresh 5000
@@ -75,7 +75,7 @@ fn rfc3465_2_1_congestion_avoidance_adds_a_segment_per_window_of_bytes() {
              is cwnd 6000
              > W. 10001:11001(1000) ack 1
              > . 11001:12001(1000) ack 1
-             // 6000 B the next one, whatever the ACKs.
+             // 6000 B are the next one, for any number of ACKs.
              < . 1:1(0) ack 7001
              > . 12001:13001(1000) ack 1
              < . 1:1(0) ack 11001
@@ -93,7 +93,7 @@ fn rfc3465_2_1_congestion_avoidance_adds_a_segment_per_window_of_bytes() {
 #[test]
 fn rfc7661_a_window_that_is_not_used_does_not_grow() {
     at_every_origin(|o| {
-        // The application has no more.
+        // The application has no more data.
         Script::established(o, &plain()).run(
             "send 5000
              > . 1:1001(1000) ack 1 * 5

@@ -1,4 +1,4 @@
-//! Opening, and closing before it is done: RFC 9293 §3.5, §3.10.
+//! Opening, and closing during the handshake: RFC 9293 §3.5, §3.10.
 
 use lowtide_tcp::{Config, Event, State};
 
@@ -87,8 +87,8 @@ fn rfc9293_3_5_figure_7_simultaneous_open() {
              > S. 0:0(0) ack 1 win 65535 <mss 1000>
              is state SynReceived
              event none
-             // Not acceptable by its sequence number, so it is answered (§3.10.7.4, first check);
-             // its ACK counts all the same.
+             // Its sequence number is not acceptable, so it is answered (§3.10.7.4, first check);
+             // its ACK still counts.
              +20ms < S. 0:0(0) ack 1 win 4000 <mss 700>
              > . 1:1(0) ack 1
              is state Established
@@ -134,7 +134,7 @@ fn rfc9293_3_5_simultaneous_open_ends_with_any_ack() {
 
 #[test]
 fn rfc9293_3_5_simultaneous_open_of_two_with_losses() {
-    // Nothing lost; A's SYN-ACK lost; both lost; A's SYN lost, so that B never opens simultaneously.
+    // No loss; A's SYN-ACK lost; both lost; A's SYN lost, so that B never opens simultaneously.
     let cases: [fn(Side, usize) -> bool; 4] = [
         |_, _| false,
         |from, index| from == Side::A && index == 1,

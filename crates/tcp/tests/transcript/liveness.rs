@@ -1,4 +1,4 @@
-//! Is the peer still there: keep-alive (RFC 9293 §3.8.4), the user timeout (RFC 5482 §2), R2.
+//! Liveness of the peer: keep-alive (RFC 9293 §3.8.4), the user timeout (RFC 5482 §2), R2.
 
 use lowtide_tcp::Config;
 use lowtide_units::{Bytes, Duration};
@@ -20,7 +20,7 @@ fn user_timeout(timeout: Duration) -> Config {
 }
 
 #[test]
-fn rfc9293_3_8_4_keep_alive_is_off_unless_asked_for() {
+fn rfc9293_3_8_4_keep_alive_is_off_by_default() {
     at_every_origin(|o| {
         assert!(!Config::default().keep_alive, "MUST-25");
         assert!(Config::default().keep_alive_idle >= Duration::from_secs(7200), "MUST-28");
@@ -46,7 +46,7 @@ fn rfc9293_3_8_4_an_idle_peer_is_probed_and_its_answer_ends_that() {
     });
 }
 
-/// MUST-29: no single probe without an answer is the end.
+/// MUST-29: a single probe without an answer does not end the connection.
 #[test]
 fn rfc9293_3_8_4_a_silent_peer_is_given_up_after_the_last_probe() {
     at_every_origin(|o| {
@@ -86,7 +86,7 @@ fn rfc9293_3_8_4_the_probe_after_data_and_in_fin_wait_2() {
     });
 }
 
-/// MUST-26: only when nothing of ours is outstanding, else the retransmission timer sees to it.
+/// MUST-26: only if nothing of ours is outstanding; otherwise the retransmission timer runs.
 #[test]
 fn rfc9293_3_8_4_no_probe_while_data_is_outstanding_or_waits() {
     at_every_origin(|o| {
@@ -123,9 +123,9 @@ fn rfc9293_3_8_4_time_wait_is_not_probed() {
     });
 }
 
-/// Whatever an acceptable segment brings, it is a sign of life; what strangers send is none.
+/// Any acceptable segment is a sign of life; segments of blind attackers are not.
 #[test]
-fn rfc9293_3_8_4_what_counts_as_heard() {
+fn rfc9293_3_8_4_segments_that_count_as_signs_of_life() {
     at_every_origin(|o| {
         Script::established(o, &keep_alive()).run(
             "+60s < P. 1:11(10) ack 1
@@ -143,7 +143,7 @@ fn rfc9293_3_8_4_what_counts_as_heard() {
              > . 1:1(0) ack 11
              is timer 40s",
         );
-        // Nor what is no acknowledgement, at a closed window where little else is looked at.
+        // An unacceptable ACK is not one either, even at a closed window with its reduced checks.
         let config = Config { receive_buffer: Bytes::new(1000), ..keep_alive() };
         Script::established(o, &config).run(
             "< . 1:1001(1000) ack 1
@@ -161,7 +161,7 @@ fn rfc9293_3_8_4_what_counts_as_heard() {
 #[test]
 fn a_user_timeout_takes_the_place_of_the_probe_count() {
     at_every_origin(|o| {
-        // Longer than three probes; it is looked at when a probe is due.
+        // Longer than three probes; it is checked when a probe is due.
         let config = Config { user_timeout: Duration::from_secs(150), ..keep_alive() };
         Script::established(o, &config).run(
             "event established
@@ -173,7 +173,7 @@ fn a_user_timeout_takes_the_place_of_the_probe_count() {
              +10s > R. 1:1(0) ack 1
              event keep-alive",
         );
-        // Shorter than the idle time: one probe goes out all the same.
+        // Shorter than the idle time: one probe is still sent.
         let config = Config { user_timeout: Duration::from_secs(1), ..keep_alive() };
         Script::established(o, &config).run(
             "event established
@@ -203,7 +203,7 @@ fn rfc5482_2_unacknowledged_data_ends_the_connection_in_time() {
     });
 }
 
-/// What counts is progress: each acknowledgement of new data begins the time anew, a duplicate not.
+/// Only progress counts: each ACK of new data restarts the time, a duplicate does not.
 #[test]
 fn rfc5482_2_progress_begins_the_time_anew() {
     at_every_origin(|o| {
@@ -217,7 +217,7 @@ fn rfc5482_2_progress_begins_the_time_anew() {
              +100ms is state Closed
              event user-timeout",
         );
-        // And nothing runs when all is acknowledged.
+        // No timer runs when all data is acknowledged.
         Script::established(o, &user_timeout(ms(300))).run(
             "send 1000
              > P. 1:1001(1000) ack 1
@@ -231,7 +231,7 @@ fn rfc5482_2_progress_begins_the_time_anew() {
     });
 }
 
-/// Retries last for ever while a peer answers window probes. The user timeout does not.
+/// Retries have no limit while a peer answers window probes. The user timeout has one.
 #[test]
 fn a_closed_window_is_bounded_even_if_the_peer_answers() {
     at_every_origin(|o| {
@@ -247,7 +247,7 @@ fn a_closed_window_is_bounded_even_if_the_peer_answers() {
              +390ms is state Closed
              event user-timeout",
         );
-        // A window that opens ends the wait: what is sent then has its own time.
+        // A window that opens ends the wait: data sent then has its own time.
         let mut t = Script::established(o, &user_timeout(ms(300)));
         t.window = 0;
         t.run(
@@ -260,7 +260,7 @@ fn a_closed_window_is_bounded_even_if_the_peer_answers() {
              is state Established
              +100ms is state Closed",
         );
-        // A byte that was taken is progress, even if it was the probe's.
+        // An accepted byte is progress, even that of a probe.
         let mut t = Script::established(o, &user_timeout(ms(300)));
         t.window = 0;
         t.run(
@@ -297,7 +297,7 @@ fn rfc9293_3_10_8_the_user_timeout_in_every_state() {
             t.run(steps);
             t.run("+100ms is state Closed\nevent user-timeout\nis timer none");
         }
-        // Where nothing waits for the peer, nothing ends: FIN-WAIT-2, CLOSE-WAIT, TIME-WAIT.
+        // Nothing ends if no data waits for the peer: FIN-WAIT-2, CLOSE-WAIT, TIME-WAIT.
         for steps in [
             "close\n> F. 1:1(0) ack 1\n< . 1:1(0) ack 2",
             "< F. 1:1(0) ack 1\n> . 1:1(0) ack 2",

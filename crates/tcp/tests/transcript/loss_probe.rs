@@ -8,7 +8,7 @@ fn probing() -> Config {
     Config { sack: true, tail_loss_probe: true, ..plain() }
 }
 
-/// Five segments went out, four are acknowledged. The round trip is 10 ms.
+/// Five segments were sent, four are acknowledged. The round trip is 10 ms.
 fn tail_lost(o: Origin) -> Script {
     let mut t = Script::established(o, &probing());
     t.run(
@@ -21,13 +21,13 @@ fn tail_lost(o: Origin) -> Script {
          is timer 220ms
          +220ms > P. 4001:5001(1000) ack 1
          is probes 1
-         // What is left is the retransmission timer, from now on.
+         // Only the retransmission timer remains, restarted now.
          is timer 1s",
     );
     t
 }
 
-/// Linux tcp_schedule_loss_probe: slack beside several segments only, and whole jiffies.
+/// Linux tcp_schedule_loss_probe: slack only with several segments, and whole jiffies.
 #[test]
 fn rfc8985_7_2_a_coarse_clock_rounds_the_probe_timer_up() {
     at_every_origin(|o| {
@@ -48,7 +48,7 @@ fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_answered_like_any_other() {
     at_every_origin(|o| {
         tail_lost(o).run(
             "+10ms < . 1:1(0) ack 5001
-             // Which of the two arrived, or both, is not known yet.
+             // Either one arrived, or both; this is not known yet.
              is cwnd 10000
              send 2000
              > . 5001:6001(1000) ack 1
@@ -66,7 +66,7 @@ fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_answered_like_any_other() {
 }
 
 #[test]
-fn rfc8985_7_4_a_dsack_or_a_plain_duplicate_says_that_nothing_was_lost() {
+fn rfc8985_7_4_a_dsack_or_a_plain_duplicate_means_no_loss() {
     at_every_origin(|o| {
         for second in ["< . 1:1(0) ack 5001 <sack 4001:5001>", "< . 1:1(0) ack 5001"] {
             let mut t = tail_lost(o);
@@ -105,8 +105,8 @@ fn rfc8985_7_3_a_probe_is_new_data_where_there_is_some() {
              +10ms < . 1:1(0) ack 3001
              > . 3001:4001(1000) ack 1
              > P. 4001:5001(1000) ack 1
-             // What was acknowledged may have waited behind the hole and gave no round trip: the probe
-             // timer only starts the other.
+             // The acknowledged data may have waited for the hole and gave no round trip: the probe
+             // timer only starts the retransmission timer.
              is timer 20ms
              +20ms is probes 1
              is timer 1s
@@ -117,7 +117,7 @@ fn rfc8985_7_3_a_probe_is_new_data_where_there_is_some() {
 }
 
 #[test]
-fn rfc8985_7_3_not_beyond_the_window_of_the_peer_and_whatever_nagle_says() {
+fn rfc8985_7_3_not_beyond_the_peers_window_and_regardless_of_nagle() {
     at_every_origin(|o| {
         let config = Config { nagle: true, ..probing() };
         let mut t = Script::opened(o, &config, "S. 0:0(0) ack 1 win 2500 <mss 1460,sackOK>");
@@ -153,7 +153,7 @@ fn rfc8985_7_3_a_second_probe_needs_a_round_trip_measured_since_the_first() {
              +20ms is probes 1
              is timer 1s
              +10ms < . 1:1(0) ack 7001
-             // That was one: 30 ms.
+             // This gave a sample: 30 ms.
              send 2000
              > . 7001:8001(1000) ack 1
              > P. 8001:9001(1000) ack 1
@@ -174,7 +174,7 @@ fn rfc8985_7_2_not_while_a_hole_is_known_and_not_without_sack() {
              +10ms < . 1:1(0) ack 1 <sack 1001:2001>
              is timer 990ms
              +90ms < . 1:1(0) ack 2001
-             // Nothing SACKed is left.
+             // No SACKed segment is left.
              is probes 0
              < . 1:1(0) ack 3001
              is timer none",
@@ -204,7 +204,7 @@ fn rfc8985_7_2_the_probe_comes_before_the_retransmission_timer_and_starts_it_aga
              +30ms > P. 1:1001(1000) ack 1
              is rtos 1
              is cwnd 1000
-             // The timeout has answered the loss.
+             // The timeout has reacted to the loss.
              +10ms < . 1:1(0) ack 1001
              send 1000
              > P. 1001:2001(1000) ack 1
@@ -260,7 +260,7 @@ fn rfc2883_4_a_block_without_a_byte_is_no_dsack() {
              send 2000
              > . 5001:6001(1000) ack 1
              > P. 6001:7001(1000) ack 1
-             // It ends where the probe did, and says nothing.
+             // It ends where the probe did, and reports nothing.
              +10ms < . 1:1(0) ack 6001 <sack 5001:5001>
              is probe-repairs 1",
         );

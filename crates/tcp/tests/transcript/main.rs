@@ -1,4 +1,4 @@
-//! Transcripts by topic, each test named by the section that it shows.
+//! Transcripts by topic; each test is named after the section that it tests.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -9,10 +9,10 @@ fn nagle() -> Config {
 }
 
 #[test]
-fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_what_is_out() {
+fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_data_in_flight() {
     at_every_origin(|o| {
         Script::established(o, &nagle()).run(
-            "// Nothing is outstanding: at once.
+            "// Nothing is outstanding: sent at once.
              send 100
              > P. 1:101(100) ack 1
              send 100
@@ -21,13 +21,13 @@ fn rfc9293_3_7_4_small_data_waits_for_the_ack_of_what_is_out() {
              // Collected into one segment.
              < . 1:1(0) ack 101
              > P. 101:401(300) ack 1
-             // A full segment never waits, its rest does, until everything is acknowledged.
+             // A full segment never waits; its rest does, until everything is acknowledged.
              send 1500
              > . 401:1401(1000) ack 1
              < . 1:1(0) ack 401
              < . 1:1(0) ack 1401
              > P. 1401:1901(500) ack 1
-             // It waits until it fills a segment, too.
+             // Or until it fills a segment.
              send 999
              send 1
              > P. 1901:2901(1000) ack 1",

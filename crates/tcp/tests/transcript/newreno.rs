@@ -1,11 +1,11 @@
-//! Loss without SACK: limited transmit (RFC 3042), fast retransmit (RFC 5681 §3.2) and NewReno's fast
-//! recovery (RFC 6582).
+//! Loss without SACK: limited transmit (RFC 3042), fast retransmit (RFC 5681 §3.2) and NewReno's
+//! fast recovery (RFC 6582).
 
 use lowtide_tcp::Config;
 
 use crate::common::{LinkAction, Origin, Pair, Script, at_every_origin, ms, plain};
 
-/// Ten segments are out, more wait.
+/// Ten segments in flight, more waiting.
 fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 30000\n> . 1:1001(1000) ack 1 * 10");
@@ -21,7 +21,7 @@ fn rfc3042_2_the_first_two_duplicates_let_one_new_segment_go_each() {
              < . 1:1(0) ack 1
              > . 11001:12001(1000) ack 1
              is cwnd 10000
-             // Reordering after all: no loss, and the window has room for what went out early.
+             // It was reordering: no loss, and the window has room for the data sent early.
              < . 1:1(0) ack 4001
              is recovery false
              is cwnd 12000
@@ -60,21 +60,22 @@ fn rfc5681_3_2_one_loss() {
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
              > . 11001:12001(1000) ack 1
-             // Step 2: half of the flight, without what limited transmit added. Step 3: and the loss.
+             // Step 2: half of the flight, without the data of limited transmit. Step 3: plus the
+             // loss.
              < . 1:1(0) ack 1
              > . 1:1001(1000) ack 1
              is recovery true
              is retransmits 1
              is ssthresh 5000
              is cwnd 5000
-             // Step 4: 5000 and 3000 for those that left; each further duplicate is one more. 12000
-             // are out, so the fifth one lets new data go (step 5).
+             // Step 4: 5000 plus 3000 for those that left; each further duplicate adds one. 12000
+             // are in flight, so the fifth one releases new data (step 5).
              < . 1:1(0) ack 1 * 4
              < . 1:1(0) ack 1
              > . 12001:13001(1000) ack 1
              < . 1:1(0) ack 1
              > . 13001:14001(1000) ack 1
-             // Step 6 and RFC 6582 step 3: ssthresh, or what is out and one segment.
+             // Step 6 and RFC 6582 step 3: ssthresh, or the bytes in flight plus one segment.
              +10ms < . 1:1(0) ack 12001
              is recovery false
              is cwnd 3000
@@ -102,14 +103,14 @@ fn rfc6582_3_2_two_losses_by_a_partial_ack() {
              < . 1:1(0) ack 1
              > . 12001:13001(1000) ack 1
              // The next hole at once; deflate by 4000, add one segment: 5000 + 8000 - 4000 + 1000,
-             // and 9000 are out.
+             // and 9000 are in flight.
              +10ms < . 1:1(0) ack 4001
              > . 4001:5001(1000) ack 1
              > . 13001:14001(1000) ack 1
              is recovery true
              is retransmits 1
              is cwnd 5000
-             // It began with 12000 out: an ACK of less does not end it, one of all does.
+             // It began with 12000 in flight: an ACK of less does not end it, one of all does.
              < . 1:1(0) ack 11001
              > . 11001:12001(1000) ack 1
              > . 14001:15001(1000) ack 1 * 3
@@ -124,7 +125,7 @@ fn rfc6582_3_2_two_losses_by_a_partial_ack() {
 #[test]
 fn rfc6582_3_2_no_second_fast_retransmit_below_recover() {
     at_every_origin(|o| {
-        // All duplicates of retransmissions that were not needed: nothing beyond `recover` was
+        // Duplicates caused by unneeded retransmissions only: nothing beyond `recover` was
         // acknowledged yet.
         let mut t = ten_in_flight(o, &plain());
         t.run(
@@ -152,11 +153,11 @@ fn rfc6582_3_2_no_second_fast_retransmit_below_recover() {
 }
 
 #[test]
-fn rfc5681_2_what_is_no_duplicate() {
+fn rfc5681_2_acks_that_are_not_duplicates() {
     at_every_origin(|o| {
         let mut t = ten_in_flight(o, &plain());
         t.run(
-            "// Payload, another window, a SYN or FIN, nothing out.
+            "// Payload, another window, a SYN or FIN, nothing in flight.
              < . 1:101(100) ack 1
              > . 10001:10001(0) ack 101
              < . 101:101(0) ack 1 win 60000
@@ -189,7 +190,7 @@ fn rfc6582_3_2_a_retransmission_that_is_lost_waits_for_the_timer() {
              +1s > . 1:1001(1000) ack 1
              is rtos 1
              is cwnd 1000
-             // Half of what is out now.
+             // Half of the bytes in flight now.
              is ssthresh 6000",
         );
     });

@@ -1,11 +1,10 @@
-//! Segmentation offload: several segments in one transmission look on the wire as if each had been
-//! sent alone.
+//! Segmentation offload: several segments in one transmission look on the wire as if sent singly.
 
 use lowtide_tcp::{Config, EcnNegotiation};
 
 use crate::common::{Script, at_every_origin, plain};
 
-/// The packets of `script`, each on its own, with so many segments in a transmission at most.
+/// Runs `script` with different maximum segments per transmission; the packets must be equal.
 fn both(config: &Config, script: &str) {
     at_every_origin(|o| {
         for tso_segments in [1, 2, 3, 8] {
@@ -31,7 +30,7 @@ fn psh_and_fin_are_on_the_last_segment_cwr_on_the_first() {
 
 #[test]
 fn the_windows_and_the_buffer_bound_them() {
-    // Ten by the congestion window; then by the peer's window, which ends within a segment.
+    // Ten by the congestion window; then limited by the peer's window, which ends within a segment.
     both(
         &plain(),
         "send 30000
@@ -57,7 +56,7 @@ fn losses_inside_a_transmission_are_single_segments() {
     );
 }
 
-/// Bursts of up to eight segments, and data that waits while it is less than a third of the window.
+/// Bursts of up to eight segments; less than a third of the window is deferred.
 fn deferring() -> Config {
     Config { tso_segments: 8, tso_defer: 3, ..plain() }
 }
@@ -75,7 +74,7 @@ fn less_than_a_share_of_the_window_waits_for_the_next_ack() {
              < . 1:1(0) ack 2001
              > . 10001:11001(1000) ack 1 * 4",
         );
-        // Without it each ACK lets two go.
+        // Without it each ACK releases two.
         Script::established(o, &Config { tso_defer: 0, ..deferring() }).run(
             "send 30000
              > . 1:1001(1000) ack 1 * 10
@@ -88,7 +87,7 @@ fn less_than_a_share_of_the_window_waits_for_the_next_ack() {
 #[test]
 fn the_last_data_an_early_ack_and_a_nic_without_offload_do_not_wait() {
     at_every_origin(|o| {
-        // All that is left goes.
+        // All remaining data is sent.
         Script::established(o, &deferring()).run(
             "send 11500
              > . 1:1001(1000) ack 1 * 10
@@ -96,7 +95,7 @@ fn the_last_data_an_early_ack_and_a_nic_without_offload_do_not_wait() {
              > . 10001:11001(1000) ack 1
              > P. 11001:11501(500) ack 1",
         );
-        // The oldest in flight is younger than half of 10 ms: the next ACK may be long in coming.
+        // The oldest in flight is younger than half of 10 ms: the next ACK may take long.
         Script::established(o, &deferring()).run(
             "send 30000
              > . 1:1001(1000) ack 1 * 10

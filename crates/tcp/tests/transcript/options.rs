@@ -1,5 +1,5 @@
-//! What SYN and SYN-ACK agree on: MSS, window scale, timestamps, SACK (RFC 9293 §3.7.1, RFC 7323 §2,
-//! RFC 2018 §2), and what a hostile SYN can do.
+//! Negotiation by SYN and SYN-ACK: MSS, window scale, timestamps, SACK (RFC 9293 §3.7.1, RFC 7323
+//! §2, RFC 2018 §2), and the effects of a hostile SYN.
 
 use lowtide_tcp::Config;
 use lowtide_units::Bytes;
@@ -9,7 +9,7 @@ use crate::common::{Script, at_every_origin, modern, plain};
 #[test]
 fn rfc7323_options_are_answered_only_when_offered_and_wanted() {
     at_every_origin(|o| {
-        // Offered, and the passive side takes up each subset that the peer offers.
+        // Offered, and the passive end accepts each subset that the peer offers.
         for (offer, answer, mss) in [
             ("", "mss 1000", 536),
             ("mss 1460", "mss 1000", 1000),
@@ -31,7 +31,7 @@ fn rfc7323_options_are_answered_only_when_offered_and_wanted() {
             ));
             let wnd = if offer.contains("wscale") { 3200 } else { 100 };
             t.run(&format!("is wnd {wnd}"));
-            // Not wanted: nothing is answered whatever was offered.
+            // Not configured: nothing is accepted, for any offer.
             let mut t = Script::passive(o, &plain(), &format!("S 0:0(0) win 100 <{offer}>"));
             t.run("> S. 0:0(0) ack 1 <mss 1000,nots>");
         }
@@ -39,7 +39,7 @@ fn rfc7323_options_are_answered_only_when_offered_and_wanted() {
 }
 
 #[test]
-fn rfc7323_2_2_an_active_open_offers_what_it_wishes_and_uses_what_is_agreed() {
+fn rfc7323_2_2_an_active_open_uses_the_negotiated_options() {
     at_every_origin(|o| {
         for (answer, mss, wnd) in [
             ("mss 1460", 1000, 100),
@@ -101,7 +101,7 @@ fn rfc9293_3_7_1_mss_default_and_hostile_values() {
             ("<nots>", 536),
             ("<mss 65535>", 1000),
             ("<mss 100>", 100),
-            // The peer does not choose how many segments a window has (`min-mss`).
+            // The peer must not choose the number of segments in a window (`min-mss`).
             ("<mss 1>", 48),
             ("<mss 0>", 48),
         ] {

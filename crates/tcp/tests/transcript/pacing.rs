@@ -1,4 +1,4 @@
-//! Pacing (switch `pacing`): when data leaves that the window lets go.
+//! Pacing (switch `pacing`): departure of data that the window permits.
 
 use lowtide_tcp::scheme::{apply, find_scheme};
 use lowtide_tcp::switches;
@@ -42,8 +42,8 @@ fn rfc5681_3_1_a_fifth_more_than_a_window_later() {
             t.advance(t.now + lowtide_units::Duration::from_us(520));
             assert!(t.drop_sent());
         }
-        // 10 ms after the first. The mark halves the window; what is in flight is more than that:
-        // 1.2 x 9000 B in 10 ms.
+        // 10 ms after the first. The mark halves the window; more data than that is in flight: 1.2
+        // x 9000 B in 10 ms.
         t.run(
             "+5320us < E. 1:1(0) ack 1001
              is cwnd 5000
@@ -55,7 +55,7 @@ fn rfc5681_3_1_a_fifth_more_than_a_window_later() {
 }
 
 #[test]
-fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
+fn off_and_control_do_not_pace_a_control_without_a_rate() {
     at_every_origin(|o| {
         for value in ["off", "control"] {
             paced(o, value, "sack").run(
@@ -67,9 +67,9 @@ fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
     });
 }
 
-/// Found by the adversary: what waited for its time was acknowledged, and the timer went on.
+/// Found by the adversary: waiting data was acknowledged, and the pacing timer kept running.
 #[test]
-fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
+fn acknowledged_data_in_the_pacer_leaves_no_timer() {
     at_every_origin(|o| {
         paced(o, "window", "sack").run(
             "send 5000
@@ -79,7 +79,7 @@ fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
              +520us > . 2001:3001(1000) ack 1
              +520us > . 3001:4001(1000) ack 1
              +520us > FP. 4001:5001(1000) ack 1
-             // The first is lost, and goes again in 420 us.
+             // The first is lost, and is retransmitted in 420 us.
              +100us < . 1:1(0) ack 1 <sack 1001:5002>
              is recovery true
              is timer 420us
@@ -91,9 +91,9 @@ fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
     });
 }
 
-/// Linux's TCP small queues: a driver whose queue has enough of a connection.
+/// Linux's TCP small queues: a driver whose queue has enough data of a connection.
 #[test]
-fn a_driver_holds_data_and_nothing_else() {
+fn a_driver_holds_only_data() {
     at_every_origin(|o| {
         let mut t = paced(o, "off", "sack");
         let until = t.now + lowtide_units::Duration::from_us(700);

@@ -1,4 +1,4 @@
-//! What ICMP errors do to a connection (RFC 1191, RFC 8201, RFC 5927).
+//! Effects of ICMP errors on a connection (RFC 1191, RFC 8201, RFC 5927).
 
 use lowtide_tcp::Config;
 
@@ -13,7 +13,7 @@ fn both_recoveries(script: &str) {
 }
 
 #[test]
-fn what_was_too_big_goes_again_in_pieces_and_the_window_stays() {
+fn segments_that_are_too_big_are_split_and_the_window_is_unchanged() {
     both_recoveries(
         "send 2500
          > . 1:1001(1000) ack 1 * 2
@@ -39,7 +39,7 @@ fn what_was_too_big_goes_again_in_pieces_and_the_window_stays() {
 }
 
 #[test]
-fn what_is_not_in_flight_is_not_believed() {
+fn errors_about_segments_not_in_flight_are_ignored() {
     both_recoveries(
         "send 1000
          > P. 1:1001(1000) ack 1
@@ -54,7 +54,7 @@ fn what_is_not_in_flight_is_not_believed() {
          is mss 1000
          too-big 1001 1040
          is mss 1000
-         // Less than any link is an attack.
+         // Less than the MTU of any link is an attack.
          too-big 1001 68
          is mss 512
          > . 1001:1513(512) ack 1
@@ -64,7 +64,7 @@ fn what_is_not_in_flight_is_not_believed() {
 }
 
 #[test]
-fn a_refusal_ends_what_is_not_open_yet_and_nothing_else() {
+fn a_hard_error_ends_a_connection_only_in_syn_sent() {
     at_every_origin(|o| {
         Script::active(o, &plain()).run(
             "> S 0:0(0) win 65535 <mss 1000>

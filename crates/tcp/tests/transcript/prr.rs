@@ -1,5 +1,4 @@
-//! How the window comes down with proportional rate reduction, after a loss and after a mark
-//! (RFC 9937).
+//! Window reduction by PRR, after a loss and after a mark (RFC 9937).
 
 use lowtide_tcp::{Config, EcnNegotiation, FreezeGrowth, InitialWindow, RecoveryRule, Reduction};
 
@@ -9,7 +8,7 @@ fn prr() -> Config {
     Config { sack: true, reduction: Reduction::Prr, ..plain() }
 }
 
-/// The window of the examples of RFC 6937 §3.1: twenty segments are out, more wait.
+/// The window of the examples of RFC 6937 §3.1: twenty segments in flight, more waiting.
 fn twenty_in_flight(o: Origin, config: &Config) -> Script {
     let initial_window = InitialWindow::Segments(20);
     let mut t = Script::established(o, &Config { initial_window, ..config.clone() });
@@ -28,7 +27,7 @@ fn rfc6937_3_1_a_single_loss_sends_on_every_other_ack() {
              < . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
              is ssthresh 10000
-             // What is in flight and what may go now.
+             // Bytes in flight plus bytes that may be sent now.
              is flight 19000
              is cwnd 19000
              < . 1:1(0) ack 1 <sack 1001:5001>
@@ -41,7 +40,7 @@ fn rfc6937_3_1_a_single_loss_sends_on_every_other_ack() {
              < . 1:1(0) ack 1 <sack 1001:9001>
              < . 1:1(0) ack 1 <sack 1001:10001>
              > . 24001:25001(1000) ack 1
-             // One ACK for four segments lets two go.
+             // One ACK for four segments releases two.
              < . 1:1(0) ack 1 <sack 1001:14001>
              > . 25001:26001(1000) ack 1 * 2
              < . 1:1(0) ack 1 <sack 1001:16001>
@@ -55,7 +54,7 @@ fn rfc6937_3_1_a_single_loss_sends_on_every_other_ack() {
              > . 29001:30001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:22001>
              > . 30001:31001(1000) ack 1
-             // RFC 9937 §6.4: the end leaves ssthresh, and no burst is left to be bounded.
+             // RFC 9937 §6.4: the end leaves ssthresh, and no burst is possible.
              < . 1:1(0) ack 22001
              > . 31001:32001(1000) ack 1
              is recovery false
@@ -73,7 +72,7 @@ fn rfc6937_3_1_a_burst_of_losses_is_repaired_segment_by_segment() {
              > . 20001:21001(1000) ack 1
              < . 1:1(0) ack 1 <sack 15001:17001>
              > . 21001:22001(1000) ack 1
-             // Fifteen are lost, four in flight. What is delivered may go, no more.
+             // Fifteen are lost, four in flight. Only as much as is delivered may be sent.
              < . 1:1(0) ack 1 <sack 15001:18001>
              > . 1:1001(1000) ack 1
              is flight 5000
@@ -85,7 +84,7 @@ fn rfc6937_3_1_a_burst_of_losses_is_repaired_segment_by_segment() {
              > . 3001:4001(1000) ack 1
              < . 1:1(0) ack 1 <sack 15001:22001>
              > . 4001:5001(1000) ack 1
-             // SafeACK: SND.UNA advances and nothing more is lost.
+             // SafeACK: SND.UNA advances and no further loss is found.
              < . 1:1(0) ack 1001 <sack 15001:22001>
              > . 5001:6001(1000) ack 1 * 2
              is flight 6000
@@ -125,7 +124,7 @@ fn in_one_step_the_same_loss_stops_the_sender_for_half_a_round() {
 }
 
 #[test]
-fn rfc9937_6_2_without_sack_duplicates_are_what_is_delivered() {
+fn rfc9937_6_2_without_sack_duplicates_count_as_delivered() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &Config { sack: false, ..prr() });
         t.run(
@@ -170,7 +169,7 @@ fn rfc9937_6_2_without_sack_a_partial_ack_repairs_the_next_hole() {
              < . 1:1(0) ack 1
              > . 1:1001(1000) ack 1
              < . 1:1(0) ack 1 * 5
-             // The first is there, the second is missing, eight of the rest were counted.
+             // The first was delivered, the second is missing, eight of the rest were counted.
              < . 1:1(0) ack 1001
              > . 1001:2001(1000) ack 1
              < . 1:1(0) ack 10001
@@ -207,7 +206,7 @@ fn a_cut_for_ecn_is_spread_over_the_round() {
              > . 13001:14001(1000) ack 1
              < . 1:1(0) ack 9001
              is flight 5000
-             // The window of data of the cut is acknowledged; nothing has grown meanwhile.
+             // The window of data of the cut is acknowledged; there was no growth meanwhile.
              < . 1:1(0) ack 10001
              > . 14001:15001(1000) ack 1
              is cwnd 5000
@@ -219,7 +218,7 @@ fn a_cut_for_ecn_is_spread_over_the_round() {
 }
 
 #[test]
-fn a_cut_with_nothing_in_flight_stops_nobody() {
+fn a_cut_with_nothing_in_flight_does_not_stop_the_sender() {
     at_every_origin(|o| {
         let mut t = Script::established(o, &Config { ecn: EcnNegotiation::Rfc3168, ..prr() });
         t.run(
@@ -288,7 +287,7 @@ fn losses_found_by_the_clock_go_one_at_a_time() {
         t.run(
             "send 40000
              > . 1:1001(1000) ack 1 * 10
-             // Two holes; nothing comes any more, and the reordering timer says that they are losses.
+             // Two holes; no more ACKs arrive, and the reordering timer marks them lost.
              +10ms < . 1:1(0) ack 1 <sack 2001:4001>
              > . 10001:11001(1000) ack 1 * 2
              +2500us > . 1:1001(1000) ack 1
@@ -304,8 +303,8 @@ fn losses_found_by_the_clock_go_one_at_a_time() {
     });
 }
 
-/// Found by the fault test: limited transmit took what PRR had in flight for the whole window, and let
-/// one segment go after the other on a single duplicate.
+/// Found by the fault test: limited transmit took the bytes in flight of PRR for the whole window,
+/// and sent one segment after the other on a single duplicate.
 #[test]
 fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
     at_every_origin(|o| {
@@ -328,7 +327,7 @@ fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
 }
 
 #[test]
-fn rfc9937_6_2_with_sack_what_a_duplicate_delivers_is_what_it_says() {
+fn rfc9937_6_2_with_sack_a_duplicate_delivers_its_newly_sacked_bytes() {
     at_every_origin(|o| {
         let mut t = twenty_in_flight(o, &Config { recovery: RecoveryRule::NewReno, ..prr() });
         t.run(
@@ -341,7 +340,7 @@ fn rfc9937_6_2_with_sack_what_a_duplicate_delivers_is_what_it_says() {
              is ssthresh 10000
              is flight 19000",
         );
-        // The network repeats an ACK: nothing has left it, and nothing goes.
+        // The network duplicates an ACK: nothing was delivered, and nothing is sent.
         for _ in 0..12 {
             t.run("< . 1:1(0) ack 1 <sack 1001:4001>");
         }

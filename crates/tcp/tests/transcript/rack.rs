@@ -8,7 +8,7 @@ fn rack() -> Config {
     Config { sack: true, recovery: RecoveryRule::Rack, ..plain() }
 }
 
-/// Ten segments are out, `more` bytes wait. The round trip is 10 ms.
+/// Ten segments in flight, `more` bytes waiting. The round trip is 10 ms.
 fn ten_in_flight(o: Origin, config: &Config, more: u64) -> Script {
     let mut t = Script::established(o, config);
     t.run(&format!("send {}\n> . 1:1001(1000) ack 1 * 10", 10_000 + more));
@@ -27,24 +27,24 @@ fn rfc8985_6_2_a_hole_is_given_a_quarter_of_the_least_round_trip() {
              is recovery true
              is ssthresh 5000
              is retransmits 1
-             // 11 out, 1 SACKed, 1 lost and sent again; the retransmission timer takes over.
+             // 11 sent, 1 SACKed, 1 lost and retransmitted; the retransmission timer takes over.
              is flight 10000
              is timer 1s
              +10ms < . 1:1(0) ack 11001
              > . 11001:12001(1000) ack 1 * 2
              is recovery false",
         );
-        // On a machine with coarse timers.
+        // On a host with coarse timers.
         ten_in_flight(o, &Config { loss_timer_slack: ms(8), ..rack() }, 0)
             .run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 10500us");
-        // Linux at 250 jiffies a second: 2.5 ms are left, and with 2 ms of slack two jiffies.
+        // Linux at 250 jiffies per second: 2.5 ms remain, and with 2 ms of slack two jiffies.
         let linux = Config { loss_timer_slack: ms(2), loss_timer_granularity: ms(4), ..rack() };
         ten_in_flight(o, &linux, 0).run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 8ms");
     });
 }
 
 #[test]
-fn rfc8985_6_2_what_comes_late_is_no_loss_and_reordering_is_remembered() {
+fn rfc8985_6_2_late_segments_are_not_lost_and_reordering_is_remembered() {
     at_every_origin(|o| {
         ten_in_flight(o, &rack(), 20_000).run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
@@ -53,7 +53,8 @@ fn rfc8985_6_2_what_comes_late_is_no_loss_and_reordering_is_remembered() {
              > . 11001:12001(1000) ack 1 * 3
              is timer 1s
              is retransmits 0
-             // Before it was seen, three segments above a hole were a loss at once. Now they wait.
+             // Before reordering was seen, three segments above a hole were a loss at once. Now
+             // they wait.
              < . 1:1(0) ack 2001 <sack 3001:6001>
              > . 14001:15001(1000) ack 1 * 3
              is timer 2500us
@@ -74,7 +75,7 @@ fn rfc8985_6_2_three_segments_above_are_a_loss_at_once_while_no_reordering_was_s
              < . 1:1(0) ack 1 <sack 5001:6001 3001:4001 1001:2001>
              > . 1:1001(1000) ack 1
              is recovery true
-             // Unlike RFC 6675 it does not ask how many are above each hole: all three are lost.
+             // Unlike RFC 6675 it does not count the segments above each hole: all three are lost.
              is flight 5000
              is cwnd 5000
              < . 1:1(0) ack 1 <sack 5001:7001 3001:4001 1001:2001>
@@ -98,14 +99,14 @@ fn rfc8985_3_4_a_tail_is_probed_and_a_lost_retransmission_is_found() {
              +10ms < . 1:1(0) ack 1001 <sack 3001:4001>
              > . 1001:2001(1000) ack 1
              > . 2001:3001(1000) ack 1
-             // The first of these is lost again, and what overtook it tells.
+             // The first of these is lost again, and a segment that overtook it reveals the loss.
              +10ms < . 1:1(0) ack 1001 <sack 2001:4001>
              > . 1001:2001(1000) ack 1
              +10ms < . 1:1(0) ack 4001
              is recovery false
              is probes 1
              is rtos 0
-             // Recovery has answered the loss; the probe does not do so again.
+             // Recovery has already reacted to the loss; the probe does not react again.
              send 1000
              > P. 4001:5001(1000) ack 1
              +10ms < . 1:1(0) ack 5001
@@ -147,10 +148,11 @@ fn rfc8985_9_3_the_retransmissions_of_one_window_count_once() {
              +1ms < . 1:1(0) ack 1 <sack 2001:9001>
              > . 1001:2001(1000) ack 1
              > . 11001:12001(1000) ack 1
-             // What was sent just before the first retransmission arrives, and not the retransmission.
+             // A segment sent just before the first retransmission arrives, the retransmission does
+             // not.
              +9ms < . 1:1(0) ack 1 <sack 10001:11001 2001:9001>
              is ssthresh 2500
-             // The second one was lost in the same window.
+             // The second one was lost in the same window of data.
              +1ms < . 1:1(0) ack 1 <sack 10001:12001 2001:9001>
              > . 1:1001(1000) ack 1
              > . 1001:2001(1000) ack 1
@@ -178,7 +180,7 @@ fn rfc8985_9_3_a_later_retransmission_counts_too() {
 }
 
 #[test]
-fn rfc8985_8_the_retransmission_timer_rests_while_the_reordering_timer_runs() {
+fn rfc8985_8_the_retransmission_timer_stops_while_the_reordering_timer_runs() {
     at_every_origin(|o| {
         ten_in_flight(o, &Config { rto_min: ms(1), ..rack() }, 0).run(
             "is timer 30ms
@@ -217,7 +219,7 @@ fn rfc8985_6_2_a_dsack_widens_the_reordering_window() {
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              is timer 2500us
              +2500us > . 1:1001(1000) ack 1
-             // It had only been late.
+             // It was only late.
              < . 1:1(0) ack 2001
              +10ms < . 1:1(0) ack 2001 <sack 1:1001>
              < . 1:1(0) ack 10001
@@ -233,7 +235,7 @@ fn rfc8985_6_2_a_dsack_widens_the_reordering_window() {
 }
 
 #[test]
-fn rfc8985_6_3_a_timeout_loses_the_first_segment_and_what_is_old() {
+fn rfc8985_6_3_a_timeout_marks_the_first_and_old_segments_lost() {
     at_every_origin(|o| {
         let run = |config: &Config, rest: &str| {
             let mut t = Script::established(o, config);
@@ -252,7 +254,7 @@ fn rfc8985_6_3_a_timeout_loses_the_first_segment_and_what_is_old() {
             );
             t.run(rest);
         };
-        // The first again; the last went out 5 ms ago and may well arrive.
+        // The first again; the last was sent 5 ms ago and may still arrive.
         run(
             &rack(),
             "is flight 2000
@@ -281,14 +283,14 @@ fn without_sack_it_counts_duplicates() {
 }
 
 #[test]
-fn with_timestamps_an_echo_tells_the_original_from_the_retransmission() {
+fn with_timestamps_an_echo_distinguishes_the_original_from_the_retransmission() {
     at_every_origin(|o| {
         let mut t = ten_in_flight(o, &Config { timestamps: true, mtu: 1052, ..rack() }, 0);
         t.run(
             "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
              +2500us > . 1:1001(1000) ack 1
-             // The ACK of the original: it echoes what went out 13 ms ago. Did it count as one of the
-             // retransmission, all that was sent before that were lost.
+             // The ACK of the original: it echoes a segment sent 13 ms ago. If it counted for the
+             // retransmission, all segments sent before that would be lost.
              +10ms < . 1:1(0) ack 2001 <TS val 40 ecr 10>
              is flight 8000
              is timer 1s",

@@ -1,5 +1,5 @@
-//! Segments in every order, whole and overlapping: each byte is kept and acknowledged once it can be
-//! (RFC 9293 §3.10.7.4).
+//! Segments in every order, whole and overlapping: each byte is kept and acknowledged as soon as
+//! possible (RFC 9293 §3.10.7.4).
 
 use crate::common::{Origin, Script, at_every_origin, plain};
 
@@ -17,7 +17,8 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
     shorter.iter().flat_map(|o| (0..n).map(move |at| put(o, at))).collect()
 }
 
-/// Lets these `(offset, length)` pieces arrive in this order; a map of bytes says what must happen.
+/// Delivers these `(offset, length)` pieces in this order; a map of bytes gives the expected
+/// result.
 fn arrive(o: Origin, pieces: &[(usize, usize)], order: &[usize]) {
     let total = pieces.iter().map(|(at, len)| at + len).max().expect("some");
     let mut map = vec![false; total + 1];
@@ -26,7 +27,7 @@ fn arrive(o: Origin, pieces: &[(usize, usize)], order: &[usize]) {
         let (at, len) = pieces[index];
         let before = map.iter().position(|b| !b).expect("one too many");
         let (start, end) = (at + 1, at + 1 + len);
-        // Wholly old segments are refused, and answered all the same.
+        // Entirely old segments are rejected, but still answered.
         let taken = t.inject(&format!(". {start}:{end}({len}) ack 1")).is_ok();
         assert_eq!(taken, at + len > before, "piece {index} of {order:?}");
         let kept = t.accepted.clone();
@@ -49,7 +50,7 @@ fn rfc9293_3_10_7_4_five_segments_in_every_order() {
 
 #[test]
 fn rfc9293_3_10_7_4_overlapping_segments_in_every_order() {
-    // Half overlap, one holds another, one ends where another does, one byte.
+    // Half overlap, one contains another, two end together, one byte.
     let pieces = [(0, 600), (300, 600), (400, 100), (899, 1), (850, 650)];
     at_every_origin(|o| orders(5).iter().for_each(|order| arrive(o, &pieces, order)));
 }

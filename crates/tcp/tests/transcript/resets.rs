@@ -1,4 +1,4 @@
-//! RST: where it counts and where it does not (RFC 9293 §3.5.2, §3.5.3, §3.10.7.4).
+//! RST: accepted and rejected cases (RFC 9293 §3.5.2, §3.5.3, §3.10.7.4).
 
 use lowtide_tcp::{Config, RstAccept};
 
@@ -67,7 +67,7 @@ fn rfc9293_3_10_7_4_a_reset_counts_at_a_closed_window() {
 #[test]
 fn rfc9293_3_10_7_4_a_reset_in_each_closing_state() {
     at_every_origin(|o| {
-        // Both streams are complete but for the ACK of our FIN: nobody lost anything.
+        // Both streams are complete except for the ACK of our FIN: no data was lost.
         for (steps, seq, event) in [
             ("close\n> F. 1:1(0) ack 1", 1, "reset"),
             ("close\n> F. 1:1(0) ack 1\n< . 1:1(0) ack 2", 1, "reset"),
@@ -82,7 +82,7 @@ fn rfc9293_3_10_7_4_a_reset_in_each_closing_state() {
                 2,
                 "closed",
             ),
-            // Data of ours was not acknowledged: that is no normal end.
+            // Data of ours was not acknowledged: the close is not normal.
             (
                 "< F. 1:1(0) ack 1\n> . 1:1(0) ack 2\nevent peer-closed\nsend 10\n> P. 1:11(10) ack 2
                  close\n> F. 11:11(0) ack 2",
@@ -108,7 +108,7 @@ fn rfc9293_3_10_7_4_an_ack_of_the_future_is_answered_with_an_ack() {
              > . 1001:1001(0) ack 1
              is acked 0
              is received 0
-             // Half the sequence space away either way.
+             // Half the sequence space away in either direction.
              < . 1:1(0) ack 2000000000 -> AckOfUnsent
              > . 1001:1001(0) ack 1
              < . 1:1(0) ack -2000000000 -> OldAck

@@ -1,4 +1,4 @@
-//! What the receiver puts into SACK: the order of blocks (RFC 2018 §4) and duplicates (RFC 2883 §4).
+//! SACK at the receiver: the order of blocks (RFC 2018 §4) and duplicates (RFC 2883 §4).
 
 use lowtide_tcp::Config;
 
@@ -36,10 +36,10 @@ fn rfc2018_4_case_3_every_second_is_lost() {
              > . 1:1(0) ack 501 <sack 2001:2501 1001:1501>
              < . 3001:3501(500) ack 1
              > . 1:1(0) ack 501 <sack 3001:3501 2001:2501 1001:1501>
-             // The fourth comes out of order and joins two blocks.
+             // The fourth arrives out of order and joins two blocks.
              < . 1501:2001(500) ack 1
              > . 1:1(0) ack 501 <sack 1001:2501 3001:3501>
-             // The second fills the first gap.
+             // The second fills the first hole.
              < . 501:1001(500) ack 1
              > . 1:1(0) ack 2501 <sack 3001:3501>",
         );
@@ -61,7 +61,7 @@ fn rfc2018_4_the_latest_four_blocks_or_three_beside_timestamps() {
              > . 1:1(0) ack 1 <sack 4001:4101 3001:3101 2001:2101 1001:1101>
              < . 5001:5101(100) ack 1
              > . 1:1(0) ack 1 <sack 5001:5101 4001:4101 3001:3101 2001:2101>
-             // An old block that grows is the latest one.
+             // An old block that grows becomes the latest one.
              < . 1101:1201(100) ack 1
              > . 1:1(0) ack 1 <sack 1001:1201 5001:5101 4001:4101 3001:3101>"
         ));
@@ -84,7 +84,7 @@ fn rfc2018_3_data_that_leaves_meanwhile_carries_no_blocks() {
              < . 2001:3001(1000) ack 1
              > . 1001:1001(0) ack 1 <sack 1001:3001>",
         );
-        // Both are due at once: the blocks go first, alone.
+        // Both are due at once: the blocks are sent first, in a separate ACK.
         Script::established(o, &sack()).run(
             "send 11000
              > . 1:1001(1000) ack 1 * 10
@@ -165,7 +165,7 @@ fn rfc2883_4_2_the_old_part_of_a_segment_is_reported() {
              > . 1:1(0) ack 501
              < . 1:1001(1000) ack 1
              > . 1:1(0) ack 1001 <sack 1:501>
-             // And the block above the gap after it.
+             // And the block above the next hole.
              < . 1501:2001(500) ack 1
              > . 1:1(0) ack 1001 <sack 1501:2001>
              < . 501:1201(700) ack 1
@@ -184,7 +184,7 @@ fn rfc2883_4_2_3_of_parts_beyond_a_gap_the_first_is_reported() {
              > . 1:1(0) ack 1 <sack 1501:2001 501:1001>
              < . 501:2001(1500) ack 1
              > . 1:1(0) ack 1 <sack 501:1001 501:2001>
-             // The segment that fills the hole reaches into what was there.
+             // The segment that fills the hole overlaps data already held.
              < . 1:701(700) ack 1
              > . 1:1(0) ack 2001 <sack 501:701>",
         );

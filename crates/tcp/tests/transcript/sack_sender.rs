@@ -1,4 +1,4 @@
-//! Loss with SACK: the scoreboard, the pipe and what is sent next (RFC 6675).
+//! Loss with SACK: the scoreboard, the pipe and the next segment to send (RFC 6675).
 
 use lowtide_tcp::{Config, RecoveryRule};
 
@@ -8,7 +8,7 @@ fn sack() -> Config {
     Config { sack: true, ..plain() }
 }
 
-/// Ten segments are out, `more` bytes wait.
+/// Ten segments in flight, `more` bytes waiting.
 fn ten_in_flight(o: Origin, config: &Config, more: u64) -> Script {
     let mut t = Script::established(o, config);
     t.run(&format!("send {}\n> . 1:1001(1000) ack 1 * 10", 10_000 + more));
@@ -19,28 +19,28 @@ fn ten_in_flight(o: Origin, config: &Config, more: u64) -> Script {
 fn rfc6675_5_one_loss() {
     at_every_origin(|o| {
         ten_in_flight(o, &sack(), 20_000).run(
-            "// Limited transmit: what was SACKed has left the pipe.
+            "// Limited transmit: SACKed segments have left the pipe.
              < . 1:1(0) ack 1 <sack 1001:2001>
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:3001>
              > . 11001:12001(1000) ack 1
              is flight 10000
-             // (4.2) half of the flight, without what limited transmit added; (4.3) the loss goes
-             // whatever the pipe says: 12 out, 3 SACKed, 1 lost and sent again.
+             // (4.2) half of the flight, without the data of limited transmit; (4.3) the lost
+             // segment is sent regardless of the pipe: 12 sent, 3 SACKed, 1 lost and retransmitted.
              < . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
              is recovery true
              is ssthresh 5000
              is cwnd 5000
              is flight 9000
-             // (C) when the pipe has room for a segment.
+             // (C) if the pipe has room for a segment.
              < . 1:1(0) ack 1 <sack 1001:7001>
              is flight 6000
              < . 1:1(0) ack 1 <sack 1001:9001>
              > . 12001:13001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:10001>
              > . 13001:14001(1000) ack 1
-             // RFC 6582 §3.2: what is out and one segment, no burst.
+             // RFC 6582 §3.2: the bytes in flight plus one segment, no burst.
              +10ms < . 1:1(0) ack 12001
              > . 14001:15001(1000) ack 1
              is cwnd 3000
@@ -59,11 +59,11 @@ fn rfc6675_4_is_lost_by_three_runs_or_more_than_two_segments() {
              < . 1:1(0) ack 1 <sack 3001:4001 1001:2001>
              < . 1:1(0) ack 1 <sack 5001:6001 3001:4001 1001:2001>
              > . 1:1001(1000) ack 1
-             // Above 2001 lie 3000 B, above 4001 only 2000.
+             // There are 3000 B above 2001, and only 2000 above 4001.
              < . 1:1(0) ack 1 <sack 5001:7001 3001:4001 1001:2001>
              is flight 5000",
         );
-        // One ACK may say it all: an ACK was lost, or the receiver aggregates.
+        // One ACK may report all of it: an ACK was lost, or the receiver aggregates.
         ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1",
@@ -76,7 +76,7 @@ fn rfc6675_4_is_lost_by_three_runs_or_more_than_two_segments() {
         t.run(
             "< . 1:1(0) ack 1 <sack 1501:1801 901:1201 301:601>
              > . 1:301(300) ack 1
-             // The other holes are not lost, but nothing new is left (rule 3).
+             // The other holes are not lost, but there is no new data (rule 3).
              > . 601:901(300) ack 1
              > . 1201:1501(300) ack 1",
         );
@@ -97,17 +97,17 @@ fn rfc6675_5_many_losses_in_one_window_are_sent_as_the_pipe_empties() {
              < . 1:1(0) ack 1 <sack 4001:6001 2001:3001>
              > . 1:1001(1000) ack 1
              is cwnd 5000
-             // 12 out, 3 SACKed, 2 lost, 1 sent again.
+             // 12 sent, 3 SACKed, 2 lost, 1 retransmitted.
              is flight 8000
              < . 1:1(0) ack 1 <sack 4001:7001 2001:3001>
-             // Now the fourth is lost, too.
+             // Now the fourth is also lost.
              is flight 6000
              < . 1:1(0) ack 1 <sack 4001:8001 2001:3001>
              < . 1:1(0) ack 1 <sack 4001:9001 2001:3001>
              > . 1001:2001(1000) ack 1
              < . 1:1(0) ack 1 <sack 4001:10001 2001:3001>
              > . 3001:4001(1000) ack 1
-             // Nothing lost is left: new data.
+             // No lost segment is left: new data.
              < . 1:1(0) ack 1 <sack 4001:11001 2001:3001>
              > . 12001:13001(1000) ack 1
              // A partial ACK only shrinks the pipe.
@@ -139,7 +139,7 @@ fn rfc6675_4_next_seg_rule_3_and_the_rescue_when_nothing_new_is_left() {
              < . 1:1(0) ack 1 <sack 1001:8001>
              +10ms < . 1:1(0) ack 8001
              is recovery true
-             // The rescue arrived: a partial hole remains, rule 3.
+             // The rescue arrived: a hole remains, rule 3.
              < . 1:1(0) ack 8001 <sack 9001:10001>
              > . 8001:9001(1000) ack 1
              < . 1:1(0) ack 10001
@@ -150,7 +150,7 @@ fn rfc6675_4_next_seg_rule_3_and_the_rescue_when_nothing_new_is_left() {
 }
 
 #[test]
-fn rfc6675_5_1_after_a_timeout_what_was_sacked_is_not_sent_again() {
+fn rfc6675_5_1_sacked_data_is_not_retransmitted_after_a_timeout() {
     at_every_origin(|o| {
         ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 2001:4001>
@@ -170,7 +170,7 @@ fn rfc2018_8_a_peer_that_took_its_sack_back_gets_everything_again() {
     at_every_origin(|o| {
         ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:3001>
-             // 1001:3001 was SACKed, so this ACK says that it is gone.
+             // 1001:3001 was SACKed, so this ACK means that the peer discarded it.
              < . 1:1(0) ack 1001
              +1s > . 1001:2001(1000) ack 1
              < . 1:1(0) ack 2001
@@ -219,7 +219,7 @@ fn rfc6675_3_the_switch_newreno_counts_duplicates_although_sack_was_agreed() {
              < . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
              is recovery true
-             // 12000 count as out, whatever was SACKed, and the window is 5000 and what came.
+             // 12000 count as in flight regardless of SACK; the window is 5000 plus the duplicates.
              < . 1:1(0) ack 1 <sack 1001:5001>
              < . 1:1(0) ack 1 <sack 1001:10001>",
         );
@@ -252,7 +252,7 @@ fn rfc6675_4_each_episode_has_its_rescue() {
         let mut pair = Pair::new(o, &sack(), &sack(), ms(10));
         let mut data = 0;
         pair.link(move |t| {
-            // The first and the last of ten; of what follows after 30 more, those of six.
+            // The first and the last of ten; later, after 30 more, those of six.
             let hit = t.has_data() && [0, 9, 42, 47].contains(&data);
             data += usize::from(t.has_data());
             if hit { LinkAction::Drop } else { LinkAction::Pass }
@@ -275,7 +275,7 @@ fn rfc6675_5_a_lost_retransmission_waits_for_the_timer() {
         ten_in_flight(o, &sack(), 0).run(
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
-             // Nor is it the rescue: it left just now.
+             // It is not the rescue either: it was sent just now.
              < . 1:1(0) ack 1 <sack 1001:10001>
              +1s > . 1:1001(1000) ack 1
              is rtos 1

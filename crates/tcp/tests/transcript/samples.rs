@@ -1,4 +1,4 @@
-//! What a congestion control is told of an ACK.
+//! Samples passed to a congestion control.
 
 use std::cell::RefCell;
 use std::sync::Once;
@@ -16,7 +16,7 @@ thread_local! {
     static SEEN: RefCell<Vec<AckSample>> = const { RefCell::new(Vec::new()) };
 }
 
-/// NewReno that keeps what it is told.
+/// NewReno that records its samples.
 static WITNESS: CcEntry = CcEntry {
     name: "witness",
     summary: "for this test",
@@ -69,8 +69,8 @@ fn watched_with(o: Origin, config: &Config) -> Script {
     Script::established(o, &Config { cc: "witness", ..config.clone() })
 }
 
-/// A sender of so many bytes after its first window, the ACK of its first segment 10 ms later, and the two
-/// segments that this let go.
+/// A sender of this many bytes after its first window, the ACK of its first segment 10 ms later,
+/// and the two segments that it released.
 fn begun(o: Origin, bytes: u32) -> Script {
     let mut t = watched(o);
     t.run(&format!(
@@ -88,13 +88,13 @@ fn seen() -> AckSample {
 }
 
 #[test]
-fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_that_took() {
+fn the_delivery_rate_is_delivered_bytes_over_the_time_since_the_segment_was_sent() {
     at_every_origin(|o| {
         let mut t = begun(o, 20_000);
-        // All that is in flight in 4 ms: 11 kB since the last two left.
+        // All data in flight within 4 ms: 11 kB since the last two were sent.
         t.run("+4ms < . 1:1(0) ack 12001\n> . 12001:13001(1000) ack 1 * 8");
         assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(22_000_000));
-        // The last of these left when there was nothing more to send: it says nothing of the path.
+        // The last of these was sent with no more data to send: it says nothing about the path.
         t.run("+4ms < . 1:1(0) ack 20001");
         assert_eq!(seen().delivery_rate(), None);
     });
@@ -120,13 +120,13 @@ fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
              +3ms < . 1:1(0) ack 13001
              > . 13001:14001(1000) ack 1 * 7",
         );
-        // 12 kB in the 4 ms since the last delivery before the newest segment left.
+        // 12 kB in the 4 ms since the last delivery before the newest segment was sent.
         assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(24_000_000));
     });
 }
 
 #[test]
-fn the_third_duplicate_tells_of_one_lost_segment() {
+fn the_third_duplicate_reports_one_lost_segment() {
     at_every_origin(|o| {
         let mut t = watched(o);
         t.run("send 10000\n> . 1:1001(1000) ack 1 * 10\n+10ms < . 1:1(0) ack 1 * 2");

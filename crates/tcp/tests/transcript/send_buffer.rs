@@ -1,5 +1,4 @@
-//! The send buffer: how much may be sent and unacknowledged, and when the application hears that
-//! there is room again.
+//! The send buffer: the limit on unacknowledged data, and when the application is notified of room.
 
 use lowtide_tcp::Config;
 use lowtide_units::Bytes;
@@ -7,7 +6,7 @@ use lowtide_units::Bytes;
 use crate::common::{Script, at_every_origin, plain};
 
 #[test]
-fn what_is_beyond_the_buffer_waits() {
+fn data_beyond_the_buffer_waits() {
     at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(3000), ..plain() };
         Script::established(o, &config).run(
@@ -31,7 +30,7 @@ fn writable_is_reported_once_after_a_full_buffer() {
         t.run(
             "event established\nsend 3000\n> . 1:1001(1000) ack 1 * 2\n> P. 2001:3001(1000) ack 1",
         );
-        // Nobody asked.
+        // The application has not asked.
         t.run("< . 1:1(0) ack 1001\nevent none");
         assert_eq!(t.conn.send_space(), 1000);
         t.run("send 1000\n> P. 3001:4001(1000) ack 1");
@@ -55,7 +54,7 @@ fn a_buffer_below_a_segment_still_sends() {
 }
 
 #[test]
-fn what_the_buffer_has_not_taken_can_be_withdrawn() {
+fn data_beyond_the_buffer_can_be_discarded() {
     at_every_origin(|o| {
         let config = Config { send_buffer: Bytes::new(4_500), ..plain() };
         let mut t = Script::established(o, &config);

@@ -1,4 +1,4 @@
-//! What does not fit the handshake: RFC 9293 §3.10.7.3 and §3.10.7.4.
+//! Segments that do not fit the handshake: RFC 9293 §3.10.7.3 and §3.10.7.4.
 
 use lowtide_tcp::Config;
 
@@ -41,7 +41,7 @@ fn rfc9293_3_10_7_3_a_bad_ack_in_syn_sent_is_reset() {
              > R 100:100(0)
              < S. 0:0(0) ack 0 -> AckOfUnsent
              > R 0:0(0)
-             // A bare ACK that fits does not open anything.
+             // A pure ACK that fits does not open the connection.
              < . 1:1(0) ack 1 -> BadHandshake
              is state SynSent
              +1s > S 0:0(0) <mss 1000>",
@@ -70,15 +70,15 @@ fn rfc9293_3_10_7_4_a_bad_ack_in_syn_received_is_reset() {
 }
 
 #[test]
-fn rfc9293_3_10_7_4_what_lies_outside_the_window_is_answered_in_syn_received() {
+fn rfc9293_3_10_7_4_segments_outside_the_window_are_answered_in_syn_received() {
     at_every_origin(|o| {
         let config = Config { window_scaling: true, ..plain() };
         Script::passive(o, &config, "S 0:0(0) <mss 1460,wscale 0>").run(
             "> S. 0:0(0) ack 1 <mss 1000,wscale 6>
              < . 100000:100001(1) ack 1 -> OutOfWindow
              > . 1:1(0) ack 1 win 62500 // scaled, since the SYN-ACK agreed on that
-             // But not what is empty and does not know our SYN: an end with another connection would
-             // answer in turn, for ever.
+             // Empty segments that do not acknowledge our SYN are not answered: an end with another
+             // connection would answer in turn, without limit.
              < . 5000000:5000000(0) ack 7 -> OutOfWindow
              < R 5000000:5000000(0) -> OutOfWindow
              < SR 0:0(0) -> OutOfWindow
@@ -112,7 +112,7 @@ fn rfc9293_3_10_7_4_a_keep_alive_is_answered_before_the_handshake_is_over() {
         let mut t = Script::passive(o, &plain(), "S 0:0(0) win 65535 <mss 1460>");
         t.run(
             "> S. 0:0(0) ack 1 <mss 1000>
-             // The last ACK of the handshake was lost, and the peer asks whether we are there.
+             // The last ACK of the handshake was lost, and the peer sends a keep-alive.
              +100ms < . 0:0(0) ack 1 -> OutOfWindow
              > . 1:1(0) ack 1
              is state SynReceived

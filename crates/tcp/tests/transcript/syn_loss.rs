@@ -1,4 +1,4 @@
-//! SYN and SYN-ACK that are lost: RFC 6298 §5, RFC 5681 §3.1, RFC 6928 §2.
+//! Lost SYNs and SYN-ACKs: RFC 6298 §5, RFC 5681 §3.1, RFC 6928 §2.
 
 use lowtide_tcp::{Config, HandshakeRtt, State};
 
@@ -46,7 +46,7 @@ fn rfc6298_5_7_a_lost_syn_means_three_seconds() {
              > . 1:1(0) ack 1
              is srtt none
              is rto 3s
-             // Once may have been a timeout that was too short (RFC 6928 §2).
+             // One loss may have been a timeout that was too short (RFC 6928 §2).
              is cwnd 10000
              send 1000
              > P. 1:1001(1000) ack 1
@@ -77,7 +77,7 @@ fn a_lost_syn_with_timestamps_gives_a_sample_where_that_is_chosen() {
     });
 }
 
-/// RFC 6298 §5.7 without RFC 8985 §7.2 on top: no probe timer runs that could send nothing.
+/// RFC 6298 §5.7 without RFC 8985 §7.2: no probe timer runs that could send nothing.
 #[test]
 fn without_a_sample_no_probe_timer_puts_off_the_retransmission() {
     at_every_origin(|o| {
@@ -123,7 +123,7 @@ fn rfc6928_2_a_repeated_syn_gives_no_sample_and_keeps_the_window() {
             "> S. 0:0(0) ack 1 <mss 1000>
              +600ms < S 0:0(0) <mss 1460> -> BadHandshake
              > S. 0:0(0) ack 1 <mss 1000>
-             // Which SYN-ACK it answers nobody knows (Karn): no sample.
+             // It may answer either SYN-ACK (Karn): no sample.
              +100ms < . 1:1(0) ack 1
              is srtt none
              is cwnd 10000

@@ -1,11 +1,11 @@
-//! The retransmission timer: its value, when it runs, backoff and Karn's rule (RFC 6298), and what a
-//! timeout does to the window (RFC 5681 §3.1).
+//! The retransmission timer: value, start and stop, backoff and Karn's rule (RFC 6298), and the
+//! effect of a timeout on the window (RFC 5681 §3.1).
 
 use lowtide_tcp::{Config, RtoMinApplies};
 
 use crate::common::{LinkAction, Pair, Script, Side, at_every_origin, ms, plain};
 
-/// No minimum to hide the estimate behind.
+/// No minimum that would hide the estimate.
 fn bare() -> Config {
     Config { rto_min: ms(1), ..plain() }
 }
@@ -35,7 +35,7 @@ fn rfc6298_2_srtt_rttvar_and_timeout() {
 }
 
 #[test]
-fn rfc6298_2_4_the_minimum_and_what_it_bounds() {
+fn rfc6298_2_4_the_minimum_bounds_the_timeout_or_the_variance() {
     at_every_origin(|o| {
         for (min, applies, rto) in [
             (ms(1000), RtoMinApplies::Timeout, "1s"),
@@ -68,11 +68,11 @@ fn rfc6298_5_when_the_timer_runs() {
              send 1000
              > P. 1:1001(1000) ack 1
              is timer 1s
-             // (5.1) More data does not put it off.
+             // (5.1) More data does not restart it.
              +400ms send 1000
              > P. 1001:2001(1000) ack 1
              is timer 600ms
-             // Nor does a duplicate ACK.
+             // A duplicate ACK does not either.
              +100ms < . 1:1(0) ack 1
              is timer 500ms
              // (5.3) An ACK of new data does.
@@ -114,7 +114,7 @@ fn rfc6298_3_karn_and_the_segment_behind_the_hole() {
              > . 1:1001(1000) ack 1
              > P. 1001:2001(1000) ack 1
              +30ms > . 1:1001(1000) ack 1
-             // The second segment was sent once, 40 ms ago, but waited behind the first.
+             // The second segment was sent once, 40 ms ago, but waited for the first.
              +10ms < . 1:1(0) ack 2001
              is srtt 10ms
              is rto 30ms
@@ -138,10 +138,11 @@ fn rfc5681_3_1_a_timeout_leaves_one_segment_and_half_the_flight() {
              is cwnd 1000
              is ssthresh 5000
              is flight 1000
-             // Again: ssthresh stays (erratum, §3.1).
+             // Again: ssthresh is unchanged (erratum, §3.1).
              +2s > . 1:1001(1000) ack 1
              is ssthresh 5000
-             // Slow start from one segment, through what is lost; one segment per ACK (RFC 3465 §2.3).
+             // Slow start from one segment, through the lost ones; one segment per ACK (RFC 3465
+             // §2.3).
              < . 1:1(0) ack 1001
              is cwnd 2000
              > . 1001:2001(1000) ack 1 * 2
@@ -153,7 +154,8 @@ fn rfc5681_3_1_a_timeout_leaves_one_segment_and_half_the_flight() {
              is cwnd 4000
              > . 10001:11001(1000) ack 1 * 4
              is recovery false
-             // Back to L = 2; ssthresh is reached, and the second half counts in avoidance.
+             // Again L = 2; ssthresh is reached, and the second half counts in congestion
+             // avoidance.
              < . 1:1(0) ack 12001
              is cwnd 5000
              > . 14001:15001(1000) ack 1 * 3",

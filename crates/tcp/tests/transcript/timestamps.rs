@@ -1,4 +1,4 @@
-//! Timestamps: what is sent, what is echoed, and what is refused as too old (RFC 7323 §3 to §5).
+//! Timestamps: sent, echoed, and rejected as too old (RFC 7323 §3 to §5).
 
 use lowtide_tcp::Config;
 use lowtide_units::Duration;
@@ -39,7 +39,7 @@ fn rfc7323_3_2_a_segment_without_the_option_is_dropped() {
              is received 0
              < . 1:101(100) ack 1
              > . 1:1(0) ack 101
-             // But for RST, which may lack it.
+             // Except for RST, which may lack it.
              < R 101:101(0) <nots>
              is state Closed",
         );
@@ -100,14 +100,14 @@ fn rfc7323_5_3_an_older_timestamp_is_refused_and_answered() {
         opened(o).run(
             "< . 1:101(100) ack 1 <TS val 1000 ecr 10>
              > . 1:1(0) ack 101
-             // The sequence number fits, the time does not.
+             // The sequence number is valid, the timestamp is not.
              < . 101:201(100) ack 1 <TS val 999 ecr 10> -> Paws
              > . 1:1(0) ack 101 <TS val 10 ecr 1000>
              is received 100
-             // The same tick again is no older.
+             // An equal tick is not older.
              < . 101:201(100) ack 1 <TS val 1000 ecr 10>
              > . 1:1(0) ack 201
-             // R1 is not for RST.
+             // R1 does not apply to RST.
              < R. 201:201(0) ack 1 <TS val 5 ecr 10>
              is state Closed",
         );
@@ -146,7 +146,7 @@ fn rfc7323_5_5_after_24_days_idle_the_last_timestamp_proves_nothing() {
 }
 
 #[test]
-fn rfc7323_4_1_an_echo_times_what_was_sent_again() {
+fn rfc7323_4_1_an_echo_measures_a_retransmission() {
     at_every_origin(|o| {
         let config = Config { rto_min: ms(1), ..stamped() };
         Script::established(o, &config).run(
@@ -172,7 +172,7 @@ fn rfc7323_4_1_a_duplicate_ack_is_no_sample() {
              > P. 989:1977(988) ack 1
              +500ms < . 1:1(0) ack 1
              is srtt 10ms
-             // Nor is one for data, which echoes an old time.
+             // One for data is not either: it echoes an old timestamp.
              < . 1:101(100) ack 1 <TS val 600 ecr 10>
              > . 1977:1977(0) ack 101
              is srtt 10ms",

@@ -1,16 +1,15 @@
-//! Loss reactions that were not needed, found by timestamps and taken back (RFC 3522, RFC 4015; switch
-//! `undo`).
+//! Spurious loss reactions, detected by timestamps and undone (RFC 3522, RFC 4015; switch `undo`).
 
 use lowtide_tcp::{Config, EcnNegotiation, UndoRule};
 
 use crate::common::{LinkAction, Origin, Pair, Script, at_every_origin, ms, plain};
 
-/// Segments of 1000 B beside timestamps.
+/// Segments of 1000 B with timestamps.
 fn eifel() -> Config {
     Config { timestamps: true, undo: UndoRule::Eifel, mtu: 1052, ..plain() }
 }
 
-/// Ten segments left at 10 ms, more wait.
+/// Ten segments were sent at 10 ms, more are waiting.
 fn ten_in_flight(o: Origin, config: &Config) -> Script {
     let mut t = Script::established(o, config);
     t.run("send 50000\n> . 1:1001(1000) ack 1 * 10");
@@ -24,7 +23,7 @@ fn rfc4015_3_a_timeout_that_only_waited_too_short() {
             "+1s > . 1:1001(1000) ack 1 <TS val 1010 ecr 10>
              is cwnd 1000
              is ssthresh 5000
-             // The ACK of the original comes: nothing is lost, nothing goes a second time.
+             // The ACK of the original arrives: nothing is lost, nothing is retransmitted.
              +5ms < . 1:1(0) ack 1001 <TS val 900 ecr 10>
              is recovery false
              is cwnd 10000
@@ -46,7 +45,7 @@ fn rfc3522_3_2_a_real_loss_stays_one() {
              is recovery true
              is cwnd 2000
              > . 1001:2001(1000) ack 1 * 2
-             // Only the first ACK of new data is asked.
+             // Only the first ACK of new data decides.
              < . 1:1(0) ack 2001 <TS val 1010 ecr 10>
              is recovery true
              is ssthresh 5000
@@ -78,7 +77,7 @@ fn rfc3522_3_2_step_5_all_at_once_may_be_lost_acks() {
              is cwnd 2000
              is ssthresh 2000",
         );
-        // A peer that reports duplicates would have said so.
+        // A peer that reports duplicates would have reported one.
         script("< . 1:1(0) ack 1001 <sack 1:1001>").run(
             "< . 1:1(0) ack 3001 <TS val 20 ecr 10>
              is cwnd 10000
@@ -145,7 +144,7 @@ fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
         for (undo, undos) in [(UndoRule::Off, 0), (UndoRule::Eifel, 1)] {
             let config = Config { undo, sack: true, rto_min: ms(30), ..eifel() };
             let mut pair = Pair::new(o, &config, &config, ms(10));
-            // Nothing gets through from 100 ms to 300 ms, then everything in its order.
+            // Nothing is delivered from 100 ms to 300 ms, then everything in order.
             pair.link(|t| {
                 let at = t.sent_at.since_start();
                 let waits = ms(100) <= at && at < ms(300);
@@ -166,7 +165,7 @@ fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
 #[test]
 fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
     at_every_origin(|o| {
-        // Sent at 10 ms, again at 1010 and 3010 ms.
+        // Sent at 10 ms, retransmitted at 1010 and 3010 ms.
         for (echo, undos) in [(10, 1), (1010, 0), (3010, 0)] {
             ten_in_flight(o, &eifel()).run(&format!(
                 "+1s > . 1:1001(1000) ack 1
@@ -184,14 +183,14 @@ fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
 }
 
 #[test]
-fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
+fn rfc4015_an_undone_reduction_does_not_prevent_an_ecn_cut() {
     at_every_origin(|o| {
         ten_in_flight(o, &Config { ecn: EcnNegotiation::Rfc3168, ..eifel() }).run(
             "+1s > . 1:1001(1000) ack 1
              < . 1:1(0) ack 1001 <TS val 900 ecr 10>
              is undos 1
              is cwnd 10000
-             // Nor is CWR owed for it.
+             // No CWR is due for it either.
              > [ect0] . 10001:11001(1000) ack 1
              < E. 1:1(0) ack 2001 <TS val 901 ecr 10>
              is cuts 1
@@ -206,7 +205,7 @@ fn rfc4015_several_retransmissions_are_out_and_a_real_loss_follows() {
         let mut t = ten_in_flight(o, &Config { sack: true, ..eifel() });
         t.advance(t.now + ms(10));
         t.run(
-            "// Three are late and count as lost.
+            "// Three are late and are marked lost.
              < . 1:1(0) ack 1 <TS val 11 ecr 10,sack 3001:6001>
              > . 1:1001(1000) ack 1
              < . 1:1(0) ack 1 <TS val 11 ecr 10,sack 3001:7001>
@@ -216,9 +215,9 @@ fn rfc4015_several_retransmissions_are_out_and_a_real_loss_follows() {
              is undos 1
              is cwnd 10000
              > . 10001:11001(1000) ack 1 * 5
-             // What is not SACKed is out, once.
+             // All segments not SACKed are in flight, once.
              is flight 10000
-             // The next one is lost indeed.
+             // The next one is really lost.
              < . 1:1(0) ack 1001 <TS val 13 ecr 10,sack 3001:8001>
              > . 1001:2001(1000) ack 1
              is retransmits 2

@@ -1,11 +1,11 @@
-//! Flow control: zero windows and their probes, silly windows, what stops the sender (RFC 9293 §3.8.6).
+//! Flow control: zero windows and probes, silly windows, limits of the sender (RFC 9293 §3.8.6).
 
 use lowtide_tcp::{Config, State};
 use lowtide_units::Bytes;
 
 use crate::common::{LinkAction, Origin, Pair, Script, Side, at_every_origin, ms, plain};
 
-/// Established, with `window` as the peer's offer.
+/// Established, with `window` advertised by the peer.
 fn offered(o: Origin, config: &Config, window: u16) -> Script {
     let mut t = Script::opened(o, config, &format!("S. 0:0(0) ack 1 win {window} <mss 1460>"));
     t.window = window;
@@ -17,7 +17,7 @@ fn buffer(bytes: u64) -> Config {
 }
 
 #[test]
-fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_for_ever() {
+fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_without_limit() {
     at_every_origin(|o| {
         let mut t = offered(o, &Config { retries: 3, rto_max: ms(8_000), ..plain() }, 2000);
         t.run(
@@ -34,7 +34,7 @@ fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_for_ever() {
              +3990ms > . 2001:2002(1) ack 1
              +10ms < . 1:1(0) ack 2001 win 0",
         );
-        // Far beyond what `retries` allows without an answer.
+        // Far beyond the limit of `retries` without an answer.
         for _ in 0..10 {
             t.run("+7990ms > . 2001:2002(1) ack 1\n+10ms < . 1:1(0) ack 2001 win 0");
         }
@@ -43,7 +43,7 @@ fn rfc9293_3_8_6_1_zero_window_is_probed_with_backoff_and_for_ever() {
              is rtos 0
              < . 1:1(0) ack 2001 win 2000
              > . 2001:3001(1000) ack 1 * 2
-             // Probing was no congestion: the timer is as short as before, the window as wide.
+             // Probing is not congestion: timer and window are unchanged.
              is rto 1s
              is timer 1s
              is cwnd 10000",
@@ -74,12 +74,12 @@ fn rfc9293_3_8_6_1_a_probe_byte_may_be_taken() {
         t.run(
             "send 1500
              +1s > . 1:2(1) ack 1
-             // Taken, and the window is still closed: the next byte is probed.
+             // Accepted, and the window is still closed: the next byte is probed.
              +10ms < . 1:1(0) ack 2 win 0
              is acked 1
              is state Established
              +1990ms > . 2:3(1) ack 1
-             // Taken together with a window; the round trip is not that of the probe (Karn).
+             // Accepted together with a window; the round trip is not that of the probe (Karn).
              +10ms < . 1:1(0) ack 3 win 3000
              > . 3:1003(1000) ack 1
              > P. 1003:1501(498) ack 1
@@ -117,7 +117,7 @@ fn rfc9293_3_8_6_1_the_window_opens_while_a_probe_is_in_flight() {
              +1s > . 1:2(1) ack 1
              < . 1:1(0) ack 1 win 1000
              > P. 1:1001(1000) ack 1
-             // The probe's byte was taken after all; its ACK says no more than that.
+             // The probe's byte was accepted; its ACK acknowledges no more than that.
              < . 1:1(0) ack 2 win 999
              is acked 1
              < . 1:1(0) ack 1001
@@ -173,7 +173,7 @@ fn rfc9293_3_8_6_a_window_that_shrinks_over_data_in_flight_does_not_time_out() {
              < . 1:1(0) ack 3001
              is acked 3000",
         );
-        // Nobody answers any more: that ends it.
+        // The peer no longer answers: that ends it.
         let mut t = offered(o, &Config { retries: 2, ..plain() }, 1000);
         t.run(
             "send 1000
@@ -193,18 +193,18 @@ fn rfc9293_3_8_6_2_1_the_sender_waits_for_more_than_a_silly_window() {
         t.run(
             "send 9000
              > . 1:1001(1000) ack 1 * 4
-             // 900 of the 4000 ever offered: neither a segment nor half of it.
+             // 900 of at most 4000 advertised: neither a segment nor half of it.
              < . 1:1(0) ack 4001 win 900
              is limited ReceiveWindow
              < . 1:1(0) ack 4001 win 1000
              > . 4001:5001(1000) ack 1
              < . 1:1(0) ack 5001 win 999
-             // After a timeout what fits is sent.
+             // After a timeout as much as fits is sent.
              +1s > . 5001:6000(999) ack 1
              < . 1:1(0) ack 6000 win 1000
              > . 6000:7000(1000) ack 1",
         );
-        // Half of what a small receiver ever offered goes at once.
+        // Half of the maximum window of a small receiver is sent at once.
         let mut t = offered(o, &plain(), 600);
         t.run(
             "send 2000
@@ -212,7 +212,7 @@ fn rfc9293_3_8_6_2_1_the_sender_waits_for_more_than_a_silly_window() {
              < . 1:1(0) ack 601 win 299
              < . 1:1(0) ack 601 win 300
              > . 601:901(300) ack 1
-             // Rule 3 in brackets: only Nagle asks for an empty network first.
+             // Rule 3 in brackets: only Nagle requires that nothing is in flight.
              < . 1:1(0) ack 601 win 600
              > . 901:1201(300) ack 1",
         );
@@ -242,10 +242,10 @@ fn rfc9293_3_8_6_2_2_the_receiver_moves_the_edge_by_a_segment_or_half_the_buffer
              read 1
              > . 1:1(0) ack 3001 win 1000
              read 500
-             // Where an ACK goes out anyway the edge stays until it can move by a segment.
+             // On an ACK sent for another reason the edge stays until it can move by a segment.
              < . 3001:3501(500) ack 1
              > . 1:1(0) ack 3501 win 500
-             // Starved below a segment, so a whole one more is worth an ACK of its own.
+             // The window was below a segment, so one more full segment is worth a separate ACK.
              read 500
              > . 1:1(0) ack 3501 win 1500
              is unread 1500",
@@ -271,7 +271,7 @@ fn rfc9293_3_10_7_4_a_closed_window_takes_no_data_but_acks() {
              > P. 1:501(500) ack 1
              < . 1:1001(1000) ack 1
              > . 501:501(0) ack 1001 win 0
-             // The peer's probe is refused and answered, its ACK counts.
+             // The peer's probe is rejected and answered; its ACK counts.
              < . 1001:1002(1) ack 501 -> OutOfWindow
              > . 501:501(0) ack 1001 win 0
              is acked 500
@@ -295,7 +295,7 @@ fn rfc9293_3_10_7_4_data_beyond_the_edge_is_cut_off() {
              > . 1:1(0) ack 1501 win 0",
         );
         assert_eq!((t.accepted.stream.clone(), t.accepted.skip), (1000..1500, 0));
-        // Old bytes in front are skipped.
+        // Old bytes at the start are skipped.
         let mut t = Script::established(o, &plain());
         t.run(
             "< . 1:1001(1000) ack 1
@@ -337,7 +337,7 @@ fn rfc9293_3_8_4_a_keep_alive_of_the_peer_is_answered() {
              > . 1:1(0) ack 1001
              < . 1000:1000(0) ack 1 -> OutOfWindow
              > . 1:1(0) ack 1001
-             // With a byte of garbage: a duplicate, and reported as such.
+             // With a garbage byte: a duplicate, reported as such.
              < . 1000:1001(1) ack 1 -> OutOfWindow
              > . 1:1(0) ack 1001 <sack 1000:1001>
              // Before any data: the byte would be that of the SYN.
@@ -354,7 +354,7 @@ fn rfc9293_3_8_4_a_keep_alive_of_the_peer_is_answered() {
 
 #[test]
 fn rfc9293_3_8_6_a_slow_reader_gets_every_byte() {
-    // The window closes again and again; window updates are lost now and then.
+    // The window closes repeatedly; some window updates are lost.
     at_every_origin(|o| {
         let mut pair = Pair::new(o, &plain(), &buffer(2500), ms(5));
         pair.link(|t| {

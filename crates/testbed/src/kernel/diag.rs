@@ -1,7 +1,7 @@
-//! What the kernel tells of its TCP sockets: `sock_diag(7)`, one question for all sockets of a namespace.
+//! The kernel's TCP sockets by `sock_diag(7)`: one request for all sockets of a namespace.
 //!
-//! The layouts are those of `linux/inet_diag.h` and `linux/tcp.h`, in the byte order of the machine but for ports
-//! and addresses. Fields that an older kernel lacks are `None`: each new one stands at the end.
+//! The layouts are those of `linux/inet_diag.h` and `linux/tcp.h`, in host byte order except ports
+//! and addresses. Fields that an older kernel lacks are `None`: new fields are appended.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::socket_info::SocketInfo;
 
-/// `AF_NETLINK`, and its family for questions about sockets.
+/// `AF_NETLINK`, and its protocol for socket queries.
 const NETLINK: i32 = 16;
 const SOCK_DIAG: i32 = 4;
 /// `SOCK_DIAG_BY_FAMILY`, `NLMSG_ERROR`, `NLMSG_DONE`.
@@ -21,7 +21,7 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 /// `NLM_F_REQUEST | NLM_F_ROOT | NLM_F_MATCH`.
 const DUMP: u16 = 0x301;
-/// Attributes: `INET_DIAG_INFO`, `INET_DIAG_CONG`, `INET_DIAG_DCTCPINFO`; the last is asked for as
+/// Attributes `INET_DIAG_INFO`, `INET_DIAG_CONG`, `INET_DIAG_DCTCPINFO`; the last is requested as
 /// `INET_DIAG_VEGASINFO`.
 const INFO: u16 = 2;
 const VEGAS: u16 = 3;
@@ -30,16 +30,16 @@ const DCTCP: u16 = 9;
 /// Bytes of `struct nlmsghdr` and `struct inet_diag_msg`.
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
-/// `TCP_LISTEN` is no connection.
+/// A socket in `TCP_LISTEN` is not a connection.
 const LISTEN: u32 = 1 << 10;
-/// How long the kernel may take to answer.
+/// Maximum wait for a reply of the kernel.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Of `tcpi_options`: ECN was agreed.
+/// Bit of `tcpi_options`: ECN was negotiated.
 const OPTION_ECN: u8 = 8;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// One socket: both of its ends, and what it shows.
+/// One socket: its four-tuple and its info.
 #[derive(Clone, Debug)]
 pub(crate) struct DiagSocket {
     pub(crate) local: SocketAddrV4,
@@ -47,10 +47,10 @@ pub(crate) struct DiagSocket {
     pub(crate) info: SocketInfo,
 }
 
-/// All connected IPv4 TCP sockets of the namespace that this thread is in.
+/// All connected IPv4 TCP sockets of this thread's namespace.
 ///
 /// # Errors
-/// The kernel does not answer such questions.
+/// The kernel does not support such requests.
 pub(crate) fn sockets() -> io::Result<Vec<DiagSocket>> {
     let mut socket =
         Socket::new(Domain::from(NETLINK), Type::DGRAM, Some(Protocol::from(SOCK_DIAG)))?;
@@ -91,7 +91,7 @@ fn dump_request() -> Vec<u8> {
     out
 }
 
-/// The first of `bytes`: its kind, its body, and what follows.
+/// Splits off the first message: its type, its body, and the remaining bytes.
 fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let len = u32_at(bytes, 0)? as usize;
     let kind = u16_at(bytes, 4)?;
@@ -106,52 +106,52 @@ fn parse_socket(body: &[u8]) -> Option<DiagSocket> {
     };
     let (local, peer) = (end(4, 8)?, end(6, 24)?);
     let unacknowledged = u32_at(body, 60)?;
-    let mut look =
+    let mut socket_info =
         SocketInfo { unacknowledged: Some(u64::from(unacknowledged)), ..SocketInfo::default() };
     let mut rest = body.get(MESSAGE..)?;
     while let (Some(len), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
         let Some(value) = rest.get(4..usize::from(len)) else { break };
         match kind {
-            INFO => read_info(value, &mut look),
+            INFO => read_info(value, &mut socket_info),
             CONG => {
                 let name = value.split(|b| *b == 0).next().unwrap_or(&[]);
-                look.cc = String::from_utf8_lossy(name).into_owned();
+                socket_info.cc = String::from_utf8_lossy(name).into_owned();
             }
-            // Enabled, the state of the echo, alpha in 1/1024.
+            // Fields: enabled, state of the echo, alpha in 1/1024.
             DCTCP if u16_at(value, 0) == Some(1) => {
-                look.alpha_q20 = u32_at(value, 4).map(|alpha| u64::from(alpha) << 10);
+                socket_info.alpha_q20 = u32_at(value, 4).map(|alpha| u64::from(alpha) << 10);
             }
             _ => {}
         }
         rest = rest.get(usize::from(len).next_multiple_of(4)..).unwrap_or(&[]);
     }
-    Some(DiagSocket { local, peer, info: look })
+    Some(DiagSocket { local, peer, info: socket_info })
 }
 
-/// `struct tcp_info`; times in it are microseconds.
-fn read_info(info: &[u8], look: &mut SocketInfo) {
+/// Reads `struct tcp_info`; its times are microseconds.
+fn read_info(info: &[u8], socket_info: &mut SocketInfo) {
     let us = |at| u32_at(info, at).map(|v| Span::from_us(u64::from(v)));
     let wide = |at| u64_at(info, at);
     let count = |at| u32_at(info, at).map(u64::from);
     let mss = u32_at(info, 16).unwrap_or(0);
-    look.mss = (mss > 0).then_some(mss);
-    look.rto = us(8);
-    look.srtt = us(68).filter(|srtt| *srtt > Span::ZERO);
-    look.cwnd = count(80).map(|segments| segments * u64::from(mss));
+    socket_info.mss = (mss > 0).then_some(mss);
+    socket_info.rto = us(8);
+    socket_info.srtt = us(68).filter(|srtt| *srtt > Span::ZERO);
+    socket_info.cwnd = count(80).map(|segments| segments * u64::from(mss));
     let ssthresh = u32_at(info, 76).filter(|segments| *segments < INFINITE);
-    look.ssthresh = ssthresh.map(|segments| u64::from(segments) * u64::from(mss));
+    socket_info.ssthresh = ssthresh.map(|segments| u64::from(segments) * u64::from(mss));
     let packets = |at| u32_at(info, at).map_or(0, u64::from);
-    // As `tcp_packets_in_flight`: out, less those that are held or lost, and those sent again.
+    // As `tcp_packets_in_flight`: packets out, less SACKed and lost ones, plus retransmitted ones.
     let in_flight = (packets(24) + packets(36)).saturating_sub(packets(28) + packets(32));
-    look.in_flight = Some(in_flight * u64::from(mss));
-    look.acked = wide(120);
-    look.received = wide(128);
-    look.segments_in = count(140);
-    look.data_segments_out = count(156);
-    look.retransmitted_bytes = wide(208);
-    look.timeouts = u16_at(info, 240).map(u64::from);
-    look.delivered_ce_segs = count(196);
-    look.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
+    socket_info.in_flight = Some(in_flight * u64::from(mss));
+    socket_info.acked = wide(120);
+    socket_info.received = wide(128);
+    socket_info.segments_in = count(140);
+    socket_info.data_segments_out = count(156);
+    socket_info.retransmitted_bytes = wide(208);
+    socket_info.timeouts = u16_at(info, 240).map(u64::from);
+    socket_info.delivered_ce_segs = count(196);
+    socket_info.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
 }
 
 fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_read_as_the_kernel_writes_it() {
+    fn kernel_socket_message_is_parsed() {
         let mut info = vec![0; 248];
         let mut put =
             |at: usize, value: u32| info[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -214,14 +214,17 @@ mod tests {
         let found = parse_socket(&body(&info)).unwrap();
         assert_eq!(found.local.to_string(), "10.66.0.1:5001");
         assert_eq!(found.peer.to_string(), "10.66.0.2:40000");
-        let look = &found.info;
+        let socket_info = &found.info;
         assert_eq!(
-            (look.cc.as_str(), look.ecn, look.alpha_q20),
+            (socket_info.cc.as_str(), socket_info.ecn, socket_info.alpha_q20),
             ("reno", Some(true), Some(1 << 19))
         );
-        assert_eq!((look.cwnd, look.ssthresh, look.in_flight), (Some(28_960), None, Some(14_480)));
-        assert_eq!((look.srtt, look.timeouts), (Some(Span::from_us(1500)), Some(3)));
-        assert_eq!(look.unacknowledged, Some(4344));
+        assert_eq!(
+            (socket_info.cwnd, socket_info.ssthresh, socket_info.in_flight),
+            (Some(28_960), None, Some(14_480))
+        );
+        assert_eq!((socket_info.srtt, socket_info.timeouts), (Some(Span::from_us(1500)), Some(3)));
+        assert_eq!(socket_info.unacknowledged, Some(4344));
     }
 
     #[test]

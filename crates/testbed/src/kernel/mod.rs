@@ -1,4 +1,4 @@
-//! The kernel's TCP as an end of flows: what can be set, what it shows.
+//! The kernel's TCP as an end of flows: settings and socket info.
 
 pub(crate) mod diag;
 pub(crate) mod sockets;

@@ -1,4 +1,4 @@
-//! Sockets of the kernel, in the namespace of this thread.
+//! Kernel sockets in this thread's namespace.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -16,14 +16,14 @@ use super::tcp_config::KernelTcpConfig;
 use crate::socket_info::SocketInfo;
 use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
 
-/// Connections that wait to be accepted.
+/// Length of the accept queue.
 const BACKLOG: i32 = 4096;
-/// The listener's token; connections have their number.
+/// The listener's token; connections use their number.
 const LISTENER: u64 = u64::MAX;
-/// News of one call.
+/// Maximum events of one call.
 const MAX_EVENTS: usize = 64;
 
-/// Linux connections of one host.
+/// Kernel connections of one host.
 pub(crate) struct KernelSockets {
     epoll: Epoll,
     listener: Socket,
@@ -35,7 +35,7 @@ pub(crate) struct KernelSockets {
 }
 
 impl KernelSockets {
-    /// A host at `address` that listens on `port`.
+    /// Creates a host at `address` that listens on `port`.
     pub(crate) fn listen(address: Ipv4Addr, port: u16, end: &KernelTcpConfig) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let listener = Self::socket(&end.cc, end.nodelay)?;
@@ -75,13 +75,13 @@ impl KernelSockets {
         self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    fn accept(&mut self, news: &mut Vec<SocketEvent>) -> io::Result<()> {
+    fn accept(&mut self, out: &mut Vec<SocketEvent>) -> io::Result<()> {
         while let Some((socket, peer)) = none_if_would_block(self.listener.accept())? {
             socket.set_nonblocking(true)?;
             socket.set_tcp_nodelay(self.nodelay)?;
             let conn = self.keep(socket)?;
             if let Some(peer) = peer.as_socket_ipv4() {
-                news.push(SocketEvent::Accepted(conn, peer));
+                out.push(SocketEvent::Accepted(conn, peer));
             }
         }
         Ok(())
@@ -89,7 +89,7 @@ impl KernelSockets {
 }
 
 impl Drop for KernelSockets {
-    /// Ends every connection at once: one that went on by itself would keep its namespace.
+    /// Aborts every connection: one that continued would keep its namespace alive.
     fn drop(&mut self) {
         for socket in &self.conns {
             let _ = socket.set_linger(Some(Duration::ZERO));
@@ -100,7 +100,7 @@ impl Drop for KernelSockets {
 impl Sockets for KernelSockets {
     fn connect(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)> {
         let socket = Self::socket(&self.cc, self.nodelay)?;
-        // Bound first, so that the port is known before the peer can know it.
+        // Bind first: the local port must be known before the peer sees it.
         socket.bind(&SocketAddr::from((self.address, 0)).into())?;
         let port = socket.local_addr()?.as_socket_ipv4().map_or(0, |a| a.port());
         match socket.connect(&SocketAddr::V4(to).into()) {
@@ -136,8 +136,8 @@ impl Sockets for KernelSockets {
         })
     }
 
-    fn wait(&mut self, timeout: Duration, news: &mut Vec<SocketEvent>) -> io::Result<()> {
-        // `epoll_wait` counts milliseconds, and flows begin between them.
+    fn wait(&mut self, timeout: Duration, out: &mut Vec<SocketEvent>) -> io::Result<()> {
+        // `epoll_wait` has millisecond resolution, which is too coarse for flow starts.
         let mut fds = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
         let _ = ppoll(&mut fds, Some(TimeSpec::from(timeout)), None);
         let mut events = [EpollEvent::empty(); MAX_EVENTS];
@@ -147,8 +147,8 @@ impl Sockets for KernelSockets {
         };
         for event in &events[..found] {
             match event.data() {
-                LISTENER => self.accept(news)?,
-                conn => news.push(SocketEvent::Ready(conn as Conn)),
+                LISTENER => self.accept(out)?,
+                conn => out.push(SocketEvent::Ready(conn as Conn)),
             }
         }
         Ok(())

@@ -1,8 +1,9 @@
-//! From a host's configuration to what the kernel can be told, and what it does otherwise.
+//! Translates a host's configuration to kernel settings and lists the differences.
 //!
-//! Contract: the control is set for each socket, everything else by `net.ipv4.*` of the host's namespace,
-//! whatever the machine's defaults are. The profile `linux` says what the kernel does where nothing can be set;
-//! where the scenario asks for something else, that is a difference which the manifest lists.
+//! Contract: the congestion control is set on each socket, everything else by `net.ipv4.*` of the
+//! host's namespace, whatever the machine's defaults are. For behaviour without a setting, the
+//! profile `linux` describes the kernel; a scenario that asks for something else gets a difference
+//! in the manifest.
 
 use std::fs;
 
@@ -10,26 +11,26 @@ use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns;
 use lowtide_tcp::{Config, EcnNegotiation, RecoveryRule, profile, switches};
 
-/// The controls that this kernel has, one for all namespaces.
+/// Congestion controls of this kernel, shared by all namespaces.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// A host's TCP, as the kernel has it.
+/// A host's TCP settings in the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct KernelTcpConfig {
-    /// Name of the control, set with `TCP_CONGESTION`.
+    /// Name of the congestion control, set with `TCP_CONGESTION`.
     pub(crate) cc: String,
     /// `TCP_NODELAY`.
     pub(crate) nodelay: bool,
     sysctls: Vec<Sysctl>,
-    /// What cannot be told.
+    /// Differences from the scenario that no setting removes.
     differences: Vec<String>,
 }
 
-/// Where the scenario's control has another name in the kernel: `odctcp=bpf_odctcp`.
+/// The scenario's congestion control and its name in the kernel: `odctcp=bpf_odctcp`.
 pub(crate) type CcMapping = (String, String);
 
-/// Switches that are set in the kernel under another name, that it has no part in, or that cannot matter between
-/// two hosts of one testbed.
+/// Switches that the kernel has under another name, that do not concern it, or that have no effect
+/// between two hosts of one testbed.
 const NOT_COMPARED: [&str; 15] = [
     "cc",
     "feedback",
@@ -49,7 +50,7 @@ const NOT_COMPARED: [&str; 15] = [
 ];
 
 impl KernelTcpConfig {
-    /// What the kernel can be told of `config`.
+    /// Kernel settings for `config`.
     pub(crate) fn of(config: &Config, renamed: &[CcMapping]) -> Result<Self, UnsupportedSetup> {
         let cc = kernel_cc_name(config, renamed)?;
         let (sysctls, reference) = settings(config);
@@ -71,22 +72,25 @@ impl KernelTcpConfig {
         Ok(Self { cc, nodelay: !config.nagle, sysctls, differences })
     }
 
-    /// Whether this kernel knows the ECN that is asked for, tried in the namespace of this thread.
+    /// Checks that this kernel supports the requested ECN mode, in this thread's namespace.
     pub(crate) fn check(&self) -> Result<(), UnsupportedSetup> {
         let ecn = self.sysctls.iter().find(|(name, _)| *name == "tcp_ecn");
         let Some((_, value)) = ecn else { return Ok(()) };
         netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
             let accurate = matches!(value.as_str(), "3" | "4");
-            let what =
-                if accurate { "this kernel knows no Accurate ECN" } else { "ECN cannot be set" };
+            let what = if accurate {
+                "this kernel does not support Accurate ECN"
+            } else {
+                "ECN cannot be set"
+            };
             refusal(
                 format!("{what} (net.ipv4.tcp_ecn = {value}: {error})"),
-                "`--backend live` has it",
+                "`--backend live` supports it",
             )
         })
     }
 
-    /// Tells the kernel, in the namespace of this thread; what it does otherwise.
+    /// Applies the settings in this thread's namespace; returns the remaining differences.
     pub(crate) fn apply(&self) -> Vec<String> {
         let mut differences = self.differences.clone();
         for (name, value) in &self.sysctls {
@@ -98,7 +102,7 @@ impl KernelTcpConfig {
     }
 }
 
-/// Where the profile has it from.
+/// Source of the profile's value.
 fn source(switch: &str) -> &'static str {
     let linux = profile::find_profile("linux");
     let of = |settings: &[profile::Assignment]| {
@@ -107,18 +111,18 @@ fn source(switch: &str) -> &'static str {
     linux.and_then(|p| of(p.settings)).unwrap_or("as RFCs say")
 }
 
-/// The name of the control in the kernel.
+/// Name of the congestion control in the kernel.
 fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, UnsupportedSetup> {
     let one_sided = config.feedback == "one-sided" || config.ack == "odctcp";
-    let asked = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
-    let own = renamed.iter().find(|(from, _)| from == asked).map(|(_, to)| to.as_str());
+    let requested = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
+    let own = renamed.iter().find(|(from, _)| from == requested).map(|(_, to)| to.as_str());
     let dctcps_echo = matches!(config.ack, "dctcp" | "odctcp" | "tdctcp");
-    let name = match (own, asked) {
+    let name = match (own, requested) {
         (Some(name), _) => name,
         (None, "newreno" | "cubic") if dctcps_echo => {
             return Err(refusal(
                 format!(
-                    "the kernel has no receiver that acknowledges by `{}` beside `{asked}`",
+                    "the kernel cannot combine the ACK policy `{}` with `{requested}`",
                     config.ack
                 ),
                 "give those hosts lowtide's TCP: `--backend live`",
@@ -129,9 +133,11 @@ fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, Unsu
         (None, "dctcp") if config.feedback == "dctcp" && config.ack == "dctcp" => "dctcp",
         (None, other) => {
             return Err(refusal(
-                format!("the kernel has no control that is `{other}` of lowtide's"),
+                format!(
+                    "the kernel has no congestion control that corresponds to lowtide's `{other}`"
+                ),
                 &format!(
-                    "a loaded BPF control takes its place with `--kernel-cc {other}=NAME`; or `--backend live`"
+                    "name a loaded BPF control with `--kernel-cc {other}=NAME`, or use `--backend live`"
                 ),
             ));
         }
@@ -163,7 +169,7 @@ const fn flag(on: bool) -> &'static str {
 /// `net.ipv4.<name>` and its value.
 type Sysctl = (&'static str, String);
 
-/// What is set, and what the kernel then does in words of switches.
+/// Sysctls to set, and the kernel's resulting behaviour as a configuration.
 fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
@@ -171,12 +177,12 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         EcnNegotiation::Off => "0",
         EcnNegotiation::Rfc3168 => "1",
         EcnNegotiation::Passive => "2",
-        // From some release on: 3 asks for AccECN, 4 accepts it and asks for none.
+        // In recent kernels, 3 requests AccECN; 4 accepts it without requesting it.
         EcnNegotiation::AccEcn => "3",
         EcnNegotiation::AccEcnPassive => "4",
     };
     let ms = |d: lowtide_units::Duration| d.as_ms().max(1).to_string();
-    // What the kernel counts is memory: a packet of 1500 B takes up to twice that where it is received.
+    // The kernel counts memory: a received packet of 1500 B takes up to twice that.
     let (send, receive) = (config.send_buffer.as_u64(), config.receive_buffer.as_u64() * 2);
     let of_buffer = |bytes: u64| format!("4096 {bytes} {bytes}");
     let mut set = vec![
@@ -193,9 +199,9 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         ("tcp_wmem", of_buffer(send.max(4096))),
         ("tcp_rmem", of_buffer(receive.max(4096))),
         ("tcp_moderate_rcvbuf", "0".to_owned()),
-        // A flow starts as the scenario says and not as the one before it has left off.
+        // A flow must not inherit metrics of an earlier flow.
         ("tcp_no_metrics_save", "1".to_owned()),
-        // Applications of the simulator fill segments as far as Nagle's rule wants.
+        // Applications of the simulator fill segments as Nagle's algorithm requires.
         ("tcp_autocorking", "0".to_owned()),
         ("tcp_rto_min_us", config.rto_min.as_us().max(1).to_string()),
         (
@@ -208,7 +214,7 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     then.rto_max = then.rto_max.min(lowtide_units::Duration::from_secs(120));
     if let Some(rack) = match config.recovery {
         RecoveryRule::Rack => Some("1"),
-        // RACK stays on without SACK.
+        // RACK stays enabled without SACK.
         RecoveryRule::Sack => Some("0"),
         RecoveryRule::NewReno => None,
     } {

@@ -1,4 +1,4 @@
-//! Runs in a testbed that is up.
+//! Runs in a persistent testbed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use lowtide_live::netns::Namespace;
 use lowtide_record::{Backend as Entry, TimingReport};
 use lowtide_units::Instant;
 
-use super::snapshot::{Shot, network};
+use super::snapshot::{Snapshot, network};
 use super::{PersistentError, TestbedPaths, netns_names};
 use crate::backend::kernel;
 use crate::error::TestbedError;
@@ -20,18 +20,18 @@ use crate::run_state::RunState;
 use crate::stack_choice::{StackChoice, StackKind};
 use crate::tables::{Observations, tables};
 
-/// The testbed that is up, for runs whose network is its own: the kernel's TCP on all hosts.
+/// Backend that runs in the testbed that is up: its own network, the kernel's TCP on all hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PersistentBackend {
-    places: TestbedPaths,
+    paths: TestbedPaths,
     choice: StackChoice,
 }
 
 impl PersistentBackend {
-    /// That of `places`; controls of ours have other names in the kernel as `controls` says.
-    pub const fn new(places: TestbedPaths, controls: Vec<(String, String)>) -> Self {
+    /// Backend for the testbed at `paths`; `controls` maps our congestion controls to kernel names.
+    pub const fn new(paths: TestbedPaths, controls: Vec<(String, String)>) -> Self {
         Self {
-            places,
+            paths,
             choice: StackChoice {
                 default_stack: StackKind::Kernel,
                 exceptions: Vec::new(),
@@ -47,7 +47,7 @@ impl PersistentBackend {
         })?;
         let mut hosts = Vec::new();
         for plan in &plans {
-            let path = self.places.netns_dir.join(netns_names::netns_name(&plan.name)?);
+            let path = self.paths.netns_dir.join(netns_names::netns_name(&plan.name)?);
             let namespace = Namespace::at(&path)
                 .map_err(|error| TestbedError::Host { host: plan.name.clone(), error })?;
             let apps = apps(setup, &plans, plan);
@@ -62,14 +62,14 @@ impl PersistentBackend {
         watch: &mut dyn FnMut(Instant) -> bool,
     ) -> Result<Option<CompletedRun>, PersistentError> {
         let hosts = self.start_hosts(setup)?;
-        let course = Arc::new(RunState::begin(sizes(setup)));
+        let run_state = Arc::new(RunState::begin(sizes(setup)));
         let warm = Instant::ZERO + setup.warmup;
-        // The network's figures begin when the warm-up ends.
+        // The network's counters start at the end of the warm-up.
         let mut before = None;
         let mut failed = None;
-        let (ended, reason) = run_flows(setup, &hosts, &course, watch, &mut |now| {
+        let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, &mut |now| {
             if before.is_none() && now >= warm {
-                match Shot::fetch(&self.places) {
+                match Snapshot::fetch(&self.paths) {
                     Ok(shot) => before = Some(shot),
                     Err(error) => failed = Some(error),
                 }
@@ -80,7 +80,7 @@ impl PersistentBackend {
         if let Some(error) = failed {
             return Err(error);
         }
-        let after = Shot::fetch(&self.places)?;
+        let after = Snapshot::fetch(&self.paths)?;
         if reason == EndReason::Interrupted {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl PersistentBackend {
             Observations { apps, queues, queue_samples: Vec::new(), unrouted, ended, reason };
         let mut all = plan::differences(setup);
         all.extend(differences);
-        all.push("queues over time are not recorded in a testbed that stays up".to_owned());
+        all.push("queues over time are not recorded in a persistent testbed".to_owned());
         let us = |ns: u64| ns as f64 / 1e3;
         let measured = TimingReport {
             differences: all,
@@ -108,7 +108,7 @@ impl PersistentBackend {
             strays: after.strays - before.strays,
             remarks: vec![
                 format!("the bottleneck ran with {}", after.scheduling),
-                "how late it was, and the longest queue in bytes, are since the testbed is up"
+                "its lateness and the longest queue in bytes are counted since the testbed is up"
                     .to_owned(),
             ],
         };
@@ -125,7 +125,7 @@ impl Backend for PersistentBackend {
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
         plan::hosts(setup, &self.choice)?;
         let refusal = |e: PersistentError| UnsupportedSetup { message: e.to_string(), help: None };
-        let shot = Shot::fetch(&self.places).map_err(refusal)?;
+        let shot = Snapshot::fetch(&self.paths).map_err(refusal)?;
         if shot.network == network(setup) {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl Backend for PersistentBackend {
     }
 }
 
-/// The first host whose interface is gone, and why.
+/// First host whose interface is gone, and why.
 pub(crate) fn lost_interface(report: &BottleneckReport) -> Option<(&str, &str)> {
     let gone = |h: &'_ HostReport| h.device_error.is_some();
     let host = report.hosts.iter().find(|h| gone(h))?;

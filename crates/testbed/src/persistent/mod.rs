@@ -1,8 +1,8 @@
-//! A testbed whose namespaces have names, so that other programs can be run in them.
+//! A testbed with named namespaces, in which other programs can run.
 //!
-//! Contract: one testbed at a time. A process that has it up holds a lock, which the system takes from it however it
-//! ends. Before anything has a name, a state file says which names and which namespaces they will be; so whoever
-//! comes next finds what was left behind, and takes away that and nothing else.
+//! Contract: one testbed at a time. Its process holds a lock, which the system releases however the
+//! process ends. A state file lists the names and namespaces before any name is created. A later
+//! process can therefore find and remove what was left behind, and nothing else.
 
 mod backend;
 mod netns_names;
@@ -20,10 +20,10 @@ use thiserror::Error;
 
 use crate::error::TestbedError;
 
-/// Where a testbed keeps what it needs.
+/// Paths of a testbed's files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TestbedPaths {
-    /// The namespaces, as files: `ip netns` looks into `/run/netns`.
+    /// The namespaces as files: `ip netns` uses `/run/netns`.
     pub netns_dir: PathBuf,
     /// State, lock and socket.
     pub state_dir: PathBuf,
@@ -36,38 +36,38 @@ impl Default for TestbedPaths {
 }
 
 impl TestbedPaths {
-    /// Everything below one folder, where `ip netns` does not look.
+    /// All paths below one folder, where `ip netns` does not look.
     pub fn below(folder: &Path) -> Self {
         Self { netns_dir: folder.join("netns"), state_dir: folder.to_path_buf() }
     }
 }
 
-/// Why there is no such testbed.
+/// Errors of a persistent testbed.
 #[derive(Debug, Error)]
 pub enum PersistentError {
-    /// Another process has one.
+    /// Another process has a testbed up.
     #[error("a testbed is up already, by process {0}: `lowtide testbed down` ends it")]
     AlreadyUp(u32),
-    /// Nobody has one.
+    /// No testbed is up.
     #[error("no testbed is up: `lowtide testbed up SCENARIO` in another terminal makes one")]
     NotUp,
-    /// Somebody else has a namespace of that name.
+    /// Another program has a namespace of that name.
     #[error(
         "there is a network namespace `{0}` that this program did not make: remove it (`ip netns delete {0}`), or \
          rename the host"
     )]
     ForeignNetns(String),
-    /// A host cannot give its name to a file.
+    /// The host's name is not a valid file name.
     #[error(
-        "the host `{0}` cannot give its name to a namespace: use letters, digits, `.`, `-` and `_`"
+        "the host name `{0}` cannot be the name of a namespace: use letters, digits, `.`, `-` and `_`"
     )]
     InvalidName(String),
     /// The state file cannot be read.
-    #[error("{path} is no state of a testbed: {why}; remove it when no testbed is up")]
+    #[error("{path} is not a state file of a testbed: {why}; remove it if no testbed is up")]
     InvalidState {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// The testbed is up with another network.
@@ -76,27 +76,27 @@ pub enum PersistentError {
          `up` with this one"
     )]
     OtherNetwork {
-        /// The scenario that it is up with.
+        /// The scenario of the testbed that is up.
         up: String,
     },
-    /// The process that has it does not end.
-    #[error("process {0}, which has the testbed, does not end")]
+    /// The process of the testbed does not end.
+    #[error("process {0}, which owns the testbed, does not end")]
     DoesNotEnd(u32),
-    /// Something that the system refused.
+    /// A system call failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// The failed operation.
         what: String,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// It could not be built.
+    /// The testbed could not be built.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
 }
 
 impl PersistentError {
-    /// For `map_err`.
+    /// Conversion for `map_err`.
     fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |error| Self::System { what, error }

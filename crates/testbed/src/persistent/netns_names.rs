@@ -1,4 +1,4 @@
-//! Names of namespaces, as `ip netns` gives them: a file onto which the namespace is mounted.
+//! Names of namespaces as of `ip netns`: a file on which the namespace is mounted.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -11,10 +11,10 @@ use nix::sys::statfs::{NSFS_MAGIC, statfs};
 use super::state::{NetnsName, TestbedState};
 use super::{PersistentError, TestbedPaths};
 
-/// What every name begins with.
+/// Prefix of every name.
 const PREFIX: &str = "lowtide-";
 
-/// The name of a host's namespace.
+/// Name of a host's namespace.
 pub(super) fn netns_name(host: &str) -> Result<String, PersistentError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     if host.is_empty() || host.len() > 200 || !host.chars().all(plain) {
@@ -23,24 +23,24 @@ pub(super) fn netns_name(host: &str) -> Result<String, PersistentError> {
     Ok(format!("{PREFIX}{host}"))
 }
 
-fn path(places: &TestbedPaths, name: &str) -> PathBuf {
-    places.netns_dir.join(name)
+fn path(paths: &TestbedPaths, name: &str) -> PathBuf {
+    paths.netns_dir.join(name)
 }
 
-/// What there is under a name.
+/// Status of a name.
 #[derive(PartialEq, Eq, Debug)]
 enum NameStatus {
     Free,
-    /// A place for a namespace, and none there: whoever made it was stopped, or the machine was.
+    /// A mount point without a namespace: its creator or the machine was stopped.
     Stale,
     /// A namespace.
     Namespace(u64),
-    /// Something else.
+    /// Another file.
     Other,
 }
 
-fn probe(places: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentError> {
-    let path = path(places, name);
+fn probe(paths: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentError> {
+    let path = path(paths, name);
     let meta = match fs::symlink_metadata(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(NameStatus::Free),
         meta => meta.map_err(PersistentError::system(format!("look at {}", path.display())))?,
@@ -56,10 +56,10 @@ fn probe(places: &TestbedPaths, name: &str) -> Result<NameStatus, PersistentErro
     Ok(if meta.len() == 0 { NameStatus::Stale } else { NameStatus::Other })
 }
 
-/// Nobody has any of these names.
-pub(super) fn check_free(places: &TestbedPaths, names: &[String]) -> Result<(), PersistentError> {
+/// Fails if one of these names is in use.
+pub(super) fn check_free(paths: &TestbedPaths, names: &[String]) -> Result<(), PersistentError> {
     for name in names {
-        if probe(places, name)? != NameStatus::Free {
+        if probe(paths, name)? != NameStatus::Free {
             return Err(PersistentError::ForeignNetns(name.clone()));
         }
     }
@@ -68,35 +68,34 @@ pub(super) fn check_free(places: &TestbedPaths, names: &[String]) -> Result<(), 
 
 /// Gives `namespace` its name.
 pub(super) fn bind(
-    places: &TestbedPaths,
+    paths: &TestbedPaths,
     name: &str,
     namespace: &Namespace,
 ) -> Result<(), PersistentError> {
-    fs::create_dir_all(&places.netns_dir)
-        .map_err(PersistentError::system(format!("make {}", places.netns_dir.display())))?;
-    let path = path(places, name);
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o000).open(&path);
-    if made.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists) {
+    fs::create_dir_all(&paths.netns_dir)
+        .map_err(PersistentError::system(format!("make {}", paths.netns_dir.display())))?;
+    let path = path(paths, name);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o000).open(&path);
+    if file.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists) {
         return Err(PersistentError::ForeignNetns(name.to_owned()));
     }
-    made.map_err(PersistentError::system(format!("make {}", path.display())))?;
+    file.map_err(PersistentError::system(format!("make {}", path.display())))?;
     let (none, flags) = (None::<&str>, MsFlags::MS_BIND);
     mount(Some(&namespace.path()), &path, none, flags, none).map_err(|e| {
         PersistentError::system(format!("give a namespace the name `{name}`"))(e.into())
     })
 }
 
-/// Takes away what is left of the names of `state`; what has got such a name since is left alone. Those that were
-/// taken away.
+/// Removes the remaining names of `state` and returns them. A name that was reused since is kept.
 pub(super) fn remove_all(
-    places: &TestbedPaths,
+    paths: &TestbedPaths,
     state: &TestbedState,
 ) -> Result<Vec<String>, PersistentError> {
     let mut taken = Vec::new();
     for NetnsName { name, inode } in &state.names {
-        let path = path(places, name);
+        let path = path(paths, name);
         let what = || format!("take the name `{name}` away");
-        match probe(places, name)? {
+        match probe(paths, name)? {
             NameStatus::Free | NameStatus::Other => continue,
             NameStatus::Namespace(found) if found != *inode || !state.is_of_this_boot() => continue,
             NameStatus::Namespace(_) => {

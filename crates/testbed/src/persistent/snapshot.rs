@@ -1,4 +1,4 @@
-//! What a testbed that is up tells of its network, over a socket: one answer for each connection.
+//! Snapshot of the network of the testbed that is up, sent over a socket: one reply per connection.
 
 use std::io::Read;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{PersistentError, TestbedPaths};
 
-/// How long an answer may take.
+/// Maximum time of a reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The network since the testbed is up.
+/// Network counters since the testbed is up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Shot {
-    /// Digest of the network's plan.
+pub(super) struct Snapshot {
+    /// Digest of the network configuration.
     pub(super) network: u64,
-    /// The scenario that it came from.
+    /// Scenario of the testbed.
     pub(super) scenario: String,
     ports: Vec<PortSnapshot>,
     pub(super) late_packets: u64,
@@ -38,7 +38,7 @@ pub(super) struct Shot {
     pub(super) scheduling: String,
 }
 
-/// One port.
+/// Counters of one port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PortSnapshot {
     name: String,
@@ -53,21 +53,21 @@ struct PortSnapshot {
     cut: u64,
     busy_ps: u64,
     max_bytes: u64,
-    /// Length, time and arrivals.
+    /// Queue length, time at this length, and arrivals.
     levels: Vec<(u32, u64, u64)>,
 }
 
-/// What tells one network from another.
+/// Digest that distinguishes networks.
 pub(super) fn network(setup: &Setup) -> u64 {
     let text = format!("{:?}", setup.network);
     Digest::combine(text.bytes().map(u64::from))
 }
 
-pub(super) fn socket(places: &TestbedPaths) -> PathBuf {
-    places.state_dir.join("testbed.sock")
+pub(super) fn socket(paths: &TestbedPaths) -> PathBuf {
+    paths.state_dir.join("testbed.sock")
 }
 
-impl Shot {
+impl Snapshot {
     pub(super) fn of(report: &BottleneckReport, network: u64, scenario: &str) -> Self {
         let port = |p: &lowtide_bottleneck::PortReport| {
             let stats = &p.stats;
@@ -111,18 +111,18 @@ impl Shot {
         }
     }
 
-    /// Asks the testbed that is up.
-    pub(super) fn fetch(places: &TestbedPaths) -> Result<Self, PersistentError> {
-        let path = socket(places);
+    /// Requests a snapshot from the testbed that is up.
+    pub(super) fn fetch(paths: &TestbedPaths) -> Result<Self, PersistentError> {
+        let path = socket(paths);
         let mut stream = UnixStream::connect(&path).map_err(|_| PersistentError::NotUp)?;
         let mut text = String::new();
         let read = stream.set_read_timeout(Some(REPLY_TIMEOUT));
         read.and_then(|()| stream.read_to_string(&mut text))
             .and_then(|_| serde_json::from_str(&text).map_err(std::io::Error::other))
-            .map_err(PersistentError::system("ask the testbed that is up"))
+            .map_err(PersistentError::system("query the testbed that is up"))
     }
 
-    /// Answers everybody who waits.
+    /// Answers all pending connections.
     pub(super) fn serve(listener: &UnixListener, shot: &dyn Fn() -> Self) -> std::io::Result<()> {
         loop {
             let stream = match listener.accept() {
@@ -131,12 +131,12 @@ impl Shot {
             };
             stream.set_nonblocking(false)?;
             stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
-            // Whoever asked and went away does not matter.
+            // A client that is gone does not matter.
             let _ = serde_json::to_writer(stream, &shot());
         }
     }
 
-    /// The ports as they were between `before` and this.
+    /// Queue records of the interval from `before` to this snapshot.
     pub(super) fn since(&self, before: &Self) -> Vec<QueueRecord> {
         self.ports.iter().zip(&before.ports).map(|(now, then)| now.since(then)).collect()
     }
@@ -164,7 +164,7 @@ impl PortSnapshot {
             link_down_drops: self.cut.saturating_sub(before.cut),
             busy: Span::from_ps(self.busy_ps.saturating_sub(before.busy_ps)),
             levels: levels.collect(),
-            // Since the testbed is up: it is told in the manifest.
+            // Counted since the testbed is up: the manifest says so.
             max_bytes: self.max_bytes,
             classes: Vec::new(),
         }

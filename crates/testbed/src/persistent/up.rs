@@ -1,4 +1,4 @@
-//! Making a testbed, keeping it, taking it down.
+//! Creates, keeps and removes a testbed.
 
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,7 +14,7 @@ use lowtide_net::HostId;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::snapshot::{Shot, network, socket};
+use super::snapshot::{Snapshot, network, socket};
 use super::state::{NetnsName, TestbedState, lock};
 use super::{PersistentError, TestbedPaths, netns_names};
 use crate::error::TestbedError;
@@ -23,36 +23,38 @@ use crate::plan::{self, HostPlan, HostStack};
 use crate::run::settings;
 use crate::stack_choice::{StackChoice, StackKind};
 
-/// Waits for a process that was told to end: so often, so long.
+/// Wait for a terminated process: number of polls, and their interval.
 const EXIT_POLLS: u32 = 200;
 const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// A testbed that this process has up: its namespaces have names, and packets go between them.
+/// A testbed owned by this process: its namespaces have names, and packets are forwarded.
 #[derive(Debug)]
 pub struct PersistentTestbed {
-    places: TestbedPaths,
+    paths: TestbedPaths,
     state: TestbedState,
     hosts: Vec<(String, String, Ipv4Addr)>,
     bottleneck: Option<Bottleneck>,
     listener: UnixListener,
     network: u64,
-    /// What was left behind by another one, and is gone.
+    /// Names left behind by an earlier testbed, which were removed.
     pub removed: Vec<String>,
-    /// What hosts do otherwise than the scenario says.
+    /// Differences between hosts and the scenario.
     pub differences: Vec<String>,
-    /// Given back last of all.
+    /// Released last.
     lock: File,
 }
 
 impl PersistentTestbed {
-    /// Makes the testbed of `setup`, a run of `scenario`. Leftovers of an earlier one go first.
+    /// Creates the testbed of `setup`, a run of `scenario`. Leftovers of an earlier one are removed
+    /// first.
     ///
     /// # Errors
-    /// Another process has one; a name is taken; a right is missing. Nothing is left of what was begun.
+    /// Another process has a testbed, a name is taken, or a privilege is missing. Everything
+    /// created so far is removed.
     pub fn make(
         setup: &Setup,
         scenario: &str,
-        places: &TestbedPaths,
+        paths: &TestbedPaths,
     ) -> Result<Self, PersistentError> {
         let kernels = StackChoice {
             default_stack: StackKind::Kernel,
@@ -60,11 +62,11 @@ impl PersistentTestbed {
             cc_mapping: Vec::new(),
         };
         let plans = plan::hosts(setup, &kernels).map_err(refused)?;
-        let lock = lock(places)?.ok_or_else(|| PersistentError::AlreadyUp(owner(places)))?;
-        let removed = remove_leftovers(places)?;
+        let lock = lock(paths)?.ok_or_else(|| PersistentError::AlreadyUp(owner(paths)))?;
+        let removed = remove_leftovers(paths)?;
         let all: Vec<String> =
             plans.iter().map(|p| netns_names::netns_name(&p.name)).collect::<Result<_, _>>()?;
-        netns_names::check_free(places, &all)?;
+        netns_names::check_free(paths, &all)?;
         let namespaces = plans.iter().map(|plan| Namespace::new().map_err(host(plan)));
         let namespaces: Vec<Namespace> = namespaces.collect::<Result<_, _>>()?;
         let mut state = TestbedState::of_this_process(scenario, Vec::new());
@@ -72,20 +74,20 @@ impl PersistentTestbed {
             let inode = namespace.inode().map_err(host(plan))?;
             state.names.push(NetnsName { name: name.clone(), inode });
         }
-        // From here on whoever comes next knows what to take away.
-        state.write(places)?;
-        let built = build(setup, &plans, &namespaces, places, &state);
+        // From here on a later process can find and remove the names.
+        state.write(paths)?;
+        let built = build(setup, &plans, &namespaces, paths, &state);
         let (bottleneck, listener, differences) = match built {
             Ok(built) => built,
             Err(error) => {
-                // What went wrong is the error to tell.
-                let _ = remove_leftovers(places);
+                // The first error is the one to report.
+                let _ = remove_leftovers(paths);
                 return Err(error);
             }
         };
         let hosts = plans.iter().zip(all).map(|(p, name)| (p.name.clone(), name, p.address));
         Ok(Self {
-            places: places.clone(),
+            paths: paths.clone(),
             state,
             hosts: hosts.collect(),
             bottleneck: Some(bottleneck),
@@ -97,12 +99,13 @@ impl PersistentTestbed {
         })
     }
 
-    /// Each host, its namespace and its address.
+    /// Name, namespace and address of each host.
     pub fn hosts(&self) -> &[(String, String, Ipv4Addr)] {
         &self.hosts
     }
 
-    /// Keeps it up until `stop` says so, or until nothing is left of its interfaces. Why it ended, when nobody asked.
+    /// Runs until `stop` returns true or an interface is lost; returns the reason in the latter
+    /// case.
     pub fn serve(&self, stop: &dyn Fn() -> bool) -> Option<String> {
         let Some(bottleneck) = &self.bottleneck else { return None };
         loop {
@@ -113,21 +116,21 @@ impl PersistentTestbed {
                 let name = self.hosts.get(host.0 as usize).map_or("?", |(name, ..)| name);
                 return Some(format!("the interface of host `{name}` is gone: {why}"));
             }
-            let shot = || Shot::of(&bottleneck.report(), self.network, &self.state.scenario);
-            if let Err(error) = Shot::serve(&self.listener, &shot) {
+            let shot = || Snapshot::of(&bottleneck.report(), self.network, &self.state.scenario);
+            if let Err(error) = Snapshot::serve(&self.listener, &shot) {
                 return Some(format!("its socket: {error}"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Takes it down; what the network has seen.
+    /// Removes the testbed and returns the network's report.
     ///
     /// # Errors
-    /// Something could not be taken away.
+    /// A name could not be removed.
     pub fn down(mut self) -> Result<Option<BottleneckReport>, PersistentError> {
         let report = self.bottleneck.take().map(|b| b.report());
-        remove_leftovers(&self.places)?;
+        remove_leftovers(&self.paths)?;
         drop(self.lock);
         Ok(report)
     }
@@ -153,21 +156,21 @@ fn build(
     setup: &Setup,
     plans: &[HostPlan],
     namespaces: &[Namespace],
-    places: &TestbedPaths,
+    paths: &TestbedPaths,
     state: &TestbedState,
 ) -> Result<Built, PersistentError> {
     let (mut ports, mut differences) = (Vec::new(), plan::differences(setup));
     for (plan, namespace) in plans.iter().zip(namespaces) {
-        let made = namespace.run(|| {
+        let opened = namespace.run(|| {
             let device = Device::open(&interface(plan)?)?;
-            let said = match &plan.stack {
+            let unapplied = match &plan.stack {
                 HostStack::Kernel(end) => end.apply(),
                 HostStack::Lowtide(_) => Vec::new(),
             };
-            Ok((device, said))
+            Ok((device, unapplied))
         });
-        let (device, said) = made.and_then(|made| made).map_err(host(plan))?;
-        let new = said.into_iter().filter(|d| !differences.contains(d)).collect::<Vec<_>>();
+        let (device, unapplied) = opened.and_then(|opened| opened).map_err(host(plan))?;
+        let new = unapplied.into_iter().filter(|d| !differences.contains(d)).collect::<Vec<_>>();
         differences.extend(new);
         let networks = vec![(IpAddr::V4(plan.address), 32)];
         ports.push(HostPort { host: HostId(plan.number), device, networks });
@@ -179,65 +182,65 @@ fn build(
     };
     let bottleneck =
         Bottleneck::start(&setup.network, ports, &settings).map_err(TestbedError::from)?;
-    let path = socket(places);
+    let path = socket(paths);
     let what = || format!("listen at {}", path.display());
     let listener = UnixListener::bind(&path).map_err(PersistentError::system(what()))?;
     listener.set_nonblocking(true).map_err(PersistentError::system(what()))?;
     for (name, namespace) in state.names.iter().zip(namespaces) {
-        netns_names::bind(places, &name.name, namespace)?;
+        netns_names::bind(paths, &name.name, namespace)?;
     }
     Ok((bottleneck, listener, differences))
 }
 
-/// The process that has it, as far as it has said so.
-fn owner(places: &TestbedPaths) -> u32 {
-    TestbedState::read(places).ok().flatten().map_or(0, |s| s.pid)
+/// Process ID of the testbed's owner, if its state is written.
+fn owner(paths: &TestbedPaths) -> u32 {
+    TestbedState::read(paths).ok().flatten().map_or(0, |s| s.pid)
 }
 
-/// Takes away what is there; whoever calls has the lock.
-fn remove_leftovers(places: &TestbedPaths) -> Result<Vec<String>, PersistentError> {
-    let taken = match TestbedState::read(places)? {
-        Some(state) => netns_names::remove_all(places, &state)?,
+/// Removes leftovers; the caller holds the lock.
+fn remove_leftovers(paths: &TestbedPaths) -> Result<Vec<String>, PersistentError> {
+    let taken = match TestbedState::read(paths)? {
+        Some(state) => netns_names::remove_all(paths, &state)?,
         None => Vec::new(),
     };
-    match fs::remove_file(socket(places)) {
+    match fs::remove_file(socket(paths)) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             return Err(PersistentError::system("remove the testbed's socket")(e));
         }
         _ => {}
     }
-    TestbedState::remove(places)?;
+    TestbedState::remove(paths)?;
     Ok(taken)
 }
 
-/// What [`down`] did.
+/// Result of [`down`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TeardownReport {
-    /// The process that was told to end.
+    /// Process that was terminated.
     pub ended: Option<u32>,
-    /// Names that nobody had taken away.
+    /// Leftover names that were removed.
     pub removed: Vec<String>,
 }
 
-/// Ends the testbed that is up, whoever has it, and takes away what was left behind.
+/// Terminates the process of the testbed that is up and removes leftovers.
 ///
 /// # Errors
-/// Its process does not end; something cannot be taken away.
-pub fn down(places: &TestbedPaths) -> Result<TeardownReport, PersistentError> {
-    if let Some(_lock) = lock(places)? {
-        return Ok(TeardownReport { ended: None, removed: remove_leftovers(places)? });
+/// The process does not end, or a name cannot be removed.
+pub fn down(paths: &TestbedPaths) -> Result<TeardownReport, PersistentError> {
+    if let Some(_lock) = lock(paths)? {
+        return Ok(TeardownReport { ended: None, removed: remove_leftovers(paths)? });
     }
-    let state = TestbedState::read(places)?
+    let state = TestbedState::read(paths)?
         .filter(TestbedState::is_alive)
         .ok_or(PersistentError::DoesNotEnd(0))?;
     let pid = Pid::from_raw(i32::try_from(state.pid).unwrap_or(0));
     kill(pid, Signal::SIGINT)
         .map_err(|e| PersistentError::system(format!("end process {}", state.pid))(e.into()))?;
     for _ in 0..EXIT_POLLS {
-        if let Some(_lock) = lock(places)? {
+        if let Some(_lock) = lock(paths)? {
             return Ok(TeardownReport {
                 ended: Some(state.pid),
-                removed: remove_leftovers(places)?,
+                removed: remove_leftovers(paths)?,
             });
         }
         std::thread::sleep(EXIT_POLL_INTERVAL);

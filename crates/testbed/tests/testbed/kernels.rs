@@ -1,4 +1,4 @@
-//! The kernel's TCP, in namespaces of its own.
+//! The kernel's TCP, in new namespaces.
 
 use lowtide_testbed::StackKind;
 

@@ -1,4 +1,5 @@
-//! Scenarios over real TCP, in real time. No assertion depends on speed. Tests without their prerequisites are ignored.
+//! Scenarios over real TCP, in real time. No assertion depends on speed. Tests without their
+//! prerequisites are ignored.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -18,11 +19,11 @@ use lowtide_testbed::{StackChoice, StackKind, Testbed};
 fn main() -> ExitCode {
     run_tests([
         tests!(&[];
-            ours::flows_arrive_and_what_is_known_is_told,
+            ours::flows_arrive_and_known_values_are_reported,
             ours::an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out,
             ours::applications_write_as_the_scenario_says,
             ours::an_interrupted_run_returns_none,
-            refused::what_cannot_be_done_is_refused_by_name,
+            refused::unsupported_setups_are_refused_by_name,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
         ),
         tests!(&[NAMESPACES, TUN];
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Two senders and a receiver at 40 Mbit/s; four transfers that are over in a quarter of a second.
+/// Two senders and a receiver at 40 Mbit/s; four transfers that take a quarter of a second.
 pub(crate) const SMALL: &str = r#"
 schema = 1
 title = "Small"
@@ -71,7 +72,7 @@ groups = ["bulk"]
 queues = true
 "#;
 
-/// The only run of [`SMALL`] with these keys.
+/// The only run of [`SMALL`] with these overrides.
 pub(crate) fn setup(set: &[(&str, &str)]) -> Setup {
     let scenario = Scenario::parse(SMALL, "small.toml").expect("it is right");
     let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
@@ -83,14 +84,14 @@ pub(crate) fn choice(all: StackKind, except: &[&str]) -> StackChoice {
     StackChoice { default_stack: all, exceptions: except, cc_mapping: Vec::new() }
 }
 
-/// What real packets make of a run.
+/// Executes a run on real packets.
 pub(crate) fn run(setup: &Setup, all: StackKind, except: &[&str]) -> CompletedRun {
     let testbed = Testbed::new(choice(all, except));
     testbed.check(setup).expect("it can be run");
-    testbed.run(setup, &mut |_| false).expect("it ran").expect("nobody stopped it")
+    testbed.run(setup, &mut |_| false).expect("it ran").expect("it was not stopped")
 }
 
-/// Every flow was delivered, and its row is in order.
+/// Every flow was delivered, and its row is consistent.
 pub(crate) fn check_delivered(flows: &[FlowRow], count: usize) {
     assert_eq!(flows.len(), count);
     for (flow, number) in flows.iter().zip(0..) {

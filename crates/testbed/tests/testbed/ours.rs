@@ -1,10 +1,10 @@
-//! Lowtide's TCP on all hosts: no rights are needed.
+//! Lowtide's TCP on all hosts: no privileges are needed.
 
 use lowtide_testbed::StackKind;
 
 use crate::{check_delivered, run, setup};
 
-pub(crate) fn flows_arrive_and_what_is_known_is_told() {
+pub(crate) fn flows_arrive_and_known_values_are_reported() {
     let made = run(&setup(&[]), StackKind::Lowtide, &[]);
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);
@@ -12,7 +12,7 @@ pub(crate) fn flows_arrive_and_what_is_known_is_told() {
         assert!(flow.ecn && flow.ecn_mode == "rfc3168" && flow.cc_used == "newreno", "{flow:?}");
         assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.rto_count.is_some());
         assert_eq!(flow.received_bytes.unwrap(), 300_000 + flow.bytes_retrans.unwrap());
-        // Packets are not looked at one by one.
+        // Packets are not inspected one by one.
         assert_eq!((flow.warm_ce_segs_in, flow.warm_acks_in), (None, None));
     }
     let queue = tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
@@ -52,7 +52,7 @@ pub(crate) fn applications_write_as_the_scenario_says() {
     }
     let made = run(&paced, StackKind::Lowtide, &[]);
     check_delivered(&made.tables.flows, 4);
-    // 45 kB lie between the first write and the last.
+    // The first and the last write are 45 kB apart.
     let least = made.tables.flows.iter().map(|f| f.fct_ps.unwrap()).min().unwrap();
     assert!(least >= 90_000_000_000, "{least}");
     let mut bursts = setup;

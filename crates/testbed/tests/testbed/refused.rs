@@ -1,4 +1,4 @@
-//! What a testbed does not take, and what it says.
+//! Setups that a testbed refuses, and their messages.
 
 use lowtide_lab::Backend;
 use lowtide_test_needs::{ACC_ECN, Need};
@@ -11,7 +11,7 @@ fn refusal(set: &[(&str, &str)], choice: StackChoice) -> String {
     format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
 }
 
-pub(crate) fn what_cannot_be_done_is_refused_by_name() {
+pub(crate) fn unsupported_setups_are_refused_by_name() {
     let ours = || choice(StackKind::Lowtide, &[]);
     let many = refusal(&[("hosts.senders.count", "100")], ours());
     assert!(many.contains("101 hosts are more than the 64"), "{many}");
@@ -23,7 +23,7 @@ pub(crate) fn what_cannot_be_done_is_refused_by_name() {
     assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
 }
 
-/// A kernel in which Accurate ECN cannot be set.
+/// A kernel in which Accurate ECN cannot be enabled.
 pub(crate) const NO_ACC_ECN: Need = Need {
     name: "a kernel without Accurate ECN",
     probe: || match (ACC_ECN.probe)() {
@@ -35,7 +35,7 @@ pub(crate) const NO_ACC_ECN: Need = Need {
 
 pub(crate) fn accurate_ecn_is_refused_where_the_kernel_lacks_it() {
     let accecn = refusal(&[("transport.scheme", "accecn")], choice(StackKind::Kernel, &[]));
-    assert!(accecn.contains("no Accurate ECN"), "{accecn}");
+    assert!(accecn.contains("not support Accurate ECN"), "{accecn}");
 }
 
 pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {

@@ -1,6 +1,6 @@
 //! Every host queries every other at once.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each host of `from` queries all hosts of `to` except itself, once each, all from the same time
 //! on. DCTCP §4.2.1 (fig. 20): 41 hosts each request 25 KB from the 40 others.
 

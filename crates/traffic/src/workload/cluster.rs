@@ -1,6 +1,6 @@
 //! The measured mix of DCTCP: queries, short messages and updates of a rack.
 //!
-//! ## What it does
+//! ## Algorithm
 //! DCTCP §4.3, with the distributions of §2.2. Each server of `from` queries all the others, with
 //! measured gaps. It starts background flows with measured gaps and sizes, drawn independently
 //! (footnote 11). With probability `inter-rack` a background flow is between the server and a host
@@ -36,7 +36,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             doc: "Times between the queries of one server.",
         },
         WorkloadParam {
-            name: "query-every",
+            name: "query-mean-gap",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
             default: Some("off"),
             doc: "Stretches `query-gaps` to this mean.",
@@ -54,7 +54,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             doc: "Times between the background flows of one server.",
         },
         WorkloadParam {
-            name: "background-every",
+            name: "background-mean-gap",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
             default: Some("off"),
             doc: "Stretches `background-gaps` to this mean.",
@@ -121,7 +121,7 @@ fn queries(
     }
     let mut spec = queries::query_client(args, server, others);
     let mut rng = args.rng(ctx, i, "query-gaps");
-    let gaps = gaps(args, "query-gaps", "query-every")?;
+    let gaps = gaps(args, "query-gaps", "query-mean-gap")?;
     spec.schedule = QuerySchedule::OpenLoop(queries::arrival_times(args, ctx, u64::MAX, || {
         gaps.draw_duration(&mut rng)
     })?);
@@ -136,7 +136,7 @@ fn background(
     i: u64,
     server: u32,
 ) -> Result<Vec<Flow>, WorkloadError> {
-    let gaps = gaps(args, "background-gaps", "background-every")?;
+    let gaps = gaps(args, "background-gaps", "background-mean-gap")?;
     let drawn = args.require_cdf("background-sizes")?;
     let mut rng = args.rng(ctx, i, "background-gaps");
     let times = queries::arrival_times(args, ctx, u64::MAX, || gaps.draw_duration(&mut rng))?;
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_mean_can_be_given_and_wrong_hosts_are_refused() {
         let (mut args, ctx) = benchmark();
-        args.values.push(("query-every", WorkloadParamValue::Time(Duration::from_ms(1_436))));
+        args.values.push(("query-mean-gap", WorkloadParamValue::Time(Duration::from_ms(1_436))));
         let made = ENTRY.generate(&args, &ctx).unwrap();
         let queries: u64 = made.query_clients.iter().map(QueryClientSpec::queries).sum();
         assert!((18_100..=19_500).contains(&queries), "{queries}");

@@ -1,6 +1,6 @@
 //! Flows from a file: the user's own trace, or the lists of other simulators.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Reads `file` in the given `format` and starts each flow `start` after its time in the file.
 //! Flows of the group are numbered in the order of the file. Hosts are numbers of the whole
 //! network, from zero in the order of the scenario, or names (CSV). If `from` or `to` are given,

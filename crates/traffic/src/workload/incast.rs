@@ -1,6 +1,6 @@
 //! A client queries many servers at once and all of them respond at once.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each client of `from` queries all servers of `to` (except itself) for an equal part of `total`,
 //! rounded up to a whole byte. The next query follows the last response. DCTCP §4.2.1: 1 MB from n
 //! servers, a thousand times, over persistent connections.

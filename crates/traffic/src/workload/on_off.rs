@@ -1,6 +1,6 @@
 //! On-off flows: a burst, a pause, the next burst over the same connection.
 //!
-//! ## What it does
+//! ## Algorithm
 //! As `transfers`, but each application writes one burst, waits until all of it is acknowledged,
 //! pauses, and writes the next. The thesis's sender "suspends for 1 second after every 200KB data
 //! transmission" (fig. 4.4): the idle second follows the transmission, as here.

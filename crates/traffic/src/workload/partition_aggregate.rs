@@ -1,6 +1,6 @@
 //! Queries of an aggregator to its workers: closed loop, Poisson, or with measured gaps.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Each client of `from` queries `fan-out` servers of `to`, drawn for each query, or all if it is
 //! off. They respond with `answer-each` bytes each or with equal parts of `answer-total`, rounded
 //! up to a whole byte. Queries start when the previous one is complete (`closed`), as a Poisson
@@ -49,7 +49,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             doc: "The next query comes after the last one, as a Poisson process, or with gaps from `gaps`.",
         },
         WorkloadParam {
-            name: "every",
+            name: "mean-gap",
             kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
             default: Some("off"),
             doc: "Mean time between the queries of one client: required for `poisson`, scales `gaps` for `measured`.",
@@ -121,13 +121,13 @@ fn query_schedule(
     ctx: &WorkloadContext,
     i: u64,
 ) -> Result<QuerySchedule, WorkloadError> {
-    let (every, most) = (args.time_or_off("every"), args.count("queries"));
+    let (every, most) = (args.time_or_off("mean-gap"), args.count("queries"));
     let mut rng = args.rng(ctx, i, "gaps");
     let times = match args.choice("loop") {
         Some("poisson") => {
             let Some(every) = every.filter(|every| *every > Duration::ZERO) else {
                 let message = "Poisson queries without the mean time between them";
-                return Err(WorkloadError::at("every", message, "write `every = \"10 ms\"`"));
+                return Err(WorkloadError::at("mean-gap", message, "write `mean-gap = \"10 ms\"`"));
             };
             queries::arrival_times(args, ctx, most, || rng.exponential(every))?
         }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn poisson_queries_come_at_their_rate_until_the_end_and_differ_by_client() {
-        let every = ("every", WorkloadParamValue::Time(Duration::from_ms(2)));
+        let every = ("mean-gap", WorkloadParamValue::Time(Duration::from_ms(2)));
         let poisson = args(&[("loop", WorkloadParamValue::Choice("poisson")), every]);
         let clients = generate(&ENTRY, &poisson).query_clients;
         let n = times(&clients[0]).len();
@@ -198,12 +198,12 @@ mod tests {
         assert!(times(&clients[0])[n - 1].since_start() < Duration::from_secs(10));
         assert_ne!(times(&clients[0]), times(&clients[1]));
         let without = args(&[("loop", WorkloadParamValue::Choice("poisson"))]);
-        assert_eq!(generate_err(&ENTRY, &without).key, Some("every"));
+        assert_eq!(generate_err(&ENTRY, &without).key, Some("mean-gap"));
     }
 
     #[test]
     fn measured_gaps_are_stretched_to_a_mean() {
-        let every = ("every", WorkloadParamValue::Time(Duration::from_ms(2)));
+        let every = ("mean-gap", WorkloadParamValue::Time(Duration::from_ms(2)));
         let measured = args(&[("loop", WorkloadParamValue::Choice("measured")), every]);
         let n = times(&generate(&ENTRY, &measured).query_clients[0]).len();
         assert!((4_500..=5_500).contains(&n), "{n}");

@@ -1,6 +1,6 @@
 //! Every source sends to one destination, and no two to the same one.
 //!
-//! ## What it does
+//! ## Algorithm
 //! One flow per host of `from` to a host of `to`, drawn without replacement, all with one start.
 //! Every line of a fabric without oversubscription could be full, so any loss of throughput is due
 //! to path selection. If both lists are equal, no host sends to itself. The draw is a uniform

@@ -1,6 +1,6 @@
 //! Flows that arrive as a Poisson process at a load.
 //!
-//! ## What it does
+//! ## Algorithm
 //! One process for the whole group. Its rate is `flow-rate`, or follows from `load`: the payload
 //! bits of all flows as a fraction of the sum of the sources' line rates. Sources are drawn in
 //! proportion to their line rate, so all have the same load. The destination is any of `to` except

@@ -1,6 +1,6 @@
 //! Flows whose application writes at a given rate.
 //!
-//! ## What it does
+//! ## Algorithm
 //! As `transfers`, but each application makes writes of one size at a rate, constant or as a
 //! Poisson process, even if TCP does not keep up: excess data queues in order. Above the fair share
 //! of the bottleneck this is TDCTCP's backlogged sender ("packet arrivals based on a Poisson

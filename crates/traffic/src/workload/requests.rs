@@ -1,6 +1,6 @@
 //! Requests and responses between pairs, in a closed loop.
 //!
-//! ## What it does
+//! ## Algorithm
 //! Client `i` (the `i`-th of `from`) queries one server (the `i`-th of `to`, round robin, never
 //! itself), receives a response, thinks, and queries again. DCTCP §4.2.2: 20 KB a thousand times
 //! over a persistent connection while two long flows keep the queue full.
@@ -51,7 +51,7 @@ mod tests {
                 ("request", WorkloadParamValue::Size(Some(Bytes::new(100)))),
                 ("queries", WorkloadParamValue::Count(1_000)),
                 ("think", WorkloadParamValue::Time(Duration::from_ms(1))),
-                ("connections", WorkloadParamValue::Choice("standing")),
+                ("connections", WorkloadParamValue::Choice("persistent")),
                 ("deadline", WorkloadParamValue::Off),
             ],
             ..WorkloadArgs::default()
@@ -91,7 +91,7 @@ mod tests {
         let mut args = args();
         args.values[2].1 = WorkloadParamValue::Count(2_000_000);
         assert_eq!(generate(&ENTRY, &args).connections(), 3);
-        args.values[4].1 = WorkloadParamValue::Choice("fresh");
+        args.values[4].1 = WorkloadParamValue::Choice("per-request");
         let refusal = generate_err(&ENTRY, &args);
         assert!(refusal.message.contains("more than 4000000 connections"), "{refusal}");
     }

@@ -1,7 +1,7 @@
 //! A fixed number of transfers of one size, round robin over the hosts.
 //!
-//! ## What it does
-//! Every application writes all its bytes when it opens the connection; with `lasts` it writes
+//! ## Algorithm
+//! Every application writes all its bytes when it opens the connection; with `duration` it writes
 //! until that time has passed. Flow `i` goes from source `i mod S` to destination `i mod D`, and
 //! never from a host to itself.
 
@@ -25,15 +25,15 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let Some(lasts) = args.time_or_off("lasts") else {
+    let Some(lasts) = args.time_or_off("duration") else {
         return round_robin_flows(args, WritePattern::Bulk);
     };
     if args.size("size").is_some() {
-        let message = "`lasts` needs a flow of unlimited size".to_owned();
+        let message = "`duration` needs a flow of unlimited size".to_owned();
         return Err(WorkloadError::at(
-            "lasts",
+            "duration",
             message,
-            "write `size = \"unlimited\"`, or remove `lasts`",
+            "write `size = \"unlimited\"`, or remove `duration`",
         ));
     }
     round_robin_flows(args, WritePattern::BulkFor { duration: lasts })
@@ -102,8 +102,8 @@ mod tests {
     fn a_stopped_flow_has_no_size() {
         let mut a = args(&[0], &[1], 2);
         let lasts = Duration::from_ms(7);
-        a.values.push(("lasts", WorkloadParamValue::Time(lasts)));
-        assert_eq!(generate_err(&ENTRY, &a).key, Some("lasts"));
+        a.values.push(("duration", WorkloadParamValue::Time(lasts)));
+        assert_eq!(generate_err(&ENTRY, &a).key, Some("duration"));
         a.values[1].1 = WorkloadParamValue::Size(None);
         let flows = generate(&ENTRY, &a).flows;
         assert!(

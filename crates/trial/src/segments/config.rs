@@ -1,4 +1,4 @@
-//! Settings: a profile or scheme, and then any switch or parameter to any value that it accepts.
+//! Random configurations: a profile or scheme, then any switch or parameter with any valid value.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use lowtide_units::{Bytes, Duration};
 
 use crate::fuzz_input::FuzzInput;
 
-/// Every setting that exists, so that a new one is drawn from the day on which it comes.
+/// All registered settings, so that new ones are included automatically.
 static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(switches::all);
 
 pub(super) fn config(draw: &mut FuzzInput<'_>) -> Config {
@@ -47,7 +47,7 @@ fn value(draw: &mut FuzzInput<'_>, kind: ValueKind) -> Value {
     }
 }
 
-/// The ends of the range more often than chance would have it.
+/// Draws the ends of the range with increased probability.
 fn between(draw: &mut FuzzInput<'_>, min: u64, max: u64) -> u64 {
     match draw.byte() % 8 {
         0 => min,

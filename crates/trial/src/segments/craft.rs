@@ -1,12 +1,12 @@
-//! Segments out of thin air. Half of the choices are near what an observer of the path would know,
-//! the other half is anything.
+//! Forged segments. Half of the choices are near values that an on-path observer knows, the others
+//! are arbitrary.
 
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum, Timestamps};
 
 use super::peer_state::PeerState;
 use crate::fuzz_input::FuzzInput;
 
-/// Payload bytes of the segments that the peer likes to send.
+/// Payload bytes of the peer's usual segments.
 pub(super) const PEER_MSS: u64 = 500;
 
 const FLAGS: [Flags; 12] = [
@@ -80,7 +80,7 @@ fn sequence(draw: &mut FuzzInput<'_>, known: &PeerState) -> SeqNum {
     }
 }
 
-/// A few bytes, a few segments, or anything.
+/// Moves `seq` by a few bytes, a few segments, or any number.
 fn near(draw: &mut FuzzInput<'_>, seq: SeqNum) -> SeqNum {
     match draw.byte() % 6 {
         0 => seq.add(draw.range(0, 4)),

@@ -1,4 +1,5 @@
-//! How it ends: in silence everything comes to rest, and with an honest peer everything gets through.
+//! End of an input: with a silent peer all connections become idle, with an honest peer all data
+//! arrive.
 
 use std::mem;
 
@@ -9,16 +10,16 @@ use lowtide_wire::{Flags, SeqNum};
 use super::craft::PEER_MSS;
 use super::harness::Harness;
 
-/// Timers until every retry is used up.
+/// Maximum number of timers until all retries are used up.
 const MAX_TIMERS: u32 = 20_000;
-/// Exchanges with an honest peer until everything is through, at least a segment in each.
+/// Maximum number of exchanges with an honest peer, each with at least one segment.
 const MAX_EXCHANGES: u32 = 12_000;
 
 impl Harness {
-    /// The peer is gone: a connection with something outstanding gives up, the others rest.
+    /// The peer is silent: connections with outstanding data give up, the others become idle.
     pub(super) fn end_in_silence(&mut self) {
-        // Probes that a user timeout ends are limited by time, not by number: a week of them, one a minute or
-        // one a microsecond, is as good after the first ones as with all.
+        // Keep-alive probes with a user timeout are limited by time, not by number. The first ones
+        // suffice, then time is advanced by the timeout.
         let mut leap =
             if self.config.keep_alive { self.config.user_timeout } else { Duration::ZERO };
         let mut timers = 0;
@@ -35,16 +36,16 @@ impl Harness {
         for p in &self.peers {
             let Some(conn) = p.id.and_then(|id| self.host.conn(id)) else { continue };
             let state = conn.state();
-            let rests = matches!(
+            let idle = matches!(
                 state,
                 State::Closed | State::Established | State::CloseWait | State::FinWait2
             );
-            assert!(rests, "{state:?} without a timer");
+            assert!(idle, "{state:?} without a timer");
             if state != State::Closed {
                 assert_eq!(
                     conn.acked_upto(),
                     p.invariants.written,
-                    "gave up nothing and sends nothing"
+                    "has unacknowledged data but no timer"
                 );
             }
         }
@@ -63,7 +64,7 @@ impl Harness {
         self.host.conn(id).is_some_and(|c| c.state().is_synchronised())
     }
 
-    /// Everything that was written arrives.
+    /// All written data arrive.
     fn drain_sent_data(&mut self, peer: usize) {
         let was_over = self.peers[peer].invariants.reason.is_some();
         for exchanges in 0.. {
@@ -97,7 +98,8 @@ impl Harness {
         }
     }
 
-    /// An ACK may be delayed, or throttled where the peer only asks; it comes before long.
+    /// An ACK may be delayed, or rate-limited if a segment only asks for one. It is sent within the
+    /// delayed-ACK timeout.
     fn await_ack(&mut self, peer: usize, seq: SeqNum) {
         let latest = self.now + self.config.delack_timer;
         while self.is_alive(peer) && self.peers[peer].state.rcv_nxt.before(seq) {
@@ -107,7 +109,7 @@ impl Harness {
         }
     }
 
-    /// In-order data is taken, one segment after the other, until the peer has closed.
+    /// In-order data are accepted, segment by segment, until the peer has closed.
     fn deliver_in_order_data(&mut self, peer: usize) {
         for _ in 0..20 {
             self.read(peer, u64::MAX);
@@ -120,7 +122,7 @@ impl Harness {
             if !receives || self.peers[peer].invariants.peer_closed {
                 return;
             }
-            // What arrived before is acknowledged, however little the last segment was answered.
+            // Earlier data are acknowledged even if the last segment was not answered.
             if let Some(seq) = self.peers[peer].invariants.rcv_nxt() {
                 self.await_ack(peer, seq);
             }
@@ -131,7 +133,8 @@ impl Harness {
             assert!(window > 0, "everything is read and the window is closed");
             let before = self.peers[peer].invariants.readable;
             let mut taken = false;
-            // Timestamps that nobody echoed yet are news to an honest peer: the first answer tells.
+            // An honest peer may not know the latest timestamps yet; the first answer contains
+            // them.
             for _ in 0..3 {
                 let mut segment = self.honest_segment(peer, Flags::PSH);
                 segment.payload_len = PEER_MSS.min(u64::from(window)) as u32;
@@ -142,7 +145,7 @@ impl Harness {
                     break;
                 }
             }
-            assert!(taken, "an honest segment was not taken: {:?}", self.peers[peer]);
+            assert!(taken, "an honest segment was not accepted: {:?}", self.peers[peer]);
         }
     }
 }

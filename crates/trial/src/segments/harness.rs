@@ -1,4 +1,4 @@
-//! One endpoint, and peers that say what they like.
+//! One endpoint and its adversarial peers.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::fuzz_input::FuzzInput;
 const LOCAL_ADDR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const REMOTE_ADDR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 const LISTEN_PORT: u16 = 80;
-/// What an application writes in all: operations, not volume.
+/// Maximum number of bytes that an application writes, as operations matter, not volume.
 const MAX_WRITTEN: u64 = 30_000;
-/// The same in fillings of its buffer.
+/// Maximum number of times that an application may fill its buffer.
 const MAX_BUFFER_FILLS: u64 = 1_000;
 
-/// A pair of ports with the connection that is there now.
+/// A pair of ports with its current connection.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) ports: (u16, u16),
@@ -45,7 +45,7 @@ impl Harness {
         let mut host = Endpoint::new(draw.u64());
         let backlog = draw.range(0, 3) as usize;
         host.listen(LISTEN_PORT, config.clone(), backlog).expect("the first listener");
-        // The first peer meets a connection that opens actively, the others a listener.
+        // The first peer has a connection that opens actively, the others a listener.
         let peers = [(1000, 5000), (LISTEN_PORT, 5001), (LISTEN_PORT, 5002)].map(|ports| Peer {
             ports,
             id: None,
@@ -67,7 +67,7 @@ impl Harness {
 
     pub(super) fn choose_peer(&self, draw: &mut FuzzInput<'_>) -> usize {
         let wanted = draw.byte();
-        // Mostly one that has a connection.
+        // Usually one that has a connection.
         let alive = self.peers.iter().position(|p| p.id.is_some());
         match (wanted & 3, alive) {
             (0 | 1, Some(first)) => first,
@@ -75,7 +75,7 @@ impl Harness {
         }
     }
 
-    /// For the trace.
+    /// Prints an operation if tracing is on.
     pub(super) fn trace_operation(&self, peer: usize, operation: u8) {
         if self.trace {
             println!("{:?} {peer} operation {operation}", self.now);
@@ -92,7 +92,7 @@ impl Harness {
         self.deliver(peer, &segment);
     }
 
-    /// A segment as an honest peer would send it: in order, everything acknowledged.
+    /// A segment of an honest peer: in order, acknowledging everything.
     pub(super) fn honest_segment(&self, peer: usize, flags: Flags) -> Segment {
         let p = &self.peers[peer];
         let mut segment = Segment {
@@ -105,7 +105,7 @@ impl Harness {
             ..Segment::default()
         };
         if p.state.accecn && !flags.contains(Flags::SYN) {
-            // It has seen no mark.
+            // It has received no mark.
             segment.flags = segment.flags.with_ace(5);
         }
         if p.state.timestamps {
@@ -135,7 +135,7 @@ impl Harness {
         self.deliver(peer, &segment);
     }
 
-    /// What opens a connection: a SYN, or the answer to one.
+    /// Segment that opens a connection: a SYN or SYN-ACK.
     pub(super) fn handshake(&mut self, peer: usize, draw: &mut FuzzInput<'_>) {
         let have = draw.byte();
         let waiting = self.conn(peer).is_some_and(|c| c.state() == State::SynSent);
@@ -155,7 +155,7 @@ impl Harness {
         let stamps = Timestamps { value: 1, echo: self.peers[peer].state.ts_value };
         syn.options.timestamps = (have & 8 == 0).then_some(stamps);
         if have & 16 == 0 {
-            // Now and then AccECN where the host knows it: the SYN arrived without ECT.
+            // AccECN if the host supports it, for some inputs: the SYN arrived without ECT.
             let accurate = have & 32 == 0 && self.config.ecn.accepts_accecn();
             syn.flags = syn.flags.with_ace(match (waiting, accurate) {
                 (true, false) => 0b001,
@@ -170,7 +170,7 @@ impl Harness {
     }
 
     pub(super) fn deliver(&mut self, peer: usize, segment: &Segment) {
-        // A hint names any connection, also a wrong one.
+        // The hint names any connection, possibly a wrong one.
         let hint = Some(ConnId(u32::from(segment.window) % 3));
         let arrival = self.host.handle_segment(self.now, LOCAL_ADDR, REMOTE_ADDR, segment, hint);
         if self.trace {
@@ -178,11 +178,11 @@ impl Harness {
         }
         match arrival {
             Arrival::Taken(id, accepted) => {
-                assert_eq!(self.peers[peer].id, Some(id), "it went to another connection");
+                assert_eq!(self.peers[peer].id, Some(id), "the segment went to another connection");
                 self.on_arrival(peer, segment, Some(&accepted));
             }
             Arrival::Refused(id, _) => {
-                assert_eq!(self.peers[peer].id, Some(id), "it went to another connection");
+                assert_eq!(self.peers[peer].id, Some(id), "the segment went to another connection");
                 self.on_arrival(peer, segment, None);
             }
             Arrival::Opened(id) => {
@@ -194,14 +194,15 @@ impl Harness {
             }
             Arrival::Completed(id, accepted) => {
                 let old = self.peers[peer].id.replace(id);
-                assert!(old.is_none(), "there is a connection");
+                assert!(old.is_none(), "the peer has a connection");
                 self.peers[peer].invariants = Invariants::default();
                 self.on_arrival(peer, segment, Some(&accepted));
             }
-            // A SYN may find a connection in TIME-WAIT that it would supersede, and no room.
+            // A SYN may match a connection in TIME-WAIT that it would supersede while the backlog
+            // is full.
             Arrival::BacklogFull => {}
             Arrival::Stray | Arrival::TimeWait | Arrival::Cookie => {
-                assert!(self.peers[peer].id.is_none(), "{arrival:?}: there is a connection");
+                assert!(self.peers[peer].id.is_none(), "{arrival:?}: the peer has a connection");
             }
         }
         let reset = segment.flags.contains(Flags::RST);
@@ -213,10 +214,10 @@ impl Harness {
         self.poll(peer);
     }
 
-    /// A new connection took the place of one in TIME-WAIT, which is over now.
+    /// A new connection superseded one in TIME-WAIT, which has ended.
     fn superseded(&mut self, peer: usize, old: ConnId) {
         assert!(self.peers[peer].invariants.reason.is_some(), "superseded before its end");
-        let conn = self.host.conn(old).expect("nobody released it");
+        let conn = self.host.conn(old).expect("it was not released");
         assert_eq!(conn.state(), State::Closed);
         assert!(conn.poll_transmit(self.now).is_none() && conn.poll_event().is_none());
         assert_eq!(conn.poll_timeout(), None);
@@ -242,12 +243,12 @@ impl Harness {
         p.invariants.on_segment(segment, accepted, conn);
     }
 
-    /// The driver's duty after each call.
+    /// Polls the connection, as the driver must after each call.
     pub(super) fn poll(&mut self, peer: usize) {
         let p = &mut self.peers[peer];
         let Some(conn) = p.id.and_then(|id| self.host.conn(id)) else { return };
         for round in 0.. {
-            assert!(round < 1000, "it does not come to rest");
+            assert!(round < 1000, "it does not become idle");
             let mut busy = false;
             for sent in 0_u64.. {
                 let Some(t) = conn.poll_transmit(self.now) else { break };
@@ -286,7 +287,7 @@ impl Harness {
             self.poll(peer);
         }
         let live = self.peers.iter().filter(|p| p.id.is_some()).count();
-        assert_eq!(self.host.len(), live, "connections that nobody knows");
+        assert_eq!(self.host.len(), live, "unknown connections");
     }
 
     pub(super) fn timer(&mut self) -> Option<Instant> {
@@ -294,7 +295,7 @@ impl Harness {
         ids.into_iter().filter_map(|id| self.host.conn(id)?.poll_timeout()).min()
     }
 
-    /// Jumps to the next timer, if there is one.
+    /// Advances to the next timer, if there is one.
     pub(super) fn next_timer(&mut self) {
         if let Some(at) = self.timer().filter(|at| *at < super::LATEST) {
             self.now = self.now.max(at);
@@ -302,7 +303,7 @@ impl Harness {
         }
     }
 
-    /// Lets time pass without looking at the timers on the way: a driver may be late.
+    /// Advances time without polling the timers in between, as a late driver does.
     pub(super) fn wait(&mut self, pause: Duration) {
         self.now += pause;
         self.poll_all();
@@ -353,7 +354,7 @@ impl Harness {
         }
     }
 
-    /// Opens the first pair of ports actively, when nothing is there.
+    /// Opens the first pair of ports actively, if it has no connection.
     pub(super) fn connect(&mut self, peer: usize) {
         let p = &self.peers[peer];
         let (local, remote) = p.ports;
@@ -370,7 +371,7 @@ impl Harness {
     }
 }
 
-/// A segment in one line.
+/// Formats a segment in one line.
 fn brief(seg: &Segment) -> String {
     let o = &seg.options;
     let stamps = o.timestamps.map_or(String::new(), |t| format!(" ts {} {}", t.value, t.echo));

@@ -1,4 +1,4 @@
-//! What must hold after every step of one connection, whatever its peer sends.
+//! Invariants of a connection after every step, for any peer.
 
 use lowtide_tcp::{
     Accepted, CloseReason, Config, Connection, EcnMode, Event, Info, Reduction, State, Transmit,
@@ -8,9 +8,9 @@ use lowtide_wire::{Flags, Segment, SeqNum};
 
 use super::board::ReferenceScoreboard;
 
-/// Bytes of memory of a connection beside what grows with what is outstanding.
+/// Memory limit of a connection in bytes, beside that of outstanding segments.
 const BASE_MEMORY: u64 = 64 * 1024;
-/// Bytes of memory for each segment that is outstanding.
+/// Memory limit in bytes per outstanding segment.
 const SEGMENT_MEMORY: u64 = 512;
 
 #[derive(Debug, Default)]
@@ -20,29 +20,29 @@ pub(super) struct Invariants {
     own_scale: Option<u8>,
     peer_scale: Option<u8>,
     sack_offered: [bool; 2],
-    /// What the application gave and read.
+    /// Bytes that the application wrote and read.
     pub(super) written: u64,
     pub(super) read: u64,
     pub(super) readable: u64,
     /// One past the last stream offset sent, FIN included.
     sent: u64,
-    /// Tail loss probes so far: they do not ask the window (RFC 8985 §7.3).
+    /// Tail loss probes so far, which ignore the window (RFC 8985 §7.3).
     loss_probes: u64,
     max_ack_sent: i64,
     max_right_edge: i64,
     scoreboard: ReferenceScoreboard,
-    /// What arrived, in order and without overlaps.
+    /// Ranges that arrived, in order and without overlaps.
     received_ranges: Vec<(u64, u64)>,
     established: bool,
     pub(super) peer_closed: bool,
-    /// The application closed.
+    /// Whether the application closed.
     pub(super) closed: bool,
     pub(super) reason: Option<CloseReason>,
     resets_after_end: u32,
 }
 
 impl Invariants {
-    /// The connection took or refused `seg`.
+    /// The connection accepted or rejected `seg`.
     pub(super) fn on_segment(
         &mut self,
         seg: &Segment,
@@ -102,7 +102,7 @@ impl Invariants {
         self.received_ranges.first().filter(|h| h.0 == 0).map_or(0, |h| h.1)
     }
 
-    /// RCV.NXT as it must be, a FIN not counted.
+    /// Expected RCV.NXT, without a FIN.
     pub(super) fn rcv_nxt(&self) -> Option<SeqNum> {
         Some(self.irs?.add(1).add(self.contiguous()))
     }
@@ -142,21 +142,21 @@ impl Invariants {
         self.check_ack_and_window(h, conn.config());
     }
 
-    /// ECT only where it was agreed, and with Accurate ECN the count of CE packets since five, or the
-    /// handshake's encoding on a pure ACK (RFC 9768 §3.2.2).
+    /// ECT requires negotiation. With Accurate ECN the flags are the count of CE packets starting
+    /// at five, or the handshake's encoding on a pure ACK (RFC 9768 §3.2.2).
     fn check_ecn_flags(h: &Segment, info: &Info) {
-        assert!(!h.ecn.is_capable() || info.ect, "{h:?}: ECT that was not agreed");
+        assert!(!h.ecn.is_capable() || info.ect, "{h:?}: ECT that was not negotiated");
         if info.ecn == EcnMode::AccEcn {
             let count = h.flags.ace() == ((info.received_ce_pkts + 5) & 7) as u8;
             let pure = h.payload_len == 0 && h.options.sack.is_empty();
             let handshake = pure && matches!(h.flags.ace(), 0b010 | 0b011 | 0b100 | 0b110);
             assert!(count || handshake, "{h:?} for {} CE packets", info.received_ce_pkts);
         } else {
-            assert!(!h.flags.contains(Flags::AE), "{h:?}: AE that was not agreed");
+            assert!(!h.flags.contains(Flags::AE), "{h:?}: AE that was not negotiated");
         }
     }
 
-    /// The segments of a transmission are what a wire can carry.
+    /// The segments of a transmission fit into packets.
     fn check_segmentation(&self, t: &Transmit, config: &Config, mss: u32) {
         let h = &t.header;
         let len = t.stream.end - t.stream.start;
@@ -180,7 +180,7 @@ impl Invariants {
         }
     }
 
-    /// Sequence numbers, windows, and nothing again that the peer has.
+    /// Sequence numbers, windows, and no retransmission of data that the peer has.
     fn check_sequence_space(&mut self, t: &Transmit, conn: &Connection, info: &Info) {
         let h = &t.header;
         let isn = self.isn.expect("a segment before the SYN");
@@ -189,7 +189,7 @@ impl Invariants {
         if occupied == 0 {
             return;
         }
-        // Below 2^32 bytes in all, so that offsets are sequence numbers.
+        // At most 2^32 bytes are sent, so offsets are sequence numbers.
         let start = u64::from(h.seq.diff(isn.add(1)).cast_unsigned());
         let end = start + occupied;
         let probes = info.counters.loss_probes;
@@ -207,14 +207,14 @@ impl Invariants {
         }
         let edge = self.scoreboard.acked() + info.snd_wnd;
         if end > edge && occupied == 1 && end >= self.sent {
-            // A window probe, or a FIN that was acknowledged beyond the data.
+            // A window probe, or a FIN beyond the edge of the window.
             self.sent = end;
             return;
         }
         if end > self.scoreboard.end() {
             assert!(end <= edge, "sends up to {end}, the window ends at {edge}");
             if occupied > 1 && !info.in_recovery && !probe {
-                // Limited transmit may add two segments, and a FIN is no byte.
+                // Limited transmit may add two segments, and a FIN is not a byte.
                 let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
                 assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
             }
@@ -223,7 +223,7 @@ impl Invariants {
         self.sent = self.sent.max(end);
     }
 
-    /// Neither what is acknowledged nor the right edge ever goes back.
+    /// Neither the acknowledgement nor the right edge ever retreats.
     fn check_ack_and_window(&mut self, h: &Segment, config: &Config) {
         assert!(h.flags.contains(Flags::ACK), "no ACK on {h:?}");
         let irs = self.irs.expect("acknowledges before the peer's SYN");
@@ -249,10 +249,10 @@ impl Invariants {
         for &(start, end) in h.options.sack.as_slice() {
             let offset = |s: SeqNum| u64::from(s.diff(irs.add(1)).cast_unsigned());
             let (start, end) = (offset(start), offset(end));
-            // A DSACK may name what is only known to be old.
-            let there = end <= ack as u64
+            // A DSACK may cover data that is only known to be old.
+            let received = end <= ack as u64
                 || self.received_ranges.iter().any(|h| h.0 <= start && end <= h.1);
-            assert!(start < end && there, "SACKs {start}..{end} of {:?}", self.received_ranges);
+            assert!(start < end && received, "SACKs {start}..{end} of {:?}", self.received_ranges);
         }
     }
 
@@ -278,7 +278,7 @@ impl Invariants {
         }
     }
 
-    /// After everything was polled.
+    /// Checks after all events were polled.
     pub(super) fn check_idle(&self, now: Instant, conn: &Connection) {
         let info = conn.info();
         let timer = conn.poll_timeout();
@@ -291,15 +291,15 @@ impl Invariants {
         };
         assert!(!waits || timer.is_some(), "{:?}: waits and no timer runs", info.state);
         if info.state == State::Closed {
-            assert!(self.reason.is_some(), "closed and nobody was told");
+            assert!(self.reason.is_some(), "closed without an event");
             assert_eq!(timer, None, "a timer of a closed connection");
         }
-        // Where it comes down in proportion, what shows is what is in flight and what may go.
+        // With proportional rate reduction, cwnd is pipe plus the send quota.
         if conn.config().reduction == Reduction::OneStep && info.snd_cwnd > 0 {
             assert!(info.snd_cwnd >= u64::from(info.mss), "cwnd {}", info.snd_cwnd);
         }
         let outstanding = (self.sent - self.scoreboard.acked()) / u64::from(info.mss.max(1));
-        // The board's ring keeps the capacity that it once needed.
+        // The scoreboard's ring keeps its peak capacity.
         let peak = self.sent / u64::from(info.mss.max(1));
         let most = BASE_MEMORY + SEGMENT_MEMORY * outstanding.max(peak);
         assert!(conn.memory() as u64 <= most, "{} B of memory, {most} would do", conn.memory());

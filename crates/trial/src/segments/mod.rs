@@ -1,9 +1,9 @@
-//! Sequences of operations on an endpoint and its connections, with a peer that sends what it likes.
+//! Sequences of operations on an endpoint and its connections, with adversarial peers.
 //!
-//! The input chooses the switches, then one operation after the other: segments out of thin air (near
-//! the numbers that an observer would know, or anything), time, and what applications do. The rules of
-//! [`watch`] are checked after each. In the end the peer either falls silent, and every connection
-//! must come to rest, or turns honest, and everything must get through.
+//! The input selects the switches, then a sequence of operations: forged segments (near the values
+//! that an observer knows, or arbitrary), time, and application calls. The invariants of
+//! `invariants` are checked after each. At the end the peer either becomes silent, and every
+//! connection must become idle, or honest, and all data must arrive.
 
 mod board;
 mod config;
@@ -18,12 +18,12 @@ use lowtide_units::{Duration, Instant};
 use crate::fuzz_input::FuzzInput;
 use harness::Harness;
 
-/// Enough to reach every state, and few enough for thousands of inputs in a second.
+/// Enough to reach every state, and few enough for thousands of inputs per second.
 const MAX_OPERATIONS: u32 = 300;
-/// Time is u64 picoseconds, 213 days; the last waits need room.
+/// Time is u64 picoseconds, 213 days; the final waits need the rest.
 const LATEST: Instant = Instant::from_ps(100 * 86_400 * 1_000_000_000_000);
 
-/// Runs the operations that `data` means.
+/// Runs the operations encoded in `data`.
 pub fn run(data: &[u8]) {
     let mut draw = FuzzInput::new(data);
     let honest_end = draw.flip();

@@ -1,4 +1,4 @@
-//! What a peer on the path knows of a connection: the numbers that its segments showed.
+//! An on-path peer's knowledge of a connection: the numbers in its segments.
 
 use lowtide_wire::{Flags, Segment, SeqNum};
 
@@ -10,15 +10,15 @@ pub(super) struct PeerState {
     pub(super) isn: SeqNum,
     /// One past the highest sequence number that it used.
     pub(super) snd_max: SeqNum,
-    /// What it acknowledged last, and the window field that came along.
+    /// Its last acknowledgement and window field.
     pub(super) rcv_nxt: SeqNum,
     pub(super) window: u16,
-    /// Its last TSval, and what it echoed of ours.
+    /// Its last TSval and TSecr.
     pub(super) ts_value: u32,
     pub(super) ts_echo: u32,
-    /// It uses timestamps.
+    /// Whether it uses timestamps.
     pub(super) timestamps: bool,
-    /// It agreed on Accurate ECN.
+    /// Whether it negotiated Accurate ECN.
     pub(super) accecn: bool,
 }
 
@@ -38,7 +38,7 @@ impl PeerState {
     }
 
     pub(super) fn on_segment(&mut self, seg: &Segment) {
-        // A RST has the numbers of what it answers.
+        // A RST has the numbers of the segment that it answers.
         if seg.flags.contains(Flags::RST) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Time and rates: exact where they claim to be, saturating at the ends.
+//! Time and rates are exact where documented, and saturate at their limits.
 
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use proptest::prelude::*;
@@ -88,7 +88,8 @@ proptest! {
         let rate = Rate::from_bps(bps).unwrap();
         let span = rate.serialization(Bytes::new(size));
         if span != Duration::MAX {
-            // Rounded up by less than a picosecond: the bytes fit, and in one picosecond less they do not.
+            // Rounded up by less than a picosecond: the bytes fit, and in one picosecond less they
+            // do not.
             prop_assert!(rate.bytes_in(span).as_u64() >= size);
             if span != Duration::ZERO {
                 let less = span - Duration::from_ps(1);

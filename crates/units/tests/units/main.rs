@@ -1,4 +1,4 @@
-//! Arithmetic and text of units: one binary, so that it is linked once.
+//! Arithmetic and parsing of units: one binary, so that it is linked once.
 
 mod arithmetic;
 mod parse;

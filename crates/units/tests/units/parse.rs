@@ -1,4 +1,4 @@
-//! What is read, what is refused, and that every refusal says what to write.
+//! Accepted and rejected texts; every error suggests a valid form.
 
 use lowtide_units::{
     Bytes, Duration, Fraction, Instant, ParseUnitError, Rate, parse_bytes, parse_duration,
@@ -18,7 +18,7 @@ fn bps(text: &str) -> u64 {
     parse_rate(text).unwrap_or_else(|e| panic!("{e}")).as_bps()
 }
 
-/// The error text, which must hold every one of `hints`.
+/// Asserts an error whose text contains every one of `hints`.
 #[track_caller]
 fn refused<T: core::fmt::Debug>(read: Result<T, ParseUnitError>, hints: &[&str]) {
     let message = read.expect_err("must be refused").to_string();
@@ -81,7 +81,7 @@ fn suggested<T: core::fmt::Debug>(read: Result<T, ParseUnitError>) -> String {
 }
 
 #[test]
-fn a_number_without_a_unit_gets_one_that_can_be_meant() {
+fn a_number_without_a_unit_gets_a_plausible_suggestion() {
     for (text, rate, size, time) in [
         ("10", "10 Gbit/s", "10 kB", "10 ms"),
         ("1.5", "1.5 Gbit/s", "1.5 kB", "1.5 ms"),
@@ -97,7 +97,7 @@ fn a_number_without_a_unit_gets_one_that_can_be_meant() {
         assert_eq!(suggested(parse_duration(text)), time, "{text}");
     }
     assert_eq!(suggested(parse_packets("8000000")), "8000000 pkt");
-    // Each suggestion is accepted, whatever the number.
+    // Each suggestion is accepted, for any number.
     for n in [1, 999, 1_000, 999_999, 1_000_000, 1_000_001, 123_456_789_012, u64::MAX] {
         let text = n.to_string();
         assert!(parse_rate(&suggested(parse_rate(&text))).is_ok(), "{n}");
@@ -224,7 +224,7 @@ fn shares() {
 }
 
 #[test]
-fn hostile_texts_are_quoted_short_and_harmless() {
+fn hostile_texts_are_truncated_and_escaped() {
     let message =
         parse_duration(&format!("\u{1b}[31m{}", "x".repeat(5000))).unwrap_err().to_string();
     assert!(!message.contains('\u{1b}') && message.len() < 200, "{message:?}");
@@ -234,7 +234,7 @@ fn hostile_texts_are_quoted_short_and_harmless() {
 proptest! {
     #[test]
     fn display_reads_back(n: u64, shift in 0_u32..64, zeros in 0_u32..19) {
-        // Numbers of every magnitude, round ones among them.
+        // Numbers of every magnitude, including round ones.
         for n in [n, n >> shift, (n >> shift).saturating_mul(10_u64.pow(zeros))] {
             let span = Duration::from_ps(n);
             prop_assert_eq!(parse_duration(&span.to_string()), Ok(span));

@@ -1,4 +1,4 @@
-//! Options to bytes, in the layout that [`Options::wire_len`] counts.
+//! Writing of options, in the layout of [`Options::wire_len`].
 
 use super::{
     EXPERIMENT_2, Experimental, MAX_LEN, MSS, NOP, Options, SACK, SACK_PERMITTED, TIMESTAMPS,
@@ -9,12 +9,12 @@ use crate::WireError;
 impl Options {
     /// Writes the options to the start of `out` and returns their length, a multiple of four.
     ///
-    /// The order is that of Linux: MSS, timestamps (behind SACK permitted on a SYN, behind two NOPs
+    /// The order is that of Linux: MSS, timestamps (after SACK permitted on a SYN, after two NOPs
     /// elsewhere), window scale, SACK, experimental (kind 254). NOPs align each to four bytes.
     ///
     /// # Errors
-    /// [`WireError::OptionsTooLong`] when they need more than 40 bytes, and
-    /// [`WireError::ExperimentalTooLong`] when that option states more than it holds.
+    /// [`WireError::OptionsTooLong`] if they need more than 40 bytes, and
+    /// [`WireError::ExperimentalTooLong`] if that option states more than it holds.
     pub fn emit(&self, out: &mut [u8; MAX_LEN]) -> Result<usize, WireError> {
         if let Some(Experimental { len, data, .. }) = self.experimental
             && usize::from(len) > data.len()
@@ -63,14 +63,14 @@ impl Options {
     }
 }
 
-/// Where the next option goes.
+/// Write position of the next option.
 struct Cursor<'a> {
     out: &'a mut [u8; MAX_LEN],
     at: usize,
 }
 
 impl Cursor<'_> {
-    /// Appends `bytes`; there is room, because `wire_len` has been held against [`MAX_LEN`].
+    /// Appends `bytes`, which fit because `wire_len` was checked against [`MAX_LEN`].
     fn put(&mut self, bytes: &[u8]) {
         let end = self.at + bytes.len();
         self.out[self.at..end].copy_from_slice(bytes);

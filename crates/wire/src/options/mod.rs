@@ -1,4 +1,4 @@
-//! TCP options as values; to and from bytes in `emit` and `parse`.
+//! TCP options as values; `emit` and `parse` convert to and from bytes.
 
 mod delay;
 mod emit;
@@ -10,7 +10,7 @@ pub use delay::DelayStamps;
 
 use crate::SeqNum;
 
-/// The most bytes that a TCP header has for options.
+/// Maximum bytes of options in a TCP header.
 pub const MAX_LEN: usize = 40;
 
 // Kinds (RFC 9293 §3.2, RFC 7323, RFC 2018, RFC 4727).
@@ -29,11 +29,11 @@ const EXPERIMENT_2: u8 = 254;
 pub struct Timestamps {
     /// TSval: the sender's clock.
     pub value: u32,
-    /// TSecr: the peer's clock, echoed; zero without ACK.
+    /// TSecr: the echoed clock of the peer; zero without ACK.
     pub echo: u32,
 }
 
-/// Up to four SACK blocks (RFC 2018 §3), first one first on the wire. Half open: `[start, end)`.
+/// Up to four SACK blocks (RFC 2018 §3) in wire order. Half open: `[start, end)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct SackBlocks {
     blocks: [(SeqNum, SeqNum); 4],
@@ -41,12 +41,12 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The most blocks that any header has room for.
+    /// Maximum number of blocks in any header.
     pub const MAX: usize = 4;
     /// No blocks.
     pub const EMPTY: Self = Self { blocks: [(SeqNum::new(0), SeqNum::new(0)); 4], len: 0 };
 
-    /// Appends a block; false when there is no room left.
+    /// Appends a block; false if there is no room left.
     pub const fn push(&mut self, start: SeqNum, end: SeqNum) -> bool {
         if self.len as usize >= Self::MAX {
             return false;
@@ -59,7 +59,7 @@ impl SackBlocks {
     pub const fn len(&self) -> usize {
         self.len as usize
     }
-    /// True without any block.
+    /// True if there is no block.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -74,14 +74,14 @@ impl SackBlocks {
 pub struct Experimental {
     /// The ExID.
     pub exid: u16,
-    /// How many bytes of `data` count, at most 12.
+    /// Number of valid bytes in `data`, at most 12.
     pub len: u8,
     /// The bytes after the ExID.
     pub data: [u8; 12],
 }
 
 impl Experimental {
-    /// The most bytes that fit after the ExID.
+    /// Maximum bytes after the ExID.
     pub const MAX_DATA: usize = 12;
 
     /// The option `exid` with `data`, or `None` above [`Self::MAX_DATA`] bytes.
@@ -115,18 +115,19 @@ pub struct Options {
 }
 
 impl Options {
-    /// The bytes that these options take in the header, padded to four: 0 to 40.
+    /// The bytes of these options in the header, padded to four: 0 to 40.
     ///
     /// Layout as Linux and FreeBSD send it: timestamps with two leading NOPs (12 B), SACK with two
-    /// leading NOPs (4 + 8 n), so that a data segment with timestamps carries 1448 B of a 1500 B MTU.
+    /// leading NOPs (4 + 8 n), so that a data segment with timestamps carries 1448 B of a 1500 B
+    /// MTU.
     #[inline]
     pub const fn wire_len(&self) -> usize {
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };
         self.len_without_sack() + sack
     }
 
-    /// The most SACK blocks that a header has room for beside the other options here: 4, or 3 with
-    /// timestamps. Blocks that are already set do not count against it.
+    /// Maximum number of SACK blocks that fit with the other options here: 4, or 3 with timestamps.
+    /// Blocks already set do not count.
     pub const fn room_for_sack(&self) -> usize {
         let free = MAX_LEN.saturating_sub(self.len_without_sack() + 4) / 8;
         if free > SackBlocks::MAX { SackBlocks::MAX } else { free }
@@ -136,7 +137,7 @@ impl Options {
     const fn len_without_sack(&self) -> usize {
         let mut n = 4 * self.mss.is_some() as usize + 4 * self.window_scale.is_some() as usize;
         if self.timestamps.is_some() {
-            // On a SYN the "SACK permitted" option takes the place of the two NOPs.
+            // On a SYN the "SACK permitted" option replaces the two NOPs.
             n += 12;
         } else {
             n += 4 * self.sack_permitted as usize;

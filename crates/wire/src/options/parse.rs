@@ -1,4 +1,4 @@
-//! Options from bytes.
+//! Reading of options.
 
 use super::{
     END, EXPERIMENT_1, EXPERIMENT_2, Experimental, MSS, NOP, Options, SACK, SACK_PERMITTED,
@@ -10,15 +10,16 @@ impl Options {
     /// Reads the option bytes of a header.
     ///
     /// - Unknown kinds are skipped; bytes after "end of options" are ignored.
-    /// - A kind that comes twice counts the first time; the rest must still be well formed. (No RFC
+    /// - Of a kind that occurs twice, the first counts; the rest must still be well formed. (No RFC
     ///   decides this; Linux takes the last.)
-    /// - Options that belong on a SYN are reported wherever they stand; the connection ignores them.
-    /// - Experimental options (RFC 6994) are kept when they have an ExID and at most 12 bytes after it;
-    ///   others of kind 253 and 254 are unknown options. The kind itself is not kept.
+    /// - Options that belong on a SYN are reported on any segment; the connection ignores them
+    ///   elsewhere.
+    /// - Experimental options (RFC 6994) are kept if they have an ExID and at most 12 bytes after
+    ///   it; others of kind 253 and 254 are unknown options. The kind itself is not kept.
     ///
     /// # Errors
-    /// [`WireError::OptionLength`] for a length of 0 or 1 (RFC 9293 §3.1, MUST-7) or one that a known
-    /// kind cannot have; [`WireError::OptionTruncated`] for an option that runs past the end.
+    /// [`WireError::OptionLength`] for a length of 0 or 1 (RFC 9293 §3.1, MUST-7) or one that a
+    /// known kind cannot have; [`WireError::OptionTruncated`] for an option that runs past the end.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut options = Self::default();
         let mut rest = bytes;
@@ -45,7 +46,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Notes one option; `data` is what follows the length byte.
+    /// Stores one option; `data` follows the length byte.
     fn take(&mut self, kind: u8, len: u8, data: &[u8]) -> Result<(), WireError> {
         let wrong = WireError::OptionLength { kind, len };
         match kind {

@@ -1,4 +1,4 @@
-//! Captures, read back by a second reading of the format.
+//! Captures, read back by an independent parser of the format.
 
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
@@ -98,7 +98,7 @@ fn pieces_join_to_the_file() {
 #[test]
 fn texts_and_packets_that_are_too_long_are_cut() {
     let mut writer = PcapngWriter::new(&"a".repeat(70_000));
-    // 65535 falls inside the last character that could fit.
+    // 65535 is inside the last character that could fit.
     let interface = writer.interface(&"\u{e4}".repeat(40_000));
     writer.packet(interface, Instant::ZERO, &vec![7; 300_000], 300_000, "");
     let file = writer.take();

@@ -1,4 +1,4 @@
-//! IPv6 extension headers: what is passed over, what drops the packet, and the bounds of the walk.
+//! IPv6 extension headers: skipped ones, ones that drop the packet, and the bounds of the walk.
 
 use core::net::Ipv6Addr;
 
@@ -19,14 +19,14 @@ const AH: u8 = 51;
 const NOTHING: u8 = 59;
 const DESTINATION: u8 = 60;
 
-/// An extension header: its number and its bytes from the third on. The first two are filled in.
+/// An extension header: its type and its bytes from the third on. The first two are filled in.
 type Extension<'a> = (u8, &'a [u8]);
 
 fn segment() -> Segment {
     Segment { flags: Flags::ACK, src_port: 7, dst_port: 9, payload_len: 4, ..Segment::default() }
 }
 
-/// A TCP packet with these headers in between. The first one's number replaces TCP's, the last one is followed by TCP.
+/// A TCP packet with these extension headers between IPv6 and TCP.
 fn packet_with(extensions: &[Extension<'_>]) -> Vec<u8> {
     let mut plain = [0; 200];
     let len = packet::emit(&V6, &segment(), b"abcd", &mut plain).expect("fits");
@@ -57,13 +57,13 @@ fn parsed(extensions: &[Extension<'_>]) -> Result<(), WireError> {
 
 /// PadN over a whole header.
 const PADDING: &[u8] = &[1, 4, 0, 0, 0, 0];
-/// A fragment header that says nothing: RFC 6946's atomic fragment.
+/// A fragment header of a whole packet: RFC 6946's atomic fragment.
 const ATOMIC: &[u8] = &[0, 0, 1, 2, 3, 4];
 /// A routing header of type 0 without segments left.
 const ARRIVED: &[u8] = &[0, 0, 0, 0, 0, 0];
 
 #[test]
-fn headers_of_hosts_are_passed_over_in_any_order_but_hop_by_hop_comes_first() {
+fn extension_headers_are_skipped_in_any_order_with_hop_by_hop_first() {
     for extensions in [
         &[][..],
         &[(HOP_BY_HOP, PADDING)],
@@ -77,7 +77,7 @@ fn headers_of_hosts_are_passed_over_in_any_order_but_hop_by_hop_comes_first() {
             (FRAGMENT, ATOMIC),
             (DESTINATION, PADDING),
         ],
-        // Router alert may be skipped; so may what nobody has defined with its bits at 00.
+        // Router alert may be skipped; so may an undefined option with its bits at 00.
         &[(HOP_BY_HOP, &[5, 2, 0, 0, 0, 0])],
         &[(DESTINATION, &[0x3e, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])],
     ] {
@@ -93,7 +93,7 @@ fn headers_of_hosts_are_passed_over_in_any_order_but_hop_by_hop_comes_first() {
 fn rfc6946_only_a_fragment_that_is_the_whole_packet_is_taken() {
     for (bits, whole) in [
         ([0, 0], true),
-        // Reserved bits mean nothing.
+        // Reserved bits are ignored.
         ([0, 6], true),
         // The first of several; the last; one between.
         ([0, 1], false),
@@ -114,7 +114,7 @@ fn rfc8200_4_2_options_that_must_not_be_skipped_drop_the_packet() {
         assert_eq!(parsed(&[(DESTINATION, &[kind, 4, 0, 0, 0, 0])]), error);
         assert_eq!(parsed(&[(HOP_BY_HOP, &[0, 0, kind, 2, 0, 0])]), error);
     }
-    // An option that is longer than its header, and one whose length is not there.
+    // An option longer than its header, and one without its length byte.
     for body in [[1, 5, 0, 0, 0, 0], [1, 2, 0, 0, 0, 1]] {
         let error = Err(WireError::ExtensionOptionTruncated { kind: 1 });
         assert_eq!(parsed(&[(DESTINATION, &body)]), error);
@@ -122,7 +122,7 @@ fn rfc8200_4_2_options_that_must_not_be_skipped_drop_the_packet() {
 }
 
 #[test]
-fn a_packet_that_wants_to_be_sent_on_and_one_that_is_not_tcp_are_refused() {
+fn packets_to_forward_and_other_protocols_are_rejected() {
     for kind in [0, 2, 4] {
         let error = Err(WireError::SegmentsLeft { left: 1 });
         assert_eq!(parsed(&[(ROUTING, &[kind, 1, 0, 0, 0, 0])]), error);
@@ -140,7 +140,7 @@ fn number_and_length_of_the_headers_are_bounded() {
     assert_eq!(parsed(&many), Ok(()));
     let more = vec![(DESTINATION, PADDING); extension::MAX_HEADERS + 1];
     assert!(matches!(parsed(&more), Err(WireError::ExtensionsTooLong { .. })));
-    // Pad1 all the way: the longest that is taken, and one unit more.
+    // Pad1 throughout: the longest accepted header, and one unit more.
     let long = vec![0; extension::MAX_BYTES - 2];
     assert_eq!(parsed(&[(DESTINATION, &long)]), Ok(()));
     let longer = vec![0; extension::MAX_BYTES + 6];
@@ -170,14 +170,14 @@ fn a_chain_cut_short_is_an_error_wherever_it_is_cut() {
             }
             other => panic!("{end} bytes: {other}"),
         };
-        // At the borders of headers the next one is there with nothing of it.
+        // At the boundary of headers the next one is reported with zero bytes.
         assert!(matches!(cut, HeaderKind::Ipv6Extension | HeaderKind::Tcp), "{end}: {cut:?}");
     }
     assert!(packet::parse(&whole).is_ok());
 }
 
 proptest! {
-    /// Whatever follows the fixed header: the walk ends inside of the packet, and within its bounds.
+    /// For any bytes after the fixed header, the walk ends inside the packet and within its bounds.
     #[test]
     fn the_walk_stays_within_the_packet(
         first in prop::sample::select(vec![HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION]),

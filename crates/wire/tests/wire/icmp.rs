@@ -1,4 +1,4 @@
-//! ICMP errors as routers send them, and what is none.
+//! ICMP errors as routers send them, and messages that are not errors about TCP.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ const V6: Addresses = Addresses::V6 {
     dst: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2),
 };
 
-/// A packet of ours, as far as routers quote it.
+/// A packet of ours, as quoted by routers.
 fn quoted(addresses: &Addresses, len: usize) -> Vec<u8> {
     let segment = Segment {
         src_port: 1000,
@@ -50,7 +50,7 @@ fn v6(kind: Icmpv6Type, quoted: &[u8]) -> Vec<u8> {
 }
 
 fn expected(addresses: Addresses, kind: IcmpKind) -> IcmpError {
-    // A router in the way for IPv4, the far end for IPv6: see `v4` and `v6`.
+    // A router on the path for IPv4, the far end for IPv6: see `v4` and `v6`.
     let from = match addresses {
         Addresses::V4 { .. } => Ipv4Addr::new(10, 0, 0, 9).into(),
         Addresses::V6 { dst, .. } => dst.into(),
@@ -80,7 +80,7 @@ fn hard_and_soft_errors_are_distinguished() {
 }
 
 #[test]
-fn what_is_no_error_about_a_tcp_packet_of_this_host_is_nothing() {
+fn other_icmp_messages_give_none() {
     let port = || Icmpv4Type::DestinationUnreachable(icmpv4::DestUnreachableHeader::Port);
     assert_eq!(parse(&v4(port(), &quoted(&V4, 27))), None, "cut short");
     let other = Addresses::V4 { src: [10, 0, 0, 3].into(), dst: [10, 0, 0, 2].into() };
@@ -96,7 +96,7 @@ fn what_is_no_error_about_a_tcp_packet_of_this_host_is_nothing() {
 
 proptest! {
     #[test]
-    fn nothing_that_may_arrive_panics(
+    fn arbitrary_input_never_panics(
         mut bytes in prop::collection::vec(any::<u8>(), 0..120),
         six in any::<bool>(),
     ) {

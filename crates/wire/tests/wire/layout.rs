@@ -1,4 +1,4 @@
-//! Bytes where they belong: layouts written out by hand.
+//! Byte layouts, written out by hand.
 
 use lowtide_units::HostStamp;
 use lowtide_wire::checksum::Checksum;
@@ -51,16 +51,16 @@ fn data_and_acks_align_to_four() {
 }
 
 #[test]
-fn experimental_is_padded_behind() {
+fn experimental_options_are_padded_at_the_end() {
     let experimental = Experimental::new(0xacce, &[9]);
     let set = Options { experimental, ..Options::default() };
     assert_eq!(bytes(&set), [254, 5, 0xac, 0xce, 9, 1, 1, 1]);
     assert_eq!(Experimental::new(0, &[0; 13]), None);
 }
 
-/// The option of DX §V-B, with the identifier that RFC 6994 asks for.
+/// The option of DX §V-B, with the identifier required by RFC 6994.
 #[test]
-fn delay_stamps_are_three_words_behind_their_identifier() {
+fn delay_stamps_are_three_words_after_the_exid() {
     let mut set = Options { timestamps: Some(TIMES), ..Options::default() };
     set.set_delay(DelayStamps { sent: 0x0102_0304, arrived: 0xfffe_fdfc, left: 0 });
     let mut segment = Segment { options: set, ..Segment::default() };
@@ -82,7 +82,7 @@ fn delay_stamps_are_three_words_behind_their_identifier() {
     offer.offer_delay();
     assert_eq!(bytes(&offer), [254, 4, 0x44, 0x58]);
     assert!(offer.offers_delay() && offer.delay().is_none());
-    // A stranger's option, and a stamp where there is no place for it.
+    // An unknown option, and a timestamp without an option for it.
     let other = Options { experimental: Experimental::new(0xacce, &[0; 12]), ..offer };
     assert!(!other.offers_delay() && other.delay().is_none());
     let mut plain = Segment { options: other, ..Segment::default() };
@@ -133,7 +133,7 @@ fn a_whole_packet() {
         0x51, 0xd0, 0xff, 0xfe, 0x00, 0x00, 0, 0,
         0xaa, 0xbb, 0xcc,
     ];
-    // The checksum is held against the definition below and against etherparse elsewhere.
+    // The checksum is checked against the definition below and against etherparse elsewhere.
     let mut unsummed = out;
     unsummed[36..38].fill(0);
     assert_eq!(unsummed[..len], wanted);
@@ -167,7 +167,7 @@ fn codepoints_and_flags() {
     assert!(Flags::SYN.intersects(Flags::SYN | Flags::ACK));
 }
 
-/// The example of RFC 1071 §3, and sums at the ends.
+/// The example of RFC 1071 §3, and the extreme sums.
 #[test]
 fn checksums() {
     let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];

@@ -1,4 +1,4 @@
-//! The wire formats against themselves, against another implementation and against hostile bytes.
+//! Tests of the wire formats: round trips, comparison with another implementation, hostile bytes.
 
 mod capture;
 mod extension;

@@ -1,4 +1,4 @@
-//! Every way in which bytes can be wrong, and that none of them panics.
+//! All kinds of malformed bytes; none of them panics.
 
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
@@ -27,7 +27,7 @@ fn written(addresses: &Addresses) -> Vec<u8> {
     out[..len].to_vec()
 }
 
-/// An IPv4 packet with `change` made to it and its header checksum put right again.
+/// An IPv4 packet with `change` applied and its header checksum corrected.
 fn ipv4_with(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = written(&V4);
     change(&mut bytes);
@@ -123,7 +123,7 @@ fn ipv6_fields() {
     assert_eq!(packet::parse(&padded).unwrap().2, 60..64);
 }
 
-/// A TCP segment over `V4` with `change` made to it and its checksum put right again.
+/// A TCP segment over `V4` with `change` applied and its checksum corrected.
 fn tcp_with(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = written(&V4).split_off(20);
     change(&mut bytes);
@@ -196,13 +196,13 @@ fn options_malformed() {
         (&[5, 6, 0, 0, 0, 0], length(5, 6)),
         (&[5, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0], length(5, 11)),
         (&[5, 42, 0, 0], truncated(5)),
-        // A second, malformed one is malformed all the same.
+        // A second, malformed one is still an error.
         (&[2, 4, 0, 1, 2, 3, 0], length(2, 3)),
     ];
     for (bytes, wanted) in cases {
         assert_eq!(Options::parse(bytes), wanted, "{bytes:?}");
     }
-    // Five blocks cannot stand in a header, but in bytes that claim to be one.
+    // Five blocks do not fit a header, but bytes may claim so.
     let mut five = [0; 42];
     five[..2].copy_from_slice(&[5, 42]);
     assert_eq!(Options::parse(&five), length(5, 42));
@@ -238,7 +238,7 @@ fn experimental_options() {
 }
 
 #[test]
-fn what_cannot_be_written() {
+fn segments_that_cannot_be_written() {
     let mut out = [0x55; 100];
     let times = Timestamps { value: 1, echo: 2 };
     let mut sack = SackBlocks::EMPTY;
@@ -295,7 +295,7 @@ proptest! {
         let _ = tcp::parse(&bytes, &V6);
     }
 
-    /// Behind valid checksums, where random bytes never get.
+    /// With valid checksums, which random bytes never have.
     #[test]
     fn random_headers_with_good_checksums_never_panic(
         ip in vec(any::<u8>(), 20..100),
@@ -317,7 +317,7 @@ proptest! {
         }
     }
 
-    /// Whatever options are read can be written again, unless alignment makes them too long.
+    /// Any parsed options can be written again, unless alignment makes them too long.
     #[test]
     fn random_options(bytes in vec(prop_oneof![0_u8..12, 250_u8..=255, any::<u8>()], 0..=40)) {
         if let Ok(set) = Options::parse(&bytes) {

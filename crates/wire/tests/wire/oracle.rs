@@ -1,4 +1,4 @@
-//! Against etherparse, which was written by other people.
+//! Comparison with etherparse, an independent implementation.
 
 use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement};
 use lowtide_wire::{Addresses, Ecn, Flags, Options, Segment, ipv4, ipv6, packet, tcp};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::strategy;
 
-/// The nine bits as etherparse sees them.
+/// The nine bits as read by etherparse.
 fn flags(header: &TcpHeader) -> Flags {
     let bits = [
         (header.fin, Flags::FIN),
@@ -23,13 +23,13 @@ fn flags(header: &TcpHeader) -> Flags {
     bits.into_iter().filter(|(set, _)| *set).fold(Flags::NONE, |all, (_, bit)| all | bit)
 }
 
-/// What etherparse understands of the options; it ends at the first kind it does not know.
+/// The options as read by etherparse; it stops at the first unknown kind.
 fn elements(header: &TcpHeader) -> Vec<TcpOptionElement> {
     let known = header.options_iterator().map_while(Result::ok);
     known.filter(|element| *element != TcpOptionElement::Noop).collect()
 }
 
-/// The same of ours, in the order in which we write.
+/// Our options in the order in which we write them.
 fn our_elements(options: &Options) -> Vec<TcpOptionElement> {
     use TcpOptionElement as E;
     let mut all = Vec::new();
@@ -65,7 +65,7 @@ fn check_tcp(
 
 proptest! {
     #[test]
-    fn it_reads_what_we_write(addresses in strategy::addresses(), (segment, payload) in strategy::segment()) {
+    fn etherparse_reads_our_packets(addresses in strategy::addresses(), (segment, payload) in strategy::segment()) {
         let mut out = [0; 500];
         let len = packet::emit(&addresses, &segment, &payload, &mut out).unwrap();
         let bytes = &out[..len];
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn we_read_the_ipv4_that_it_writes(
+    fn we_read_etherparse_ipv4(
         (src, dst) in any::<([u8; 4], [u8; 4])>(),
         class: u8,
         (identification, ttl, protocol) in any::<(u16, u8, u8)>(),
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn we_read_the_ipv6_that_it_writes(
+    fn we_read_etherparse_ipv6(
         (source, destination) in any::<([u8; 16], [u8; 16])>(),
         traffic_class: u8,
         flow_label in 0_u32..1 << 20,
@@ -156,7 +156,7 @@ proptest! {
 
     /// Its options come in any order and alignment.
     #[test]
-    fn we_read_the_tcp_that_it_writes(
+    fn we_read_etherparse_tcp(
         (src, dst) in any::<([u8; 4], [u8; 4])>(),
         (segment, payload) in strategy::segment(),
         order in any::<prop::sample::Index>(),

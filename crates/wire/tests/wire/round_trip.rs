@@ -1,4 +1,4 @@
-//! What is written reads back unchanged, and what is read was checked.
+//! Written packets read back unchanged, and reading verifies checksums.
 
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
@@ -25,7 +25,7 @@ proptest! {
         if matches!(addresses, Addresses::V4 { .. }) {
             prop_assert_eq!(len as u32, segment.ipv4_len());
         }
-        // Ethernet pads short frames: what follows the packet is not payload.
+        // Ethernet pads short frames: bytes after the packet are not payload.
         let (from, read, range) = packet::parse(&out[..len + padding]).unwrap();
         prop_assert_eq!(from, addresses);
         prop_assert_eq!(read, segment);
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unfinished_packet_lacks_its_checksum_and_nothing_else(
+    fn a_partial_checksum_packet_differs_only_in_its_checksum(
         addresses in strategy::addresses(),
         (segment, payload) in strategy::segment(),
         at: prop::sample::Index,
@@ -45,7 +45,8 @@ proptest! {
         prop_assert_eq!(packet::emit_partial_checksum(&addresses, &segment, pieces, &mut out), Ok(len));
         let (from, read, range) = packet::parse_without_checksum(&out[..len]).unwrap();
         prop_assert_eq!((from, read, &out[range]), (addresses, segment, &payload[..]));
-        // The sum over everything behind the IP header, its own field included, is the checksum (RFC 1071).
+        // The sum of everything after the IP header, with the partial one in its field, is the
+        // checksum (RFC 1071).
         let tcp = ip_len(&addresses);
         let sum = Checksum::new().with(&out[tcp..len]).finish();
         out[tcp + 16..tcp + 18].copy_from_slice(&sum.to_be_bytes());
@@ -56,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn options_fill_exactly_what_they_claim(set in strategy::options()) {
+    fn options_fill_exactly_their_stated_length(set in strategy::options()) {
         let mut out = [0xaa; options::MAX_LEN];
         let len = set.emit(&mut out).unwrap();
         prop_assert_eq!(len, set.wire_len());
@@ -104,7 +105,7 @@ proptest! {
         if matches!(addresses, Addresses::V4 { .. }) || at >= 40 {
             prop_assert!(read.is_err(), "byte {} of {}", at, len);
         } else if !(4..6).contains(&at) && let Ok((from, read, _)) = read {
-            // IPv6 has no checksum of its own. The pseudo header covers addresses and protocol; a wrong
+            // IPv6 has no header checksum. The pseudo header covers addresses and protocol; a wrong
             // length changes more than one bit of the sum and may pass by chance.
             prop_assert_eq!(from, addresses);
             prop_assert_eq!(tcp_part(read), tcp_part(segment));
@@ -129,12 +130,12 @@ proptest! {
             tcp::parse(&out[..len], &other),
             Err(WireError::Checksum { header: HeaderKind::Tcp })
         );
-        // The pseudo header sums both addresses, so the way back has the same sum.
+        // The pseudo header sums both addresses, so the reverse direction has an equal sum.
         prop_assert!(tcp::parse(&out[..len], &addresses.reversed()).is_ok());
     }
 }
 
-/// The segment without what stands in the IP header.
+/// The segment without the fields of the IP header.
 fn tcp_part(segment: Segment) -> Segment {
     Segment { ecn: Ecn::NotEct, ..segment }
 }

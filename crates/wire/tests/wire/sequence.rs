@@ -17,9 +17,9 @@ fn the_wrap_is_one_step() {
 }
 
 #[test]
-fn half_the_space_is_neither_way() {
+fn half_the_space_has_no_order() {
     let half = FIRST.add(1 << 31);
-    // The one distance that has no sign: each is "before" the other, which RFC 9293 leaves open.
+    // The one distance without a sign: each is "before" the other, which RFC 9293 leaves open.
     assert_eq!((half.diff(FIRST), FIRST.diff(half)), (i32::MIN, i32::MIN));
     assert!(FIRST.before(FIRST.add((1 << 31) - 1)));
     assert!(FIRST.add((1 << 31) + 1).before(FIRST));
@@ -47,8 +47,8 @@ proptest! {
     }
 }
 
-/// The multiples of 2^24 are a sequence space of eight bits within that of 32: the same arithmetic,
-/// small enough to try all of it. Numbers one beside them see the carries into it.
+/// The multiples of 2^24 are a sequence space of eight bits within that of 32: equal arithmetic,
+/// small enough to test exhaustively. Their neighbours test the carries into it.
 const NARROW: u32 = 24;
 
 fn narrow(n: u8) -> SeqNum {
@@ -62,16 +62,16 @@ fn every_pair_of_the_narrow_space_by_definition() {
             let (x, y) = (narrow(a), narrow(b));
             let sum = (u16::from(a) + u16::from(b)) % 256;
             assert_eq!(x.add(u64::from(b) << NARROW), narrow(sum as u8), "{a} + {b}");
-            // The one distance of the right size that leads from b to a: -128 to 127.
+            // The one distance in -128 to 127 that leads from b to a.
             let distance = (-128_i32..128).find(|d| (i32::from(b) + d).rem_euclid(256) == a.into());
             let distance = distance.expect("one of 256");
             assert_eq!(x.diff(y), distance << NARROW, "{a} - {b}");
-            // RFC 1982 §3.2 with eight bits; undefined at the distance of a half, where we say "before".
+            // RFC 1982 §3.2 with eight bits; undefined at half of the space, where we say "before".
             let (i, j) = (u16::from(a), u16::from(b));
             let rfc = (i < j && j - i < 128) || (i > j && i - j > 128);
             let half = i.abs_diff(j) == 128;
             assert_eq!(x.before(y), rfc || half, "{a} before {b}");
-            // One number more or less on either side does what whole numbers do.
+            // One number more or less on either side behaves as whole numbers do.
             for (da, db) in [(0, 1), (1, 0), (1, 1), (u64::MAX, 0), (0, u64::MAX)] {
                 let (x, y) = (x.add(da), y.add(db));
                 let expected = i64::from(distance << NARROW) + da as i64 - db as i64;

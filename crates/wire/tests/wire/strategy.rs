@@ -1,4 +1,4 @@
-//! Segments and addresses of every shape that a header can hold.
+//! Strategies for segments and addresses of every shape that a header can hold.
 
 use lowtide_wire::{
     Addresses, Ecn, Experimental, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum, Timestamps,
@@ -14,7 +14,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Options that fit: SACK blocks are cut to the room that the others leave.
+    /// Options that fit: SACK blocks are limited to the room left by the others.
     pub(crate) fn options()(
         timestamps in option::of(any::<(u32, u32)>()),
         blocks in vec(any::<(u32, u32)>(), 0..=SackBlocks::MAX),

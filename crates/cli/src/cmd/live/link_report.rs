@@ -80,7 +80,7 @@ struct Sample {
 
 /// All of it.
 #[derive(Serialize)]
-pub(super) struct Rows {
+pub(super) struct NetworkReport {
     seconds: f64,
     queues: Vec<QueueRow>,
     hosts: Vec<HostRow>,
@@ -101,7 +101,7 @@ struct BottleneckOutput<'a> {
     schema: &'static str,
     version: &'static str,
     #[serde(flatten)]
-    rows: &'a Rows,
+    rows: &'a NetworkReport,
 }
 
 fn micros(ns: u64) -> f64 {
@@ -174,14 +174,14 @@ fn timing(f: &Fidelity) -> Timing {
     }
 }
 
-pub(super) fn rows(report: &BottleneckReport) -> Rows {
+pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
     let sample = |s: &lowtide_bottleneck::PortQueueSample| Sample {
         time_ps: s.at.as_ps(),
         port: s.port,
         packets: s.packets,
         bytes: s.bytes,
     };
-    Rows {
+    NetworkReport {
         seconds: report.took.as_secs_f64(),
         queues: report.ports.iter().map(queue).collect(),
         hosts: report.hosts.iter().map(host).collect(),
@@ -207,7 +207,7 @@ pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), Command
 }
 
 /// As text.
-pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
+pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError> {
     let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
     let line = |q: &QueueRow| {
         vec![

@@ -7,7 +7,7 @@ use lowtide_live::{ConnInfo, LiveStats};
 use lowtide_units::Duration;
 use serde::Serialize;
 
-use super::link_report::{self, Rows};
+use super::link_report::{self, NetworkReport};
 use super::setup::LiveHost;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -152,7 +152,7 @@ struct Report {
     driver: Driver,
     /// What is between the two, with `--through`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    network: Option<Rows>,
+    network: Option<NetworkReport>,
 }
 
 fn rate(bytes: u64, took: Duration) -> f64 {
@@ -309,7 +309,7 @@ pub(super) fn report(
     load: &LoadPlan,
     (report, served): (&LoadReport, &[StreamReport]),
     stats: &LiveStats,
-    between: Option<Rows>,
+    between: Option<NetworkReport>,
     out: Output,
 ) -> Result<(), CommandError> {
     let (bytes, packets) = (report.bytes(), &stats.packets);

@@ -1,4 +1,4 @@
-//! Small runs put together by hand.
+//! Small hand-built runs.
 
 use lowtide_host::{Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, run};
 use lowtide_net::topology::HostLine;
@@ -9,7 +9,7 @@ use lowtide_tcp::{Config, scheme};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
-/// A port with `buffer` packets that marks above `k`.
+/// Returns a port with `buffer` packets that marks above `k`.
 pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
     PortSpec {
         buffer: BufferSpec::Static(Count::Packets(buffer)),
@@ -19,7 +19,7 @@ pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
     }
 }
 
-/// All disturbances.
+/// Returns the full random variation.
 pub(crate) const fn disturbance() -> Disturbance {
     Disturbance {
         start_jitter: Duration::from_us(100),
@@ -30,7 +30,7 @@ pub(crate) const fn disturbance() -> Disturbance {
     }
 }
 
-/// The `rfc` profile with a scheme, timers and buffers fit for microseconds.
+/// Returns the `rfc` profile with a scheme, and with timers and buffers for microsecond RTTs.
 pub(crate) fn config(name: &str) -> Config {
     let mut config = Config::default();
     let bundle = scheme::find_scheme(name).expect("a known scheme");
@@ -41,7 +41,7 @@ pub(crate) fn config(name: &str) -> Config {
     config
 }
 
-/// `senders` hosts and one receiver on a switch at 1 Gbit/s, 20 us per link.
+/// Returns `senders` hosts and one receiver on a switch at 1 Gbit/s, 20 us per link.
 pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup {
     let line = |i: u32| HostLine {
         name: format!("h{i}"),
@@ -71,8 +71,9 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
     }
 }
 
-/// `n` flows without end from left to right over one line of 10 Gbit/s that takes `delay` and marks above
-/// `k` packets, each begun within `jitter`, seen from 50 ms to 150 ms. Hosts add 20 us each way.
+/// Returns `n` unlimited flows from left to right over a 10 Gbit/s line with propagation delay
+/// `delay` that marks above `k` packets. Each starts within `jitter`; the statistics cover 50 ms to
+/// 150 ms. Hosts add 20 us each way.
 pub(crate) fn long_flows(
     n: u32,
     config: &Config,
@@ -127,7 +128,7 @@ pub(crate) fn long_flows(
     }
 }
 
-/// A flow from `src` to the last host.
+/// Returns a flow from `src` to the last host.
 pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow {
     let dst = setup.hosts.len() as u32 - 1;
     Flow {
@@ -140,8 +141,8 @@ pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow 
     }
 }
 
-/// The last host asks all others, again and again, over connections that stay open: requests of 200 B,
-/// answers of `answer` bytes.
+/// Returns a query client on the last host that repeatedly queries all others over persistent
+/// connections: requests of 200 B, answers of `answer` bytes.
 pub(crate) fn query_client(setup: &Setup, queries: u32, answer: u64) -> QueryClientSpec {
     let client = setup.hosts.len() as u32 - 1;
     QueryClientSpec {
@@ -159,17 +160,17 @@ pub(crate) fn query_client(setup: &Setup, queries: u32, answer: u64) -> QueryCli
     }
 }
 
-/// One packet of `ip_bytes` over two links of the star, store and forward.
+/// Returns the delay of one packet of `ip_bytes` over two links of the star, store and forward.
 pub(crate) fn crossing(ip_bytes: u64) -> Duration {
     (on_line(ip_bytes) + Duration::from_us(20)) * 2
 }
 
-/// The time that such a packet takes on a line of the star.
+/// Returns the serialisation time of such a packet on a line of the star.
 pub(crate) fn on_line(ip_bytes: u64) -> Duration {
     Rate::from_gbps(1).serialization(Bytes::new(ip_bytes + 38))
 }
 
-/// Runs it to its end.
+/// Runs `setup` to its end.
 pub(crate) fn outcome(setup: &Setup) -> Outcome {
     run(setup, &mut |_| false).expect("a run that can start")
 }

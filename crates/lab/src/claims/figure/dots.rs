@@ -11,10 +11,10 @@ use crate::figure::{Dot, thinned};
 use crate::interval::OverSeeds;
 use crate::plots::axis_position;
 
-/// Points of a trace, a distribution or a cloud that are drawn.
+/// Maximum number of points of a trace, a distribution or a cloud.
 const MAX_POINTS: usize = 1200;
 
-/// A measure over a swept key, whose values are divided by `per`; a point that was left out has none.
+/// A measure over a swept key, whose values are divided by `per`; an omitted point is skipped.
 pub(super) fn over_sweep(
     measure: &ClaimMeasure,
     key: &str,
@@ -36,7 +36,7 @@ pub(super) fn over_sweep(
     Ok(dots)
 }
 
-/// A measure for each class; the first class stands at zero.
+/// A measure for each class; the first class is at x = 0.
 pub(super) fn classes(
     measures: &[ClaimMeasure],
     of: RunData<'_>,
@@ -46,7 +46,7 @@ pub(super) fn classes(
     Ok(dots.collect::<Result<Vec<_>, String>>()?.into_iter().flatten().collect())
 }
 
-/// The mean over seeds; nothing where a point was left out, or a seed has no value.
+/// The mean over seeds; `None` if the point was omitted or a seed has no value.
 fn dot(
     x: f64,
     of_it: &ClaimMeasure,
@@ -60,12 +60,13 @@ fn dot(
     Ok(over.mean.map(|y| Dot { x, y, interval: over.ci95 }))
 }
 
-/// The share of values up to each one, of all seeds.
+/// Cumulative distribution of the values of all seeds.
 pub(super) fn distribution(rows: &RowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
     Ok(empirical_cdf(rows.values_with(of, None)?.into_iter().map(|(_, y)| y).collect()))
 }
 
-/// The share of values up to each one. What never ended is among all, and nowhere: the share stays below one.
+/// Cumulative distribution. Flows that never ended count in the total only, so the share stays
+/// below one.
 fn empirical_cdf(mut values: Vec<f64>) -> Vec<Dot> {
     let all = values.len() as f64;
     values.retain(|value| value.is_finite());
@@ -78,14 +79,14 @@ fn empirical_cdf(mut values: Vec<f64>) -> Vec<Dot> {
     dots
 }
 
-/// Values over seconds, of the first seed.
+/// Values over time in seconds, of the first seed.
 pub(super) fn trace(rows: &RowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
     let pairs = rows.values_with(first_seed(of), Some(TIME))?;
     let dots: Vec<Dot> = pairs.into_iter().map(|(ps, y)| Dot::new(ps / 1e12, y)).collect();
     Ok(thinned(&dots, MAX_POINTS))
 }
 
-/// The values of `rows` over those of `across`, where both have one at the same time.
+/// The values of `rows` over those of `across`, at times where both have one.
 pub(super) fn plane(
     across: &RowsMeasure,
     rows: &RowsMeasure,
@@ -100,19 +101,19 @@ pub(super) fn plane(
     Ok(subsample(both.collect()))
 }
 
-/// What was heard in each window over what was true.
+/// The observed signal of each window over the true one.
 pub(super) fn scatter(windows: &WindowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
     let pairs = windows.all(first_seed(of))?.into_iter().next().unwrap_or_default();
-    Ok(subsample(pairs.into_iter().map(|(heard, truth)| Dot::new(truth, heard)).collect()))
+    Ok(subsample(pairs.into_iter().map(|(observed, actual)| Dot::new(actual, observed)).collect()))
 }
 
-/// As many as are drawn, evenly picked.
+/// Evenly picks at most [`MAX_POINTS`] points.
 fn subsample(dots: Vec<Dot>) -> Vec<Dot> {
     let step = dots.len().div_ceil(MAX_POINTS).max(1);
     dots.into_iter().step_by(step).collect()
 }
 
-/// Its first seed alone.
+/// The first seed alone.
 fn first_seed(of: RunData<'_>) -> RunData<'_> {
     RunData { seeds: of.seeds.get(..1).unwrap_or_default(), ..of }
 }

@@ -1,15 +1,16 @@
-//! What did not end before the run did: a flow or a query without a completion time.
+//! Right-censored flows and queries: those without a completion time at the end of the run.
 //!
-//! Contract: it never leaves a statistic in silence, as in the summary. It would have taken as long as it had been
-//! there, or longer, and what failed takes for ever; a value that this could move is no value.
+//! Contract: as in the summary, censored values are never dropped silently. Their lower bound is
+//! their age at the end of the run; failed ones count as infinite. A statistic that depends on a
+//! censored value is `None`.
 
 use lowtide_record::DataFrame;
 
 use super::reduce::Reduce;
 use crate::claims::columns::{numbers, texts};
 
-/// Columns that only a flow or a query has that completed, and the one from which their time counts; moments count
-/// from the start of the run.
+/// Columns that only completed flows or queries have, and the column with their start time; points
+/// in time count from the start of the run.
 const COMPLETIONS: [(&str, Option<&str>); 5] = [
     ("fct_ps", Some("start_ps")),
     ("transfer_ps", Some("established_ps")),
@@ -18,7 +19,7 @@ const COMPLETIONS: [(&str, Option<&str>); 5] = [
     ("end_ps", None),
 ];
 
-/// The columns of a table that say what was cut off.
+/// The columns of a table that tell which rows are censored.
 pub(super) fn censoring_columns(table: &str) -> &'static [&'static str] {
     match table {
         "flows" => &["status", "start_ps", "established_ps", "size_bytes"],
@@ -27,9 +28,9 @@ pub(super) fn censoring_columns(table: &str) -> &'static [&'static str] {
     }
 }
 
-/// The least that each row's `column` can have been, where the end of its run left it empty; `None` where the
-/// row has its value, and of a flow that has no end. Nothing at all of a column that no end of a run leaves
-/// empty. `ended_ps` is when the run of each row ended.
+/// Lower bounds of `column` for the rows that are right-censored. `None` for rows with a value and
+/// for flows of unlimited size; empty for columns that are never censored. `ended_ps` returns the
+/// end time of each row's run.
 pub(super) fn lower_bounds(
     frame: &DataFrame,
     table: &str,
@@ -51,15 +52,15 @@ pub(super) fn lower_bounds(
         if states[i].as_deref() == Some("failed") {
             return Some(f64::INFINITY);
         }
-        // What did not even begin took no time yet.
+        // Rows that had not started have a lower bound of zero.
         let begun = begins.map_or(Some(0.0), |begins| begins[i]);
         Some(begun.map_or(0.0, |begun| (ended_ps(i) - begun).max(0.0)))
     };
     Ok(Some((0..frame.rows()).map(one).collect()))
 }
 
-/// One number of values of which some are known only to lie between `least` and `most`; nothing where it hangs
-/// on where.
+/// Reduces values that are known only to be between `least` and `most`; `None` if the result
+/// depends on the censored values.
 pub(super) fn reduce_bounds(reduce: Reduce, least: Vec<f64>, most: Vec<f64>) -> Option<f64> {
     let value = reduce.of(most)?;
     (value.is_finite() && reduce.of(least) == Some(value)).then_some(value)

@@ -1,47 +1,47 @@
-//! Which rows of a table count.
+//! Row filters of a table.
 
 use std::ops::RangeInclusive;
 
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 use serde::Deserialize;
 
-/// Which values of a column count.
+/// Filter on the values of a column.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Filter {
     /// Text, or a number with its unit.
     Text(String),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
     /// A number in the column's unit.
     Number(f64),
-    /// From and to.
+    /// An inclusive range.
     Range(Range),
 }
 
-/// Where values begin and end that count; an end that is left out is none.
+/// An inclusive range; an omitted end is unbounded.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Range {
-    /// Not before.
+    /// Lower end.
     #[serde(default)]
     from: Option<Box<Filter>>,
-    /// Not after.
+    /// Upper end.
     #[serde(default)]
     to: Option<Box<Filter>>,
-    /// Of moments: so long before the end of the run, or earlier.
+    /// For points in time: at least this long before the end of the run.
     #[serde(default)]
     before_end: Option<Box<Filter>>,
 }
 
-/// What a filter picks of a column, in its unit.
+/// A filter in the unit of its column.
 pub(super) struct ResolvedFilter {
     range: RangeInclusive<f64>,
     before_end: Option<f64>,
 }
 
 impl ResolvedFilter {
-    /// Whether it picks this value of a run that ended then.
+    /// Whether it matches `value` of a run that ended at `ended_ps`.
     pub(super) fn contains(&self, value: f64, ended_ps: f64) -> bool {
         self.range.contains(&value) && self.before_end.is_none_or(|b| value <= ended_ps - b)
     }
@@ -55,7 +55,7 @@ impl Filter {
         }
     }
 
-    /// Whether its values are of a column in `unit`. Any text may be one of a column without unit.
+    /// Checks that its values are in `unit`. A column without unit takes any text.
     pub(in crate::claims) fn check_unit(&self, unit: &str) -> Result<(), String> {
         match self {
             Self::Text(_) if unit.is_empty() => Ok(()),
@@ -63,14 +63,14 @@ impl Filter {
         }
     }
 
-    /// What it picks, in the column's unit.
+    /// Converts the filter to the column's unit.
     pub(super) fn resolve(&self, unit: &str) -> Result<ResolvedFilter, String> {
         let Self::Range(Range { from, to, before_end }) = self else {
             let n = self.number(unit)?;
             return Ok(ResolvedFilter { range: n..=n, before_end: None });
         };
         if before_end.is_some() && unit != "ps" {
-            return Err("`before-end` goes with moments of a run, in `ps`".to_owned());
+            return Err("`before-end` needs a column of points in time, in `ps`".to_owned());
         }
         let end = |end: &Option<Box<Self>>| end.as_ref().map(|e| e.number(unit)).transpose();
         let from = end(from)?.unwrap_or(f64::NEG_INFINITY);
@@ -82,7 +82,7 @@ impl Filter {
         match self {
             Self::Number(n) => Ok(*n),
             Self::Flag(yes) => Ok(f64::from(u8::from(*yes))),
-            Self::Range(_) => Err("a range within a range".to_owned()),
+            Self::Range(_) => Err("a range cannot contain a range".to_owned()),
             Self::Text(text) => {
                 let read = match unit {
                     "ps" => parse_duration(text).map(|d| d.as_ps() as f64).ok(),

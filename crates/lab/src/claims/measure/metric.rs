@@ -1,4 +1,4 @@
-//! A metric of the summary as a measure: of a traffic group, a queue, a memory or a run.
+//! A metric of the summary as a measure: of a traffic group, a queue, a buffer pool or a run.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,28 @@ use crate::claims::source::RunData;
 use crate::facts::RunFacts;
 use crate::summary::{self, BUFFER_POOL, GROUP, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS};
 
-/// A metric of a traffic group, of a queue, of a memory or of a run, as `summary.json` names it.
+/// A metric of a traffic group, a queue, a buffer pool or a run, with its name in `summary.json`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricMeasure {
-    /// Its name, as `fct_ms.mean`.
+    /// Its name, such as `fct_ms.mean`.
     #[serde(rename = "metric")]
     pub name: String,
     /// The traffic group.
     #[serde(default)]
     pub group: Option<String>,
-    /// Of the group only flows in this range of sizes, as `10 kB-100 kB`; of the queue only this class.
+    /// Restricts the group to flows in this size range, such as `10 kB-100 kB`, or the queue to
+    /// this class.
     #[serde(default)]
     pub class: Option<String>,
-    /// Or the queue.
+    /// The queue.
     #[serde(default)]
     pub queue: Option<String>,
-    /// Or the memory that queues share, as `switch0.0`. Without any of the three it is of the whole run.
+    /// The shared buffer pool, such as `switch0.0`. Without group, queue and pool the metric is of
+    /// the run.
     #[serde(default)]
     pub memory: Option<String>,
-    /// The scheme; may be left out where there is one.
+    /// The scheme; optional if there is only one.
     #[serde(default)]
     pub scheme: Option<String>,
     /// Values of swept keys.
@@ -50,7 +52,7 @@ impl MetricMeasure {
             (_, _, Some(_)) => of(BUFFER_POOL, name),
             _ => of(RUN, name),
         };
-        // `check` knows the name.
+        // `check` has verified the name.
         found.unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
-//! Many values become one.
+//! Reduction of many values to one.
 
 use serde::Deserialize;
 
-/// What becomes of many values.
+/// A reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduce {
@@ -16,7 +16,7 @@ pub enum Reduce {
     P99,
     /// 99.9th percentile.
     P999,
-    /// Any percentile, in thousandths of one: `{ permille = 975 }`.
+    /// Any percentile, in thousandths: `{ permille = 975 }`.
     Permille(u16),
     /// Smallest.
     Min,
@@ -24,33 +24,33 @@ pub enum Reduce {
     Max,
     /// Sum.
     Sum,
-    /// How many; zero where there are none.
+    /// Number of values; zero if there are none.
     Count,
     /// Standard deviation (n - 1).
     Sd,
-    /// Largest less smallest.
+    /// Largest minus smallest.
     Span,
-    /// The first in the order of the table.
+    /// The first in table order.
     First,
-    /// The last in the order of the table.
+    /// The last in table order.
     Last,
     /// Jain's index.
     Jain,
-    /// Standard deviation of the differences from row to row: of a counter, how uneven its rate is.
+    /// Standard deviation of the row-to-row differences: the unevenness of a counter's rate.
     StepSd,
-    /// The largest rise from row to row.
+    /// The largest row-to-row increase.
     MaxRise,
-    /// All the way from row to row, up and down: how direct a way is.
+    /// Sum of the absolute row-to-row differences.
     Travel,
 }
 
 impl Reduce {
-    /// Whether a constant that is added to each value is added to the result.
+    /// Whether adding a constant to each value adds it to the result.
     pub(super) const fn is_location_statistic(self) -> bool {
         use Reduce::{Count, Jain, MaxRise, Sd, Span, StepSd, Sum, Travel};
         !matches!(self, Sum | Count | Sd | Span | Jain | StepSd | MaxRise | Travel)
     }
-    /// `None` where there is nothing to reduce; a count is zero then.
+    /// `None` without values, except for a count, which is zero.
     pub(super) fn of(self, mut values: Vec<f64>) -> Option<f64> {
         let n = values.len() as f64;
         if self == Self::Count {
@@ -93,8 +93,8 @@ impl Reduce {
         })
     }
 
-    /// Mean or deviation of values that count differently; of weights that are counts, what the single values
-    /// have. `None` where nothing counts.
+    /// Weighted mean or deviation; with counts as weights, that of the single values. `None` if the
+    /// weights sum to zero.
     pub(super) fn weighted(self, values: &[f64], weights: &[f64]) -> Option<f64> {
         let n: f64 = weights.iter().sum();
         let mean = values.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / n;
@@ -113,7 +113,7 @@ fn differences(values: &[f64]) -> Vec<f64> {
     values.windows(2).map(|w| w[1] - w[0]).collect()
 }
 
-/// Standard deviation (n - 1); zero for less than two values.
+/// Standard deviation (n - 1); zero for fewer than two values.
 fn std_dev(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n.max(1.0);

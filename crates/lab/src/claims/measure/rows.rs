@@ -1,4 +1,4 @@
-//! Rows of a table as a measure: which of them count, and what becomes of their values.
+//! Rows of a table as a measure: filters and a reduction.
 
 use std::collections::BTreeMap;
 
@@ -12,40 +12,41 @@ use super::reduce::Reduce;
 use crate::claims::columns::{column, numbers};
 use crate::claims::source::RunData;
 
-/// The column of the time in tables over time.
+/// The time column of time-series tables.
 pub(in crate::claims) const TIME: &str = "time_ps";
 
-/// Rows of a table and one number of them.
+/// Filtered rows of a table, reduced to one number.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowsMeasure {
-    /// The table, as `flows`.
+    /// The table, such as `flows`.
     pub table: String,
-    /// The column; of `count` any.
+    /// The column; any column for `count`.
     pub column: String,
-    /// Another column that it is divided by, row by row: `fct_ps` over `ideal_ps` is the slowdown. A row in
-    /// which it is null or zero has no value.
+    /// Divides by another column, row by row: `fct_ps` over `ideal_ps` is the slowdown. A row
+    /// without value if it is null or zero.
     #[serde(default)]
     pub over: Option<String>,
-    /// Another column of the same unit that is taken off it, row by row: `computed_ns` less `actual_ns` is the
+    /// Subtracts another column of the same unit, row by row: `computed_ns` less `actual_ns` is the
     /// error.
     #[serde(default)]
     pub less: Option<String>,
-    /// How much each row counts in a mean or a deviation: of a histogram the column of its counts.
+    /// Weight of each row in a mean or a deviation: for a histogram its column of counts.
     #[serde(default)]
     pub weight: Option<String>,
-    /// The rows that count: a value, or from and to, with units as in scenarios.
+    /// Row filters: a value, or from and to, with units as in scenarios.
     #[serde(default)]
     pub r#where: BTreeMap<String, Filter>,
-    /// Of a table over time: only rows at whole multiples of this, as a paper samples.
+    /// For a time-series table: only rows at multiples of this interval, as a paper samples.
     #[serde(default)]
     pub every: Option<String>,
-    /// What becomes of them.
+    /// The reduction.
     pub reduce: Reduce,
-    /// How much of the column makes one of the claim's unit: 1448 for segments of so many bytes.
+    /// Divisor that converts the column to the claim's unit: 1448 for segments of 1448 bytes.
     #[serde(default = "one")]
     pub per: f64,
-    /// What is added to the result, in the claim's unit: to a queue what a packet takes where nothing waits.
+    /// Constant added to the result, in the claim's unit: for a queueing delay, the delay of an
+    /// empty path.
     #[serde(default)]
     pub plus: f64,
 }
@@ -54,10 +55,10 @@ const fn one() -> f64 {
     1.0
 }
 
-/// When each run ended, in ps.
+/// End time of each run, in ps.
 pub(super) type RunEnds = BTreeMap<u32, f64>;
 
-/// What a row's value lies between; both ends are the same where it is known.
+/// Bounds of a row's value; equal if the value is known.
 struct CensoredValue {
     lower: f64,
     upper: f64,
@@ -69,12 +70,12 @@ impl RowsMeasure {
         self.of_frame(&self.frame(of, None)?, &ends(of), of.seeds)
     }
 
-    /// The columns that it takes beside its own.
+    /// The columns that it uses beside `column`.
     pub(in crate::claims) fn other_columns(&self) -> impl Iterator<Item = &String> {
         self.over.iter().chain(&self.less).chain(&self.weight)
     }
 
-    /// What contradicts itself.
+    /// Checks for contradictory options.
     pub(super) fn check(self) -> Result<Self, String> {
         if self.plus.abs() > 0.0 && !self.reduce.is_location_statistic() {
             return Err("`plus` goes with a mean, a percentile or one of the values".to_owned());
@@ -86,7 +87,7 @@ impl RowsMeasure {
         }
     }
 
-    /// The columns that it needs, and one more.
+    /// Reads the columns that it needs, and `also`.
     fn frame(&self, of: RunData<'_>, also: Option<&str>) -> Result<DataFrame, String> {
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
@@ -97,8 +98,8 @@ impl RowsMeasure {
         of.dir.frame(&self.table, &names).map_err(|e| e.to_string())
     }
 
-    /// Every value that counts, beside that of the column `x` (zero without it), for all seeds, in the
-    /// order of the table; infinity of what the end of a run cut off.
+    /// Returns every selected value with that of column `x` (zero without `x`), for all seeds in
+    /// table order. Right-censored values are infinite.
     pub(in crate::claims) fn values_with(
         &self,
         of: RunData<'_>,
@@ -161,7 +162,7 @@ impl RowsMeasure {
         seeds.iter().map(value).collect()
     }
 
-    /// What the value of a row is; none where there is nothing to measure.
+    /// The value of a row; `None` if there is nothing to measure.
     fn value_at<'f>(
         &self,
         frame: &'f DataFrame,
@@ -180,7 +181,7 @@ impl RowsMeasure {
         let least_value = if counts { None } else { least(&self.column)? };
         let over_cut = self.over.as_ref().map(least).transpose()?.flatten();
         Ok(move |i: usize| {
-            // Of a flow that was cut off, as long as it was there, or longer.
+            // The lower bound of a censored flow is its age at the end of the run.
             let least = || least_value.as_ref().and_then(|least| least[i]);
             let (least, most) = match values[i] {
                 Some(value) => (value, value),
@@ -191,7 +192,7 @@ impl RowsMeasure {
             let (least, most) = match over.map(|over| over[i]) {
                 None => (least, most),
                 Some(Some(over)) if over.abs() > 0.0 => (least / over, most / over),
-                // Over a time that is not over: anything.
+                // Divided by a censored time: unbounded.
                 Some(None) if over_cut.as_ref().is_some_and(|cut| cut[i].is_some()) => {
                     (0.0, f64::INFINITY)
                 }
@@ -242,7 +243,7 @@ fn ends(of: RunData<'_>) -> RunEnds {
     of.runs.iter().map(|run| (run.key.run, run.ended_ms * 1e9)).collect()
 }
 
-/// When a run ended; one that is not there never began.
+/// End time of a run; zero if it is unknown.
 fn ended(ends: &RunEnds, run: Option<f64>) -> f64 {
     run.and_then(|run| ends.get(&(run as u32))).copied().unwrap_or_default()
 }

@@ -34,7 +34,7 @@ fn measure(text: &str) -> Result<ClaimMeasure, String> {
 }
 
 #[test]
-fn rows_are_picked_by_text_value_and_range() {
+fn rows_are_selected_by_text_value_and_range() {
     let of = |filter: &str, reduce: &str| {
         let text = format!(
             "{{ table = \"probes\", column = \"cwnd\", reduce = \"{reduce}\", where = {{ {filter} }} }}"
@@ -65,7 +65,7 @@ fn rows_of_two_runs_do_not_mix() {
 }
 
 #[test]
-fn what_cannot_be_measured_says_why() {
+fn invalid_measures_are_rejected_with_the_reason() {
     let error = |text: &str| rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap_err();
     let base = "table = \"probes\", reduce = \"mean\"";
     assert!(error(&format!("{{ {base}, column = \"none\" }}")).contains("no column `none`"));
@@ -78,7 +78,7 @@ fn what_cannot_be_measured_says_why() {
 }
 
 #[test]
-fn many_values_become_one() {
+fn reductions_are_correct() {
     let of = |reduce: Reduce| reduce.of((1..=10).map(f64::from).collect());
     for (reduce, value) in [
         (Reduce::Mean, 5.5),
@@ -160,7 +160,7 @@ fn classes_of_queues_memories_and_runs_have_metrics() {
 }
 
 #[test]
-fn any_percentile_can_be_asked_for() {
+fn any_percentile_is_available() {
     let values: Vec<f64> = (1..=1000).map(f64::from).collect();
     assert_eq!(Reduce::Permille(975).of(values), Some(975.0));
     let rows = "{ table = \"flows\", column = \"fct_ps\", over = \"ideal_ps\", \
@@ -170,7 +170,7 @@ fn any_percentile_can_be_asked_for() {
 }
 
 #[test]
-fn a_column_is_taken_off_another_row_by_row() {
+fn a_column_is_subtracted_row_by_row() {
     let text = "{ table = \"probes\", column = \"cwnd\", less = \"time_ps\", per = 1, reduce = \"last\", \
                 where = { scheme = \"b\" } }";
     assert_eq!(rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap(), [Some(7.0 - 1e12)]);
@@ -179,20 +179,20 @@ fn a_column_is_taken_off_another_row_by_row() {
 }
 
 #[test]
-fn a_constant_is_added_behind_the_unit() {
+fn a_constant_is_added_after_unit_conversion() {
     let text = "{ table = \"probes\", column = \"cwnd\", per = 2, plus = 8, reduce = \"last\", \
                 where = { scheme = \"b\" } }";
     let bare =
         rows(&text.replace("plus = 8, ", "")).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap();
     let with = rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap();
     assert_eq!((bare, with), (vec![Some(3.5)], vec![Some(11.5)]));
-    // A deviation does not know of it.
+    // A deviation does not change with a constant.
     let error = measure(&text.replace("\"last\"", "\"sd\"")).unwrap_err();
     assert!(error.contains("`plus` goes with"), "{error}");
 }
 
 #[test]
-fn a_histogram_is_weighed_by_its_counts() {
+fn a_histogram_is_weighted_by_its_counts() {
     let of = |reduce: Reduce| reduce.weighted(&[1.0, 2.0, 4.0], &[2.0, 1.0, 1.0]);
     assert_eq!(of(Reduce::Mean), Some(2.0));
     // 1, 1, 2 and 4: the squares add up to 6.
@@ -201,7 +201,8 @@ fn a_histogram_is_weighed_by_its_counts() {
     assert_eq!(Reduce::Travel.of(vec![3.0, 5.0, 4.0, 4.0]), Some(3.0));
 }
 
-/// Nine flows that took 1 to 9 ms, and one that began `begun_ms` after the first and that the end at 100 ms cut off.
+/// Nine flows that took 1 to 9 ms, and one censored at 100 ms that began `begun_ms` after the
+/// first.
 fn with_one_censored(begun_ms: f64, status: &str, size: Option<f64>) -> (DataFrame, RunEnds) {
     let column = |name: &str, unit: &str, values: Vec<Option<f64>>| FrameColumn {
         name: name.into(),
@@ -251,7 +252,7 @@ fn a_statistic_that_a_censored_flow_could_change_has_no_value() {
     assert_eq!(
         median(with_one_censored(50.0, "unfinished", size)),
         Some(5.0),
-        "it took 50 ms at least"
+        "it took at least 50 ms"
     );
     assert_eq!(
         median(with_one_censored(98.0, "unfinished", size)),
@@ -259,7 +260,7 @@ fn a_statistic_that_a_censored_flow_could_change_has_no_value() {
         "or was one of the fast ones"
     );
     assert_eq!(median(with_one_censored(98.0, "failed", size)), Some(5.0), "it never completes");
-    // A flow without a size never ends, and is none of them.
+    // A flow of unlimited size is excluded.
     assert_eq!(of("mean", "", with_one_censored(50.0, "unfinished", None)), Some(5.0));
     let transfer = rows("{ table = \"flows\", column = \"transfer_ps\", reduce = \"median\" }");
     let (frame, ends) = with_one_censored(0.0, "unfinished", size);
@@ -284,7 +285,7 @@ fn before_end_needs_a_column_of_times() {
                 where = { size_bytes = { before-end = \"1 s\" } } }";
     let (frame, ends) = with_one_censored(0.0, "unfinished", Some(1.0));
     let error = rows(text).of_frame(&frame, &ends, &[1]).unwrap_err();
-    assert!(error.contains("`before-end` goes with moments"), "{error}");
-    // A misspelt end of a range is none that would pick everything.
+    assert!(error.contains("`before-end` needs a column"), "{error}");
+    // A misspelt range end is an error, not an unbounded range.
     assert!(measure(&text.replace("before-end", "before")).is_err());
 }

@@ -1,9 +1,9 @@
-//! By share: k of n hosts moved from one scheme to another, from none to all, and what each class gains
-//! and loses.
+//! Partial deployment: k of n hosts moved from one scheme to another, from none to all, with the
+//! effect on each class.
 //!
-//! Contract: the setup describes one host of each class; the command multiplies hosts and flows and
-//! keeps the flows of each host as they are. At both ends there is one class only, so that they are the
-//! pure runs.
+//! Contract: the setup describes one host of each class. The command multiplies hosts and flows and
+//! keeps the flows of each host unchanged. With none or all hosts moved there is only one class, so
+//! these points are the pure runs.
 
 mod page;
 mod result;
@@ -12,7 +12,7 @@ use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_units::{Duration, parse_duration};
 
 use super::endpoint_stack::EndpointStack;
-use super::request::{CLASSES, MOVED_KEY, Question, ShareRequest};
+use super::request::{CLASSES, MOVED_KEY, MatrixRequest, ShareRequest};
 use super::run::{run_and_report, single_point_plan};
 use crate::error::LabError;
 use crate::session::ExecuteOptions;
@@ -23,11 +23,11 @@ pub(crate) use page::write_outputs;
 pub use page::{table_head, table_rows};
 pub use result::{ShareClass, SharePoint, ShareResult};
 
-/// The question.
+/// A request for a partial deployment.
 #[derive(Clone, Debug)]
 pub struct PartialDeployment {
-    /// The setup: host groups `stayed-senders`, `stayed-receivers`, `moved-senders`, `moved-receivers`,
-    /// and traffic groups whose names begin with `stayed-` or `moved-`.
+    /// The setup: host groups `stayed-senders`, `stayed-receivers`, `moved-senders`,
+    /// `moved-receivers`, and traffic groups whose names begin with `stayed-` or `moved-`.
     pub scenario: Scenario,
     /// The schemes: stayed, moved.
     ends: [EndpointStack; 2],
@@ -48,7 +48,7 @@ impl PartialDeployment {
         Ok(Self { scenario, ends, hosts, moved_ends: which })
     }
 
-    /// Every run: by hosts moved, then seed.
+    /// The runs: by hosts moved, then seed.
     pub fn plan(&self) -> Result<RunPlan, LabError> {
         let [from, to] = &self.ends;
         let written = single_point_plan(&self.scenario)?;
@@ -84,7 +84,7 @@ impl PartialDeployment {
         Ok(RunPlan::concat(self.scenario.name(), &title, parts))
     }
 
-    fn question(&self) -> ShareRequest {
+    fn request(&self) -> ShareRequest {
         ShareRequest {
             stayed: self.ends[0].name.clone(),
             moved: self.ends[1].name.clone(),
@@ -94,7 +94,7 @@ impl PartialDeployment {
     }
 }
 
-/// Names in `table` of what belongs to a class.
+/// Names of the entries of `table` that belong to a class.
 fn of_class<'a>(
     table: &'a toml::Table,
     kind: &str,
@@ -107,7 +107,7 @@ fn of_class<'a>(
         .collect()
 }
 
-/// The setup with `hosts` hosts of a class in place of one; without the class when there are none.
+/// The setup with `hosts` hosts of a class instead of one; without the class if there are none.
 fn scale_class(
     scenario: Scenario,
     table: &toml::Table,
@@ -150,7 +150,7 @@ fn scale_class(
         let count = group.get("count").and_then(toml::Value::as_integer).unwrap_or(1);
         let count = u64::try_from(count).unwrap_or(1) * u64::from(hosts);
         out = out.with_override(&format!("{path}.count"), &count.to_string())?;
-        // Flows are dealt round robin: with n hosts, each gets its next one n spacings later.
+        // Flows are assigned round robin: with n hosts, each gets its next one n spacings later.
         let spacing = group.get("spacing").and_then(toml::Value::as_str);
         let spacing = spacing.and_then(|s| parse_duration(s).ok()).unwrap_or_default();
         let each = Duration::from_ps(spacing.as_ps() / u64::from(hosts));
@@ -159,14 +159,17 @@ fn scale_class(
     Ok(out)
 }
 
-/// Runs what is not in the directory yet, and writes the report.
+/// Runs what is missing in the directory, and writes the report.
 pub fn execute(
     share: &PartialDeployment,
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
 ) -> Result<(CompletedExperiment, ShareResult), LabError> {
-    let question = share.question();
-    run_and_report(&Question::Share(question.clone()), plan, options, |dir, manifest, results| {
-        write_outputs(&question, dir, manifest, results)
-    })
+    let request = share.request();
+    run_and_report(
+        &MatrixRequest::Share(request.clone()),
+        plan,
+        options,
+        |dir, manifest, results| write_outputs(&request, dir, manifest, results),
+    )
 }

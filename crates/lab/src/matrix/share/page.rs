@@ -1,4 +1,4 @@
-//! The answer as a table, as figures and as `report.html`.
+//! The result by share as a table, as figures and as `report.html`.
 
 use lowtide_record::{Manifest, RunDir};
 
@@ -13,31 +13,31 @@ use crate::results::Results;
 
 /// Writes `share.json`, the figures and the report.
 pub(crate) fn write_outputs(
-    question: &ShareRequest,
+    request: &ShareRequest,
     dir: &RunDir,
     manifest: &Manifest,
     results: &Results,
 ) -> Result<(Vec<String>, ShareResult), LabError> {
-    let answer = share_result(question, manifest, results);
-    dir.write("share.json", &json(&answer)?)?;
-    let figures: Vec<PageFigure> = figures(&answer)
+    let result = share_result(request, manifest, results);
+    dir.write("share.json", &json(&result)?)?;
+    let figures: Vec<PageFigure> = figures(&result)
         .into_iter()
         .map(|f| Ok(PageFigure { svg: to_svg(&f)?, csv: f.to_csv(), id: f.id, caption: f.caption }))
         .collect::<Result<_, LabError>>()?;
     let section = Section {
-        title: "What each class gains and loses".to_owned(),
+        title: "Effect on each class".to_owned(),
         text: String::new(),
         figures,
-        tables: vec![table(&answer)],
+        tables: vec![table(&result)],
     };
-    let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
-    let ends = match answer.moves {
+    let seeds = if result.seeds == 1 { "seed" } else { "seeds" };
+    let ends = match result.moves {
         MovedEnds::Both => "senders and receivers move",
         MovedEnds::Senders => "only senders move",
         MovedEnds::Receivers => "only receivers move",
     };
     let frame = PageMeta {
-        lead: format!("{} hosts \u{b7} {ends} \u{b7} {} {seeds} each", answer.hosts, answer.seeds),
+        lead: format!("{} hosts \u{b7} {ends} \u{b7} {} {seeds} each", result.hosts, result.seeds),
         equivalent_schemes: Vec::new(),
         findings: Vec::new(),
         thresholds: None,
@@ -45,12 +45,12 @@ pub(crate) fn write_outputs(
     };
     let mut files = html_page::write(dir, manifest, &frame, &[section])?;
     files.push("share.json".to_owned());
-    Ok((files, answer))
+    Ok((files, result))
 }
 
-/// Head of the table of an answer.
-pub fn table_head(answer: &ShareResult) -> Vec<String> {
-    let (from, to) = (&answer.from, &answer.to);
+/// Column heads of the table.
+pub fn table_head(result: &ShareResult) -> Vec<String> {
+    let (from, to) = (&result.from, &result.to);
     vec![
         "moved".to_owned(),
         format!("{from}: Mbit/s per host"),
@@ -63,20 +63,20 @@ pub fn table_head(answer: &ShareResult) -> Vec<String> {
     ]
 }
 
-/// One line per number of hosts moved, for the text and the page.
-pub fn table_rows(answer: &ShareResult) -> Vec<Vec<String>> {
+/// One row per number of hosts moved, for the text and the page.
+pub fn table_rows(result: &ShareResult) -> Vec<Vec<String>> {
     let goodput =
         |c: &Option<ShareClass>| format_number(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
     let fct = |c: &Option<ShareClass>| match c {
         None => format_number(None),
         Some(c) => [c.fct_ms_mean, c.fct_ms_p50, c.fct_ms_p99].map(format_number).join(", "),
     };
-    answer
+    result
         .points
         .iter()
         .map(|p| {
             vec![
-                format!("{} of {}", p.moved_hosts, answer.hosts),
+                format!("{} of {}", p.moved_hosts, result.hosts),
                 goodput(&p.stayed),
                 goodput(&p.moved),
                 fct(&p.stayed),
@@ -93,20 +93,20 @@ pub fn table_rows(answer: &ShareResult) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn table(answer: &ShareResult) -> PageTable {
+fn table(result: &ShareResult) -> PageTable {
     PageTable {
         title: "Numbers".to_owned(),
-        head: table_head(answer),
+        head: table_head(result),
         names: 1,
-        rows: table_rows(answer),
+        rows: table_rows(result),
         folded: false,
     }
 }
 
-/// One value of a point, by class.
+/// Reads one value of a class.
 type Read = fn(&ShareClass) -> Option<f64>;
 
-fn figures(answer: &ShareResult) -> Vec<Figure> {
+fn figures(result: &ShareResult) -> Vec<Figure> {
     let by_class: [(&str, &str, &str, Read); 3] = [
         ("goodput", "Goodput per host (Mbit/s)", "goodput_mbps", |c| c.goodput_mbps_per_host),
         ("fct-mean", "Mean transfer time of short flows (ms)", "fct_ms", |c| c.fct_ms_mean),
@@ -121,20 +121,20 @@ fn figures(answer: &ShareResult) -> Vec<Figure> {
         .into_iter()
         .filter_map(|(id, label, column, read)| {
             let class = |i: usize, of: fn(&SharePoint) -> Option<&ShareClass>| {
-                let name = if i == 0 { &answer.from } else { &answer.to };
+                let name = if i == 0 { &result.from } else { &result.to };
                 let role = ["stayed", "moved"][i];
-                series(answer, i, &format!("{name} ({role})"), &|p| of(p).and_then(read))
+                series(result, i, &format!("{name} ({role})"), &|p| of(p).and_then(read))
             };
             let series = vec![class(0, |p| p.stayed.as_ref()), class(1, |p| p.moved.as_ref())];
-            figure(answer, id, [label, column], series)
+            figure(result, id, [label, column], series)
         })
         .collect();
     let queue = vec![
-        series(answer, 2, "median", &|p| p.queue.p50_packets),
-        series(answer, 3, "99th percentile", &|p| p.queue.p99_packets),
+        series(result, 2, "median", &|p| p.queue.p50_packets),
+        series(result, 3, "99th percentile", &|p| p.queue.p99_packets),
     ];
     out.extend(figure(
-        answer,
+        result,
         "queue",
         ["Queue at the bottleneck (packets)", "queue_packets"],
         queue,
@@ -143,7 +143,7 @@ fn figures(answer: &ShareResult) -> Vec<Figure> {
 }
 
 fn series(
-    answer: &ShareResult,
+    result: &ShareResult,
     style: usize,
     name: &str,
     read: &dyn Fn(&SharePoint) -> Option<f64>,
@@ -154,7 +154,7 @@ fn series(
         part: String::new(),
         style,
         kind: SeriesKind::Measured,
-        points: answer.points.iter().filter_map(dot).collect(),
+        points: result.points.iter().filter_map(dot).collect(),
     }
 }
 
@@ -163,17 +163,15 @@ fn caption(seeds: usize, series: &[PlotSeries], points: usize) -> String {
         1 => "One seed.".to_owned(),
         n => format!("Mean over {n} seeds."),
     };
-    // A class has no hosts at one of the ends.
+    // At each end of the range one class has no hosts.
     if series.iter().any(|s| s.points.len() + 1 < points) {
-        text.push_str(
-            " Where a point is missing, flows that did not complete leave no such value.",
-        );
+        text.push_str(" Missing points have no such value because some flows did not complete.");
     }
     text
 }
 
 fn figure(
-    answer: &ShareResult,
+    result: &ShareResult,
     id: &str,
     [label, column]: [&str; 2],
     series: Vec<PlotSeries>,
@@ -182,14 +180,14 @@ fn figure(
     if values.is_empty() {
         return None;
     }
-    let hosts = f64::from(answer.hosts);
+    let hosts = f64::from(result.hosts);
     let mut x = Axis::linear("Hosts moved", "hosts_moved", 0.0, hosts);
     (x.low, x.high) = (-0.03 * hosts, 1.03 * hosts);
     x.ticks.retain(|(at, _)| at.fract() == 0.0);
     Some(Figure {
         id: id.to_owned(),
-        title: format!("{label}, moving from {} to {}", answer.from, answer.to),
-        caption: caption(answer.seeds, &series, answer.points.len()),
+        title: format!("{label}, moving from {} to {}", result.from, result.to),
+        caption: caption(result.seeds, &series, result.points.len()),
         legend: series.iter().map(|s| (s.scheme.clone(), s.style)).collect(),
         panels: vec![Panel {
             title: String::new(),

@@ -1,5 +1,4 @@
-//! What each class gained and lost, measured: the answer of `--share --json`, described in
-//! `docs/matrix.md`.
+//! Measurements of each class: the output of `--share --json`, described in `docs/matrix.md`.
 
 use lowtide_record::Manifest;
 use serde::Serialize;
@@ -9,7 +8,7 @@ use crate::matrix::cell::{BottleneckStats, mean};
 use crate::matrix::request::{CLASSES, MOVED_KEY, MovedEnds, ShareRequest};
 use crate::results::Results;
 
-/// Everything that it says; `share.json` and the answer of `--json`.
+/// The result by share; `share.json` and the output of `--json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ShareResult {
     /// `lowtide.share/1`.
@@ -22,28 +21,28 @@ pub struct ShareResult {
     pub scenario_hash: String,
     /// One digest for all runs.
     pub digest: String,
-    /// What hosts have before they move.
+    /// Scheme of the hosts that have not moved.
     pub from: String,
-    /// What they move to.
+    /// Scheme of the hosts that have moved.
     pub to: String,
-    /// Which ends move.
+    /// Endpoints that move.
     pub moves: MovedEnds,
-    /// How many host pairs there are.
+    /// Number of host pairs.
     pub hosts: u32,
     /// Seeds of each point.
     pub seeds: usize,
-    /// From none moved to all.
+    /// The points, from none moved to all.
     pub points: Vec<SharePoint>,
 }
 
 /// One number of hosts moved.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SharePoint {
-    /// How many have moved.
+    /// Number of hosts moved.
     pub moved_hosts: u32,
-    /// Those that have not; null when all have.
+    /// The hosts that have not moved; null if all have.
     pub stayed: Option<ShareClass>,
-    /// Those that have; null when none has.
+    /// The hosts that have moved; null if none has.
     pub moved: Option<ShareClass>,
     /// The bottleneck.
     pub queue: BottleneckStats,
@@ -52,23 +51,23 @@ pub struct SharePoint {
 /// The hosts of one class.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ShareClass {
-    /// How many.
+    /// Number of hosts.
     pub hosts: u32,
-    /// Goodput of their flows without a size, over the hosts; null without such flows.
+    /// Goodput of their unlimited flows, divided by the hosts; null without such flows.
     pub goodput_mbps_per_host: Option<f64>,
-    /// Jain's index over these flows.
+    /// Jain's index over the unlimited flows.
     pub jain: Option<f64>,
-    /// Mean completion time of their flows with a size; null unless all completed.
+    /// Mean completion time of their finite flows; null unless all completed.
     pub fct_ms_mean: Option<f64>,
-    /// Median of the same; a flow that did not complete counts as long.
+    /// Median completion time; null if a censored flow could change it.
     pub fct_ms_p50: Option<f64>,
-    /// 99th percentile of the same.
+    /// 99th percentile of the completion time.
     pub fct_ms_p99: Option<f64>,
-    /// Flows with a size that did not complete.
+    /// Finite flows that did not complete.
     pub unfinished: usize,
     /// Retransmission timeouts.
     pub rto_count: u64,
-    /// Payload bytes sent more than once.
+    /// Retransmitted payload bytes.
     pub retx_bytes: u64,
 }
 
@@ -107,7 +106,7 @@ impl ShareClass {
 }
 
 pub(crate) fn share_result(
-    question: &ShareRequest,
+    request: &ShareRequest,
     manifest: &Manifest,
     results: &Results,
 ) -> ShareResult {
@@ -118,7 +117,7 @@ pub(crate) fn share_result(
         let runs: Vec<&RunFacts> = runs.iter().collect();
         points.push(SharePoint {
             moved_hosts: moved,
-            stayed: ShareClass::new(CLASSES[0], question.hosts.saturating_sub(moved), &runs),
+            stayed: ShareClass::new(CLASSES[0], request.hosts.saturating_sub(moved), &runs),
             moved: ShareClass::new(CLASSES[1], moved, &runs),
             queue: BottleneckStats::new(&runs),
         });
@@ -129,10 +128,10 @@ pub(crate) fn share_result(
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),
         digest: results.digest.clone(),
-        from: question.stayed.clone(),
-        to: question.moved.clone(),
-        moves: question.moves,
-        hosts: question.hosts,
+        from: request.stayed.clone(),
+        to: request.moved.clone(),
+        moves: request.moves,
+        hosts: request.hosts,
         seeds: manifest.seeds.len(),
         points,
     }

@@ -1,25 +1,25 @@
-//! Ethernet frames, and the questions and answers by which hosts find each other's addresses: ARP (RFC 826) and
-//! neighbour discovery (RFC 4861).
+//! Ethernet frames and address resolution: ARP (RFC 826) and neighbour discovery (RFC 4861).
 //!
-//! Contract: bytes in, facts out, and back. What is malformed is nothing.
+//! Contract: parses and builds frames, without state. Malformed frames are ignored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use lowtide_wire::checksum::Checksum;
 
-/// An Ethernet address.
+/// A MAC address.
 pub(super) type Mac = [u8; 6];
 
 /// Length of an Ethernet header.
 pub(super) const HEADER: usize = 14;
-/// Everybody.
+/// The broadcast address.
 pub(super) const BROADCAST: Mac = [0xff; 6];
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const ARP: u16 = 0x0806;
-/// What follows an ARP header's fields that are the same for IPv4 over Ethernet.
+/// Length of an ARP packet for IPv4 over Ethernet.
 const ARP_LEN: usize = 28;
+/// Its constant first fields.
 const ARP_HEAD: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const ARP_REQUEST: u8 = 1;
 const ARP_REPLY: u8 = 2;
@@ -29,7 +29,7 @@ const ADVERTISEMENT: u8 = 136;
 const SOURCE_ADDRESS: u8 = 1;
 const TARGET_ADDRESS: u8 = 2;
 
-/// A frame's header.
+/// Builds the Ethernet header of an IP packet.
 pub(super) fn header(to: Mac, from: Mac, v6: bool) -> [u8; HEADER] {
     ethernet_header(to, from, if v6 { IPV6 } else { IPV4 })
 }
@@ -42,42 +42,42 @@ fn ethernet_header(to: Mac, from: Mac, kind: u16) -> [u8; HEADER] {
     out
 }
 
-/// A host's question or answer.
+/// An address resolution message: ARP or neighbour discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NeighbourMessage {
-    /// Who has `target`? Asked by a host that has `asker`, where it says so.
+    /// Asks for the MAC address of `target`. `asker` is the sender's address, if given.
     Solicitation { target: IpAddr, asker: Option<(IpAddr, Mac)> },
-    /// `address` is at `mac`.
+    /// Announces that `address` is at `mac`.
     Advertisement { address: IpAddr, mac: Mac },
 }
 
-/// What a frame is.
+/// Classification of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FrameKind {
     /// An IP packet, which begins after the header.
     Ip,
-    /// A question or an answer.
+    /// An address resolution message.
     Neighbour(NeighbourMessage),
-    /// Nothing for us.
+    /// Not for us.
     Other,
 }
 
-/// What `frame` is for a host at `ours`.
+/// Classifies `frame` for a host with the MAC address `ours`.
 pub(super) fn parse(frame: &[u8], ours: Mac) -> FrameKind {
     let Some((head, rest)) = frame.split_first_chunk::<HEADER>() else { return FrameKind::Other };
     let to_us = head[..6] == ours;
-    // The lowest bit of the first byte: a group.
+    // The lowest bit of the first byte marks a group address.
     if !to_us && head[0] & 1 == 0 {
         return FrameKind::Other;
     }
     match u16::from_be_bytes([head[12], head[13]]) {
         ARP => parse_arp(rest).map_or(FrameKind::Other, FrameKind::Neighbour),
         IPV6 => match parse_neighbour_discovery(rest) {
-            Some(talk) => FrameKind::Neighbour(talk),
+            Some(message) => FrameKind::Neighbour(message),
             None if to_us => FrameKind::Ip,
             None => FrameKind::Other,
         },
-        // RFC 1122 §3.3.6: what went to a group of hosts carries nothing for a connection.
+        // RFC 1122 §3.3.6: link-layer broadcasts carry nothing for a connection.
         IPV4 if to_us => FrameKind::Ip,
         _ => FrameKind::Other,
     }
@@ -99,14 +99,14 @@ fn parse_arp(bytes: &[u8]) -> Option<NeighbourMessage> {
     }
 }
 
-/// Who has `target`, asks `ours` at `mac`.
+/// Builds a request for the MAC address of `target`, from `ours` at `mac`.
 pub(super) fn solicitation(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec<u8>> {
     match (target, ours) {
         (IpAddr::V4(target), IpAddr::V4(ours)) => {
             Some(arp(ARP_REQUEST, (ours, mac), (target, BROADCAST)))
         }
         (IpAddr::V6(target), IpAddr::V6(ours)) => {
-            // The group of all hosts whose address ends so (RFC 4291 §2.7.1).
+            // The solicited-node multicast address (RFC 4291 §2.7.1).
             let [.., a, b, c] = target.octets();
             let group = 0xff02_0000_0000_0000_0000_0001_ff00_0000_u128;
             let group = Ipv6Addr::from_bits(group | u128::from(u32::from_be_bytes([0, a, b, c])));
@@ -117,7 +117,7 @@ pub(super) fn solicitation(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec
     }
 }
 
-/// `ours` is at `mac`, for the host that asked; for everybody where it did not say who it is.
+/// Builds a reply that `ours` is at `mac`, to the asker; broadcast if the asker is unknown.
 pub(super) fn advertisement(
     ours: IpAddr,
     mac: Mac,
@@ -153,7 +153,7 @@ fn arp(operation: u8, from: (Ipv4Addr, Mac), to: (Ipv4Addr, Mac)) -> Vec<u8> {
     out
 }
 
-/// The sum over an ICMPv6 message with its pseudo header (RFC 8200 §8.1).
+/// Checksum of an ICMPv6 message with its pseudo header (RFC 8200 §8.1).
 fn icmpv6_checksum(source: Ipv6Addr, to: Ipv6Addr, message: &[u8]) -> Checksum {
     let sum = Checksum::new().with(&source.octets()).with(&to.octets());
     sum.with_u32(message.len() as u32).with_u32(u32::from(ICMP_V6)).with(message)
@@ -166,7 +166,7 @@ fn neighbour_discovery(
     target: Ipv6Addr,
 ) -> Vec<u8> {
     let mut message = vec![kind, 0, 0, 0];
-    // An advertisement: it was asked for where one host is told, and it replaces what was known.
+    // Advertisement flags: Override, and Solicited if it is unicast (RFC 4861 §4.4).
     let flags = match kind {
         ADVERTISEMENT if to.0.is_multicast() => 0x20,
         ADVERTISEMENT => 0x60,
@@ -182,7 +182,7 @@ fn neighbour_discovery(
 
     let mut out = ethernet_header(to.1, from.1, IPV6).to_vec();
     let len = (message.len() as u16).to_be_bytes();
-    // RFC 4861 §7.1: 255 hops, so that nobody can ask from afar.
+    // RFC 4861 §7.1: hop limit 255, so that off-link hosts cannot send one.
     out.extend_from_slice(&[0x60, 0, 0, 0, len[0], len[1], ICMP_V6, 255]);
     out.extend_from_slice(&from.0.octets());
     out.extend_from_slice(&to.0.octets());
@@ -232,18 +232,19 @@ mod tests {
     const B: Mac = [2, 0, 0, 0, 0, 2];
 
     #[test]
-    fn questions_and_answers_are_read_as_they_were_written() {
+    fn solicitations_and_advertisements_round_trip() {
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("fd77::1", "fd77::2")] {
             let (a, b): (IpAddr, IpAddr) = (a.parse().unwrap(), b.parse().unwrap());
-            let asked = solicitation(b, a, A).unwrap();
-            let want = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
-            assert_eq!(parse(&asked, B), FrameKind::Neighbour(want));
-            let want = FrameKind::Neighbour(NeighbourMessage::Advertisement { address: b, mac: B });
-            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), want);
-            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), want, "to everybody");
-            // Not for us: it goes to another host.
+            let request = solicitation(b, a, A).unwrap();
+            let expected = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
+            assert_eq!(parse(&request, B), FrameKind::Neighbour(expected));
+            let expected =
+                FrameKind::Neighbour(NeighbourMessage::Advertisement { address: b, mac: B });
+            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), expected);
+            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), expected, "broadcast");
+            // Not for us: the destination is another host.
             assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), B), FrameKind::Other);
-            let mut broken = asked;
+            let mut broken = request;
             let last = broken.len() - 1;
             broken.truncate(last);
             assert_eq!(parse(&broken, B), FrameKind::Other);
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_taken_only_when_they_are_sent_to_us() {
+    fn packets_are_accepted_only_at_our_mac_address() {
         for v6 in [false, true] {
             let frame = |to| [&header(to, B, v6)[..], &[0x45; 40]].concat();
             assert_eq!(parse(&frame(A), A), FrameKind::Ip);
@@ -262,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_is_read(bytes in proptest::collection::vec(any::<u8>(), 0..120), at in 0..4_usize) {
+        fn arbitrary_frames_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120), at in 0..4_usize) {
             let kinds = [IPV4, IPV6, ARP, 0x8100];
             let mut frame = ethernet_header(A, B, kinds[at]).to_vec();
             frame.extend_from_slice(&bytes);

@@ -1,10 +1,11 @@
-//! An interface that is there already (AF_PACKET, packet(7)): the other end of a veth pair, a TUN interface of
-//! somebody else, a network card.
+//! An existing interface (AF_PACKET, packet(7)): the other end of a veth pair, a TUN interface of
+//! another program, a network card.
 //!
-//! Contract: lowtide has addresses on it that the kernel has not, so that the kernel leaves their packets alone. On
-//! Ethernet it answers for them and finds its neighbours; on a TUN interface packets are as they are. What another
-//! host on this machine has left to be done to a packet (its checksum, cutting it into segments) is done here, and
-//! counted: such a packet had no mark and no time of its own.
+//! Contract: lowtide has addresses on it that the kernel has not, so the kernel ignores their
+//! packets. On Ethernet this module answers ARP and neighbour discovery and resolves its
+//! neighbours; on a TUN interface packets are plain IP. Packets with a partial checksum or several
+//! segments come from a host on this machine. They are completed here and counted, because such
+//! segments have no individual ECN mark or arrival time.
 
 mod frame;
 mod neighbours;
@@ -32,10 +33,10 @@ use frame::HEADER;
 use neighbours::{NeighbourTable, Resolution};
 use socket::Socket;
 
-/// The kernel's header and an Ethernet header.
+/// Bytes of the virtio-net header and an Ethernet header.
 const HEADERS_LEN: usize = VirtioNetHeader::LEN + HEADER;
 
-/// An interface of somebody else.
+/// An existing interface.
 pub struct AfPacket {
     socket: Socket,
     name: String,
@@ -43,7 +44,7 @@ pub struct AfPacket {
     /// `None` without Ethernet.
     neighbours: Option<Mutex<NeighbourTable>>,
     checksum_partial: AtomicU64,
-    /// What is unfinished is passed on as it is.
+    /// Whether GSO packets are passed on as they are.
     gso: bool,
 }
 
@@ -54,11 +55,11 @@ impl fmt::Debug for AfPacket {
 }
 
 impl AfPacket {
-    /// Opens the interface of `plan` for the addresses that are ours.
+    /// Opens the interface of `plan`.
     ///
     /// # Errors
-    /// It is not there, is down or no Ethernet or IP interface; the kernel has one of the addresses, or would send
-    /// their packets on; no right to do so.
+    /// The interface does not exist, is down, or is neither Ethernet nor IP. The kernel has one of
+    /// the addresses or forwards their packets. No permission.
     pub fn open(plan: &DevicePlan) -> Result<Self, LiveError> {
         let name = plan.name.as_str();
         let link = Links::open()?.get(name)?;
@@ -84,15 +85,15 @@ impl AfPacket {
         let socket = Socket::open(name, link.index, neighbours.is_some())
             .map_err(|e| LiveError::system(what(), e))?;
         let (clock, name) = (Clock::start(), name.to_owned());
-        let (unfinished, offload) = (AtomicU64::new(0), plan.offload);
-        Ok(Self { socket, name, clock, neighbours, checksum_partial: unfinished, gso: offload })
+        let (checksum_partial, offload) = (AtomicU64::new(0), plan.offload);
+        Ok(Self { socket, name, clock, neighbours, checksum_partial, gso: offload })
     }
 
     fn lock_neighbours(&self) -> Option<MutexGuard<'_, NeighbourTable>> {
         self.neighbours.as_ref().map(|n| n.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Frames of the neighbours' talk go out.
+    /// Sends queued frames of address resolution.
     fn send_queued_frames(&self, neighbours: &mut NeighbourTable) -> io::Result<()> {
         if neighbours.nothing_to_send() {
             return Ok(());
@@ -117,7 +118,7 @@ impl AfPacket {
         }
     }
 
-    /// Looks at a frame as it was read; where the IP packet in it begins, if there is one.
+    /// Handles a frame. Returns the offset of its IP packet, if there is one for us.
     fn parse_frame(&self, bytes: &[u8]) -> io::Result<Option<(VirtioNetHeader, usize)>> {
         let Some((offload, frame)) = socket::split_vnet_header(bytes) else { return Ok(None) };
         let Some(mut neighbours) = self.lock_neighbours() else {
@@ -130,50 +131,50 @@ impl AfPacket {
 
     pub(super) fn recv_many(
         &self,
-        inbox: &mut RxBatch,
+        batch: &mut RxBatch,
         stamp: impl Fn() -> HostStamp,
     ) -> io::Result<()> {
         let mut lengths = Vec::new();
-        self.socket.recv_many(inbox, &mut lengths)?;
+        self.socket.recv_many(batch, &mut lengths)?;
         let stamp = stamp();
         for (number, len) in lengths.into_iter().enumerate() {
             let at = RxBatch::slot_start(number);
-            let bytes = inbox.bytes.get(at..at + len).unwrap_or(&[]);
+            let bytes = batch.bytes.get(at..at + len).unwrap_or(&[]);
             let Some((offload, start)) = self.parse_frame(bytes)? else { continue };
-            let place = PacketSlot { start: at + start, len: len - start, stamp, offload };
+            let slot = PacketSlot { start: at + start, len: len - start, stamp, offload };
             if offload.is_plain() || self.gso {
-                inbox.packets.push(place);
+                batch.packets.push(slot);
                 continue;
             }
             self.checksum_partial.fetch_add(1, Ordering::Relaxed);
-            let place = PacketSlot { offload: VirtioNetHeader::default(), ..place };
+            let slot = PacketSlot { offload: VirtioNetHeader::default(), ..slot };
             if offload.is_gso() {
-                push_gso_segments(inbox, place, offload);
+                push_gso_segments(batch, slot, offload);
             } else {
-                let packet = inbox.bytes.get_mut(place.start..place.start + place.len);
+                let packet = batch.bytes.get_mut(slot.start..slot.start + slot.len);
                 offload.fill_checksum(packet.unwrap_or_default(), start - VirtioNetHeader::LEN);
-                inbox.packets.push(place);
+                batch.packets.push(slot);
             }
         }
         Ok(())
     }
 
-    /// Sends packets in order; says how many were lost.
+    /// Sends packets in order. Returns the number lost.
     pub(super) fn send_many<'a>(
         &self,
         packets: impl Iterator<Item = TxPacket<'a>>,
     ) -> io::Result<u64> {
-        let mut heads: Vec<(TxHeader, &[u8])> = Vec::new();
+        let mut headers: Vec<(TxHeader, &[u8])> = Vec::new();
         let Some(mut neighbours) = self.lock_neighbours() else {
-            heads.extend(packets.map(|packet| (TxHeader::of(&packet, None), packet.bytes)));
-            return self.socket.send_many(&pieces(&heads));
+            headers.extend(packets.map(|packet| (TxHeader::of(&packet, None), packet.bytes)));
+            return self.socket.send_many(&pieces(&headers));
         };
         let now = self.clock.now();
         let mut lost = 0;
         for packet in packets {
             match neighbours.resolve(now, packet.bytes, packet.segment_size) {
                 Resolution::Resolved(header) => {
-                    heads.push((TxHeader::of(&packet, Some(header)), packet.bytes));
+                    headers.push((TxHeader::of(&packet, Some(header)), packet.bytes));
                 }
                 Resolution::Queued => {}
                 Resolution::Unreachable => lost += 1,
@@ -182,7 +183,7 @@ impl AfPacket {
         lost += neighbours.take_lost();
         self.send_queued_frames(&mut neighbours)?;
         drop(neighbours);
-        Ok(lost + self.socket.send_many(&pieces(&heads))?)
+        Ok(lost + self.socket.send_many(&pieces(&headers))?)
     }
 
     pub(super) fn next_timeout(&self) -> Option<std::time::Duration> {
@@ -206,7 +207,7 @@ impl AfPacket {
     }
 }
 
-/// What goes before a packet: the kernel's header, and on Ethernet a frame's.
+/// Headers before a packet: virtio-net, and Ethernet where used.
 #[derive(Clone, Copy)]
 struct TxHeader {
     bytes: [u8; HEADERS_LEN],
@@ -218,30 +219,31 @@ impl TxHeader {
         let mut bytes = [0; HEADERS_LEN];
         let len = if frame.is_some() { HEADERS_LEN } else { VirtioNetHeader::LEN };
         let size = packet.segment_size;
-        let several = (size > 0)
+        let gso = (size > 0)
             .then(|| VirtioNetHeader::gso(packet.bytes, size, len - VirtioNetHeader::LEN));
-        let offload = several.flatten().unwrap_or(VirtioNetHeader::PLAIN);
+        let offload = gso.flatten().unwrap_or(VirtioNetHeader::PLAIN);
         bytes[..VirtioNetHeader::LEN].copy_from_slice(&offload);
         bytes[VirtioNetHeader::LEN..].copy_from_slice(&frame.unwrap_or_default());
         Self { bytes, len }
     }
 }
 
-/// Heads and packets as the socket takes them.
-fn pieces<'a>(heads: &'a [(TxHeader, &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
-    heads.iter().map(|(head, packet)| (&head.bytes[..head.len], *packet)).collect()
+/// Headers and packets as the socket takes them.
+fn pieces<'a>(headers: &'a [(TxHeader, &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
+    headers.iter().map(|(header, packet)| (&header.bytes[..header.len], *packet)).collect()
 }
 
-/// The segments of a packet that has several go behind all places.
-fn push_gso_segments(inbox: &mut RxBatch, place: PacketSlot, offload: VirtioNetHeader) {
-    let PacketSlot { start, len, stamp, .. } = place;
-    let packet = inbox.bytes.get(start..start + len).unwrap_or(&[]).to_vec();
+/// Splits a GSO packet and appends its segments behind the slots.
+fn push_gso_segments(batch: &mut RxBatch, slot: PacketSlot, offload: VirtioNetHeader) {
+    let PacketSlot { start, len, stamp, .. } = slot;
+    let packet = batch.bytes.get(start..start + len).unwrap_or(&[]).to_vec();
     offload::gso_segment(&packet, offload.segment_size(), |segment| {
-        inbox.push_segment(segment, stamp);
+        batch.push_segment(segment, stamp);
     });
 }
 
-/// The kernel leaves packets for our addresses alone: it has none of them, and does not send on what it receives.
+/// Checks that the kernel ignores packets for our addresses: it has none of them and does not
+/// forward.
 fn check_kernel_ignores_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
     let all =
         getifaddrs().map_err(|e| LiveError::system("list the kernel's addresses", e.into()))?;
@@ -250,10 +252,10 @@ fn check_kernel_ignores_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
         v4.or_else(|| a.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
     };
     for entry in all {
-        let kernels = entry.address.as_ref().and_then(address);
-        if let Some(side) = plan.networks.iter().find(|s| Some(s.local) == kernels) {
+        let kernel_address = entry.address.as_ref().and_then(address);
+        if let Some(network) = plan.networks.iter().find(|s| Some(s.local) == kernel_address) {
             let interface = entry.interface_name;
-            return Err(LiveError::AddressInUseByKernel { address: side.local, interface });
+            return Err(LiveError::AddressInUseByKernel { address: network.local, interface });
         }
     }
     for (family, v4) in [("ipv4", true), ("ipv6", false)] {

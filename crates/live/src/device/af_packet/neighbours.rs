@@ -1,8 +1,10 @@
-//! Who is where on an Ethernet: a bounded table, questions that are asked again, packets that wait for answers.
+//! The neighbour table of an Ethernet interface: bounded, with repeated probes and queues of
+//! waiting packets.
 //!
-//! Contract: no socket and no clock. [`NeighbourTable::receive`] takes every frame, [`NeighbourTable::resolve`] every packet
-//! that goes out, [`NeighbourTable::fire`] is due at [`NeighbourTable::deadline`]; what they want to send is in
-//! [`NeighbourTable::take`]. As RFC 1122 §2.3.2.2 wants, the latest packets to a host that is looked for are kept.
+//! Contract: no socket and no clock. [`NeighbourTable::receive`] takes every frame,
+//! [`NeighbourTable::resolve`] every outgoing packet. [`NeighbourTable::handle_timeout`] is due at
+//! [`NeighbourTable::deadline`]. [`NeighbourTable::take_frames`] returns the frames to send. The
+//! latest packets to an unresolved host are kept (RFC 1122 §2.3.2.2).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,70 +15,70 @@ use super::frame::{self, FrameKind, HEADER, Mac, NeighbourMessage};
 use crate::device::DeviceNetwork;
 use crate::device::offload;
 
-/// The most hosts; the one that was heard of longest ago makes room for another.
+/// Most hosts; a new one replaces the one that was confirmed longest ago.
 const MAX_ENTRIES: usize = 1024;
-/// The most packets that wait for one of them.
+/// Most packets that wait for one host.
 const MAX_QUEUED: usize = 16;
-/// A question is asked so often (Linux: `mcast_solicit`), that far apart (`retrans_time_ms`).
+/// Most probes for a host (Linux: `mcast_solicit`), and their interval (`retrans_time_ms`).
 const MAX_PROBES: u32 = 3;
 const RETRANS_TIMER: Duration = Duration::from_secs(1);
-/// What was heard that long ago is asked for again, while it is used.
+/// Time after which an entry in use is probed again.
 const REACHABLE_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 struct NeighbourEntry {
-    /// Where it is, once that is known.
+    /// Its MAC address once it is resolved.
     mac: Option<Mac>,
-    /// When it was heard of, or first asked for.
+    /// Time of the last confirmation or the first probe.
     confirmed: Instant,
-    /// Questions since then.
+    /// Probes since then.
     probes: u32,
-    /// When the next question is due, or is given up; none are asked before the host is used.
+    /// Time of the next probe or of the failure; [`Instant::FAR_FUTURE`] until the host is used.
     next_probe: Instant,
-    /// Packets that wait.
+    /// Packets that wait for resolution.
     queue: VecDeque<Vec<u8>>,
 }
 
-/// What to do with a packet that goes out.
+/// Resolution of the next hop of an outgoing packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resolution {
-    /// It goes in a frame with this header.
+    /// Send it in a frame with this header.
     Resolved([u8; HEADER]),
-    /// It waits until the host is found.
+    /// It waits until the host is resolved.
     Queued,
-    /// There is no way, or too much waits.
+    /// There is no route to it.
     Unreachable,
 }
 
-/// The hosts of an Ethernet, as one of them knows them.
+/// The neighbour table of an interface.
 #[derive(Debug)]
 pub(super) struct NeighbourTable {
     mac: Mac,
-    sides: Vec<DeviceNetwork>,
+    networks: Vec<DeviceNetwork>,
     hosts: BTreeMap<IpAddr, NeighbourEntry>,
     out: Vec<Vec<u8>>,
-    /// No deadline is before it.
+    /// Lower bound of all deadlines.
     earliest: Instant,
-    /// Packets that waited in vain.
+    /// Queued packets that were dropped.
     lost: u64,
 }
 
 impl NeighbourTable {
-    /// Of a host with that address; beyond the networks of `sides` it goes by their other end.
-    pub(super) fn new(mac: Mac, sides: Vec<DeviceNetwork>) -> Self {
+    /// A table for a host at `mac`. Off-link packets go to the `peer` of one of the `networks`.
+    pub(super) fn new(mac: Mac, networks: Vec<DeviceNetwork>) -> Self {
         let earliest = Instant::FAR_FUTURE;
-        Self { mac, sides, hosts: BTreeMap::new(), out: Vec::new(), earliest, lost: 0 }
+        Self { mac, networks, hosts: BTreeMap::new(), out: Vec::new(), earliest, lost: 0 }
     }
 
-    /// Takes a frame; true when an IP packet for this host follows its header.
+    /// Handles a frame. Returns true if an IP packet for this host follows its header.
     pub(super) fn receive(&mut self, now: Instant, bytes: &[u8]) -> bool {
         match frame::parse(bytes, self.mac) {
             FrameKind::Ip => true,
             FrameKind::Other => false,
             FrameKind::Neighbour(NeighbourMessage::Solicitation { target, asker }) => {
-                if self.sides.iter().any(|s| s.local == target) {
+                if self.networks.iter().any(|s| s.local == target) {
                     self.out.extend(frame::advertisement(target, self.mac, asker));
-                    // Who asks will be answered next.
+                    // The asker will be sent a reply next, so its address is needed.
                     if let Some((address, mac)) = asker {
                         self.learn(now, address, mac, true);
                     }
@@ -92,10 +94,10 @@ impl NeighbourTable {
         }
     }
 
-    /// `address` is at `mac`; a host that is not known is kept only where it is `wanted`.
+    /// Records that `address` is at `mac`. An unknown host is added only if it is `wanted`.
     fn learn(&mut self, now: Instant, address: IpAddr, mac: Mac, wanted: bool) {
-        let here = self.sides.iter().any(|s| s.contains(address) && s.local != address);
-        if !here || mac[0] & 1 == 1 || !(wanted || self.hosts.contains_key(&address)) {
+        let on_link = self.networks.iter().any(|s| s.contains(address) && s.local != address);
+        if !on_link || mac[0] & 1 == 1 || !(wanted || self.hosts.contains_key(&address)) {
             return;
         }
         let host = self.entry(now, address);
@@ -109,12 +111,12 @@ impl NeighbourTable {
         }));
     }
 
-    /// The entry of `address`, where need be in the place of the oldest.
+    /// The entry of `address`, which replaces the oldest entry if the table is full.
     fn entry(&mut self, now: Instant, address: IpAddr) -> &mut NeighbourEntry {
         if self.hosts.len() >= MAX_ENTRIES && !self.hosts.contains_key(&address) {
             let oldest = self.hosts.iter().min_by_key(|(_, host)| host.confirmed).map(|(a, _)| *a);
-            if let Some(gone) = oldest.and_then(|oldest| self.hosts.remove(&oldest)) {
-                self.lost += gone.queue.len() as u64;
+            if let Some(removed) = oldest.and_then(|oldest| self.hosts.remove(&oldest)) {
+                self.lost += removed.queue.len() as u64;
             }
         }
         self.hosts.entry(address).or_insert_with(|| NeighbourEntry {
@@ -126,15 +128,16 @@ impl NeighbourTable {
         })
     }
 
-    /// How a packet goes out; with a `segment_size` it has several segments, and waits as one of each.
+    /// Resolves the next hop of a packet. If it must wait, a packet with a `segment_size` is split
+    /// first.
     pub(super) fn resolve(&mut self, now: Instant, packet: &[u8], segment_size: u16) -> Resolution {
         let Some(to) = destination(packet) else { return Resolution::Unreachable };
-        let side = self.sides.iter().find(|s| s.contains(to));
-        // Beyond our networks by the other end of the first one of that family.
-        let gateway = || self.sides.iter().find(|s| s.local.is_ipv4() == to.is_ipv4());
-        let next = match (side, gateway()) {
+        let network = self.networks.iter().find(|s| s.contains(to));
+        // Off-link packets go to the peer of the first network of their family.
+        let gateway = || self.networks.iter().find(|s| s.local.is_ipv4() == to.is_ipv4());
+        let next = match (network, gateway()) {
             (Some(_), _) => to,
-            (None, Some(side)) => side.peer,
+            (None, Some(network)) => network.peer,
             (None, None) => return Resolution::Unreachable,
         };
         let mac = self.mac;
@@ -157,7 +160,7 @@ impl NeighbourTable {
         })
     }
 
-    /// Asks for a host that is used, where that is due.
+    /// Probes a host in use if that is due.
     fn solicit(&mut self, now: Instant, address: IpAddr) {
         let Some(host) = self.hosts.get_mut(&address) else { return };
         let stale = host.mac.is_none() || now.saturating_since(host.confirmed) >= REACHABLE_TIME;
@@ -165,7 +168,7 @@ impl NeighbourTable {
             return;
         }
         if host.probes >= MAX_PROBES {
-            // It does not answer: whoever wants to go there begins anew.
+            // The host does not answer; a later packet to it starts over.
             self.lost += host.queue.len() as u64;
             self.hosts.remove(&address);
             return;
@@ -173,45 +176,45 @@ impl NeighbourTable {
         host.probes += 1;
         host.next_probe = now + RETRANS_TIMER;
         self.earliest = self.earliest.min(host.next_probe);
-        let ours = self.sides.iter().find(|s| s.contains(address)).map(|s| s.local);
+        let ours = self.networks.iter().find(|s| s.contains(address)).map(|s| s.local);
         self.out.extend(ours.and_then(|ours| frame::solicitation(address, ours, self.mac)));
     }
 
-    /// When [`Self::fire`] is due; too early now and then, never late.
+    /// Time at which [`Self::handle_timeout`] is due. May be early, never late.
     pub(super) fn deadline(&self) -> Instant {
         self.earliest
     }
 
-    /// Asks again, or gives up.
+    /// Repeats probes or gives up.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if now < self.earliest {
             return;
         }
-        let asked = self.hosts.iter().filter(|(_, h)| h.probes > 0 && h.next_probe <= now);
-        for address in asked.map(|(address, _)| *address).collect::<Vec<_>>() {
+        let due = self.hosts.iter().filter(|(_, h)| h.probes > 0 && h.next_probe <= now);
+        for address in due.map(|(address, _)| *address).collect::<Vec<_>>() {
             self.solicit(now, address);
         }
         let next = self.hosts.values().filter(|h| h.probes > 0).map(|h| h.next_probe).min();
         self.earliest = next.unwrap_or(Instant::FAR_FUTURE);
     }
 
-    /// Frames that are to be sent.
+    /// Takes the frames to send.
     pub(super) fn take_frames(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.out)
     }
 
-    /// Nothing is to be sent.
+    /// Whether no frame is to be sent.
     pub(super) fn nothing_to_send(&self) -> bool {
         self.out.is_empty()
     }
 
-    /// Packets that waited in vain since this was last asked.
+    /// Queued packets that were dropped since the last call.
     pub(super) fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
 }
 
-/// Where an IP packet goes.
+/// Destination address of an IP packet.
 fn destination(packet: &[u8]) -> Option<IpAddr> {
     if packet.first()? >> 4 == 6 {
         let octets = packet.get(24..40)?.first_chunk()?;
@@ -229,15 +232,15 @@ mod tests {
     const THEIRS: Mac = [2, 0, 0, 0, 0, 1];
 
     fn neighbours() -> NeighbourTable {
-        let sides = ["10.77.0.2/24", "fd77::2/64"].map(|s| DeviceNetwork::parse(s).unwrap());
-        NeighbourTable::new(OURS, sides.to_vec())
+        let networks = ["10.77.0.2/24", "fd77::2/64"].map(|s| DeviceNetwork::parse(s).unwrap());
+        NeighbourTable::new(OURS, networks.to_vec())
     }
 
     fn at(seconds: u64) -> Instant {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
-    /// A packet to that address, so far as this module looks.
+    /// A packet to that address, as far as this module reads it.
     fn packet(to: &str) -> Vec<u8> {
         match to.parse().unwrap() {
             IpAddr::V4(to) => [&[0x45; 16][..], &to.octets()].concat(),
@@ -245,29 +248,29 @@ mod tests {
         }
     }
 
-    fn answer(from: &str) -> Vec<u8> {
+    fn advertisement(from: &str) -> Vec<u8> {
         let ours = if from.contains(':') { "fd77::2" } else { "10.77.0.2" };
         frame::advertisement(from.parse().unwrap(), THEIRS, Some((ours.parse().unwrap(), OURS)))
             .unwrap()
     }
 
-    fn is_question(frame: &[u8], target: &str) -> bool {
+    fn is_solicitation(frame: &[u8], target: &str) -> bool {
         let target: IpAddr = target.parse().unwrap();
         matches!(frame::parse(frame, THEIRS), FrameKind::Neighbour(NeighbourMessage::Solicitation { target: t, .. }) if t == target)
     }
 
     #[test]
-    fn packets_wait_for_the_answer_and_go_in_order() {
+    fn packets_wait_for_resolution_and_leave_in_order() {
         for to in ["10.77.0.9", "fd77::9"] {
             let mut n = neighbours();
             let mut first = packet(to);
             first.push(1);
             assert_eq!(n.resolve(at(0), &first, 0), Resolution::Queued);
             assert_eq!(n.resolve(at(0), &packet(to), 0), Resolution::Queued);
-            let asked = n.take_frames();
-            assert_eq!(asked.len(), 1, "one question for both");
-            assert!(is_question(&asked[0], to));
-            assert!(!n.receive(at(0), &answer(to)));
+            let solicitations = n.take_frames();
+            assert_eq!(solicitations.len(), 1, "one solicitation for both");
+            assert!(is_solicitation(&solicitations[0], to));
+            assert!(!n.receive(at(0), &advertisement(to)));
             let sent = n.take_frames();
             assert_eq!((&sent[0][HEADER..], &sent[1][HEADER..]), (&first[..], &packet(to)[..]));
             let header = frame::header(THEIRS, OURS, to.contains(':'));
@@ -277,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_does_not_answer_is_given_up_and_looked_for_again() {
+    fn a_host_that_does_not_answer_fails_and_is_probed_again() {
         let mut n = neighbours();
         for _ in 0..MAX_QUEUED + 3 {
             assert_eq!(n.resolve(at(0), &packet("10.77.0.9"), 0), Resolution::Queued);
@@ -292,22 +295,22 @@ mod tests {
         assert_eq!((n.take_lost(), n.deadline()), (MAX_QUEUED as u64, Instant::FAR_FUTURE));
         assert!(n.nothing_to_send() && n.hosts.is_empty());
         n.resolve(at(4), &packet("10.77.0.9"), 0);
-        assert!(is_question(&n.take_frames()[0], "10.77.0.9"));
+        assert!(is_solicitation(&n.take_frames()[0], "10.77.0.9"));
     }
 
     #[test]
     fn used_entries_are_probed_again_and_kept_until_they_fail() {
         let mut n = neighbours();
         n.resolve(at(0), &packet("10.77.0.1"), 0);
-        n.receive(at(0), &answer("10.77.0.1"));
+        n.receive(at(0), &advertisement("10.77.0.1"));
         n.take_frames();
         assert!(
             matches!(n.resolve(at(29), &packet("10.77.0.1"), 0), Resolution::Resolved(_))
                 && n.nothing_to_send()
         );
         assert!(matches!(n.resolve(at(31), &packet("10.77.0.1"), 0), Resolution::Resolved(_)));
-        assert!(is_question(&n.take_frames()[0], "10.77.0.1"));
-        n.receive(at(31), &answer("10.77.0.1"));
+        assert!(is_solicitation(&n.take_frames()[0], "10.77.0.1"));
+        n.receive(at(31), &advertisement("10.77.0.1"));
         assert_eq!(
             n.resolve(at(40), &packet("10.77.0.1"), 0),
             n.resolve(at(50), &packet("10.77.0.1"), 0)
@@ -317,20 +320,20 @@ mod tests {
         assert_eq!(
             n.resolve(at(74), &packet("10.77.0.1"), 0),
             Resolution::Queued,
-            "it has moved away"
+            "it no longer answers"
         );
     }
 
     #[test]
-    fn solicitations_for_our_addresses_are_answered_and_no_others() {
+    fn only_solicitations_for_our_addresses_are_answered() {
         for (ours, asker) in [("10.77.0.2", "10.77.0.7"), ("fd77::2", "fd77::7")] {
             let mut n = neighbours();
             let (asker, us) = (asker.parse().unwrap(), ours.parse().unwrap());
             n.receive(at(0), &frame::solicitation(us, asker, THEIRS).unwrap());
-            let want =
+            let expected =
                 FrameKind::Neighbour(NeighbourMessage::Advertisement { address: us, mac: OURS });
-            assert_eq!(frame::parse(&n.take_frames()[0], THEIRS), want);
-            assert!(n.hosts.contains_key(&asker), "who asks is answered next");
+            assert_eq!(frame::parse(&n.take_frames()[0], THEIRS), expected);
+            assert!(n.hosts.contains_key(&asker), "the asker is resolved");
             let other = if us.is_ipv4() { "10.77.0.3" } else { "fd77::3" };
             n.receive(at(0), &frame::solicitation(other.parse().unwrap(), asker, THEIRS).unwrap());
             assert!(n.nothing_to_send());
@@ -341,7 +344,7 @@ mod tests {
     fn off_link_packets_go_to_the_gateway_and_the_table_is_bounded() {
         let mut n = neighbours();
         assert_eq!(n.resolve(at(0), &packet("192.0.2.1"), 0), Resolution::Queued);
-        assert!(is_question(&n.take_frames()[0], "10.77.0.1"));
+        assert!(is_solicitation(&n.take_frames()[0], "10.77.0.1"));
         let wide = vec![DeviceNetwork::parse("10.0.0.2/8").unwrap()];
         let mut n = NeighbourTable::new(OURS, wide);
         for host in 0..2000_u32 {

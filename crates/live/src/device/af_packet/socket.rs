@@ -1,7 +1,7 @@
 //! A raw socket on one interface (packet(7)).
 //!
-//! Contract: whole frames as the interface has them, both ways, many in one call. The kernel says of every frame
-//! what is not done to it yet ([`VirtioNetHeader`]).
+//! Contract: whole frames in both directions, many per call. The kernel prepends a
+//! [`VirtioNetHeader`] to each.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -16,53 +16,52 @@ use smoltcp::phy::{Medium, RawSocket};
 use crate::device::RxBatch;
 use crate::device::offload::VirtioNetHeader;
 
-/// Memory for frames that wait to be read, bytes as the kernel counts them (two to three times their length).
+/// Receive buffer, bytes as the kernel counts them (two to three times the frames' length).
 const RECEIVE_MEMORY: usize = 64 << 20;
-/// Memory for frames that wait to be sent.
+/// Send buffer, bytes.
 const SEND_MEMORY: usize = 16 << 20;
-/// The most frames of one call.
+/// Most frames per call.
 const FRAMES: usize = 64;
 
 mod options {
-    //! Socket options that the library does not name.
+    //! Socket options that nix does not have.
     use nix::{setsockopt_impl, sockopt_impl};
 
     sockopt_impl!(
-        /// Frames that this host sends are not heard.
+        /// Outgoing frames of this host are not received.
         IgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool
     );
     sockopt_impl!(
-        /// Every frame comes after a header that says what is not done to it yet.
+        /// Every frame is preceded by a virtio-net header.
         VnetHeader, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool
     );
     sockopt_impl!(
-        /// Frames for groups of hosts are heard.
+        /// Multicast frames are received.
         Join, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq
     );
 }
 
-/// The socket.
+/// A packet socket.
 #[derive(Debug)]
 pub(super) struct Socket(OwnedFd);
 
 impl Socket {
-    /// On the interface `name`, which has the number `index`; `groups` says whether it hears frames for groups of
-    /// hosts.
-    pub(super) fn open(name: &str, index: u32, groups: bool) -> io::Result<Self> {
-        // The address of an interface, which binding needs and the library cannot make; the socket that has
-        // it is closed again.
+    /// Opens a socket on the interface `name` with index `index`, optionally receiving multicast.
+    pub(super) fn open(name: &str, index: u32, multicast: bool) -> io::Result<Self> {
+        // Binding needs the link-layer address, which nix cannot construct. Take it from a
+        // temporary socket.
         let address: SockaddrStorage = {
             let named = RawSocket::new(name, Medium::Ethernet)?;
             socket::getsockname(named.as_raw_fd())?
         };
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        // Without a protocol: nothing is heard before it is bound.
+        // Without a protocol, nothing is received before the socket is bound.
         let fd = socket::socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
         setsockopt(&fd, options::VnetHeader, &true)?;
         setsockopt(&fd, options::IgnoreOutgoing, &true)?;
         setsockopt(&fd, sockopt::RcvBufForce, &RECEIVE_MEMORY)?;
         setsockopt(&fd, sockopt::SndBufForce, &SEND_MEMORY)?;
-        if groups {
+        if multicast {
             let all = libc::packet_mreq {
                 mr_ifindex: index.cast_signed(),
                 mr_type: libc::PACKET_MR_ALLMULTI as u16,
@@ -79,7 +78,8 @@ impl Socket {
         self.0.as_fd()
     }
 
-    /// The next frame, behind the kernel's header; its length with that, `None` when there is none.
+    /// Reads the next frame with its virtio-net header. Returns their length, `None` if no frame
+    /// waits.
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match socket::recv(self.0.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
@@ -92,16 +92,16 @@ impl Socket {
         }
     }
 
-    /// Reads what there is room for; each length with the kernel's header.
+    /// Reads frames into the slots of `batch`. Each length includes the virtio-net header.
     pub(super) fn recv_many(
         &self,
-        inbox: &mut RxBatch,
+        batch: &mut RxBatch,
         lengths: &mut Vec<usize>,
     ) -> io::Result<()> {
         lengths.clear();
-        let (mut places, headers) = inbox.slots();
+        let (mut slots, headers) = batch.slots();
         let flags = MsgFlags::MSG_DONTWAIT;
-        match socket::recvmmsg(self.0.as_raw_fd(), headers, places.iter_mut(), flags, None) {
+        match socket::recvmmsg(self.0.as_raw_fd(), headers, slots.iter_mut(), flags, None) {
             Ok(frames) => lengths.extend(frames.map(|frame| frame.bytes)),
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ENETDOWN) => {}
             Err(e) => return Err(e.into()),
@@ -109,53 +109,54 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends frames, each a head (the kernel's header and the link's) and a packet; says how many were lost because
-    /// the interface had no room or is down.
+    /// Sends frames, each a header (virtio-net and link layer) and a packet. Returns the number
+    /// lost because the interface had no room or is down.
     pub(super) fn send_many(&self, frames: &[(&[u8], &[u8])]) -> io::Result<u64> {
         let mut lost = 0;
-        for some in frames.chunks(FRAMES) {
-            let pieces: Vec<[IoSlice<'_>; 2]> = some
+        for chunk in frames.chunks(FRAMES) {
+            let pieces: Vec<[IoSlice<'_>; 2]> = chunk
                 .iter()
                 .map(|(head, packet)| [IoSlice::new(head), IoSlice::new(packet)])
                 .collect();
-            let mut rest = pieces.as_slice();
-            while !rest.is_empty() {
-                let mut headers = MultiHeaders::<()>::preallocate(rest.len(), None);
-                let addresses = vec![None; rest.len()];
+            let mut remaining = pieces.as_slice();
+            while !remaining.is_empty() {
+                let mut headers = MultiHeaders::<()>::preallocate(remaining.len(), None);
+                let addresses = vec![None; remaining.len()];
                 let none: [ControlMessage<'_>; 0] = [];
                 let fd = self.0.as_raw_fd();
                 let flags = MsgFlags::MSG_DONTWAIT;
-                let sent = match socket::sendmmsg(fd, &mut headers, rest, addresses, none, flags) {
-                    Ok(sent) => sent.count(),
-                    Err(Errno::EINTR) => 0,
-                    // What the interface has no room for, or does not take, is lost.
-                    Err(
-                        Errno::EAGAIN
-                        | Errno::ENOBUFS
-                        | Errno::ENOMEM
-                        | Errno::ENETDOWN
-                        | Errno::EMSGSIZE
-                        | Errno::EINVAL
-                        | Errno::EIO,
-                    ) => {
-                        lost += 1;
-                        1
-                    }
-                    Err(e) => return Err(e.into()),
-                };
-                rest = rest.get(sent..).unwrap_or(&[]);
+                let sent =
+                    match socket::sendmmsg(fd, &mut headers, remaining, addresses, none, flags) {
+                        Ok(sent) => sent.count(),
+                        Err(Errno::EINTR) => 0,
+                        // The interface has no room or rejects the frame: it is lost.
+                        Err(
+                            Errno::EAGAIN
+                            | Errno::ENOBUFS
+                            | Errno::ENOMEM
+                            | Errno::ENETDOWN
+                            | Errno::EMSGSIZE
+                            | Errno::EINVAL
+                            | Errno::EIO,
+                        ) => {
+                            lost += 1;
+                            1
+                        }
+                        Err(e) => return Err(e.into()),
+                    };
+                remaining = remaining.get(sent..).unwrap_or(&[]);
             }
         }
         Ok(lost)
     }
 
-    /// Sends one frame; false when it was lost.
+    /// Sends one frame. Returns false if it was lost.
     pub(super) fn send(&self, head: &[u8], packet: &[u8]) -> io::Result<bool> {
         self.send_many(&[(head, packet)]).map(|lost| lost == 0)
     }
 }
 
-/// A frame as it was read: what the kernel says of it, and where it is.
+/// Splits the virtio-net header off a received frame.
 pub(super) fn split_vnet_header(bytes: &[u8]) -> Option<(VirtioNetHeader, &[u8])> {
     let (header, frame) = bytes.split_first_chunk::<{ VirtioNetHeader::LEN }>()?;
     Some((VirtioNetHeader::from_bytes(*header), frame))

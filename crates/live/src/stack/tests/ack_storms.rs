@@ -1,4 +1,4 @@
-//! Two forged segments make both ends refuse what the other says: each ACK is answered by an ACK.
+//! ACK storms: two forged segments desynchronise both ends, so each ACK is answered by an ACK.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +8,8 @@ use lowtide_tcp::profile::PROFILES;
 
 use super::*;
 
-/// Forges the next data of each end towards the other; how many packets both send in the two seconds after.
+/// Forges data from each end to the other. Returns the packets that both send in the next two
+/// seconds.
 fn storm(config: &Config) -> u64 {
     let seen: Rc<RefCell<Vec<Segment>>> = Rc::default();
     let tap = Rc::clone(&seen);
@@ -49,7 +50,7 @@ fn storm(config: &Config) -> u64 {
 }
 
 #[test]
-fn an_ack_storm_is_throttled_whatever_the_profile() {
+fn an_ack_storm_is_throttled_in_every_profile() {
     for profile in PROFILES {
         let config = crate::socket::config(profile.name, None, &[]).unwrap();
         let intervals = 2 + Duration::from_secs(2).as_ps() / config.challenge_ack_interval.as_ps();
@@ -61,11 +62,11 @@ fn an_ack_storm_is_throttled_whatever_the_profile() {
 }
 
 #[test]
-fn a_host_on_real_packets_cannot_be_told_to_answer_everything() {
+fn ack_throttle_cannot_be_weakened_on_real_packets() {
     let refused = crate::socket::config("rfc", None, &[("ack-throttle", "challenges")]);
     let message = refused.unwrap_err();
     assert!(message.contains("`ack-throttle`") && message.contains("empty"), "{message}");
-    // Nor by a configuration that somebody made.
+    // Nor by a configuration made in code.
     let made = Config { ack_throttle: AckThrottle::Challenges, ..Config::default() };
     assert!(storm(&made) < 100);
 }

@@ -1,29 +1,29 @@
-//! A peer that follows no rule, packet by packet.
+//! An attacker that follows no protocol rule, packet by packet.
 
 use lowtide_tcp::Config;
 use lowtide_wire::Options;
 
 use super::*;
 
-/// Bytes of an IPv4 and a TCP header without options: the least that a packet takes on the wire.
+/// Bytes of an IPv4 and a TCP header without options: the smallest packet.
 pub(super) const HEADERS: usize = 40;
 
-/// One connection of a peer to port 80 of a stack.
+/// One connection of an attacker to port 80 of a stack.
 #[derive(Debug)]
 pub(super) struct Attacker {
     port: u16,
-    /// The sequence number of its first byte of data, and of the stack's.
+    /// Sequence number of its first data byte, and of the stack's.
     data_start: SeqNum,
     stack_data_start: SeqNum,
-    /// What it acknowledges, an offset of the stack's data.
+    /// Its acknowledgement, an offset in the stack's data.
     pub(super) acked: u32,
-    /// The window that it offers.
+    /// Its advertised window.
     pub(super) window: u16,
-    /// Bytes that it has put on the wire.
+    /// Bytes that it has sent.
     pub(super) wire: usize,
 }
 
-/// The segments that are in `batch` for the first address, with the offset of their data.
+/// Takes the segments out of `batch`.
 pub(super) fn sent(batch: &mut TxBatch) -> Vec<Segment> {
     let segment = |p: crate::device::TxPacket<'_>| packet::parse(p.bytes).unwrap().1;
     let all = batch.packets().map(segment).collect();
@@ -32,7 +32,7 @@ pub(super) fn sent(batch: &mut TxBatch) -> Vec<Segment> {
 }
 
 impl Attacker {
-    /// Opens a connection from `port`; the peer's window has a scale of 14, its MSS is 1460.
+    /// Opens a connection from `port` with window scale 14 and MSS 1460.
     pub(super) fn open(stack: &mut Stack, now: Instant, port: u16, batch: &mut TxBatch) -> Self {
         let mut new = Self {
             port,
@@ -56,9 +56,9 @@ impl Attacker {
             ..Segment::default()
         };
         new.inject(stack, now, syn, &[], batch);
-        let answer = sent(batch).pop().expect("a SYN-ACK");
-        assert!(answer.flags.contains(Flags::SYN | Flags::ACK), "{answer:?}");
-        new.stack_data_start = answer.seq.add(1);
+        let syn_ack = sent(batch).pop().expect("a SYN-ACK");
+        assert!(syn_ack.flags.contains(Flags::SYN | Flags::ACK), "{syn_ack:?}");
+        new.stack_data_start = syn_ack.seq.add(1);
         new.ack(stack, now, batch);
         new
     }
@@ -94,7 +94,7 @@ impl Attacker {
         }
     }
 
-    /// Data at an offset of its stream.
+    /// Sends data at an offset of its stream.
     pub(super) fn data(
         &mut self,
         stack: &mut Stack,
@@ -106,30 +106,30 @@ impl Attacker {
         self.inject(stack, now, self.segment(offset), payload, batch);
     }
 
-    /// An ACK without data.
+    /// Sends an ACK without data.
     pub(super) fn ack(&mut self, stack: &mut Stack, now: Instant, batch: &mut TxBatch) {
         self.inject(stack, now, self.segment(0), &[], batch);
     }
 
-    /// An ACK with FIN, without data before it.
+    /// Sends a FIN without data.
     pub(super) fn fin(&mut self, stack: &mut Stack, now: Instant, batch: &mut TxBatch) {
         let segment = Segment { flags: Flags::ACK | Flags::FIN, ..self.segment(0) };
         self.inject(stack, now, segment, &[], batch);
     }
 
-    /// The sequence number of its first byte of data.
+    /// Sequence number of its first data byte.
     pub(super) const fn data_start(&self) -> SeqNum {
         self.data_start
     }
 
-    /// Whether a segment of the stack is for it, and where its data ends.
+    /// End offset of the segment's data, if the segment is for this attacker.
     pub(super) fn segment_end(&self, segment: &Segment) -> Option<u32> {
         let end = segment.seq.diff(self.stack_data_start) + segment.payload_len as i32;
         (segment.dst_port == self.port).then_some(end.max(0) as u32)
     }
 }
 
-/// A stack that listens on port 80 and may use so much memory.
+/// A stack with `limits` that listens on port 80.
 pub(super) fn server(limits: StackLimits, config: &Config) -> Stack {
     let mut stack = stack(1);
     stack.set_limits(limits);

@@ -1,4 +1,4 @@
-//! Packets that nobody honest sends. Work and memory are counted, not timed.
+//! Invalid and forged packets. The tests count work and memory, they do not time them.
 
 use lowtide_wire::Ecn;
 use lowtide_wire::checksum::Checksum;
@@ -32,16 +32,16 @@ fn packet(from: IpAddr, to: IpAddr, segment: &Segment) -> Vec<u8> {
     bytes
 }
 
-/// How many packets `stack` answers.
-fn answers(stack: &mut Stack, bytes: &[u8]) -> usize {
+/// Number of packets that `stack` sends in reply.
+fn reply_count(stack: &mut Stack, bytes: &[u8]) -> usize {
     let mut batch = TxBatch::default();
     stack.inject(Instant::ZERO, HostStamp(0), bytes, &mut batch);
     batch.packets().count()
 }
 
-/// RFC 9293 MUST-63, RFC 1122 §3.2.1.3. LAND: the port is the listener's own too.
+/// RFC 9293 MUST-63, RFC 1122 §3.2.1.3. In LAND the source port is the listener's port too.
 #[test]
-fn sources_that_no_other_host_has_get_no_answer_of_any_kind() {
+fn martian_sources_get_no_reply() {
     let mut stack = host();
     let mut dropped = 0;
     for (from, to) in [
@@ -59,26 +59,27 @@ fn sources_that_no_other_host_has_get_no_answer_of_any_kind() {
         ("ff02::1", "fd77::2"),
         ("::ffff:10.77.0.1", "fd77::2"),
     ] {
-        // What would open a connection, get a RST, and be challenged.
+        // Packets that would open a connection, get a RST, or get a challenge ACK.
         for (port, flags) in [(80, Flags::SYN), (5, Flags::SYN), (5, Flags::ACK), (80, Flags::FIN)]
         {
             let bytes = packet(address(from), address(to), &segment(port, flags));
-            assert_eq!(answers(&mut stack, &bytes), 0, "{from} {flags:?}");
+            assert_eq!(reply_count(&mut stack, &bytes), 0, "{from} {flags:?}");
             dropped += 1;
         }
     }
     let c = stack.counters();
     assert_eq!((c.martians, c.connections, c.stray, c.sent), (dropped, 0, 0, 0));
-    // An honest source of either family gets its SYN-ACK.
+    // A valid source of either family gets its SYN-ACK.
     for (from, to) in [("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")] {
         let bytes = packet(address(from), address(to), &segment(5, Flags::SYN));
-        assert_eq!(answers(&mut stack, &bytes), 1, "{from}");
+        assert_eq!(reply_count(&mut stack, &bytes), 1, "{from}");
     }
 }
 
-/// RFC 9293 MUST-57, and RFC 1122 §4.2.3.10 for everything else. One of them is an address that was given to us.
+/// RFC 9293 MUST-57 for SYN, RFC 1122 §4.2.3.10 for other segments. One of the addresses is
+/// configured as ours.
 #[test]
-fn segments_for_groups_of_hosts_are_ignored() {
+fn segments_to_multicast_and_broadcast_are_ignored() {
     let mut stack = host();
     let locals = ["10.77.0.2", "10.77.0.255", "fd77::2", "ff02::1"].map(address);
     stack.addresses = AddressFilter::new(locals.to_vec());
@@ -94,7 +95,7 @@ fn segments_for_groups_of_hosts_are_ignored() {
     ] {
         for flags in [Flags::SYN, Flags::ACK] {
             let bytes = packet(address(from), address(to), &segment(5, flags));
-            assert_eq!(answers(&mut stack, &bytes), 0, "{to} {flags:?}");
+            assert_eq!(reply_count(&mut stack, &bytes), 0, "{to} {flags:?}");
             dropped += 1;
         }
     }
@@ -104,7 +105,7 @@ fn segments_for_groups_of_hosts_are_ignored() {
 
 /// RFC 9293 MUST-46.
 #[test]
-fn nobody_connects_to_an_address_that_is_no_host() {
+fn connect_rejects_addresses_that_are_not_hosts() {
     let mut stack = host();
     for to in
         ["10.77.0.255", "224.0.0.1", "0.0.0.0", "127.0.0.1", "255.255.255.255", "::", "ff02::1"]
@@ -115,7 +116,7 @@ fn nobody_connects_to_an_address_that_is_no_host() {
     assert_eq!(stack.counters().connections, 0);
 }
 
-/// The packet with an extension header of IPv6 behind its fixed header.
+/// Inserts an IPv6 extension header behind the fixed header.
 fn with_extension_header(bytes: &[u8], number: u8, body: [u8; 6]) -> Vec<u8> {
     let (fixed, rest) = bytes.split_at(40);
     let mut out = fixed.to_vec();
@@ -137,20 +138,20 @@ fn a_syn_behind_extension_headers_is_answered_and_a_fragment_is_counted() {
     for (port, number) in [(1, 0), (2, 60), (3, 43), (4, 44)] {
         let body = if number == 43 || number == 44 { [0; 6] } else { padding };
         assert_eq!(
-            answers(&mut stack, &with_extension_header(&syn(port), number, body)),
+            reply_count(&mut stack, &with_extension_header(&syn(port), number, body)),
             1,
             "{number}"
         );
     }
     // The first of several fragments, then AH and ESP.
-    assert_eq!(answers(&mut stack, &with_extension_header(&syn(5), 44, [0, 1, 0, 0, 0, 9])), 0);
-    assert_eq!(answers(&mut stack, &with_extension_header(&syn(6), 51, padding)), 0);
-    assert_eq!(answers(&mut stack, &with_extension_header(&syn(7), 50, padding)), 0);
+    assert_eq!(reply_count(&mut stack, &with_extension_header(&syn(5), 44, [0, 1, 0, 0, 0, 9])), 0);
+    assert_eq!(reply_count(&mut stack, &with_extension_header(&syn(6), 51, padding)), 0);
+    assert_eq!(reply_count(&mut stack, &with_extension_header(&syn(7), 50, padding)), 0);
     let c = stack.counters();
     assert_eq!((c.fragments, c.not_ours, c.malformed, c.connections), (1, 2, 0, 4));
 }
 
-/// What a stack keeps, in entries and bytes.
+/// State that a stack keeps, in entries and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Footprint {
     connections: u64,
@@ -173,7 +174,7 @@ fn footprint(stack: &mut Stack) -> Footprint {
     }
 }
 
-/// One packet, and what came back of it: packets and bytes.
+/// Injects one packet. Returns the number of packets and of bytes in reply.
 fn inject_and_count(
     stack: &mut Stack,
     now: Instant,
@@ -186,10 +187,10 @@ fn inject_and_count(
     out
 }
 
-/// 200,000 SYNs from addresses that never answer, 100,000 in a second: a bound on what is kept, one answer a SYN that is
-/// no longer than 60 bytes, and an honest client that connects and transfers meanwhile.
+/// 200,000 SYNs from addresses that never answer, 100,000 of them first. Memory is bounded, and
+/// each SYN gets one reply of at most 60 bytes. Meanwhile a client connects and transfers.
 #[test]
-fn a_syn_flood_locks_no_client_out_and_is_bounded() {
+fn a_syn_flood_is_bounded_and_clients_still_connect() {
     const SYNS: u32 = 200_000;
     const HALF_OPEN: usize = 128;
     let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
@@ -208,35 +209,35 @@ fn a_syn_flood_locks_no_client_out_and_is_bounded() {
     };
     flood(&mut pair, 0..SYNS / 2);
     let full = footprint(&mut pair.stacks[1]);
-    // Per half-open connection, whatever came: 4 KiB.
+    // At most 4 KiB per half-open connection.
     assert_eq!((full.connections, full.entries), (HALF_OPEN as u64, HALF_OPEN));
     assert!(full.timers <= HALF_OPEN && full.bytes <= HALF_OPEN * 4096, "{full:?}");
 
     let to = SocketAddr::new(ADDRESSES[1], 80);
     let began = pair.now;
     let client = pair.stacks[0].connect(pair.now, to, &linux()).unwrap();
-    let mut rest = SYNS / 2..SYNS;
+    let mut remaining = SYNS / 2..SYNS;
     let server = loop {
-        let until = (rest.start + 10_000).min(SYNS);
-        flood(&mut pair, rest.start..until);
-        rest.start = until;
+        let until = (remaining.start + 10_000).min(SYNS);
+        flood(&mut pair, remaining.start..until);
+        remaining.start = until;
         assert!(pair.step());
         if let Ok(server) = pair.stacks[1].accept(80) {
             break server;
         }
     };
-    // Two ways of 1 ms each, and a half: nothing waited for a timer.
+    // One and a half RTTs of 2 ms: nothing waited for a timer.
     assert_eq!(pair.now.saturating_since(began), DELAY * 3);
     let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     assert!(pair.transfer(client, server, &bytes) == bytes);
-    flood(&mut pair, rest);
+    flood(&mut pair, remaining);
 
     let c = pair.stacks[1].counters();
     assert_eq!((c.backlog_full, c.cookies_accepted), (0, 1));
     assert_eq!(c.cookies_sent, u64::from(SYNS) - HALF_OPEN as u64 + 1);
     let after = footprint(&mut pair.stacks[1]);
     assert!(after.entries <= HALF_OPEN + 1 && after.timers <= HALF_OPEN + 1, "{after:?}");
-    // What was never answered is given up, and there is room again.
+    // Half-open connections time out, and there is room again.
     pair.stacks[1].drop_stream(pair.now, server);
     pair.stacks[0].drop_stream(pair.now, client);
     while pair.step() {}
@@ -244,12 +245,12 @@ fn a_syn_flood_locks_no_client_out_and_is_bounded() {
     assert_eq!(pair.stacks[1].timers.len(), 0);
 }
 
-/// The packet of a number.
+/// Makes the n-th packet of a flood.
 type Make = dyn Fn(u32) -> Vec<u8>;
 
-/// The other floods of this file keep nothing at all, and are answered with at most one RST each.
+/// Other floods leave no state and get at most one RST per packet.
 #[test]
-fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
+fn other_floods_leave_no_state() {
     let (ours, ours6) = (address("10.77.0.2"), address("fd77::2"));
     let far = |n: u32| IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
     let kinds: [(&str, usize, Box<Make>); 6] = [
@@ -307,7 +308,7 @@ fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
     }
 }
 
-/// "Port unreachable", from `from`, about the packet `quoted`.
+/// ICMP "port unreachable" from `from` about the packet `quoted`.
 fn unreachable(from: &str, quoted: &[u8]) -> Vec<u8> {
     let mut message = vec![3, 3, 0, 0, 0, 0, 0, 0];
     message.extend(&quoted[..28]);
@@ -323,7 +324,7 @@ fn unreachable(from: &str, quoted: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_icmp_error_from_an_address_that_is_no_host_is_not_believed() {
+fn icmp_errors_from_invalid_sources_are_ignored() {
     let mut stack = host();
     let mut batch = TxBatch::default();
     let to = SocketAddr::new(address("10.77.0.1"), 80);
@@ -331,11 +332,11 @@ fn an_icmp_error_from_an_address_that_is_no_host_is_not_believed() {
     stack.flush(Instant::ZERO, &mut batch);
     let syn = batch.packets().next().unwrap().bytes.to_vec();
     for from in ["224.0.0.1", "10.77.0.255", "127.0.0.1", "0.0.0.0"] {
-        assert_eq!(answers(&mut stack, &unreachable(from, &syn)), 0);
+        assert_eq!(reply_count(&mut stack, &unreachable(from, &syn)), 0);
     }
     let c = stack.counters();
     assert_eq!((c.martians, c.icmp, c.connections), (4, 0, 1));
-    assert_eq!(answers(&mut stack, &unreachable("10.77.0.9", &syn)), 0);
+    assert_eq!(reply_count(&mut stack, &unreachable("10.77.0.9", &syn)), 0);
     let error = stack.established(key).unwrap_err();
     assert_eq!((stack.counters().icmp, error.kind()), (1, io::ErrorKind::ConnectionRefused));
 }

@@ -1,62 +1,67 @@
-//! Bytes of memory and work that a hostile packet costs, against the bounds that docs/live.md states.
+//! Memory and work caused by a hostile packet, compared with the limits in docs/live.md.
 
 use allocation_counter::measure;
 
 use super::hostile::{Attacker, HEADERS, sent, server};
 use super::*;
 
-/// Bytes of memory for one byte on the wire, at most.
+/// Most bytes of memory per byte on the wire.
 const PER_WIRE_BYTE: usize = 5;
-/// Bytes of memory for one connection without payload.
+/// Most bytes of memory per connection without payload.
 const PER_CONNECTION: usize = 4096;
-/// Allocations and releases of one hostile packet in the mean.
-const CALLS: u64 = 6;
+/// Most allocations and frees per hostile packet on average.
+const MAX_CALLS: u64 = 6;
 
-/// `n` connections from as many ports.
+/// Opens `n` connections from as many ports.
 fn attackers(stack: &mut Stack, n: u16, batch: &mut TxBatch) -> Vec<Attacker> {
     (0..n).map(|i| Attacker::open(stack, Instant::ZERO, 1000 + i, batch)).collect()
 }
 
-/// Bytes that the allocator holds more than before, with 16 for each allocation, and what the stack says.
+/// Growth of allocated bytes (with 16 per allocation) and of charged bytes, and the number of
+/// allocations.
 fn growth(stack: &mut Stack, attack: impl FnOnce(&mut Stack)) -> (usize, usize, u64) {
     let before = stack.budget.used();
-    let seen = measure(|| attack(stack));
-    let held = seen.bytes_current.max(0) + 16 * seen.count_current.max(0);
-    (held as usize, stack.budget.used() - before, seen.count_total)
+    let allocated = measure(|| attack(stack));
+    let held = allocated.bytes_current.max(0) + 16 * allocated.count_current.max(0);
+    (held as usize, stack.budget.used() - before, allocated.count_total)
 }
 
 #[test]
-fn a_byte_at_the_right_edge_of_60_windows_takes_a_few_hundred_bytes_each() {
+fn a_byte_at_the_right_edge_of_the_window_takes_a_few_hundred_bytes() {
     let mut batch = TxBatch::default();
     let mut stack = server(StackLimits::default(), &linux());
     let mut all = attackers(&mut stack, 60, &mut batch);
     let wire: usize = all.iter().map(|a| a.wire).sum();
     let (held, charged, _) = growth(&mut stack, |stack| {
         for attacker in &mut all {
-            // The ACK of a byte beyond a gap offers the whole window; the next one is at its end.
+            // The ACK of an out-of-order byte advertises the whole window; the next byte is at its
+            // end.
             for offset in [1, (16 << 20) - 1000] {
                 attacker.data(stack, Instant::ZERO, offset, b"x", &mut batch);
                 batch.clear();
             }
         }
     });
-    // 16 MiB for each when the buffer reached from the first byte to the last.
+    // A contiguous buffer would take 16 MiB per connection.
     assert!(held <= 60 * 800 && held <= charged, "{held} bytes, {charged} charged");
-    assert!(stack.conns.iter().flatten().all(|c| c.receive.memory() > 2 * 128), "both are held");
+    assert!(
+        stack.conns.iter().flatten().all(|c| c.receive.memory() > 2 * 128),
+        "both bytes are held"
+    );
     let wire = all.iter().map(|a| a.wire).sum::<usize>() - wire;
     assert_eq!(wire, 60 * 2 * (HEADERS + 1));
 }
 
 #[test]
-fn scattered_bytes_cost_what_is_stated_for_a_byte_on_the_wire() {
+fn scattered_bytes_stay_within_the_limit_per_wire_byte() {
     let mut batch = TxBatch::default();
-    // Bytes alone, bytes in rows forwards and backwards, bytes between others.
+    // Isolated bytes, adjacent bytes forwards and backwards, bytes in random order.
     let patterns: [fn(u32) -> u32; 4] =
         [|n| 2 + 60 * n, |n| 2 + n, |n| 60_000 - n, |n| 2 + 2 * (n * 7919 % 20_000)];
     for (number, offset) in patterns.into_iter().enumerate() {
         let mut stack = server(StackLimits::default(), &linux());
         let mut attacker = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
-        // Once, so that what is made for the first of them is there.
+        // Send one byte first, to exclude allocations that happen only once.
         attacker.data(&mut stack, Instant::ZERO, 65_000, b"x", &mut batch);
         batch.clear();
         let (wire, packets) = (attacker.wire, 20_000);
@@ -69,12 +74,12 @@ fn scattered_bytes_cost_what_is_stated_for_a_byte_on_the_wire() {
         let wire = attacker.wire - wire;
         assert!(held <= wire * PER_WIRE_BYTE, "{number}: {held} bytes of memory for {wire}");
         assert!(held <= charged, "{number}: {held} bytes of memory, {charged} charged");
-        assert!(calls <= CALLS * u64::from(packets), "{number}: {calls} allocations");
+        assert!(calls <= MAX_CALLS * u64::from(packets), "{number}: {calls} allocations");
     }
 }
 
 #[test]
-fn a_connection_costs_what_is_stated() {
+fn a_connection_stays_within_its_memory_limit() {
     for established in [false, true] {
         for n in [1000, 1025, 2000_usize] {
             let mut batch = TxBatch::default();
@@ -98,7 +103,7 @@ fn a_connection_costs_what_is_stated() {
     }
 }
 
-/// Segments beyond a gap, as many as the window takes.
+/// Sends out-of-order segments, as many as the window takes.
 fn send_out_of_order(stack: &mut Stack, attacker: &mut Attacker, batch: &mut TxBatch) {
     for n in 0..40 {
         attacker.data(stack, Instant::ZERO, 10 + 1460 * n, &[n as u8; 1460], batch);
@@ -106,7 +111,8 @@ fn send_out_of_order(stack: &mut Stack, attacker: &mut Attacker, batch: &mut TxB
     }
 }
 
-/// TCP_DEFER_ACCEPT: silent connections are bounded, the oldest gives way, and none is accepted.
+/// TCP_DEFER_ACCEPT: silent connections are limited, the oldest is reset first, and none is
+/// accepted.
 #[test]
 fn silent_connections_are_not_accepted_and_are_bounded() {
     let mut batch = TxBatch::default();
@@ -121,14 +127,14 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
     }
     assert_eq!(stack.accept(80).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     assert_eq!((stack.counters().connections, stack.counters().listen_overflows), (8, 12));
-    // One of those that are left speaks, another one that was reset does in vain.
+    // A connection that is left sends data; so does one that was reset, without effect.
     attackers[15].data(&mut stack, at(30), 0, b"x", &mut batch);
     attackers[3].data(&mut stack, at(30), 0, b"x", &mut batch);
     let key = stack.accept(80).unwrap();
     let mut byte = [0; 2];
     assert_eq!(stack.read(at(30), key, &mut byte).unwrap(), 1);
     assert_eq!(stack.accept(80).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-    // Whoever still waits is reset with its listener.
+    // Connections that are still deferred are reset with their listener.
     stack.unlisten(at(31), 80);
     stack.abandon(at(31), key);
     stack.flush(at(31), &mut batch);
@@ -137,7 +143,7 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
 }
 
 #[test]
-fn all_connections_together_stay_below_the_limit_whatever_they_send() {
+fn all_connections_together_stay_below_the_limit() {
     const LIMIT: usize = 4 << 20;
     let mut batch = TxBatch::default();
     let limits = StackLimits { memory: LIMIT, ..StackLimits::default() };
@@ -154,21 +160,22 @@ fn all_connections_together_stay_below_the_limit_whatever_they_send() {
                 }
             }
         });
-        // 11 MB came. Beyond the limit goes one segment of each connection that holds none.
+        // 11 MB arrived. Only one segment per connection that holds none may exceed the limit.
         assert!(most <= LIMIT + 200 * 4096, "{most}");
         assert!(held <= charged, "{held} bytes of memory, {charged} charged");
         assert!(held <= LIMIT + 200 * 4096, "{held}");
-        assert!(stack.counters().no_memory_drops > 0 && calls <= CALLS * 8600, "{calls}");
-        // SYNs find room although payload fills the memory, until connections could take a quarter of it.
-        let mut answers = 0;
+        assert!(stack.counters().no_memory_drops > 0 && calls <= MAX_CALLS * 8600, "{calls}");
+        // SYNs are admitted although payload fills the memory, until connections could take a
+        // quarter of it.
+        let mut syn_acks = 0;
         for port in 10_000..10_100 {
             let syn = unsolicited_packet(port, Flags::SYN, 9, &[]);
             stack.inject(Instant::ZERO, HostStamp(0), &syn, &mut batch);
-            answers += sent(&mut batch).len();
+            syn_acks += sent(&mut batch).len();
         }
         let quarter = LIMIT / 4 / PER_CONNECTION;
-        assert!(answers >= quarter - 200, "{answers}");
-        assert!(!in_order || answers == quarter - 200, "{answers}");
+        assert!(syn_acks >= quarter - 200, "{syn_acks}");
+        assert!(!in_order || syn_acks == quarter - 200, "{syn_acks}");
         for _ in 0..200 {
             let key = stack.accept(80).unwrap();
             stack.abandon(Instant::ZERO, key);
@@ -186,7 +193,7 @@ fn all_connections_together_stay_below_the_limit_whatever_they_send() {
 }
 
 #[test]
-fn an_honest_transfer_goes_on_while_others_fill_the_memory() {
+fn a_transfer_progresses_while_attackers_fill_the_memory() {
     let link = |bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())];
     let mut pair = StackPair::new(Box::new(link));
     let memory = 1 << 20;
@@ -211,7 +218,7 @@ fn an_honest_transfer_goes_on_while_others_fill_the_memory() {
             if let Ok(n) = pair.stacks[1].read(pair.now, server, &mut buffer) {
                 got.extend_from_slice(&buffer[..n]);
             }
-            assert!(pair.step(), "it hangs with {} of {}", got.len(), bytes.len());
+            assert!(pair.step(), "no progress with {} of {}", got.len(), bytes.len());
         }
         assert!(got == bytes);
         assert!(pair.stacks[1].budget.used() <= memory + 200 * 4096);
@@ -221,7 +228,7 @@ fn an_honest_transfer_goes_on_while_others_fill_the_memory() {
 }
 
 #[test]
-fn what_is_written_to_peers_that_take_nothing_is_bounded() {
+fn writes_to_peers_that_read_nothing_are_bounded() {
     const LIMIT: usize = 8 << 20;
     let mut batch = TxBatch::default();
     let mut stack = server(StackLimits { memory: LIMIT, ..StackLimits::default() }, &linux());
@@ -236,28 +243,28 @@ fn what_is_written_to_peers_that_take_nothing_is_bounded() {
             let ends = sent(&mut batch).into_iter().filter_map(|s| all[199].segment_end(&s));
             last = ends.chain([last]).max().unwrap_or(0);
         }
-        assert!(stack.unacknowledged(*key) >= 8192, "everybody gets some");
+        assert!(stack.unacknowledged(*key) >= 8192, "every connection gets some memory");
         assert!(!stack.readiness(now, *key).writable);
     }
     let used = stack.budget.used();
-    // 4 MiB each is what the send buffers would take: 800 MiB.
+    // Without the limit the send buffers would take 4 MiB each: 800 MiB.
     assert!(used <= LIMIT + 200 * 16_384, "{used}");
-    // One of them begins to read: it may be written to again.
+    // One peer reads: its connection becomes writable again.
     let mut reader = all.into_iter().last().unwrap();
     let key = keys[199];
     reader.acked = last;
     reader.ack(&mut stack, now, &mut batch);
     assert!(stack.readiness(now, key).writable);
-    assert!(!stack.get(key).unwrap().waits_for_memory, "and was told");
+    assert!(!stack.get(key).unwrap().waits_for_memory, "the writer was notified");
     assert!(stack.write(now, key, &bytes).is_ok());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// With hardly any memory and a link that reorders and loses: no byte wrong, no hang, though data
-    /// that SACK has reported is discarded (RFC 2018 §8).
+    /// With little memory and a link that reorders and loses, no byte is wrong and nothing hangs,
+    /// although SACKed data is discarded (RFC 2018 §8).
     #[test]
-    fn bytes_survive_want_of_memory(seed in 1_u64.., memory in 40_000_usize..400_000) {
+    fn bytes_survive_lack_of_memory(seed in 1_u64.., memory in 40_000_usize..400_000) {
         let mut state = seed;
         let link = move |bytes: &[u8]| match draw(&mut state) % 100 {
             0..3 => Vec::new(),
@@ -278,27 +285,27 @@ proptest! {
 }
 
 #[test]
-fn a_window_that_was_offered_is_not_taken_back() {
+fn the_advertised_window_never_shrinks() {
     let mut batch = TxBatch::default();
     let mut stack = server(StackLimits { memory: 200_000, ..StackLimits::default() }, &linux());
     let mut attacker = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
-    let (mut edge, mut bounded) = (0, false);
+    let (mut edge, mut limited) = (0, false);
     for n in 0..120_u32 {
         attacker.data(&mut stack, Instant::ZERO, 1460 * n, &[1; 1460], &mut batch);
         for segment in sent(&mut batch) {
-            // Its scale is that of the 16 MiB that the profile has; the SYN's window is not looked at.
+            // The scale is that of the profile's 16 MiB buffer; the SYN's window is ignored.
             let right = segment.ack.add(u64::from(segment.window) << 9);
             let right = right.diff(attacker.data_start());
             assert!(right + (1 << 9) > edge, "{right} after {edge}");
             edge = edge.max(right);
         }
-        bounded |= stack.conns.iter().flatten().any(|c| c.receive_limit.is_some());
+        limited |= stack.conns.iter().flatten().any(|c| c.receive_limit.is_some());
     }
-    assert!(bounded, "memory was short");
+    assert!(limited, "memory was short");
 }
 
 #[test]
-fn time_wait_takes_what_is_stated() {
+fn time_wait_stays_within_its_memory_limit() {
     let limits = StackLimits { memory: 8 << 20, ..StackLimits::default() };
     let (mut stack, mut batch) = (server(limits, &linux()), TxBatch::default());
     let (held, _, _) = growth(&mut stack, |stack| {
@@ -308,7 +315,7 @@ fn time_wait_takes_what_is_stated() {
             stack.drop_stream(Instant::ZERO, key);
             stack.flush(Instant::ZERO, &mut batch);
             batch.clear();
-            // It acknowledges our FIN, and closes its half.
+            // The peer acknowledges our FIN and closes its half.
             peer.acked = 1;
             peer.fin(stack, Instant::ZERO, &mut batch);
             batch.clear();

@@ -1,9 +1,9 @@
-//! Connections that no application holds.
+//! Tests of orphaned connections.
 
 use super::hostile::{Attacker, sent, server};
 use super::*;
 
-/// A peer that has been sent data, and whose application has let go.
+/// Opens a connection, writes data to it and drops its stream.
 fn orphan(stack: &mut Stack, port: u16, batch: &mut TxBatch) -> Attacker {
     let peer = Attacker::open(stack, Instant::ZERO, port, batch);
     let key = stack.accept(80).unwrap();
@@ -16,7 +16,7 @@ fn orphan(stack: &mut Stack, port: u16, batch: &mut TxBatch) -> Attacker {
     peer
 }
 
-/// The peer answers whatever comes, with `answer`, until no connection is left: when that is.
+/// Replies to every segment as `answer` says until no connection is left. Returns the time taken.
 fn run_until_closed(
     stack: &mut Stack,
     peer: &mut Attacker,
@@ -25,8 +25,8 @@ fn run_until_closed(
 ) -> Duration {
     let mut now = Instant::ZERO;
     while stack.counters().connections > 0 {
-        now = stack.next_timer().expect("something that ends it").max(now);
-        assert!(now < Instant::ZERO + Duration::from_secs(40_000), "it stays for ever");
+        now = stack.next_timer().expect("a timer").max(now);
+        assert!(now < Instant::ZERO + Duration::from_secs(40_000), "it stays");
         stack.handle_timeouts(now, batch);
         for segment in sent(batch) {
             if segment.flags.contains(Flags::RST) {
@@ -45,7 +45,7 @@ fn run_until_closed(
 fn an_orphan_behind_a_window_that_stays_closed_ends() {
     let (mut stack, mut batch) = (server(StackLimits::default(), &linux()), TxBatch::default());
     let mut peer = orphan(&mut stack, 9, &mut batch);
-    // It takes the first flight and closes its window; each probe is answered.
+    // The peer takes the first flight, closes its window, and answers each probe.
     peer.acked = 14_600;
     peer.window = 0;
     peer.ack(&mut stack, Instant::ZERO, &mut batch);
@@ -66,8 +66,8 @@ fn an_orphan_whose_peer_takes_a_little_at_a_time_ends() {
     let (mut now, mut next) = (Instant::ZERO, Duration::ZERO);
     peer.window = 0;
     while stack.counters().connections > 0 {
-        assert!(now < Instant::ZERO + Duration::from_secs(7200), "it stays for ever");
-        // Every 90 s the peer has room for 16 kB, of 4 MiB.
+        assert!(now < Instant::ZERO + Duration::from_secs(7200), "it stays");
+        // Every 90 s the peer takes 16 kB of 4 MiB.
         let tick = Instant::ZERO + next;
         now = stack.next_timer().map_or(tick, |at| at.min(tick)).max(now);
         stack.handle_timeouts(now, &mut batch);

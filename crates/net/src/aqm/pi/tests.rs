@@ -41,9 +41,9 @@ fn a_constant_error_adds_the_same_each_period() {
     pi.advance(at(101_001), queue(100));
     assert_eq!(pi.chance, first + 100 * 50 * 5_000);
     pi.advance(at(3_600_000_001), queue(100));
-    assert_eq!(pi.chance, 1_000_000_000, "it ends at one");
+    assert_eq!(pi.chance, 1_000_000_000, "clamped at one");
     pi.advance(at(7_200_000_001), queue(0));
-    assert_eq!(pi.chance, 0, "and at nothing");
+    assert_eq!(pi.chance, 0, "clamped at zero");
 }
 
 #[test]
@@ -61,10 +61,10 @@ fn one_long_step_equals_many_short_ones() {
 }
 
 #[test]
-fn an_update_is_at_its_time_and_sees_what_was_there_just_before() {
+fn an_update_sees_the_queue_just_before_its_instant() {
     let mut pi = pi(0);
     pi.advance(at(1_000), queue(10));
-    assert_eq!(pi.chance, 0, "what changes at that instant has not changed yet");
+    assert_eq!(pi.chance, 0, "a change at that instant comes later");
     pi.advance(at(1_000) + Duration::from_ps(1), queue(20));
     assert_eq!(pi.chance, 20 * 20_000);
 }
@@ -82,6 +82,6 @@ fn packets_are_marked_with_that_probability() {
     };
     let n = 100_000;
     let marks = (0..n).filter(|_| pi.on_enqueue(at(0), &packet) == AqmVerdict::Mark).count();
-    // 3 % of a hundred thousand: 3000, five deviations of sqrt(3000 x 0.97).
+    // 3 % of 100000: 3000, five standard deviations of sqrt(3000 x 0.97).
     assert!(marks.abs_diff(3_000) < 5 * 54, "{marks}");
 }

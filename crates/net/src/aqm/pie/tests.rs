@@ -8,7 +8,7 @@ const MS: Duration = Duration::from_ms(1);
 /// A probability of 10^-12.
 const TRILLIONTH: i128 = 1_000_000;
 
-/// As RFC 8033 has it by default.
+/// The defaults of RFC 8033.
 fn spec() -> PieSpec {
     PieSpec {
         target: MS * 15,
@@ -50,7 +50,7 @@ fn a_step_follows_the_formula_and_is_scaled_while_the_probability_is_small() {
     let mut pie = pie();
     leaves(&mut pie, MS * 20);
     pie.advance(at(15), queue(9));
-    assert_eq!(pie.drop_prob, 0, "an update is after what happens at its instant");
+    assert_eq!(pie.drop_prob, 0, "an update follows the events of its instant");
     pie.advance(at(16), queue(9));
     // 1/8 x 5 ms + 5/4 x 20 ms = 0.025625, over 2048.
     assert_eq!(pie.drop_prob, 12_512_207 * TRILLIONTH + 31_250);
@@ -62,7 +62,7 @@ fn a_step_follows_the_formula_and_is_scaled_while_the_probability_is_small() {
 
 #[test]
 fn each_decade_has_its_own_scale() {
-    // Two milliseconds above the target, as at the last update: 1/8 x 2 ms = 0.00025.
+    // Two milliseconds above the target, now and at the last update: 1/8 x 2 ms = 0.00025.
     for (chance, by) in
         [(5e-7, 2_048), (5e-6, 512), (5e-5, 128), (5e-4, 32), (5e-3, 8), (5e-2, 2), (0.5, 1)]
     {
@@ -75,7 +75,7 @@ fn each_decade_has_its_own_scale() {
 }
 
 #[test]
-fn the_probability_ends_at_one_and_at_nothing_and_decays_while_nothing_waits() {
+fn the_probability_is_clamped_and_decays_while_the_queue_is_empty() {
     let mut pie = pie();
     pie.update(Duration::from_secs(900));
     assert_eq!(
@@ -89,7 +89,7 @@ fn the_probability_ends_at_one_and_at_nothing_and_decays_while_nothing_waits() {
     assert_eq!(pie.drop_prob, 0);
     pie.drop_prob = ONE / 2;
     pie.update(Duration::ZERO);
-    // 0.5 - 1/8 x 15 ms, of which 98 % stay.
+    // 98 % of 0.5 - 1/8 x 15 ms.
     assert_eq!(pie.drop_prob, (ONE / 2 - ONE * 15 / 8_000) * 98 / 100);
 }
 
@@ -106,7 +106,7 @@ fn nothing_drops_while_the_burst_allowance_lasts() {
     }
     assert_eq!(pie.burst_allowance, Duration::ZERO);
     assert_eq!(arrives(&mut pie, Ecn::Ect0, queue(9)), AqmVerdict::Drop, "above 10 %");
-    // It takes a probability of zero and two calm updates.
+    // Reset requires a probability of zero and two calm updates.
     pie.drop_prob = 0;
     pie.update(MS * 7);
     assert_eq!(pie.burst_allowance, Duration::ZERO, "the update before was not");
@@ -116,7 +116,7 @@ fn nothing_drops_while_the_burst_allowance_lasts() {
 }
 
 #[test]
-fn below_the_limit_it_marks_and_from_there_on_it_drops() {
+fn it_marks_below_the_limit_and_drops_above() {
     let mut pie = pie();
     (pie.burst_allowance, pie.qdelay_old) = (Duration::ZERO, MS * 15);
     let mut count = |chance: i128, ecn| {
@@ -127,7 +127,7 @@ fn below_the_limit_it_marks_and_from_there_on_it_drops() {
         }
         seen
     };
-    // 5 % of a hundred thousand, five deviations of sqrt(5000 x 0.95).
+    // 5 % of 100000, five standard deviations of sqrt(5000 x 0.95).
     let [_, marks, drops] = count(ONE / 20, Ecn::Ect0);
     assert!(marks.abs_diff(5_000) < 5 * 69 && drops == 0, "{marks} {drops}");
     let [_, marks, drops] = count(ONE / 10, Ecn::Ect0);

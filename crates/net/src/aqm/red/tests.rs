@@ -37,7 +37,7 @@ fn average(red: &Red) -> f64 {
 }
 
 #[test]
-fn after_a_step_the_average_is_one_less_the_kept_part_to_the_nth() {
+fn the_step_response_of_the_average_is_exponential() {
     for weight in [0, 1, 4, 9, 16] {
         let mut red = red(spec(1_000, 2_000, 10, weight, false), 1);
         let w = 0.5_f64.powi(i32::from(weight));
@@ -54,7 +54,7 @@ fn after_a_step_the_average_is_one_less_the_kept_part_to_the_nth() {
 }
 
 #[test]
-fn idle_time_counts_as_so_many_packets_of_nothing() {
+fn idle_time_decays_the_average() {
     for weight in [0, 3, 9] {
         for (idle, slots) in [(999, 0), (1_000, 1), (7_900, 7), (512_000, 512), (1 << 40, 1 << 30)]
         {
@@ -68,7 +68,7 @@ fn idle_time_counts_as_so_many_packets_of_nothing() {
     }
 }
 
-/// Marks among `n` packets at a constant queue, and the distances between them.
+/// Returns the marks among `n` packets at a constant queue, and the distances between them.
 fn distances(spec: RedSpec, packets: u32, n: u32) -> (u32, Vec<u32>) {
     let mut red = red(spec, 3);
     red.average = i128::from(packets) << FRAC_BITS;
@@ -85,14 +85,14 @@ fn distances(spec: RedSpec, packets: u32, n: u32) -> (u32, Vec<u32>) {
 
 #[test]
 fn in_the_linear_zone_distances_are_uniform() {
-    // p_b = 10 % x (30 - 20) / (70 - 20) = 2 %: distances uniform on 1 to 50, 25.5 in the mean.
+    // p_b = 10 % x (30 - 20) / (70 - 20) = 2 %: distances uniform on 1 to 50, mean 25.5.
     let n = 510_000;
     let (marks, distances) = distances(spec(20, 70, 10, 4, false), 30, n);
-    // Renewals with a variance of (50^2 - 1) / 12 = 208 per distance: a deviation of
-    // sqrt(n x 208 / 25.5^3) = 80 marks.
+    // Renewal process with a variance of (50^2 - 1) / 12 = 208 per distance: a standard deviation
+    // of sqrt(n x 208 / 25.5^3) = 80 marks.
     assert!(marks.abs_diff(20_000) < 5 * 80, "{marks}");
     assert_eq!(distances.iter().skip(1).max(), Some(&50));
-    // Each distance has 1/50 of them: 400 of 20000, five binomial deviations of sqrt(400 x 0.98).
+    // 1/50 of the distances each: 400 of 20000, five binomial deviations of sqrt(400 x 0.98).
     for d in 1..=50 {
         let of = distances.iter().filter(|x| **x == d).count();
         assert!(of.abs_diff(marks as usize / 50) < 5 * 20, "{d}: {of}");
@@ -116,7 +116,7 @@ fn the_probability_is_linear_and_then_steep_or_gentle() {
 }
 
 #[test]
-fn outside_the_zone_there_is_no_chance_in_it() {
+fn outside_the_linear_zone_it_is_deterministic() {
     assert_eq!(distances(spec(20, 70, 100, 0, false), 19, 10_000).0, 0);
     assert_eq!(distances(spec(20, 70, 1, 0, false), 70, 10_000).0, 10_000);
     assert_eq!(distances(spec(20, 70, 1, 0, true), 140, 10_000).0, 10_000);
@@ -124,7 +124,8 @@ fn outside_the_zone_there_is_no_chance_in_it() {
 
 #[test]
 fn a_step_is_red_without_an_average() {
-    // "min = max = K, weight 1" as switches are set for DCTCP: thresholds K and K + 1, all above K marked.
+    // "min = max = K, weight 1" as switches are configured for DCTCP: thresholds K and K + 1, all
+    // above K marked.
     let mut red = red(spec(20, 21, 100, 0, false), 1);
     for packets in [0, 20, 21, 20, 40, 3] {
         let want = if packets > 20 { AqmVerdict::Mark } else { AqmVerdict::Forward };
@@ -141,7 +142,7 @@ fn bytes_are_counted_in_bytes() {
 }
 
 #[test]
-fn the_signal_decides_what_becomes_of_a_packet_that_is_chosen() {
+fn the_signal_decides_between_mark_and_drop() {
     for (signal, capable, other) in [
         (CongestionSignal::Drop, AqmVerdict::Drop, AqmVerdict::Drop),
         (CongestionSignal::Mark(NotEct::Drop), AqmVerdict::Mark, AqmVerdict::Drop),
@@ -154,7 +155,7 @@ fn the_signal_decides_what_becomes_of_a_packet_that_is_chosen() {
 }
 
 #[test]
-fn the_seed_is_the_chance() {
+fn the_seed_determines_the_draws() {
     let marks = |seed| {
         let mut red = red(spec(20, 70, 10, 4, false), seed);
         red.average = 40 << FRAC_BITS;

@@ -1,4 +1,4 @@
-//! The arguments of a call.
+//! Arguments of a call.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::{Result, Runner};
 use crate::run::report::ExecError;
 use crate::script::{Call, Expr, ScriptError, ScriptEvent};
 
-/// The most that one call may read or write.
+/// Maximum bytes of one read or write call.
 const MAX_BYTES: i64 = 64 << 20;
 
 pub(super) struct Args<'a> {
@@ -19,7 +19,7 @@ impl Args<'_> {
         self.call.args.get(index).map(|(expr, _): &(Expr, Range<usize>)| expr)
     }
 
-    /// The argument when it is one name.
+    /// The argument if it is a single name.
     pub(super) fn name(&self, index: usize) -> Option<&str> {
         match self.expr(index) {
             Some(Expr::Names(names)) => match names.as_slice() {
@@ -36,7 +36,7 @@ impl Args<'_> {
 }
 
 impl Runner<'_> {
-    /// The argument is `...` or made of these names.
+    /// Accepts `...` or a combination of these names.
     pub(super) fn one_of(&self, args: &Args<'_>, index: usize, names: &[&str]) -> Result<()> {
         match args.expr(index) {
             Some(Expr::Any) => Ok(()),
@@ -69,13 +69,13 @@ impl Runner<'_> {
         Err(self.refuse(args, index, &format!("a size of at most {MAX_BYTES} bytes")))
     }
 
-    /// The stack's descriptor of the first argument; one that never was is none there either.
+    /// The stack's descriptor for the first argument; an unknown number maps to an invalid one.
     pub(super) fn fd(&self, args: &Args<'_>) -> Result<i32> {
         let number = self.int(args, 0)?;
         Ok(self.calls.fds.get(&number).map_or(-1, |d| d.stack_fd))
     }
 
-    /// The port of an address: `...` or `{sa_family = AF_INET, sin_port = htons(8080), ...}`.
+    /// Port of an address: `...` or `{sa_family = AF_INET, sin_port = htons(8080), ...}`.
     pub(super) fn port(&self, args: &Args<'_>, index: usize) -> Result<Option<u16>> {
         let refused = || self.refuse(args, index, "`...` or an address with a sin_port");
         let fields = match args.expr(index) {

@@ -1,5 +1,5 @@
-//! Socket calls of a script: those that wait, and their results. What each does is in `perform`, how its
-//! arguments are read in `args`, socket options in `sockopt`.
+//! Socket calls of a script: blocked calls and results. `perform` executes calls, `args` reads
+//! their arguments, `sockopt` handles socket options.
 
 mod args;
 mod perform;
@@ -18,37 +18,37 @@ use args::Args;
 /// Descriptors as scripts number them.
 #[derive(Debug, Default)]
 pub(super) struct DescriptorTable {
-    /// To the stack's descriptor.
+    /// Script number to the stack's descriptor.
     fds: BTreeMap<i64, Descriptor>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
     stack_fd: i32,
-    /// Bytes read and written so far: where in the pattern the next ones stand.
+    /// Bytes read so far: the pattern offset of the next byte.
     read: u32,
     written: u32,
 }
 
-/// A call that waits.
+/// A call that is blocked.
 #[derive(Debug)]
 pub(super) struct BlockedCall<'a> {
     event: &'a ScriptEvent,
     call: &'a Call,
-    /// When it must return.
+    /// Time at which it must return.
     pub(super) until: Instant,
-    /// Bytes that it has written.
+    /// Bytes written so far.
     done: i64,
 }
 
-/// What a call returned, or why it did not.
+/// Return value of a call, or the reason that it has none.
 type Outcome = std::result::Result<i64, CallFailure>;
 
-/// Why a call gave no value.
+/// Why a call returned no value.
 #[derive(Clone, Copy)]
 enum CallFailure {
     Errno(Errno),
-    /// It has written so many bytes and waits.
+    /// It is blocked after writing this many bytes.
     WouldBlock(i64),
 }
 
@@ -91,7 +91,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Tries the call that waits again.
+    /// Retries the blocked call.
     pub(super) fn poll_blocked(&mut self) -> Result<()> {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let BlockedCall { event, call, until, done } = blocked;
@@ -107,7 +107,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A call that waits must have returned in its time.
+    /// Fails if a blocked call has not returned by its deadline.
     pub(super) fn expire_blocked(&self, at_the_end: bool) -> Result<()> {
         let Some(blocked) = &self.blocked else { return Ok(()) };
         if !at_the_end && self.stack.now() <= blocked.until + self.setup.tolerance {
@@ -153,7 +153,7 @@ impl<'a> Runner<'a> {
             }
             return Ok(());
         }
-        let mut failure = self.failure(event, "this call returned something else");
+        let mut failure = self.failure(event, "this call returned another value");
         failure.expected = call.result.as_ref().map(|wanted| match wanted {
             CallResult::Value(n) => n.to_string(),
             CallResult::Error(None) => "-1".to_string(),
@@ -167,7 +167,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The result of a call that returned; of one that waits, the bytes that it has written.
+/// Result of a call that returned; for a blocked call, the bytes written.
 fn returned(outcome: Outcome) -> std::result::Result<std::result::Result<i64, Errno>, i64> {
     match outcome {
         Ok(value) => Ok(Ok(value)),

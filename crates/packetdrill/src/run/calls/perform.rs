@@ -1,4 +1,4 @@
-//! What each call does.
+//! Execution of each call.
 
 use super::args::Args;
 use super::{CallFailure, Outcome, Result, Runner};
@@ -6,7 +6,7 @@ use crate::run::inbound::payload_byte;
 use crate::script::{Expr, Syscall};
 use crate::stack::{CallError, Errno, Shutdown};
 
-/// `O_RDWR` and `O_NONBLOCK` of Linux.
+/// Linux values of `O_RDWR` and `O_NONBLOCK`.
 const O_RDWR: i64 = 0o2;
 const O_NONBLOCK: i64 = 0o4000;
 
@@ -129,7 +129,7 @@ impl Runner<'_> {
             Err(CallError::WouldBlock) if !wait => {
                 return Ok(Err(CallFailure::Errno(Errno::EAGAIN)));
             }
-            // What was written before the error counts first.
+            // A partial write takes precedence over a later error.
             Err(CallError::Errno(_)) if done > 0 => return Ok(Ok(done)),
             Err(error) => return Ok(Err(CallFailure::of(error, done))),
         };
@@ -163,7 +163,7 @@ impl Runner<'_> {
             Err(error) => return Ok(Err(CallFailure::of(error, 0))),
         };
         if wanted.is_some_and(|wanted| wanted != got) {
-            let mut failure = self.failure(args.event, "ioctl gave another number");
+            let mut failure = self.failure(args.event, "ioctl returned another number");
             failure.expected = wanted.map(|n| n.to_string());
             failure.got = Some(got.to_string());
             return Err(failure.into());

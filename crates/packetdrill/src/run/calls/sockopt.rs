@@ -72,7 +72,7 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    /// The value that the script wants; SO_ERROR may be written by name.
+    /// The expected value; SO_ERROR may be written by name.
     fn wanted_option(&self, args: &Args<'_>, option: SocketOption) -> Result<SocketValue> {
         if let (SocketOption::Error, Some(Expr::List(items))) = (option, args.expr(3))
             && let [Expr::Names(names)] = items.as_slice()

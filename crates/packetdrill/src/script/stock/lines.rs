@@ -1,4 +1,4 @@
-//! Packets and calls in packetdrill's grammar.
+//! Packets and calls in stock packetdrill's grammar.
 
 use lowtide_wire::Flags;
 
@@ -7,7 +7,7 @@ use crate::script::{Call, CallResult, EcnSpec, Expr, PacketSpec, Syscall, TcpOpt
 
 type Result<T> = std::result::Result<T, String>;
 
-/// Flags in its order: the dot comes last.
+/// Flags in packetdrill's order: the dot comes last.
 const LETTERS: [(Flags, char); 9] = [
     (Flags::SYN, 'S'),
     (Flags::FIN, 'F'),
@@ -20,10 +20,10 @@ const LETTERS: [(Flags, char); 9] = [
     (Flags::ACK, '.'),
 ];
 
-/// `< [ce] P. 1:1001(1000) ack 1 win 257 urg 3 <nop,nop,TS val 1 ecr 2>`, its parts in this order.
+/// Prints `< [ce] P. 1:1001(1000) ack 1 win 257 urg 3 <nop,nop,TS val 1 ecr 2>` in this order.
 pub(super) fn packet(spec: &PacketSpec) -> Result<String> {
     let mut parts = vec![String::from(if spec.inbound { "<" } else { ">" })];
-    // `[ect01]` is for packets of the host.
+    // `[ect01]` is valid for outbound packets only.
     let ecn = match (spec.ecn, spec.inbound) {
         (Some(EcnSpec::Either), true) => Some(EcnSpec::Ect0),
         (ecn, _) => ecn,
@@ -43,7 +43,7 @@ pub(super) fn packet(spec: &PacketSpec) -> Result<String> {
     if let Some(ack) = spec.ack {
         parts.push(format!("ack {ack}"));
     }
-    // It is needed on every packet to the host, an RST too.
+    // packetdrill needs it on every inbound packet, even an RST.
     if let Some(window) = spec.window.or(spec.inbound.then_some(0)) {
         parts.push(format!("win {window}"));
     }
@@ -73,7 +73,7 @@ pub(super) fn packet(spec: &PacketSpec) -> Result<String> {
     Ok(parts.join(" "))
 }
 
-/// How many arguments each call takes.
+/// Number of arguments of each call.
 const fn arguments(function: Syscall) -> std::ops::RangeInclusive<usize> {
     match function {
         Syscall::Close => 1..=1,
@@ -92,7 +92,7 @@ const fn arguments(function: Syscall) -> std::ops::RangeInclusive<usize> {
     }
 }
 
-/// `read(4, ..., 100) = -1 EAGAIN (Resource temporarily unavailable)`.
+/// Prints `read(4, ..., 100) = -1 EAGAIN (Resource temporarily unavailable)`.
 pub(super) fn call(call: &Call) -> Result<String> {
     let found = SYSCALLS.iter().find(|(_, function)| *function == call.syscall);
     let name = found.map_or("", |(name, _)| name);
@@ -111,14 +111,14 @@ pub(super) fn call(call: &Call) -> Result<String> {
     let result = match &call.result {
         Some(CallResult::Value(n)) => n.to_string(),
         Some(CallResult::Error(None)) => "-1".to_string(),
-        // The remark is not optional there.
+        // packetdrill requires the remark.
         Some(CallResult::Error(Some(errno))) => format!("-1 {errno}"),
         None => return Err("a result of stock packetdrill needs a number".to_string()),
     };
     Ok(format!("{name}({}) = {result}", shown.join(", ")))
 }
 
-/// What this argument must be, where it is something else.
+/// Required form of this argument, if the argument has another one.
 fn fits(function: Syscall, index: usize, expr: &Expr) -> std::result::Result<(), &'static str> {
     let one_int = matches!(expr, Expr::List(items) if matches!(items.as_slice(), [Expr::Int(_)]));
     let (right, wanted) = match (function, index) {

@@ -1,5 +1,5 @@
-//! A script as stock packetdrill takes it. Its grammar is narrower than ours; every event is written
-//! anew from its syntax tree, and comments stay where they are.
+//! Rewrites a script for stock packetdrill, whose grammar is narrower than ours. Every event is
+//! printed from its syntax tree; comments stay in place.
 
 mod lines;
 mod sockets;
@@ -9,11 +9,12 @@ use crate::command;
 use lowtide_units::Duration;
 use sockets::SocketTracker;
 
-/// packetdrill's default, in microseconds. Its clock moves while it looks at it, so exact times cannot
-/// be asked of it.
+/// packetdrill's default, in microseconds. Its clock advances while it runs, so exact times cannot
+/// be required.
 const TOLERANCE_US: u64 = 4000;
 
-/// Options that mean the same there. The others choose how packetdrill runs, which its caller does.
+/// Options with the same meaning in packetdrill. The others control packetdrill itself, which is up
+/// to its caller.
 const PASSED_THROUGH: [&str; 6] = [
     "tolerance_percent",
     "tcp_ts_tick_usecs",
@@ -24,7 +25,7 @@ const PASSED_THROUGH: [&str; 6] = [
 ];
 
 pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
-    // What `#ifdef` did not choose is blank in it, and so are the directives, which packetdrill has not.
+    // Unselected `#ifdef` branches and the directives, which packetdrill lacks, are blank in it.
     let chosen = conditional::apply(&script.name, &script.text)?;
     let mut out = Writer { chosen: &chosen, text: String::with_capacity(chosen.len()), done: 0 };
     let mut header = Some(header(script)?);
@@ -55,7 +56,7 @@ pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
             Action::Assert(_) | Action::Command(_) => "`true`".to_string(),
         };
         out.copy_upto(event.span.start);
-        // The first event is at zero there.
+        // packetdrill needs the first event at time zero.
         if let Some(header) = header.take() {
             out.lines(Some(header));
         }
@@ -69,7 +70,7 @@ pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
         out.done = event.span.end;
     }
     out.copy_upto(chosen.len());
-    // A `//` comment ends with its line there, not with the file.
+    // In packetdrill a `//` comment ends with a line end, not with the file.
     if !out.text.ends_with('\n') {
         out.text.push('\n');
     }
@@ -79,20 +80,20 @@ pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
 struct Writer<'a> {
     chosen: &'a str,
     text: String,
-    /// So much of the script is copied or replaced.
+    /// Bytes of the script copied or replaced so far.
     done: usize,
 }
 
 impl Writer<'_> {
-    /// Blanks and comments up to the next option or event.
+    /// Copies blanks and comments up to the next option or event.
     fn copy_upto(&mut self, upto: usize) {
         let gap = self.chosen.get(self.done..upto).unwrap_or("");
-        // A comment that ends in two stars does not end there.
+        // packetdrill does not end a comment at `**/`.
         self.text.push_str(&gap.replace("**/", "* */"));
         self.done = self.done.max(upto);
     }
 
-    /// Whole lines, each ended.
+    /// Appends whole lines, each with a line end.
     fn lines(&mut self, lines: Option<String>) {
         let Some(lines) = lines else { return };
         if !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -101,7 +102,7 @@ impl Writer<'_> {
         self.text.push_str(&lines);
     }
 
-    /// The line of a dropped option goes with it.
+    /// Drops the line end of a dropped option.
     fn drop_line_end(&mut self) {
         if self.text.ends_with('\n') && self.chosen.as_bytes().get(self.done) == Some(&b'\n') {
             self.done += 1;
@@ -109,7 +110,7 @@ impl Writer<'_> {
     }
 }
 
-/// The options: one line of settings, for packetdrill takes the last of several.
+/// The options, with one settings line: packetdrill takes the last of several.
 fn header(script: &Script) -> Result<String, ScriptError> {
     let (mut flags, mut others) = (Vec::new(), Vec::new());
     let mut version = "ipv4";
@@ -118,7 +119,7 @@ fn header(script: &Script) -> Result<String, ScriptError> {
         let ScriptOption { name, value, span } = option;
         match name.as_str() {
             "so_flags" => flags.push(value.clone()),
-            // There it is the interface's, which the shared object has not.
+            // In packetdrill it is the MTU of the interface, which the shared object lacks.
             "mtu" => flags.push(format!("mtu={value}")),
             "ip_version" => version = value,
             "tolerance_usecs" => tolerance = value.parse().unwrap_or(0).max(TOLERANCE_US),
@@ -156,7 +157,7 @@ fn header(script: &Script) -> Result<String, ScriptError> {
     Ok(format!("--ip_version={version}\n{settings}--tolerance_usecs={tolerance}\n{others}"))
 }
 
-/// A value that is not a whole number, in quotes: a fraction without them is no value there.
+/// Quotes a value that is not a whole number: packetdrill rejects an unquoted fraction.
 fn quoted(value: &str) -> String {
     let whole = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
     if whole { value.to_string() } else { format!("\"{value}\"") }
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_and_errors_are_written_as_the_grammar_there_has_them() {
+    fn packets_and_errors_follow_the_stock_grammar() {
         let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
                     +0 listen(3, 1) = 0\n\
                     < R. 1:1(0) ack 1 <nop,nop,nop,nop> urg 7\n\
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_packetdrill_does_not_have_is_refused_with_its_line() {
+    fn constructs_missing_in_packetdrill_are_refused_with_their_line() {
         let socket = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n";
         for (line, says) in [
             ("0...1 read(3, ..., 1) = 1", "blocks"),

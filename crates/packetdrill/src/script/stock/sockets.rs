@@ -1,5 +1,5 @@
-//! What packetdrill knows of sockets while it runs a script: it follows one connection at a time, and
-//! numbers are counted from its first SYN for good.
+//! packetdrill's own socket state while it runs a script: it follows one connection at a time and
+//! counts all numbers from that connection's first SYN.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::script::{Call, CallResult, Expr, PacketSpec, Syscall};
 
 type Result = std::result::Result<(), String>;
 
-/// The connection that packets of the script belong to.
+/// Connection that the script's packets belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum UnderTest {
     #[default]
     None,
-    /// The newest socket, by its descriptor.
+    /// The newest socket, by descriptor.
     New(i64),
     Listening,
     Connecting,
@@ -26,11 +26,11 @@ enum UnderTest {
 pub(super) struct SocketTracker {
     open: BTreeSet<i64>,
     under_test: UnderTest,
-    /// The peer's initial number; zero until it is known.
+    /// The peer's ISN; zero until known.
     remote_isn: u32,
-    /// What the host's answer to the peer's last SYN acknowledges.
+    /// Numbers acknowledged by the host's answer to the peer's last SYN.
     after_syn: Option<(u32, u32)>,
-    /// The peer's SYN crossed the host's, and no SYN-ACK told its number yet.
+    /// The peer's SYN crossed the host's, and no SYN-ACK has given its ISN yet.
     simultaneous_open: bool,
 }
 
@@ -56,7 +56,7 @@ impl SocketTracker {
                     "descriptor {fd} is not open: stock packetdrill makes no call on it"
                 ));
             }
-            _ => return Err("the first argument is no descriptor".to_string()),
+            _ => return Err("the first argument is not a descriptor".to_string()),
         };
         match call.syscall {
             Syscall::Listen if self.under_test == UnderTest::New(fd) => {

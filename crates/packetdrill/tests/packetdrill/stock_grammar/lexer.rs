@@ -1,28 +1,28 @@
-//! Words of a script as stock packetdrill reads them.
+//! Tokens of a script as stock packetdrill reads them.
 
-/// One word.
+/// One token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Token {
     /// `...`
     Ellipsis,
     /// `--name`
     Option(String),
-    /// Digits with a point in front of the last of them.
+    /// Decimal digits with a point; at least one digit follows it.
     Float(String),
     Integer(i64),
     Hex(i64),
-    /// A word of the language: `ack`, `mss`, `ect0`.
+    /// A reserved word: `ack`, `mss`, `ect0`.
     Reserved(&'static str),
     /// Any other word: flags, names of calls and constants.
     Word(String),
-    /// In double quotes.
+    /// A double-quoted string.
     Text(String),
-    /// In backquotes.
+    /// A backquoted command.
     Command(String),
     /// `%{ }%`
     Code,
     Address(String),
-    /// Anything else, one character at a time.
+    /// Any other character.
     Mark(char),
 }
 
@@ -102,7 +102,7 @@ const RESERVED: &[&str] = &[
     "id",
 ];
 
-/// Each word with the line on which it begins.
+/// Returns each token with its line.
 pub(super) fn read(text: &str) -> Result<Vec<(Token, usize)>, String> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -118,7 +118,7 @@ pub(super) fn read(text: &str) -> Result<Vec<(Token, usize)>, String> {
     Ok(out)
 }
 
-/// The longest word that begins here and its length; no word for blanks and comments.
+/// Longest token at the start of `rest` and its length; no token for blanks and comments.
 fn next(rest: &str) -> Result<(Option<Token>, usize), String> {
     let first = rest.chars().next().unwrap_or(' ');
     let count = |from: &str, is: fn(u8) -> bool| from.bytes().take_while(|b| is(*b)).count();
@@ -157,7 +157,7 @@ fn next(rest: &str) -> Result<(Option<Token>, usize), String> {
     Ok(numbers_and_words(rest, first))
 }
 
-/// A star in a comment takes the character behind it along, unless that is a slash.
+/// In a comment, a star consumes the next character unless it is a slash.
 fn comment(rest: &str) -> Option<usize> {
     let bytes = rest.as_bytes();
     let mut at = 2;
@@ -185,7 +185,7 @@ fn numbers_and_words(rest: &str, first: char) -> (Option<Token>, usize) {
         let len = hex.bytes().take_while(u8::is_ascii_hexdigit).count();
         if len > 0 { len + 2 } else { 0 }
     });
-    // The longest wins; of equal ones the first in this order.
+    // The longest match wins; on a tie the first in this order.
     let address = address(rest);
     let longest = float.max(integer).max(hex).max(word).max(address);
     if longest == 0 {
@@ -209,7 +209,7 @@ fn numbers_and_words(rest: &str, first: char) -> (Option<Token>, usize) {
     (Some(token), longest)
 }
 
-/// The length of an IP address, or 0. A range of numbers such as `1:1001` is none.
+/// Length of an IP address, or 0. A range of numbers such as `1:1001` is not one.
 fn address(rest: &str) -> usize {
     let is = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b':' | b'.');
     let len = rest.bytes().take_while(is).count();

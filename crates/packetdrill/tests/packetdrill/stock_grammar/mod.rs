@@ -1,5 +1,5 @@
-//! Whether stock packetdrill can read a script: its grammar, as far as TCP tests need it, and what it
-//! checks while it reads. Written from what it accepts and refuses; nothing of it is in here.
+//! Checks whether stock packetdrill can read a script: its grammar as TCP tests need it, and its
+//! checks while parsing. Written from observed behaviour; contains no packetdrill code.
 
 mod lexer;
 
@@ -22,7 +22,7 @@ const OPTIONS: &[(&str, bool)] = &[
     ("verbose", false),
 ];
 
-/// The calls that a TCP test makes, and how many arguments they take.
+/// Calls of TCP tests, with their number of arguments.
 const CALLS: &[(&str, std::ops::RangeInclusive<usize>)] = &[
     ("socket", 3..=3),
     ("bind", 3..=3),
@@ -42,7 +42,7 @@ const CALLS: &[(&str, std::ops::RangeInclusive<usize>)] = &[
     ("setsockopt", 5..=5),
 ];
 
-/// An argument of a call, as much of it as is checked.
+/// An argument of a call, as far as it is checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Argument {
     Any,
@@ -56,10 +56,10 @@ struct Reader {
     at: usize,
 }
 
-/// Reads a whole script.
+/// Checks a whole script.
 ///
 /// # Errors
-/// What packetdrill would refuse, with the line.
+/// The reason that packetdrill would reject it, with the line.
 pub(super) fn check(text: &str) -> Result<()> {
     let mut reader = Reader { tokens: lexer::read(text)?, at: 0 };
     let outcome = reader.script();
@@ -99,7 +99,7 @@ impl Reader {
         self.eat(&Token::Reserved(word))
     }
 
-    /// A number of at most `most`.
+    /// Reads a number of at most `most`.
     fn number(&mut self, most: i64) -> Result<i64> {
         match self.next() {
             Some(Token::Integer(n)) if (0..=most).contains(&n) => Ok(n),
@@ -151,7 +151,7 @@ impl Reader {
         if fits { Ok(()) } else { Err(format!("bad --{name}: {value}")) }
     }
 
-    /// One event; whether its time is zero.
+    /// Parses one event; returns true if its time is zero.
     fn event(&mut self) -> Result<bool> {
         let (mut ranged, mut zero) = (false, true);
         if self.mark('*') {
@@ -170,7 +170,7 @@ impl Reader {
                 }
             }
             if self.eat(&Token::Ellipsis) {
-                return Err("a call that blocks needs a thread of its own".to_string());
+                return Err("a call that blocks needs its own thread".to_string());
             }
         }
         let out = match self.next() {
@@ -230,7 +230,7 @@ impl Reader {
         if self.mark('<') { self.options(inbound) } else { Ok(()) }
     }
 
-    /// Letters, and the dot behind them; or the dot alone, or a dash.
+    /// Parses letters with an optional trailing dot, a dot alone, or a dash.
     fn flags(&mut self) -> Result<()> {
         match self.next() {
             Some(Token::Word(letters)) if letters.bytes().all(|b| b"FSRPEWAU".contains(&b)) => {
@@ -259,7 +259,7 @@ impl Reader {
         if len % 4 == 0 && len <= 40 { Ok(()) } else { Err(format!("options of {len} bytes")) }
     }
 
-    /// One option; the bytes that it takes.
+    /// Parses one option; returns its length in bytes.
     fn tcp_option(&mut self) -> Result<i64> {
         let u32_max = i64::from(u32::MAX);
         match self.next() {
@@ -322,7 +322,7 @@ impl Reader {
             Some(Token::Integer(n) | Token::Hex(n)) => n,
             other => return Err(format!("{other:?} is no result")),
         };
-        // The name of an error needs a remark behind it.
+        // An error name requires a remark after it.
         let error = matches!(self.peek(), Some(Token::Word(_)));
         if error {
             self.at += 1;
@@ -344,7 +344,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Arguments up to `end`, which is taken.
+    /// Parses arguments up to `end` and consumes `end`.
     fn list(&mut self, end: char) -> Result<Vec<Argument>> {
         let mut out = Vec::new();
         loop {

@@ -76,7 +76,7 @@ impl Flow {
     }
 }
 
-/// `value` lies within `percent` of `ideal`.
+/// True if `value` is within `percent` of `ideal`.
 fn near(value: u64, ideal: u64, percent: u64) -> bool {
     value.abs_diff(ideal) * 100 <= ideal * percent
 }
@@ -126,7 +126,7 @@ fn a_long_path_returns_to_the_plateau_after_k_and_leaves_it_again() {
 fn a_short_path_grows_as_reno_would() {
     let mut flow = Flow::new(Duration::from_ms(1));
     flow.lose();
-    // 9/17 of a segment per round trip up to the window of before: 30 segments in 57 round trips.
+    // 9/17 of a segment per round trip up to the old window: 30 segments in 57 round trips.
     flow.run(Duration::from_ms(34));
     assert!(near(flow.cwnd(), 88 * MSS, 1), "{}", flow.cwnd());
     flow.run(Duration::from_ms(23));
@@ -141,13 +141,13 @@ fn growth_is_at_most_half_a_window_per_round_trip() {
     let mut flow = Flow::new(Duration::from_ms(200));
     flow.lose();
     flow.round();
-    // A long silence on the wire that is no pause of the application: the curve runs far ahead.
+    // A long silence on the wire, not an application pause: the curve rises far above the window.
     flow.now += Duration::from_secs(100);
     let before = flow.cwnd();
     for _ in 0..before / MSS {
         let _ = flow.cc.on_ack(&flow.sample());
     }
-    // Each ACK aims at 1.5 windows, so each segment acknowledged adds half a segment.
+    // Each ACK targets 1.5 windows, so each segment acknowledged adds half a segment.
     assert!(near(flow.cwnd(), before * 3 / 2, 1), "{}", flow.cwnd());
 }
 
@@ -165,7 +165,7 @@ fn losses_and_marks_leave_seven_tenths_and_do_not_add_up() {
 }
 
 #[test]
-fn fast_convergence_lowers_the_plateau_unless_it_is_switched_off() {
+fn fast_convergence_lowers_the_plateau_if_enabled() {
     for (on, plateau) in [(true, 59_500), (false, 70_000)] {
         let mut flow = Flow::new(Duration::from_ms(10));
         let mut params = Params::new();
@@ -189,8 +189,8 @@ fn after_a_timeout_the_curve_starts_at_the_window_where_slow_start_ended() {
     }
     let start = flow.cwnd();
     flow.run(Duration::from_ms(2_000));
-    // K = 0: 0.4 * 2.2^3 = 4.3 segments after two seconds, where K > 0 would give twenty. Reno's
-    // estimate adds 9/17 of a segment per round trip, 5.3 in all: that is the larger one.
+    // K = 0: 0.4 * 2.2^3 = 4.3 segments after two seconds; K > 0 would give twenty. Reno's estimate
+    // adds 9/17 of a segment per round trip, 5.3 in total, which is more.
     let grown = flow.cwnd() - start;
     assert!(grown > 4 * MSS && grown < 7 * MSS, "{grown}");
     assert!(flow.w_max() < 72 * MSS, "{}", flow.w_max());
@@ -213,7 +213,7 @@ fn undo_restores_window_and_curve() {
     }
     flow.cc.on_event(&undo);
     assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
-    // It goes on along the old curve, not from a new one.
+    // Growth continues along the old curve, not along a new one.
     flow.run(Duration::from_ms(100));
     assert!(flow.cwnd() > before.0);
 }
@@ -233,13 +233,13 @@ fn time_without_data_does_not_count() {
         flow.cwnd()
     };
     let steady = grown(&|_| {});
-    // The application stops with nothing in flight, and later sends again.
+    // The application stops with nothing in flight, and sends again later.
     let silent = grown(&|flow| {
         let _ = flow.cc.on_ack(&AckSample { in_flight: 0, acked_bytes: 0, ..flow.sample() });
         flow.now += Duration::from_secs(10) + flow.rtt;
         let _ = flow.cc.on_ack(&AckSample { acked_bytes: 0, ..flow.sample() });
     });
-    // It trickles, so that the window is not the limit.
+    // The application sends slowly, so the window is not the limit.
     let trickle = grown(&|flow| {
         for _ in 0..100 {
             flow.now += Duration::from_ms(100);
@@ -247,7 +247,7 @@ fn time_without_data_does_not_count() {
             let _ = flow.cc.on_ack(&limited);
         }
     });
-    // It pauses for more than an RTO with idle restart on and a large initial window.
+    // The application pauses for more than an RTO with idle restart on and a large initial window.
     let restart = grown(&|flow| {
         let idle = Duration::from_secs(10);
         flow.now += idle;
@@ -292,8 +292,8 @@ fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
         was_idle: false,
         growth_remainder: 0,
     };
-    // Both stand at the window itself (RFC 9438 §4.3: "less than"), and the curve has 3.2 segments
-    // more in a round trip: a thousandth of them for a thousandth of the window.
+    // Both equal the window (RFC 9438 §4.3: "less than"), and the curve has 3.2 segments more in a
+    // round trip: a thousandth of them for a thousandth of the window.
     cubic.avoid(Instant::ZERO, 100);
     assert_eq!(cubic.window.cwnd(), window + 3);
 }

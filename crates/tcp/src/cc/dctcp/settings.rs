@@ -1,4 +1,4 @@
-//! What may be set of DCTCP, and in what the stacks that have it differ.
+//! Parameters of DCTCP and of the stacks that implement it.
 
 use crate::cc::alpha::{
     KERNEL_BITS, Q20_BITS, SHIFT_G_MAX, alpha_freebsd, alpha_linux, alpha_q20, cut,
@@ -25,7 +25,7 @@ pub(in crate::cc) const SHIFT_G: Param = Param {
     source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
 };
 
-/// Where alpha begins.
+/// Initial alpha.
 pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
     name: "initial-alpha",
     kind: ValueKind::Count { min: 0, max: 1024 },
@@ -34,7 +34,7 @@ pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
     source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
 };
 
-/// The parameters as they are registered.
+/// The registered parameters.
 pub(super) const PARAMS: &[Param] = &[
     SHIFT_G,
     INITIAL_ALPHA,
@@ -42,21 +42,21 @@ pub(super) const PARAMS: &[Param] = &[
         name: "arithmetic",
         kind: ValueKind::Name { allowed: || ARITHMETIC.to_vec(), refused: &[] },
         default: "q20",
-        doc: "How alpha is counted: bytes in 20 bits, or as Linux or FreeBSD do.",
+        doc: "Arithmetic of alpha: bytes with 20 fraction bits, or as in Linux or FreeBSD.",
         source: "RFC 8257 §4.2 warns of coarse fixed point",
     },
     Param {
         name: "order",
         kind: ValueKind::Name { allowed: || ORDER.to_vec(), refused: &[] },
         default: "estimate-first",
-        doc: "Which comes first on an ACK that ends a round and cuts: the new alpha, or the cut.",
+        doc: "Order on an ACK that ends a round and cuts: the new alpha first, or the cut first.",
         source: "RFC 8257 §3.3 lists the estimate first",
     },
     Param {
         name: "after-idle",
         kind: ValueKind::Name { allowed: || AFTER_IDLE.to_vec(), refused: &[] },
         default: "keep",
-        doc: "Alpha after an idle time of one RTO: as it was, or as at the start.",
+        doc: "Alpha after an idle time of one RTO: kept, or reset to its initial value.",
         source: "RFC 8257 is silent; ODCTCP §4.2.3 resets",
     },
     Param {
@@ -70,27 +70,27 @@ pub(super) const PARAMS: &[Param] = &[
         name: "grow-with-cut",
         kind: ValueKind::Bool,
         default: "false",
-        doc: "The ACK that cuts also grows the window, from where the cut has left it.",
+        doc: "The ACK that cuts also grows the window, starting from the value after the cut.",
         source: "FreeBSD dctcp_ack_received, after the cut of the same ACK",
     },
     Param {
         name: "loss-from",
         kind: ValueKind::Name { allowed: || LOSS_FROM.to_vec(), refused: &[] },
         default: "flight",
-        doc: "What a loss or a timeout halves: what was in flight, or cwnd.",
+        doc: "Quantity that a loss or a timeout halves: bytes in flight, or cwnd.",
         source: "RFC 5681 §3.1 eq. 4 (flight); Linux dctcp_react_to_loss (cwnd)",
     },
     Param {
         name: "loss-after-cut",
         kind: ValueKind::Name { allowed: || LOSS_AFTER_CUT.to_vec(), refused: &[] },
         default: "once",
-        doc: "A loss in the window of a cut halves what was before the cut (once), or what it left.",
+        doc: "A loss in the window of a cut halves cwnd before the cut (once), or after it.",
         source: "RFC 3168 §6.1.2 (once)",
     },
     SLOW_START_END,
 ];
 
-/// Whose integers.
+/// Implementation whose integer arithmetic is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arithmetic {
     Q20,
@@ -114,7 +114,7 @@ impl Arithmetic {
         };
         rule(alpha, shift_g, marked, total)
     }
-    /// What a cut leaves of `cwnd` bytes, without a floor.
+    /// The window after a cut of `cwnd` bytes, without a floor.
     pub(super) fn cut(self, cwnd: u64, alpha: u32, mss: u64) -> u64 {
         if self != Self::Linux {
             return cut(cwnd, alpha, self.bits(), 0);
@@ -142,7 +142,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Those that stand under `owner`.
+    /// Reads the parameters of `owner`.
     pub(super) fn read(owner: &str, params: &Params) -> Self {
         let is = |name: &str, value: &str| {
             params.get(owner, name).and_then(Value::name).is_some_and(|set| set == value)

@@ -30,7 +30,7 @@ impl Probe for Seen {
     }
 }
 
-/// A control with the sequence space of its sender: windows of ten segments.
+/// A control with the sequence space of a sender: windows of ten segments.
 struct Flow {
     cc: Box<dyn CongestionControl>,
     una: u64,
@@ -64,7 +64,7 @@ impl Flow {
         self.cc.probe(&mut seen);
         seen.0
     }
-    /// An ACK of one segment, ten outstanding before it.
+    /// An ACK of one segment, with ten outstanding before it.
     fn sample(&mut self, marked: bool) -> AckSample {
         self.una += MSS;
         AckSample {
@@ -84,7 +84,7 @@ impl Flow {
         let sample = AckSample { may_reduce, ..self.sample(marked) };
         self.cc.on_ack(&sample)
     }
-    /// Acks until the observation window has ended once, `marked` of each ten of them marked.
+    /// ACKs until the observation window has ended once, with `marked` of every ten marked.
     fn rounds(&mut self, n: usize, marked: u64) {
         for _ in 0..n {
             for i in 0..10 {
@@ -102,8 +102,8 @@ fn alpha_follows_the_share_of_marked_bytes() {
             flow.rounds(300, marked);
             let ideal = ONE * marked / 10;
             let alpha = flow.alpha();
-            // A window of eleven ACKs slides over the pattern of ten: a tenth of a round of slack
-            // in one window, smoothed by g.
+            // A window of eleven ACKs slides over the pattern of ten: a tolerance of a tenth of a
+            // round in one window, smoothed by g.
             let slack = tolerance + ONE / 10 / 16;
             assert!(alpha.abs_diff(ideal) <= slack, "{arithmetic} {marked}: {alpha} {ideal}");
         }
@@ -154,9 +154,9 @@ fn pitfall_5_one_cut_per_permission_and_none_on_a_clean_ack() {
 
 #[test]
 fn pitfall_6_the_estimate_takes_the_ack_in_before_the_cut_or_after_it() {
-    // Alpha is one; the first ACK ends the (empty) first window, unmarked bytes before it: none.
-    // Half of the window's bytes are marked by an ACK that covers two segments' worth of one mark.
-    // Estimate first: alpha = 15/16 + 1/32 = 31/32 when the cut uses it, 100 kB * 31/64 off.
+    // Alpha is one. The first ACK ends the (empty) first window, with no unmarked bytes before it.
+    // An ACK of two segments with one mark marks half of the bytes of the window. Estimate first:
+    // the cut uses alpha = 15/16 + 1/32 = 31/32 and removes 100 kB * 31/64.
     for arithmetic in ["q20", "freebsd"] {
         for (order, expected) in [("estimate-first", 100 * MSS - 48_437), ("cut-first", 50 * MSS)] {
             let order = [("order", Value::Name(order))];
@@ -176,7 +176,7 @@ fn pitfall_7_the_first_mark_halves_with_alpha_one_and_does_nothing_with_zero() {
         assert_eq!(one.ack(true, true), Reaction::Reduced);
         assert_eq!(one.cc.cwnd(), 50 * MSS, "{arithmetic}");
     }
-    // Cutting first cuts with the alpha of before; else there was a first window of one marked ACK.
+    // Cut first uses the old alpha; otherwise the first window had one marked ACK.
     for (arithmetic, order, cwnd) in [
         ("freebsd", "cut-first", 100 * MSS),
         ("freebsd", "estimate-first", 96_875),
@@ -200,7 +200,7 @@ fn pitfall_8_a_mark_and_then_a_loss_in_one_window_halve_once() {
     flow.cc.on_event(&loss(true));
     assert_eq!(flow.cc.cwnd(), 50 * MSS, "half of the window before the cut");
     assert_eq!(flow.cc.ssthresh(), 50 * MSS);
-    // Alpha is one: the cut already was all that the loss may take.
+    // Alpha is one: the cut already removed as much as the loss may.
     let mut flow = Flow::new("freebsd", 1024);
     assert_eq!(flow.ack(true, true), Reaction::Reduced);
     flow.cc.on_event(&loss(true));
@@ -224,7 +224,7 @@ fn a_loss_is_answered_as_newreno_does_and_leaves_alpha_alone() {
 #[test]
 fn pitfall_9_a_timeout_starts_the_observation_window_again() {
     let rto = CongestionEvent::Rto { now: NOW, first: true, in_flight: 10 * MSS };
-    // A clean round, then four marked ACKs of the next one and the timeout: q20 forgets them.
+    // A clean round, four marked ACKs of the next one, then the timeout: q20 discards them.
     let mut flow = Flow::new("q20", 0);
     let _ = flow.ack(false, false);
     for _ in 0..4 {
@@ -234,7 +234,7 @@ fn pitfall_9_a_timeout_starts_the_observation_window_again() {
     assert_eq!((flow.cc.cwnd(), flow.alpha()), (MSS, 0));
     flow.rounds(2, 0);
     assert_eq!(flow.alpha(), 0);
-    // The window after it ends when what was outstanding at its first ACK is acknowledged.
+    // The next window ends when the data outstanding at its first ACK is acknowledged.
     flow.cc.on_event(&rto);
     for _ in 0..10 {
         let _ = flow.ack(true, false);
@@ -242,7 +242,7 @@ fn pitfall_9_a_timeout_starts_the_observation_window_again() {
     }
     let _ = flow.ack(true, false);
     assert_eq!(flow.alpha(), ONE / 16);
-    // FreeBSD closes the round at the timeout, Linux lets it run.
+    // FreeBSD ends the round at the timeout, Linux does not.
     let alphas = ["freebsd", "linux"].map(|arithmetic| {
         let mut flow = Flow::new(arithmetic, 0);
         let _ = flow.ack(false, false);
@@ -275,7 +275,7 @@ fn pitfall_15_rounds_do_not_care_where_in_the_sequence_space_they_are() {
 
 #[test]
 fn sacked_bytes_count_in_linux_and_not_in_the_rfc() {
-    // A duplicate ACK that reports a marked SACKed segment, then the ACK that fills the gap.
+    // A duplicate ACK that reports a marked SACKed segment, then the ACK that fills the hole.
     let run = |arithmetic| {
         let mut flow = Flow::new(arithmetic, 0);
         flow.rounds(1, 0);
@@ -325,6 +325,6 @@ fn growth_is_newrenos_also_in_a_round_with_marks() {
         let sample = AckSample { may_grow: true, ..flow.sample(true) };
         let _ = flow.cc.on_ack(&sample);
     }
-    // 100 kB acknowledged over windows of 50 and 51 kB: one segment, not yet the second.
+    // 100 kB acknowledged over windows of 50 and 51 kB: one segment, not yet a second.
     assert_eq!(flow.cc.cwnd() - before, MSS);
 }

@@ -7,7 +7,7 @@ const NOW: Instant = Instant::ZERO;
 /// R.
 const BASE: Duration = Duration::from_us(100);
 
-/// A control and the stream around it.
+/// A control with the stream of a sender.
 struct Flow {
     cc: Box<dyn CongestionControl>,
     una: u64,
@@ -45,12 +45,12 @@ impl Flow {
             ..AckSample::default()
         })
     }
-    /// One window of data is acknowledged, each segment by itself, with these delays by turns.
+    /// One window of data is acknowledged segment by segment, with these delays in turn.
     fn round(&mut self, delays: &[Duration]) -> Reaction {
         let mut last = Reaction::None;
         let window = self.segments();
         for i in 0..window {
-            // The next window is under way when the first ACK of this one comes.
+            // The next window is in flight when the first ACK of this one arrives.
             let nxt = self.una + self.cc.cwnd() + MSS;
             last = match self.ack(Some(delays[i as usize % delays.len()]), nxt) {
                 Reaction::Reduced => Reaction::Reduced,
@@ -59,7 +59,7 @@ impl Flow {
         }
         last
     }
-    /// Out of slow start with that many segments.
+    /// In congestion avoidance with this many segments.
     fn avoiding(segments: u64) -> Self {
         let mut flow = Self::new();
         let loss = CongestionEvent::Loss {
@@ -89,7 +89,7 @@ const fn us(n: u64) -> Duration {
 }
 
 #[test]
-fn a_window_at_its_floor_is_not_cut_whatever_the_queue() {
+fn a_window_at_its_floor_is_not_cut_by_any_queue() {
     let mut flow = Flow::new();
     assert_eq!(flow.round(&[us(200)]), Reaction::Reduced);
     assert_eq!(flow.cc.cwnd(), MSS);
@@ -99,7 +99,7 @@ fn a_window_at_its_floor_is_not_cut_whatever_the_queue() {
     }
 }
 
-/// DX eq. 1 with eq. 8, worked out by hand: W (1 - Q / V), V = R W / (W - 1).
+/// DX eq. 1 with eq. 8, computed by hand: W (1 - Q / V), V = R W / (W - 1).
 #[test]
 fn the_cut_is_that_of_equations_1_and_8() {
     for (window, queueing, left) in [
@@ -153,7 +153,7 @@ fn the_mean_of_a_round_decides_and_not_its_peak() {
         let mut flow = Flow::with(&params, 1);
         flow.lose(20 * MSS);
         assert_eq!(flow.segments(), 10);
-        // The first ACK ends the empty round before.
+        // The first ACK ends the preceding empty round.
         let _ = flow.ack(None, 11 * MSS);
         let nxt = flow.una + 10 * MSS;
         for delay in delays {
@@ -185,12 +185,12 @@ fn one_decision_per_round_trip() {
 }
 
 #[test]
-fn a_fresh_round_counts_only_what_was_sent_after_the_last_decision() {
+fn a_fresh_round_counts_only_data_sent_after_the_last_decision() {
     let mut params = Params::new();
     params.set(NAME, "decide", Value::Name("fresh-round"));
     let mut flow = Flow::with(&params, 1);
     flow.lose(20 * MSS);
-    // Decides for the first time, with nothing measured; data up to 20 is under way.
+    // Decides for the first time, without a measurement; data up to 20 is in flight.
     let _ = flow.ack(None, 20 * MSS);
     let mut cuts = std::vec::Vec::new();
     for _ in 0..60 {
@@ -199,13 +199,13 @@ fn a_fresh_round_counts_only_what_was_sent_after_the_last_decision() {
             cuts.push(flow.una / MSS);
         }
     }
-    // What was sent until 20 is stale; 21 to 30 is the round; its end makes the next ten stale.
+    // Data sent until 20 is stale; 21 to 30 is the round; its end makes the next ten stale.
     assert_eq!(cuts[0], 31, "{cuts:?}");
     assert!(cuts.windows(2).all(|w| w[1] - w[0] >= 20), "{cuts:?}");
 }
 
 #[test]
-fn the_floor_holds_whatever_the_queue() {
+fn the_floor_holds_for_any_queue() {
     for floor in [1, 2] {
         let mut flow = Flow::with(&Params::new(), floor);
         for _ in 0..10 {
@@ -230,11 +230,11 @@ fn loss_without_a_queue_leaves_the_window() {
     assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), before);
     flow.rto(true);
     assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), before);
-    // Something was measured since: the next timeout is a first one again.
+    // There was a measurement since: the next timeout is a first one again.
     let _ = flow.ack(Some(Duration::ZERO), 1 << 40);
     flow.rto(true);
     assert_eq!(flow.cc.cwnd(), before.0);
-    // Nothing came back between two.
+    // No ACK arrived between two timeouts.
     flow.rto(false);
     assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (MSS, 15 * MSS));
 }
@@ -252,7 +252,7 @@ fn loss_in_a_queue_and_before_any_measurement_halves() {
     assert_eq!(flow.cc.cwnd(), window / 2);
 
     let mut flow = Flow::avoiding(30);
-    // The round so far is enough.
+    // A measurement in the current round is enough.
     let _ = flow.ack(Some(us(50)), 1 << 40);
     flow.rto(true);
     assert_eq!(flow.cc.cwnd(), MSS);

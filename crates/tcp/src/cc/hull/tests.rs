@@ -32,7 +32,7 @@ fn pacer(beta: u64) -> Pacer {
 }
 
 #[test]
-fn the_rate_follows_what_the_window_lets_go() {
+fn the_rate_follows_the_data_that_the_window_permits() {
     // 8000 B in each interval of 64 us are 1 Gbit/s.
     let mut p = pacer(0);
     let mut seen = alloc::vec::Vec::new();
@@ -41,10 +41,10 @@ fn the_rate_follows_what_the_window_lets_go() {
         p.estimate(START + INTERVAL * i, 0);
         seen.push(p.rate);
     }
-    // eta = 1/8: an eighth of the way each time.
+    // eta = 1/8: an eighth of the difference each time.
     assert_eq!(seen[..3], [125_000_000, 234_375_000, 330_078_125]);
     assert!((994_000_000..=1_000_000_000).contains(&seen[39]), "{}", seen[39]);
-    // Three intervals pass, with something in the first alone.
+    // Three intervals pass, with data in the first only.
     p.arrived = 8_000;
     let before = p.rate;
     p.estimate(START + INTERVAL * 43, 0);
@@ -53,7 +53,7 @@ fn the_rate_follows_what_the_window_lets_go() {
 }
 
 #[test]
-fn what_waits_raises_the_rate() {
+fn backlog_raises_the_rate() {
     let mut p = pacer(BETA);
     p.estimate(START + INTERVAL, 10_000);
     assert_eq!(p.rate, 8 * 16 * 10_000);
@@ -98,7 +98,7 @@ fn a_flow_is_paced_after_so_many_marked_acks_until_it_is_silent() {
         (120, false, false),
         (130, true, true),
         (5_000, false, true),
-        // More than 10 ms of silence.
+        // More than 10 ms without an ACK.
         (15_001, false, false),
         (15_010, true, false),
         (15_020, true, true),
@@ -129,7 +129,7 @@ fn the_rate_is_at_least_a_window_per_round_trip() {
     let _ = cc.on_ack(&ack(100, false));
     let floor = cc.cwnd() * 8 * 10_000;
     assert_eq!(cc.pacing_rate().map(Rate::as_bps), Some(floor));
-    // After a long silence, too.
+    // Also after a long silence.
     let _ = cc.on_ack(&ack(1_000_000, false));
     assert!(cc.pacing_rate().map(Rate::as_bps) >= Some(floor));
 }

@@ -24,7 +24,7 @@ fn control(initial_alpha: u64, source: &'static str) -> Box<dyn CongestionContro
     build(&params, &setup(true))
 }
 
-/// One segment of a full window, acknowledged; the observation window never ends by itself.
+/// One acknowledged segment of a full window; the observation window never ends.
 fn ack() -> AckSample {
     AckSample {
         acked_bytes: MSS,
@@ -102,7 +102,7 @@ fn a_delayed_ack_timeout_clears_alpha_and_the_observation_window() {
         let _ = cc.on_ack(&sample);
         let next = AckSample { snd_una: 3 * MSS, snd_nxt: 4 * MSS, ..ack() };
         let _ = cc.on_ack(&next);
-        // What was marked before the timeout counts no more; else alpha has decayed once, to 15/16.
+        // Marks before the timeout no longer count; otherwise alpha has decayed once, to 15/16.
         let expected = if cleared { 0 } else { u64::from(ONE) * 30 / 32 };
         let seen = alpha(cc.as_ref());
         assert!(seen == 0 || !cleared, "{source} {suspected} {timeout:?}: {seen}");
@@ -111,7 +111,7 @@ fn a_delayed_ack_timeout_clears_alpha_and_the_observation_window() {
 }
 
 #[test]
-fn agreement_is_counted_only_where_the_truth_is_told() {
+fn detection_is_counted_only_if_the_truth_is_known() {
     let mut cc = control(1024, "inferred");
     for (suspected, timeout) in [
         (true, None),

@@ -5,7 +5,7 @@ use super::*;
 const MSS: u64 = 1000;
 const NOW: Instant = Instant::ZERO;
 
-/// A control, and the sequence space and path around it.
+/// A control with the sequence space and path of a sender.
 struct Flow {
     cc: Box<dyn CongestionControl>,
     una: u64,
@@ -44,7 +44,8 @@ impl Flow {
         self.cc.cwnd() / MSS
     }
 
-    /// One window of data, acknowledged segment by segment with this round-trip time. The reductions.
+    /// One window of data, acknowledged segment by segment with this round-trip time. Returns the
+    /// number of reductions.
     fn round(&mut self, rtt_us: u64) -> usize {
         let nxt = self.una + self.cc.cwnd();
         let mut cuts = 0;
@@ -53,7 +54,7 @@ impl Flow {
             self.una += MSS;
             let sample = AckSample {
                 snd_una: self.una,
-                // As each ACK lets new data go, the window stays full.
+                // Each ACK releases new data, so the window stays full.
                 snd_nxt: self.una + self.cc.cwnd(),
                 acked_bytes: MSS,
                 acked_segments: 1,
@@ -87,7 +88,7 @@ fn slow_start_ends_with_an_eighth_less_when_more_than_gamma_wait() {
     while flow.segments() < 16 {
         let _ = flow.round(100);
     }
-    // At 120 us a sixth of the window, more than two segments, waits.
+    // At 120 us a sixth of the window, more than two segments, is queued.
     let mut cuts = 0;
     for _ in 0..3 {
         cuts += flow.round(120);
@@ -100,7 +101,7 @@ fn slow_start_ends_with_an_eighth_less_when_more_than_gamma_wait() {
 #[test]
 fn between_alpha_and_beta_the_window_stays() {
     let mut flow = Flow::avoiding();
-    // Two of ten segments wait at 125 us.
+    // Two of ten segments are queued at 125 us.
     let _ = flow.round(125);
     let before = flow.segments();
     for _ in 0..5 {
@@ -112,7 +113,7 @@ fn between_alpha_and_beta_the_window_stays() {
 #[test]
 fn above_beta_one_segment_less_each_round_trip_and_below_alpha_one_more() {
     let mut flow = Flow::avoiding();
-    // Half of the window waits.
+    // Half of the window is queued.
     let _ = flow.round(200);
     let before = flow.segments();
     let cuts: usize = (0..3).map(|_| flow.round(200)).sum();

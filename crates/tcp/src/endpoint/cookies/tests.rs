@@ -1,4 +1,4 @@
-//! Handshakes without state, and what strangers make of them.
+//! SYN cookie handshakes, and attacks on them.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::vec::Vec;
@@ -33,8 +33,8 @@ fn syn(port: u16, seq: u32) -> Segment {
     }
 }
 
-/// A server whose only place for a half-open connection is taken.
-fn full(config: &Config) -> Endpoint {
+/// A server with a backlog of one, which is full.
+fn server_with_full_backlog(config: &Config) -> Endpoint {
     let mut server = Endpoint::new(3);
     server.listen(PORT, Arc::new(config.clone()), 1).unwrap();
     assert!(matches!(arrive(&mut server, at(0), &syn(1, 1)), Arrival::Opened(_)));
@@ -46,7 +46,7 @@ fn arrive(server: &mut Endpoint, now: Instant, seg: &Segment) -> Arrival {
 }
 
 fn reply(server: &mut Endpoint) -> Segment {
-    server.poll_reply().expect("an answer").1
+    server.poll_reply().expect("a reply").1
 }
 
 fn sent(endpoint: &mut Endpoint, now: Instant, id: ConnId) -> Vec<Segment> {
@@ -54,25 +54,25 @@ fn sent(endpoint: &mut Endpoint, now: Instant, id: ConnId) -> Vec<Segment> {
     core::iter::from_fn(|| conn.poll_transmit(now)).map(|t| t.header).collect()
 }
 
-/// A client's connection through a cookie: the client, the server, and the name of the connection at both.
+/// A client's connection through a cookie: client, server, and the connection's ID at both.
 fn opened(client: &Config, server: &Config) -> (Endpoint, Endpoint, ConnId, ConnId) {
-    let (mut there, mut here) = (Endpoint::new(5), full(server));
-    let id = there.connect(at(10), CLIENT, 0, SERVER, PORT, Arc::new(client.clone())).unwrap();
-    let [first] = sent(&mut there, at(10), id)[..] else { panic!("one SYN") };
-    assert_eq!(arrive(&mut here, at(20), &first), Arrival::Cookie);
-    let answer = reply(&mut here);
+    let (mut client_end, mut server_end) = (Endpoint::new(5), server_with_full_backlog(server));
+    let id = client_end.connect(at(10), CLIENT, 0, SERVER, PORT, Arc::new(client.clone())).unwrap();
+    let [first] = sent(&mut client_end, at(10), id)[..] else { panic!("one SYN") };
+    assert_eq!(arrive(&mut server_end, at(20), &first), Arrival::Cookie);
+    let answer = reply(&mut server_end);
     assert!(answer.flags.contains(Flags::SYN | Flags::ACK));
-    there.handle_segment(at(30), CLIENT, SERVER, &answer, None);
-    let [last] = sent(&mut there, at(30), id)[..] else { panic!("one ACK") };
-    let Arrival::Completed(own, _) = arrive(&mut here, at(40), &last) else {
-        panic!("{:?}", reply(&mut here))
+    client_end.handle_segment(at(30), CLIENT, SERVER, &answer, None);
+    let [last] = sent(&mut client_end, at(30), id)[..] else { panic!("one ACK") };
+    let Arrival::Completed(own, _) = arrive(&mut server_end, at(40), &last) else {
+        panic!("{:?}", reply(&mut server_end))
     };
-    assert_eq!(here.conn(own).unwrap().state(), State::Established);
-    assert_eq!(there.conn(id).unwrap().state(), State::Established);
-    (there, here, id, own)
+    assert_eq!(server_end.conn(own).unwrap().state(), State::Established);
+    assert_eq!(client_end.conn(id).unwrap().state(), State::Established);
+    (client_end, server_end, id, own)
 }
 
-/// Both ends agree on what they agreed on, whatever either wished: with timestamps everything is kept.
+/// Both ends agree on the options for any configuration: with timestamps all options survive.
 #[test]
 fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
     let mut seen = alloc::collections::BTreeSet::new();
@@ -86,8 +86,8 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
             receive_buffer: Bytes::new(4_000_000),
             ..config()
         };
-        let (mut there, mut here, id, own) = opened(&side(0), &side(2));
-        let (client, server) = (there.conn(id).unwrap(), here.conn(own).unwrap());
+        let (mut client_end, mut server_end, id, own) = opened(&side(0), &side(2));
+        let (client, server) = (client_end.conn(id).unwrap(), server_end.conn(own).unwrap());
         let facts = |c: &Connection| (c.ts.is_some(), c.sack_ok, c.ecn.mode(), c.snd.mss);
         assert_eq!(facts(client), facts(server), "{bits:b}");
         assert_eq!(client.snd.snd_wscale > 0, server.snd.snd_wscale > 0, "{bits:b}");
@@ -95,30 +95,30 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
             assert_eq!(facts(server), (false, false, EcnMode::Off, 1460));
         }
         seen.insert((has(0), server.sack_ok, server.snd.snd_wscale > 0, server.ecn.is_on()));
-        // Nothing was measured, so the first timeout is the initial one.
+        // There is no RTT sample, so the first timeout is the initial RTO.
         assert_eq!(server.info().srtt, None);
     }
     assert_eq!(seen.iter().filter(|s| s.0).count(), 8, "every combination: {seen:?}");
 }
 
-/// RFC 9768 §3.1.2: who asked for AccECN takes classic ECN.
+/// RFC 9768 §3.1.2: a client that requested AccECN accepts classic ECN.
 #[test]
 fn accurate_ecn_falls_back_to_classic() {
     let wish = Config { ecn: EcnNegotiation::AccEcn, ..config() };
-    let (mut there, mut here, id, own) = opened(&wish, &wish);
-    assert_eq!(there.conn(id).unwrap().ecn.mode(), EcnMode::Classic);
-    assert_eq!(here.conn(own).unwrap().ecn.mode(), EcnMode::Classic);
+    let (mut client_end, mut server_end, id, own) = opened(&wish, &wish);
+    assert_eq!(client_end.conn(id).unwrap().ecn.mode(), EcnMode::Classic);
+    assert_eq!(server_end.conn(own).unwrap().ecn.mode(), EcnMode::Classic);
 }
 
 #[test]
-fn drawn_timestamp_offsets_come_out_again() {
+fn random_timestamp_offsets_are_reproduced() {
     let drawn = Config { timestamp_offset: TimestampOffset::Random, ..config() };
-    let (mut there, mut here, id, own) = opened(&config(), &drawn);
-    // What the server sends next is no old duplicate for the client (PAWS).
-    here.conn(own).unwrap().send(100);
-    let [data] = sent(&mut here, at(50), own)[..] else { panic!("one segment") };
+    let (mut client_end, mut server_end, id, own) = opened(&config(), &drawn);
+    // The server's next segment must pass the client's PAWS check.
+    server_end.conn(own).unwrap().send(100);
+    let [data] = sent(&mut server_end, at(50), own)[..] else { panic!("one segment") };
     assert!(matches!(
-        there.handle_segment(at(60), CLIENT, SERVER, &data, None),
+        client_end.handle_segment(at(60), CLIENT, SERVER, &data, None),
         Arrival::Taken(to, _) if to == id
     ));
 }
@@ -143,7 +143,7 @@ fn an_mss_is_rounded_down_to_one_of_the_table() {
     assert!(MSS.is_sorted());
 }
 
-/// The SYN and the ACK that brings its cookie back.
+/// Sends a SYN and builds the ACK that returns its cookie.
 fn handshake(server: &mut Endpoint, now: Instant, first: &Segment) -> Segment {
     assert_eq!(arrive(server, now, first), Arrival::Cookie);
     let answer = reply(server);
@@ -163,13 +163,13 @@ fn handshake(server: &mut Endpoint, now: Instant, first: &Segment) -> Segment {
 }
 
 #[test]
-fn a_cookie_is_good_for_one_period_and_the_next() {
+fn a_cookie_is_valid_in_its_period_and_the_next() {
     for (sent_ms, back_ms, good) in
         [(0, 100, true), (63_000, 65_000, true), (63_000, 127_999, true), (63_000, 128_000, false)]
     {
-        let mut server = full(&config());
+        let mut server = server_with_full_backlog(&config());
         let ack = handshake(&mut server, at(sent_ms), &syn(9, 77));
-        // Something keeps the listener sending cookies.
+        // Another SYN keeps the listener sending cookies.
         handshake(&mut server, at(back_ms), &syn(10, 77));
         let arrival = arrive(&mut server, at(back_ms), &ack);
         assert_eq!(matches!(arrival, Arrival::Completed(..)), good, "{sent_ms} {back_ms}");
@@ -179,10 +179,10 @@ fn a_cookie_is_good_for_one_period_and_the_next() {
     }
 }
 
-/// Every part of a cookie counts: ends, both numbers, options.
+/// A cookie depends on the four-tuple, both sequence numbers and the options.
 #[test]
-fn an_ack_that_was_made_up_opens_nothing_and_is_reset() {
-    let mut server = full(&Config { timestamps: true, ..config() });
+fn a_forged_ack_opens_nothing_and_is_reset() {
+    let mut server = server_with_full_backlog(&Config { timestamps: true, ..config() });
     let mut first = syn(9, 77);
     first.options.timestamps = Some(Timestamps { value: 5, echo: 0 });
     let ack = handshake(&mut server, at(1), &first);
@@ -207,8 +207,8 @@ fn an_ack_that_was_made_up_opens_nothing_and_is_reset() {
 }
 
 #[test]
-fn guesses_at_the_number_do_not_open_connections() {
-    let mut server = full(&config());
+fn guessed_cookies_do_not_open_connections() {
+    let mut server = server_with_full_backlog(&config());
     let ack = handshake(&mut server, at(1), &syn(9, 77));
     let mut state = 1_u64;
     for _ in 0..200_000 {
@@ -220,36 +220,36 @@ fn guesses_at_the_number_do_not_open_connections() {
     assert_eq!(server.len(), 1);
 }
 
-/// A stranger who has a cookie of another time cannot open a connection while nothing is full.
+/// An attacker with an old cookie cannot open a connection while the backlog is not full.
 #[test]
 fn without_a_flood_no_ack_opens_a_connection() {
-    let mut server = full(&config());
+    let mut server = server_with_full_backlog(&config());
     let ack = handshake(&mut server, at(1), &syn(9, 77));
     server.unlisten(PORT);
     server.listen(PORT, Arc::new(config()), 1).unwrap();
     assert_eq!(arrive(&mut server, at(2), &ack), Arrival::Stray);
     assert_eq!(reply(&mut server).flags, Flags::RST);
-    let mut off = full(&Config::default());
+    let mut off = server_with_full_backlog(&Config::default());
     assert_eq!(arrive(&mut off, at(1), &syn(9, 77)), Arrival::BacklogFull);
     assert_eq!(off.poll_reply(), None);
 }
 
-/// The ACK is lost and data comes first: it has the same numbers, and is taken.
+/// The ACK is lost and data arrives first: it has the same numbers and is accepted.
 #[test]
-fn data_may_bring_the_cookie_back() {
-    let mut server = full(&config());
+fn data_may_return_the_cookie() {
+    let mut server = server_with_full_backlog(&config());
     let mut ack = handshake(&mut server, at(1), &syn(9, 77));
     ack.payload_len = 100;
     let Arrival::Completed(id, accepted) = arrive(&mut server, at(2), &ack) else { panic!() };
     assert_eq!((accepted.stream, accepted.skip), (0..100, 0));
     let answers = sent(&mut server, at(2), id);
     assert!(answers.iter().all(|a| a.ack == SeqNum::new(178)), "{answers:?}");
-    // It is a connection like any other now, and the place of a half-open one is not its own.
+    // It is an ordinary connection now and does not occupy the backlog.
     assert_eq!(server.len(), 2);
     assert_eq!(arrive(&mut server, at(3), &syn(11, 1)), Arrival::Cookie);
 }
 
-/// Memory: 200,000 SYNs leave nothing but the connections that the bound allows.
+/// 200,000 SYNs leave no memory in use beyond the connections that the backlog allows.
 #[test]
 fn a_flood_leaves_no_state() {
     let mut server = Endpoint::new(3);
@@ -263,10 +263,10 @@ fn a_flood_leaves_no_state() {
             cookies += 1;
             numbers.insert(reply(&mut server).seq.raw());
         }
-        assert_eq!(server.poll_reply(), None, "one answer a SYN at most");
+        assert_eq!(server.poll_reply(), None, "at most one reply per SYN");
     }
     assert_eq!((server.len(), server.slots.len(), server.table.len()), (16, 16, 16));
     assert_eq!(cookies, 200_000 - 16);
-    // 24 bits of hash over 2^32 values of F: few coincide.
+    // 24 bits of hash over 2^32 values of F: few collide.
     assert!(numbers.len() > 199_900, "{}", numbers.len());
 }

@@ -1,5 +1,5 @@
-//! The scoreboard against a model that keeps every segment with what happened to it and recounts
-//! everything each time: segments of any length, blocks and acknowledgements at any byte.
+//! Compares the scoreboard with a model that keeps each segment with its history and recounts
+//! everything each time. Segments have any length; blocks and ACKs end at any byte.
 
 use std::vec::Vec;
 
@@ -37,27 +37,27 @@ struct Model {
     high_rxt: u64,
 }
 
-/// What one ACK delivered, recounted.
+/// The segments that one ACK delivered, recounted.
 #[derive(Default, PartialEq, Eq, Debug)]
-struct News {
+struct Delivered {
     acked: (u64, u32),
     sacked: (u64, u32),
-    delivered: (u64, u32),
+    total: (u64, u32),
     newest: Option<u64>,
 }
 
-impl News {
+impl Delivered {
     fn of(acked: &Acked) -> Self {
         Self {
             acked: (acked.acked_bytes, acked.acked_segments),
             sacked: (acked.sacked_bytes, acked.sacked_segments),
-            delivered: (acked.delivered_bytes, acked.delivered_segments),
+            total: (acked.delivered_bytes, acked.delivered_segments),
             newest: acked.newest.map(|n| n.at.as_ps()),
         }
     }
     fn deliver(&mut self, seg: &Seg) {
-        self.delivered.0 += seg.len();
-        self.delivered.1 += 1;
+        self.total.0 += seg.len();
+        self.total.1 += 1;
         if !seg.again {
             self.newest = self.newest.max(Some(seg.at));
         }
@@ -65,7 +65,7 @@ impl News {
 }
 
 impl Model {
-    fn ack(&mut self, una: u64, news: &mut News) {
+    fn ack(&mut self, una: u64, report: &mut Delivered) {
         let mut left = Vec::new();
         for seg in self.segs.drain(..) {
             if seg.start >= una {
@@ -73,35 +73,35 @@ impl Model {
                 continue;
             }
             let head = Seg { end: seg.end.min(una), ..seg };
-            news.acked.0 += head.len();
+            report.acked.0 += head.len();
             if !seg.sacked {
-                news.deliver(&head);
+                report.deliver(&head);
             }
             if seg.end > una {
                 // A part is no segment: its last byte is missing.
-                news.delivered.1 -= u32::from(!seg.sacked);
+                report.total.1 -= u32::from(!seg.sacked);
                 left.push(Seg { start: una, ..seg });
             } else {
-                news.acked.1 += 1;
+                report.acked.1 += 1;
             }
         }
         self.segs = left;
         self.una = una;
     }
 
-    fn sack(&mut self, start: u64, end: u64, news: &mut News) {
+    fn sack(&mut self, start: u64, end: u64, report: &mut Delivered) {
         for seg in &mut self.segs {
             if start <= seg.start && seg.end <= end && !seg.sacked {
-                news.deliver(seg);
-                news.sacked.0 += seg.len();
-                news.sacked.1 += 1;
+                report.deliver(seg);
+                report.sacked.0 += seg.len();
+                report.sacked.1 += 1;
                 (seg.sacked, seg.lost, seg.resent) = (true, false, false);
             }
         }
     }
 
-    /// RFC 6675 §4 IsLost over whole segments: three discontiguous SACKed sequences above, or more than
-    /// two segments' worth of SACKed bytes.
+    /// RFC 6675 §4 IsLost over whole segments: three discontiguous SACKed sequences above, or more
+    /// than two segments' worth of SACKed bytes.
     fn is_lost(&self, index: usize) -> bool {
         let above = &self.segs[index + 1..];
         let bytes: u64 = above.iter().filter(|s| s.sacked).map(Seg::len).sum();
@@ -153,8 +153,8 @@ impl Model {
         }
     }
 
-    fn time_out(&mut self) {
-        // RFC 2018 §8: who SACKed the first segment and did not acknowledge it took that back.
+    fn on_rto(&mut self) {
+        // RFC 2018 §8: a peer that SACKed the first segment without acknowledging it has reneged.
         if self.segs.first().is_some_and(|s| s.sacked) {
             for seg in &mut self.segs {
                 seg.sacked = false;
@@ -172,10 +172,10 @@ impl Model {
 #[derive(Clone, Debug)]
 enum Step {
     Send(u32),
-    /// In thousandths of what is outstanding.
+    /// In thousandths of the outstanding bytes.
     Ack(u64),
     Sack(u64, u64),
-    /// By segments: the blocks that honest receivers send.
+    /// Whole segments: the blocks that honest receivers send.
     SackWhole(usize, usize),
     Resend,
     Hole,
@@ -200,27 +200,27 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>, at: Instant) {
+fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<TxSegment>, at: Instant) {
     if let Some(s) = sent {
         b.on_retransmit(s.start, s.end(), at);
         m.resend(s.start, at.as_ps());
     }
 }
 
-fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>) {
+fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<TxSegment>) {
     if let Some(s) = sent {
         b.move_high_rxt(s.end());
         m.high_rxt = m.high_rxt.max(s.end());
     }
 }
 
-/// The block is sent to both; what is SACKed is judged as a connection would have it.
+/// Applies a block to both, then detects losses as a connection does.
 fn sack_both(b: &mut Scoreboard, m: &mut Model, start: u64, end: u64) -> Result<(), TestCaseError> {
-    let (mut acked, mut news) = (Acked::default(), News::default());
-    let said = b.sack(start, end, &mut acked);
-    m.sack(start, end, &mut news);
-    prop_assert_eq!(said, news.sacked.1 > 0);
-    prop_assert_eq!(News::of(&acked), news);
+    let (mut acked, mut report) = (Acked::default(), Delivered::default());
+    let newly_sacked = b.sack(start, end, &mut acked);
+    m.sack(start, end, &mut report);
+    prop_assert_eq!(newly_sacked, report.sacked.1 > 0);
+    prop_assert_eq!(Delivered::of(&acked), report);
     prop_assert_eq!(b.detect_losses(MSS), m.detect());
     Ok(())
 }
@@ -245,10 +245,10 @@ proptest! {
                 }
                 Step::Ack(n) => {
                     let una = share(&m, n);
-                    let (mut acked, mut news) = (Acked::default(), News::default());
+                    let (mut acked, mut report) = (Acked::default(), Delivered::default());
                     b.ack(una, &mut acked);
-                    m.ack(una, &mut news);
-                    prop_assert_eq!(News::of(&acked), news);
+                    m.ack(una, &mut report);
+                    prop_assert_eq!(Delivered::of(&acked), report);
                 }
                 Step::Sack(from, to) => {
                     let (start, end) = (share(&m, from), share(&m, to));
@@ -274,7 +274,8 @@ proptest! {
                 }
                 Step::Rescue => {
                     let last = b.last_unsacked();
-                    // Asked for only when nothing lost waits; HighRxt stays (RFC 6675 §4 rule 4).
+                    // Used only if no lost segment awaits retransmission; HighRxt stays (RFC 6675
+                    // §4 rule 4).
                     let waits = m.next_lost().is_some();
                     resend(&mut b, &mut m, last.filter(|_| !waits), now);
                 }
@@ -296,7 +297,7 @@ proptest! {
                 }
                 Step::Timeout => {
                     b.mark_all_lost();
-                    m.time_out();
+                    m.on_rto();
                 }
             }
             prop_assert_eq!(b.pipe(), m.pipe());

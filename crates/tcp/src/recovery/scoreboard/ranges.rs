@@ -1,10 +1,10 @@
-//! A set of sequence space: ranges that neither overlap nor touch, found in logarithmic time.
+//! A set of offsets as ranges that neither overlap nor touch, with logarithmic search.
 
 use alloc::collections::BTreeMap;
 
-use super::steps::step;
+use super::visits::count_visit;
 
-/// Bytes of a node of the tree for each range, at most: nodes are at least five elevenths full.
+/// Bytes of a tree node per range, at most: nodes are at least five elevenths full.
 const NODE_BYTES: usize = 48;
 
 /// Half-open ranges of offsets.
@@ -15,7 +15,7 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds `[start, end)`. Ranges that it overlaps or touches become one with it.
+    /// Adds `[start, end)` and merges it with ranges that it overlaps or touches.
     pub(super) fn insert(&mut self, mut start: u64, mut end: u64) {
         if start >= end {
             return;
@@ -29,20 +29,20 @@ impl Ranges {
             start = before;
         }
         while let Some((&inner, &until)) = self.ends.range(start..=end).next() {
-            step();
+            count_visit();
             self.ends.remove(&inner);
             end = end.max(until);
         }
         self.ends.insert(start, end);
     }
 
-    /// Removes everything below `offset`.
+    /// Removes all offsets below `offset`.
     pub(super) fn cut_below(&mut self, offset: u64) {
         while let Some((&start, &end)) = self.ends.first_key_value() {
             if start >= offset {
                 return;
             }
-            step();
+            count_visit();
             self.ends.pop_first();
             if end > offset {
                 self.ends.insert(offset, end);
@@ -51,7 +51,7 @@ impl Ranges {
         }
     }
 
-    /// The end of the range that holds `offset`.
+    /// Returns the end of the range that contains `offset`.
     pub(super) fn end_at(&self, offset: u64) -> Option<u64> {
         let (_, end) = self.ends.range(..=offset).next_back()?;
         Some(*end).filter(|end| *end > offset)
@@ -62,7 +62,7 @@ impl Ranges {
         self.ends.first_key_value().map(|(start, end)| (*start, *end))
     }
 
-    /// The ranges from the highest down.
+    /// The ranges in descending order.
     pub(super) fn descending(&self) -> impl Iterator<Item = (u64, u64)> {
         self.ends.iter().rev().map(|(start, end)| (*start, *end))
     }
@@ -71,7 +71,7 @@ impl Ranges {
         self.ends.clear();
     }
 
-    /// Bytes held outside of this struct, at most.
+    /// Heap memory, bytes, at most.
     pub(super) fn heap(&self) -> usize {
         self.ends.len() * NODE_BYTES
     }

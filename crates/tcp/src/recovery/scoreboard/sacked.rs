@@ -1,24 +1,25 @@
-//! What SACK blocks say, and what follows from it (RFC 6675 §3, §4).
+//! Processing of SACK blocks, and loss detection from them (RFC 6675 §3, §4).
 //!
-//! Work: a block visits the segments that it newly covers and one for each SACKed run between them; IsLost
-//! three runs and the segments newly lost; NextSeg a run and a segment. Each with binary searches.
+//! Work: a block visits the segments that it newly covers, and one segment for each SACKed run
+//! between them. IsLost visits three runs and the newly lost segments; NextSeg visits a run and a
+//! segment. Each adds binary searches.
 
 use alloc::boxed::Box;
 
-use super::steps::step;
-use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+use super::visits::count_visit;
+use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
-    /// The peer holds `[start, end)` beyond SND.UNA. Returns true when any of it was news.
+    /// Marks `[start, end)` beyond SND.UNA as SACKed. Returns whether any segment was newly SACKed.
     pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Acked) -> bool {
         let mut at = self.sent.partition_point(|s| s.start < start);
         let Some(from) = self.sent.get(at).map(|s| s.start) else { return false };
-        let (mut upto, mut news) = (from, false);
+        let (mut upto, mut newly_sacked) = (from, false);
         while let Some(sent) = self.sent.get(at).filter(|s| s.end() <= end) {
-            step();
+            count_visit();
             upto = sent.end();
             if sent.has(SACKED) {
-                at = self.behind_run(at, sent);
+                at = self.after_sacked_run(at, sent);
                 continue;
             }
             let len = u64::from(sent.len);
@@ -37,21 +38,22 @@ impl Scoreboard {
             let flags = (sent.flags | SACKED) & !(LOST | RETRANSMITTED);
             self.sent[at].flags = flags;
             at += 1;
-            news = true;
+            newly_sacked = true;
         }
-        if news {
+        if newly_sacked {
             self.index.get_or_insert_with(Box::default).sacked.insert(from, upto);
         }
-        news
+        newly_sacked
     }
 
-    /// Marks as lost what RFC 6675 IsLost says is: below three separate SACKed runs, or below more
-    /// than two segments' worth of SACKed bytes. Returns bytes and segments newly lost.
+    /// Marks the segments lost for which RFC 6675 IsLost holds: those below three separate SACKed
+    /// runs, or below more than two segments' worth of SACKed bytes. Returns bytes and segments
+    /// newly lost.
     pub(crate) fn detect_losses(&mut self, mss: u32) -> (u64, u32) {
         let Some(index) = &self.index else { return (0, 0) };
         let (mut bytes, mut runs, mut edge) = (0, 0, None);
         for (start, end) in index.sacked.descending() {
-            step();
+            count_visit();
             bytes += end - start;
             runs += 1;
             if runs >= 3 || bytes > 2 * u64::from(mss) {
@@ -60,7 +62,7 @@ impl Scoreboard {
             }
         }
         let una = self.sent.front().map_or(u64::MAX, |s| s.start);
-        // The segment below the run ends where the run begins.
+        // The segment below the run ends at the start of the run.
         let Some(end) = edge.filter(|end| *end > una && *end > self.loss_edge) else {
             return (0, 0);
         };
@@ -70,13 +72,13 @@ impl Scoreboard {
         self.mark_lost(from, to)
     }
 
-    /// A hole below the highest SACK that is not judged lost yet (NextSeg rule 3).
-    pub(crate) fn next_hole(&self) -> Option<Sent> {
+    /// Returns a hole below the highest SACK that is not marked lost (NextSeg rule 3).
+    pub(crate) fn next_hole(&self) -> Option<TxSegment> {
         let mut at = self.sent.partition_point(|s| s.start < self.high_rxt);
         while let Some(sent) = self.sent.get(at).filter(|s| s.end() <= self.high_sacked) {
-            step();
+            count_visit();
             if sent.has(SACKED) {
-                at = self.behind_run(at, sent);
+                at = self.after_sacked_run(at, sent);
             } else if sent.flags & (RETRANSMITTED | LOST) == 0 {
                 return Some(*sent);
             } else {
@@ -86,8 +88,9 @@ impl Scoreboard {
         None
     }
 
-    /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
-    pub(crate) fn last_unsacked(&self) -> Option<Sent> {
+    /// Returns the highest segment that was not SACKed, unless it was retransmitted (NextSeg rule
+    /// 4).
+    pub(crate) fn last_unsacked(&self) -> Option<TxSegment> {
         let mut last = self.sent.back()?;
         if last.has(SACKED) {
             let (run, _) = self.index.as_ref()?.sacked.descending().next()?;

@@ -18,7 +18,7 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) -> bool {
 }
 
 #[test]
-fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
+fn a_much_smaller_window_frees_memory_once() {
     let mut board = Scoreboard::default();
     let push = |board: &mut Scoreboard, i: u64| {
         board.push(100 * i, 100, Instant::ZERO, 0, Instant::ZERO, false);
@@ -32,8 +32,8 @@ fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
     board.ack(99_000, &mut Acked::default());
     board.trim();
     let small = board.heap();
-    assert!(small <= 32 * size_of::<Sent>(), "{small}");
-    // The next halving, and growth again: nothing to give back.
+    assert!(small <= 32 * size_of::<TxSegment>(), "{small}");
+    // The next halving, then growth again: no memory is freed.
     board.ack(99_500, &mut Acked::default());
     board.trim();
     for i in 1000..1020 {
@@ -44,7 +44,7 @@ fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
     assert_eq!(board.flight_size(), 2_500);
     board.ack(101_900, &mut Acked::default());
     board.trim();
-    assert_eq!(board.heap(), small, "nearly nothing in flight: the flow ends or begins");
+    assert_eq!(board.heap(), small, "almost nothing in flight: the flow is ending or starting");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn an_episode_begins_with_the_first_hole_again() {
     let mut b = board(10);
     b.move_high_rxt(5000);
     sack(&mut b, 2, 4);
-    assert_eq!(b.next_hole().map(|s| s.start), None, "all of it was sent again before");
+    assert_eq!(b.next_hole().map(|s| s.start), None, "everything was retransmitted before");
     b.begin_episode(0);
     assert_eq!(b.next_hole().map(|s| s.start), Some(0));
 }
@@ -79,7 +79,7 @@ fn three_separate_small_runs_make_a_loss() {
         assert_eq!(b.detect_losses(MSS), (0, 0));
     }
     b.sack(50, 60, &mut Acked::default());
-    assert_eq!(b.detect_losses(MSS), (10, 1), "only what is below all three");
+    assert_eq!(b.detect_losses(MSS), (10, 1), "only the segment below all three runs");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_retransmission_is_in_the_pipe_until_it_is_sacked() {
 }
 
 #[test]
-fn timeout_forgets_retransmissions_and_keeps_sacks() {
+fn a_timeout_clears_retransmissions_and_keeps_sacks() {
     let mut b = board(5);
     sack(&mut b, 1, 4);
     b.detect_losses(MSS);
@@ -108,7 +108,7 @@ fn timeout_forgets_retransmissions_and_keeps_sacks() {
     assert_eq!(b.pipe(), 0);
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     b.on_retransmit(0, 1000, Instant::ZERO);
-    assert_eq!(b.next_lost().map(|s| s.start), Some(4000), "what was SACKed is not sent again");
+    assert_eq!(b.next_lost().map(|s| s.start), Some(4000), "SACKed segments are not retransmitted");
 }
 
 #[test]
@@ -130,14 +130,14 @@ fn part_of_a_segment_can_be_acknowledged() {
     assert_eq!(b.sent.front().map(|s| (s.start, s.len)), Some((300, 700)));
 }
 
-/// The same rules over single segments in sets, as RFC 6675 words them.
+/// The rules of RFC 6675 over sets of single segments.
 #[derive(Default)]
 struct Naive {
     una: u64,
     nxt: u64,
     sacked: BTreeSet<u64>,
     lost: BTreeSet<u64>,
-    resent: BTreeSet<u64>,
+    retransmitted: BTreeSet<u64>,
 }
 
 impl Naive {
@@ -156,12 +156,17 @@ impl Naive {
     fn pipe(&self) -> u64 {
         (self.una..self.nxt)
             .filter(|n| !self.sacked.contains(n))
-            .map(|n| u64::from(!self.lost.contains(&n)) + u64::from(self.resent.contains(&n)))
+            .map(|n| {
+                u64::from(!self.lost.contains(&n)) + u64::from(self.retransmitted.contains(&n))
+            })
             .sum::<u64>()
             * 1000
     }
     fn next_lost(&self) -> Option<u64> {
-        self.lost.iter().find(|n| !self.resent.contains(n) && !self.sacked.contains(n)).copied()
+        self.lost
+            .iter()
+            .find(|n| !self.retransmitted.contains(n) && !self.sacked.contains(n))
+            .copied()
     }
 }
 
@@ -170,7 +175,7 @@ enum Step {
     Send,
     Ack(u64),
     Sack(u64, u64),
-    Resend,
+    Retransmit,
     Timeout,
 }
 
@@ -179,7 +184,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Send),
         2 => (0_u64..6).prop_map(Step::Ack),
         4 => (0_u64..12, 1_u64..4).prop_map(|(a, n)| Step::Sack(a, n)),
-        3 => Just(Step::Resend),
+        3 => Just(Step::Retransmit),
         1 => Just(Step::Timeout),
     ]
 }
@@ -205,7 +210,7 @@ proptest! {
                     m.una = una;
                     m.sacked.retain(|s| *s >= una);
                     m.lost.retain(|s| *s >= una);
-                    m.resent.retain(|s| *s >= una);
+                    m.retransmitted.retain(|s| *s >= una);
                 }
                 Step::Sack(a, n) => {
                     let from = m.una + 1 + a;
@@ -215,23 +220,23 @@ proptest! {
                         for s in from..to {
                             m.sacked.insert(s);
                             m.lost.remove(&s);
-                            m.resent.remove(&s);
+                            m.retransmitted.remove(&s);
                         }
                     }
                     b.detect_losses(MSS);
                     m.detect();
                 }
-                Step::Resend => {
+                Step::Retransmit => {
                     let next = b.next_lost();
                     prop_assert_eq!(next.map(|s| s.start / 1000), m.next_lost());
                     if let Some(s) = next {
                         b.on_retransmit(s.start, s.end(), Instant::ZERO);
-                        m.resent.insert(s.start / 1000);
+                        m.retransmitted.insert(s.start / 1000);
                     }
                 }
                 Step::Timeout => {
                     b.mark_all_lost();
-                    m.resent.clear();
+                    m.retransmitted.clear();
                     m.lost = (m.una..m.nxt).filter(|n| !m.sacked.contains(n)).collect();
                 }
             }

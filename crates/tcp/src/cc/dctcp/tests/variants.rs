@@ -1,4 +1,4 @@
-//! What the parameters change, one at a time.
+//! Effects of the parameters, one at a time.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn an_ack_of_nothing_new_ends_no_round_after_an_idle_time() {
 }
 
 #[test]
-fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
+fn counts_before_an_idle_time_are_reset_with_alpha() {
     let alphas = ["keep", "reset"].map(|after_idle| {
         let mut flow = with("freebsd", 0, &[("after-idle", Value::Name(after_idle))]);
         let _ = flow.ack(false, false);
@@ -59,7 +59,7 @@ fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
         }
         flow.alpha()
     });
-    // Kept: 8 of 10 marked; reset: the ACKs after it are rounds of their own, without marks.
+    // Kept: 8 of 10 marked; reset: the later ACKs are separate rounds, without marks.
     assert_eq!(alphas, [((8 << 6) / 10) << 10, 0]);
 }
 
@@ -70,12 +70,12 @@ fn with_slowstart_the_first_sign_of_congestion_halves_if_it_is_a_mark() {
         let mut flow = with(arithmetic, 0, &slowstart);
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
         assert_eq!(flow.cc.cwnd(), 50 * MSS, "{arithmetic}");
-        // The second mark is cut by alpha, which is near one after that.
+        // The second mark cuts by alpha, which is then near one.
         let before = flow.cc.cwnd();
         flow.rounds(1, 10);
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
         assert!(flow.cc.cwnd() <= before / 2 + MSS, "{arithmetic}: {}", flow.cc.cwnd());
-        // After an idle time that resets everything begins anew.
+        // After an idle time with reset, everything starts anew.
         let anew = [&slowstart[..], &[("after-idle", Value::Name("reset"))]].concat();
         let mut flow = with(arithmetic, 0, &anew);
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
@@ -83,7 +83,7 @@ fn with_slowstart_the_first_sign_of_congestion_halves_if_it_is_a_mark() {
         let before = flow.cc.cwnd();
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
         assert_eq!(flow.cc.cwnd(), before / 2, "{arithmetic}");
-        // After a loss or a timeout the mark is not the first sign any more.
+        // After a loss or a timeout the mark is no longer the first sign.
         for event in [loss(100 * MSS, false), RTO] {
             let mut flow = with(arithmetic, 0, &slowstart);
             flow.cc.on_event(&event);
@@ -108,7 +108,7 @@ fn the_ack_that_cuts_may_grow_the_window_as_well() {
         let sample = AckSample { may_reduce: true, may_grow: true, ..stretch };
         assert_eq!(flow.cc.on_ack(&sample), Reaction::Reduced);
         assert_eq!((flow.cc.ssthresh(), flow.cc.cwnd()), (50 * MSS, 50 * MSS + more));
-        // Never where growth is frozen for the round.
+        // Never if growth is frozen for the round.
         let mut flow = with("freebsd", 1024, &set);
         let sample = AckSample { may_grow: false, ..sample };
         assert_eq!(flow.cc.on_ack(&sample), Reaction::Reduced);
@@ -132,7 +132,7 @@ fn slow_start_stops_at_ssthresh_or_overshoots_by_one_ack() {
 }
 
 #[test]
-fn a_loss_halves_what_was_in_flight_or_cwnd() {
+fn a_loss_halves_flight_size_or_cwnd() {
     for (from, expected) in [("flight", 30 * MSS), ("cwnd", 50 * MSS)] {
         let mut flow = with("q20", 0, &[("loss-from", Value::Name(from))]);
         flow.cc.on_event(&loss(60 * MSS, false));
@@ -144,8 +144,8 @@ fn a_loss_halves_what_was_in_flight_or_cwnd() {
 }
 
 #[test]
-fn a_loss_in_the_window_of_a_cut_counts_from_before_it_or_from_what_it_left() {
-    // Alpha of a half: the cut leaves 75 of 100 segments.
+fn a_loss_in_the_window_of_a_cut_halves_cwnd_before_or_after_it() {
+    // Alpha is one half: the cut leaves 75 of 100 segments.
     for (set, expected) in [("once", 50 * MSS), ("again", 37_500)] {
         let set = [
             ("loss-after-cut", Value::Name(set)),
@@ -157,7 +157,7 @@ fn a_loss_in_the_window_of_a_cut_counts_from_before_it_or_from_what_it_left() {
         assert_eq!(flow.cc.cwnd(), 75 * MSS);
         flow.cc.on_event(&loss(70 * MSS, true));
         assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (expected, expected), "{set:?}");
-        // In a later window of data there is nothing to take into account.
+        // In a later window of data the cut has no effect on the loss.
         let mut flow = with("freebsd", 512, &set);
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
         flow.cc.on_event(&loss(70 * MSS, false));
@@ -171,7 +171,7 @@ fn freebsds_rounds_wait_for_the_end_of_fast_recovery_and_end_with_it() {
         let mut flow = with(arithmetic, 0, &[]);
         let _ = flow.ack(false, false);
         flow.cc.on_event(&loss(10 * MSS, false));
-        // More than a window of marked data while it lasts.
+        // More than a window of marked data during recovery.
         let during = [(); 15].map(|()| {
             let _ = flow.ack(true, false);
             flow.alpha() > 0
@@ -207,7 +207,7 @@ fn freebsds_round_after_a_timeout_ends_with_the_second_segment() {
         let _ = flow.ack(true, false);
         flow.alpha() >> 10
     });
-    // The first ACK reaches the round's end, the second passes it; then a whole window.
+    // The first ACK reaches the end of the round, the second passes it; then a whole window.
     assert_eq!(alphas, [0, 64, 64]);
 }
 

@@ -1,4 +1,4 @@
-//! The reference vectors of both kernels, through the control: each ACK is a whole round.
+//! The reference vectors of both kernels, run through the control: each ACK is a whole round.
 
 use std::vec::Vec;
 
@@ -52,7 +52,7 @@ fn rise_from_nothing() {
     }
 }
 
-/// `F`, then where alpha settles from 0 and from 1: linux, freebsd.
+/// Share of marks, then the steady state of alpha from 0 and from 1: linux, freebsd.
 #[test]
 fn steady_states() {
     for (marked, total, linux, freebsd) in [

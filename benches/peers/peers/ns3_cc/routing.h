@@ -1,4 +1,4 @@
-// Routes.
+// Routing.
 
 #pragma once
 
@@ -15,14 +15,14 @@ namespace peer
 
 using namespace ns3;
 
-// All shortest ways, one of them per five-tuple, with a salt per switch. ns-3's own global routing knows
-// one way, or another one for each packet, and searches its table from the start for every packet.
-class Ways : public Ipv4RoutingProtocol
+// ECMP over all shortest paths, by five-tuple hash with a salt per switch. ns-3's global routing
+// has one path, or a random one for each packet, and searches its table linearly for every packet.
+class EcmpRouting : public Ipv4RoutingProtocol
 {
   public:
     static TypeId GetTypeId()
     {
-        static TypeId tid = TypeId("lowtide::Ways").SetParent<Ipv4RoutingProtocol>();
+        static TypeId tid = TypeId("lowtide::EcmpRouting").SetParent<Ipv4RoutingProtocol>();
         return tid;
     }
 
@@ -91,10 +91,10 @@ class Ways : public Ipv4RoutingProtocol
         {
             return nullptr;
         }
-        const auto& ways = it->second;
-        if (ways.size() == 1)
+        const auto& routes = it->second;
+        if (routes.size() == 1)
         {
-            return ways.front();
+            return routes.front();
         }
         uint8_t ports[4] = {};
         if (packet)
@@ -106,7 +106,7 @@ class Ways : public Ipv4RoutingProtocol
         hash = Mix(hash ^ header.GetDestination().Get());
         hash = Mix(hash ^ (uint64_t{ports[0]} << 24 | uint64_t{ports[1]} << 16 |
                            uint64_t{ports[2]} << 8 | ports[3]));
-        return ways[hash % ways.size()];
+        return routes[hash % routes.size()];
     }
 
     // The finaliser of SplitMix64.
@@ -123,19 +123,19 @@ class Ways : public Ipv4RoutingProtocol
     std::unordered_map<uint32_t, std::vector<Ptr<Ipv4Route>>> m_to; // by the host's address
 };
 
-class WaysHelper : public Ipv4RoutingHelper
+class EcmpRoutingHelper : public Ipv4RoutingHelper
 {
   public:
-    WaysHelper* Copy() const override
+    EcmpRoutingHelper* Copy() const override
     {
-        return new WaysHelper(*this);
+        return new EcmpRoutingHelper(*this);
     }
 
     Ptr<Ipv4RoutingProtocol> Create(Ptr<Node> node) const override
     {
-        auto ways = CreateObject<Ways>();
-        ways->Salt(node->GetId());
-        return ways;
+        auto routing = CreateObject<EcmpRouting>();
+        routing->Salt(node->GetId());
+        return routing;
     }
 };
 

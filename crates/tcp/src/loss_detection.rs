@@ -1,5 +1,5 @@
-//! What ACKs and the reordering timer say about losses: when recovery begins, how the window comes
-//! down, when it is over.
+//! Loss detection from ACKs and the reordering timer: start of recovery, reduction of the window,
+//! end of recovery.
 
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
@@ -7,68 +7,68 @@ use lowtide_wire::Segment;
 use crate::cc::CongestionEvent;
 use crate::config::{RecoveryRule, Reduction};
 use crate::connection::Connection;
-use crate::recovery::{Acked, Arrivals, Path, Phase, Prr, Step, is_dsack};
+use crate::recovery::{Acked, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 
-/// Duplicate ACKs that make a loss (RFC 5681 §3.2).
+/// Duplicate ACKs that indicate a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;
 
-/// What tells losses on this connection.
+/// The loss detector of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Finder {
+pub(crate) enum LossDetector {
     /// Duplicate ACKs (RFC 5681, RFC 6582).
-    Duplicates,
+    DupAcks,
     /// The scoreboard (RFC 6675).
     Sack,
-    /// The time since it was sent (RFC 8985).
-    Time,
+    /// RACK: the time since a segment was sent (RFC 8985).
+    Rack,
 }
 
-/// What an ACK brought beside what it delivered.
+/// Properties of an ACK other than the data that it delivered.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct News {
+pub(crate) struct AckSummary {
     /// SND.UNA advanced.
     pub(crate) advanced: bool,
     /// A duplicate ACK (RFC 5681 §2).
     pub(crate) duplicate: bool,
     /// The peer's window changed.
-    pub(crate) window_moved: bool,
-    /// Its SACK blocks report something new.
+    pub(crate) window_changed: bool,
+    /// Its SACK blocks newly cover data.
     pub(crate) sacked: bool,
     /// The range that arrived twice (RFC 2883).
     pub(crate) dsack: Option<(u64, u64)>,
 }
 
 impl Connection {
-    pub(crate) fn finder(&self) -> Finder {
+    pub(crate) fn loss_detector(&self) -> LossDetector {
         if !self.sack_ok {
-            return Finder::Duplicates;
+            return LossDetector::DupAcks;
         }
         match self.config.recovery {
-            RecoveryRule::Sack => Finder::Sack,
-            RecoveryRule::Rack => Finder::Time,
-            RecoveryRule::NewReno => Finder::Duplicates,
+            RecoveryRule::Sack => LossDetector::Sack,
+            RecoveryRule::Rack => LossDetector::Rack,
+            RecoveryRule::NewReno => LossDetector::DupAcks,
         }
     }
 
-    /// Loss detection by time wants to know in which order things arrive; nobody else does.
+    /// Begins the RACK sample of an ACK; `None` with another loss detector.
     #[inline(never)]
-    pub(crate) fn listen_for_order(&self, now: Instant, seg: &Segment) -> Option<Arrivals> {
-        if self.finder() != Finder::Time {
+    pub(crate) fn rack_sample(&self, now: Instant, seg: &Segment) -> Option<RackSample> {
+        if self.loss_detector() != LossDetector::Rack {
             return None;
         }
-        let least = self.rtt.min().unwrap_or(Duration::ZERO);
-        let by_path = Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()));
+        let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
+        let by_path = Instant::from_ps(now.as_ps().saturating_sub(min_rtt.as_ps()));
         let echo = self.ts.as_ref().zip(seg.options.timestamps);
         let by_echo = echo.and_then(|(ts, option)| ts.latest_send_time(now, option.echo));
         let rack = &self.snd.recovery_ext.as_ref()?.rack;
-        Some(rack.listen(by_echo.map_or(by_path, |limit| limit.min(by_path))))
+        Some(rack.begin_sample(by_echo.map_or(by_path, |limit| limit.min(by_path))))
     }
 
-    /// The range that a DSACK of this segment reports. Only looked for where it has a use.
+    /// Returns the range that a DSACK of this segment reports; `None` if it has no use here.
     #[inline(never)]
     pub(crate) fn dsack_of(&self, seg: &Segment) -> Option<(u64, u64)> {
-        if self.finder() != Finder::Time && self.snd.loss_probe_end().is_none() {
+        if self.loss_detector() != LossDetector::Rack && self.snd.loss_probe_end().is_none() {
             return None;
         }
         let blocks = seg.options.sack.as_slice();
@@ -78,57 +78,65 @@ impl Connection {
         sane.then_some((start as u64, end as u64))
     }
 
-    /// Moves loss recovery on; returns what was newly judged lost, in bytes and segments.
-    pub(crate) fn recover(&mut self, now: Instant, acked: &Acked, news: &News) -> (u64, u32) {
+    /// Updates loss recovery after an ACK. Returns bytes and segments newly marked lost.
+    pub(crate) fn advance_recovery(
+        &mut self,
+        now: Instant,
+        acked: &Acked,
+        summary: &AckSummary,
+    ) -> (u64, u32) {
         let recovered = self.end_recovery(now);
-        if news.advanced {
+        if summary.advanced {
             self.snd.episode.dup_acks = 0;
             self.snd.limited_transmit_bytes = 0;
-        } else if (self.sack_ok && news.sacked) || (!self.sack_ok && news.duplicate) {
+        } else if (self.sack_ok && summary.sacked) || (!self.sack_ok && summary.duplicate) {
             self.snd.episode.dup_acks += 1;
         }
-        let finder = self.finder();
-        if finder == Finder::Time {
+        let detector = self.loss_detector();
+        if detector == LossDetector::Rack {
             let of_probe =
-                news.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
-            let dsack = news.dsack.is_some() && !of_probe;
-            if let (Some(extras), Some(arrivals)) = (&mut self.snd.recovery_ext, &acked.arrivals) {
-                extras.rack.on_arrivals(now, arrivals);
-                extras.rack.adapt(self.snd.una, self.snd.nxt, dsack, recovered);
+                summary.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
+            let dsack = summary.dsack.is_some() && !of_probe;
+            if let (Some(ext), Some(sample)) = (&mut self.snd.recovery_ext, &acked.rack_sample) {
+                ext.rack.on_sample(now, sample);
+                ext.rack.update_reo_wnd(self.snd.una, self.snd.nxt, dsack, recovered);
             }
-            return self.lose_by_time(now, acked.delivered_bytes);
+            return self.rack_detect_losses(now, acked.delivered_bytes);
         }
         match self.snd.episode.phase {
-            Phase::Open => self.maybe_begin_recovery(now, finder, acked, news.sacked),
-            Phase::FastRecovery { sack: true, .. } | Phase::Timeout { .. } => {
-                if news.sacked {
+            RecoveryPhase::Open => self.maybe_begin_recovery(now, detector, acked, summary.sacked),
+            RecoveryPhase::FastRecovery { sack: true, .. } | RecoveryPhase::Timeout { .. } => {
+                if summary.sacked {
                     self.snd.board.detect_losses(self.snd.mss)
                 } else {
                     (0, 0)
                 }
             }
-            Phase::FastRecovery { sack: false, .. } => self.go_on_by_counting(acked, news),
+            RecoveryPhase::FastRecovery { sack: false, .. } => {
+                self.newreno_recovery(acked, summary)
+            }
         }
     }
 
-    /// SND.UNA may have reached the end of the episode, or of the window of data that ECN cut for.
+    /// Ends the episode, or the ECN reduction, if SND.UNA has reached its end. Returns whether an
+    /// episode ended.
     fn end_recovery(&mut self, now: Instant) -> bool {
         let una = self.snd.una;
-        if let Some(extras) = &mut self.snd.recovery_ext
-            && extras.prr.as_ref().is_some_and(|prr| prr.is_over(una))
+        if let Some(ext) = &mut self.snd.recovery_ext
+            && ext.prr.as_ref().is_some_and(|prr| prr.is_over(una))
         {
-            extras.prr = None;
+            ext.prr = None;
         }
         match self.snd.episode.phase {
-            Phase::FastRecovery { point, .. } if una >= point => {
+            RecoveryPhase::FastRecovery { recovery_point, .. } if una >= recovery_point => {
                 self.snd.episode.end();
-                // What PRR left in flight is what may be: no further bound (RFC 9937 §6.4).
-                let prr = self.snd.recovery_ext.as_mut().and_then(|extras| extras.prr.take());
+                // PRR has already set the amount in flight: no further bound (RFC 9937 §6.4).
+                let prr = self.snd.recovery_ext.as_mut().and_then(|ext| ext.prr.take());
                 let in_flight = if prr.is_some() { u64::MAX } else { self.snd.board.flight_size() };
                 self.notify_cc(&CongestionEvent::Recovered { now, in_flight });
                 true
             }
-            Phase::Timeout { point } if una >= point => {
+            RecoveryPhase::Timeout { recovery_point } if una >= recovery_point => {
                 self.snd.episode.end();
                 true
             }
@@ -138,12 +146,12 @@ impl Connection {
 
     /// Fast recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
     #[inline(never)]
-    fn go_on_by_counting(&mut self, acked: &Acked, news: &News) -> (u64, u32) {
+    fn newreno_recovery(&mut self, acked: &Acked, summary: &AckSummary) -> (u64, u32) {
         let mss = u64::from(self.snd.mss);
         let inflates = self.snd.prr().is_none();
         let episode = &mut self.snd.episode;
-        if news.advanced {
-            // Partial ACK: the next hole is lost too; deflate.
+        if summary.advanced {
+            // Partial ACK: the next hole is lost too; deflate the window.
             episode.inflation = episode.inflation.saturating_sub(acked.acked_bytes);
             if acked.acked_bytes >= mss && inflates {
                 episode.inflation += mss;
@@ -151,9 +159,10 @@ impl Connection {
             episode.force_one = true;
             return self.snd.board.mark_front_lost();
         }
-        // Deviation from RFC 5681 §3.2 step 4, allowed there: forged duplicates let no more go than that.
-        if news.duplicate && inflates && episode.duplicates_left >= mss {
-            episode.duplicates_left -= mss;
+        // Deviation from RFC 5681 §3.2 step 4, allowed there: the bound keeps forged duplicates
+        // from releasing more data.
+        if summary.duplicate && inflates && episode.inflation_left >= mss {
+            episode.inflation_left -= mss;
             episode.inflation += mss;
         }
         (0, 0)
@@ -163,13 +172,13 @@ impl Connection {
     fn maybe_begin_recovery(
         &mut self,
         now: Instant,
-        finder: Finder,
+        detector: LossDetector,
         acked: &Acked,
-        sack_news: bool,
+        newly_sacked: bool,
     ) -> (u64, u32) {
-        let use_sack = finder == Finder::Sack;
+        let use_sack = detector == LossDetector::Sack;
         let mut lost = (0, 0);
-        if use_sack && sack_news {
+        if use_sack && newly_sacked {
             lost = self.snd.board.detect_losses(self.snd.mss);
         }
         let enough =
@@ -186,7 +195,8 @@ impl Connection {
         lost
     }
 
-    /// Fast recovery begins; `delivered` is what the ACK brought that says so.
+    /// Begins fast recovery; `delivered` is the number of bytes delivered by the ACK that triggered
+    /// it.
     #[inline(never)]
     fn begin_recovery(&mut self, now: Instant, use_sack: bool, delivered: u64) {
         let already_reduced = self.ecn.in_reaction(self.snd.una);
@@ -201,38 +211,40 @@ impl Connection {
         self.snd.limited_transmit_bytes = 0;
         let mss = u64::from(self.snd.mss);
         let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
-        self.snd.episode.duplicates_left = flight_size.saturating_sub(counted);
+        self.snd.episode.inflation_left = flight_size.saturating_sub(counted);
         if self.config.reduction == Reduction::OneStep {
             self.snd.episode.inflation = counted;
         }
-        // The duplicate that begins it is delivered in it. With SACK the scoreboard has counted them.
+        // The duplicate that begins recovery is delivered within it. With SACK the scoreboard has
+        // counted the duplicates.
         let before = if self.sack_ok { 0 } else { counted.saturating_sub(mss) };
         let known = self.snd.board.sacked() + before;
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.last_reaction_at = now;
-            extras.tlp.reset();
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.last_reaction_at = now;
+            ext.tlp.reset();
             let recover_fs = (flight_size + delivered).saturating_sub(known);
-            let prr = Prr::begin(recover_fs, None).by_counting(before);
-            extras.prr = (self.config.reduction == Reduction::Prr).then_some(prr);
+            let prr = Prr::begin(recover_fs, None).with_dupacks(before);
+            ext.prr = (self.config.reduction == Reduction::Prr).then_some(prr);
         }
         self.ecn.on_reduced(self.snd.nxt);
     }
 
-    /// RFC 8985 §6.2 step 5, and what follows from it.
+    /// Marks overdue segments lost (RFC 8985 §6.2 step 5), sets the reordering timer and begins
+    /// recovery. Returns bytes and segments newly marked lost.
     #[inline(never)]
-    fn lose_by_time(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
+    fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
         self.timers.reorder = Instant::FAR_FUTURE;
-        let newest = self.snd.recovery_ext.as_ref().and_then(|extras| extras.rack.newest());
+        let newest = self.snd.recovery_ext.as_ref().and_then(|ext| ext.rack.newest());
         let Some(newest) = newest else { return (0, 0) };
-        let allowance = self.allowance();
-        let overdue = self.snd.board.lose_overdue(now, newest, allowance);
+        let loss_delay = self.loss_delay();
+        let overdue = self.snd.board.mark_overdue_lost(now, newest, loss_delay);
         if overdue.deadline < Instant::FAR_FUTURE {
             let left = overdue.deadline.saturating_since(now) + self.config.loss_timer_slack;
             self.timers.reorder = now + left.round_up_to(self.config.loss_timer_granularity);
         }
-        if self.snd.episode.repairing() {
+        if self.snd.episode.in_recovery() {
             if let Some(resent_at) = overdue.resent_at {
-                self.answer_lost_retransmission(now, resent_at);
+                self.react_to_lost_retransmission(now, resent_at);
             }
         } else if self.snd.board.has_lost() {
             self.begin_recovery(now, true, delivered);
@@ -240,36 +252,36 @@ impl Connection {
         (overdue.bytes, overdue.segments)
     }
 
-    /// How long after it was sent a segment counts as lost.
-    pub(crate) fn allowance(&self) -> Duration {
-        let path = Path {
-            repairing: self.snd.episode.repairing(),
+    /// Time after its transmission when a segment counts as lost.
+    pub(crate) fn loss_delay(&self) -> Duration {
+        let input = ReoWndInput {
+            in_recovery: self.snd.episode.in_recovery(),
             segs_sacked: self.snd.board.sacked_segments(),
             min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
         };
-        self.snd.recovery_ext.as_ref().map_or(Duration::ZERO, |extras| extras.rack.allowance(&path))
+        self.snd.recovery_ext.as_ref().map_or(Duration::ZERO, |ext| ext.rack.loss_delay(&input))
     }
 
-    /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
-    /// once per window; PRR holds back by itself (RFC 8985 §9.3).
+    /// Reacts to the loss of a retransmission, a second indication of congestion (RFC 5681 §4.3),
+    /// once per window. PRR needs no reaction: it already limits sending (RFC 8985 §9.3).
     #[cold]
     #[inline(never)]
-    fn answer_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
-        let Some(extras) = &mut self.snd.recovery_ext else { return };
-        if self.config.reduction == Reduction::Prr || resent_at < extras.last_reaction_at {
+    fn react_to_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
+        let Some(ext) = &mut self.snd.recovery_ext else { return };
+        if self.config.reduction == Reduction::Prr || resent_at < ext.last_reaction_at {
             return;
         }
-        extras.last_reaction_at = now;
+        ext.last_reaction_at = now;
         let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = cwnd.min(self.snd.board.flight_size());
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
         self.ecn.on_reduced(self.snd.nxt);
     }
 
-    /// The timers of RACK and of tail loss probes take the place of the retransmission timer while they
-    /// run (RFC 8985 §8).
-    pub(crate) fn restart_loss_timers(&mut self, now: Instant, advanced: bool) {
+    /// Restarts the timers of RACK and of tail loss probes. While they run, they replace the
+    /// retransmission timer (RFC 8985 §8).
+    pub(crate) fn rearm_loss_timers(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.reorder = Instant::FAR_FUTURE;
         } else if self.timers.reorder < Instant::FAR_FUTURE {
@@ -277,14 +289,14 @@ impl Connection {
         } else if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        self.restart_loss_probe(now, advanced);
+        self.rearm_loss_probe(now, advanced);
     }
 
-    /// The reordering timer: what was overtaken did not come.
+    /// Handles the reordering timer: overtaken segments did not arrive.
     #[cold]
     #[inline(never)]
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
-        let (bytes, _) = self.lose_by_time(now, 0);
+        let (bytes, _) = self.rack_detect_losses(now, 0);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = self.snd.board.pipe();
         let mss = u64::from(self.snd.mss);
@@ -296,12 +308,12 @@ impl Connection {
         }
     }
 
-    /// ECN cut the window: with PRR it comes down over the round trip. After a timeout, and with
-    /// nothing in flight, there is nothing to spread.
+    /// Begins a PRR reduction after ECN reduced the window. After a timeout, and with nothing in
+    /// flight, there is nothing to spread.
     #[inline(never)]
-    pub(crate) fn reduce_for_ecn(&mut self, acked: &Acked) {
+    pub(crate) fn begin_ecn_reduction(&mut self, acked: &Acked) {
         let spreads = self.config.reduction == Reduction::Prr
-            && !self.snd.episode.repairing()
+            && !self.snd.episode.in_recovery()
             && !self.snd.board.is_empty();
         if !spreads {
             return;
@@ -309,38 +321,43 @@ impl Connection {
         let until = self.snd.nxt;
         let board = &self.snd.board;
         let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
-        if let Some(extras) = &mut self.snd.recovery_ext {
-            extras.prr = Some(match &extras.prr {
-                Some(prr) => prr.again(recover_fs, until, u64::from(self.snd.mss)),
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = Some(match &ext.prr {
+                Some(prr) => prr.restart(recover_fs, until, u64::from(self.snd.mss)),
                 None => Prr::begin(recover_fs, Some(until)),
             });
         }
     }
 
-    /// The step of PRR that belongs to this ACK.
+    /// Updates PRR for an ACK.
     #[inline(never)]
-    pub(crate) fn reduce_on(&mut self, acked: &Acked, news: &News, no_more_lost: bool) {
+    pub(crate) fn update_prr(&mut self, acked: &Acked, summary: &AckSummary, no_more_lost: bool) {
         let Some(prr) = self.snd.recovery_ext.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
-        // NewReno's rule with SACK agreed has a scoreboard as well, which knows better.
+        // With SACK, NewReno recovery also has a scoreboard, whose count is more accurate.
         let counting = !self.sack_ok
-            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+            && matches!(self.snd.episode.phase, RecoveryPhase::FastRecovery { sack: false, .. });
         let delivered = if counting {
-            prr.count(acked.acked_bytes, news.duplicate, board.flight_size(), mss)
+            prr.delivered_without_sack(
+                acked.acked_bytes,
+                summary.duplicate,
+                board.flight_size(),
+                mss,
+            )
         } else {
             acked.delivered_bytes
         };
-        prr.on_ack(&Step {
+        prr.on_ack(&PrrAck {
             delivered,
-            in_flight: board.pipe().saturating_sub(prr.duplicated()),
+            in_flight: board.pipe().saturating_sub(prr.dupack_delivered()),
             target: self.cc.as_ref().map_or(0, |cc| cc.cwnd()),
-            safe: news.advanced && no_more_lost,
+            safe: summary.advanced && no_more_lost,
             mss,
         });
     }
 
-    /// The congestion window that counts now, bytes.
+    /// The current limit on bytes in flight.
     pub(crate) fn send_window(&self, in_flight: u64) -> u64 {
         match (self.snd.prr(), &self.cc) {
             (Some(prr), _) => in_flight + prr.budget(),

@@ -1,4 +1,4 @@
-"""lowtide itself: runs a scenario, and reads from the tables what the peers have to build."""
+"""lowtide itself: runs a scenario and reads the job for the peers from its tables."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NAME = "lowtide"
 class Lowtide:
     binary: Path
     root: Path
-    """Of the repository: where the scenario files are."""
+    """Root of the repository, for scenario files."""
 
     @staticmethod
     def find(named: Path | None, root: Path) -> Lowtide:
-        """The binary that was named, or else the release build."""
+        """Returns the named binary, or the release build."""
         binary = named or root / "target" / "release" / "lowtide"
         if not binary.is_file():
             raise PeerError(
@@ -41,7 +41,7 @@ class Lowtide:
     def run(
         self, scenario: Scenario, settings: Mapping[str, str], version: str, work: Path
     ) -> tuple[Row, Path]:
-        """One run: the row, and the run directory, for `job`."""
+        """Runs once; returns the row, and the run directory for `job`."""
         directory = work / "run"
         command: list[str | Path] = [
             self.binary,
@@ -49,14 +49,14 @@ class Lowtide:
             "--quiet",
             "run",
             self.root / scenario.file,
-            # One thread beside one thread: a second one takes more processor time in all.
+            # Peers are single-threaded; a second thread would take more CPU time in total.
             "-j",
             "1",
         ]
         for key, value in settings.items():
             command += ["-s", f"{key}={value}"]
-        taken = measure.run([*command, "-o", directory])
-        answer = json.loads(taken.stdout)
+        usage = measure.run([*command, "-o", directory])
+        answer = json.loads(usage.stdout)
         if len(answer["runs"]) != 1:
             raise PeerError(
                 f"{scenario.file} makes {len(answer['runs'])} runs; a comparison needs one"
@@ -66,11 +66,11 @@ class Lowtide:
             version,
             answer["runs"][0],
             self.table(directory, "runs")[0],
-            taken,
+            usage,
         ), directory
 
     def job(self, scenario: Scenario, directory: Path) -> Job:
-        """What the run in `directory` was made of."""
+        """Returns the job that corresponds to the run in `directory`."""
         files = sorted((directory / "resolved").glob("*.toml"))
         resolved = tomllib.loads(files[0].read_text(encoding="utf-8"))
         flows = self.table(directory, "flows")
@@ -97,9 +97,9 @@ def row(
     version: str,
     run: Mapping[str, Any],
     counts: Mapping[str, str],
-    taken: measure.Taken,
+    usage: measure.ResourceUsage,
 ) -> Row:
-    """From `run --json`, the table `runs` and what the process took."""
+    """Builds the row from `run --json`, the table `runs` and the resource usage."""
     if len(run["groups"]) != 1:
         raise PeerError(
             f"{scenario.file} has {len(run['groups'])} groups of flows; a comparison needs one"
@@ -116,8 +116,8 @@ def row(
         scenario=scenario.name,
         tool=NAME,
         version=version,
-        cpu_s=taken.cpu_s,
-        peak_rss_mib=taken.peak_rss_mib,
+        cpu_s=usage.cpu_s,
+        peak_rss_mib=usage.peak_rss_mib,
         simulated_s=run["ended_ms"] / 1e3,
         hops=int(counts["hops"]),
         events=int(counts["events"]),
@@ -141,7 +141,7 @@ def host_names(resolved: Mapping[str, Any]) -> list[str]:
 
 
 def link_delay_ps(topology: Mapping[str, Any]) -> int:
-    """The tables have every link's rate, but not its delay: all must have the same."""
+    """Returns the delay of all links: the tables lack it, so it must be equal for all."""
     delays = {
         key: whole(value, TIME_PS)
         for key, value in topology.items()
@@ -149,20 +149,20 @@ def link_delay_ps(topology: Mapping[str, Any]) -> int:
     }
     if len(set(delays.values())) != 1:
         raise PeerError(
-            f"links of different delays cannot be handed to peers yet: {delays}"
+            f"peers do not support links of different delays yet: {delays}"
         )
     return next(iter(delays.values()))
 
 
 def links(rows: Sequence[Mapping[str, str]], delay_ps: int) -> list[Link]:
-    """From the table `links`, which has a row for each direction."""
+    """Reads the table `links`, which has a row for each direction."""
     found: dict[frozenset[str], Link] = {}
     for r in rows:
         a, b = r["name"].split("->")
         link = Link(a, b, int(r["rate_bps"]), delay_ps)
         other = found.setdefault(frozenset((a, b)), link)
         if other != link and other != Link(b, a, link.rate_bps, delay_ps):
-            raise PeerError(f"the link {r['name']} is there twice, or has two rates")
+            raise PeerError(f"the link {r['name']} is duplicated, or has two rates")
     return list(found.values())
 
 

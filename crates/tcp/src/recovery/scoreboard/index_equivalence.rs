@@ -1,4 +1,5 @@
-//! The index against walks over every segment in flight: whatever happened before, both find the same.
+//! Compares the index with walks over all segments in flight: both must find the same segments
+//! after any history.
 
 use std::vec;
 use std::vec::Vec;
@@ -6,7 +7,7 @@ use std::vec::Vec;
 use lowtide_units::Duration;
 use proptest::prelude::*;
 
-use super::timed::Overdue;
+use super::overdue::OverdueLosses;
 use super::*;
 use crate::recovery::Rack;
 
@@ -17,16 +18,22 @@ fn at(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// RFC 8985 §6.2 step 5, one segment after the other. `b` is a copy.
-fn lose_overdue(b: &mut Scoreboard, now: Instant, newest: Sending, allowed: Duration) -> Overdue {
-    let mut out = Overdue { bytes: 0, segments: 0, resent_at: None, deadline: Instant::FAR_FUTURE };
+/// RFC 8985 §6.2 step 5, segment by segment. `b` is a copy.
+fn walk_overdue_lost(
+    b: &mut Scoreboard,
+    now: Instant,
+    newest: SendOrder,
+    loss_delay: Duration,
+) -> OverdueLosses {
+    let mut out =
+        OverdueLosses { bytes: 0, segments: 0, resent_at: None, deadline: Instant::FAR_FUTURE };
     let mut deadline = None;
     for sent in &mut b.sent {
-        let overtaken = Sending { at: sent.at, end: sent.end() } < newest;
-        if !overtaken || sent.has(SACKED) || sent.waits() {
+        let overtaken = SendOrder { at: sent.at, end: sent.end() } < newest;
+        if !overtaken || sent.has(SACKED) || sent.needs_retransmit() {
             continue;
         }
-        let due = sent.at + allowed;
+        let due = sent.at + loss_delay;
         if now < due {
             deadline = deadline.max(Some(due));
             continue;
@@ -49,7 +56,7 @@ fn lose_overdue(b: &mut Scoreboard, now: Instant, newest: Sending, allowed: Dura
 }
 
 /// RFC 6675 §4 IsLost from the highest segment down. `b` is a copy.
-fn detect_losses(b: &mut Scoreboard) -> (u64, u32) {
+fn walk_detect_losses(b: &mut Scoreboard) -> (u64, u32) {
     let (mut bytes, mut runs, mut in_run, mut edge) = (0, 0, false, None);
     for sent in b.sent.iter().rev() {
         if sent.has(SACKED) {
@@ -78,20 +85,20 @@ fn detect_losses(b: &mut Scoreboard) -> (u64, u32) {
     (bytes, segments)
 }
 
-fn next_hole(b: &Scoreboard) -> Option<u64> {
-    let inside = |s: &&Sent| s.start >= b.high_rxt && s.end() <= b.high_sacked;
-    let open = |s: &&Sent| s.flags & (SACKED | RETRANSMITTED | LOST) == 0;
+fn walk_next_hole(b: &Scoreboard) -> Option<u64> {
+    let inside = |s: &&TxSegment| s.start >= b.high_rxt && s.end() <= b.high_sacked;
+    let open = |s: &&TxSegment| s.flags & (SACKED | RETRANSMITTED | LOST) == 0;
     b.sent.iter().filter(inside).find(open).map(|s| s.start)
 }
 
-fn last_unsacked(b: &Scoreboard) -> Option<u64> {
+fn walk_last_unsacked(b: &Scoreboard) -> Option<u64> {
     let last = b.sent.iter().rev().find(|s| !s.has(SACKED));
     last.filter(|s| !s.has(RETRANSMITTED)).map(|s| s.start)
 }
 
-/// All that two copies must have in common.
+/// The state that both copies must share.
 fn facts(b: &Scoreboard) -> Vec<[u64; 4]> {
-    let segment = |s: &Sent| [s.start, u64::from(s.len), u64::from(s.flags), s.at.as_ps()];
+    let segment = |s: &TxSegment| [s.start, u64::from(s.len), u64::from(s.flags), s.at.as_ps()];
     let mut out: Vec<_> = b.sent.iter().map(segment).collect();
     out.push([b.out_bytes, b.sacked_bytes, u64::from(b.sacked_segments), b.lost_bytes]);
     out.push([b.retransmitted_bytes, b.loss_edge, b.high_sacked, b.high_rxt]);
@@ -101,21 +108,21 @@ fn facts(b: &Scoreboard) -> Vec<[u64; 4]> {
 #[derive(Clone, Debug)]
 enum Step {
     Send(u32, usize),
-    /// In thousandths of what is outstanding.
+    /// In thousandths of the outstanding bytes.
     Ack(u64),
     Sack(u64, u64),
-    /// By segments: the blocks that honest receivers send.
+    /// Whole segments: the blocks that honest receivers send.
     SackWhole(usize, usize),
     Detect,
     Resend(usize),
     /// A tail loss probe.
     Last,
     Hole,
-    /// The last segment held a byte of a window probe.
-    Doubt,
+    /// The last segment contained a byte of a window probe.
+    Ambiguous,
     Undo,
     Timeout(bool),
-    Cut(u32),
+    Resegment(u32),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -128,15 +135,15 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (1_usize..4).prop_map(Step::Resend),
         1 => Just(Step::Last),
         1 => Just(Step::Hole),
-        1 => Just(Step::Doubt),
+        1 => Just(Step::Ambiguous),
         1 => Just(Step::Undo),
         1 => any::<bool>().prop_map(Step::Timeout),
-        1 => (30..MSS).prop_map(Step::Cut),
+        1 => (30..MSS).prop_map(Step::Resegment),
     ]
 }
 
-/// A scoreboard with what a connection knows beside it.
-struct World {
+/// A scoreboard with the surrounding state of a connection.
+struct TestSender {
     b: Scoreboard,
     rack: Rack,
     now: u64,
@@ -144,8 +151,8 @@ struct World {
     nxt: u64,
 }
 
-impl World {
-    fn resend(&mut self, sent: Option<Sent>) {
+impl TestSender {
+    fn resend(&mut self, sent: Option<TxSegment>) {
         if let Some(s) = sent {
             self.b.on_retransmit(s.start, s.end(), at(self.now));
             self.b.move_high_rxt(s.end());
@@ -157,15 +164,17 @@ impl World {
     }
 
     fn sack(&mut self, start: u64, end: u64) {
-        let mut acked =
-            Acked { arrivals: Some(self.rack.listen(at(self.now - MIN_RTT))), ..Acked::default() };
+        let mut acked = Acked {
+            rack_sample: Some(self.rack.begin_sample(at(self.now - MIN_RTT))),
+            ..Acked::default()
+        };
         if start >= self.una {
             self.b.sack(start, end, &mut acked);
         }
-        self.rack.on_arrivals(at(self.now), &acked.arrivals.unwrap());
+        self.rack.on_sample(at(self.now), &acked.rack_sample.unwrap());
     }
 
-    fn take(&mut self, step: &Step) {
+    fn apply(&mut self, step: &Step) {
         match *step {
             Step::Send(len, times) => {
                 for _ in 0..times {
@@ -175,11 +184,11 @@ impl World {
             }
             Step::Ack(n) => {
                 let una = self.share(n);
-                let arrivals = Some(self.rack.listen(at(self.now - MIN_RTT)));
-                let mut acked = Acked { arrivals, ..Acked::default() };
+                let sample = Some(self.rack.begin_sample(at(self.now - MIN_RTT)));
+                let mut acked = Acked { rack_sample: sample, ..Acked::default() };
                 self.b.ack(una, &mut acked);
                 self.una = una;
-                self.rack.on_arrivals(at(self.now), &acked.arrivals.unwrap());
+                self.rack.on_sample(at(self.now), &acked.rack_sample.unwrap());
             }
             Step::Sack(from, to) => self.sack(self.share(from), self.share(to)),
             Step::SackWhole(from, to) => {
@@ -201,18 +210,18 @@ impl World {
                 }
             }
             Step::Hole => self.resend(self.b.next_hole()),
-            Step::Doubt => {
+            Step::Ambiguous => {
                 if self.b.last().is_some_and(|s| s.flags == 0 && s.at == at(self.now)) {
-                    self.b.doubt_last();
+                    self.b.mark_ambiguous();
                 }
             }
-            Step::Undo => self.b.nothing_lost(),
+            Step::Undo => self.b.undo_losses(),
             Step::Timeout(true) => self.b.mark_all_lost(),
             Step::Timeout(false) => {
-                self.b.lose_on_timeout(at(self.now), Duration::from_us(MIN_RTT));
+                self.b.mark_lost_on_rto(at(self.now), Duration::from_us(MIN_RTT));
             }
-            Step::Cut(mss) => {
-                self.b.cut_to(mss, usize::MAX);
+            Step::Resegment(mss) => {
+                self.b.resegment(mss, usize::MAX);
             }
         }
     }
@@ -226,28 +235,28 @@ proptest! {
         by_time in any::<bool>(),
     ) {
         let b = Scoreboard::default();
-        let mut w = World { b, rack: Rack::new(), now: 1000, una: 0, nxt: 0 };
-        for (wait, step, allowed) in steps {
+        let mut w = TestSender { b, rack: Rack::new(), now: 1000, una: 0, nxt: 0 };
+        for (wait, step, loss_delay) in steps {
             w.now += wait;
-            w.take(&step);
+            w.apply(&step);
             let mut walked = w.b.clone();
             if !by_time && matches!(step, Step::Detect | Step::Sack(..) | Step::SackWhole(..)) {
-                prop_assert_eq!(w.b.detect_losses(MSS), detect_losses(&mut walked));
+                prop_assert_eq!(w.b.detect_losses(MSS), walk_detect_losses(&mut walked));
             } else if by_time && let Some(newest) = w.rack.newest() {
-                let allowed = Duration::from_us(allowed);
-                let found = w.b.lose_overdue(at(w.now), newest, allowed);
-                let expected = lose_overdue(&mut walked, at(w.now), newest, allowed);
+                let loss_delay = Duration::from_us(loss_delay);
+                let found = w.b.mark_overdue_lost(at(w.now), newest, loss_delay);
+                let expected = walk_overdue_lost(&mut walked, at(w.now), newest, loss_delay);
                 prop_assert_eq!(found, expected);
             }
             prop_assert_eq!(facts(&w.b), facts(&walked));
             let hole = w.b.next_hole().map(|s| s.start);
-            prop_assert_eq!(hole, next_hole(&w.b));
-            prop_assert_eq!(w.b.last_unsacked().map(|s| s.start), last_unsacked(&w.b));
-            let waits = w.b.sent.iter().find(|s| s.waits()).map(|s| s.start);
+            prop_assert_eq!(hole, walk_next_hole(&w.b));
+            prop_assert_eq!(w.b.last_unsacked().map(|s| s.start), walk_last_unsacked(&w.b));
+            let waits = w.b.sent.iter().find(|s| s.needs_retransmit()).map(|s| s.start);
             prop_assert_eq!(w.b.next_lost().map(|s| s.start), waits);
         }
-        // All is acknowledged: nothing is kept.
-        w.take(&Step::Ack(1000));
+        // All data is acknowledged: no index remains.
+        w.apply(&Step::Ack(1000));
         w.b.release_index();
         let overtaken = w.b.index.as_ref().and_then(|i| i.times.as_ref()).filter(|t| !t.is_done());
         prop_assert!(w.b.index.is_none() || overtaken.is_some());

@@ -1,43 +1,44 @@
-//! The scoreboard while nothing is amiss, as it mostly is: what is in flight stands in the order in which
-//! it was sent, each segment once, so that an ACK takes away the first ones and nothing else.
+//! The fast path of the scoreboard. In most cases each segment in flight was sent once and in
+//! order, so an ACK only removes the first segments.
 //!
-//! Contract: what comes out is what [`Scoreboard::ack`] and [`Arrivals`](crate::recovery::Arrivals) make of
-//! it one by one.
+//! Contract: the results equal those of [`Scoreboard::ack`] and
+//! [`RackSample`](crate::recovery::RackSample) segment by segment.
 
-use super::{AMBIGUOUS, Acked, Newest, Scoreboard};
-use crate::recovery::Sending;
+use super::{AMBIGUOUS, Acked, NewestDelivered, Scoreboard};
+use crate::recovery::SendOrder;
 
-/// What arrived in order.
+/// Segments that one ACK acknowledged in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct InOrder {
+pub(crate) struct InOrderAck {
     /// End of the first segment.
     pub(crate) first_end: u64,
-    /// The last one.
-    pub(crate) last: Sending,
+    /// The last segment.
+    pub(crate) last: SendOrder,
 }
 
 impl Scoreboard {
-    /// Nothing at or above `una`, SND.UNA, was SACKed, judged lost or sent more than once.
+    /// Returns whether no segment at or above `una`, SND.UNA, was SACKed, marked lost or sent more
+    /// than once.
     #[inline]
     pub(crate) const fn is_plain(&self, una: u64) -> bool {
-        self.sacked_bytes == 0 && self.lost_bytes == 0 && self.doubt_edge <= una
+        self.sacked_bytes == 0 && self.lost_bytes == 0 && self.ambiguous_edge <= una
     }
 
-    /// [`Self::ack`] of a plain scoreboard, into an `out` in which nothing stands yet.
+    /// [`Self::ack`] for a plain scoreboard; `out` must be empty.
     #[inline]
-    pub(crate) fn ack_in_order(&mut self, una: u64, out: &mut Acked) -> Option<InOrder> {
-        let mut arrived: Option<InOrder> = None;
+    pub(crate) fn ack_in_order(&mut self, una: u64, out: &mut Acked) -> Option<InOrderAck> {
+        let mut arrived: Option<InOrderAck> = None;
         while let Some(front) = self.sent.front() {
             let end = front.end();
             if end > una {
                 break;
             }
-            let last = Sending { at: front.at, end };
+            let last = SendOrder { at: front.at, end };
             let first_end = arrived.map_or(end, |a| a.first_end);
-            arrived = Some(InOrder { first_end, last });
+            arrived = Some(InOrderAck { first_end, last });
             out.acked_bytes += u64::from(front.len);
             out.acked_segments += 1;
-            out.newest = Some(Newest::of(front));
+            out.newest = Some(NewestDelivered::of(front));
             self.sent.pop_front();
         }
         self.out_bytes -= out.acked_bytes;
@@ -45,27 +46,27 @@ impl Scoreboard {
         out.delivered_segments = out.acked_segments;
         match self.sent.front() {
             Some(front) if front.start < una => {
-                let last = Sending { at: front.at, end: una };
+                let last = SendOrder { at: front.at, end: una };
                 let first_end = arrived.map_or(una, |a| a.first_end);
-                // It acknowledges part of a segment.
+                // The ACK covers part of a segment.
                 self.ack(una, out);
-                Some(InOrder { first_end, last })
+                Some(InOrderAck { first_end, last })
             }
             _ => arrived,
         }
     }
 
-    /// Never plain again.
+    /// Makes the scoreboard never plain again.
     #[cfg(test)]
-    pub(crate) const fn doubt_everything(&mut self) {
-        self.doubt_edge = u64::MAX;
+    pub(crate) const fn mark_all_ambiguous(&mut self) {
+        self.ambiguous_edge = u64::MAX;
     }
 
-    /// What was sent first of all that is in flight, where that is known.
+    /// Send order of the first segment in flight, if it was sent only once.
     #[inline]
-    pub(crate) fn first_sending(&self) -> Option<Sending> {
+    pub(crate) fn first_send_order(&self) -> Option<SendOrder> {
         let front = self.sent.front().filter(|s| !s.has(AMBIGUOUS))?;
-        Some(Sending { at: front.at, end: front.end() })
+        Some(SendOrder { at: front.at, end: front.end() })
     }
 }
 
@@ -82,7 +83,7 @@ mod tests {
         Instant::ZERO + Duration::from_us(us)
     }
 
-    /// Ten segments of 100 B, two at a time.
+    /// Ten segments of 100 B, sent in pairs.
     fn flight() -> Scoreboard {
         let mut board = Scoreboard::default();
         for i in 0..10 {
@@ -92,36 +93,36 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_same_as_one_by_one_for_every_split_of_the_stream_in_two_acks() {
+    fn the_fast_path_equals_the_slow_path_for_every_split_of_the_stream() {
         for first in (0..=1000).step_by(10) {
             for second in [first, first + 1, first + 99, first + 100, first + 250, 1000] {
                 let (mut fast, mut slow) = (flight(), flight());
-                let (mut quick, mut careful) = (Rack::new(), Rack::new());
+                let (mut fast_rack, mut slow_rack) = (Rack::new(), Rack::new());
                 for una in [first, second.min(1000)] {
                     assert!(fast.is_plain(una));
                     let (mut a, mut b) = (Acked::default(), Acked::default());
                     if let Some(arrived) = fast.ack_in_order(una, &mut a) {
-                        quick.on_in_order(at(50), &arrived);
+                        fast_rack.on_in_order(at(50), &arrived);
                     }
-                    b.arrivals = Some(careful.listen(at(0)));
+                    b.rack_sample = Some(slow_rack.begin_sample(at(0)));
                     slow.ack(una, &mut b);
-                    careful.on_arrivals(at(50), &b.arrivals.take().unwrap());
+                    slow_rack.on_sample(at(50), &b.rack_sample.take().unwrap());
                     assert_eq!(format!("{a:?}"), format!("{b:?}"), "{first} {una}");
                     assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{first} {una}");
-                    assert_eq!(format!("{quick:?}"), format!("{careful:?}"), "{first} {una}");
+                    assert_eq!(format!("{fast_rack:?}"), format!("{slow_rack:?}"), "{first} {una}");
                 }
             }
         }
     }
 
     #[test]
-    fn what_was_sent_again_sacked_or_lost_is_not_plain_until_it_is_acknowledged() {
+    fn retransmitted_sacked_and_lost_segments_are_not_plain_until_acknowledged() {
         let mut board = flight();
         board.on_retransmit(200, 300, at(9));
         assert!(!board.is_plain(0) && !board.is_plain(299) && board.is_plain(300));
-        assert_eq!(board.first_sending().map(|s| s.end), Some(100));
+        assert_eq!(board.first_send_order().map(|s| s.end), Some(100));
         board.ack(200, &mut Acked::default());
-        assert_eq!(board.first_sending(), None);
+        assert_eq!(board.first_send_order(), None);
         let mut board = flight();
         board.sack(500, 600, &mut Acked::default());
         assert!(!board.is_plain(0));

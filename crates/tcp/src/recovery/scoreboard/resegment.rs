@@ -1,28 +1,29 @@
-//! Segments in flight that the path does not take.
+//! Resegmentation of data in flight after the path MTU shrank.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
-    /// The path takes segments of at most `mss` bytes: longer ones are cut, and those of them that have not
-    /// arrived are lost. True when any is lost by that; `None`, and nothing is changed, when there would be
-    /// more than `most` segments. Every `Sent` keeps its time and what it knows.
+    /// Cuts segments longer than `mss` bytes, the maximum that the path accepts, and marks the
+    /// pieces lost that have not arrived. Returns whether any was marked lost. Returns `None` and
+    /// changes nothing if there would be more than `max_segments` segments. Each piece keeps the
+    /// send time and state of its segment.
     #[cold]
-    pub(crate) fn cut_to(&mut self, mss: u32, most: usize) -> Option<bool> {
+    pub(crate) fn resegment(&mut self, mss: u32, max_segments: usize) -> Option<bool> {
         let mss = mss.max(1);
-        let fits = |sent: &Sent| sent.len <= mss;
+        let fits = |sent: &TxSegment| sent.len <= mss;
         if self.sent.iter().all(fits) {
             return Some(false);
         }
         let pieces: usize = self.sent.iter().map(|sent| sent.len.div_ceil(mss) as usize).sum();
-        if pieces > most {
+        if pieces > max_segments {
             return None;
         }
         let mut lost = false;
         let index = self.index.get_or_insert_with(Box::default);
-        // The pieces end elsewhere.
+        // The pieces have other ends.
         index.times = None;
         let mut cut = VecDeque::with_capacity(pieces);
         for sent in core::mem::take(&mut self.sent) {
@@ -36,7 +37,7 @@ impl Scoreboard {
             let mut at = sent.start;
             while at < sent.end() {
                 let len = (sent.end() - at).min(u64::from(mss)) as u32;
-                let mut piece = Sent { start: at, len, ..sent };
+                let mut piece = TxSegment { start: at, len, ..sent };
                 if piece.has(SACKED) {
                     self.sacked_segments += 1;
                 } else {
@@ -48,7 +49,7 @@ impl Scoreboard {
                         self.lost_bytes += u64::from(len);
                     }
                     piece.flags = piece.flags & !RETRANSMITTED | LOST;
-                    index.waiting.insert(at, piece.end());
+                    index.to_retransmit.insert(at, piece.end());
                 }
                 cut.push_back(piece);
                 at += u64::from(len);
@@ -69,16 +70,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_lost_in_pieces_and_the_rest_stays() {
+    fn longer_segments_are_cut_and_lost_and_the_others_stay() {
         let mut board = Scoreboard::default();
         for (start, len) in [(0, 1000), (1000, 1000), (2000, 400)] {
             board.push(start, len, Instant::ZERO, 0, Instant::ZERO, false);
         }
         assert!(board.sack(1000, 2000, &mut Acked::default()));
         assert_eq!(board.pipe(), 1400);
-        assert_eq!(board.cut_to(600, 4), None, "five pieces");
+        assert_eq!(board.resegment(600, 4), None, "five pieces");
         assert_eq!((board.pipe(), board.flight_size()), (1400, 2400));
-        assert_eq!(board.cut_to(600, 5), Some(true));
+        assert_eq!(board.resegment(600, 5), Some(true));
         assert_eq!(board.pipe(), 400, "the first is not in the network, the second has arrived");
         assert_eq!((board.flight_size(), board.sacked(), board.sacked_segments()), (2400, 1000, 2));
         let mut again = Vec::new();
@@ -90,6 +91,6 @@ mod tests {
         assert_eq!(board.pipe(), 1400);
         board.ack(2400, &mut Acked::default());
         assert_eq!((board.flight_size(), board.pipe()), (0, 0));
-        assert_eq!(board.cut_to(1, 0), Some(false));
+        assert_eq!(board.resegment(1, 0), Some(false));
     }
 }

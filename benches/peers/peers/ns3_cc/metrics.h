@@ -1,4 +1,4 @@
-// What is counted, and the queues that are averaged.
+// Counters, and averages of queues.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace peer
 using namespace ns3;
 
 inline uint64_t g_hops = 0;        // packets fully serialised by one output queue
-inline uint64_t g_deviceDrops = 0; // lost between disc and line: must stay zero
+inline uint64_t g_deviceDrops = 0; // lost between disc and link: must stay zero
 inline uint64_t g_rtos = 0;
 
 inline void
@@ -37,12 +37,12 @@ CountTimeout(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now)
     g_rtos += now == TcpSocketState::CA_LOSS;
 }
 
-// Packets that wait at one port, disc and device together, without the one on the line; averaged over
-// time from the end of the warm-up on.
-class Waiting
+// Packets that wait at one port, in disc and device, without the one in transmission; averaged over
+// time after the warm-up.
+class QueueMonitor
 {
   public:
-    explicit Waiting(int64_t from)
+    explicit QueueMonitor(int64_t from)
         : m_from(from),
           m_last(from)
     {
@@ -50,7 +50,7 @@ class Waiting
 
     void Watch(Ptr<QueueDisc> disc, Ptr<PointToPointNetDevice> device)
     {
-        auto change = MakeCallback(&Waiting::Change, this);
+        auto change = MakeCallback(&QueueMonitor::Change, this);
         disc->TraceConnectWithoutContext("PacketsInQueue", change);
         device->GetQueue()->TraceConnectWithoutContext("PacketsInQueue", change);
     }

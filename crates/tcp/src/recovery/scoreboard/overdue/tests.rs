@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 
 use super::*;
-use crate::recovery::{Acked, Path, Rack};
+use crate::recovery::{Acked, Rack, ReoWndInput};
 
 const MSS: u32 = 1000;
 
@@ -23,52 +23,52 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) {
     b.sack(from * 1000, to * 1000, &mut Acked::default());
 }
 
-fn newest(us: u64, end: u64) -> Sending {
-    Sending { at: at(us), end: end * 1000 }
+fn newest(us: u64, end: u64) -> SendOrder {
+    SendOrder { at: at(us), end: end * 1000 }
 }
 
-const ALLOWED: Duration = Duration::from_us(100);
+const LOSS_DELAY: Duration = Duration::from_us(100);
 
 #[test]
-fn what_was_sent_before_and_long_ago_is_lost_and_the_rest_waits() {
+fn overdue_segments_sent_before_the_newest_are_lost() {
     let mut b = board(&[0, 10, 10, 20, 20]);
     sack(&mut b, 3, 4);
-    let seen = b.lose_overdue(at(105), newest(20, 4), ALLOWED);
+    let seen = b.mark_overdue_lost(at(105), newest(20, 4), LOSS_DELAY);
     assert_eq!((seen.bytes, seen.segments, seen.deadline), (1000, 1, at(110)));
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     assert_eq!(b.pipe(), 3000);
-    // The last was sent with the newest, but has the higher end: nothing overtook it.
-    let seen = b.lose_overdue(at(200), newest(20, 4), ALLOWED);
+    // The last was sent together with the newest, but has the higher end: it was not overtaken.
+    let seen = b.mark_overdue_lost(at(200), newest(20, 4), LOSS_DELAY);
     assert_eq!((seen.bytes, seen.segments, seen.deadline), (2000, 2, Instant::FAR_FUTURE));
     assert_eq!(b.pipe(), 1000);
     assert_eq!(seen.resent_at, None);
 }
 
 #[test]
-fn a_retransmission_is_judged_by_its_own_time() {
+fn a_retransmission_is_overdue_by_its_own_send_time() {
     let mut b = board(&[0, 0, 0]);
     sack(&mut b, 2, 3);
-    b.lose_overdue(at(100), newest(0, 3), ALLOWED);
+    b.mark_overdue_lost(at(100), newest(0, 3), LOSS_DELAY);
     b.on_retransmit(0, 1000, at(100));
     b.on_retransmit(1000, 2000, at(101));
     assert_eq!(b.pipe(), 2000);
     sack(&mut b, 1, 2);
-    let seen = b.lose_overdue(at(199), newest(101, 2), ALLOWED);
+    let seen = b.mark_overdue_lost(at(199), newest(101, 2), LOSS_DELAY);
     assert_eq!((seen.bytes, seen.deadline), (0, at(200)));
-    let seen = b.lose_overdue(at(200), newest(101, 2), ALLOWED);
+    let seen = b.mark_overdue_lost(at(200), newest(101, 2), LOSS_DELAY);
     assert_eq!((seen.bytes, seen.segments, seen.resent_at), (1000, 1, Some(at(100))));
     assert_eq!(b.pipe(), 0);
-    assert_eq!(b.next_lost().map(|s| s.start), Some(0), "it goes a third time");
+    assert_eq!(b.next_lost().map(|s| s.start), Some(0), "it is sent a third time");
 }
 
 #[test]
-fn a_timeout_loses_the_first_segment_and_what_is_as_old() {
+fn a_timeout_marks_the_first_segment_and_equally_old_ones_lost() {
     let mut b = board(&[0, 10, 90, 95]);
     sack(&mut b, 1, 2);
-    b.lose_on_timeout(at(110), ALLOWED);
-    assert_eq!(b.pipe(), 2000, "what was sent a moment ago is still on its way");
+    b.mark_lost_on_rto(at(110), LOSS_DELAY);
+    assert_eq!(b.pipe(), 2000, "recently sent segments are still in flight");
     b.on_retransmit(0, 1000, at(110));
-    b.lose_on_timeout(at(190), ALLOWED);
+    b.mark_lost_on_rto(at(190), LOSS_DELAY);
     assert_eq!(b.pipe(), 1000, "the first again, and the third");
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     b.on_retransmit(0, 1000, at(190));
@@ -79,11 +79,11 @@ fn a_timeout_loses_the_first_segment_and_what_is_as_old() {
 fn a_timeout_after_reneging_loses_everything() {
     let mut b = board(&[0, 10, 90]);
     sack(&mut b, 0, 2);
-    b.lose_on_timeout(at(100), ALLOWED);
+    b.mark_lost_on_rto(at(100), LOSS_DELAY);
     assert_eq!((b.pipe(), b.sacked(), b.sacked_segments()), (0, 0, 0));
 }
 
-/// RFC 8985 §6 as it is written, over all segments, one by one.
+/// RFC 8985 §6 literally, over all segments, one by one.
 struct Naive {
     segments: Vec<NaiveSegment>,
     una: usize,
@@ -113,9 +113,9 @@ const MIN_RTT: u64 = 80;
 const SRTT: u64 = 130;
 
 impl Naive {
-    fn acked(&mut self, now: u64, news: &[usize], limit: u64) {
+    fn acked(&mut self, now: u64, delivered: &[usize], limit: u64) {
         let mut rtt = None;
-        for n in news {
+        for n in delivered {
             let s = self.segments[*n];
             let xmit = s.xmit.unwrap_or(s.first);
             if !(s.retransmitted && xmit > limit)
@@ -151,17 +151,17 @@ impl Naive {
         }
     }
 
-    fn reo_wnd(&self, repairing: bool) -> u64 {
+    fn reo_wnd(&self, in_recovery: bool) -> u64 {
         let sacked = self.segments[self.una..].iter().filter(|s| s.sacked).count();
-        if !self.reordering_seen && (repairing || sacked >= 3) {
+        if !self.reordering_seen && (in_recovery || sacked >= 3) {
             return 0;
         }
         (self.reo_wnd_mult * (MIN_RTT / 4)).min(SRTT)
     }
 
-    /// The timeout, as a time.
-    fn detect(&mut self, now: u64, repairing: bool) -> Option<u64> {
-        let reo_wnd = self.reo_wnd(repairing);
+    /// The deadline of the reordering timer.
+    fn detect(&mut self, now: u64, in_recovery: bool) -> Option<u64> {
+        let reo_wnd = self.reo_wnd(in_recovery);
         let rack = self.rack?;
         let mut timer = None;
         for s in &mut self.segments[self.una..] {
@@ -179,8 +179,8 @@ impl Naive {
         timer
     }
 
-    fn timeout(&mut self, now: u64, repairing: bool) {
-        let age = self.rtt + self.reo_wnd(repairing);
+    fn timeout(&mut self, now: u64, in_recovery: bool) {
+        let age = self.rtt + self.reo_wnd(in_recovery);
         for (i, s) in self.segments[self.una..].iter_mut().enumerate() {
             if !s.sacked && (i == 0 || s.xmit.is_none_or(|xmit| xmit + age <= now)) {
                 s.lost = true;
@@ -207,8 +207,8 @@ impl Naive {
 #[derive(Clone, Debug)]
 enum Event {
     Send,
-    Resend,
-    /// These arrive (counted from SND.UNA), and the ACK says so; with a DSACK or not.
+    Retransmit,
+    /// These segments (counted from SND.UNA) arrive and are acknowledged, with or without a DSACK.
     Ack(Vec<usize>, bool),
     Timer,
     Timeout,
@@ -218,7 +218,7 @@ fn event() -> impl Strategy<Value = Event> {
     let some = prop::collection::vec(0_usize..12, 1..4);
     prop_oneof![
         4 => Just(Event::Send),
-        3 => Just(Event::Resend),
+        3 => Just(Event::Retransmit),
         5 => (some, prop::bool::weighted(0.1)).prop_map(|(a, d)| Event::Ack(a, d)),
         1 => Just(Event::Timer),
         1 => Just(Event::Timeout),
@@ -243,11 +243,11 @@ proptest! {
             dsack_round: None,
         };
         let mut now = 1000;
-        for (wait, event, repairing) in steps {
+        for (wait, event, in_recovery) in steps {
             now += wait;
             let nxt = m.segments.len() as u64 * 1000;
-            let path = |b: &Scoreboard| Path {
-                repairing,
+            let input = |b: &Scoreboard| ReoWndInput {
+                in_recovery,
                 segs_sacked: b.sacked_segments(),
                 min_rtt: Duration::from_us(MIN_RTT),
                 srtt: Duration::from_us(SRTT),
@@ -260,7 +260,7 @@ proptest! {
                     m.segments.push(fresh);
                     continue;
                 }
-                Event::Resend => {
+                Event::Retransmit => {
                     let next = b.next_lost();
                     prop_assert_eq!(next.map(|s| s.start), m.next_lost());
                     if let Some(s) = next {
@@ -272,47 +272,47 @@ proptest! {
                 }
                 Event::Ack(which, dsack) => {
                     let total = m.segments.len();
-                    let mut news: Vec<usize> =
+                    let mut delivered: Vec<usize> =
                         which.iter().map(|n| m.una + n).filter(|n| *n < total).collect();
-                    news.sort_unstable();
-                    news.dedup();
-                    news.retain(|n| !m.segments[*n].delivered);
+                    delivered.sort_unstable();
+                    delivered.dedup();
+                    delivered.retain(|n| !m.segments[*n].delivered);
                     let limit = now - MIN_RTT;
-                    for n in &news {
+                    for n in &delivered {
                         m.segments[*n].delivered = true;
                     }
                     let before = m.una;
                     while m.una < total && m.segments[m.una].delivered {
                         m.una += 1;
                     }
-                    m.acked(now, &news, limit);
-                    let mut acked = Acked { arrivals: Some(rack.listen(at(limit))), ..Acked::default() };
+                    m.acked(now, &delivered, limit);
+                    let mut acked = Acked { rack_sample: Some(rack.begin_sample(at(limit))), ..Acked::default() };
                     b.ack(m.una as u64 * 1000, &mut acked);
                     // The newest block first, as on the wire.
-                    for n in news.iter().rev().filter(|n| **n >= m.una) {
+                    for n in delivered.iter().rev().filter(|n| **n >= m.una) {
                         m.segments[*n].sacked = true;
                         b.sack(*n as u64 * 1000, *n as u64 * 1000 + 1000, &mut acked);
                     }
-                    rack.on_arrivals(at(now), &acked.arrivals.unwrap());
-                    let recovered = repairing && m.una > before;
+                    rack.on_sample(at(now), &acked.rack_sample.unwrap());
+                    let recovered = in_recovery && m.una > before;
                     m.adapt(dsack, recovered);
-                    rack.adapt(m.una as u64 * 1000, nxt, dsack, recovered);
+                    rack.update_reo_wnd(m.una as u64 * 1000, nxt, dsack, recovered);
                 }
                 Event::Timer => {}
                 Event::Timeout => {
-                    let allowance = rack.allowance(&path(&b));
-                    b.lose_on_timeout(at(now), allowance);
-                    m.timeout(now, repairing);
+                    let loss_delay = rack.loss_delay(&input(&b));
+                    b.mark_lost_on_rto(at(now), loss_delay);
+                    m.timeout(now, in_recovery);
                     prop_assert_eq!(b.pipe(), m.pipe());
                     continue;
                 }
             }
             let before = m.segments.iter().filter(|s| s.lost && s.xmit.is_none()).count();
-            let timer = m.detect(now, repairing);
+            let timer = m.detect(now, in_recovery);
             let after = m.segments.iter().filter(|s| s.lost && s.xmit.is_none()).count();
             if let Some(newest) = rack.newest() {
-                let allowance = rack.allowance(&path(&b));
-                let seen = b.lose_overdue(at(now), newest, allowance);
+                let loss_delay = rack.loss_delay(&input(&b));
+                let seen = b.mark_overdue_lost(at(now), newest, loss_delay);
                 prop_assert_eq!(seen.segments as usize, after - before);
                 prop_assert_eq!(seen.deadline, timer.map_or(Instant::FAR_FUTURE, at));
             } else {
